@@ -1,0 +1,54 @@
+# Each target does all its own set-up on a fresh machine: a virtual environment in $(VENV), the
+# package with the extras that the target needs, then the work.  Stamp files make the second run
+# quick.  Use another interpreter or place with: make PYTHON=python3.12 VENV=/tmp/venv test
+
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip install --disable-pip-version-check --quiet
+WORKERS ?= 2
+DIST ?= dist
+
+.PHONY: help demo test check format dist clean
+.DEFAULT_GOAL := help
+
+help: ## show this list
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 16
+
+demo: $(VENV)/.demo ## a differentially private top 10 from real data, explained
+	@$(BIN)/python examples/demo.py
+
+test: $(VENV)/.dev ## run the tests
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(ARGS)
+
+check: $(VENV)/.dev ## lint, format, types, layers
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
+
+format: $(VENV)/.dev ## put the code into its standard form
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+dist: $(VENV)/.dev ## build the wheel and the source archive into dist/
+	$(BIN)/python -m build --outdir $(DIST) .
+
+clean: ## remove everything that make created
+	rm -rf .venv dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(VENV)/.python:
+	@command -v $(PYTHON) >/dev/null || { echo 'make: $(PYTHON) not found; say make PYTHON=...' >&2; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+	  || { echo 'make: safeselect needs Python 3.11 or later; say make PYTHON=python3.12' >&2; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	@touch $@
+
+$(VENV)/.demo: $(VENV)/.python pyproject.toml
+	$(PIP) --editable '.[tables]'
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/.python pyproject.toml
+	$(PIP) --editable '.[dev]'
+	@touch $@ $(VENV)/.demo
