@@ -1,0 +1,15 @@
+"""Exact numbers: parameters as typed, and enclosures of what is irrational."""
+
+from safeselect._exact.interval import Interval, argmin, rounded_down, rounded_up
+from safeselect._exact.parameters import MAX_BITS, describe, integer, rational
+
+__all__ = [
+    "MAX_BITS",
+    "Interval",
+    "argmin",
+    "describe",
+    "integer",
+    "rational",
+    "rounded_down",
+    "rounded_up",
+]

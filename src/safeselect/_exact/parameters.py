@@ -1,0 +1,126 @@
+"""What people type as epsilon, sensitivity or delta becomes the exact rational that was typed.
+
+Sizes are limited *before* any big arithmetic, because GMP ends the whole process, rather than
+raising, when a number outgrows the memory it may have.
+"""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from gmpy2 import mpq, mpz
+
+from safeselect.errors import ParameterError
+
+__all__ = ["MAX_BITS", "describe", "integer", "rational"]
+
+MAX_BITS = 4096
+"""Largest bit length of a parameter's numerator and of its denominator."""
+
+_MAX_DIGITS = 1234  # decimal digits that surely fit in MAX_BITS, and far below int()'s own limit
+_FRACTION = re.compile(r"([+-]?[0-9]+)(?:/([0-9]+))?", re.ASCII)
+_DECIMAL = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,6})?", re.ASCII)
+
+
+def describe(value: object) -> str:
+    """A parameter in words for an error message: its type, and its value when it is short."""
+    kind = type(value).__name__
+    if isinstance(value, int) and value.bit_length() > 128:
+        return f"{kind} of {value.bit_length()} bits"
+    if isinstance(value, (bool, int, float, str, Decimal, Fraction)) or value is None:
+        text = repr(value)
+        return f"{text} ({kind})" if len(text) <= 60 else f"a {kind} of {len(text)} characters"
+    return f"an object of type {kind}"
+
+
+def integer(value: object, name: str, *, minimum: int, maximum: int) -> int:
+    """Read an integer parameter; booleans and numbers that merely equal an integer are refused.
+
+    Raises:
+        ParameterError: not an int (or NumPy integer), or outside minimum .. maximum.
+    """
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)):
+        raise ParameterError(f"{name} must be an integer, got {describe(value)}")
+    number = int(value)
+    if not minimum <= number <= maximum:
+        limits = f"between {minimum} and {maximum}" if maximum >= minimum else "impossible here"
+        raise ParameterError(f"{name} must be {limits}, got {describe(number)}")
+    return number
+
+
+def rational(value: object, name: str, *, below: int | None = None, zero: bool = False) -> Fraction:
+    """Read a positive parameter as the exact rational that was typed.
+
+    Accepts int, Fraction, Decimal, gmpy2 mpz and mpq, strings such as "1/3", "0.1" and "1e-6",
+    NumPy integers, and floats: a float stands for its shortest decimal form, so 0.1 is 1/10.
+
+    Args:
+        value: what the caller passed.
+        name: the parameter's name, for messages.
+        below: an exclusive upper limit, if there is one.
+        zero: whether zero is allowed too (for what is promised, never for what is asked).
+
+    Raises:
+        ParameterError: another type, a boolean, NaN, infinity, zero, a negative number, a number
+            of more than MAX_BITS bits, or one that is not below `below`.
+    """
+    number = _read(value, name)
+    if number.numerator.bit_length() > MAX_BITS or number.denominator.bit_length() > MAX_BITS:
+        raise ParameterError(f"{name} must have at most {MAX_BITS} bits above and below the line")
+    if number < 0 or (number == 0 and not zero):
+        least = "at least" if zero else "greater than"
+        raise ParameterError(f"{name} must be {least} zero, got {describe(value)}")
+    if below is not None and number >= below:
+        raise ParameterError(f"{name} must be less than {below}, got {describe(value)}")
+    return number
+
+
+def _read(value: Any, name: str) -> Fraction:
+    if isinstance(value, (bool, np.bool_)):
+        raise ParameterError(f"{name} must be a number, got {describe(value)}")
+    if isinstance(value, (int, np.integer)) or type(value) is type(mpz(0)):
+        size = value.bit_length() if isinstance(value, int) else 0
+        if size <= MAX_BITS:
+            return Fraction(int(value))
+        raise ParameterError(f"{name} must have at most {MAX_BITS} bits, got {describe(value)}")
+    if isinstance(value, Fraction):
+        return value
+    if type(value) is type(mpq(0)):
+        return Fraction(int(value.numerator), int(value.denominator))
+    if isinstance(value, (float, np.floating)):
+        # str() of every NumPy float is the shortest decimal that reads back as the same number.
+        return _read_text(str(float(value) if isinstance(value, float) else value), name, value)
+    if isinstance(value, Decimal):
+        return _read_text(str(value), name, value)
+    if isinstance(value, str):
+        return _read_text(value, name, value)
+    raise ParameterError(
+        f"{name} must be an int, Fraction, Decimal, float or a string such as '1/3' or '0.1', "
+        f"got {describe(value)}"
+    )
+
+
+def _read_text(text: str, name: str, value: object) -> Fraction:
+    if len(text) > 2 * _MAX_DIGITS:
+        raise ParameterError(f"{name} has too many digits: at most {_MAX_DIGITS} are read")
+    if match := _FRACTION.fullmatch(text):
+        numerator, denominator = match.group(1), match.group(2) or "1"
+        if max(len(numerator), len(denominator)) > _MAX_DIGITS:
+            raise ParameterError(f"{name} has too many digits: at most {_MAX_DIGITS} are read")
+        if int(denominator) == 0:
+            raise ParameterError(f"{name} must not have a denominator of zero")
+        return Fraction(int(numerator), int(denominator))
+    if not _DECIMAL.fullmatch(text):
+        hint = "; write a decimal point, not a comma" if "," in text else ""
+        raise ParameterError(f"{name} must be a finite number, got {describe(value)}{hint}")
+    decimal = Decimal(text)  # the constructor is exact: it never rounds to the context
+    exponent = decimal.as_tuple().exponent
+    if not isinstance(exponent, int) or abs(exponent) > _MAX_DIGITS:
+        raise ParameterError(
+            f"{name} must have an exponent between -{_MAX_DIGITS} and {_MAX_DIGITS}"
+        )
+    return Fraction(decimal)

@@ -1,0 +1,41 @@
+"""Every exception that safeselect raises on purpose.
+
+One class for each decision that a caller can take.  Messages quote parameters, types and
+positions in public lists; they never quote a score, a count, a random byte or a cell of a table,
+because whoever reads the log is not whoever may read the data.
+"""
+
+from __future__ import annotations
+
+__all__ = [
+    "BudgetError",
+    "InputError",
+    "ParameterError",
+    "SafeSelectError",
+    "ScoreError",
+    "SourceError",
+]
+
+
+class SafeSelectError(Exception):
+    """The base of all of them; never raised itself."""
+
+
+class ParameterError(SafeSelectError, ValueError):
+    """A public parameter (epsilon, sensitivity, k, a label, a source ...) is wrong: change the call."""
+
+
+class ScoreError(SafeSelectError, ValueError):
+    """The scores have the wrong type or form: change how they are handed over."""
+
+
+class InputError(SafeSelectError, ValueError):
+    """A file or a table cannot be read as asked: change the file or the column names."""
+
+
+class BudgetError(SafeSelectError, RuntimeError):
+    """The privacy budget does not allow this release: nothing was drawn and nothing released."""
+
+
+class SourceError(SafeSelectError, RuntimeError):
+    """The source of random bytes failed; there is no output, and what was charged stays charged."""
