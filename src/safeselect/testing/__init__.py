@@ -1,0 +1,24 @@
+"""Sources for tests, and tests for sources and score functions.
+
+Nothing here is for production: `DeterministicSource`, `ReplaySource` and `RecordingSource` repeat
+or keep random bytes, and whoever knows the bytes and the release knows the scores.  They say so
+(`production` is False) and are refused while SAFESELECT_REQUIRE_PRODUCTION is set.
+"""
+
+from __future__ import annotations
+
+from safeselect.testing.conformance import check_source
+from safeselect.testing.deterministic import DeterministicSource, InsecureSourceWarning
+from safeselect.testing.recording import RecordingSource
+from safeselect.testing.replay import ReplaySource
+from safeselect.testing.sensitivity import SensitivityExceeded, check_sensitivity
+
+__all__ = [
+    "DeterministicSource",
+    "InsecureSourceWarning",
+    "RecordingSource",
+    "ReplaySource",
+    "SensitivityExceeded",
+    "check_sensitivity",
+    "check_source",
+]

@@ -1,0 +1,18 @@
+"""The gate that every source for tests passes when it is built and at every call."""
+
+from __future__ import annotations
+
+from safeselect.errors import ParameterError
+from safeselect.sources import require_production
+
+__all__ = ["refuse_in_production"]
+
+
+def refuse_in_production(name: str) -> None:
+    """Raise if the environment asks for sources meant for production only.
+
+    Raises:
+        ParameterError: SAFESELECT_REQUIRE_PRODUCTION is set.
+    """
+    if require_production():
+        raise ParameterError(f"{name} is for tests, and SAFESELECT_REQUIRE_PRODUCTION is set")

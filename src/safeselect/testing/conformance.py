@@ -1,0 +1,232 @@
+"""Tests that anyone can run on a source of their own: `check_source(MySource)`.
+
+They test the form (all or nothing, latched, no copies, silent) and that nothing is repeated; they
+cannot tell whether the bytes are random.
+"""
+
+from __future__ import annotations
+
+import copy
+import os
+import pickle
+import threading
+from collections.abc import Callable
+
+from safeselect.errors import ParameterError, SourceError
+from safeselect.sources import NONCE_BYTES, Source
+from safeselect.sources._accept import as_source
+
+__all__ = ["check_source"]
+
+_LENGTHS = (*range(34), 255, 256, 257, 4096, 65537)
+_ROUNDS = 64  # a byte that is written stays zero in all of them with probability 2**-512
+_MARGIN = 8
+_SAMPLE = 32
+_THREADS = 8
+
+
+def check_source(
+    factory: Callable[[], Source], *, failing: Callable[[], Source] | None = None
+) -> tuple[str, ...]:
+    """Raise AssertionError, naming the rule, unless sources from the factory keep every rule.
+
+    Args:
+        factory: builds a new source; called several times.
+        failing: builds a source of the same class whose `begin` works and whose `fill` of 32 bytes
+            fails, best in the middle.  Without it, failures are not tested.
+
+    Returns:
+        The names of the rules tested.
+    """
+    rules: list[tuple[str, Callable[[Callable[[], Source]], None]]] = [
+        ("protocol", _check_protocol),
+        ("nonces", _check_nonces),
+        ("fills exactly", _check_fills),
+        ("refuses other buffers", _check_refusals),
+        ("no copies", _check_copies),
+        ("silent repr", _check_repr),
+        ("threads", _check_threads),
+    ]
+    if hasattr(os, "fork"):
+        rules.append(("fork", _check_fork))
+    for _, check in rules:
+        check(factory)
+    if failing is None:
+        return tuple(name for name, _ in rules)
+    _check_failure(failing)
+    return (*(name for name, _ in rules), "failure")
+
+
+def _require(condition: bool, rule: str) -> None:
+    if not condition:
+        raise AssertionError(f"the source breaks a rule: {rule}")
+
+
+def _check_protocol(factory: Callable[[], Source]) -> None:
+    source = as_source(factory())
+    _require(source is not factory(), "the factory must build a new source each time")
+    _require(bool(source.name), "name must not be empty")
+
+
+def _check_nonces(factory: Callable[[], Source]) -> None:
+    source = factory()
+    nonces = [source.begin() for _ in range(_ROUNDS)]
+    _require(
+        all(type(nonce) is bytes and len(nonce) == NONCE_BYTES for nonce in nonces),
+        f"begin() returns bytes of length {NONCE_BYTES}",
+    )
+    _require(len(set(nonces)) == _ROUNDS, "begin() never returns the same nonce twice")
+
+
+def _check_fills(factory: Callable[[], Source]) -> None:
+    source = factory()
+    source.begin()
+    for length in _LENGTHS:
+        rounds = _ROUNDS if length < 300 else 8  # 2**-64 for each byte of the longer ones
+        seen, margins = 0, bytes(_MARGIN)
+        for _ in range(rounds):
+            buffer = bytearray(length + 2 * _MARGIN)
+            _require(
+                source.fill(memoryview(buffer)[_MARGIN : _MARGIN + length]) is None,  # type: ignore[func-returns-value]
+                "fill() returns None",
+            )
+            _require(
+                buffer[:_MARGIN] == margins == buffer[_MARGIN + length :],
+                "fill() writes nothing outside the buffer",
+            )
+            seen |= int.from_bytes(buffer[_MARGIN : _MARGIN + length], "big")
+        filled = seen.to_bytes(length, "big")
+        _require(0 not in filled, f"fill() overwrites every byte of a buffer of {length}")
+    first, second = bytearray(_SAMPLE), bytearray(_SAMPLE)
+    source.fill(first)
+    source.fill(second)
+    _require(first != second, "fill() never repeats its bytes")
+
+
+def _check_refusals(factory: Callable[[], Source]) -> None:
+    source = factory()
+    source.begin()
+    wrong: tuple[object, ...] = (
+        bytes(8),
+        memoryview(bytes(8)),
+        memoryview(bytearray(16))[::2],
+        memoryview(bytearray(16)).cast("Q"),
+        [0] * 8,
+        8,
+        None,
+    )
+    for buffer in wrong:
+        try:
+            source.fill(buffer)  # type: ignore[arg-type]
+        except ParameterError:
+            continue
+        raise AssertionError(
+            "the source breaks a rule: fill() raises ParameterError for anything but a writable, "
+            f"contiguous buffer of bytes, here a {type(buffer).__name__}"
+        )
+    source.fill(bytearray(8))  # such a refusal is no failure of the source
+
+
+def _check_copies(factory: Callable[[], Source]) -> None:
+    source = factory()
+    attempts: list[Callable[[], object]] = [
+        lambda: copy.copy(source),
+        lambda: copy.deepcopy(source),
+        *(
+            lambda protocol=protocol: pickle.dumps(source, protocol)
+            for protocol in range(pickle.HIGHEST_PROTOCOL + 1)
+        ),
+    ]
+    for attempt in attempts:
+        try:
+            attempt()
+        except (TypeError, pickle.PicklingError):
+            continue
+        raise AssertionError("the source breaks a rule: it cannot be copied, nor pickled")
+
+
+def _check_repr(factory: Callable[[], Source]) -> None:
+    first, second = factory(), factory()
+    first.begin()
+    first.fill(bytearray(_SAMPLE))
+    for show in (repr, str):
+        _require(
+            show(first) == show(second) and "0x" not in show(first),
+            "repr() and str() show neither state nor addresses",
+        )
+
+
+def _check_threads(factory: Callable[[], Source]) -> None:
+    source = factory()
+    found: list[bytes] = []
+
+    def work() -> None:
+        buffer = bytearray(_SAMPLE)
+        for _ in range(_ROUNDS):
+            found.append(source.begin())
+            source.fill(buffer)
+            found.append(bytes(buffer))
+
+    threads = [threading.Thread(target=work) for _ in range(_THREADS)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    _require(len(found) == 2 * _THREADS * _ROUNDS, "several threads may use it at once")
+    _require(len(set(found)) == len(found), "two threads never get the same bytes")
+
+
+def _check_fork(factory: Callable[[], Source]) -> None:
+    source = factory()
+    source.begin()
+    source.fill(bytearray(_SAMPLE))
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        # Whatever happens, the child must not return into the caller's program.
+        try:
+            os.write(writing, _sample(source))
+        except SourceError:
+            os.write(writing, b"refused")
+        finally:
+            os._exit(0)
+    os.close(writing)
+    with os.fdopen(reading, "rb") as pipe:
+        theirs = pipe.read()
+    os.waitpid(child, 0)
+    ours = _sample(source)
+    if theirs == b"refused":
+        return
+    _require(len(theirs) == len(ours), "a forked child gets bytes or a SourceError")
+    _require(
+        theirs[:NONCE_BYTES] != ours[:NONCE_BYTES] and theirs[NONCE_BYTES:] != ours[NONCE_BYTES:],
+        "a forked child never gets its parent's bytes",
+    )
+
+
+def _sample(source: Source) -> bytes:
+    nonce, buffer = source.begin(), bytearray(_SAMPLE)
+    source.fill(buffer)
+    return nonce + buffer
+
+
+def _check_failure(failing: Callable[[], Source]) -> None:
+    source = failing()
+    source.begin()
+    for _ in range(3):  # it fails, and stays failed
+        buffer = bytearray(b"\xff" * _SAMPLE)
+        try:
+            source.fill(buffer)
+        except SourceError as error:
+            _require(
+                error.__cause__ is None and error.__context__ is None,
+                "no exception that could hold bytes hangs behind a SourceError",
+            )
+        else:
+            raise AssertionError("the source breaks a rule: a source that failed stays failed")
+        _require(not any(buffer), "the buffer holds zeros after a failure")
+    try:
+        source.begin()
+    except SourceError:
+        return
+    raise AssertionError("the source breaks a rule: begin() fails after a failure too")

@@ -1,0 +1,94 @@
+"""A source that remembers what it was asked and what it answered."""
+
+from __future__ import annotations
+
+from typing import final
+
+from safeselect.sources import Source
+from safeselect.sources._accept import as_source
+from safeselect.sources._guard import Guard
+from safeselect.sources._sealed import sealed
+from safeselect.testing._gate import refuse_in_production
+
+__all__ = ["RecordingSource"]
+
+
+@final
+class _Log:
+    """Passes every request on and keeps it with the answer."""
+
+    __slots__ = ("data", "inner", "nonces", "requests")
+
+    def __init__(self, inner: Source) -> None:
+        self.inner = inner
+        self.data = bytearray()
+        self.nonces: list[bytes] = []
+        self.requests: list[int] = []
+
+    def draw(self, view: memoryview) -> None:
+        self.requests.append(len(view))
+        self.inner.fill(view)
+        self.data += view
+
+    def nonce(self, view: memoryview) -> None:
+        view[:] = self.inner.begin()
+        self.nonces.append(bytes(view))
+
+
+@final
+@sealed
+class RecordingSource:
+    """Passes on the bytes of another source and keeps them, with the sizes of the requests.
+
+    Two uses: showing that the sizes do not depend on the scores, and replaying a call with
+    `ReplaySource(recording.data, nonces=recording.nonces)`.  What it keeps reveals the scores
+    together with the release, so it is for made-up data only.  It raises in a child of the process
+    that built it.
+
+    Args:
+        inner: the source that is recorded.
+
+    Raises:
+        ParameterError: inner is no source, or SAFESELECT_REQUIRE_PRODUCTION is set.
+    """
+
+    __slots__ = ("_guard", "_log")
+
+    def __init__(self, inner: Source) -> None:
+        refuse_in_production("RecordingSource")
+        self._log = _Log(as_source(inner))
+        self._guard = Guard(self._log.draw, nonce=self._log.nonce, fork_safe=False, health=False)
+
+    @property
+    def name(self) -> str:
+        """The class's name with the name of the source recorded."""
+        return f"RecordingSource({self._log.inner.name})"
+
+    @property
+    def production(self) -> bool:
+        """False."""
+        return False
+
+    @property
+    def requests(self) -> list[int]:
+        """Sizes of the requests to `fill` so far: failed ones too, empty ones not."""
+        return list(self._log.requests)
+
+    @property
+    def data(self) -> bytes:
+        """Bytes that `fill` handed out so far."""
+        return bytes(self._log.data)
+
+    @property
+    def nonces(self) -> list[bytes]:
+        """Nonces that `begin` handed out so far."""
+        return list(self._log.nonces)
+
+    def begin(self) -> bytes:
+        """Return the nonce of the source recorded; see `Source.begin`."""
+        refuse_in_production("RecordingSource")
+        return self._guard.begin()
+
+    def fill(self, buffer: bytearray | memoryview, /) -> None:
+        """Fill the buffer from the source recorded; see `Source.fill`."""
+        self._guard.fill(buffer)

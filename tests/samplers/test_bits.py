@@ -1,0 +1,347 @@
+"""Bits: the source's bits, each once and in order, and none left behind."""
+
+import gc
+import os
+import random
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from safeselect.errors import ParameterError, SourceError
+from safeselect.samplers._bits import FILL_REQUEST, MAX_TAKE, Bits
+from safeselect.sources import CallbackSource, SystemSource
+from safeselect.testing import RecordingSource, ReplaySource
+
+
+class Text:
+    """The bits of a tape as a string of 0 and 1, read from the left: the specification."""
+
+    def __init__(self, tape):
+        self.left = "".join(f"{byte:08b}" for byte in tape)
+
+    def take(self, count):
+        taken, self.left = self.left[:count], self.left[count:]
+        assert len(taken) == count
+        return int(taken or "0", 2)
+
+
+@given(
+    tape=st.binary(min_size=700, max_size=700),
+    counts=st.lists(st.one_of(st.integers(0, 9), st.integers(0, 500)), max_size=40),
+    piece=st.integers(1, 64),
+)
+def test_takes_are_the_sources_bits_in_order(tape, counts, piece):
+    expected = Text(tape)
+    limit = 8 * (len(tape) - len(tape) % piece)
+    bits, used = Bits(ReplaySource(tape), piece=piece), 0
+    for count in counts:
+        if used + count > limit:
+            break
+        assert bits.take(count) == expected.take(count)
+        used += count
+        assert bits.consumed == used
+
+
+@given(
+    steps=st.lists(st.tuples(st.booleans(), st.integers(0, 70)), max_size=20),
+    piece=st.integers(1, 9),
+)
+def test_fill_and_take_never_share_a_bit(steps, piece):
+    """A model of the two streams: `take` reads pieces, `fill` reads around them."""
+    tape = bytes(random.Random(5).randbytes(4000))
+    source = RecordingSource(ReplaySource(tape))
+    bits = Bits(source, piece=piece)
+    position, stock, used = 0, "", 0
+    for is_fill, size in steps:
+        if is_fill:
+            buffer = bytearray(size)
+            bits.fill(buffer)
+            assert buffer == tape[position : position + size]
+            position += size
+            used += 8 * size
+        else:
+            while len(stock) < size:
+                stock += "".join(f"{byte:08b}" for byte in tape[position : position + piece])
+                position += piece
+            assert bits.take(size) == int(stock[:size] or "0", 2)
+            stock = stock[size:]
+            used += size
+        assert bits.consumed == used
+    assert len(source.data) == position
+
+
+def test_known_answers():
+    bits = Bits(ReplaySource(bytes([0b10110001, 0b01111111, 0x80])), piece=1)
+    assert [bits.coin() for _ in range(4)] == [1, 0, 1, 1]
+    assert bits.take(0) == 0
+    assert bits.take(5) == 0b00010
+    assert bits.take(7) == 0b1111111
+    assert bits.take(8) == 0x80
+    assert bits.consumed == 24
+
+
+@pytest.mark.parametrize(
+    ("piece", "counts", "expected"),
+    [
+        (256, [1], [256]),
+        (256, [0, 0], []),
+        (256, [2048], [256]),
+        (256, [2047, 1, 1], [256, 256]),
+        (256, [2049], [256, 256]),
+        (16, [1, 300], [16, 16, 16]),
+        (1, [9], [1, 1]),
+    ],
+)
+def test_requests_are_whole_pieces(piece, counts, expected):
+    source = RecordingSource(SystemSource())
+    with Bits(source, piece=piece) as bits:
+        for count in counts:
+            bits.take(count)
+    assert source.requests == expected
+    assert len(source.nonces) == 1
+
+
+def test_the_largest_take():
+    tape = os.urandom(MAX_TAKE // 8)
+    source = RecordingSource(ReplaySource(tape))
+    bits = Bits(source)
+    assert bits.take(MAX_TAKE) == int.from_bytes(tape, "big")
+    assert source.requests == [256] * (MAX_TAKE // 8 // 256)
+
+
+@pytest.mark.parametrize(
+    "count", [-1, MAX_TAKE + 1, 2**80, True, 1.0, "8", None, np.int64(3)], ids=repr
+)
+def test_other_counts_are_refused_before_anything_is_drawn(count):
+    source = RecordingSource(SystemSource())
+    bits = Bits(source)
+    with pytest.raises(ParameterError):
+        bits.take(count)
+    assert source.requests == []
+    assert 0 <= bits.take(8) < 256
+
+
+@pytest.mark.parametrize("piece", [0, -1, 2**20 + 1, True, 8.0, "8", None], ids=repr)
+def test_other_pieces_are_refused(piece):
+    with pytest.raises(ParameterError, match="piece"):
+        Bits(SystemSource(), piece=piece)
+
+
+def test_the_nonce_is_the_sources():
+    source = ReplaySource(bytes(300), nonces=[b"0123456789abcdef"])
+    assert Bits(source).nonce == b"0123456789abcdef"
+
+
+@pytest.mark.parametrize("nonce", [None, b"", bytes(15), bytes(17), bytearray(16), "x" * 16])
+def test_a_source_with_a_wrong_nonce_is_refused(nonce):
+    class Odd:
+        name, production = "Odd", False
+
+        def begin(self):
+            return nonce
+
+        def fill(self, buffer, /):
+            raise NotImplementedError
+
+    with pytest.raises(SourceError, match="nonce"):
+        Bits(Odd())
+
+
+@pytest.mark.parametrize("dtype", ["u1", "i1", "u2", "i2", "u4", "i4", "u8", "i8"])
+@pytest.mark.parametrize("shape", [(6,), (2, 3), (0,), (0, 4)])
+def test_fill_takes_arrays_of_machine_integers(dtype, shape):
+    array = np.zeros(shape, dtype)
+    tape = bytes(range(1, 1 + array.nbytes))
+    source = RecordingSource(ReplaySource(tape))
+    bits = Bits(source)
+    bits.fill(memoryview(array))
+    assert array.tobytes() == tape
+    assert bits.consumed == 8 * array.nbytes
+    assert source.requests == ([array.nbytes] if array.nbytes else [])
+
+
+def frozen():
+    array = np.zeros(4, np.uint64)
+    array.flags.writeable = False
+    return array.data
+
+
+def released():
+    view = memoryview(bytearray(4))
+    view.release()
+    return view
+
+
+@pytest.mark.parametrize(
+    "buffer",
+    [
+        bytes(4),
+        np.zeros(4, np.uint64),
+        np.zeros(4).data,
+        np.zeros(4, bool).data,
+        np.zeros(4, object).data,
+        np.zeros(4, ">u8").data,
+        np.zeros(8, np.uint64)[::2].data,
+        np.zeros((3, 2), np.uint8).T.data,
+        frozen(),
+        released(),
+        None,
+    ],
+    ids=[
+        "bytes", "array", "float", "bool", "object", "swapped", "strided", "transposed", "frozen",
+        "released", "None",
+    ],
+)  # fmt: skip
+def test_fill_refuses_other_buffers_before_anything_is_drawn(buffer):
+    source = RecordingSource(SystemSource())
+    bits = Bits(source)
+    with pytest.raises(ParameterError):
+        bits.fill(buffer)
+    assert source.requests == []
+    bits.fill(bytearray(4))
+
+
+def test_fill_asks_in_requests_of_public_size():
+    source = RecordingSource(SystemSource())
+    buffer = bytearray(2 * FILL_REQUEST + 7)
+    Bits(source).fill(buffer)
+    assert FILL_REQUEST == 262144
+    assert source.requests == [FILL_REQUEST, FILL_REQUEST, 7]
+    assert buffer == source.data
+
+
+class Breaking:
+    """A source that works for some requests, then writes half of one and raises."""
+
+    name, production = "Breaking", False
+
+    def __init__(self, good, error):
+        self.good, self.error, self.seen = good, error, []
+
+    def begin(self):
+        return bytes(16)
+
+    def fill(self, buffer, /):
+        self.seen.append(buffer)
+        buffer[:] = b"\xa5" * len(buffer)
+        self.good -= 1
+        if self.good < 0:
+            raise self.error
+
+
+@pytest.mark.parametrize("error", [SourceError("constant"), KeyboardInterrupt(), ValueError("x")])
+@pytest.mark.parametrize("good", range(4))
+def test_a_failure_in_the_middle_of_take_wipes_and_closes(error, good):
+    source = Breaking(good, error)
+    bits = Bits(source, piece=4)
+    for _ in range(good):
+        bits.take(31)
+    with pytest.raises(type(error)):
+        bits.take(33 + good)
+    assert bits._stock == bits._held == 0
+    assert not any(bits._buffer)
+    assert not any(any(view) for view in source.seen)
+    with pytest.raises(SourceError, match="closed"):
+        bits.take(0)
+
+
+@pytest.mark.parametrize("error", [SourceError("constant"), KeyboardInterrupt(), ValueError("x")])
+@pytest.mark.parametrize("good", range(3))
+def test_a_failure_in_the_middle_of_fill_zeroes_the_whole_buffer(error, good):
+    bits = Bits(Breaking(good, error))
+    buffer = bytearray(b"\xff" * (3 * FILL_REQUEST))
+    with pytest.raises(type(error)):
+        bits.fill(buffer)
+    assert not any(buffer)
+    with pytest.raises(SourceError, match="closed"):
+        bits.coin()
+
+
+def test_a_source_error_keeps_its_text():
+    device = {"answer": os.urandom}
+    source = CallbackSource(lambda n: device["answer"](n))
+    with Bits(source) as bits:
+        bits.take(5)
+        device["answer"] = lambda n: None
+        with pytest.raises(SourceError, match="something other than bytes"):
+            bits.take(4096)
+    with pytest.raises(SourceError, match="stays failed"):
+        Bits(source)
+
+
+def test_closed_bits_are_wiped_and_raise():
+    source = SystemSource()
+    with Bits(source) as bits:
+        bits.take(3)
+        assert bits._stock != 0
+        assert bits._held == 2045
+    assert bits._stock == bits._held == 0
+    assert bits._buffer == bytes(256)
+    assert bits.consumed == 3
+    buffer = bytearray(b"\xff" * 4)
+    for call in (lambda: bits.take(0), bits.coin, lambda: bits.fill(buffer)):
+        with pytest.raises(SourceError, match="closed"):
+            call()
+    assert buffer == bytes(4)
+    bits.close()
+
+
+def test_the_buffer_is_wiped_after_every_draw():
+    source = Breaking(100, None)
+    bits = Bits(source, piece=8)
+    bits.take(3)
+    bits.take(300)
+    assert not any(any(view) for view in source.seen)
+
+
+def test_an_exception_inside_the_call_closes_the_bits():
+    bits = Bits(SystemSource())
+
+    def call():
+        with bits:
+            bits.take(3)
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        call()
+    assert bits._stock == 0
+    with pytest.raises(SourceError, match="closed"):
+        bits.coin()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+@pytest.mark.parametrize("action", ["take", "fill"])
+def test_a_forked_child_cannot_use_its_parents_bits(action):
+    gc.collect()
+    bits = Bits(SystemSource())
+    bits.take(3)
+    child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            buffer = bytearray(b"\xff" * 4)
+            try:
+                bits.take(8) if action == "take" else bits.fill(buffer)
+            except SourceError:
+                wiped = bits._stock == bits._held == 0
+                code = 0 if wiped and (action == "take" or not any(buffer)) else 2
+        finally:
+            os._exit(code)
+    assert os.waitpid(child, 0)[1] == 0
+    assert 0 <= bits.take(8) < 256  # the parent goes on
+
+
+def test_two_calls_never_share_bits():
+    source = SystemSource()
+    with Bits(source) as first:
+        first.take(1)
+    with Bits(source) as second:
+        assert second.take(256) != 0
+    recording = RecordingSource(source)
+    for _ in range(2):
+        with Bits(recording, piece=32) as bits:
+            bits.take(1)
+    assert recording.requests == [32, 32]
+    assert len(set(recording.nonces)) == 2

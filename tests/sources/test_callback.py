@@ -1,0 +1,300 @@
+"""CallbackSource: every wrong answer of the function is an error, and nothing but an error."""
+
+import os
+import random
+import traceback
+
+import numpy as np
+import pytest
+
+from safeselect.errors import ParameterError, SourceError
+from safeselect.sources import CallbackSource
+from safeselect.testing import check_source
+
+
+class Device:
+    """A function that works until it is told otherwise, and counts."""
+
+    def __init__(self):
+        self.sizes = []
+        self.answer = os.urandom
+
+    def __call__(self, count):
+        self.sizes.append(count)
+        return self.answer(count)
+
+
+class Bytes(bytes):
+    pass
+
+
+def raising(error):
+    def answer(count):
+        raise error
+
+    return answer
+
+
+def after(good, bad):
+    """Answers correctly so many times, then wrongly."""
+    left = [good]
+
+    def answer(count):
+        left[0] -= 1
+        return os.urandom(count) if left[0] >= 0 else bad(count)
+
+    return answer
+
+
+WRONG = {
+    "None": lambda n: None,
+    "short": lambda n: os.urandom(n - 1),
+    "long": lambda n: os.urandom(n + 1),
+    "empty": lambda n: b"",
+    "bytearray": lambda n: bytearray(n),
+    "memoryview": lambda n: memoryview(bytes(n)),
+    "subclass": lambda n: Bytes(n),
+    "str": lambda n: "x" * n,
+    "int": lambda n: n,
+    "list": lambda n: [0] * n,
+    "array": lambda n: np.zeros(n, np.uint8),
+    "ValueError": raising(ValueError("0xdeadbeef")),
+    "OSError": raising(OSError("0xdeadbeef")),
+    "SourceError": raising(SourceError("0xdeadbeef")),
+    "StopIteration": raising(StopIteration()),
+}
+
+
+@pytest.mark.parametrize("exclusive", [False, True])
+@pytest.mark.parametrize("wrong", WRONG)
+def test_every_wrong_answer_is_an_error(exclusive, wrong):
+    device = Device()
+    source = CallbackSource(device, exclusive=exclusive)
+    source.begin()
+    device.answer = WRONG[wrong]
+    buffer = bytearray(b"\xff" * 16)
+    with pytest.raises(SourceError, match="the callback of the source") as caught:
+        source.fill(buffer)
+    assert buffer == bytes(16)
+    assert "deadbeef" not in "".join(traceback.format_exception(caught.value))
+    assert caught.value.__cause__ is None
+    assert caught.value.__context__ is None
+    device.answer = os.urandom
+    asked = len(device.sizes)
+    with pytest.raises(SourceError, match="stays failed"):
+        source.fill(buffer)
+    with pytest.raises(SourceError, match="stays failed"):
+        source.begin()
+    assert len(device.sizes) == asked  # a failed source asks no more
+
+
+@pytest.mark.parametrize("exclusive", [False, True])
+@pytest.mark.parametrize("bad", [raising(OSError()), lambda n: b"", lambda n: None])
+@pytest.mark.parametrize("position", [*range(20), 255])
+def test_a_failure_at_every_byte(position, bad, exclusive):
+    device = Device()
+    source = CallbackSource(device, exclusive=exclusive, max_chunk=1)
+    source.begin()
+    device.answer = after(position, bad)
+    device.sizes.clear()
+    buffer = bytearray(b"\xff" * 256)
+    with pytest.raises(SourceError):
+        source.fill(buffer)
+    assert buffer == bytes(256)
+    assert len(device.sizes) == position + 1
+    with pytest.raises(SourceError, match="stays failed"):
+        source.begin()
+
+
+@pytest.mark.parametrize("position", range(0, 16, 5))
+def test_a_failure_within_the_nonce(position):
+    device = Device()
+    source = CallbackSource(device, max_chunk=1)
+    source.begin()
+    device.answer = after(position, lambda n: None)
+    with pytest.raises(SourceError):
+        source.begin()
+
+
+@pytest.mark.parametrize("exclusive", [False, True])
+@pytest.mark.parametrize("interrupt", [KeyboardInterrupt, SystemExit])
+def test_an_interrupt_passes_and_the_buffer_is_zeroed(exclusive, interrupt):
+    device = Device()
+    source = CallbackSource(device, exclusive=exclusive, max_chunk=4)
+    source.begin()
+    device.answer = after(2, raising(interrupt))
+    buffer = bytearray(b"\xff" * 16)
+    with pytest.raises(interrupt):
+        source.fill(buffer)
+    assert buffer == bytes(16)
+
+
+@pytest.mark.parametrize("exclusive", [False, True])
+def test_constant_bytes_are_noticed_at_the_start(exclusive):
+    with pytest.raises(SourceError, match="start-up test"):
+        CallbackSource(lambda n: b"\x00" * n, exclusive=exclusive).begin()
+    with pytest.raises(SourceError, match="start-up test"):
+        CallbackSource(lambda n: (b"abcdefgh" * n)[:n], exclusive=exclusive).begin()
+
+
+@pytest.mark.parametrize("exclusive", [False, True])
+def test_a_repeated_nonce_is_noticed_at_the_second_call(exclusive):
+    """Behind the system's bytes too: the check sees the function's own."""
+    device = Device()
+    source = CallbackSource(device, exclusive=exclusive)
+    source.begin()
+    device.answer = lambda n: b"\x17" * n
+    source.begin()
+    with pytest.raises(SourceError, match="stuck"):
+        source.begin()
+    device.answer = os.urandom
+    with pytest.raises(SourceError, match="stays failed"):
+        source.begin()
+
+
+def test_exclusive_bytes_are_the_functions():
+    device = Device()
+    source = CallbackSource(device, exclusive=True, max_chunk=5)
+    source.begin()
+    device.answer = lambda n: bytes(range(n))
+    buffer = bytearray(12)
+    source.fill(buffer)
+    assert buffer == bytes([0, 1, 2, 3, 4, 0, 1, 2, 3, 4, 0, 1])
+
+
+def test_otherwise_the_systems_bytes_are_mixed_in(monkeypatch):
+    device = Device()
+    source = CallbackSource(device)
+    source.begin()
+    device.answer = lambda n: b"\x0f" * n
+    monkeypatch.setattr(os, "urandom", lambda n: b"\x3c" * n)
+    buffer = bytearray(8)
+    source.fill(buffer)
+    assert buffer == b"\x33" * 8
+    assert source.begin() == b"\x33" * 16
+
+
+@pytest.mark.parametrize(
+    ("max_chunk", "expected"), [(None, [100]), (100, [100]), (64, [64, 36]), (1, [1] * 100)]
+)
+def test_requests_are_split_as_told(max_chunk, expected):
+    device = Device()
+    source = CallbackSource(device, max_chunk=max_chunk)
+    source.begin()
+    device.sizes.clear()
+    source.fill(bytearray(100))
+    assert device.sizes == expected
+    source.fill(bytearray(0))
+    assert device.sizes == expected
+
+
+@pytest.mark.parametrize("exclusive", [False, True])
+def test_the_function_is_asked_for_what_the_docstring_says(exclusive):
+    device = Device()
+    source = CallbackSource(device, exclusive=exclusive)
+    source.begin()
+    source.fill(bytearray(9))
+    source.begin()
+    assert device.sizes == [1024] * 4 + [16, 9, 16]
+
+
+@pytest.mark.parametrize("inner", ["begin", "fill"])
+@pytest.mark.parametrize("exclusive", [False, True])
+def test_a_function_that_uses_its_own_source_gets_an_error(inner, exclusive):
+    device = Device()
+    source = CallbackSource(device, exclusive=exclusive)
+    source.begin()
+    depth, inside = [0], []
+
+    def answer(count):
+        depth[0] += 1
+        assert depth[0] == 1, "recursion"
+        try:
+            source.begin() if inner == "begin" else source.fill(bytearray(4))
+        except SourceError as error:
+            inside.append(str(error))
+            raise
+        return os.urandom(count)
+
+    device.answer = answer
+    with pytest.raises(SourceError, match="the callback of the source raised"):
+        source.fill(bytearray(8))
+    assert inside == ["the source was asked for bytes while it was drawing some"]
+
+
+@pytest.mark.parametrize("exclusive", [False, True])
+def test_it_keeps_the_rules(exclusive):
+    def failing():
+        device = Device()
+        source = CallbackSource(device, exclusive=exclusive, max_chunk=1)
+        source.begin()
+        device.answer = after(16 + 20, lambda n: None)
+        return source
+
+    ran = check_source(lambda: CallbackSource(os.urandom, exclusive=exclusive), failing=failing)
+    assert "failure" in ran
+
+
+@pytest.mark.parametrize(
+    ("options", "name"),
+    [
+        ({}, "CallbackSource()"),
+        ({"name": "hsm-1"}, "CallbackSource(hsm-1)"),
+        ({"exclusive": True}, "CallbackSource(exclusive=True)"),
+        ({"exclusive": True, "name": "hsm-1"}, "CallbackSource(hsm-1, exclusive=True)"),
+    ],
+)
+def test_names(options, name):
+    source = CallbackSource(os.urandom, **options)
+    assert source.name == name
+    assert source.production is True
+    assert repr(source) == "<CallbackSource>"
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"name": ""},
+        {"name": "a\nb"},
+        {"name": "exclusive=True"},
+        {"name": "x" * 65},
+        {"name": "é"},
+        {"name": 3},
+        {"max_chunk": 0},
+        {"max_chunk": -1},
+        {"max_chunk": True},
+        {"max_chunk": 16.0},
+        {"exclusive": 1},
+        {"exclusive": "no"},
+        {"fork_safe": None},
+    ],
+)
+def test_wrong_arguments_are_refused(options):
+    with pytest.raises(ParameterError):
+        CallbackSource(os.urandom, **options)
+
+
+@pytest.mark.parametrize("function", [None, 7, b"bytes", "os.urandom"])
+def test_what_cannot_be_called_is_refused(function):
+    with pytest.raises(ParameterError, match="n -> bytes"):
+        CallbackSource(function)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        random.Random(1).randbytes,
+        random.randbytes,
+        np.random.default_rng(1).bytes,
+        np.random.RandomState(1).bytes,
+        np.random.bytes,
+    ],
+    ids=["Random", "random", "Generator", "RandomState", "numpy.random"],
+)
+def test_methods_of_generators_for_simulations_are_refused(function):
+    with pytest.raises(ParameterError, match="predicted"):
+        CallbackSource(function)
+
+
+def test_the_systems_generator_of_the_standard_library_is_taken():
+    CallbackSource(random.SystemRandom().randbytes).begin()

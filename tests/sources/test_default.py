@@ -1,0 +1,152 @@
+"""The default source, and what `source=` takes."""
+
+import os
+import random
+import threading
+
+import numpy as np
+import pytest
+
+from safeselect.errors import ParameterError
+from safeselect.sources import (
+    CallbackSource,
+    CombinedSource,
+    OpenSSLSource,
+    Source,
+    SystemSource,
+    default_source,
+    require_production,
+    resolve,
+)
+from safeselect.testing import RecordingSource, ReplaySource
+
+VARIABLE = "SAFESELECT_REQUIRE_PRODUCTION"
+
+
+@pytest.fixture(autouse=True)
+def _soft(monkeypatch):
+    monkeypatch.delenv(VARIABLE, raising=False)
+
+
+def test_the_default_is_one_openssl_source():
+    assert type(default_source()) is OpenSSLSource
+    assert default_source() is default_source() is resolve(None)
+
+
+def test_threads_share_it():
+    found = []
+    threads = [threading.Thread(target=lambda: found.append(default_source())) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(found) == 8
+    assert len({id(source) for source in found} | {id(default_source())}) == 1
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        OpenSSLSource(),
+        SystemSource(),
+        CombinedSource(OpenSSLSource(), SystemSource()),
+        CallbackSource(os.urandom),
+    ],
+)
+@pytest.mark.parametrize("hardened", [False, True])
+def test_sources_for_production_are_taken(monkeypatch, source, hardened):
+    if hardened:
+        monkeypatch.setenv(VARIABLE, "1")
+    assert resolve(source) is source
+    assert isinstance(source, Source)
+
+
+class Plain:
+    def __init__(self, **changes):
+        self.name = "Plain"
+        self.production = True
+        self.begin = lambda: bytes(16)
+        self.fill = lambda buffer: None
+        self.__dict__.update(changes)
+
+
+def test_anything_with_the_protocol_is_taken():
+    source = Plain()
+    assert resolve(source) is source
+
+
+class Static:
+    """Its class has all four members too, and still is no source."""
+
+    name, production = "Static", True
+
+    def begin(self):
+        return bytes(16)
+
+    def fill(self, buffer, /):
+        buffer[:] = bytes(len(buffer))
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        (Static, r"write Static\(\)"),
+        (np.random.default_rng(1), "predicted"),
+        (np.random.RandomState(1), "predicted"),
+        (np.random.PCG64(1), "predicted"),
+        (np.random.SeedSequence(1), "predicted"),
+        (np.random, "predicted"),
+        (random.Random(1), "predicted"),
+        (random, "predicted"),
+        (7, "not a seed"),
+        (True, "not a seed"),
+        ("seed", "not a seed"),
+        (b"seed", "not a seed"),
+        (OpenSSLSource, r"write OpenSSLSource\(\)"),
+        (os.urandom, "wrapped in CallbackSource"),
+        (lambda n: bytes(n), "wrapped in CallbackSource"),
+        (random.SystemRandom(), "lacks some of"),
+        (object(), "lacks some of"),
+        ([], "lacks some of"),
+        (Plain(name=3), "wrong types"),
+        (Plain(production=1), "wrong types"),
+        (Plain(begin=None), "wrong types"),
+        (Plain(fill=b""), "wrong types"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else type(value).__name__,
+)
+def test_other_things_are_refused_with_a_helpful_sentence(value, words):
+    with pytest.raises(ParameterError, match=words) as caught:
+        resolve(value)
+    assert "Leave source out for the default" in str(caught.value)
+    assert "0x" not in str(caught.value)
+
+
+def test_a_seed_is_not_repeated_in_the_message():
+    with pytest.raises(ParameterError) as caught:
+        resolve(31415926)
+    assert "31415926" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [(None, False), ("", False), ("1", True), ("0", True), ("false", True), (" ", True)],
+)
+def test_the_environment_can_only_harden(monkeypatch, value, expected):
+    if value is not None:
+        monkeypatch.setenv(VARIABLE, value)
+    assert require_production() is expected
+
+
+def test_sources_for_tests_are_refused_when_hardened(monkeypatch):
+    replay = ReplaySource(bytes(100))
+    sources = [replay, RecordingSource(replay), CombinedSource(SystemSource(), replay)]
+    sources.append(Plain(production=False))
+    for source in sources:
+        assert resolve(source) is source
+    monkeypatch.setenv(VARIABLE, "1")
+    for source in sources:
+        with pytest.raises(ParameterError, match=VARIABLE):
+            resolve(source)
+    monkeypatch.delenv(VARIABLE)
+    assert resolve(replay) is replay

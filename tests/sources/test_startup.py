@@ -1,0 +1,122 @@
+"""Start-up tests: each one catches what it is for, at its limit and not below it."""
+
+import os
+from fractions import Fraction
+from math import comb
+
+import pytest
+
+from safeselect.sources._startup import startup_problem
+
+SIZE = 4096
+
+
+def plausible():
+    """A sample that passes every test by a wide margin: no byte twice near itself, half ones."""
+    sample = bytearray()
+    for block in range(16):
+        sample += bytes((value * 5 + block * 7) % 256 for value in range(256))
+    return sample
+
+
+def problem_of(sample):
+    served = iter([sample[i : i + 1024] for i in range(0, SIZE, 1024)])
+    return startup_problem(lambda view: view.__setitem__(slice(None), next(served)))
+
+
+def test_a_plausible_sample_passes():
+    assert problem_of(plausible()) is None
+
+
+def test_the_systems_bytes_pass():
+    assert problem_of(bytearray(os.urandom(SIZE))) is None
+
+
+@pytest.mark.parametrize("first", range(4))
+@pytest.mark.parametrize("second", range(4))
+def test_no_block_may_repeat(first, second):
+    sample = plausible()
+    block = sample[first * 1024 : first * 1024 + 1024]
+    sample[second * 1024 : second * 1024 + 1024] = block
+    assert problem_of(sample) == (None if first == second else "repeated block")
+
+
+@pytest.mark.parametrize("place", [0, 1020, SIZE - 9])
+@pytest.mark.parametrize(("length", "expected"), [(8, None), (9, "repetition count")])
+def test_nine_equal_bytes_in_a_row_are_too_many(place, length, expected):
+    sample = plausible()
+    value = (sample[place - 1] + 1) % 256 if place else 0x55
+    while value in (sample[place - 1], sample[(place + length) % SIZE]):
+        value = (value + 1) % 256
+    sample[place : place + length] = bytes([value]) * length
+    assert problem_of(sample) == expected
+
+
+@pytest.mark.parametrize("window", range(8))
+@pytest.mark.parametrize(("later", "expected"), [(18, None), (19, "adaptive proportion")])
+def test_the_first_byte_of_a_window_may_come_back_eighteen_times(window, later, expected):
+    sample = plausible()
+    start = window * 512
+    value = sample[start]
+    for i in range(start + 1, start + 512):
+        if sample[i] == value:
+            sample[i] ^= 0xFF
+    for i in range(later):
+        sample[start + 2 + 3 * i] = value
+    assert problem_of(sample) == expected
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+@pytest.mark.parametrize(("excess", "expected"), [(646, None), (647, "monobit")])
+def test_ones_may_be_off_by_646(sign, excess, expected):
+    sample = plausible()
+    number = int.from_bytes(sample, "big")
+    assert number.bit_count() == 8 * SIZE // 2
+    wrong = 0 if sign > 0 else 1
+    position, flipped = 0, 0
+    while flipped < excess:  # spread, so that no other test minds
+        if (number >> position) & 1 == wrong:
+            number ^= 1 << position
+            flipped += 1
+        position = (position + 37) % (8 * SIZE)
+    assert problem_of(bytearray(number.to_bytes(SIZE, "big"))) == expected
+
+
+def binomials(trials, first, count):
+    """comb(trials, k) for k = first, first + 1, ..."""
+    value = comb(trials, first)
+    for k in range(first, first + count):
+        yield value
+        value = value * (trials - k) // (k + 1)
+
+
+def test_the_limit_of_the_proportion_test_has_the_false_alarm_rate_stated():
+    def chance(least):
+        weights = (c * 255 ** (511 - k) for k, c in enumerate(binomials(511, 0, 512)) if k >= least)
+        return Fraction(sum(weights), 256**511)
+
+    assert chance(19) < Fraction(1, 2**40) < chance(18)
+
+
+def test_the_limit_of_the_monobit_test_has_the_false_alarm_rate_stated():
+    bits = 8 * SIZE
+    at_646, *beyond = binomials(bits, bits // 2 + 646, 1500)
+    # The part left out, above 2146 ones too many, is below 2**-400.
+    assert 2 * sum(beyond) * 2**40 < 2**bits < 2 * (at_646 + sum(beyond)) * 2**40
+
+
+def test_the_sample_is_wiped_whatever_happens():
+    views = []
+
+    def draw(view):
+        views.append(view)
+        view[:] = os.urandom(len(view))
+        if len(views) == 3:
+            raise OSError("device")
+
+    with pytest.raises(OSError, match="device"):
+        startup_problem(draw)
+    assert [bytes(view) for view in views] == [bytes(1024)] * 3
+    views.clear()
+    assert startup_problem(lambda view: (views.append(view), view.__setitem__(0, 1))[0]) is not None
+    assert [bytes(view) for view in views] == [bytes(1024)] * 4

@@ -1,0 +1,55 @@
+"""SystemSource: os.urandom, all of it or an error."""
+
+import os
+
+import pytest
+
+from safeselect.errors import SourceError
+from safeselect.sources import SystemSource
+from safeselect.testing import check_source
+
+
+def test_it_keeps_the_rules():
+    check_source(SystemSource)
+
+
+def test_names():
+    source = SystemSource()
+    assert source.name == "SystemSource"
+    assert source.production is True
+    assert repr(source) == "<SystemSource>"
+
+
+def test_chunks_are_bounded(monkeypatch):
+    source = SystemSource()
+    source.begin()
+    sizes, real = [], os.urandom
+    monkeypatch.setattr(os, "urandom", lambda n: (sizes.append(n), real(n))[1])
+    buffer = bytearray(2**20 + 3)
+    source.fill(buffer)
+    assert sizes == [2**20, 3]
+    assert any(buffer[-3:])
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        lambda n: (_ for _ in ()).throw(OSError("secret")),
+        lambda n: (_ for _ in ()).throw(NotImplementedError),
+        lambda n: bytes(n - 1),
+        lambda n: bytes(n + 1),
+        lambda n: None,
+    ],
+)
+def test_failures_of_the_system(monkeypatch, broken):
+    source = SystemSource()
+    source.begin()
+    monkeypatch.setattr(os, "urandom", broken)
+    buffer = bytearray(b"\xff" * 24)
+    with pytest.raises(SourceError) as caught:
+        source.fill(buffer)
+    assert buffer == bytes(24)
+    assert "secret" not in str(caught.value)
+    monkeypatch.undo()
+    with pytest.raises(SourceError, match="stays failed"):
+        source.fill(buffer)
