@@ -1,0 +1,51 @@
+"""Exact noise for one value, in Python integers: the specification of every law in this library.
+
+One sampler a file, in the order bits, uniform, coins, geometric, Laplace, Gaussian, lazy noise,
+permutation; each docstring gives its law as a formula.  These are building blocks.  A value drawn
+here is private only as part of a mechanism whose guarantee is proved.
+"""
+
+from __future__ import annotations
+
+from safeselect.samplers._bits import Bits
+from safeselect.samplers.bernoulli import (
+    Coin,
+    bernoulli,
+    bernoulli_enclosed,
+    bernoulli_exp,
+    bernoulli_power,
+)
+from safeselect.samplers.decay import Decay
+from safeselect.samplers.discrete_gaussian import discrete_gaussian
+from safeselect.samplers.discrete_laplace import (
+    discrete_laplace,
+    discrete_laplace_exp,
+    laplace_floor,
+)
+from safeselect.samplers.geometric import geometric, geometric_digits, geometric_exp
+from safeselect.samplers.lazy import LazyExponential, LazyGumbel, LazyLaplace, LazyNoise
+from safeselect.samplers.permutation import permutation
+from safeselect.samplers.uniform import uniform_below
+
+__all__ = [
+    "Bits",
+    "Coin",
+    "Decay",
+    "LazyExponential",
+    "LazyGumbel",
+    "LazyLaplace",
+    "LazyNoise",
+    "bernoulli",
+    "bernoulli_enclosed",
+    "bernoulli_exp",
+    "bernoulli_power",
+    "discrete_gaussian",
+    "discrete_laplace",
+    "discrete_laplace_exp",
+    "geometric",
+    "geometric_digits",
+    "geometric_exp",
+    "laplace_floor",
+    "permutation",
+    "uniform_below",
+]

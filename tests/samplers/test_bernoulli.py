@@ -1,0 +1,322 @@
+"""Coins: rational ones, exp(-x), and those known by enclosures."""
+
+import sys
+from fractions import Fraction
+from functools import partial
+from itertools import pairwise
+
+import pytest
+from sampler_laws import agrees, coin_mass, endless, exp_minus, power, scripted
+
+from safeselect._exact import Interval
+from safeselect.audit.exact_pmf import bit_tree, choice_tree
+from safeselect.errors import ParameterError, SourceError
+from safeselect.samplers import bernoulli, bernoulli_enclosed, bernoulli_exp, bernoulli_power
+from safeselect.samplers.bernoulli import Coin
+from safeselect.samplers.decay import Decay
+from safeselect.samplers.uniform import uniform_below
+
+BOTH = (False, True)
+UNIT = [Fraction(1, 8), Fraction(1, 4), Fraction(1, 2), Fraction(3, 4), Fraction(1)]
+ABOVE = [Fraction(3, 2), Fraction(2), Fraction(9, 4), Fraction(5)]
+DECAYS = [
+    Decay(Fraction(1)),
+    Decay(Fraction(1, 10)),
+    Decay(Fraction(1), Fraction(1, 2)),
+    Decay(Fraction(1, 4), Fraction(3, 7)),
+    Decay(Fraction(1, 2**40), Fraction(1, 4)),
+    Decay(Fraction(2**20)),
+]
+# A chance on a boundary of words, such as 1/2, is approached from both sides: two words are tied.
+IRRATIONAL = [DECAYS[0], DECAYS[1], DECAYS[3], DECAYS[4]]
+
+
+def rational_law(coin, p, leaves=4000):
+    return bit_tree(lambda bits: coin(bits, p.numerator, p.denominator), max_leaves=leaves)
+
+
+def flip(choices, numerator, denominator):
+    """The exact coin that `choice_tree` puts in the place of `bernoulli`."""
+    return choices.flip(Fraction(numerator, denominator))
+
+
+@pytest.fixture
+def exact_coins(monkeypatch):
+    monkeypatch.setattr(sys.modules["safeselect.samplers.bernoulli"], "bernoulli", flip)
+
+
+def exp_law(coin, x, leaves=1500):
+    return choice_tree(lambda c: coin(c, x.numerator, x.denominator), max_leaves=leaves)
+
+
+def exp_mass(x):
+    return coin_mass(exp_minus(x))
+
+
+# ------------------------------------------------------------------------------ rational
+def at_most(bits, numerator, denominator):
+    """Mutant: <= for <."""
+    return uniform_below(bits, denominator) <= numerator
+
+
+def rounded(bits, numerator, denominator):
+    """Mutant: the chance rounded to five bits."""
+    return bits.take(5) < 32 * numerator // denominator
+
+
+@pytest.mark.parametrize("q", range(1, 17))
+def test_every_small_rational(monkeypatch, q):
+    module = sys.modules["safeselect.samplers.bernoulli"]
+    monkeypatch.setattr(module, "uniform_below", lambda choices, n: choices.below(n))
+    for a in range(q + 1):
+        law = choice_tree(lambda c, a=a: bernoulli(c, a, q), max_leaves=64)
+        assert law.unfinished == 0
+        assert agrees(law, coin_mass((Fraction(a, q),) * 2), BOTH)
+
+
+@pytest.mark.parametrize("p", [Fraction(1, 3), Fraction(3, 8), Fraction(15, 16), Fraction(4, 5)])
+def test_rationals_bit_by_bit(p):
+    law = rational_law(bernoulli, p)
+    assert law.unfinished < Fraction(1, 200)
+    assert agrees(law, coin_mass((p, p)), BOTH)
+
+
+@pytest.mark.parametrize(
+    ("a", "q", "mutant"), [(1, 16, at_most), (3, 4, at_most), (2, 5, at_most), (1, 3, rounded)]
+)
+def test_the_checker_sees_rational_mutants(a, q, mutant):
+    law = rational_law(mutant, Fraction(a, q))
+    assert not agrees(law, coin_mass((Fraction(a, q),) * 2), BOTH)
+
+
+def test_a_rational_chance_of_4096_bits():
+    q = 2**4096 - 1
+    half = q // 2
+    assert bernoulli(scripted(half - 1, size=4096), half, q)
+    assert not bernoulli(scripted(half, size=4096), half, q)
+    assert not bernoulli(scripted(q, half, size=4096), half, q)
+
+
+@pytest.mark.parametrize(
+    ("numerator", "denominator"),
+    [(-1, 2), (3, 2), (1, 0), (1, -2), (0.5, 1), (1, 2.0), (True, 2), (Fraction(1, 2), 1)],
+)
+def test_what_is_no_chance_is_refused(numerator, denominator):
+    bits = scripted()
+    with pytest.raises(ParameterError):
+        bernoulli(bits, numerator, denominator)
+    if (numerator, denominator) != (3, 2):
+        with pytest.raises(ParameterError):
+            bernoulli_exp(bits, numerator, denominator)
+    assert bits.consumed == 0
+
+
+# ------------------------------------------------------------------------------- exp(-x)
+def starts_at_two(bits, numerator, denominator):
+    """Mutant: the series without its first term."""
+    k = 2
+    while flip(bits, numerator, denominator * k):
+        k += 1
+    return k % 2 == 1
+
+
+def parity_swapped(bits, numerator, denominator):
+    """Mutant: accepts even counts."""
+    k = 1
+    while flip(bits, numerator, denominator * k):
+        k += 1
+    return k % 2 == 0
+
+
+def fraction_forgotten(bits, numerator, denominator):
+    """Mutant: only the whole part of x counts."""
+    return all(bernoulli_exp(bits, 1, 1) for _ in range(numerator // denominator))
+
+
+@pytest.mark.parametrize("x", UNIT)
+def test_exp_on_exact_coins(exact_coins, x):
+    law = exp_law(bernoulli_exp, x)
+    assert law.unfinished < Fraction(1, 2**300)
+    assert agrees(law, exp_mass(x), BOTH)
+
+
+@pytest.mark.parametrize("x", ABOVE)
+def test_exp_above_one_on_exact_coins(exact_coins, x):
+    law = exp_law(bernoulli_exp, x)
+    assert law.unfinished < Fraction(1, 2**20)
+    assert agrees(law, exp_mass(x), BOTH)
+
+
+@pytest.mark.parametrize("mutant", [starts_at_two, parity_swapped, fraction_forgotten])
+def test_the_checker_sees_exp_mutants(exact_coins, mutant):
+    x = Fraction(3, 4)
+    assert not agrees(exp_law(mutant, x), exp_mass(x), BOTH)
+
+
+@pytest.mark.parametrize(
+    ("x", "unfinished"),
+    [
+        (Fraction(1), 2**-10),
+        (Fraction(1, 2), 2**-12),
+        (Fraction(1, 4), 2**-13),
+        (Fraction(3, 4), 2**-5),
+        (Fraction(3, 2), 2**-8),
+        (Fraction(5), 2**-5),
+    ],
+)
+def test_exp_bit_by_bit(x, unfinished):
+    law = rational_law(bernoulli_exp, x, leaves=8000)
+    assert law.unfinished < unfinished
+    assert agrees(law, exp_mass(x), BOTH)
+
+
+def test_exp_decreases(exact_coins):
+    laws = [exp_law(bernoulli_exp, x, leaves=300) for x in [*UNIT, *ABOVE]]
+    for more, less in pairwise(laws):
+        assert more.bounds(True)[0] > less.bounds(True)[1]
+
+
+def test_zero_is_accepted_unconditionally():
+    bits = scripted()
+    assert bernoulli_exp(bits, 0, 1)
+    assert bernoulli_exp(bits, 0, 2**4096)
+    assert bernoulli_power(bits, Decay(Fraction(1)), 0)
+    assert bits.consumed == 0
+
+
+@pytest.mark.parametrize("x", [Fraction(2**64), 2**64 + Fraction(1, 2), Fraction(10**4000)])
+def test_a_huge_x_fails_soon(x):
+    bits = endless("huge x")
+    assert not any(bernoulli_exp(bits, x.numerator, x.denominator) for _ in range(200))
+    assert bits.consumed < 200 * 10
+
+
+def test_exp_of_4096_bit_rationals():
+    q = 2**4095 + 12345
+    bits = endless("4096")
+    assert all(bernoulli_exp(bits, 1, q) for _ in range(20))
+    seen = sum(bernoulli_exp(bits, q // 2, q) for _ in range(400))
+    assert 180 < seen < 305  # mean 242.6, standard deviation 9.8
+
+
+# ------------------------------------------------------------------- lazy comparisons
+def lazy_law(enclose, step, leaves=100):
+    return bit_tree(partial(bernoulli_enclosed, enclose=enclose, step=step), max_leaves=leaves)
+
+
+def widened(p, excess):
+    """Enclosures of p that are wider than need be, by `excess` bits."""
+
+    def enclose(precision):
+        margin = Fraction(1, 2 ** max(0, precision - 16 - excess))
+        low = Interval.of(p - margin, precision).lower
+        return Interval(low, Interval.of(p + margin, precision).upper, precision)
+
+    return enclose
+
+
+@pytest.mark.parametrize("step", [1, 2, 4])
+@pytest.mark.parametrize("decay", DECAYS)
+def test_powers(decay, step):
+    leaves = 150 if step > 1 else 70
+    for exponent in (0, 1, 2, 3, 7):
+        law = bit_tree(
+            lambda bits, e=exponent: bernoulli_power(bits, decay, e, step=step), max_leaves=leaves
+        )
+        assert law.unfinished < Fraction(1, 2**17)
+        assert agrees(law, coin_mass(power(decay, exponent)), BOTH)
+
+
+def test_the_checker_sees_a_power_that_is_off_by_one():
+    decay = DECAYS[4]  # the two chances differ by 2**-40
+    law = bit_tree(lambda bits: bernoulli_power(bits, decay, 3, step=1), max_leaves=70)
+    assert not agrees(law, coin_mass(power(decay, 4)), BOTH)
+
+
+@pytest.mark.parametrize("excess", [0, 1, 2])
+@pytest.mark.parametrize("p", [Fraction(1, 3), Fraction(1, 2), Fraction(0), Fraction(1)])
+def test_wide_enclosures_cost_bits_but_no_exactness(p, excess):
+    law = lazy_law(widened(p, excess), 1, leaves=200)
+    assert law.unfinished < Fraction(1, 1000)
+    assert agrees(law, coin_mass((p, p)), BOTH)
+
+
+@pytest.mark.parametrize("p", [Fraction(0), Fraction(1, 2), Fraction(5, 8), Fraction(1)])
+@pytest.mark.parametrize("step", [1, 2, 4])
+def test_dyadic_chances_end(p, step):
+    law = lazy_law(lambda precision: Interval.of(p, precision), step)
+    assert law.unfinished == 0
+    assert agrees(law, coin_mass((p, p)), BOTH)
+
+
+def test_an_unbounded_enclosure_decides_nothing():
+    def enclose(precision):
+        known = Interval.of(Fraction(1, 3), precision)
+        return known if precision > 20 else (known - known).log()
+
+    law = lazy_law(enclose, 1, leaves=300)
+    assert agrees(law, coin_mass((Fraction(1, 3),) * 2), BOTH)
+    assert law.unfinished < Fraction(1, 2**20)
+
+
+class ForgetsToWiden:
+    """Mutant: a tie draws more bits but compares them with the old threshold."""
+
+    @staticmethod
+    def toss(bits, coin):
+        word = bits.take(coin.step)
+        while coin.low <= word < coin.high:
+            word = word << coin.step | bits.take(coin.step)
+        return word < coin.low
+
+
+@pytest.mark.parametrize("step", [1, 2, 3])
+def test_the_checker_sees_a_tie_compared_with_too_short_a_threshold(step):
+    p = Fraction(5, 7)
+    coin = Coin.of(partial(Interval.of, p), step)
+    right = bit_tree(coin.toss, max_leaves=80)
+    wrong = bit_tree(lambda bits: ForgetsToWiden.toss(bits, coin), max_leaves=80)
+    assert agrees(right, coin_mass((p, p)), BOTH)
+    assert not agrees(wrong, coin_mass((p, p)), BOTH)
+
+
+def words(p, count):
+    """The first words of 64 bits of p."""
+    value = p[0] * 2 ** (64 * count)
+    assert value // 1 == p[1] * 2 ** (64 * count) // 1
+    return [(value // 1 >> 64 * (count - 1 - i)) % 2**64 for i in range(count)]
+
+
+@pytest.mark.parametrize("exponent", [1, 5])
+@pytest.mark.parametrize("decay", IRRATIONAL)
+def test_the_tie_word_goes_on_to_the_next(decay, exponent):
+    tie, second, third = words(power(decay, exponent), 3)
+    toss = partial(bernoulli_power, decay=decay, exponent=exponent)
+    for script, outcome in (
+        ([tie - 1], True),
+        ([tie + 1], False),
+        ([tie, 0], True),
+        ([tie, second - 1], True),
+        ([tie, second + 1], False),
+        ([tie, 2**64 - 1], False),
+        ([tie, second, third - 1], True),
+        ([tie, second, third + 1], False),
+    ):
+        bits = scripted(*(word % 2**64 for word in script))
+        assert toss(bits) is outcome
+        assert bits.consumed == 64 * len(script)
+    for script in ([tie], [tie, second]):
+        with pytest.raises(SourceError):
+            toss(scripted(*script))
+
+
+def test_a_chance_below_every_word():
+    decay = DECAYS[5]
+    assert not bernoulli_power(scripted(0, 0, 0, 1), decay, 1)
+    assert not bernoulli_power(scripted(1), decay, 2**64)
+
+
+@pytest.mark.parametrize("exponent", [-1, 2**64 + 1, 1.0, True, None])
+def test_exponents_are_checked(exponent):
+    with pytest.raises(ParameterError):
+        bernoulli_power(scripted(), DECAYS[0], exponent)

@@ -1,0 +1,120 @@
+"""The discrete Gaussian, on exact parts and bit by bit."""
+
+import sys
+from fractions import Fraction
+from functools import lru_cache, partial
+from math import isqrt
+
+import pytest
+from sampler_laws import (
+    agrees,
+    endless,
+    exp_minus,
+    gaussian_mass,
+    laplace_mass,
+    plausible,
+    shortened,
+)
+
+from safeselect.audit.exact_pmf import bit_tree, choice_tree, restarted
+from safeselect.errors import ParameterError
+from safeselect.samplers import discrete_gaussian
+from safeselect.samplers.decay import Decay
+from safeselect.samplers.discrete_gaussian import gaussian_attempt
+
+SIGMAS = [
+    Fraction(1, 100),
+    Fraction(1, 2),
+    Fraction(1),
+    Fraction(2),
+    Fraction(100, 7),
+    Fraction(16),
+]
+
+
+def exp_choice(choices, numerator, denominator):
+    return choices.enclosed(*shortened(exp_minus(Fraction(numerator, denominator))))
+
+
+@lru_cache
+def laplace_masses(decay, reach):
+    masses = [shortened(laplace_mass(decay, x))[0] for x in range(-reach, reach + 1)]
+    return [*masses, 1 - sum(masses)]
+
+
+def laplace_choice(choices, numerator, denominator):
+    """An exact discrete Laplace choice; what is too far out, or not known, is left unfinished."""
+    decay = Decay(Fraction(numerator, denominator))
+    masses = laplace_masses(decay, 24 * denominator)
+    index = choices.choose(masses)
+    if index == len(masses) - 1:
+        choices.enclosed(Fraction(0), Fraction(1))
+    return index - 24 * denominator
+
+
+@pytest.fixture
+def exact_parts(monkeypatch):
+    module = sys.modules["safeselect.samplers.discrete_gaussian"]
+    monkeypatch.setattr(module, "discrete_laplace_exp", laplace_choice)
+    monkeypatch.setattr(module, "bernoulli_exp", exp_choice)
+
+
+def loop_law(attempt, sigma_squared, leaves=150):
+    return restarted(choice_tree(lambda c: attempt(c, sigma_squared), max_leaves=leaves))
+
+
+@pytest.mark.parametrize("sigma_squared", SIGMAS)
+def test_the_law_on_exact_parts(exact_parts, sigma_squared):
+    law = loop_law(gaussian_attempt, sigma_squared)
+    assert law.unfinished < 1e-4
+    assert agrees(law, partial(gaussian_mass, sigma_squared), range(-12, 13))
+
+
+def variant(choices, sigma_squared, *, centre=1, spread=1, sides=abs):
+    t = isqrt(sigma_squared.numerator // sigma_squared.denominator) + 1
+    value = laplace_choice(choices, 1, t)
+    x = (sides(value) - centre * sigma_squared / t) ** 2 / (2 * spread * sigma_squared)
+    return value if exp_choice(choices, x.numerator, x.denominator) else None
+
+
+@pytest.mark.parametrize(
+    "mutant",
+    [
+        partial(variant, centre=0),
+        partial(variant, spread=2),
+        partial(variant, spread=Fraction(100, 101)),
+        partial(variant, sides=int),
+    ],
+)
+@pytest.mark.parametrize("sigma_squared", SIGMAS[1:])
+def test_the_checker_sees_mutants(mutant, sigma_squared):
+    law = loop_law(mutant, sigma_squared)
+    assert not agrees(law, partial(gaussian_mass, sigma_squared), range(-12, 13))
+
+
+def test_the_variant_without_a_change_is_right():
+    law = loop_law(variant, Fraction(2))
+    assert agrees(law, partial(gaussian_mass, Fraction(2)), range(-12, 13))
+
+
+def test_the_attempt_bit_by_bit():
+    law = restarted(bit_tree(lambda b: gaussian_attempt(b, Fraction(1, 2)), max_leaves=8000))
+    assert law.unfinished < 0.35
+    assert agrees(law, partial(gaussian_mass, Fraction(1, 2)), range(-4, 5))
+
+
+def test_big_parameters():
+    bits = endless("gauss")
+    sigma = 2**2000 + 1
+    values = [discrete_gaussian(bits, Fraction(sigma**2, 1)) for _ in range(400)]
+    assert plausible(sum(abs(x) > sigma for x in values), 400, 0.31731050786291415)
+    assert not plausible(sum(abs(x) > sigma // 2 for x in values), 400, 0.31731050786291415)
+    assert [discrete_gaussian(bits, Fraction(1, 2**4000)) for _ in range(20)] == [0] * 20
+
+
+@pytest.mark.parametrize("sigma_squared", [Fraction(0), Fraction(-1), 1, 1.0, "1", None])
+def test_what_is_no_variance_is_refused(sigma_squared):
+    bits = endless("refused")
+    with pytest.raises(ParameterError):
+        discrete_gaussian(bits, sigma_squared)
+    assert bits.consumed == 0

@@ -1,0 +1,273 @@
+"""Lazily refined noise: its law at every depth, its ties, and that refining never revises."""
+
+import copy
+import pickle
+import sys
+from fractions import Fraction
+from functools import partial
+
+import pytest
+from sampler_laws import (
+    agrees,
+    digit_mass,
+    endless,
+    geometric_mass,
+    gumbel_below,
+    gumbel_mass,
+    laplace_floor_mass,
+    power,
+    scripted,
+    shortened,
+)
+
+from safeselect.audit.exact_pmf import bit_tree, choice_tree
+from safeselect.errors import ParameterError, SourceError
+from safeselect.samplers import LazyExponential, LazyGumbel, LazyLaplace
+from safeselect.samplers.decay import Decay
+
+MODULE = sys.modules["safeselect.samplers.lazy"]
+KINDS = [LazyExponential, LazyLaplace, LazyGumbel]
+DECAYS = [
+    Decay(Fraction(1)),
+    Decay(Fraction(1, 3)),
+    Decay(Fraction(5, 2)),
+    Decay(Fraction(1), Fraction(1, 2)),
+    Decay(Fraction(1, 4), Fraction(3, 7)),
+]
+WIDE = [
+    *DECAYS,
+    Decay(Fraction(1, 2**40)),
+    Decay(Fraction(1, 2**40), Fraction(1, 4)),
+    Decay(Fraction(2**20)),
+    Decay(Fraction(3**50, 2**64 * 11)),
+]
+
+
+def floor_of(kind, decay, levels, step):
+    def run(bits):
+        noise = kind(bits, decay, step=step)
+        noise.refine(bits, levels)
+        return noise.floor
+
+    return run
+
+
+# --------------------------------------------------- exponential and Laplace, by parts
+class ChoiceCoin:
+    def __init__(self, chance):
+        self.chance = shortened(chance)
+
+    def toss(self, choices):
+        return choices.enclosed(*self.chance)
+
+
+@pytest.fixture
+def exact_parts(monkeypatch):
+    """Exact choices for the integer part and for every digit; the assembly is the shipped one."""
+
+    def integer_part(choices, decay, step):
+        value = 0
+        while choices.enclosed(*shortened(power(decay, 1))):
+            value += 1
+        return value
+
+    monkeypatch.setattr(MODULE, "geometric", integer_part)
+    monkeypatch.setattr(MODULE, "_KEPT_LEVELS", 2)
+    monkeypatch.setattr(
+        MODULE, "_fraction_coin", lambda d, level, step: ChoiceCoin(digit_mass(d, 1, level))
+    )
+    monkeypatch.setattr(
+        MODULE,
+        "_fraction_coins",
+        lambda d, step: tuple(ChoiceCoin(digit_mass(d, 1, j)) for j in (1, 2)),
+    )
+
+
+@pytest.mark.parametrize("levels", [0, 1, 2, 3])
+@pytest.mark.parametrize("decay", DECAYS)
+def test_exponential_and_laplace_at_every_depth(exact_parts, decay, levels):
+    outcomes = range(-8 << levels, 8 << levels)
+    law = choice_tree(floor_of(LazyExponential, decay, levels, 64), max_leaves=160)
+    assert law.unfinished < 0.05
+    assert agrees(law, partial(geometric_mass, decay, level=levels), outcomes[8 << levels :])
+    law = choice_tree(floor_of(LazyLaplace, decay, levels, 64), max_leaves=160)
+    assert law.unfinished < 0.2
+    assert agrees(law, partial(laplace_floor_mass, decay, level=levels), outcomes)
+
+
+@pytest.mark.parametrize("decay", [DECAYS[0], DECAYS[3]])
+def test_fraction_digits_bit_by_bit(monkeypatch, decay):
+    """All of refine on real bits, given an integer part of 0."""
+    monkeypatch.setattr(MODULE, "geometric", lambda bits, decay, step: 0)
+    law = bit_tree(floor_of(LazyExponential, decay, 3, 1), max_leaves=600)
+    low, high = power(decay, 1)
+
+    def mass(f):
+        least, most = geometric_mass(decay, f, 3)
+        return least / (1 - low), most / (1 - high)
+
+    assert law.unfinished < 2**-6
+    assert agrees(law, mass, range(8))
+
+
+def test_the_checker_sees_digit_and_mirror_mutants(exact_parts, monkeypatch):
+    decay = DECAYS[2]
+
+    def mirrored(choices):
+        value = LazyExponential(choices, decay).floor
+        return -value if choices.coin() else value
+
+    law = choice_tree(mirrored, max_leaves=200)
+    assert not agrees(law, partial(laplace_floor_mass, decay), range(-8, 8))
+
+    def inverted(d, step):
+        return tuple(
+            ChoiceCoin((1 - digit_mass(d, 1, j)[1], 1 - digit_mass(d, 1, j)[0])) for j in (1, 2)
+        )
+
+    monkeypatch.setattr(MODULE, "_fraction_coins", inverted)
+    law = choice_tree(floor_of(LazyExponential, decay, 2, 64), max_leaves=200)
+    assert not agrees(law, partial(geometric_mass, decay, level=2), range(16))
+
+
+def test_a_tied_fraction_digit_goes_on_to_the_next_word():
+    decay = DECAYS[0]
+    p = digit_mass(decay, 1, 1)[0]
+    tie, second = int(p * 2**64), int(p * 2**128) % 2**64
+    for script, digit in (
+        ([tie - 1], 1),
+        ([tie + 1], 0),
+        ([tie, second - 1], 1),
+        ([tie, second + 1], 0),
+    ):
+        noise = LazyExponential(scripted(0b1, size=1), decay)  # quotient coin: 1 is "stop"
+        assert (noise.level, noise.floor) == (0, 0)
+        bits = scripted(*script)
+        noise.refine(bits, 1)
+        assert (noise.level, noise.floor) == (1, digit)
+        assert bits.consumed == 64 * len(script)
+
+
+# ------------------------------------------------------------------------------- Gumbel
+@pytest.mark.parametrize(("step", "leaves"), [(1, 400), (2, 500), (3, 600)])
+@pytest.mark.parametrize(("levels", "unfinished"), [(0, 2**-7), (1, 2**-4), (3, 0.36)])
+@pytest.mark.parametrize("decay", DECAYS)
+def test_gumbel_bit_by_bit(decay, levels, unfinished, step, leaves):
+    law = bit_tree(floor_of(LazyGumbel, decay, levels, step), max_leaves=leaves)
+    assert law.unfinished < unfinished
+    assert agrees(law, partial(gumbel_mass, decay, level=levels), range(-4, 8 << levels))
+
+
+def test_gumbel_in_depth():
+    decay = DECAYS[2]
+    law = bit_tree(floor_of(LazyGumbel, decay, 3, 1), max_leaves=1500)
+    assert law.unfinished < 2**-7
+    assert agrees(law, partial(gumbel_mass, decay, level=3), range(-8, 64))
+
+
+def test_gumbel_four_bits_at_a_time():
+    law = bit_tree(floor_of(LazyGumbel, DECAYS[0], 1, 4), max_leaves=800)
+    assert law.unfinished < 2**-10
+    assert agrees(law, partial(gumbel_mass, DECAYS[0], level=1), range(-6, 16))
+
+
+@pytest.mark.parametrize("decay", DECAYS)
+def test_the_checker_sees_gumbel_mutants(decay):
+    def hasty(bits):
+        """Mutant: the left end of the first cell decides."""
+        word = bits.take(3) or 1
+        cell = MODULE._gumbel_cell(decay, word, 3)
+        return cell.scaled(1)[0] if cell.bounded else 99
+
+    law = bit_tree(hasty, max_leaves=100)
+    assert law.unfinished == 0
+    assert not agrees(law, partial(gumbel_mass, decay, level=1), range(-4, 8))
+    right = bit_tree(floor_of(LazyGumbel, decay, 1, 2), max_leaves=300)
+    upside_down = {-floor - 1: mass for floor, mass in right.lower.items()}
+    mirrored = type(right)(upside_down, right.unfinished)
+    assert agrees(right, partial(gumbel_mass, decay, level=1), range(-4, 8))
+    assert not agrees(mirrored, partial(gumbel_mass, decay, level=1), range(-4, 8))
+
+
+@pytest.mark.parametrize("decay", WIDE)
+@pytest.mark.parametrize("levels", [0, 4])
+def test_a_tied_gumbel_word_goes_on_to_the_next(decay, levels):
+    nats = decay.nats(64).fractions()[0]
+    t = max(1, int((1 << levels) / nats)) if nats < 1 else 0
+    low, high = gumbel_below(decay, t, levels)  # the chance that X is below t / 2**levels
+    tie, second = int(low * 2**64), int(low * 2**128) % 2**64
+    assert int(high * 2**128) % 2**64 == second
+    for script, below in (
+        ([tie, 0], True),
+        ([tie, second - 1], True),
+        ([tie, second + 1], False),
+        ([tie, 2**64 - 1], False),
+    ):
+        bits = scripted(*script)
+        noise = LazyGumbel(bits, decay)
+        noise.refine(bits, levels)
+        assert (noise.floor < t) is below
+        if nats > Fraction(1, 2**20):
+            assert noise.floor == (t - 1 if below else t)
+            assert bits.consumed == 128
+    if nats > Fraction(1, 2**20):
+        with pytest.raises(SourceError):
+            floor_of(LazyGumbel, decay, levels, 64)(scripted(tie))
+
+
+def test_gumbel_words_of_zeros_and_ones_decide_nothing():
+    for word in (0, 2**64 - 1):
+        with pytest.raises(SourceError):
+            LazyGumbel(scripted(word), DECAYS[0])
+        with pytest.raises(SourceError):
+            LazyGumbel(scripted(word, word), DECAYS[0])
+    # -ln(-ln 2**-64) = -3.79 and the mirror image at the top: 128 ones give about 88.7.
+    assert LazyGumbel(scripted(0, 2**63), DECAYS[0]).floor == -4
+    assert LazyGumbel(scripted(2**64 - 1, 2**64 - 2), DECAYS[0]).floor == 88
+
+
+# ------------------------------------------------------------------------- all of them
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("decay", WIDE)
+def test_refining_only_appends_digits(kind, decay):
+    bits = endless(f"append {kind.__name__}")
+    for _ in range(20):
+        noise = kind(bits, decay)
+        assert noise.level == 0
+        for levels in (0, 1, 3, 40, 5):
+            level, floor = noise.level, noise.floor
+            noise.refine(bits, levels)
+            assert noise.level == level + levels
+            assert noise.floor >> levels == floor
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_one_step_or_many_steps_are_the_same(kind):
+    for decay in DECAYS:
+        one, two = endless("steps"), endless("steps")
+        at_once, bit_by_bit = kind(one, decay), kind(two, decay)
+        at_once.refine(one, 50)
+        for _ in range(50):
+            bit_by_bit.refine(two, 1)
+        assert at_once.floor == bit_by_bit.floor
+        assert one.consumed == two.consumed
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_noise_is_neither_shown_nor_copied(kind):
+    noise = kind(endless("silent"), Decay(Fraction(1, 1000)))
+    assert str(abs(noise.floor)) not in repr(noise)
+    for duplicate in (copy.copy, copy.deepcopy, pickle.dumps):
+        with pytest.raises(TypeError):
+            duplicate(noise)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("levels", [-1, 1.0, True, None])
+def test_levels_are_checked(kind, levels):
+    bits = endless("levels")
+    noise = kind(bits, DECAYS[0])
+    drawn = bits.consumed
+    with pytest.raises(ParameterError):
+        noise.refine(bits, levels)
+    assert (noise.level, bits.consumed) == (0, drawn)

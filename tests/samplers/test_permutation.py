@@ -1,0 +1,80 @@
+"""Permutations: exactly 1/n! each."""
+
+import sys
+from fractions import Fraction
+from itertools import permutations
+from math import factorial
+
+import pytest
+from sampler_laws import agrees, endless, scripted
+
+from safeselect.audit.exact_pmf import bit_tree, choice_tree
+from safeselect.errors import ParameterError
+from safeselect.samplers import permutation, uniform_below
+
+
+def order_mass(n):
+    return lambda order: (Fraction(1, factorial(n)),) * 2
+
+
+def naive(choices, n):
+    """Mutant: every place swaps with any place."""
+    order = list(range(n))
+    for place in range(n):
+        other = choices.below(n)
+        order[place], order[other] = order[other], order[place]
+    return order
+
+
+def cyclic(choices, n):
+    """Mutant: no place may keep its own."""
+    order = list(range(n))
+    for last in range(n - 1, 0, -1):
+        other = choices.below(last)
+        order[last], order[other] = order[other], order[last]
+    return order
+
+
+def law_of(shuffle, n):
+    return choice_tree(lambda c: tuple(shuffle(c, n)), max_leaves=4000)
+
+
+@pytest.mark.parametrize("n", range(7))
+def test_every_order_has_the_same_probability(monkeypatch, n):
+    module = sys.modules["safeselect.samplers.permutation"]
+    monkeypatch.setattr(module, "uniform_below", lambda choices, m: choices.below(m))
+    law = law_of(permutation, n)
+    assert law.unfinished == 0
+    assert agrees(law, order_mass(n), permutations(range(n)))
+
+
+@pytest.mark.parametrize("mutant", [naive, cyclic])
+@pytest.mark.parametrize("n", [3, 4, 5])
+def test_the_checker_sees_mutants(mutant, n):
+    assert not agrees(law_of(mutant, n), order_mass(n), permutations(range(n)))
+
+
+@pytest.mark.parametrize(("n", "unfinished"), [(2, 0.0), (3, 1e-3), (4, 1e-2)])
+def test_bit_by_bit(n, unfinished):
+    law = bit_tree(lambda bits: tuple(permutation(bits, n)), max_leaves=6000)
+    assert law.unfinished <= unfinished
+    assert agrees(law, order_mass(n), permutations(range(n)))
+
+
+def test_known_answer():
+    # 2 bits choose one of three for the last place (11 is rejected), then 1 bit one of two.
+    assert permutation(scripted(0b11_01_0, size=5), 3) == [2, 0, 1]
+    order = permutation(endless("permutation"), 1000)
+    assert sorted(order) == list(range(1000))
+    one, two = endless("p"), endless("p")
+    expected = list(range(20))
+    for last in range(19, 0, -1):
+        other = uniform_below(two, last + 1)
+        expected[last], expected[other] = expected[other], expected[last]
+    assert permutation(one, 20) == expected
+
+
+@pytest.mark.parametrize("n", [-1, True, 3.0, "3", None])
+def test_what_is_no_length_is_refused(n):
+    with pytest.raises(ParameterError):
+        permutation(scripted(), n)

@@ -1,0 +1,82 @@
+"""uniform_below: exactly 1/n for every n up to 64, by walking every bit."""
+
+from fractions import Fraction
+
+import pytest
+from sampler_laws import agrees, endless, scripted
+
+from safeselect.audit.exact_pmf import bit_tree, restarted
+from safeselect.errors import ParameterError
+from safeselect.samplers.uniform import uniform_attempt, uniform_below
+
+
+def uniform_mass(n):
+    return lambda value: (Fraction(1, n),) * 2 if value in range(n) else (Fraction(0),) * 2
+
+
+def attempt_law(attempt, n):
+    return restarted(bit_tree(lambda bits: attempt(bits, n), max_leaves=512))
+
+
+def at_most(bits, n):
+    """Mutant: <= for <."""
+    value = bits.take((n - 1).bit_length())
+    return value if value <= n else None
+
+
+def modulo(bits, n):
+    """Mutant: a remainder in the place of a rejection."""
+    return bits.take(n.bit_length() + 2) % n
+
+
+@pytest.mark.parametrize("n", range(1, 65))
+def test_every_value_has_probability_one_over_n(n):
+    law = attempt_law(uniform_attempt, n)
+    assert law.unfinished == 0
+    assert agrees(law, uniform_mass(n), range(n))
+
+
+@pytest.mark.parametrize("n", [3, 5, 6, 7, 60])
+@pytest.mark.parametrize("mutant", [at_most, modulo])
+def test_the_checker_sees_mutants(mutant, n):
+    assert not agrees(attempt_law(mutant, n), uniform_mass(n), range(n))
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 5, 11])
+def test_the_loop_repeats_the_attempt(n):
+    law = bit_tree(lambda bits: uniform_below(bits, n), max_leaves=2000)
+    assert law.unfinished < Fraction(1, 20)
+    assert agrees(law, uniform_mass(n), range(n))
+
+
+def test_values_from_n_on_are_rejected_and_bits_are_not_skipped():
+    assert uniform_below(scripted(5, 7, 4, size=3), 5) == 4
+    assert uniform_below(scripted(4, size=3), 5) == 4
+    bits = scripted(5, 3, size=3)
+    assert uniform_below(bits, 4) == 2  # 10|1011
+    assert uniform_below(bits, 4) == 2
+
+
+def test_one_value_needs_no_bits():
+    bits = scripted()
+    assert uniform_below(bits, 1) == 0
+    assert bits.consumed == 0
+
+
+def test_big_limits():
+    n = 2**4095 + 1
+    bits = endless("uniform")
+    values = [uniform_below(bits, n) for _ in range(20)]
+    assert all(0 <= value < n for value in values)
+    assert max(values).bit_length() > 4080
+    assert bits.consumed % 4096 == 0
+    top = (1 << 4096) - 1
+    assert uniform_below(scripted(n, top, n - 1, size=4096), n) == n - 1
+
+
+@pytest.mark.parametrize("n", [0, -1, True, 2.0, "3", Fraction(4), None])
+def test_what_is_no_limit_is_refused(n):
+    bits = scripted()
+    with pytest.raises(ParameterError):
+        uniform_below(bits, n)
+    assert bits.consumed == 0

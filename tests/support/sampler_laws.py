@@ -1,0 +1,229 @@
+"""Exact laws of the samplers, worked out without the package's interval arithmetic.
+
+Numbers are enclosures (low, high) of rationals.  exp comes from integer Taylor series and powers of
+a rational base from integer square roots, both in fixed point with outward rounding.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Hashable, Iterable
+from fractions import Fraction
+from functools import lru_cache
+from math import isqrt, log
+
+from safeselect.audit.exact_pmf import Law
+from safeselect.errors import SourceError
+from safeselect.samplers._bits import Bits
+from safeselect.samplers.decay import Decay
+from safeselect.testing import DeterministicSource
+
+Bounds = tuple[Fraction, Fraction]
+
+PLACES = 320  # binary places of the fixed point
+ONE = 1 << PLACES
+
+
+# --------------------------------------------------------------------------- enclosures
+def _series(r: int) -> tuple[int, int]:
+    """e**-r for r / 2**PLACES in [0, 1]: alternating Taylor series with outward rounding."""
+    low = high = term_low = term_high = ONE
+    k = 0
+    while term_high > 1:
+        k += 1
+        term_low = (term_low * r >> PLACES) // k
+        product = -(-term_high * r >> PLACES)  # rounded up
+        term_high = -(-product // k)
+        if k % 2:
+            low, high = low - term_high, high - term_low
+        else:
+            low, high = low + term_low, high + term_high
+    return low - term_high, high + term_high
+
+
+@lru_cache(maxsize=4096)
+def exp_minus(x: Fraction) -> Bounds:
+    """Enclose e**-x for x >= 0."""
+    halvings = max(0, x.numerator.bit_length() - x.denominator.bit_length() + 1)
+    if halvings > 64:
+        return Fraction(0), Fraction(1, ONE)
+    scaled = x * ONE / (1 << halvings)
+    down = scaled.numerator // scaled.denominator
+    low, high = _series(down + 1)[0], _series(down)[1]
+    for _ in range(halvings):
+        low, high = max(low, 0) ** 2 >> PLACES, -(-(high**2) >> PLACES)
+    return max(Fraction(0), Fraction(low, ONE)), min(Fraction(1), Fraction(high, ONE))
+
+
+def exp_minus_of(x: Bounds) -> Bounds:
+    return exp_minus(x[1])[0], exp_minus(x[0])[1]
+
+
+def _base_power(base: Fraction, numerator: int, roots: int) -> Bounds:
+    """base ** (numerator / 2**roots) for numerator >= 0."""
+    low = base.numerator * ONE // base.denominator
+    high = low + 1
+    for _ in range(roots):
+        low, high = isqrt(low << PLACES), isqrt(high << PLACES) + 1
+    result_low = result_high = ONE
+    for digit in bin(numerator)[2:]:
+        result_low = result_low**2 >> PLACES
+        result_high = -(-(result_high**2) >> PLACES)
+        if digit == "1":
+            result_low = result_low * low >> PLACES
+            result_high = -(-result_high * high >> PLACES)
+    return Fraction(result_low, ONE), Fraction(result_high, ONE)
+
+
+@lru_cache(maxsize=4096)
+def power(decay: Decay, numerator: int, level: int = 0) -> Bounds:
+    """Enclose rho ** (numerator / 2**level); with a base, the rate must be dyadic."""
+    if numerator < 0:
+        low, high = power(decay, -numerator, level)
+        return 1 / high, 1 / low
+    if decay.base is None:
+        return exp_minus(decay.rate * Fraction(numerator, 1 << level))
+    roots = decay.rate.denominator.bit_length() - 1
+    assert decay.rate.denominator == 1 << roots
+    return _base_power(decay.base, decay.rate.numerator * numerator, roots + level)
+
+
+def shortened(x: Bounds, places: int = 72) -> Bounds:
+    """The same enclosure on a coarser grid, so that products of many stay small."""
+    unit = 1 << places
+    low, high = x[0] * unit, x[1] * unit
+    return Fraction(low.numerator // low.denominator, unit), Fraction(
+        -(-high.numerator // high.denominator), unit
+    )
+
+
+# ------------------------------------------------------------------------------- masses
+def geometric_mass(decay: Decay, g: int, level: int = 0) -> Bounds:
+    """P(floor(E * 2**level) = g) = rho**(g / 2**level) - rho**((g + 1) / 2**level)."""
+    here, after = power(decay, g, level), power(decay, g + 1, level)
+    return max(Fraction(0), here[0] - after[1]), here[1] - after[0]
+
+
+def digit_mass(decay: Decay, numerator: int, level: int) -> Bounds:
+    """x / (1 + x), x = rho ** (numerator / 2**level)."""
+    low, high = power(decay, numerator, level)
+    return low / (1 + low), high / (1 + high)
+
+
+def laplace_mass(decay: Decay, x: int) -> Bounds:
+    """(1 - rho) / (1 + rho) * rho**|x|."""
+    (low, high), (tail_low, tail_high) = power(decay, 1), power(decay, abs(x))
+    return (1 - high) / (1 + high) * tail_low, (1 - low) / (1 + low) * tail_high
+
+
+def laplace_floor_mass(decay: Decay, x: int, level: int = 0) -> Bounds:
+    """P(floor(X * 2**level) = x) for continuous two-sided X."""
+    low, high = geometric_mass(decay, x if x >= 0 else -x - 1, level)
+    return low / 2, high / 2
+
+
+def gumbel_below(decay: Decay, numerator: int, level: int) -> Bounds:
+    """P(X < numerator / 2**level) = exp(-rho**t)."""
+    return exp_minus_of(power(decay, numerator, level))
+
+
+def gumbel_mass(decay: Decay, x: int, level: int = 0) -> Bounds:
+    low, high = gumbel_below(decay, x, level), gumbel_below(decay, x + 1, level)
+    return max(Fraction(0), high[0] - low[1]), high[1] - low[0]
+
+
+def gaussian_mass(sigma_squared: Fraction, x: int, tail: int = 200) -> Bounds:
+    """exp(-x**2/2s) over the sum of all; what is left out is below the last term kept."""
+    terms = [exp_minus(Fraction(y * y) / (2 * sigma_squared)) for y in range(tail)]
+    low = terms[0][0] + 2 * sum(t[0] for t in terms[1:])
+    high = terms[0][1] + 2 * sum(t[1] for t in terms[1:]) + 4 * terms[-1][1]
+    assert terms[-1][1] < Fraction(1, 2**100)
+    here = terms[abs(x)]
+    return here[0] / high, here[1] / low
+
+
+# ------------------------------------------------------------------------------ checking
+def agrees(
+    law: Law,
+    mass: Callable[[Hashable], Bounds],
+    outcomes: Iterable[Hashable],
+) -> bool:
+    """Whether a proved law and an exact one can be the same: all bounds overlap.
+
+    Looks at the outcomes named and at every one that was seen.
+    """
+    total = sum(law.lower.values(), law.unfinished)
+    if total != 1:
+        return False
+    for outcome in {*outcomes, *law.lower}:
+        low, high = law.bounds(outcome)
+        least, most = mass(outcome)
+        if low > most or high < least:
+            return False
+    return True
+
+
+def coin_mass(chance: Bounds) -> Callable[[Hashable], Bounds]:
+    """The law of a coin of this chance."""
+    return lambda outcome: chance if outcome else (1 - chance[1], 1 - chance[0])
+
+
+# --------------------------------------------------------------------------------- tapes
+class Tape:
+    """A source that gives these bytes and no more."""
+
+    name = "tape"
+    production = False
+
+    def __init__(self, content: bytes) -> None:
+        self._left = content
+
+    def begin(self) -> bytes:
+        return bytes(16)
+
+    def fill(self, buffer: bytearray | memoryview, /) -> None:
+        if len(buffer) > len(self._left):
+            raise SourceError("the tape ended")
+        buffer[:], self._left = self._left[: len(buffer)], self._left[len(buffer) :]
+
+
+def scripted(*words: int, size: int = 64) -> Bits:
+    """Bits that give these words, of `size` bits each, and then an error."""
+    count = len(words) * size
+    value = 0
+    for word in words:
+        assert 0 <= word < 1 << size
+        value = value << size | word
+    padding = -count % 8
+    return Bits(Tape((value << padding).to_bytes((count + padding) // 8, "big")), piece=1)
+
+
+def endless(seed: str) -> Bits:
+    """Bits from a seed, the same at every run."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        source = DeterministicSource(seed, i_understand_this_is_not_private=True)
+    return Bits(source, piece=4096)
+
+
+# ---------------------------------------------------------------------------- statistics
+FALSE_ALARM = 1e-9
+
+
+def divergence(a: float, p: float) -> float:
+    """Kullback-Leibler divergence of two coins, in nats."""
+    total = 0.0
+    for x, y in ((a, p), (1 - a, 1 - p)):
+        if x > 0:
+            if y <= 0:
+                return float("inf")
+            total += x * log(x / y)
+    return total
+
+
+def plausible(successes: int, n: int, p: float, cells: int = 1) -> bool:
+    """Two-sided gate: Chernoff's bound gives P(fail) <= FALSE_ALARM, over all `cells` together.
+
+    P(n * KL(seen, p) >= t on one side) <= exp(-t) for every n and p.
+    """
+    return n * divergence(successes / n, p) <= log(2 * cells / FALSE_ALARM)
