@@ -71,15 +71,17 @@ def rational(value: object, name: str, *, below: int | None = None, zero: bool =
     number = _read(value, name)
     if number.numerator.bit_length() > MAX_BITS or number.denominator.bit_length() > MAX_BITS:
         raise ParameterError(f"{name} must have at most {MAX_BITS} bits above and below the line")
-    if number < 0 or (number == 0 and not zero):
+    if number.numerator < 0 or (number.numerator == 0 and not zero):
         least = "at least" if zero else "greater than"
         raise ParameterError(f"{name} must be {least} zero, got {describe(value)}")
-    if below is not None and number >= below:
+    if below is not None and number.numerator >= below * number.denominator:
         raise ParameterError(f"{name} must be less than {below}, got {describe(value)}")
     return number
 
 
 def _read(value: Any, name: str) -> Fraction:
+    if type(value) is Fraction:
+        return value
     if isinstance(value, (bool, np.bool_)):
         raise ParameterError(f"{name} must be a number, got {describe(value)}")
     if isinstance(value, (int, np.integer)) or type(value) is type(mpz(0)):

@@ -1,8 +1,9 @@
 """The decay of the noise: how much less likely each further grid step is.
 
 Every noise of this library is described by one public number, rho = exp(-rate), or rho =
-base**rate for a rational base: the factor by which the density falls from one grid step to the next.  Nothing
-is computed from it but enclosures of its powers, so an irrational rho is as exact as a rational one.
+base**rate for a rational base: the factor by which the density falls from one grid step to the
+next.  Nothing is computed from it but enclosures of its powers, so an irrational rho is as exact
+as a rational one.
 """
 
 from __future__ import annotations

@@ -1,0 +1,1 @@
+"""One file per outside library, imported only when it is used."""

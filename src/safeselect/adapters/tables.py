@@ -1,0 +1,211 @@
+"""Counts and scores from CSV and Parquet files: everything that is asked of the data, in SQL.
+
+An engine counts, safeselect randomises: what comes out of this file is exact and *private*.  Hand
+it to a mechanism; do not print it.
+
+- A row whose item or user is NULL is dropped, by the WHERE clauses below and nowhere else.  In a
+  CSV file an empty cell is NULL and everything else is text: "7", "07" and " 7" are three users.
+- Keys are integers or strings by their declared type; floats, booleans, dates and nested types
+  are refused, because which of their values are equal is a matter of representation.
+- The order of the answer is the order of the candidates, or of the labels, never of the rows: a
+  file may be sorted by what is private.
+- A file that is no table at all (a row with missing cells, an open quote, text that is not UTF-8)
+  is refused as a whole, in one sentence that quotes nothing.  That is a fault of the program that
+  wrote it; no cell that is written correctly can cause it, up to DuckDB's 2 MB a line.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable
+from decimal import Decimal
+
+import numpy as np
+
+from safeselect.adapters._duckdb import Table, open_table, shown
+from safeselect.errors import InputError, ParameterError, ScoreError
+
+__all__ = ["COUNT_DISTINCT_USERS", "count_distinct_users", "read_candidates", "read_scores"]
+
+COUNT_DISTINCT_USERS = """
+SELECT CAST(item AS STRING) AS label, COUNT(DISTINCT person) AS users
+FROM safeselect_rows
+WHERE item IS NOT NULL AND person IS NOT NULL
+GROUP BY item
+ORDER BY label
+"""
+"""One user moves each count by at most 1, however many rows the user has: sensitivity 1."""
+
+_COUNT_CANDIDATES_ONLY = COUNT_DISTINCT_USERS.replace(
+    "GROUP BY",
+    "AND CAST(item AS STRING) IN (SELECT label FROM safeselect_candidates)\nGROUP BY",
+)
+_STORE_CANDIDATES = "CREATE TEMP TABLE safeselect_candidates AS SELECT unnest($1) AS label"
+
+_SCORES = "SELECT CAST(label AS STRING) AS label, score FROM safeselect_rows ORDER BY label"
+
+_INTEGERS = frozenset(
+    sign + size + "INT" for sign in ("", "U") for size in ("TINY", "SMALL", "BIG", "HUGE")
+) | {"INTEGER", "UINTEGER"}
+_TEXT = "VARCHAR"
+
+_PLAIN_INTEGER = re.compile(r"-?[1-9][0-9]*|0", re.ASCII)
+_INTEGER_CELL = re.compile(r" *[+-]?[0-9]{1,1234} *", re.ASCII)
+_DECIMAL_CELL = re.compile(
+    r" *[+-]?(?:[0-9]{1,1234}(?:\.[0-9]{0,1234})?|\.[0-9]{1,1234})(?:[eE][+-]?[0-9]{1,4})? *",
+    re.ASCII,
+)
+
+
+def count_distinct_users(
+    path: str | os.PathLike[str],
+    *,
+    item: str,
+    user: str,
+    candidates: Iterable[str | int] | None = None,
+) -> dict[str, int]:
+    """Count, for each item, the distinct users that have a row with it.
+
+    Neighbours: adding or removing all rows of one user moves every count by at most 1, and all in
+        the same direction: select with `sensitivity=1, monotonic=True`.
+
+    Args:
+        path: a .csv, .csv.gz or .parquet file.
+        item: the column that holds the candidates.
+        user: the column that says whose row it is: the one who is protected.
+        candidates: the items to count, all different: other items are dropped, and a candidate
+            without rows counts 0.  Choose them without looking at the file.  With None every item
+            found in the file is counted: who does so asserts that this set of items is public.
+
+    Returns:
+        label -> number of users, private; labels are text, integers in plain decimal form.
+
+    Raises:
+        InputError: the file, a column or a candidate cannot be used.
+        ParameterError: an argument of the wrong type.
+    """
+    labels = None if candidates is None else _labels(candidates)
+    with open_table(path, {"item": item, "person": user}) as table:
+        _require_key(table, "item", item)
+        _require_key(table, "person", user)
+        if labels is None:
+            return dict(table.fetch(COUNT_DISTINCT_USERS))
+        if table.types["item"] in _INTEGERS:
+            _require_plain_integers(labels, item)
+        table.fetch(_STORE_CANDIDATES, labels)
+        found = dict(table.fetch(_COUNT_CANDIDATES_ONLY))
+    return {label: found.get(label, 0) for label in labels}
+
+
+def read_candidates(path: str | os.PathLike[str]) -> list[str]:
+    """Read a public list of candidates: UTF-8 text, one a line, all different.
+
+    Raises:
+        InputError: no such file, not UTF-8, an empty line, a repeated line, or no line at all.
+    """
+    lines: list[str] | None = None
+    try:
+        with open(path, "rb") as file:
+            lines = file.read().decode("utf-8-sig").split("\n")
+    except (OSError, ValueError):
+        pass
+    if lines is None:
+        raise InputError(f"{shown(path)} cannot be read as a list of candidates in UTF-8")
+    if lines[-1] == "":
+        lines.pop()
+    labels = [line.removesuffix("\r") for line in lines]
+    if "" in labels:
+        raise InputError(f"line {labels.index('') + 1} of {shown(path)} is empty")
+    return _labels(labels)
+
+
+def read_scores(
+    path: str | os.PathLike[str], *, label: str, score: str, decimals: bool = False
+) -> tuple[list[str], list[int | float | Decimal]]:
+    """Read ready scores, one candidate a row, in the order of the labels.
+
+    Args:
+        path: a .csv, .csv.gz or .parquet file.
+        label: the column with the candidates' names, which are public and all different.
+        score: the column with the scores; text is read as exact integers.
+        decimals: read text as exact decimals instead; a grid is then needed to select.
+
+    Returns:
+        The labels, and the scores, private: integers, decimals or floats by the declared type.
+
+    Raises:
+        InputError: the file or a column cannot be used, or a label is NULL.
+        ScoreError: the scores are not numbers by their declared type, or a cell is not a number.
+    """
+    with open_table(path, {"label": label, "score": score}) as table:
+        _require_key(table, "label", label)
+        kind = table.types["score"]
+        number = (*_INTEGERS, "FLOAT", "DOUBLE", _TEXT)
+        if kind not in number and not kind.startswith("DECIMAL("):
+            raise ScoreError(f"scores must be numbers, but column {shown(score)} holds {kind}")
+        rows = table.fetch(_SCORES)
+    labels, scores = [row[0] for row in rows], [row[1] for row in rows]
+    if None in labels:
+        raise InputError(f"column {shown(label)} has a row without a label")
+    # Counted before any conversion; a missing score has no safe stand-in.
+    if any(value is None for value in scores):
+        raise ScoreError(f"column {shown(score)} has a row without a score")
+    if kind == _TEXT:
+        scores = _parse(scores, decimals, score)
+    elif kind == "FLOAT":
+        scores = [np.float32(value) for value in scores]  # so that 0.1 reads as 0.1
+    return labels, scores
+
+
+def _parse(cells: list[str], decimals: bool, column: str) -> list[int] | list[Decimal]:
+    form = _DECIMAL_CELL if decimals else _INTEGER_CELL
+    if not all(form.fullmatch(cell) for cell in cells):
+        wanted = "decimals such as 1.25" if decimals else "integers; decimals need a grid"
+        raise ScoreError(f"every score in column {shown(column)} must be a number: {wanted}")
+    if decimals:
+        return [Decimal(cell.strip()) for cell in cells]
+    return [int(cell) for cell in cells]
+
+
+def _labels(candidates: Iterable[str | int]) -> list[str]:
+    if isinstance(candidates, (str, bytes)) or not isinstance(candidates, Iterable):
+        raise ParameterError(
+            f"candidates must be a list of strings or integers, got {type(candidates).__name__}"
+        )
+    labels: list[str] = []
+    seen: dict[str, int] = {}
+    for place, candidate in enumerate(candidates, 1):
+        if isinstance(candidate, bool) or not isinstance(candidate, (str, int)):
+            kind = type(candidate).__name__
+            raise ParameterError(f"candidate {place} must be a string or an integer, got {kind}")
+        if isinstance(candidate, int) and candidate.bit_length() > 128:
+            raise InputError(f"candidate {place} is larger than any integer column can hold")
+        label = str(candidate)
+        if not label.isascii() and label != label.encode("utf-8", "replace").decode("utf-8"):
+            raise InputError(f"candidate {place} is not text that UTF-8 can hold")
+        if label in seen:
+            raise InputError(f"candidate {place} repeats candidate {seen[label]}")
+        seen[label] = place
+        labels.append(label)
+    if not labels:
+        raise InputError("the list of candidates is empty")
+    return labels
+
+
+def _require_key(table: Table, name: str, column: str) -> None:
+    kind = table.types[name]
+    if kind != _TEXT and kind not in _INTEGERS:
+        raise InputError(
+            f"column {shown(column)} must hold integers or strings, but holds {kind}; which values "
+            "are equal must not depend on how they are represented"
+        )
+
+
+def _require_plain_integers(labels: list[str], column: str) -> None:
+    for place, label in enumerate(labels, 1):
+        if not _PLAIN_INTEGER.fullmatch(label):
+            raise InputError(
+                f"candidate {place} is not an integer in plain decimal form, but column "
+                f"{shown(column)} holds integers"
+            )

@@ -1,0 +1,157 @@
+"""The command `safeselect`: read a file, choose privately, print the release.
+
+- Standard output carries the release and nothing else; everything else goes to standard error.
+- Each parameter is read before a file is opened, and all files before a random bit is drawn.
+- Exit codes: 0 done, 2 command line or input file, 3 budget, 4 source of randomness, 130 Ctrl-C,
+  141 nobody reads the output any more, 1 anything unforeseen: one constant sentence, no traceback,
+  because a traceback may quote data.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import os
+import sys
+from collections.abc import Sequence
+from dataclasses import fields
+from unicodedata import category
+
+from safeselect import TopK, TopSet, top_k
+from safeselect.adapters.tables import count_distinct_users, read_candidates, read_scores
+from safeselect.cli._parser import build_parser
+from safeselect.errors import (
+    BudgetError,
+    InputError,
+    ParameterError,
+    SafeSelectError,
+    SourceError,
+)
+
+__all__ = ["escaped", "main"]
+
+_UNFORESEEN = (
+    "something went wrong that safeselect did not foresee; nothing more is said here, because "
+    "details may quote data"
+)
+_UNKNOWN_DOMAIN = (
+    "top-k must know its candidates: pass --candidates FILE with a list made without looking at "
+    "the data, or --candidates-are-public if the set of items in the file is public knowledge; "
+    "candidates that are private themselves need the unknown-domain mechanism, which this version "
+    "does not have"
+)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command and return its exit code.
+
+    Args:
+        arguments: the command line without the program's name; by default that of the process.
+    """
+    try:
+        options = _parsed(arguments)
+        if sys.stdout is None:
+            raise InputError("standard output is closed, so a release would be lost")
+        result: TopK | TopSet = _top_k(options) if options.command == "top-k" else _select(options)
+        _release(result, as_json=options.json)
+        _say(f"{_promise(result)}\n{options.unit}\nmechanism {result.mechanism}, {result.source}")
+        return 0
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:
+        # Python flushes standard output once more at its end, which must not fail again.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 141
+    except SafeSelectError as error:
+        _say(f"safeselect: {error}")
+        return 3 if isinstance(error, BudgetError) else 4 if isinstance(error, SourceError) else 2
+    except Exception:  # noqa: BLE001 - its message or traceback may quote data
+        _say(f"safeselect: {_UNFORESEEN}")
+        return 1
+
+
+def escaped(label: object) -> str:
+    """A label as one line of text, from which the label can be read back.
+
+    Backslashes, control characters, line separators and lone surrogates are written as Python
+    writes them in a string: \\\\, \\n, \\x1b, \\u2028, \\udc80.
+    """
+    return "".join(
+        character.encode("unicode_escape").decode("ascii")
+        if character == "\\" or category(character) in ("Cc", "Cs", "Zl", "Zp")
+        else character
+        for character in str(label)
+    )
+
+
+def _parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
+    try:
+        return build_parser().parse_args(arguments)
+    finally:
+        if sys.stdout is not None:
+            sys.stdout.flush()  # a help text whose reader left must fail here, not at exit
+
+
+def _top_k(options: argparse.Namespace) -> TopK | TopSet:
+    if options.candidates is None and not options.candidates_are_public:
+        raise ParameterError(_UNKNOWN_DOMAIN)
+    candidates = None if options.candidates is None else read_candidates(options.candidates)
+    counts = count_distinct_users(
+        options.file, item=options.item, user=options.user, candidates=candidates
+    )
+    return top_k(
+        counts,
+        k=options.k,
+        epsilon=options.epsilon,
+        delta=options.delta,
+        rho=options.rho,
+        sensitivity=1,
+        monotonic=True,
+        mechanism=options.mechanism,
+    )
+
+
+def _select(options: argparse.Namespace) -> TopK | TopSet:
+    labels, scores = read_scores(
+        options.file,
+        label=options.label,
+        score=options.score,
+        decimals=options.grid is not None,
+    )
+    return top_k(
+        scores,
+        k=options.k,
+        epsilon=options.epsilon,
+        delta=options.delta,
+        rho=options.rho,
+        sensitivity=options.sensitivity,
+        monotonic=options.monotonic,
+        mechanism=options.mechanism,
+        minimize=options.minimize,
+        grid=options.grid,
+        labels=labels,
+    )
+
+
+def _release(result: TopK | TopSet, *, as_json: bool) -> None:
+    # An unordered set is printed in alphabetical order, so that nothing is said by the order.
+    labels = sorted(result.labels, key=str) if isinstance(result, TopSet) else result.labels
+    lines = [result.to_json()] if as_json else [escaped(label) for label in labels]
+    # Always UTF-8 with plain newlines, whatever the terminal's settings: a release is data.
+    sys.stdout.buffer.write("".join(f"{line}\n" for line in lines).encode("utf-8"))
+    sys.stdout.buffer.flush()
+
+
+def _promise(result: TopK | TopSet) -> str:
+    guarantee = result.guarantee
+    numbers = [f"{field.name} = {getattr(guarantee, field.name)}" for field in fields(guarantee)]
+    return f"guarantee {', '.join(numbers)} in total ({type(guarantee).__name__})"
+
+
+def _say(text: str) -> None:
+    # print(file=None) would write to standard output, so a closed standard error is skipped; a
+    # reader of the messages that went away must not turn a release into a failure.
+    with contextlib.suppress(OSError):
+        if sys.stderr is not None:
+            sys.stderr.write(f"{text}\n")
+            sys.stderr.flush()

@@ -1,0 +1,160 @@
+"""The command line: options, their help, and the checks that need no file."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from collections.abc import Callable
+from fractions import Fraction
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+from safeselect._exact import rational
+from safeselect.errors import ParameterError
+
+__all__ = ["build_parser"]
+
+_MECHANISMS = (
+    "exponential",
+    "exponential_base2",
+    "permute_and_flip",
+    "laplace",
+    "one_shot_exponential",
+)
+_CANDIDATES = """\
+known candidates:
+  The guarantee covers how candidates are ranked. It does not cover the list they come from: if
+  one person's row can put a new item on the list, then seeing that item printed tells about that
+  person. So top-k asks where its list comes from:
+
+  --candidates FILE        a list made without looking at the data, one item a line. Items outside
+                           the list are dropped; an item of the list without rows counts 0.
+  --candidates-are-public  the items found in FILE are the list. Saying so asserts that this set
+                           of items is public knowledge, so that it would be the same without any
+                           one user.
+
+exit codes: 0 done, 2 command line or input file, 3 budget, 4 source of randomness, 1 unforeseen
+"""
+_SELECT = """\
+The labels are the candidates and must be public: only the scores are protected. Rows are taken in
+the order of their labels, so that the order of the file is not released.
+
+exit codes: 0 done, 2 command line or input file, 3 budget, 4 source of randomness, 1 unforeseen
+"""
+
+
+def build_parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="safeselect",
+        description="Differentially private selection, sampled exactly: which candidates are best.",
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action=_Version, nargs=0, help="print the version and exit")
+    commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
+
+    counting = _command(commands, "top-k", "the items with the most distinct users", _CANDIDATES)
+    counting.add_argument("--item", required=True, metavar="COL", help="column of the candidates")
+    counting.add_argument(
+        "--user", required=True, metavar="COL", help="column that says whose row it is"
+    )
+    counting.add_argument("-k", required=True, type=_count, help="how many items to release")
+    known = counting.add_mutually_exclusive_group()
+    known.add_argument("--candidates", metavar="FILE", help="public list of items, one a line")
+    known.add_argument(
+        "--candidates-are-public",
+        action="store_true",
+        help="assert that the set of items in the file is public knowledge",
+    )
+    counting.set_defaults(
+        command="top-k",
+        unit="neighbours: files that differ by all rows of one user; released: the items, no count",
+    )
+
+    ready = _command(commands, "select", "the candidates with the largest ready scores", _SELECT)
+    ready.add_argument("--label", required=True, metavar="COL", help="column of the candidates")
+    ready.add_argument("--score", required=True, metavar="COL", help="column of the scores")
+    ready.add_argument("-k", default=1, type=_count, help="how many to release (default: 1)")
+    ready.add_argument(
+        "--sensitivity",
+        required=True,
+        type=_number("sensitivity"),
+        metavar="S",
+        help="largest change of any one candidate's score when one unit, a person say, is added "
+        "or removed",
+    )
+    ready.add_argument(
+        "--monotonic",
+        action="store_true",
+        help="adding a unit never moves two scores in opposite directions: half the noise",
+    )
+    ready.add_argument(
+        "--grid",
+        type=_number("grid"),
+        metavar="G",
+        help="public step for scores that are not integers, such as 0.01; scores are rounded down",
+    )
+    ready.add_argument("--minimize", action="store_true", help="prefer small scores")
+    ready.set_defaults(
+        command="select",
+        unit="neighbours: as your --sensitivity defines them; released: the labels, no score",
+    )
+    return parser
+
+
+def _command(commands: Any, name: str, purpose: str, epilog: str) -> argparse.ArgumentParser:
+    parser: argparse.ArgumentParser = commands.add_parser(
+        name,
+        help=purpose,
+        description=f"Release {purpose}, with differential privacy.",
+        epilog=epilog,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("file", metavar="FILE", help="a .csv, .csv.gz or .parquet file")
+    total = parser.add_mutually_exclusive_group(required=True)
+    total.add_argument(
+        "--epsilon", type=_number("epsilon"), metavar="E", help="total cost, such as 1, 0.1 or 1/3"
+    )
+    total.add_argument(
+        "--rho", type=_number("rho"), metavar="R", help="total cost as zero-concentrated privacy"
+    )
+    parser.add_argument(
+        "--delta",
+        type=_number("delta", below=1),
+        metavar="D",
+        help="with --epsilon: allow this much slack, such as 1e-9, for less noise",
+    )
+    parser.add_argument(
+        "--mechanism",
+        choices=_MECHANISMS,
+        help="default: one_shot_exponential, or exponential with --delta or --rho",
+    )
+    parser.add_argument("--json", action="store_true", help="print the release as JSON")
+    return parser
+
+
+def _number(name: str, below: int | None = None) -> Callable[[str], Fraction]:
+    def read(text: str) -> Fraction:
+        try:
+            return rational(text, name, below=below)
+        except ParameterError as error:
+            raise argparse.ArgumentTypeError(str(error)) from None
+
+    return read
+
+
+def _count(text: str) -> int:
+    if not re.fullmatch("[1-9][0-9]{0,8}", text, re.ASCII):
+        raise argparse.ArgumentTypeError(f"k must be a positive integer, got {text!r}")
+    return int(text)
+
+
+class _Version(argparse.Action):
+    def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
+        try:
+            number = version("safeselect")
+        except PackageNotFoundError:
+            number = "(not installed)"
+        sys.stdout.write(f"safeselect {number}\n")
+        parser.exit()

@@ -1,0 +1,72 @@
+"""The two tiers, by name: both offer the same four ways to rank, with the same laws.
+
+The array engine (`safeselect.lattice`) is the default.  The scalar tier (`engine="reference"`) is
+for audit and tests: the published algorithms one value at a time, slower, with early exits.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from safeselect import lattice
+from safeselect._exact import describe
+from safeselect.errors import ParameterError
+from safeselect.lattice import Ranking
+from safeselect.mechanisms import _reference
+from safeselect.mechanisms._scores import Steps
+from safeselect.samplers._bits import Bits
+from safeselect.samplers.decay import Decay
+from safeselect.sources import require_production
+
+__all__ = ["Engine", "choose_engine"]
+
+
+class _OneShot(Protocol):
+    def __call__(
+        self, steps: Steps, k: int, decay: Decay, bits: Bits, *, gaps: bool = False
+    ) -> Ranking: ...
+
+
+class _Peeled(Protocol):
+    def __call__(self, steps: Steps, k: int, decay: Decay, bits: Bits) -> Ranking: ...
+
+
+class Engine(Protocol):
+    """Ways to rank n scores in grid steps by noisy score, the k best first."""
+
+    @property
+    def exponential_top(self) -> _OneShot:
+        """One draw of exponential noise for each score."""
+
+    @property
+    def exponential_peeled(self) -> _Peeled:
+        """k rounds: exponential noise drawn anew for the scores that remain."""
+
+    @property
+    def gumbel_top(self) -> _OneShot:
+        """One draw of Gumbel noise for each score."""
+
+    @property
+    def laplace_top(self) -> _OneShot:
+        """One draw of Laplace noise for each score."""
+
+
+_ENGINES: dict[str, Engine] = {"array": lattice, "reference": _reference}
+
+
+def choose_engine(name: object) -> Engine:
+    """The engine of that name; None means the array engine.
+
+    Raises:
+        ParameterError: another name, or "reference" where only production is allowed.
+    """
+    if name is None:
+        return lattice
+    if not isinstance(name, str) or name not in _ENGINES:
+        raise ParameterError(f"engine must be 'array' or 'reference', got {describe(name)}")
+    if name == "reference" and require_production():
+        raise ParameterError(
+            "engine='reference' is for audit and tests: its running time depends on the scores; "
+            "SAFESELECT_REQUIRE_PRODUCTION forbids it"
+        )
+    return _ENGINES[name]

@@ -1,0 +1,127 @@
+"""The scalar tier: the same rankings as `safeselect.lattice`, one Python integer at a time.
+
+It is the specification of the array engine.  The seam is the same: a `draw` sees no score, and a
+`combine` draws no bit; here
+
+- exponential noise is its floor on the grid, a geometric variable, and a uniformly random ranking
+  of all candidates that decides ties: the parts of the noise below the grid are independent and
+  identically distributed, so only their order matters, and that order is uniform;
+- Laplace and Gumbel noise is drawn to a finite depth and combined; where that does not settle the
+  outcome, every candidate's noise is refined by further digits and combined again.
+
+Reveals: running time and the number of random bits depend on the noise and, for Laplace and
+Gumbel noise, on the scores.  For audit and tests.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from safeselect.lattice import Ranking
+from safeselect.mechanisms._scores import Steps
+from safeselect.samplers._bits import Bits
+from safeselect.samplers.decay import Decay
+from safeselect.samplers.geometric import geometric
+from safeselect.samplers.lazy import LazyGumbel, LazyLaplace
+from safeselect.samplers.permutation import permutation
+
+__all__ = ["exponential_peeled", "exponential_top", "gumbel_top", "laplace_top"]
+
+_DIGITS = 8  # by which undecided noise is refined: ties in a round are then 2**-8 as likely
+
+
+@dataclass(frozen=True, slots=True)
+class ExponentialNoise:
+    """Exponential noise on the grid: floors in steps, and a random ranking of what lies below."""
+
+    floors: tuple[int, ...]
+    ranks: tuple[int, ...]
+
+
+def draw_exponential(count: int, decay: Decay, bits: Bits) -> ExponentialNoise:
+    """Noise for `count` candidates.  Bits: `count` geometric variables and one permutation."""
+    floors = tuple(geometric(bits, decay) for _ in range(count))
+    return ExponentialNoise(floors, tuple(permutation(bits, count)))
+
+
+def combine_exponential(
+    scores: Sequence[int], noise: ExponentialNoise, k: int, *, gaps: bool = False
+) -> Ranking:
+    """The k largest of score + noise, in order.
+
+    Gaps: the floor of the difference of two continuous noisy scores whose floors are a >= b is
+    a - b if the upper one's part below the grid is the larger one, else a - b - 1.
+    """
+    noisy = [score + floor for score, floor in zip(scores, noise.floors, strict=True)]
+    order = sorted(range(len(noisy)), key=lambda i: (noisy[i], noise.ranks[i]), reverse=True)
+    if not gaps:
+        return Ranking(tuple(order[:k]), None)
+    floors = tuple(
+        noisy[upper] - noisy[lower] - (noise.ranks[upper] < noise.ranks[lower])
+        for upper, lower in pairwise(order[: k + 1])
+    )
+    return Ranking(tuple(order[:k]), floors)
+
+
+def exponential_top(
+    steps: Steps, k: int, decay: Decay, bits: Bits, *, gaps: bool = False
+) -> Ranking:
+    """One-shot exponential noise; with k = 1 this is permute-and-flip (Ding et al. 2021)."""
+    noise = draw_exponential(len(steps), decay, bits)
+    return combine_exponential(steps.tolist(), noise, k, gaps=gaps)
+
+
+def exponential_peeled(steps: Steps, k: int, decay: Decay, bits: Bits) -> Ranking:
+    """k rounds of permute-and-flip, each on the candidates that remain, with noise of its own."""
+    scores, remaining, chosen = steps.tolist(), list(range(len(steps))), []
+    for _ in range(k):
+        noise = draw_exponential(len(remaining), decay, bits)
+        winner = combine_exponential([scores[i] for i in remaining], noise, 1).indices[0]
+        chosen.append(remaining.pop(winner))
+    return Ranking(tuple(chosen), None)
+
+
+def combine_continuous(
+    scores: Sequence[int], floors: Sequence[int], level: int, k: int, *, gaps: bool = False
+) -> Ranking | None:
+    """The k largest of score + noise, or None where the digits drawn so far do not settle it.
+
+    Each noise lies strictly between floor and floor + 1, in units of 2**-level steps, with
+    probability 1.  Settled means: the k first are separated from one another and from all others
+    and, with gaps, the floor of each gap is the same for all noise with these digits.
+    """
+    noisy = [(score << level) + floor for score, floor in zip(scores, floors, strict=True)]
+    order = sorted(range(len(noisy)), key=noisy.__getitem__, reverse=True)
+    gap_floors = []
+    for upper, lower in pairwise(order[: k + 1]):
+        difference = noisy[upper] - noisy[lower]
+        # The gap lies strictly between difference - 1 and difference + 1.
+        if difference < 1 or (gaps and (difference - 1) >> level != difference >> level):
+            return None
+        gap_floors.append(difference >> level)
+    return Ranking(tuple(order[:k]), tuple(gap_floors) if gaps else None)
+
+
+def _continuous_top(
+    steps: Steps, k: int, noise: list[LazyLaplace] | list[LazyGumbel], bits: Bits, gaps: bool
+) -> Ranking:
+    scores = steps.tolist()
+    while True:
+        floors = [each.floor for each in noise]
+        ranking = combine_continuous(scores, floors, noise[0].level, k, gaps=gaps)
+        if ranking is not None:
+            return ranking
+        for each in noise:
+            each.refine(bits, _DIGITS)
+
+
+def gumbel_top(steps: Steps, k: int, decay: Decay, bits: Bits, *, gaps: bool = False) -> Ranking:
+    """One-shot Gumbel noise: the exponential mechanism, peeled (Durfee and Rogers 2019)."""
+    return _continuous_top(steps, k, [LazyGumbel(bits, decay) for _ in steps], bits, gaps)
+
+
+def laplace_top(steps: Steps, k: int, decay: Decay, bits: Bits, *, gaps: bool = False) -> Ranking:
+    """One-shot Laplace noise, continuous and exact."""
+    return _continuous_top(steps, k, [LazyLaplace(bits, decay) for _ in steps], bits, gaps)

@@ -1,0 +1,116 @@
+"""What a call returns: frozen, without a score, a noise value or a count of random bits in it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, fields
+from fractions import Fraction
+
+from safeselect.guarantees import Guarantee
+
+__all__ = ["Selection", "TopK", "TopSet"]
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """One candidate, chosen privately.
+
+    Attributes:
+        label: the candidate's label (its position where no labels were given).
+        index: its position among the candidates.
+        guarantee: what the release costs; the strongest kind that is proved.
+        mechanism: name of the mechanism and version of its law, such as "permute_and_flip/1".
+        source: where the random bytes came from.
+        base: for base 2, the exact factor of the weights, as passed with `base=` or chosen per
+            grid step for `epsilon=`; otherwise None.
+    """
+
+    label: Hashable
+    index: int
+    guarantee: Guarantee
+    mechanism: str
+    source: str
+    base: Fraction | None = None
+
+    def to_json(self) -> str:
+        """One line of JSON, schema "safeselect.selection/1"; numbers are strings."""
+        content = {"label": _plain(self.label), "index": str(self.index)}
+        return _to_json("safeselect.selection/1", content, self)
+
+
+@dataclass(frozen=True, slots=True)
+class TopK:
+    """k candidates in the order of their noisy scores, best first.
+
+    Attributes:
+        labels: their labels (positions where no labels were given).
+        indices: their positions among the candidates.
+        guarantee: what the whole release costs.
+        parts: the guarantees of the single draws whose composition `guarantee` is.
+        mechanism: name of the mechanism and version of its law.
+        source: where the random bytes came from.
+        base: for base 2, the exact factor of the weights per grid step; otherwise None.
+    """
+
+    labels: tuple[Hashable, ...]
+    indices: tuple[int, ...]
+    guarantee: Guarantee
+    parts: tuple[Guarantee, ...]
+    mechanism: str
+    source: str
+    base: Fraction | None = None
+
+    def to_json(self) -> str:
+        """One line of JSON, schema "safeselect.top-k/1"; numbers are strings."""
+        content = {
+            "labels": [_plain(label) for label in self.labels],
+            "indices": [str(index) for index in self.indices],
+        }
+        return _to_json("safeselect.top-k/1", content, self)
+
+
+@dataclass(frozen=True, slots=True)
+class TopSet:
+    """k candidates without an order; the order is not private and is never computed for release.
+
+    Attributes:
+        labels: their labels (positions where no labels were given).
+        indices: their positions among the candidates.
+        guarantee: what the whole release costs.
+        parts: the guarantees whose composition `guarantee` is: itself.
+        mechanism: name of the mechanism and version of its law.
+        source: where the random bytes came from.
+    """
+
+    labels: frozenset[Hashable]
+    indices: frozenset[int]
+    guarantee: Guarantee
+    parts: tuple[Guarantee, ...]
+    mechanism: str
+    source: str
+
+    def to_json(self) -> str:
+        """One line of JSON, schema "safeselect.top-set/1", sorted; numbers are strings."""
+        content = {
+            "labels": sorted(_plain(label) for label in self.labels),
+            "indices": [str(index) for index in sorted(self.indices)],
+        }
+        return _to_json("safeselect.top-set/1", content, self)
+
+
+def _to_json(schema: str, content: Mapping[str, object], result: Selection | TopK | TopSet) -> str:
+    guarantee = {
+        field.name: str(getattr(result.guarantee, field.name)) for field in fields(result.guarantee)
+    }
+    common = {
+        "schema": schema,
+        "guarantee": {"type": type(result.guarantee).__name__, **guarantee},
+        "mechanism": result.mechanism,
+        "source": result.source,
+    }
+    return json.dumps({**common, **content}, sort_keys=True, ensure_ascii=True)
+
+
+def _plain(label: Hashable) -> str:
+    return label if isinstance(label, str) else str(label)

@@ -1,0 +1,246 @@
+"""The only door for data: scores of any accepted type become integers on a public grid.
+
+The rules, which the rest of the package relies on:
+
+- What happens is decided by *types* and arguments, never by values.
+- The caller's scores are copied once; later writes by the caller change nothing.
+- Only differences between scores are kept: each candidate's shortfall from the best, in grid
+  steps.  A shortfall beyond 2**64 - 1 steps is cut to that.  Cutting shortfalls is safe for every
+  calibration: a neighbour moves all shortfalls within an interval of the range's length that
+  contains 0, and cutting only shortens each move (docs/adr/0008).
+- No message quotes a score.  Three sentences, and nothing else, depend on values: one for NaN
+  and infinity, one for nulls, and one for decimals of more than 4096 places before the point.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import gmpy2
+import numpy as np
+import numpy.typing as npt
+
+from safeselect._exact import describe, rational
+from safeselect.errors import ParameterError, ScoreError
+
+__all__ = ["Candidates", "Steps", "read_candidates"]
+
+Steps = npt.NDArray[np.uint64]
+
+_LARGEST = 2**64 - 1
+_SIGN = np.uint64(1 << 63)
+_MAX_EXPONENT = 4096  # of a Decimal score, beyond which its integer would exhaust the memory
+_INTEGERS = (int, type(gmpy2.mpz()))
+_RATIONALS = (Fraction, type(gmpy2.mpq()))
+_NOT_FINITE = "scores must be finite numbers: NaN and infinity are refused"
+_TOO_LARGE = "scores must be below 10**4096 in size"
+_ONE_COLUMN = "scores must have one dimension, got {}; pass one column or one row"
+_NULL = "scores must not contain nulls: decide what a missing score means before selecting"
+
+
+@dataclass(frozen=True, slots=True, repr=False, eq=False)
+class Candidates:
+    """The scores of one call, ready to be selected from; its repr says nothing about them.
+
+    Attributes:
+        steps: uint64, shape (n,), private: larger is better, only differences matter.
+        labels: what to call the candidates, or None for their positions.
+        grid: the size of one step in score units.
+        exact: whether the types make sure that no score was moved by putting it on the grid.
+    """
+
+    steps: Steps
+    labels: tuple[Hashable, ...] | None
+    grid: Fraction
+    exact: bool
+
+    def __repr__(self) -> str:
+        return f"<{len(self.steps)} candidates>"
+
+    def label(self, index: int) -> Hashable:
+        """The label of a candidate; without labels, its position."""
+        return index if self.labels is None else self.labels[index]
+
+
+def read_candidates(
+    scores: object, *, grid: object = None, labels: object = None, minimize: object = False
+) -> Candidates:
+    """Read scores and labels.
+
+    Args:
+        scores: a mapping label -> score, a list or tuple, a one-dimensional NumPy array, or a
+            column of another library that offers itself as one.
+        grid: positive rational, the public grid; needed for every type but integers.
+        labels: one hashable label a candidate, all different; not with a mapping.
+        minimize: prefer small scores.
+
+    Raises:
+        ParameterError: grid or labels are wrong.
+        ScoreError: the scores have a type, a shape or a missing grid that cannot be read.
+    """
+    if not isinstance(minimize, (bool, np.bool_)):
+        raise ParameterError(f"minimize must be True or False, got {describe(minimize)}")
+    minimize = bool(minimize)
+    step = None if grid is None else rational(grid, "grid")
+    if isinstance(scores, Mapping):
+        if labels is not None:
+            raise ParameterError("labels= is not needed with a mapping: its keys are the labels")
+        labels, scores = list(scores.keys()), list(scores.values())
+    values = _as_column(scores)
+    if len(values) == 0:
+        raise ScoreError("scores must contain at least one candidate")
+    names = None if labels is None else _read_labels(labels, len(values))
+    if isinstance(values, np.ndarray):
+        integers = values.dtype.kind in "iu"
+        steps = _from_array(values, step, minimize)
+    else:
+        integers = all(
+            issubclass(kind, (*_INTEGERS, np.integer)) for kind in set(map(type, values))
+        )
+        steps = _from_numbers(values, step, minimize, integers=integers)
+    size = Fraction(1) if step is None else step
+    # An integer lies on every grid 1, 1/2, 1/3 ...; nothing else is known from the type alone.
+    return Candidates(steps, names, size, exact=integers and size.numerator == 1)
+
+
+def _as_column(scores: object) -> np.ndarray[Any, Any] | Sequence[Any]:
+    """The scores as a plain array of numbers, or as a list of numbers to be read one by one."""
+    if isinstance(scores, (list, tuple)):
+        return list(scores)
+    if isinstance(scores, np.ndarray):
+        if type(scores) not in (np.ndarray, np.memmap):
+            raise ScoreError(
+                f"scores must be a plain NumPy array, got {type(scores).__name__}; "
+                "its subclass may change what the numbers mean"
+            )
+        array = np.asarray(scores)
+    elif hasattr(scores, "__array__"):
+        shape = getattr(scores, "shape", (0,))
+        if len(shape) != 1:
+            raise ScoreError(_ONE_COLUMN.format(len(shape)))
+        _refuse_nulls(scores)
+        array = np.asarray(scores)
+    else:
+        raise ScoreError(
+            "scores must be a list, a tuple, a mapping, a NumPy array or a column of a table, "
+            f"got {type(scores).__name__}"
+        )
+    if array.ndim != 1:
+        raise ScoreError(_ONE_COLUMN.format(array.ndim))
+    if array.dtype.kind in "iu" or array.dtype.kind == "O":
+        return list(array) if array.dtype.kind == "O" else array
+    if array.dtype in (np.float16, np.float32, np.float64):
+        return array
+    raise ScoreError(f"scores must be numbers, got an array of {array.dtype}")
+
+
+def _refuse_nulls(column: Any) -> None:
+    # Counted before conversion, because converting turns nulls into NaN or into zeros.
+    nulls = getattr(column, "null_count", None)
+    if nulls is None:
+        is_null = getattr(column, "isna", None)
+        nulls = 0 if is_null is None else int(is_null().sum())
+    elif callable(nulls):
+        nulls = nulls()
+    if nulls:
+        raise ScoreError(_NULL)
+
+
+def _read_labels(labels: object, count: int) -> tuple[Hashable, ...]:
+    if isinstance(labels, (str, bytes)) or not isinstance(labels, Iterable):
+        raise ParameterError(f"labels must be a list of labels, got {type(labels).__name__}")
+    names: tuple[Hashable, ...] = tuple(
+        labels.tolist() if isinstance(labels, np.ndarray) else labels
+    )
+    if len(names) != count:
+        raise ParameterError(f"labels must be as many as the scores: {len(names)} for {count}")
+    try:
+        different = len(set(names))
+    except TypeError:
+        raise ParameterError("labels must be hashable, such as strings or integers") from None
+    if different != count:
+        raise ParameterError("labels must be different from one another")
+    return names
+
+
+def _from_array(values: np.ndarray[Any, Any], grid: Fraction | None, minimize: bool) -> Steps:
+    kind = values.dtype.kind
+    if kind == "f":
+        if grid is None:
+            raise ScoreError(_grid_hint(str(values.dtype)))
+        return _from_numbers(list(values), grid, minimize, integers=False)
+    if grid is not None and grid != 1:
+        return _from_numbers(values.tolist(), grid, minimize, integers=True)
+    wide = np.array(values, dtype=np.int64 if kind == "i" else np.uint64, order="C", copy=True)
+    steps: Steps = wide.view(np.uint64)
+    if kind == "i":
+        # Flipping the sign bit maps int64 onto uint64 in order, with all differences kept.
+        np.bitwise_xor(steps, _SIGN, out=steps)
+    if minimize:
+        np.invert(steps, out=steps)
+    return steps
+
+
+def _from_numbers(
+    values: Sequence[Any], grid: Fraction | None, minimize: bool, *, integers: bool
+) -> Steps:
+    if grid is None and not integers:
+        raise ScoreError(_grid_hint(_type_names(values)))
+    size = Fraction(1) if grid is None else grid
+    whole = [_floor_to_grid(value, size) for value in values]
+    best = min(whole) if minimize else max(whole)
+    sign = -1 if minimize else 1
+    # min() rather than a branch: the same work whatever the shortfalls are.
+    kept = [_LARGEST - min(sign * (best - steps), _LARGEST) for steps in whole]
+    return np.array(kept, dtype=np.uint64)
+
+
+def _floor_to_grid(value: Any, grid: Fraction) -> int:
+    """The number of whole grid steps in a score: exact on the grid, else rounded down.
+
+    Rounding down is monotone and commutes with shifts by a step, so it keeps Delta and
+    monotonicity up to the next multiple of the grid (`docs/mathematics.md`, section 10).
+    """
+    if isinstance(value, (bool, np.bool_)):
+        raise ScoreError("scores must be numbers, got bool")
+    if isinstance(value, (*_INTEGERS, np.integer)):
+        return int(value) * grid.denominator // grid.numerator
+    if isinstance(value, float):  # NumPy's float64 is one too
+        # The shortest decimal that reads back as the same float: the number that was typed.
+        return _floor_decimal(Decimal(repr(float(value))), grid)
+    if isinstance(value, (np.float16, np.float32)):
+        return _floor_decimal(Decimal(str(value)), grid)
+    if isinstance(value, Decimal):
+        return _floor_decimal(value, grid)
+    if isinstance(value, _RATIONALS):
+        numerator, denominator = int(value.numerator), int(value.denominator)
+        return numerator * grid.denominator // (denominator * grid.numerator)
+    if value is None:
+        raise ScoreError(_NULL)
+    raise ScoreError(f"scores must be numbers, got {type(value).__name__}")
+
+
+def _floor_decimal(value: Decimal, grid: Fraction) -> int:
+    if not value.is_finite():
+        raise ScoreError(_NOT_FINITE)
+    if value.adjusted() < -_MAX_EXPONENT:  # nearer to 0 than any grid step can be
+        return -1 if value < 0 else 0
+    if value.adjusted() > _MAX_EXPONENT:
+        raise ScoreError(_TOO_LARGE)
+    numerator, denominator = value.as_integer_ratio()
+    return numerator * grid.denominator // (denominator * grid.numerator)
+
+
+def _grid_hint(kind: str) -> str:
+    return (
+        f"scores of type {kind} need grid=, a public step such as grid='0.01': they are rounded "
+        "down to it; integers need none"
+    )
+
+
+def _type_names(values: Sequence[Any]) -> str:
+    return ", ".join(sorted({type(value).__name__ for value in values}))

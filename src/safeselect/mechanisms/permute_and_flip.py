@@ -1,0 +1,76 @@
+"""Permute-and-flip: the default way to choose one."""
+
+from __future__ import annotations
+
+from safeselect.guarantees import LaplaceDominated
+from safeselect.mechanisms._call import Call, Total
+from safeselect.mechanisms._results import Selection
+
+__all__ = ["permute_and_flip"]
+
+
+def permute_and_flip(
+    scores: object,
+    *,
+    epsilon: object = None,
+    rho: object = None,
+    sensitivity: object = None,
+    range_: object = None,
+    monotonic: bool = False,
+    minimize: bool = False,
+    grid: object = None,
+    labels: object = None,
+    source: object = None,
+    engine: str | None = None,
+) -> Selection:
+    """Choose one candidate with a large score by permute-and-flip.
+
+    Candidate r wins with probability p_r * integral over [0, 1] of prod_{j != r} (1 - p_j t) dt,
+    where p_j = exp(-rate * (best score - score j)) and rate = epsilon / R, R being `range_`, or
+    `sensitivity` if monotonic, or twice the `sensitivity`.
+
+    Guarantee: LaplaceDominated(epsilon), hence epsilon-DP (McKenna and Sheldon 2020).
+    Neighbours: whatever `sensitivity` was computed for; `monotonic=True` asserts add/remove
+        neighbours for which all scores move the same way, as counts do.
+    Method: the largest of score + exponential noise, which is the same mechanism (Ding, Kifer,
+        Saghaian, Steinke, Wang, Xiao and Zhang 2021): geometric noise on the grid of the scores,
+        ties broken uniformly at random.
+    Exactness: integers throughout; the law is the one above, not an approximation of it.
+
+    Args:
+        scores: n scores, or a mapping label -> score; larger is better.  Integers as they are;
+            other numbers are rounded down to `grid`.
+        epsilon: total cost of this call; positive rational.  Or:
+        rho: total cost of this call in zCDP.
+        sensitivity: largest change of any one score, in score units, when one unit of privacy (a
+            person, say) is added, removed or changed.  Or:
+        range_: largest difference between the changes of any two scores.
+        monotonic: all scores move the same way between neighbours; halves the noise.
+        minimize: smaller scores are better.
+        grid: public step of the scores; needed unless they are integers.
+        labels: what to call the candidates.
+        source: source of random bytes; the default is a cryptographic generator.
+        engine: "reference" for the scalar tier.
+
+    Raises:
+        ParameterError: a parameter is wrong.
+        ScoreError: the scores cannot be read.
+        SourceError: the source failed.
+    """
+    total = Total.read(epsilon=epsilon, rho=rho)
+    call = Call(
+        scores,
+        sensitivity=sensitivity,
+        range_=range_,
+        monotonic=monotonic,
+        minimize=minimize,
+        grid=grid,
+        labels=labels,
+        source=source,
+        engine=engine,
+    )
+    each = total.per_draw(LaplaceDominated, 1)
+    decay = call.decay(each)
+    with call:
+        ranking = call.engine.exponential_top(call.candidates.steps, 1, decay, call.bits)
+    return call.selection(ranking, LaplaceDominated(each), "permute_and_flip/1")

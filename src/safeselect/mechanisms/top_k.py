@@ -1,0 +1,191 @@
+"""The k best candidates, by five mechanisms."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Literal
+
+from safeselect._exact import Interval, describe, rounded_down
+from safeselect.accounting.calibration import Family
+from safeselect.errors import ParameterError
+from safeselect.guarantees import (
+    ApproximateDP,
+    BoundedRange,
+    Guarantee,
+    LaplaceDominated,
+    ZeroConcentratedDP,
+)
+from safeselect.lattice import Ranking
+from safeselect.mechanisms._call import Call, Total
+from safeselect.mechanisms._results import TopK, TopSet
+from safeselect.mechanisms.exponential import dyadic_decay
+from safeselect.samplers.decay import Decay
+
+__all__ = ["Mechanism", "top_k"]
+
+Mechanism = Literal[
+    "exponential", "exponential_base2", "permute_and_flip", "laplace", "one_shot_exponential"
+]
+_MECHANISMS = (
+    "exponential",
+    "exponential_base2",
+    "permute_and_flip",
+    "laplace",
+    "one_shot_exponential",
+)
+
+
+def top_k(
+    scores: object,
+    *,
+    k: int,
+    epsilon: object = None,
+    delta: object = None,
+    rho: object = None,
+    sensitivity: object = None,
+    range_: object = None,
+    monotonic: bool = False,
+    mechanism: Mechanism | None = None,
+    minimize: bool = False,
+    grid: object = None,
+    labels: object = None,
+    source: object = None,
+    engine: str | None = None,
+) -> TopK | TopSet:
+    """Choose k candidates with large scores, best first.
+
+    Here "exponential" names the *mechanism* (one-shot Gumbel noise); exponential *noise* is
+    "one_shot_exponential".
+
+    - "one_shot_exponential": exponential noise of scale k R / epsilon, drawn once; the whole call
+      is one LaplaceDominated(epsilon).
+    - "exponential": k exponential mechanisms, each on the candidates that remain, which is the same
+      as one draw of Gumbel noise; each is BoundedRange.
+    - "exponential_base2": the same with rational weights.
+    - "permute_and_flip": k permute-and-flips, each on the candidates that remain; each is
+      LaplaceDominated.
+    - "laplace": Laplace noise, drawn once; an unordered set; with `delta` only.
+
+    R is `range_`, or `sensitivity` if monotonic, or twice the `sensitivity`.
+
+    Guarantee: with `epsilon` alone LaplaceDominated(epsilon) (BoundedRange for one draw of the
+        exponential mechanism); with `delta` ApproximateDP(epsilon, delta); with `rho`
+        ZeroConcentratedDP(rho).  `parts` holds the guarantees of the draws, for `compose`.
+    Neighbours: as for `permute_and_flip`.
+    Source: Durfee and Rogers (2019) for one-shot Gumbel noise; Ding et al. (2023) for one-shot
+        exponential noise; Qiao, Su and Zhang (2021), Theorem 2.2, for "laplace".
+
+    Args:
+        k: how many, from 1 to the number of candidates.
+        epsilon: total cost of this call; positive rational.
+        delta: with epsilon: an (epsilon, delta) total, which allows less noise.
+        rho: total cost of this call in zCDP, instead of epsilon.
+        mechanism: see above; by default "one_shot_exponential" for epsilon alone, "exponential"
+            where delta or rho is given.
+        scores, sensitivity, range_, monotonic, minimize, grid, labels, source, engine: as for
+            `permute_and_flip`.
+
+    Returns:
+        TopK; TopSet for "laplace", whose order is not private.
+
+    Raises:
+        ParameterError, ScoreError, SourceError: as for `permute_and_flip`.
+    """
+    if mechanism is not None and mechanism not in _MECHANISMS:
+        raise ParameterError(
+            f"mechanism must be one of {', '.join(_MECHANISMS)}; got {describe(mechanism)}"
+        )
+    total = Total.read(epsilon=epsilon, rho=rho, delta=delta)
+    name = mechanism or _default_mechanism(total)
+    call = Call(
+        scores,
+        sensitivity=sensitivity,
+        range_=range_,
+        monotonic=monotonic,
+        minimize=minimize,
+        grid=grid,
+        labels=labels,
+        source=source,
+        engine=engine,
+    )
+    count = call.read_k(k)
+    if name == "laplace":
+        return _laplace_set(call, count, total)
+    # One shot of exponential noise is a single draw, at k times the scale.
+    draws = 1 if name == "one_shot_exponential" else count
+    family: Family = BoundedRange if name.startswith("exponential") else LaplaceDominated
+    each = total.per_draw(family, draws)
+    if name == "exponential_base2":
+        decay = dyadic_decay(each / call.range_in_steps)
+    else:
+        decay = call.decay(each * draws / count)
+    with call:
+        ranking = _rank(name, call, count, decay)
+    return TopK(
+        labels=tuple(call.label(index) for index in ranking.indices),
+        indices=ranking.indices,
+        guarantee=_promise(total, family, each, draws),
+        parts=(family(each),) * draws,
+        mechanism=f"top_k_{name}/1",
+        source=call.source_name,
+        base=decay.base,
+    )
+
+
+def _default_mechanism(total: Total) -> Mechanism:
+    pure = total.delta is None and total.rho is None
+    return "one_shot_exponential" if pure else "exponential"
+
+
+def _rank(name: Mechanism, call: Call, k: int, decay: Decay) -> Ranking:
+    steps, bits = call.candidates.steps, call.bits
+    if name == "one_shot_exponential":
+        return call.engine.exponential_top(steps, k, decay, bits)
+    if name == "permute_and_flip":
+        return call.engine.exponential_peeled(steps, k, decay, bits)
+    return call.engine.gumbel_top(steps, k, decay, bits)
+
+
+def _promise(total: Total, family: Family, each: Fraction, draws: int) -> Guarantee:
+    """What the whole call guarantees: the strongest kind that is proved."""
+    if total.epsilon is not None and total.delta is not None:
+        return ApproximateDP(total.epsilon, total.delta)
+    if draws == 1:
+        return family(each)
+    if total.rho is not None:
+        return ZeroConcentratedDP(total.rho)
+    # Every draw moves by at most each * |t - s| along the line from one score vector to the other,
+    # so all of them together by draws * each * |t - s|: the hypothesis of lemma L0.
+    return LaplaceDominated(each * draws)
+
+
+def _laplace_set(call: Call, k: int, total: Total) -> TopSet:
+    """The unordered mechanism of Qiao, Su and Zhang (2021), Theorem 2.2.
+
+    Laplace noise of scale 8 s sqrt(k ln(n / delta)) / epsilon, where every score changes by at
+    most s; by shift invariance s = R / 2 will do.
+    """
+    if total.epsilon is None or total.delta is None:
+        raise ParameterError("mechanism='laplace' needs epsilon and delta")
+    if total.epsilon > Fraction(1, 5) or total.delta > Fraction(1, 20):
+        raise ParameterError("mechanism='laplace' is proved for epsilon <= 0.2 and delta <= 0.05")
+    if call.size < 2:
+        raise ParameterError("mechanism='laplace' needs at least two candidates")
+    inside, across = call.size / total.delta, total.epsilon / (4 * call.range_in_steps)
+
+    def rate(precision: int) -> Interval:
+        root = (Interval.of(k, precision) * Interval.of(inside, precision).log()).sqrt()
+        return Interval.of(across, precision) / root
+
+    decay = Decay(rounded_down(rate))
+    with call:
+        ranking = call.engine.laplace_top(call.candidates.steps, k, decay, call.bits)
+    guarantee = ApproximateDP(total.epsilon, total.delta)
+    return TopSet(
+        labels=frozenset(call.label(index) for index in ranking.indices),
+        indices=frozenset(ranking.indices),
+        guarantee=guarantee,
+        parts=(guarantee,),
+        mechanism="top_k_laplace/1",
+        source=call.source_name,
+    )

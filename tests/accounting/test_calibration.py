@@ -1,0 +1,145 @@
+"""The rate that a total allows: certified, nearly the largest, and found in bounded time."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from safeselect import BoundedRange, LaplaceDominated, ParameterError, PureDP
+from safeselect.accounting import composed_epsilon, per_draw_epsilon
+from safeselect.accounting.composition import epsilon_at_order
+
+FAMILIES = (BoundedRange, LaplaceDominated, PureDP)
+MILLIONTH = Fraction(1, 10**6)
+TOTALS = [("0.1", "1e-9"), ("1", "1e-6"), ("1", "0.1"), ("8", "1e-6"), ("0.01", "0.3")]
+FAST = settings(derandomize=True, deadline=None, max_examples=25)
+
+
+def best_over_orders(family, each: Fraction, count: int, delta: Fraction) -> Fraction:
+    """The smallest certified epsilon on a fine scale of orders, from above."""
+    best = None
+    orders, step = [Fraction(2) ** x for x in range(-10, 20)], Fraction(1, 2)
+    for _ in range(5):
+        found = min(
+            orders,
+            key=lambda x: epsilon_at_order([(family(each), count)], delta, x, 128).upper,
+        )
+        best = epsilon_at_order([(family(each), count)], delta, found, 128).fractions()[1]
+        orders = [found * (1 + step * x / 8) for x in range(-8, 9) if step * x > -8]
+        step /= 5
+    return best
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize(
+    ("count", "epsilon", "delta"),
+    [(10, "0.1", "1e-9"), (2, "1", "1e-6"), (1000, "1", "0.1"), (10, "8", "1e-6")],
+)
+def test_epsilon_with_delta_over_many_draws(family, count, epsilon, delta):
+    epsilon, delta = Fraction(epsilon), Fraction(delta)
+    each = per_draw_epsilon(family, count, epsilon=epsilon, delta=delta)
+    # Certified, by whoever adds it up.
+    assert composed_epsilon([(family(each), count)], delta) <= epsilon
+    # Never below what needs no delta.
+    assert each >= epsilon / count
+    # Maximal: a millionth more is not certified at any order.
+    more = each * (1 + MILLIONTH)
+    assert best_over_orders(family, more, count, delta) > epsilon
+    assert count * more > epsilon
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize(("epsilon", "delta"), TOTALS)
+def test_epsilon_with_delta_for_one_draw(family, epsilon, delta):
+    """One draw is billed by its exact curve, which allows more than the accountant would."""
+    epsilon, delta = Fraction(epsilon), Fraction(delta)
+    each = per_draw_epsilon(family, 1, epsilon=epsilon, delta=delta)
+    assert each >= epsilon
+    assert family(each).approximate(delta).epsilon <= epsilon
+    assert family(each * (1 + MILLIONTH)).approximate(delta).epsilon > epsilon
+    assert each > per_draw_epsilon(family, 2, epsilon=epsilon, delta=delta)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("count", [1, 3, 10, 1000])
+@pytest.mark.parametrize("rho", ["1e-9", "0.01", "1", "50"])
+def test_rho(family, count, rho):
+    rho = Fraction(rho)
+    each = per_draw_epsilon(family, count, rho=rho)
+    assert count * family(each).zcdp.rho <= rho
+    assert count * family(each * (1 + MILLIONTH)).zcdp.rho > rho
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@given(
+    epsilon=st.fractions(min_value=MILLIONTH, max_value=100, max_denominator=10**6),
+    count=st.integers(1, 10**6),
+)
+@FAST
+def test_pure_epsilon_is_split_exactly(family, epsilon, count):
+    assert per_draw_epsilon(family, count, epsilon=epsilon) == epsilon / count
+
+
+def test_bounded_range_gains_most():
+    """At ten draws with a delta, the exponential mechanism may be half again as sharp."""
+    total = {"epsilon": Fraction(1), "delta": Fraction(1, 10**6)}
+    sharp = [per_draw_epsilon(family, 10, **total) for family in FAMILIES]
+    assert sharp == sorted(sharp, reverse=True)
+    assert sharp[0] > Fraction(14, 100)
+    assert Fraction(1, 10) < sharp[2] <= sharp[1] < Fraction(11, 100)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_monotone_in_everything(family):
+    def each(count=10, epsilon="1", delta="1e-6"):
+        return per_draw_epsilon(family, count, epsilon=Fraction(epsilon), delta=Fraction(delta))
+
+    assert each(count=2) > each() > each(count=100)
+    assert each() < each(epsilon="2")
+    assert each() < each(delta="0.1")
+
+
+def test_numbers_stay_short():
+    each = per_draw_epsilon(BoundedRange, 10, epsilon=Fraction(1), delta=Fraction(1, 10**6))
+    assert each.numerator.bit_length() <= 33
+
+
+@pytest.mark.parametrize("family", [BoundedRange, PureDP])
+@pytest.mark.parametrize("count", [1, 2, 100_000])
+@pytest.mark.parametrize(
+    ("epsilon", "delta"),
+    [
+        (Fraction(1, 10**40), Fraction(1, 10**300)),
+        (Fraction(1, 10**40), Fraction(1, 10**20)),
+        (Fraction(3, 10), 1 - Fraction(1, 2**60)),
+        (Fraction(10**6), Fraction(1, 10**300)),
+        (Fraction(10**6), 1 - Fraction(1, 2**60)),
+        (Fraction(1, 2**1000), Fraction(1, 2)),
+    ],
+)
+def test_extreme_totals_end_and_hold(family, count, epsilon, delta):
+    """The search for an order is a search on rounded numbers: it must end all the same."""
+    each = per_draw_epsilon(family, count, epsilon=epsilon, delta=delta)
+    assert each >= epsilon / count
+    if count == 1:
+        assert family(each).approximate(delta).epsilon <= epsilon
+    else:
+        assert composed_epsilon([(family(each), count)], delta) <= epsilon
+
+
+@pytest.mark.parametrize("rho", [Fraction(1, 10**300), Fraction(10**30)])
+def test_extreme_rho_ends_and_holds(rho):
+    for family in FAMILIES:
+        each = per_draw_epsilon(family, 3, rho=rho)
+        assert 3 * family(each).zcdp.rho <= rho
+        assert 3 * family(each * 2).zcdp.rho > rho
+
+
+def test_a_total_is_needed():
+    with pytest.raises(ParameterError, match="epsilon and rho"):
+        per_draw_epsilon(PureDP, 2)
+    with pytest.raises(ParameterError, match="epsilon and rho"):
+        per_draw_epsilon(PureDP, 2, delta=Fraction(1, 2))

@@ -1,0 +1,388 @@
+"""Enclosures contain what they enclose, and roundings lie on the right side of it."""
+
+from __future__ import annotations
+
+import math
+import threading
+from fractions import Fraction
+
+import gmpy2
+import mpmath
+import pytest
+from gmpy2 import mpfr
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from safeselect._exact import Interval, argmin, rounded_down, rounded_up
+from safeselect.errors import ParameterError
+
+FAST = settings(derandomize=True, deadline=None, max_examples=60)
+PRECISIONS = st.sampled_from([2, 5, 24, 53, 64, 128, 300])
+RATIONALS = st.builds(
+    lambda numerator, denominator, shift: Fraction(numerator, denominator) * Fraction(2) ** shift,
+    st.integers(-(2**70), 2**70),
+    st.integers(1, 2**70),
+    st.integers(-80, 8),
+)
+POINTS = [Fraction(p, q) for p in (-7, -1, 0, 1, 2, 9) for q in (1, 3, 8)]
+
+
+def ends(interval: Interval) -> tuple[Fraction, Fraction]:
+    assert interval.bounded
+    return interval.fractions()
+
+
+def contains(interval: Interval, value: Fraction) -> bool:
+    if not interval.bounded:
+        return True
+    low, high = interval.fractions()
+    return low <= value <= high
+
+
+def precise(function, value: Fraction, digits: int = 200) -> tuple[Fraction, Fraction]:
+    """An mpmath value as two rationals that surely lie on either side of it."""
+    with mpmath.workdps(digits):
+        result = function(mpmath.mpf(value.numerator) / value.denominator)
+        sign, mantissa, exponent, _ = result._mpf_
+        exact = Fraction(int(mantissa) * (-1) ** sign) * Fraction(2) ** exponent
+    slack = abs(exact) / 10 ** (digits - 60) + Fraction(1, 10 ** (digits - 60))
+    return exact - slack, exact + slack
+
+
+# ------------------------------------------------------------------------------------ containment
+
+
+@given(RATIONALS, PRECISIONS)
+@FAST
+def test_a_rational_lies_in_its_enclosure_which_is_tight(value, precision):
+    low, high = ends(Interval.of(value, precision))
+    assert low <= value <= high
+    assert high - low <= abs(value) / 2 ** (precision - 1)
+
+
+@given(RATIONALS, RATIONALS, PRECISIONS)
+@FAST
+def test_arithmetic_contains_the_exact_result(a, b, precision):
+    left, right = Interval.of(a, precision), Interval.of(b, precision)
+    assert contains(left + right, a + b)
+    assert contains(left - right, a - b)
+    assert contains(left * right, a * b)
+    assert contains(-left, -a)
+    assert (left + right).bounded
+    if b:
+        assert contains(left / right, a / b)
+
+
+@given(st.lists(RATIONALS, min_size=4, max_size=4), PRECISIONS)
+@FAST
+def test_arithmetic_on_wide_intervals_contains_all_corners(values, precision):
+    a, b, c, d = (Interval.of(value, precision) for value in values)
+    left = Interval(min(a.lower, b.lower), max(a.upper, b.upper), precision)
+    right = Interval(min(c.lower, d.lower), max(c.upper, d.upper), precision)
+    for x in values[:2]:
+        for y in values[2:]:
+            assert contains(left + right, x + y)
+            assert contains(left - right, x - y)
+            assert contains(left * right, x * y)
+            if y:
+                assert contains(left / right, x / y)
+
+
+FUNCTIONS = {
+    "exp": (Interval.exp, mpmath.exp, lambda x: abs(x) < 400),
+    "expm1": (Interval.expm1, mpmath.expm1, lambda x: abs(x) < 400),
+    "log": (Interval.log, mpmath.log, lambda x: x > 0),
+    "sqrt": (Interval.sqrt, mpmath.sqrt, lambda x: x >= 0),
+}
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+@given(value=RATIONALS, precision=PRECISIONS)
+@FAST
+def test_functions_contain_the_true_value(name, value, precision):
+    ours, theirs, defined = FUNCTIONS[name]
+    if not defined(value):
+        value = abs(value) % 400
+        if not defined(value):
+            return
+    result = ours(Interval.of(value, precision))
+    if not result.bounded:  # an end of the enclosure of a tiny number may reach zero
+        assert name == "log"
+        return
+    low, high = result.fractions()
+    below, above = precise(theirs, value)
+    assert low <= above
+    assert below <= high
+
+
+@pytest.mark.parametrize("value", [p for p in POINTS if p > 0])
+def test_functions_are_tight(value):
+    for name, (ours, _, _) in FUNCTIONS.items():
+        low, high = ends(ours(Interval.of(value, 128)))
+        assert high - low <= (abs(low) + Fraction(1, 2**60)) / 2**120, name
+
+
+def taylor_exp(value: Fraction, terms: int = 60) -> tuple[Fraction, Fraction]:
+    """e**value for 0 <= value <= 1, from below and above, by integers alone."""
+    total, term = Fraction(0), Fraction(1)
+    for n in range(1, terms):
+        total, term = total + term, term * value / n
+    return total, total + 3 * term
+
+
+@given(st.fractions(min_value=0, max_value=1, max_denominator=1000))
+@FAST
+def test_exp_agrees_with_an_integer_taylor_series(value):
+    low, high = taylor_exp(value)
+    ours_low, ours_high = ends(Interval.of(value, 200).exp())
+    assert ours_low <= high
+    assert low <= ours_high
+    assert abs(ours_low - low) <= Fraction(1, 2**190)
+    assert rounded_up(lambda bits: Interval.of(value, bits).exp()) >= low
+    assert rounded_down(lambda bits: Interval.of(value, bits).exp()) <= high
+    e_low, e_high = ends((-Interval.of(value, 200)).exp())
+    assert e_low <= 1 / low
+    assert 1 / high <= e_high
+
+
+@given(st.fractions(min_value=0, max_value=1, max_denominator=1000))
+@FAST
+def test_log_inverts_an_integer_taylor_series(value):
+    low, high = taylor_exp(value)
+    if value:
+        log_low, log_high = ends(Interval.of((low + high) / 2, 150).log())
+        assert log_low - Fraction(1, 2**140) <= value <= log_high + Fraction(1, 2**140)
+
+
+# ------------------------------------------------------------------------- where it is undefined
+
+
+@pytest.mark.parametrize(
+    "interval",
+    [
+        Interval.of(1, 64) / Interval.of(0, 64),
+        Interval.of(1, 64) / Interval(mpfr(-1), mpfr(1), 64),
+        Interval.of(0, 64) / Interval.of(0, 64),
+        Interval.of(1, 64) / Interval(mpfr(0), mpfr(1), 64),
+        Interval.of(0, 64).log(),
+        Interval.of(-1, 64).log(),
+        Interval(mpfr(-1), mpfr(2), 64).log(),
+        Interval.of(-1, 64).sqrt(),
+        Interval(mpfr(-1), mpfr(2), 64).sqrt(),
+        Interval.of(2**80, 64).exp(),
+        Interval.of(2**80, 64).expm1(),
+        Interval.of(0, 64) * Interval(mpfr("-inf"), mpfr("inf"), 64),
+        Interval(mpfr(1), mpfr("inf"), 64) - Interval(mpfr(1), mpfr("inf"), 64),
+        Interval(mpfr("inf"), mpfr("inf"), 64) - Interval(mpfr("inf"), mpfr("inf"), 64),
+        Interval(mpfr("-inf"), mpfr("inf"), 64).exp(),
+        Interval(mpfr("nan"), mpfr(1), 64) + Interval.of(1, 64),
+    ],
+    ids=range(16),
+)
+def test_what_is_undefined_or_too_large_is_unbounded(interval):
+    assert not interval.bounded
+    assert interval.upper == mpfr("inf")
+    assert not gmpy2.is_nan(interval.lower)
+    # Unbounded stays unbounded: nothing that follows makes a number of it again.
+    assert not (interval + Interval.of(1, 64)).bounded
+    assert not (interval * Interval.of(0, 64)).bounded
+
+
+def test_underflow_keeps_zero_and_what_lies_above():
+    tiny = (-Interval.of(2**80, 64)).exp()
+    assert tiny.bounded
+    assert tiny.lower == 0
+    assert tiny.upper > 0
+
+
+# ------------------------------------------------------------------- the thread's gmpy2 settings
+
+SETTINGS = [
+    {"precision": 5},
+    {"precision": 5, "round": gmpy2.RoundUp},
+    {"precision": 5, "round": gmpy2.RoundDown},
+    {"precision": 5, "round": gmpy2.RoundToZero},
+    {"precision": 5, "round": gmpy2.RoundAwayZero},
+    {"precision": 3, "emin": -2, "emax": 2},
+    {"subnormalize": True, "emin": -4},
+    {"trap_inexact": True, "trap_underflow": True, "trap_overflow": True},
+    {"trap_invalid": True, "trap_divzero": True, "trap_erange": True},
+    {"rational_division": True},
+    {"allow_complex": True},
+]
+
+
+def everything() -> list[object]:
+    """Every operation, at a precision that nothing else has used."""
+    a, b = Interval.of(Fraction(1, 3), 101), Interval.of(Fraction(-7, 5), 101)
+    results = [a + b, a - b, -a, a * b, a / b, a.exp(), b.expm1(), a.log(), a.sqrt(), b.exp()]
+    numbers: list[object] = [result.fractions() for result in results]
+    numbers += [result.scaled(40) for result in results]
+    numbers += [b.log().bounded, (a / (a - a)).bounded, Interval.of(2**80, 101).exp().bounded]
+    numbers += [rounded_up(lambda bits: Interval.of(2, bits).sqrt())]
+    numbers += [argmin(lambda x: Interval.of((x - 5) * (x - 5), 101), Fraction(1))]
+    return numbers
+
+
+@pytest.mark.parametrize("setting", SETTINGS, ids=str)
+@pytest.mark.parametrize("fresh", [True, False])
+def test_the_callers_gmpy2_context_changes_nothing(setting, fresh):
+    from safeselect._exact import interval
+
+    expected = everything()
+    if fresh:  # contexts built while the caller's settings are in force
+        interval._contexts.cache_clear()
+    with gmpy2.context(gmpy2.get_context(), **setting):
+        found = everything()
+    if fresh:
+        interval._contexts.cache_clear()
+    assert found == expected
+
+
+def test_another_threads_context_changes_nothing():
+    expected, found = everything(), []
+
+    def work():
+        gmpy2.get_context().precision = 7
+        gmpy2.get_context().round = gmpy2.RoundUp
+        found.append(everything())
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    assert found == [expected]
+
+
+def test_the_context_of_the_thread_is_left_alone():
+    before = repr(gmpy2.get_context())
+    everything()
+    assert repr(gmpy2.get_context()) == before
+
+
+# --------------------------------------------------------------------------- integers and bounds
+
+
+@given(RATIONALS, PRECISIONS, st.integers(0, 200))
+@FAST
+def test_scaled_integers_enclose(value, precision, bits):
+    low, high = Interval.of(value, precision).scaled(bits)
+    assert low <= value * 2**bits <= high
+    exact_low, exact_high = Interval.of(value, precision).fractions()
+    assert low == math.floor(exact_low * 2**bits)
+    assert high == math.ceil(exact_high * 2**bits)
+
+
+@given(
+    st.fractions(min_value=Fraction(1, 10**12), max_value=10**12),
+    st.sampled_from([8, 32, 64, 90]),
+)
+@FAST
+def test_roundings_of_rationals_are_the_nearest_on_their_side(value, significant):
+    size = 0
+    while Fraction(2) ** size <= value:
+        size += 1
+    while Fraction(2) ** (size - 1) > value:
+        size -= 1
+    unit = Fraction(2) ** (size - significant)  # of a number with exactly `significant` bits
+    up = rounded_up(lambda bits: Interval.of(value, bits), significant)
+    down = rounded_down(lambda bits: Interval.of(value, bits), significant)
+    assert up >= value >= down
+    # At most a hair beyond the nearest multiple: the enclosure is 2**-8 of a unit wide.
+    assert up == math.ceil(value / unit) * unit or up - value <= unit * (1 + Fraction(1, 128))
+    assert down == math.floor(value / unit) * unit or value - down <= unit * (1 + Fraction(1, 128))
+    assert (up / unit).denominator == 1
+    assert (down / unit).denominator == 1
+
+
+@given(st.fractions(min_value=Fraction(1, 1000), max_value=1000, max_denominator=10**6))
+@FAST
+def test_a_rounding_has_64_significant_bits(value):
+    for bound in (
+        rounded_up(lambda bits: Interval.of(value, bits).log()),
+        rounded_down(lambda bits: Interval.of(value, bits).sqrt()),
+        rounded_up(lambda bits: Interval.of(value, bits).exp()),
+    ):
+        odd = abs(bound.numerator)
+        while odd and odd % 2 == 0:
+            odd //= 2
+        assert odd.bit_length() <= 64
+
+
+@pytest.mark.parametrize("value", [Fraction(1, 7), Fraction(5), Fraction(10**9, 3)])
+def test_roundings_of_irrational_numbers_are_tight_and_on_their_side(value):
+    for ours, theirs, _ in FUNCTIONS.values():
+        if value > 400 and ours in (Interval.exp, Interval.expm1):
+            continue
+        below, above = precise(theirs, value)
+        up = rounded_up(lambda bits, f=ours: f(Interval.of(value, bits)))
+        down = rounded_down(lambda bits, f=ours: f(Interval.of(value, bits)))
+        assert down < below
+        assert up > above
+        assert up - down <= abs(below) / 2**62
+
+
+def test_negative_numbers_round_in_the_same_directions():
+    third = Fraction(-1, 3)
+    assert rounded_up(lambda bits: Interval.of(third, bits), 8) > third
+    assert rounded_down(lambda bits: Interval.of(third, bits), 8) < third
+
+
+def test_cancellation_is_overcome_by_more_precision():
+    """e**x - 1 - x is about 2**-401 here: 128 bits see nothing of it."""
+    x = Fraction(1, 2**200)
+
+    def bound(bits: int) -> Interval:
+        return Interval.of(x, bits).exp() - Interval.of(1 + x, bits)
+
+    assert x * x / 2 < rounded_up(bound) < x * x * Fraction(2**63 + 2, 2**64)
+    assert rounded_down(bound) > x * x * Fraction(2**63 - 2, 2**64)
+
+
+def test_an_exact_zero_is_answered_within_bounds():
+    """No precision separates zero from its enclosure; the end that holds is returned."""
+    up = rounded_up(
+        lambda bits: (
+            Interval.of(3, bits).sqrt() * Interval.of(3, bits).sqrt() - Interval.of(3, bits)
+        )
+    )
+    assert 0 <= up <= Fraction(1, 2**30_000)
+
+
+def test_what_stays_unbounded_is_a_parameter_error():
+    with pytest.raises(ParameterError, match="too large"):
+        rounded_up(lambda bits: Interval.of(2**80, bits).exp())
+
+
+# ----------------------------------------------------------------------------------- the search
+
+
+@pytest.mark.parametrize("best", [Fraction(1, 10**9), Fraction(1, 3), Fraction(7), Fraction(10**9)])
+def test_argmin_finds_the_bottom_of_a_bowl(best):
+    found = argmin(lambda x: Interval.of(x / best + best / x, 96), Fraction(8))
+    assert abs(found / best - 1) < Fraction(1, 1000)
+
+
+@pytest.mark.parametrize(
+    "objective",
+    [
+        lambda x: Interval.of(1, 64) / Interval.of(0, 64),
+        lambda x: Interval.of(1, 64),
+        lambda x: Interval.of(-x, 24),
+        lambda x: Interval.of(x, 24),
+        # Jagged below the 32 bits to which points are shortened: no step may be undone for ever.
+        lambda x: Interval.of(x.numerator % 1009, 64),
+        lambda x: Interval.of((x.numerator * 7919) % 10007 - x.denominator % 101, 64),
+    ],
+    ids=["unbounded", "constant", "falling", "rising", "jagged", "more jagged"],
+)
+def test_argmin_ends_whatever_the_objective(objective):
+    calls = 0
+
+    def counted(x: Fraction) -> Interval:
+        nonlocal calls
+        calls += 1
+        if calls > 5000:
+            raise AssertionError("the search does not end")
+        return objective(x)
+
+    assert argmin(counted, Fraction(8)) > 0

@@ -1,0 +1,336 @@
+"""Parameters are the exact rationals that were typed, or refused quickly with a short sentence."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from decimal import Decimal, localcontext
+from fractions import Fraction
+
+import gmpy2
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from safeselect._exact import MAX_BITS, describe, integer, rational
+from safeselect.errors import ParameterError
+
+LONGEST_MESSAGE = 220  # characters
+SLOWEST = 0.05  # seconds of processor time, the best of three
+TENTH = Fraction(1, 10)
+
+
+def refused(call, *arguments, **options) -> str:
+    """The message of a refusal, which must be quick and short."""
+    times, message = [], ""
+    for _ in range(3):
+        start = time.process_time()
+        with pytest.raises(ParameterError) as caught:
+            call(*arguments, **options)
+        times.append(time.process_time() - start)
+        message = str(caught.value)
+        if times[-1] < SLOWEST:
+            break
+    assert min(times) < SLOWEST
+    assert len(message) <= LONGEST_MESSAGE
+    assert caught.value.__cause__ is None
+    return message
+
+
+# ------------------------------------------------------------------------------ what is accepted
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        (1, Fraction(1)),
+        (np.int8(3), Fraction(3)),
+        (np.uint64(2**64 - 1), Fraction(2**64 - 1)),
+        (gmpy2.mpz(7), Fraction(7)),
+        (gmpy2.mpq(1, 3), Fraction(1, 3)),
+        (Fraction(1, 3), Fraction(1, 3)),
+        (Decimal("0.1"), TENTH),
+        (Decimal("1E-6"), Fraction(1, 10**6)),
+        ("0.1", TENTH),
+        ("1/3", Fraction(1, 3)),
+        ("+2/6", Fraction(1, 3)),
+        ("1e-6", Fraction(1, 10**6)),
+        ("1E+2", Fraction(100)),
+        (".5", Fraction(1, 2)),
+        ("5.", Fraction(5)),
+        (np.str_("0.1"), TENTH),
+        (0.1, TENTH),
+        (np.float64(0.1), TENTH),
+        (np.float32(0.1), TENTH),
+        (np.float16(0.1), TENTH),
+        (np.longdouble("0.1"), TENTH),
+        (1e-6, Fraction(1, 10**6)),
+        (1e22, Fraction(10**22)),
+        (5e-324, Fraction(5, 10**324)),
+        (1 << (MAX_BITS - 1), Fraction(1 << (MAX_BITS - 1))),
+    ],
+)
+def test_what_was_typed_is_what_is_read(typed, meant):
+    read = rational(typed, "epsilon")
+    assert read == meant
+    assert type(read) is Fraction
+
+
+@given(st.floats(min_value=1e-300, max_value=1e300))
+@settings(derandomize=True, deadline=None)
+def test_a_float_is_its_shortest_decimal(value):
+    assert rational(value, "epsilon") == Fraction(repr(value))
+    assert rational(np.float64(value), "epsilon") == Fraction(repr(value))
+
+
+@given(st.integers(0, 10**40), st.integers(1, 10**40), st.sampled_from(["fraction", "text", "mpq"]))
+@settings(derandomize=True, deadline=None)
+def test_a_ratio_is_read_exactly(numerator, denominator, way):
+    typed = {
+        "fraction": Fraction(numerator, denominator),
+        "text": f"{numerator}/{denominator}",
+        "mpq": gmpy2.mpq(numerator, denominator),
+    }[way]
+    assert rational(typed, "epsilon", zero=True) == Fraction(numerator, denominator)
+
+
+def test_the_callers_decimal_context_changes_nothing():
+    with localcontext() as context:
+        context.prec = 3
+        context.Emax, context.Emin = 5, -5
+        assert rational(Decimal("0.123456789"), "epsilon") == Fraction("0.123456789")
+        assert rational("123456789.5", "epsilon") == Fraction("123456789.5")
+
+
+def test_the_limit_on_printed_digits_changes_nothing():
+    nines = "9" * 1000
+    limit = sys.get_int_max_str_digits()
+    sys.set_int_max_str_digits(640)
+    try:
+        read = rational(nines, "epsilon")
+        message = refused(rational, -Fraction(10**1000, 7), "epsilon")
+    finally:
+        sys.set_int_max_str_digits(limit)
+    assert read == 10**1000 - 1
+    assert "epsilon" in message
+
+
+def test_ten_charges_of_a_tenth_are_one():
+    assert sum([rational(0.1, "epsilon")] * 10, Fraction(0)) == 1
+    assert rational(0.1, "epsilon") + rational(0.2, "epsilon") == rational(0.3, "epsilon")
+    assert 0.1 + 0.2 != 0.3  # what floats would have made of it
+
+
+# ------------------------------------------------------------------------------- what is refused
+
+NO_NUMBERS = {
+    "True": True,
+    "False": False,
+    "NumPy's True": np.True_,
+    "NumPy's False": np.bool_(False),
+    "nan": float("nan"),
+    "inf": float("inf"),
+    "-inf": float("-inf"),
+    "NumPy nan": np.float32("nan"),
+    "NumPy inf": np.float64("inf"),
+    "Decimal nan": Decimal("NaN"),
+    "signalling nan": Decimal("sNaN"),
+    "Decimal inf": Decimal("Infinity"),
+    "text nan": "nan",
+    "text inf": "Infinity",
+    "mpfr": gmpy2.mpfr("0.5"),
+    "mpc": gmpy2.mpc(1),
+    "complex": 1 + 0j,
+    "None": None,
+    "bytes": b"1",
+    "list": [1],
+    "array of none": np.array(1),
+    "array of one": np.array([1]),
+    "datetime": np.datetime64(1, "s"),
+    "time span": np.timedelta64(1, "s"),
+    "unitless time span": np.timedelta64(1),
+    "object": object(),
+    "class": Fraction,
+    "comma": "0,5",
+    "Arabic digits": "١٢",  # which int() would read
+    "full-width digits": "５",
+    "superscript": "2²",
+    "half": "½",
+    "underscore": "1_000",
+    "leading space": " 0.5",
+    "trailing space": "0.5 ",
+    "trailing newline": "0.5\n",
+    "hexadecimal": "0x10",
+    "empty": "",
+    "sign": "-",
+    "two signs": "--1",
+    "minus sign": "−1",
+    "point": ".",
+    "words": "one half",
+    "double ratio": "1/2/3",
+    "negative below": "1/-3",
+    "decimals in a ratio": "1.5/2",
+    "zero below": "1/0",
+    "percent": "5%",
+    "null byte": "1\x00",
+}
+
+
+@pytest.mark.parametrize("name", NO_NUMBERS)
+def test_no_number(name):
+    assert refused(rational, NO_NUMBERS[name], "epsilon").startswith("epsilon must ")
+    refused(rational, NO_NUMBERS[name], "epsilon", zero=True)
+
+
+OUT_OF_RANGE = {
+    "zero": 0,
+    "minus zero": -0.0,
+    "zero text": "0.000",
+    "zero ratio": "0/5",
+    "zero Decimal": Decimal("-0"),
+    "zero mpq": gmpy2.mpq(0),
+    "negative": -1,
+    "negative float": -0.1,
+    "negative text": "-1/3",
+    "negative Decimal": Decimal("-1e-6"),
+    "negative NumPy": np.int64(-(2**63)),
+    "smallest negative float": -5e-324,
+}
+
+
+@pytest.mark.parametrize("name", OUT_OF_RANGE)
+def test_not_positive(name):
+    assert "greater than zero" in refused(rational, OUT_OF_RANGE[name], "sensitivity")
+
+
+def test_zero_only_where_it_is_allowed():
+    assert rational(0, "rho", zero=True) == 0
+    assert rational(-0.0, "rho", zero=True) == 0
+    assert "at least zero" in refused(rational, -1, "rho", zero=True)
+
+
+def test_the_upper_limit_is_exclusive():
+    assert rational("0.999", "delta", below=1) == Fraction(999, 1000)
+    for value in (1, 1.0, "1.0", Fraction(3, 2)):
+        assert refused(rational, value, "delta", below=1).startswith("delta must be less than 1")
+
+
+HUGE = {
+    "int of 4097 bits": 1 << MAX_BITS,
+    "int of 5000 bits": 1 << 4999,
+    "int of a million bits": 1 << 10**6,
+    "negative huge int": -(1 << 10**6),
+    "Fraction of 5000 bits": Fraction(1, 1 << 4999),
+    "huge Fraction": Fraction(3**100_000, 2**100_000),
+    "mpz of 5000 bits": gmpy2.mpz(1) << 4999,
+    "huge mpz": gmpy2.mpz(1) << 10**8,
+    "huge mpq": gmpy2.mpq(gmpy2.mpz(3) ** 600_000, (gmpy2.mpz(1) << 900_001) + 1),
+    "1e999999999": "1e999999999",
+    "1e999999": "1e999999",
+    "1e-999999": "1e-999999",
+    "1e1235": "1e1235",
+    "Decimal 1e999999": Decimal("1e999999"),
+    "Decimal 1e-999999": Decimal("1e-999999"),
+    "Decimal 0e999999": Decimal("0e999999"),
+    "Decimal of 100 000 digits": Decimal("1" * 100_000),
+    "text of a million digits": "1" * 10**6,
+    "text of 1235 digits": "1" * 1235,
+    "ratio of long texts": "1" * 1235 + "/3",
+    "many zeros": "0." + "0" * 10**6 + "1",
+}
+
+
+@pytest.mark.parametrize("name", HUGE)
+def test_huge_numbers_are_refused_before_any_big_arithmetic(name):
+    message = refused(rational, HUGE[name], "epsilon", zero=True)
+    assert message.startswith("epsilon ")
+
+
+def test_a_comma_is_answered_with_a_hint():
+    assert "decimal point" in refused(rational, "0,5", "epsilon")
+
+
+def test_the_message_quotes_the_parameter_and_its_type():
+    assert "'abc' (str)" in refused(rational, "abc", "epsilon")
+    assert "-3 (int)" in refused(rational, -3, "epsilon")
+    assert "-0.5 (float)" in refused(rational, -0.5, "epsilon")
+
+
+@pytest.mark.parametrize("text", ["x" * 10**6, "\x00" * 10**5, "é" * 200])
+def test_long_texts_are_not_quoted(text):
+    message = refused(rational, text, "epsilon")
+    assert text[:80] not in message
+
+
+def test_numbers_that_would_end_the_process_are_refused_in_time():
+    """GMP aborts on overflow, so this runs in a process of its own."""
+    program = """
+import sys, time
+from decimal import Decimal
+from fractions import Fraction
+from safeselect._exact import integer, rational
+from safeselect.errors import ParameterError
+values = ["1e" + "9" * n for n in (5, 6, 7, 12, 18, 19, 30, 1000)]
+values += ["1e-" + "9" * n for n in (5, 6, 7, 12, 18, 19, 30, 1000)]
+values += [Decimal("1e999999999"), Decimal("1e-999999999"), Decimal((0, (1,), 10**17))]
+values += [Decimal((1, (1,), -(10**17))), 1 << 10**7, "9" * 10**6 + "/" + "7" * 10**6]
+for value in values:
+    for read in (
+        lambda: rational(value, "x"),
+        lambda: integer(value, "k", minimum=1, maximum=5),
+    ):
+        start = time.process_time()
+        try:
+            read()
+        except ParameterError as error:
+            assert len(str(error)) < 220, len(str(error))
+        else:
+            raise SystemExit("accepted")
+        spent = time.process_time() - start
+        assert spent < 0.05, spent
+print("all refused")
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=60
+    )
+    assert (done.returncode, done.stdout) == (0, "all refused\n"), done.stderr[-500:]
+
+
+# ------------------------------------------------------------------------------------- integers
+
+
+@pytest.mark.parametrize("value", [1, 5, np.int8(3), np.uint64(4)])
+def test_integers(value):
+    read = integer(value, "k", minimum=1, maximum=5)
+    assert read == value
+    assert type(read) is int
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        *(True, False, np.True_, 1.0, np.float64(2), "3", "k", None, Fraction(3), Decimal(3)),
+        *(gmpy2.mpq(3), [3], np.array(3), np.array([3]), 3 + 0j, np.timedelta64(3)),
+        *(np.timedelta64("NaT"), Fraction(10**6000, 7), Decimal("1" * 100_000), object()),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_what_only_equals_an_integer_is_no_integer(value):
+    assert refused(integer, value, "k", minimum=1, maximum=5).startswith("k must be an integer")
+
+
+@pytest.mark.parametrize(
+    "value",
+    [0, -1, 6, 2**32, 2**32 + 3, 2**63, 2**64 + 2, -(2**63), 1 << 10**6, np.int64(-1)],
+    ids=describe,
+)
+def test_integers_out_of_range_never_wrap(value):
+    assert "between 1 and 5" in refused(integer, value, "k", minimum=1, maximum=5)
+
+
+@given(st.text(max_size=300) | st.integers() | st.floats() | st.decimals() | st.binary(max_size=50))
+@settings(derandomize=True, deadline=None)
+def test_a_description_is_short(value):
+    assert len(describe(value)) <= 120

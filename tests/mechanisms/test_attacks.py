@@ -1,0 +1,391 @@
+"""Attacks on arithmetic, in two halves: the obvious code falls, ours does not.
+
+The first half guards the second: an attack that hits nothing proves nothing.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from fractions import Fraction
+
+import mpmath
+import numpy as np
+import pytest
+
+from safeselect import (
+    ScoreError,
+    exponential_mechanism,
+    exponential_mechanism_base2,
+    permute_and_flip,
+    report_noisy_max,
+    top_k,
+)
+from safeselect.mechanisms._reference import (
+    ExponentialNoise,
+    combine_continuous,
+    combine_exponential,
+)
+from safeselect.mechanisms._scores import read_candidates
+from safeselect.samplers import Bits, LazyGumbel
+from safeselect.samplers.decay import Decay
+from safeselect.testing import DeterministicSource
+
+ENGINES = ("reference",)
+BASE = 2**60
+
+pytestmark = pytest.mark.filterwarnings("ignore::safeselect.testing.InsecureSourceWarning")
+
+MECHANISMS = {
+    "permute_and_flip": permute_and_flip,
+    "exponential_mechanism": exponential_mechanism,
+    "base 2": exponential_mechanism_base2,
+    "laplace": lambda scores, **options: report_noisy_max(scores, noise="laplace", **options),
+    "gumbel": lambda scores, **options: report_noisy_max(scores, noise="gumbel", **options),
+    "peeled": lambda scores, **options: top_k(scores, k=1, mechanism="permute_and_flip", **options),
+    "one shot": lambda scores, **options: top_k(
+        scores, k=2, mechanism="one_shot_exponential", **options
+    ),
+}
+
+
+def outcomes(call, scores, engine, *, epsilon, runs=40):
+    """What the same tapes lead to: equal lists for equal laws, whatever the law is."""
+    found = []
+    for seed in range(runs):
+        source = DeterministicSource(seed, i_understand_this_is_not_private=True)
+        result = call(scores, epsilon=epsilon, sensitivity=1, source=source, engine=engine)
+        found.append(result.indices if hasattr(result, "indices") else result.index)
+    return found
+
+
+def shortfalls(scores, **options):
+    steps = [int(step) for step in read_candidates(scores, **options).steps]
+    return [max(steps) - step for step in steps]
+
+
+def naive_softmax(scores, epsilon, *, shift):
+    weights = np.exp(epsilon / 2 * (np.array(scores, dtype=float) - (max(scores) if shift else 0)))
+    return weights / weights.sum()
+
+
+# --------------------------------------------------------------- A1: overflow and underflow
+
+
+def test_a1_naive_weights_overflow_on_one_neighbour_only():
+    rng = np.random.default_rng(1)
+    with np.errstate(all="ignore"):
+        fine = naive_softmax([1419, 0], 1, shift=False)
+        broken = naive_softmax([1420, 0], 1, shift=False)
+    rng.choice(2, p=fine)
+    with pytest.raises(ValueError, match="NaN"):
+        rng.choice(2, p=broken)
+    with np.errstate(all="ignore"):
+        assert np.isfinite(naive_softmax([-1490, -1490], 1, shift=False)).all()
+        assert np.isnan(naive_softmax([-1491, -1491], 1, shift=False)).all()
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_a1_ours_behaves_the_same_on_both(name, engine):
+    call = MECHANISMS[name]
+    for scores, neighbour in (([1419, 0], [1420, 0]), ([-1490, -1490], [-1491, -1491])):
+        ours = outcomes(call, scores, engine, epsilon=1)
+        assert ours == outcomes(call, neighbour, engine, epsilon=1)
+        assert len(ours) == 40
+
+
+def test_a1_the_probability_of_the_loser_moves_by_a_factor_of_at_most_e():
+    """Exact, where a float has nothing left: from e**-709.5 to e**-710, never to 0."""
+    for scores, neighbour in (([1419, 0], [1420, 0]), ([2980, 0], [2981, 0]), ([10**9, 0],) * 2):
+        with mpmath.workdps(50):
+            p, q = (
+                mpmath.exp(-mpmath.mpf(shortfalls(each)[1]) / 2) for each in (scores, neighbour)
+            )
+            assert 0 < p / 2 < mpmath.mpf(10) ** -300
+            assert p / q <= mpmath.e
+            assert (p / (1 + p)) / (q / (1 + q)) <= mpmath.e
+
+
+# ------------------------------------------------------------ A2: absorption by a common offset
+
+
+@pytest.mark.parametrize("noise", ["laplace", "gumbel", "exponential"])
+def test_a2_naive_noise_vanishes_beside_a_large_offset(noise):
+    """Near 2**60 neighbouring floats are 256 apart: a lead of 128 rounds away, one of 129 to 256."""
+    runs, rng, better_wins = 200, np.random.default_rng(2), []
+    for lead in (128, 129):
+        scores = np.array([BASE, BASE + lead], dtype=np.int64)
+        draws = getattr(rng, noise)(scale=2.0, size=(runs, 2))
+        better_wins.append((scores + draws).argmax(axis=1).mean())
+    assert better_wins == [0.0, 1.0]  # one release tells the neighbours apart
+
+
+def test_a2_naive_softmax_turns_on_one_unit():
+    with np.errstate(all="ignore"):
+        before = naive_softmax([BASE + 128, BASE], 1, shift=True)
+        after = naive_softmax([BASE + 129, BASE], 1, shift=True)
+    assert before[0] == 0.5
+    assert after[0] == 1.0
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("name", MECHANISMS)
+@pytest.mark.parametrize("epsilon", [1, "0.01"])
+def test_a2_ours_sees_differences_only(name, epsilon, engine):
+    call = MECHANISMS[name]
+    for lead in (128, 129):
+        plain = outcomes(call, [lead, 0], engine, epsilon=epsilon)
+        for offset in (BASE, -BASE, 2**62, 10**30):
+            moved = [offset + lead, offset]
+            assert outcomes(call, moved, engine, epsilon=epsilon, runs=15) == plain[:15]
+            if abs(offset) < 2**63:
+                array = np.array(moved, dtype=np.int64)
+                assert outcomes(call, array, engine, epsilon=epsilon, runs=15) == plain[:15]
+        assert shortfalls([BASE + lead, BASE]) == [0, lead]
+
+
+# ------------------------------------------------------------------------- A3: integer wrap
+
+
+def test_a3_naive_differences_wrap():
+    extremes = np.array([2**63 - 1, -(2**63), 0])
+    assert (extremes.max() - extremes)[1] == -1
+    small = np.array([127, -128, 0], dtype=np.int8)
+    assert (small.max() - small)[1] == -1
+    lopsided = np.array([2**62, -(2**62) - 5])
+    assert (lopsided.max() - lopsided).min() < 0
+    with np.errstate(all="ignore"):
+        assert (-np.array([2, 1], dtype=np.uint64)).argmax() == 1  # minimizing by a sign: right ...
+        assert (-np.array([2, 0], dtype=np.uint64)).argmax() == 0  # ... and wrong
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_a3_ours_never_wraps(name, engine):
+    for dtype, scores in (
+        (np.int64, [2**63 - 1, -(2**63), 0]),
+        (np.int8, [127, -128, 0]),
+        (np.int64, [2**62, -(2**62) - 5]),
+        (np.uint64, [2**64 - 1, 0]),
+    ):
+        array = np.array(scores, dtype=dtype)
+        assert shortfalls(array) == [max(scores) - score for score in scores]
+        assert shortfalls(array, minimize=True) == [score - min(scores) for score in scores]
+        call = MECHANISMS[name]
+        found = outcomes(call, array, engine, epsilon=50, runs=3)
+        assert all((each[0] if isinstance(each, tuple) else each) == 0 for each in found)
+
+
+# ------------------------------------------------------------------------ A4: reachable outputs
+
+
+def test_a4_naive_noisy_values_tell_where_they_came_from():
+    """Adding to 1 rounds to multiples of 2**-53: most floats near 0 cannot be such a sum."""
+    draws = np.random.default_rng(4).laplace(size=2000)
+    unreachable = [
+        y
+        for y in 0 + draws
+        if all(1 + x != y for x in (y - 1, np.nextafter(y - 1, 9), np.nextafter(y - 1, -9)))
+    ]
+    assert len(unreachable) > 0.4 * len(draws)
+
+
+def test_a4_ours_releases_no_values_and_reaches_every_candidate_from_every_score():
+    for scores in itertools.product(range(3), repeat=3):
+        reached = {
+            combine_exponential(scores, ExponentialNoise(floors, ranks), 1).indices
+            for floors in itertools.product(range(4), repeat=3)
+            for ranks in itertools.permutations(range(3))
+        }
+        assert reached == {(0,), (1,), (2,)}
+    result = permute_and_flip([1, 2, 3], epsilon=1, sensitivity=1, engine="reference")
+    assert set(type(result).__slots__) == {
+        "label",
+        "index",
+        "guarantee",
+        "mechanism",
+        "source",
+        "base",
+    }
+
+
+# ------------------------------------------------------------------- A5: truncated noise
+
+
+class Tape:
+    """A source that plays a few bytes and then goes on with a constant."""
+
+    name = "Tape"
+    production = False
+
+    def __init__(self, data: bytes):
+        self.data = data
+
+    def begin(self) -> bytes:
+        return bytes(16)
+
+    def fill(self, buffer) -> None:
+        piece = self.data[: len(buffer)].ljust(len(buffer), b"\x5a")
+        self.data = self.data[len(buffer) :]
+        buffer[:] = piece
+
+
+def test_a5_naive_gumbel_noise_ends():
+    largest = -math.log(-math.log(1 - 2**-53))
+    smallest = -math.log(-math.log(2**-53))
+    assert largest < 36.75
+    assert smallest > -3.61
+    # Beyond 40.3 rates no draw lets the smaller of two scores win: its probability is exactly 0.
+    assert largest - smallest < 40.4
+
+
+def test_a5_ours_has_no_end():
+    """The longer the run of ones (or zeros) in U, the further out, as far as there are bits."""
+    for length in (8, 16, 32, 100):
+        high = LazyGumbel(Bits(Tape(b"\xff" * length)), Decay(Fraction(1))).floor
+        low = LazyGumbel(Bits(Tape(b"\x00" * length)), Decay(Fraction(1))).floor
+        assert 8 * length * math.log(2) - 2 < high < 8 * length * math.log(2) + 2
+        assert -math.log(8 * length * math.log(2)) - 2 < low < -math.log(8 * length * math.log(2))
+    assert high - low > 500
+
+
+def test_a5_ours_lets_the_far_candidate_win():
+    """A candidate 1000 rates behind wins on a tape of probability about e**-1000."""
+    ones = b"\xff" * 8 * 25
+    tape = b"\x80" + bytes(7) + ones
+    found = exponential_mechanism(
+        [1000, 0], epsilon=1, range_=1, source=Tape(tape), engine="reference"
+    )
+    assert found.index == 1
+
+
+# ------------------------------------------------------------------------------- A8: NaN
+
+
+def test_a8_naive_maximum_follows_nan():
+    assert np.argmax([1, np.nan, 5]) == 1
+    assert max([float("nan"), 1.0]) != max([1.0, float("nan")])
+    assert not np.isinf(np.nan)  # a check for infinity lets it pass
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_a8_ours_refuses_with_one_sentence(name):
+    messages = set()
+    for scores in ([1.0, math.nan, 5.0], [math.nan, 77.0], np.array([1, math.inf]), [-math.inf]):
+        with pytest.raises(ScoreError) as caught:
+            MECHANISMS[name](scores, epsilon=1, sensitivity=1, grid=1)
+        messages.add(str(caught.value))
+    assert messages == {"scores must be finite numbers: NaN and infinity are refused"}
+
+
+# ------------------------------------------------------------------- A9: absorption in sums
+
+
+def test_a9_naive_cumulative_sums_lose_small_weights_by_order():
+    weights = np.array([1.0] + [2.0**-54] * 4096)
+    forward, backward = np.cumsum(weights), np.cumsum(weights[::-1])[::-1]
+    assert (forward == 1.0).all()  # every candidate but the first has probability exactly 0
+    assert backward[0] > 1.0  # the other way round they keep it
+
+
+def test_a9_ours_depends_on_no_order():
+    """All noise on a toy lattice, all orders of the candidates: the outcome moves with them."""
+    scores = (0, 2, 1)
+    orders = list(itertools.permutations(range(3)))
+    for floors in itertools.product(range(4), repeat=3):
+        for ranks in itertools.permutations(range(3)):
+            expected = combine_exponential(scores, ExponentialNoise(floors, ranks), 3).indices
+            for order in orders:
+                noise = ExponentialNoise(
+                    tuple(floors[i] for i in order), tuple(ranks[i] for i in order)
+                )
+                moved = combine_exponential([scores[i] for i in order], noise, 3).indices
+                assert tuple(order[i] for i in moved) == expected
+        continuous = combine_continuous(scores, floors, 0, 3)
+        for order in orders:
+            moved = combine_continuous([scores[i] for i in order], [floors[i] for i in order], 0, 3)
+            if continuous is None:
+                assert moved is None
+            else:
+                assert tuple(order[i] for i in moved.indices) == continuous.indices
+
+
+# ---------------------------------------------------------------------- A10: coins of exp(-x)
+
+
+def test_a10_naive_coins_stop_falling():
+    """A uniform float is a multiple of 2**-53: below exp(-x) lies 0 alone, or nothing."""
+    chances = {
+        x: sum(k * 2.0**-53 < math.exp(-x) for k in range(4)) for x in (37, 100, 700, 745, 746)
+    }
+    assert chances == {37: 1, 100: 1, 700: 1, 745: 1, 746: 0}
+
+
+@pytest.mark.parametrize("x", [37, 100, 700, 745, 746, 10**6])
+def test_a10_ours_knows_them_apart(x):
+    low, high = Decay(Fraction(x)).power(1, 0, 80).fractions()
+    with mpmath.workdps(60):
+        true = mpmath.exp(-mpmath.mpf(x))
+        assert mpmath.mpf(low.numerator) / low.denominator <= true
+        assert true <= mpmath.mpf(high.numerator) / high.denominator
+    assert 0 < low < high <= low * (1 + Fraction(1, 2**78))
+
+
+# --------------------------------------------------------------------- A15: messages as oracles
+
+
+def naive_choice(scores):
+    weights = [math.exp(score) for score in scores]
+    chances = [weight / sum(weights) for weight in weights]
+    if not math.isclose(sum(chances), 1):
+        raise RuntimeError(f"probabilities {chances} of scores {scores} do not add up")
+    return chances
+
+
+def test_a15_a_naive_message_quotes_the_scores():
+    with pytest.raises((RuntimeError, OverflowError, ZeroDivisionError)) as caught:
+        naive_choice([float("nan"), 31337.0 / 100])
+    assert "313.37" in str(caught.value)
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_a15_our_messages_are_the_same_for_all_scores(name):
+    call = MECHANISMS[name]
+
+    def message(scores, **options):
+        with pytest.raises(ValueError, match=r".") as caught:
+            call(scores, **{"epsilon": 1, "sensitivity": 1, "engine": "reference", **options})
+        return str(caught.value)
+
+    for build in (
+        lambda x: ([x, x / 3], {}),
+        lambda x: ([int(x), None], {}),
+        lambda x: ([x, float("nan")], {"grid": 1}),
+        lambda x: ([int(x), 1], {"epsilon": 10**8}),
+        lambda x: ([int(x), 1], {"labels": ["a"]}),
+        lambda x: (np.array([[x]]), {}),
+        lambda x: (np.array([str(x)]), {}),
+    ):
+        (one, options), (other, _) = build(31337.5), build(7.25)
+        assert message(one, **options) == message(other, **options)
+
+
+# ------------------------------------------------------------------- A16: silent float columns
+
+
+def test_a16_naive_arrays_turn_integers_into_floats():
+    assert np.asarray([2**63, -1]).dtype == np.float64
+    assert np.asarray([2**53 + 1, 0.5])[0] == 2**53
+    assert np.asarray([2**64]).dtype == object
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a16_ours_reads_element_by_element(engine):
+    assert shortfalls([2**63, -1]) == [0, 2**63 + 1]
+    assert shortfalls([2**53 + 1, 2**53, 0.5], grid="0.5")[:2] == [0, 2]
+    assert shortfalls([2**64 + 1, 2**64]) == [0, 1]
+    with pytest.raises(ScoreError, match="grid="):
+        read_candidates([2**53 + 1, 0.5])
+    options = {"epsilon": 2**19, "sensitivity": 1, "engine": engine}
+    assert permute_and_flip([2**63, 2**63 + 1, -1], **options).index == 1

@@ -1,0 +1,386 @@
+"""The laws of the scalar tier, by parts, each on shipped code.
+
+1. The draw: its law is walked on the tree of random bits.
+2. The combine step: enumerated over all noise on toy lattices against a brute-force definition.
+3. The two put together by exact convolution: equal to reference values of 30 digits.
+"""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+from itertools import pairwise, permutations, product
+from math import lcm
+from pathlib import Path
+
+import mpmath
+import numpy as np
+import pytest
+from convolution import gumbel_tie, laplace_tie_share, ordered_law
+
+from safeselect.audit.exact_pmf import bit_tree
+from safeselect.mechanisms._reference import (
+    ExponentialNoise,
+    combine_continuous,
+    combine_exponential,
+    draw_exponential,
+    exponential_peeled,
+)
+from safeselect.samplers import LazyGumbel, LazyLaplace
+from safeselect.samplers.decay import Decay
+
+VECTORS = json.loads((Path(__file__).parents[1] / "vectors" / "laws.json").read_text())
+
+
+def cases(group: str) -> list[tuple[str, dict]]:
+    return list(VECTORS[group]["cases"].items())
+
+
+def on_grid(case: dict) -> tuple[list[int], Fraction]:
+    """Scores as integers on their smallest common grid, and the rate per step."""
+    scores = [Fraction(score) for score in case["scores"]]
+    size = lcm(*(score.denominator for score in scores))
+    return [int(score * size) for score in scores], Fraction(case["rate"]) / size
+
+
+# ------------------------------------------------------------------ what the combine step decides
+
+
+def exponential_outcomes(count: int, k: int, number=np.longdouble):
+    """The conditional law of the order given who shares a cell, by the shipped combine step."""
+
+    def outcomes(blocks):
+        floors = [-1] * count
+        for height, block in enumerate(reversed(blocks)):
+            for i in block:
+                floors[i] = height
+        law: dict[tuple[int, ...], int] = {}
+        total = 0
+        for ranks in permutations(range(count)):
+            noise = ExponentialNoise(tuple(floors), ranks)
+            order = combine_exponential([0] * count, noise, k).indices
+            law[order] = law.get(order, 0) + 1
+            total += 1
+        return {order: number(times) / number(total) for order, times in law.items()}
+
+    return outcomes
+
+
+def continuous_outcomes(count: int, k: int):
+    def outcomes(blocks):
+        floors = [-1] * count
+        for height, block in enumerate(reversed(blocks)):
+            for i in block:
+                floors[i] = height
+        ranking = combine_continuous([0] * count, floors, 0, k)
+        return None if ranking is None else {ranking.indices: 1}
+
+    return outcomes
+
+
+@pytest.mark.parametrize("scores", [(0, 0, 0), (0, 1, 3), (2, 0, 0, 1), (3, 3, 0, 0)])
+@pytest.mark.parametrize("k", [1, 2, 3])
+def test_combine_exponential_is_the_definition_on_every_toy_noise(scores, k):
+    """All noise 0..7 (0..3 for four candidates), all rankings: order and gaps as defined."""
+    n = len(scores)
+    for floors in product(range(8 if n == 3 else 4), repeat=n):
+        for ranks in permutations(range(n)):
+            # A continuous noise with these floors and this order of what lies below the grid.
+            noisy = [
+                Fraction(s + f) + Fraction(r + 1, n + 1)
+                for s, f, r in zip(scores, floors, ranks, strict=True)
+            ]
+            order = sorted(range(n), key=lambda i: -noisy[i])
+            ranking = combine_exponential(scores, ExponentialNoise(floors, ranks), k, gaps=k < n)
+            assert ranking.indices == tuple(order[:k])
+            if k < n:
+                gaps = [noisy[a] - noisy[b] for a, b in pairwise(order[: k + 1])]
+                assert ranking.gaps == tuple(gap.numerator // gap.denominator for gap in gaps)
+
+
+@pytest.mark.parametrize("level", [0, 1, 2])
+@pytest.mark.parametrize(
+    ("scores", "k"), [((0, 0, 1), 1), ((0, 2, 1), 2), ((1, 0, 1), 3), ((0, 1, 0, 1), 1)]
+)
+@pytest.mark.parametrize("gaps", [False, True])
+def test_combine_continuous_decides_exactly_when_all_completions_agree(scores, k, level, gaps):
+    """Every noise on a toy lattice: decided if and only if all finer digits lead to one answer."""
+    n = len(scores)
+    gaps = gaps and k < n  # the last gap needs one candidate more
+    # Positions inside the cell, near both ends and in any order: all that finer digits can bring.
+    # A little apart from candidate to candidate, because continuous noise never ties.
+    inside = [
+        [Fraction(j, 100) + Fraction(i, 10**4) for j in (1, 50, 98)[:: n - 2]] for i in range(n)
+    ]
+    span = range(-4, 4) if n == 3 else range(-2, 2)
+    for floors in product(span, repeat=n):
+        answers = set()
+        for parts in product(*inside):
+            noisy = [
+                s + (f + part) / 2**level for s, f, part in zip(scores, floors, parts, strict=True)
+            ]
+            order = sorted(range(n), key=lambda i: -noisy[i])
+            floor = lambda x: x.numerator // x.denominator  # noqa: E731
+            answers.add(
+                (
+                    tuple(order[:k]),
+                    tuple(floor(noisy[a] - noisy[b]) for a, b in pairwise(order[: k + 1]))
+                    if gaps
+                    else None,
+                )
+            )
+        ranking = combine_continuous(scores, floors, level, k, gaps=gaps)
+        if ranking is None:
+            assert len(answers) > 1
+        else:
+            assert answers == {(ranking.indices, ranking.gaps)}
+
+
+# ------------------------------------------------------------------------- the draw, by bit tree
+
+
+def taylor_exp(x: Fraction, terms: int = 60) -> Fraction:
+    """exp(x) for 0 <= -x <= 4 to far below 1e-30."""
+    total, term = Fraction(0), Fraction(1)
+    for j in range(1, terms):
+        total += term
+        term = term * x / j
+    return total
+
+
+def test_draw_exponential_is_independent_geometric_noise_and_a_uniform_ranking():
+    law = bit_tree(
+        lambda bits: (lambda noise: (noise.floors, noise.ranks))(
+            draw_exponential(2, Decay(Fraction(2)), bits)
+        ),
+        max_leaves=20_000,
+    )
+    rho = taylor_exp(Fraction(-2))
+    assert law.unfinished < Fraction(1, 6)
+    for floors in product(range(3), repeat=2):
+        for ranks in permutations(range(2)):
+            exact = (1 - rho) ** 2 * rho ** sum(floors) / 2
+            low = law.lower.get((floors, ranks), Fraction(0))
+            assert low <= exact + Fraction(1, 10**25)
+            assert exact <= low + law.unfinished + Fraction(1, 10**25)
+
+
+@pytest.mark.parametrize("level", [0, 1, 3])
+@pytest.mark.parametrize("decay", [Decay(Fraction(1)), Decay(Fraction(1), Fraction(1, 2))])
+def test_gumbel_floor_is_the_floor_of_a_gumbel_variable(decay, level):
+    def run(bits):
+        noise = LazyGumbel(bits, decay, step=2)
+        noise.refine(bits, level)
+        return noise.floor
+
+    law = bit_tree(run, max_leaves=1500)
+    assert law.unfinished < Fraction(1, 20)
+    mpmath.mp.dps = 40
+    rate = 1 if decay.base is None else mpmath.log(2)
+    cdf = lambda t: mpmath.exp(-mpmath.exp(-rate * t))  # noqa: E731
+    for floor in range(-3 << level, 6 << level):
+        exact = cdf(mpmath.mpf(floor + 1) / 2**level) - cdf(mpmath.mpf(floor) / 2**level)
+        low = law.lower.get(floor, Fraction(0))
+        assert mpmath.mpf(low.numerator) / low.denominator <= exact + mpmath.mpf(10) ** -30
+        high = low + law.unfinished
+        assert exact <= mpmath.mpf(high.numerator) / high.denominator + mpmath.mpf(10) ** -30
+
+
+def test_laplace_floor_is_the_floor_of_a_laplace_variable():
+    def run(bits):
+        noise = LazyLaplace(bits, Decay(Fraction(1)), step=2)
+        noise.refine(bits, 1)
+        return noise.floor
+
+    law = bit_tree(run, max_leaves=20_000)
+    half = taylor_exp(Fraction(-1, 2))
+    assert law.unfinished < Fraction(1, 20)
+    for floor in range(-5, 5):
+        distance = floor if floor >= 0 else -floor - 1
+        exact = half**distance * (1 - half) / 2
+        low = law.lower.get(floor, Fraction(0))
+        assert low <= exact + Fraction(1, 10**25)
+        assert exact <= low + law.unfinished + Fraction(1, 10**25)
+
+
+# ------------------------------------------------------------ put together, against the vectors
+
+
+def geometric_cells(scores, rate):
+    """Cell masses of score + exponential noise; the cut-off tail is below 1e-17 in all."""
+    rho = np.exp(-np.longdouble(rate.numerator) / np.longdouble(rate.denominator))
+    cut = int(45 / rate) + 2
+    levels = np.arange(min(scores), max(scores) + cut)
+    mass, below = [], []
+    for score in scores:
+        steps = (levels - score).astype(np.longdouble)
+        alive = steps >= 0
+        power = rho ** np.where(alive, steps, 0)
+        mass.append(np.where(alive, (1 - rho) * power, 0))
+        below.append(np.where(alive, 1 - power, 0))
+    return mass, below
+
+
+def check(law, expected, digits=12):
+    for order, text in expected.items():
+        exact = np.longdouble(text)
+        assert abs(law[order] - exact) <= exact * np.longdouble(10) ** -digits + np.longdouble(
+            "1e-17"
+        )
+    assert abs(sum(law.values()) - 1) < np.longdouble("1e-15")
+
+
+def one(case):
+    return {(i,): text for i, text in enumerate(case["probs"])}
+
+
+def two(case):
+    return {
+        tuple(int(i) for i in key.split(",")): text for key, text in case["ordered_top2"].items()
+    }
+
+
+@pytest.mark.claim("C1")
+@pytest.mark.parametrize(("name", "case"), cases("a_permute_and_flip_probs"))
+def test_permute_and_flip_law(name, case):
+    scores, rate = on_grid(case)
+    mass, below = geometric_cells(scores, rate)
+    law = ordered_law(len(scores), 1, mass, below, exponential_outcomes(len(scores), 1))
+    check(law, one(case))
+
+
+@pytest.mark.claim("C1")
+@pytest.mark.parametrize(("name", "case"), cases("c3_oneshot_exponential_top2"))
+def test_one_shot_exponential_top2_law(name, case):
+    scores, rate = on_grid(case)
+    mass, below = geometric_cells(scores, rate)
+    law = ordered_law(len(scores), 2, mass, below, exponential_outcomes(len(scores), 2))
+    check(law, two(case))
+
+
+@pytest.mark.claim("C1")
+@pytest.mark.parametrize(("name", "case"), cases("c2_peeled_pf_top2"))
+def test_peeled_permute_and_flip_top2_law(name, case):
+    """Each round is permute-and-flip on the candidates that remain (see the next test)."""
+    scores, rate = on_grid(case)
+
+    def round_law(remaining):
+        mass, below = geometric_cells([scores[i] for i in remaining], rate)
+        count = len(remaining)
+        return ordered_law(count, 1, mass, below, exponential_outcomes(count, 1))
+
+    law = {}
+    everyone = list(range(len(scores)))
+    for (first,), share in round_law(everyone).items():
+        remaining = [i for i in everyone if i != first]
+        for (second,), inner in round_law(remaining).items():
+            law[first, remaining[second]] = share * inner
+    check(law, two(case))
+
+
+def test_peeling_draws_anew_for_those_who_remain(monkeypatch):
+    from safeselect.mechanisms import _reference
+
+    drawn = []
+    scripted = iter([(0, 5, 0, 0), (9, 0, 0), (0, 1)])
+
+    def draw(count, decay, bits):
+        drawn.append(count)
+        return ExponentialNoise(next(scripted), tuple(range(count)))
+
+    monkeypatch.setattr(_reference, "draw_exponential", draw)
+    steps = np.array([0, 0, 3, 1], dtype=np.uint64)
+    ranking = exponential_peeled(steps, 3, Decay(Fraction(1)), None)
+    assert drawn == [4, 3, 2]
+    assert ranking.indices == (1, 0, 2)
+
+
+def gumbel_cells(scores, nats, number, exp, digits):
+    """Weights, and the distribution functions at both ends of every cell."""
+    weight = [exp(nats * score) for score in scores]
+    lowest = min(scores) - int(np.ceil(np.log(digits * 3.0) / float(nats))) - 1
+    highest = max(scores) + int(np.ceil(digits * 2.4 / float(nats))) + 1
+    ends = [exp(-nats * number(v)) for v in range(lowest, highest + 1)]
+    low = [np.array([exp(-w * end) for end in ends[:-1]]) for w in weight]
+    high = [np.array([exp(-w * end) for end in ends[1:]]) for w in weight]
+    return weight, low, high
+
+
+def gumbel_law(scores, k, nats, number, exp, digits):
+    weight, low, high = gumbel_cells(scores, nats, number, exp, digits)
+    mass = [above - under for above, under in zip(high, low, strict=True)]
+
+    def undecided(order, blocks):
+        block = blocks[-1]
+        inside = [i for i in order if i in block]
+        if len(inside) == len(block):
+            # The order among all of them: the last place is settled by those before it.
+            inside = inside[:-1] or inside
+        return gumbel_tie(inside, block, weight, low, high)
+
+    return ordered_law(len(scores), k, mass, low, continuous_outcomes(len(scores), k), undecided)
+
+
+@pytest.mark.claim("C1")
+@pytest.mark.parametrize(("name", "case"), cases("b_exponential_mechanism_probs"))
+def test_exponential_mechanism_law(name, case):
+    scores, rate = on_grid(case)
+    nats = np.longdouble(rate.numerator) / np.longdouble(rate.denominator)
+    check(gumbel_law(scores, 1, nats, np.longdouble, np.exp, 20), one(case))
+
+
+@pytest.mark.claim("C1")
+@pytest.mark.parametrize(("name", "case"), cases("c1_peeled_em_top2"))
+def test_one_shot_gumbel_top2_law(name, case):
+    scores, rate = on_grid(case)
+    nats = np.longdouble(rate.numerator) / np.longdouble(rate.denominator)
+    check(gumbel_law(scores, 2, nats, np.longdouble, np.exp, 20), two(case))
+
+
+@pytest.mark.claim("C1")
+@pytest.mark.parametrize(("name", "case"), cases("b2_base2_exponential_mechanism"))
+def test_base2_law_is_the_rational_one(name, case):
+    mpmath.mp.dps = 45
+    base = Fraction(case["base"])
+    nats = -mpmath.log(mpmath.mpf(base.numerator) / base.denominator)
+    law = gumbel_law(case["utilities_to_maximise"], 1, nats, mpmath.mpf, mpmath.exp, 35)
+    for i, text in enumerate(case["probs_exact"]):
+        exact = Fraction(text)
+        difference = law[i,] * exact.denominator - exact.numerator
+        assert abs(difference) <= exact.numerator * mpmath.mpf(10) ** -28
+
+
+@pytest.mark.claim("C1")
+@pytest.mark.parametrize(("name", "case"), cases("d_rnm_laplace_argmax"))
+def test_noisy_max_laplace_law(name, case):
+    scores, rate = on_grid(case)
+    count = len(scores)
+    nats = np.longdouble(rate.numerator) / np.longdouble(rate.denominator)
+    rho = np.exp(-nats)
+    cut = int(45 / rate) + 2
+    levels = np.arange(min(scores) - cut, max(scores) + cut)
+    mass, below, negative = [], [], []
+    for score in scores:
+        steps = (levels - score).astype(np.longdouble)
+        mass.append((1 - rho) * rho ** np.where(steps >= 0, steps, -steps - 1) / 2)
+        below.append(np.where(steps >= 0, 1 - rho ** abs(steps) / 2, rho ** abs(steps) / 2))
+        negative.append(levels < score)
+
+    def undecided(order, blocks):
+        (block,) = blocks
+        members = sorted(block)
+        sides = np.zeros(len(levels), dtype=int)
+        for place, i in enumerate(members):
+            sides |= negative[i].astype(int) << place
+        shares = {
+            side: laplace_tie_share(
+                order[0], {i: bool(side >> place & 1) for place, i in enumerate(members)}, rho
+            )
+            for side in set(sides.tolist())
+        }
+        inside = np.array([shares[side] for side in sides.tolist()], dtype=np.longdouble)
+        return inside * np.prod([mass[i] for i in members], axis=0)
+
+    law = ordered_law(count, 1, mass, below, continuous_outcomes(count, 1), undecided)
+    # Integrals over narrow cells cancel: (1 - rho)**n is lost of 19 digits, 12 are left.
+    check(law, one(case), digits=11 if rate < Fraction(1, 50) else 12)

@@ -1,0 +1,703 @@
+"""The door for data: what is read exactly, what is refused, and that no message quotes a score."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections import OrderedDict, deque
+from decimal import Decimal, localcontext
+from enum import IntEnum
+from fractions import Fraction
+from types import MappingProxyType
+
+import gmpy2
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from safeselect import ParameterError, ScoreError
+from safeselect.mechanisms._scores import read_candidates
+
+LARGEST = 2**64 - 1
+SENTINEL = 987_654_321  # a private score; its digits must appear nowhere
+FAST = settings(derandomize=True, deadline=None, max_examples=60)
+NULL = "scores must not contain nulls: decide what a missing score means before selecting"
+NOT_FINITE = "scores must be finite numbers: NaN and infinity are refused"
+
+
+def shortfalls(scores, **options) -> list[int]:
+    """How many grid steps each candidate is behind the best: all that the law depends on."""
+    steps = read_candidates(scores, **options).steps
+    assert steps.dtype == np.uint64
+    assert steps.flags.c_contiguous
+    assert steps.flags.writeable
+    assert steps.ndim == 1
+    values = [int(step) for step in steps]
+    return [max(values) - value for value in values]
+
+
+def behind(values) -> list[int]:
+    return [max(values) - value for value in values]
+
+
+def refused(scores, error=ScoreError, **options) -> str:
+    """The message of a refusal: short, without a score in it or behind it."""
+    with pytest.raises(error) as caught:
+        read_candidates(scores, **options)
+    message = str(caught.value)
+    assert len(message) <= 200
+    for text in (message, repr(caught.value)):
+        assert str(SENTINEL) not in text
+    assert caught.value.__cause__ is None
+    assert caught.value.__context__ is None or caught.value.__suppress_context__
+    return message
+
+
+# ------------------------------------------------------------------------------------ NumPy arrays
+
+INTEGER_DTYPES = [
+    f"{order}{kind}{size}" for order in "<>" for kind in "iu" for size in (1, 2, 4, 8)
+]
+
+
+@pytest.mark.parametrize("dtype", INTEGER_DTYPES)
+@pytest.mark.parametrize("minimize", [False, True])
+def test_every_integer_dtype_with_both_extremes(dtype, minimize):
+    info = np.iinfo(dtype)
+    values = [info.min, info.max, 0, 1, info.max - 1, info.min + 1]
+    sign = -1 if minimize else 1
+    expected = behind([sign * value for value in values])
+    array = np.array(values, dtype=dtype)
+    assert shortfalls(array, minimize=minimize) == expected
+    assert shortfalls(array, minimize=np.bool_(minimize)) == expected
+    assert shortfalls(array, minimize=minimize, grid=1) == expected
+    assert array.tolist() == values
+
+
+@pytest.mark.parametrize("minimize", [False, True])
+def test_int64_wraps_nowhere(minimize):
+    """A difference that int64 cannot hold."""
+    values = [2**63 - 1, -(2**63), 0]
+    sign = -1 if minimize else 1
+    expected = behind([sign * value for value in values])
+    assert shortfalls(np.array(values), minimize=minimize) == expected
+    assert shortfalls(values, minimize=minimize) == expected
+
+
+LAYOUTS = {
+    "reversed": np.arange(20)[::-1],
+    "every third": np.arange(60)[::3],
+    "every third, reversed": np.arange(60)[::-3],
+    "column of a matrix": np.arange(60).reshape(20, 3)[:, 1],
+    "row of a Fortran matrix": np.asfortranarray(np.arange(60).reshape(3, 20))[1],
+    "broadcast": np.broadcast_to(np.array(5), (4,)),
+    "inside a record": np.array([(1, 2), (3, 4)], dtype=[("a", "i1"), ("b", ">i8")])["b"],
+    "not aligned": np.frombuffer(bytes(range(33)), dtype=np.uint8)[1:].view("<i4"),
+    "byte-swapped view": np.arange(5, dtype=">i4")[::2],
+}
+
+
+@pytest.mark.parametrize("name", LAYOUTS)
+def test_every_layout(name):
+    array = LAYOUTS[name]
+    before = array.tolist()
+    assert shortfalls(array) == behind(before)
+    assert array.tolist() == before
+
+
+def test_read_only_and_mapped_arrays(tmp_path):
+    array = np.array([5, 7, 3])
+    array.flags.writeable = False
+    assert shortfalls(array) == [2, 0, 4]
+    mapped = np.memmap(tmp_path / "scores", dtype=">i2", mode="w+", shape=(3,))
+    mapped[:] = [5, 7, 3]
+    assert shortfalls(mapped) == [2, 0, 4]
+    mapped.flush()
+    read_back = np.memmap(tmp_path / "scores", dtype=">i2", mode="r", shape=(3,))
+    assert shortfalls(read_back) == [2, 0, 4]
+
+
+def test_the_callers_array_is_never_touched_and_later_writes_change_nothing():
+    for array, options in (
+        (np.array([5, 7, 3]), {}),
+        (np.array([5, 7, 3], dtype=np.uint64), {"minimize": True}),
+        (np.array([5.0, 7.0, 3.0]), {"grid": "0.5"}),
+        (np.array([5, 7, 3], dtype=object), {}),
+    ):
+        before = array.copy()
+        candidates = read_candidates(array, **options)
+        assert not np.shares_memory(candidates.steps, array)
+        assert (array == before).all()
+        read = candidates.steps.tolist()
+        array[:] = 0
+        assert candidates.steps.tolist() == read
+        candidates.steps.fill(0)  # as a call does at its end
+        assert not array.any()
+
+
+def test_a_callers_list_or_mapping_may_change_later():
+    scores, labels = [5, 7, 3], ["a", "b", "c"]
+    candidates = read_candidates(scores, labels=labels)
+    scores[0], labels[0] = 100, "z"
+    assert behind(candidates.steps.tolist()) == [2, 0, 4]
+    assert candidates.labels == ("a", "b", "c")
+    counts = {"a": 5, "b": 7}
+    candidates = read_candidates(counts)
+    counts["c"] = 100
+    assert candidates.labels == ("a", "b")
+
+
+def test_a_mapping_is_read_once():
+    """Reading keys and values at two moments could give a label another one's score."""
+
+    class Shifting(dict):
+        def values(self):
+            return list(super().values())[::-1]
+
+    candidates = read_candidates(Shifting(a=5, b=7))
+    assert candidates.labels == ("a", "b")
+    assert candidates.steps.tolist() == [LARGEST - 2, LARGEST]
+
+
+# ------------------------------------------------------------------------------ only differences
+
+
+@given(
+    st.lists(st.integers(-(2**61), 2**61), min_size=1, max_size=8),
+    st.integers(-(2**61), 2**61),
+    st.booleans(),
+)
+@FAST
+def test_the_steps_depend_on_differences_only(values, offset, minimize):
+    moved = [value + offset for value in values]
+    expected = shortfalls(values, minimize=minimize)
+    assert shortfalls(moved, minimize=minimize) == expected
+    assert shortfalls(np.array(moved), minimize=minimize) == expected
+    assert shortfalls(np.array(moved, dtype=object), minimize=minimize) == expected
+    assert shortfalls([value + 10**40 for value in values], minimize=minimize) == expected
+    assert shortfalls({i: value for i, value in enumerate(moved)}, minimize=minimize) == expected
+
+
+def test_a_large_common_offset_absorbs_nothing():
+    base = 2**60
+    for shape in (list, tuple, np.array, lambda values: np.array(values, dtype=np.uint64)):
+        assert shortfalls(shape([base + 128, base])) == shortfalls(shape([128, 0])) == [0, 128]
+        assert shortfalls(shape([base + 129, base])) == [0, 129]
+
+
+@given(st.lists(st.integers(-(2**63), 2**63 - 1), min_size=1, max_size=8), st.booleans())
+@FAST
+def test_all_ways_to_hand_over_the_same_integers(values, minimize):
+    sign = -1 if minimize else 1
+    expected = behind([sign * value for value in values])
+    ways = [
+        values,
+        tuple(values),
+        np.array(values, dtype=np.int64),
+        np.array(values, dtype=object),
+        [gmpy2.mpz(value) for value in values],
+        [np.int64(value) for value in values],
+        dict(enumerate(values)),
+    ]
+    assert [shortfalls(way, minimize=minimize) for way in ways] == [expected] * len(ways)
+
+
+def test_permuting_the_candidates_permutes_the_steps():
+    values = [3, 1, 4, 1]
+    for order in itertools.permutations(range(4)):
+        assert shortfalls([values[i] for i in order]) == [shortfalls(values)[i] for i in order]
+
+
+# -------------------------------------------------------------------------------- integers, lists
+
+
+class Grade(IntEnum):
+    GOOD = 7
+    FAIR = 5
+
+
+def test_python_integers_of_any_size():
+    huge = 10**5000
+    assert shortfalls([huge + 5, huge, huge + 7]) == [2, 7, 0]
+    assert shortfalls([-huge, -huge - 3]) == [0, 3]
+    assert shortfalls([2**63, -1]) == [0, 2**63 + 1]  # a float64 array to NumPy
+    assert shortfalls([2**64, 0, 2**64 - 1]) == [0, LARGEST, 1]
+    assert shortfalls([Grade.GOOD, Grade.FAIR]) == [0, 2]
+    assert shortfalls([np.int8(-5), np.uint64(10), 3, gmpy2.mpz(1)]) == [15, 0, 7, 9]
+
+
+@given(
+    st.lists(st.integers(-(2**80), 2**80), min_size=2, max_size=6),
+    st.lists(st.integers(-3, 4), min_size=6, max_size=6),
+    st.booleans(),
+)
+@FAST
+def test_cutting_shortfalls_never_widens_the_range_of_a_change(values, moves, minimize):
+    """Neighbours whose scores move by a range R keep that range after the cut at 64 bits."""
+    moved = [value + move for value, move in zip(values, moves, strict=False)]
+    used = moves[: len(values)]
+    before = shortfalls(values, minimize=minimize)
+    after = shortfalls(moved, minimize=minimize)
+    assert max(before + after) <= LARGEST
+    changes = [b - a for a, b in zip(before, after, strict=True)]
+    assert max(changes) - min(changes) <= max(used) - min(used)
+
+
+def test_the_cut_is_where_it_is_said_to_be():
+    assert shortfalls([0, -LARGEST, -LARGEST - 1, -(10**50)]) == [0, LARGEST, LARGEST, LARGEST]
+
+
+@pytest.mark.parametrize("scores", [[5], (5,), np.array([5]), {"a": 5}, [-(2**70)]])
+def test_one_candidate(scores):
+    assert shortfalls(scores) == [0]
+
+
+@pytest.mark.parametrize(
+    "scores", [[], (), {}, np.array([]), np.array([], dtype=int), np.array([], dtype=object)]
+)
+def test_no_candidate(scores):
+    assert "at least one candidate" in refused(scores)
+
+
+@pytest.mark.parametrize("way", [dict, OrderedDict, MappingProxyType])
+def test_mappings(way):
+    candidates = read_candidates(way({"red": 12, "blue": 30}))
+    assert candidates.labels == ("red", "blue")
+    assert candidates.label(1) == "blue"
+    assert behind(candidates.steps.tolist()) == [18, 0]
+
+
+# ------------------------------------------------------------------------------------ other tables
+
+pandas = pytest.importorskip("pandas")
+polars = pytest.importorskip("polars")
+pyarrow = pytest.importorskip("pyarrow")
+
+INTEGER_COLUMNS = {
+    "pandas": pandas.Series([5, 7, 3]),
+    "pandas with another index": pandas.Series([5, 7, 3], index=[2, 0, 1]),
+    "pandas uint8": pandas.Series([5, 7, 3], dtype="uint8"),
+    "pandas nullable": pandas.Series([5, 7, 3], dtype="Int64"),
+    "pandas of Arrow": pandas.Series([5, 7, 3], dtype="int64[pyarrow]"),
+    "pandas objects": pandas.Series([5, 7, 3], dtype=object),
+    "pandas categories": pandas.Series(pandas.Categorical([5, 7, 3])),
+    "pandas sparse": pandas.Series(pandas.arrays.SparseArray([5, 7, 3])),
+    "pandas array": pandas.array([5, 7, 3]),
+    "pandas index": pandas.Index([5, 7, 3]),
+    "polars": polars.Series([5, 7, 3]),
+    "polars int8": polars.Series([5, 7, 3], dtype=polars.Int8),
+    "polars uint64": polars.Series([5, 7, 3], dtype=polars.UInt64),
+    "polars in pieces": polars.concat([polars.Series([5]), polars.Series([7, 3])], rechunk=False),
+    "pyarrow": pyarrow.array([5, 7, 3]),
+    "pyarrow slice": pyarrow.array([9, 5, 7, 3, 9])[1:4],
+    "pyarrow in pieces": pyarrow.chunked_array([[5], [7, 3]]),
+    "pyarrow dictionary": pyarrow.array([5, 7, 3]).dictionary_encode(),
+}
+
+
+@pytest.mark.parametrize("name", INTEGER_COLUMNS)
+def test_integer_columns(name):
+    column = INTEGER_COLUMNS[name]
+    candidates = read_candidates(column)
+    assert candidates.exact
+    assert behind(candidates.steps.tolist()) == [2, 0, 4]
+    assert shortfalls(column, minimize=True) == [2, 4, 0]
+    assert shortfalls(column, grid="1/2") == [4, 0, 8]
+    assert list(column) == list(INTEGER_COLUMNS[name])
+
+
+def test_wide_columns():
+    extremes = [2**63 - 1, -(2**63)]
+    for column in (pandas.Series(extremes), polars.Series(extremes), pyarrow.array(extremes)):
+        assert shortfalls(column) == [0, LARGEST]
+    assert shortfalls(polars.Series([LARGEST, 0], dtype=polars.UInt64)) == [0, LARGEST]
+    assert shortfalls(pandas.Series([2**70, 2**70 - 1], dtype=object)) == [0, 1]
+
+
+DECIMAL_COLUMNS = {
+    "polars": polars.Series([Decimal("0.10"), Decimal("0.35")]),
+    "pyarrow": pyarrow.array([Decimal("0.10"), Decimal("0.35")]),
+    "pandas": pandas.Series([Decimal("0.10"), Decimal("0.35")]),
+    "pandas floats": pandas.Series([0.1, 0.35]),
+    "polars floats": polars.Series([0.1, 0.35]),
+    "polars float32": polars.Series([0.1, 0.35], dtype=polars.Float32),
+    "pyarrow floats": pyarrow.array([0.1, 0.35]),
+}
+
+
+@pytest.mark.parametrize("name", DECIMAL_COLUMNS)
+def test_decimal_and_float_columns_need_a_grid(name):
+    column = DECIMAL_COLUMNS[name]
+    assert "grid=" in refused(column)
+    candidates = read_candidates(column, grid="0.05")
+    assert not candidates.exact
+    assert behind(candidates.steps.tolist()) == [5, 0]
+
+
+NULLS = {
+    "pandas nullable": pandas.Series([SENTINEL, None], dtype="Int64"),
+    "pandas of Arrow": pandas.Series([SENTINEL, None], dtype="int64[pyarrow]"),
+    "pandas objects": pandas.Series([SENTINEL, None], dtype=object),
+    "pandas floats": pandas.Series([float(SENTINEL), None]),
+    "polars": polars.Series([SENTINEL, None]),
+    "polars floats": polars.Series([float(SENTINEL), None]),
+    "pyarrow": pyarrow.array([SENTINEL, None]),
+    "pyarrow in pieces": pyarrow.chunked_array([[SENTINEL], [None]]),
+    "list": [SENTINEL, None],
+    "mapping": {"a": SENTINEL, "b": None},
+    "array": np.array([SENTINEL, None], dtype=object),
+}
+
+
+@pytest.mark.parametrize("grid", [None, "0.5"])
+@pytest.mark.parametrize("name", NULLS)
+def test_nulls_are_refused_with_one_sentence(name, grid):
+    assert refused(NULLS[name], grid=grid) == NULL
+
+
+# ------------------------------------------------------------------------------ grids and rounding
+
+
+def test_integers_are_exact_on_every_grid_of_one_over_n():
+    for grid in (None, 1, "1/2", "1/3", "0.1", Fraction(1, 7)):
+        assert read_candidates([1, 2], grid=grid).exact
+        assert read_candidates(np.array([1, 2]), grid=grid).exact
+    for grid in (2, "2/3", "1.5"):
+        assert not read_candidates([1, 2], grid=grid).exact
+        assert not read_candidates(np.array([1, 2]), grid=grid).exact
+
+
+@pytest.mark.parametrize("values", [[0.5, 1], [Fraction(2), 1], [Decimal(1), 2], [1.0, 2.0]])
+def test_exactness_goes_by_type_never_by_value(values):
+    """Whole numbers of another type count as rounded, as all numbers of their type do."""
+    assert not read_candidates(values, grid=1).exact
+    assert "grid=" in refused(values)
+
+
+FLOORS = [
+    # score, grid, steps
+    ("0.3", "0.1", 3),
+    ("0.39", "0.1", 3),
+    ("-0.3", "0.1", -3),
+    ("-0.31", "0.1", -4),
+    ("0", "0.1", 0),
+    ("-0.0", "0.1", 0),
+    ("1", "0.3", 3),
+    ("-1", "0.3", -4),
+    ("7", "2", 3),
+    ("-7", "2", -4),
+    ("1e20", "0.5", 2 * 10**20),
+    ("1e-300", "1", 0),
+    ("-1e-300", "1", -1),
+]
+WAYS = {
+    "text as Fraction": Fraction,
+    "Decimal": Decimal,
+    "float": float,
+    "float64": np.float64,
+    "mpq": lambda text: gmpy2.mpq(Fraction(text)),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize(("score", "grid", "steps"), FLOORS)
+def test_rounding_is_down_for_every_type(score, grid, steps, way):
+    """Against an anchor on the grid, far enough above that nothing is cut."""
+    size = Fraction(grid)
+    anchor = (steps + 10) * size
+    assert shortfalls([WAYS[way](score), anchor], grid=grid)[0] == 10
+    # Minimizing rounds down first and prefers the small ones then.
+    below = (steps - 10) * size
+    assert shortfalls([WAYS[way](score), below], grid=grid, minimize=True)[0] == 10
+
+
+def test_floats_are_the_decimals_that_they_show():
+    """0.1 + 0.2 shows 0.30000000000000004, and 0.3 is on the grid of 0.1 although 0.3 // 0.1 is 2."""
+    assert shortfalls([0.3, 0.0], grid="0.1") == [0, 3]
+    assert 0.3 // 0.1 == 2
+    for kind in (np.float16, np.float32, np.float64):
+        values = [kind("0.1"), kind("0.3"), kind("0.7")]
+        assert shortfalls(values, grid="0.1") == [6, 4, 0]
+        assert shortfalls(np.array(values), grid="0.1") == [6, 4, 0]
+        assert shortfalls(np.array(values).astype(f">f{kind().itemsize}"), grid="0.1") == [6, 4, 0]
+
+
+def test_mixed_lists_go_element_by_element():
+    mixed = [1, 0.5, Fraction(1, 3), Decimal("0.25"), gmpy2.mpq(1, 6), np.float32(0.125), 2**53 + 1]
+    whole = [math.floor(Fraction(str(float(x)) if x == 0.125 else x) * 24) for x in mixed]
+    assert shortfalls(mixed, grid="1/24") == behind(whole)
+    assert shortfalls(np.array(mixed, dtype=object), grid="1/24") == behind(whole)
+    # What NumPy would make of it: an integer that float64 rounds.
+    assert shortfalls([2**53 + 1, 0.5], grid="0.5") == [0, 2 * (2**53 + 1) - 1]
+
+
+@given(
+    st.lists(st.decimals(-1000, 1000, places=3), min_size=1, max_size=6),
+    st.fractions(min_value=Fraction(1, 100), max_value=10, max_denominator=100),
+    st.fractions(min_value=0, max_value=5, max_denominator=1000),
+)
+@FAST
+def test_rounding_keeps_order_and_stretches_a_change_by_less_than_a_step(values, grid, change):
+    exact = [Fraction(value) for value in values]
+    steps = shortfalls([*exact, Fraction(10**6)], grid=grid)
+    moved = shortfalls([*(value + change for value in exact), Fraction(10**6)], grid=grid)
+    for (a, i), (b, j) in itertools.combinations(zip(exact, steps, strict=False), 2):
+        assert (a <= b) == (i >= j) or i == j
+    for before, after in zip(steps[:-1], moved[:-1], strict=True):
+        assert 0 <= before - after <= math.ceil(change / grid)
+
+
+def test_the_callers_decimal_context_changes_nothing():
+    values = [Decimal("123456789.12"), Decimal("123456789.11")]
+    with localcontext() as context:
+        context.prec = 2
+        assert shortfalls(values, grid="0.01") == [0, 1]
+
+
+def test_decimals_of_any_exponent():
+    assert shortfalls([Decimal("1e-999999"), Decimal("-1e-999999"), 0], grid=1) == [0, 1, 0]
+    assert shortfalls([Decimal("0e999999"), Decimal(1)], grid=1) == [1, 0]
+    assert shortfalls([Decimal("-0e-999999"), Decimal(1)], grid=1) == [1, 0]
+    message = refused([Decimal("1e999999"), Decimal(1)], grid=1)
+    assert message == "scores must be below 10**4096 in size"
+
+
+@pytest.mark.parametrize(
+    "bad", [0, -1, "x", float("nan"), True, "0,5", 1 << 5000, "1e99999", [1], np.array([0.1])]
+)
+def test_the_grid_is_a_positive_number(bad):
+    assert refused([1.0, 2.0], ParameterError, grid=bad).startswith("grid must ")
+
+
+# -------------------------------------------------------------------------------------- refusals
+
+INFINITE = [float("nan"), float("inf"), float("-inf")]
+NOT_NUMBERS_AT_ALL = {
+    f"{way} {kind}": scores
+    for kind, value in zip(("nan", "inf", "-inf"), INFINITE, strict=True)
+    for way, scores in {
+        "list": [float(SENTINEL), value],
+        "float64 array": np.array([float(SENTINEL), value]),
+        "float32 array": np.array([SENTINEL, value], dtype=np.float32),
+        "object array": np.array([SENTINEL, value], dtype=object),
+        "Decimals": [Decimal(SENTINEL), Decimal(str(value))],
+        "mapping": {"a": SENTINEL, "b": value},
+        "pyarrow": pyarrow.array([float(SENTINEL), value]),
+    }.items()
+} | {"signalling": [Decimal(SENTINEL), Decimal("sNaN")]}
+
+
+@pytest.mark.parametrize("name", NOT_NUMBERS_AT_ALL)
+def test_nan_and_infinity_are_refused_with_one_sentence(name):
+    assert refused(NOT_NUMBERS_AT_ALL[name], grid=1) == NOT_FINITE
+
+
+TWO_DIMENSIONS = {
+    "matrix": np.full((2, 2), SENTINEL),
+    "one column": np.full((2, 1), SENTINEL),
+    "number": np.array(SENTINEL),
+    "NumPy scalar": np.int64(SENTINEL),
+    "NumPy float": np.float64(SENTINEL),
+    "pandas frame": pandas.DataFrame({"a": [SENTINEL]}),
+    "polars frame": polars.DataFrame({"a": [SENTINEL]}),
+    "pyarrow table": pyarrow.table({"a": [SENTINEL]}),
+    "polars arrays": polars.Series([[SENTINEL, 1]], dtype=polars.Array(polars.Int64, 2)),
+}
+
+
+@pytest.mark.parametrize("name", TWO_DIMENSIONS)
+def test_one_dimension(name):
+    assert "one dimension" in refused(TWO_DIMENSIONS[name])
+
+
+class Quoting:
+    """A column whose conversion fails and quotes a cell."""
+
+    def __init__(self, shape=(1,), error=ValueError):
+        self.shape, self.error = shape, error
+
+    def __array__(self, *arguments, **options):
+        raise self.error(f"cannot convert {SENTINEL}")
+
+
+class QuotingNulls:
+    shape = (1,)
+
+    def isna(self):
+        raise RuntimeError(f"cannot count {SENTINEL}")
+
+    def __array__(self, *arguments, **options):
+        return np.array([SENTINEL])
+
+
+NOT_SCORES = {
+    "bool list": [True, False],
+    "bool among integers": [SENTINEL, True],
+    "NumPy bool list": [np.True_, np.False_],
+    "bool array": np.array([True, False]),
+    "bool column": pandas.Series([True, False]),
+    "nullable bool column": pandas.Series([True, False], dtype="boolean"),
+    "polars bool": polars.Series([True, False]),
+    "pyarrow bool": pyarrow.array([True, False]),
+    "text": [str(SENTINEL)],
+    "text among integers": [SENTINEL, str(SENTINEL)],
+    "text array": np.array([str(SENTINEL)]),
+    "text column": pandas.Series([str(SENTINEL)]),
+    "polars text": polars.Series([str(SENTINEL)]),
+    "pyarrow text": pyarrow.array([str(SENTINEL)]),
+    "bytes list": [b"1"],
+    "one text": str(SENTINEL),
+    "one bytes": b"123",
+    "complex list": [complex(SENTINEL)],
+    "complex array": np.array([complex(SENTINEL)]),
+    "dates": np.array([SENTINEL], dtype="M8[s]"),
+    "pandas dates": pandas.Series(pandas.to_datetime(["2020-01-01"])),
+    "polars dates": polars.Series([1]).cast(polars.Date),
+    "time spans": np.array([SENTINEL], dtype="m8[s]"),
+    "list of time spans": [np.timedelta64(SENTINEL, "s")],
+    "list of bare time spans": [np.timedelta64(7), 3],
+    "list of no time": [np.timedelta64("NaT"), SENTINEL],
+    "list of dates": [np.datetime64(SENTINEL, "s")],
+    "void": np.zeros(2, dtype=[("a", "i4")]),
+    "long doubles": np.array([SENTINEL], dtype=np.longdouble),
+    "masked": np.ma.array([SENTINEL, 1], mask=[True, False]),
+    "masked without a mask": np.ma.array([SENTINEL, 1]),
+    "matrix class": np.array([[SENTINEL, 1]]).view(np.matrix),
+    "record array": np.rec.array([(SENTINEL,)], dtype=[("a", "i8")]),
+    "arrays in a list": [np.array(SENTINEL), 1],
+    "arrays of one in a list": [np.array([SENTINEL]), np.array([1])],
+    "lists in a list": [[SENTINEL], [1]],
+    "lists in an array": np.array([[SENTINEL], [1, 2]], dtype=object),
+    "lists in a column": polars.Series([[SENTINEL], [1]]),
+    "missing value": [SENTINEL, pandas.NA],
+    "mpfr": [gmpy2.mpfr(SENTINEL)],
+    "generator": (score for score in [SENTINEL]),
+    "iterator": iter([SENTINEL]),
+    "range": range(3),
+    "map": map(int, ["1"]),
+    "set": {SENTINEL, 1},
+    "frozenset": frozenset([SENTINEL]),
+    "deque": deque([SENTINEL]),
+    "values of a mapping": {"a": SENTINEL}.values(),
+    "memory": memoryview(bytes(8)),
+    "number": SENTINEL,
+    "None": None,
+    "class": int,
+    "array class": np.ndarray,
+    "quoting column": Quoting(),
+    "quoting column of another error": Quoting(error=KeyError),
+    "column without a shape": Quoting(shape=None),
+    "quoting nulls": QuotingNulls(),
+    "several levels": pandas.MultiIndex.from_tuples([(SENTINEL, 1)]),
+    "128 bits": polars.Series([SENTINEL, 2**100], dtype=polars.Int128),
+    "union": pyarrow.UnionArray.from_sparse(
+        pyarrow.array([0], type=pyarrow.int8()), [pyarrow.array([SENTINEL])]
+    ),
+}
+
+
+@pytest.mark.parametrize("grid", [None, "0.5"])
+@pytest.mark.parametrize("name", NOT_SCORES)
+def test_what_are_no_scores(name, grid):
+    message = refused(NOT_SCORES[name], grid=grid)
+    # Never a hint at grid= for what a grid would not help.
+    assert "grid=" not in message
+
+
+def test_the_message_about_text_does_not_tell_how_long_it_is():
+    short, long = np.array(["a"]), np.array(["a" * 37])
+    assert refused(short) == refused(long)
+
+
+def test_no_message_depends_on_the_scores():
+    """The same kinds of mistakes with other numbers read the same."""
+    for build in (
+        lambda x: [x, None],
+        lambda x: [float(x), float("nan")],
+        lambda x: [x, True],
+        lambda x: [Fraction(x, 7)],
+        lambda x: [x, "text"],
+        lambda x: np.array([[x]]),
+        lambda x: np.array([float(x)]),
+    ):
+        assert refused(build(SENTINEL)) == refused(build(5))
+
+
+def test_a_grid_is_hinted_at_by_type():
+    assert "scores of type float need grid=" in refused([1.0])
+    assert "scores of type Decimal, int need grid=" in refused([Decimal(1), 2])
+    assert "float32" in refused(np.array([1], dtype=np.float32))
+
+
+def test_nothing_that_is_kept_shows_a_score():
+    candidates = read_candidates([SENTINEL, 1], labels=["a", "b"])
+    assert repr(candidates) == str(candidates) == "<2 candidates>"
+
+
+@pytest.mark.parametrize("bad", [0, 1, "yes", None, "False", np.int64(1), [], 1.0])
+def test_minimize_is_true_or_false(bad):
+    assert "True or False" in refused([1, 2], ParameterError, minimize=bad)
+
+
+# ---------------------------------------------------------------------------------------- labels
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        ["a", "b", "c"],
+        ("a", "b", "c"),
+        np.array(["a", "b", "c"]),
+        np.array(["a", "b", "c"], dtype=object),
+        pandas.Series(["a", "b", "c"], index=[5, 1, 3]),
+        polars.Series(["a", "b", "c"]),
+        dict.fromkeys("abc"),
+        iter("abc"),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_labels(labels):
+    candidates = read_candidates([5, 7, 3], labels=labels)
+    assert candidates.labels == ("a", "b", "c")
+    assert candidates.label(2) == "c"
+
+
+def test_without_labels_the_position_is_the_label():
+    candidates = read_candidates([5, 7, 3])
+    assert candidates.labels is None
+    assert [candidates.label(i) for i in range(3)] == [0, 1, 2]
+
+
+def test_labels_of_a_numpy_array_are_python_objects():
+    assert [type(x) for x in read_candidates([1, 2], labels=np.array([1, 2])).labels] == [int, int]
+
+
+@pytest.mark.parametrize(
+    ("labels", "match"),
+    [
+        (["a"], "1 for 2"),
+        (["a", "b", "c"], "3 for 2"),
+        ([], "0 for 2"),
+        (["a", "a"], "different"),
+        ([1, True], "different"),
+        ([1, 1.0], "different"),
+        ([["a"], ["b"]], "hashable"),
+        ([{"a": 1}, "b"], "hashable"),
+        ("ab", "list of labels, got str"),
+        (b"ab", "list of labels, got bytes"),
+        (5, "list of labels, got int"),
+        (True, "list of labels, got bool"),
+        ({"a", "b"}, "list of labels, got set"),
+        (frozenset("ab"), "list of labels, got frozenset"),
+        (np.array("a"), "one dimension"),
+        (np.array([["a"], ["b"]]), "one dimension"),
+    ],
+    ids=str,
+)
+def test_wrong_labels(labels, match):
+    assert match in refused([SENTINEL, 1], ParameterError, labels=labels)
+
+
+def test_a_mapping_brings_its_labels():
+    assert "keys are the labels" in refused({"a": 1}, ParameterError, labels=["a"])

@@ -1,0 +1,100 @@
+"""What `import safeselect` may not do: write, draw, start threads or load other libraries."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+# What numpy and gmpy2 do at import is theirs: they come first, and only the difference is judged.
+WATCH = """
+import os, sys, _thread, threading
+import numpy, gmpy2
+before = set(sys.modules)
+seen = []
+
+def watch(event, arguments):
+    if event == "open" and (arguments[2] or 0) & (os.O_WRONLY | os.O_RDWR | os.O_CREAT):
+        seen.append("opened a file for writing")
+    if event.startswith(("socket.", "subprocess.", "os.system", "os.fork")):
+        seen.append(event)
+
+def start(*arguments):
+    seen.append("started a thread")
+
+def draw(*arguments):
+    seen.append("drew randomness")
+    return bytes(arguments[0])
+
+sys.addaudithook(watch)
+real, os.urandom = os.urandom, draw
+_thread.start_new_thread = threading._start_new_thread = start
+threading.Thread.start = threading.Timer.start = start
+{first}
+import safeselect
+os.urandom = real
+new = set(sys.modules) - before
+for name in ("ssl", "sqlite3", "duckdb", "pandas", "polars", "pyarrow", "argparse", "random",
+             "safeselect.cli", "safeselect.adapters", "safeselect.audit", "safeselect.testing"):
+    if name in new:
+        seen.append("imported " + name)
+print("; ".join(seen) or "nothing")
+"""
+
+
+def _python(*arguments: str) -> subprocess.CompletedProcess[str]:
+    # -B: writing byte code into __pycache__ is Python's doing, not ours.
+    command = [sys.executable, "-B", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+
+
+def test_import_has_no_side_effects() -> None:
+    found = _python("-c", WATCH.format(first=""))
+    assert (found.stdout, found.stderr) == ("nothing\n", "")
+
+
+@pytest.mark.parametrize(
+    ("first", "complaint"),
+    [
+        ("os.urandom(1)", "drew randomness"),
+        ("threading.Thread(target=int).start()", "started a thread"),
+        ("open(os.devnull, 'w').close()", "opened a file for writing"),
+        ("import sqlite3", "imported sqlite3"),
+    ],
+)
+def test_the_watch_can_see(first: str, complaint: str) -> None:
+    assert complaint in _python("-c", WATCH.format(first=first)).stdout
+
+
+@pytest.mark.parametrize("flags", ["-O", "-OO", "-I", "-W error", "-bb", "-X dev"])
+def test_import_and_a_draw_work_under(flags: str) -> None:
+    draw = (
+        "import safeselect; "
+        "r = safeselect.top_k([0, 9, 5], k=2, epsilon=10000, sensitivity=1, monotonic=True); "
+        "print(r.indices)"
+    )
+    found = _python(*flags.split(), "-c", draw)
+    assert (found.stdout, found.stderr) == ("(1, 2)\n", "")
+
+
+def test_parameters_are_checked_without_asserts() -> None:
+    draw = "import safeselect; safeselect.top_k([0, 9], k=1, epsilon=-1, sensitivity=1)"
+    found = _python("-OO", "-c", draw)
+    assert "ParameterError: epsilon" in found.stderr
+
+
+def test_the_import_is_quick() -> None:
+    # Time of our own modules on the processor, which a busy machine does not change much.
+    measure = (
+        "import numpy, gmpy2, time; start = time.process_time(); import safeselect; "
+        "print(time.process_time() - start)"
+    )
+    assert min(float(_python("-c", measure).stdout) for _ in range(3)) < 0.5
+
+
+def test_the_package_says_that_it_is_typed() -> None:
+    import safeselect
+
+    assert Path(safeselect.__file__).with_name("py.typed").is_file()
