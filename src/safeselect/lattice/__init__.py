@@ -1,0 +1,26 @@
+"""Exact noise for arrays, on integers only.
+
+Rankings of noisy scores: see `rank` for how, and why that is exact.  Arrays of geometric and
+discrete Laplace numbers: see `digits`.
+"""
+
+from __future__ import annotations
+
+from safeselect.lattice.geometric import discrete_laplace, geometric
+from safeselect.lattice.ranking import Ranking
+from safeselect.lattice.top import (
+    exponential_peeled,
+    exponential_top,
+    gumbel_top,
+    laplace_top,
+)
+
+__all__ = [
+    "Ranking",
+    "discrete_laplace",
+    "exponential_peeled",
+    "exponential_top",
+    "geometric",
+    "gumbel_top",
+    "laplace_top",
+]

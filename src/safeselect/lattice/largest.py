@@ -1,0 +1,96 @@
+"""The m largest of n numbers by fixed work: maxima of groups, then the members of the best groups.
+
+Every array here may be secret.  The calls, their shapes and their number follow from n and m alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from safeselect.lattice.arrays import Indices, Numbers
+
+__all__ = ["BLOCK", "GROUP", "Read", "largest"]
+
+GROUP = 16
+BLOCK = 1 << 15
+_DIRECT = 1 << 12
+
+Read = Callable[[slice | Indices, Numbers], Numbers]
+"""read(where, out): the numbers at a slice or at indices, in `out` (of that size) or elsewhere."""
+
+
+def largest(
+    n: int, m: int, read: Read, dtype: type[np.unsignedinteger[Any]]
+) -> tuple[Indices, Numbers]:
+    """Return the indices and the values of m of the largest of n numbers, in no particular order.
+
+    Requires: 1 <= m <= n.  A value of 0 may be passed over in favour of nothing: where fewer than
+        m values are positive, an index may be returned twice or be n - 1 in their place.
+    Exactness: no value that is left out exceeds one that is returned.  The m best groups hold the
+        m largest numbers, because a group left out has a maximum no larger than m others.
+    Reveals: nothing; the selection inside runs over 4096 numbers or 16 m of them, or, where m is
+        within a factor of 64 of n, over all.
+    """
+    if n <= _DIRECT or n < 4 * GROUP * m:
+        values = np.empty(n, dtype=dtype)
+        for start in range(0, n, BLOCK):
+            out = values[start : start + BLOCK]
+            np.copyto(out, read(slice(start, start + out.size), out))
+        best = _partitioned(values, m)
+        return best, np.take(values, best)
+    block = min(BLOCK, -(-n // GROUP) * GROUP)
+    groups = _best(_maxima(n, block, read, dtype), m)
+    width = block // GROUP
+    # Group g holds one column of a block: g // width blocks, then column g % width, 16 rows.
+    blocks = np.floor_divide(groups, width)
+    firsts = np.add(groups, np.multiply(blocks, block - width))
+    members = _members(firsts, width)
+    valid = np.less(members, n)
+    np.minimum(members, n - 1, out=members)
+    values = np.empty(members.size, dtype=dtype)
+    np.multiply(read(members, values), valid, out=values)
+    best = _partitioned(values, m)
+    return np.take(members, best), np.take(values, best)
+
+
+def _maxima(n: int, block: int, read: Read, dtype: type[np.unsignedinteger[Any]]) -> Numbers:
+    """The maximum of each group of 16, with zeros for what lies beyond n."""
+    count = -(-n // block)
+    width = block // GROUP
+    result = np.empty(count * width, dtype=dtype)
+    scratch = np.zeros(block, dtype=dtype)
+    for number in range(count):
+        start, stop = number * block, min((number + 1) * block, n)
+        part = read(slice(start, stop), scratch[: stop - start])
+        if stop - start < block:
+            np.copyto(scratch[: stop - start], part)
+            scratch[stop - start :] = 0
+            part = scratch
+        out = result[number * width : (number + 1) * width]
+        np.max(np.reshape(part, (GROUP, width)), axis=0, out=out)
+    return result
+
+
+def _best(values: Numbers, m: int) -> Indices:
+    """The indices of m of the largest; groups again while there are many."""
+    columns = values.size // GROUP
+    if values.size <= _DIRECT or columns * GROUP != values.size or columns < 4 * m:
+        return _partitioned(values, m)
+    groups = _best(np.max(np.reshape(values, (GROUP, columns)), axis=0), m)
+    members = _members(groups, columns)
+    return np.take(members, _partitioned(np.take(values, members), m))
+
+
+def _members(firsts: Indices, stride: int) -> Indices:
+    """The 16 indices first, first + stride, ... of each group."""
+    offsets = np.arange(0, GROUP * stride, stride, dtype=np.int64)
+    return np.reshape(np.add(np.reshape(firsts, (-1, 1)), offsets), (-1,))
+
+
+def _partitioned(values: Numbers, m: int) -> Indices:
+    if values.size == m:
+        return np.arange(m, dtype=np.int64)
+    return np.argpartition(values, values.size - m)[values.size - m :]

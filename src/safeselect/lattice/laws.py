@@ -1,0 +1,133 @@
+"""The three noise laws, each as one decreasing function of a uniform number V in (0, 1).
+
+Noise is always found by inversion: E = Q(V) nats, where P(E > x) = S(x) and Q is the inverse of S.
+V is known only to as many binary digits as have been drawn, so E is known as an enclosure, and
+more digits make it narrower.  Nothing here knows a rate: one grid step is worth decay.nats().
+
+    exponential   S(x) = exp(-x)                                    Q(V) = -ln V
+    laplace       S(x) = exp(-x)/2 for x >= 0, 1 - exp(x)/2 below   Q(V) = -ln 2V, or ln 2(1 - V)
+    gumbel        S(x) = 1 - exp(-exp(-x))                          Q(V) = -ln(-ln(1 - V))
+
+One bound carries every enclosure.  In all three |dQ/dV| <= 2 / min(V, 1 - V): it is 1/V, then
+1 / min(V, 1 - V), then 1 / ((1 - V) * -ln(1 - V)), where -ln(1 - V) >= V for V <= 1/2 and
+-ln(1 - V) >= ln 2 >= 1/2 above.  So one evaluation at the left end encloses Q over a whole cell.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+
+import gmpy2
+from gmpy2 import mpfr
+
+__all__ = ["EXPONENTIAL", "GUMBEL", "LAPLACE", "UNBOUNDED", "Law", "enclose"]
+
+UNBOUNDED = 1 << 65536
+"""Stands for infinity among integers: larger than any enclosure that is ever compared."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Law:
+    """A noise law in nats.
+
+    Args:
+        name: for messages and tests.
+        quantile: (v, bits, precision) -> an MPFR number x with Q(v / 2**bits) <= x, and x exceeds
+            it by less than 2**(9 - precision).  Requires 0 < v < 2**bits, bits <= precision.
+        survival: (steps, precision) -> an MPFR upper bound of S(steps / 64), relatively tight.
+        lowest: steps with S(lowest / 64) > 1 - 2**-16, so that every 16-bit word lies above it.
+        steep: how many of the last 16-bit words may have noise that varies by more than 1/32 nat
+            within the word, because Q falls steeply near V = 1.
+    """
+
+    name: str
+    quantile: Callable[[int, int, int], mpfr]
+    survival: Callable[[int, int], mpfr]
+    lowest: int
+    steep: int
+
+
+def enclose(law: Law, v: int, bits: int, scale: int) -> tuple[int, int]:
+    """Integers (low, high) with low <= Q(V) * 2**scale <= high for all V in [v, v+1] / 2**bits.
+
+    Requires: 0 <= v < 2**bits.
+    Exactness: high is rounded up; low lies below it by the largest change of Q within the cell
+        (the module's bound) and by 3 more, for the roundings of the quotient (under 1), of
+        quantile (under 2**-7) and of high (under 1).
+    Reveals: the only branch on v is taken with probability 2**(1 - bits), at the ends of (0, 1).
+    """
+    nearer = min(v, (1 << bits) - 1 - v)  # over the whole cell, min(V, 1 - V) >= nearer / 2**bits
+    if nearer == 0:
+        return -UNBOUNDED, UNBOUNDED
+    # With 16 digits more than the scale, quantile's error is far below one unit.
+    mantissa, exponent = law.quantile(v, bits, max(scale, bits) + 16).as_mantissa_exp()
+    shift = int(exponent) + scale
+    high = -((-int(mantissa) << max(shift, 0)) >> max(-shift, 0))
+    return high - (2 << scale) // nearer - 3, high
+
+
+@lru_cache(maxsize=64)
+def _contexts(precision: int) -> tuple[gmpy2.context, gmpy2.context]:
+    """MPFR contexts that round down and up; the thread's own context is never used."""
+    return (
+        gmpy2.context(precision=precision, round=gmpy2.RoundDown),
+        gmpy2.context(precision=precision, round=gmpy2.RoundUp),
+    )
+
+
+@lru_cache(maxsize=64)
+def _unit(bits: int) -> mpfr:
+    """2**-bits, exactly.  A product of it with an integer that fits the precision is exact too."""
+    down, _ = _contexts(2)
+    return mpfr(Fraction(1, 1 << bits), 0, down)
+
+
+# MPFR numbers are never given to operators: -x would round to the precision of the thread.
+
+
+def _exponential_quantile(v: int, bits: int, precision: int) -> mpfr:
+    down, _ = _contexts(precision)
+    return down.minus(down.log(down.mul(v, _unit(bits))))
+
+
+def _laplace_quantile(v: int, bits: int, precision: int) -> mpfr:
+    down, up = _contexts(precision)
+    # V >= 1/2 is reflected.  Both sides take the same steps, the side picks numbers only.
+    side = v >> (bits - 1)
+    folded = (v, (1 << bits) - v)[side]
+    logarithm = (down, up)[side].log(down.mul(folded, _unit(bits - 1)))
+    return (down.minus(logarithm), logarithm)[side]
+
+
+def _gumbel_quantile(v: int, bits: int, precision: int) -> mpfr:
+    down, up = _contexts(precision)
+    # ln(1 - V) is rounded towards zero, and so is the inner positive number: the outer one rises.
+    # MPFR's logarithm is correctly rounded relative to its value: no cancellation near V = 0.
+    inner = up.log(down.mul((1 << bits) - v, _unit(bits)))
+    return down.minus(down.log(up.minus(inner)))
+
+
+def _exponential_survival(steps: int, precision: int) -> mpfr:
+    _, up = _contexts(precision)
+    return up.exp(up.mul(-steps, _unit(6)))
+
+
+def _laplace_survival(steps: int, precision: int) -> mpfr:
+    down, up = _contexts(precision)
+    if steps >= 0:
+        return up.mul(_exponential_survival(steps, precision), _unit(1))
+    return up.sub(1, down.mul(down.exp(down.mul(steps, _unit(6))), _unit(1)))
+
+
+def _gumbel_survival(steps: int, precision: int) -> mpfr:
+    down, up = _contexts(precision)
+    inner = up.exp(up.mul(-steps, _unit(6)))
+    return up.minus(down.expm1(down.minus(inner)))
+
+
+EXPONENTIAL = Law("exponential", _exponential_quantile, _exponential_survival, 0, 0)
+LAPLACE = Law("laplace", _laplace_quantile, _laplace_survival, -672, 32)
+GUMBEL = Law("gumbel", _gumbel_quantile, _gumbel_survival, -160, 3)

@@ -1,0 +1,234 @@
+"""Many independent selections at once: m rows of n scores, one winner a row, exactly.
+
+Law: in every row that of `rank`: the winner is the largest of rate * score + Q(V) nats.
+
+Coarse for all, exact for few.  Of every V 64 digits are drawn and turned into noise to 2**-15 nat
+(`fine`).  A row is *clear* if its best stands out by more than all errors together.  The rows that
+stand out least, a public number of them, are settled exactly, each by its few best candidates, who
+get further digits.  Afterwards it is certified that all other rows are clear.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from math import comb
+
+import numpy as np
+from numpy.typing import NDArray
+
+from safeselect.lattice.arrays import BitSource, Indices, Numbers, fill, to_integers
+from safeselect.lattice.fine import ERROR, UNIT_BITS, UNKNOWN, fine_noise, fine_table
+from safeselect.lattice.laws import EXPONENTIAL, GUMBEL, Law
+from safeselect.lattice.plan import Plan, plan
+from safeselect.lattice.rank import decide
+from safeselect.samplers.decay import Decay
+
+__all__ = ["exponential_many", "gumbel_many"]
+
+_BLOCK = 1 << 15  # candidates that are worked on at once, so that they stay in the cache
+_REACH = 64  # nats: tabulated noise lies within -4 .. 23, so a score farther behind cannot win
+_FEW = 4  # candidates with which a row is settled
+_LOSS = 1 << 11  # units by which the score's part may be too small: 64 nats to 31 digits, and 2
+_CLEAR = 2 * ERROR + _LOSS
+
+Values = NDArray[np.int64]
+
+
+def exponential_many(steps: Numbers, decay: Decay, bits: BitSource) -> Indices:
+    """Select one candidate in each row by permute-and-flip.
+
+    Args:
+        steps: uint64, shape (m, n), scores in grid steps; only differences within a row matter.
+        decay: rho, as for `exponential_top`.
+        bits: where random bytes come from.
+
+    Returns:
+        int64, shape (m,): the place of each row's winner.
+
+    Exactness: the law of `exponential_top` in every row, independently.
+    Bits: 64 a candidate, and 64 for each of the few best in the rows that are settled.
+    Reveals: requests and calls follow from m, n and decay, but with probability below 2**-40 for
+        each block of about 2**15 candidates.
+    """
+    return _many(EXPONENTIAL, steps, decay, bits)
+
+
+def gumbel_many(steps: Numbers, decay: Decay, bits: BitSource) -> Indices:
+    """Select one candidate in each row by the exponential mechanism; else as `exponential_many`."""
+    return _many(GUMBEL, steps, decay, bits)
+
+
+@dataclass(frozen=True, slots=True)
+class BatchPlan:
+    """The public numbers of a batch.
+
+    Args:
+        rows: how many rows are worked on at once.
+        capacity: how many of them are settled.
+        reach, shift, factor, back: a shortfall of d grid steps, cut at `reach`, counts for
+            ((d >> shift) * factor) >> back units, at most _LOSS too few.
+        single: the plan of one ranking.
+    """
+
+    rows: int
+    capacity: int
+    reach: int
+    shift: int
+    factor: int
+    back: int
+    single: Plan
+
+
+@lru_cache(maxsize=64)
+def batch_plan(law: Law, n: int, decay: Decay) -> BatchPlan:
+    """Work out the plan of a batch with n candidates a row."""
+    single = plan(law, 1, decay, False)
+    nats, _ = decay.nats(128).fractions()
+    reach = int(_REACH / nats) + 1
+    shift = max(0, reach.bit_length() - 32)
+    unit = nats * 2 ** (UNIT_BITS + shift)
+    back = max(0, 31 - unit.numerator.bit_length() + unit.denominator.bit_length())
+    rows = max(1, _BLOCK // n)
+    return BatchPlan(rows, _capacity(n, rows), reach, shift, int(unit * 2**back), back, single)
+
+
+def _capacity(n: int, rows: int) -> int:
+    """The least c such that more than c rows are unclear with probability below 2**-41.
+
+    A row is unclear if its second comes within _CLEAR of its best, by the contender lemma
+    (`docs/mathematics.md`) with probability below _CLEAR / 2**32, or if a V is not covered,
+    with probability n * 2**-31.  Then a union bound over sets of c + 1 rows.
+    """
+    chance = _CLEAR + 2 * n
+    c = 0
+    while comb(rows, c + 1) * chance ** (c + 1) > (1 << UNIT_BITS * (c + 1)) >> 41:
+        c += 1
+    return min(c, rows)
+
+
+def _many(law: Law, steps: Numbers, decay: Decay, bits: BitSource) -> Indices:
+    rows, n = steps.shape
+    public = batch_plan(law, n, decay)
+    winners = np.empty(rows, dtype=np.int64)
+    for start in range(0, rows, public.rows):
+        # Candidates along axis 0, so that the best of every row is found column by column.
+        block = np.ascontiguousarray(np.transpose(steps[start : start + public.rows]))
+        count = block.shape[1]
+        words = np.empty((n, count), dtype=np.uint64)
+        more = np.empty((min(public.capacity, count), min(_FEW, n)), dtype=np.uint64)
+        fill(words, bits)
+        fill(more, bits)
+        winners[start : start + count] = combine_many(block, words, more, public, bits)
+    return winners
+
+
+def combine_many(
+    block: Numbers, words: Numbers, more: Numbers, public: BatchPlan, bits: BitSource
+) -> Indices:
+    """The winners of a block of rows; `block` and `words` have shape (n, rows).
+
+    Draws bits only for rows that neither the words nor `more` settle.
+    Reveals: the same calls for all scores and words but with probability below 2**-40.
+    """
+    noisy = np.empty(block.shape, dtype=np.int64)
+    fine_noise(fine_table(public.single.law), np.copy(words), noisy)
+    best = np.max(block, axis=0)
+    short = np.subtract(best, block)
+    np.minimum(short, np.uint64(public.reach), out=short)
+    np.right_shift(short, np.uint64(public.shift), out=short)
+    np.multiply(short, np.uint64(public.factor), out=short)
+    np.right_shift(short, np.uint64(public.back), out=short)
+    # One step may be worth more than the reach; what is not covered must stay the largest.
+    np.minimum(short, np.uint64(_REACH << UNIT_BITS), out=short)
+    np.subtract(noisy, short.view(np.int64), out=noisy)
+    winners, margins = _best_and_margin(noisy)
+    settled = np.argpartition(margins, min(more.shape[0], margins.size - 1))[: more.shape[0]]
+    _settle_rows(settled, winners, block, words, noisy, more, public, bits)
+    np.put(margins, settled, np.int64(UNKNOWN))
+    if np.min(margins) < _CLEAR:  # with probability below 2**-41: see `_capacity`
+        unclear = np.flatnonzero(np.less(margins, _CLEAR))
+        more = np.empty((unclear.size, more.shape[1]), dtype=np.uint64)
+        fill(more, bits)
+        _settle_rows(unclear, winners, block, words, noisy, more, public, bits)
+    return winners
+
+
+def _settle_rows(
+    rows: Indices,
+    winners: Indices,
+    block: Numbers,
+    words: Numbers,
+    noisy: Values,
+    more: Numbers,
+    public: BatchPlan,
+    bits: BitSource,
+) -> None:
+    """Settle some rows; each gets a row of `more`."""
+    n, few = block.shape[0], more.shape[1]
+    values = np.transpose(np.take(noisy, rows, axis=1))
+    order = np.argpartition(values, n - few, axis=1) if few < n else None
+    if order is None:
+        order = np.reshape(np.tile(np.arange(n, dtype=np.int64), rows.size), (rows.size, n))
+    rest = np.take_along_axis(values, order[:, : n - few], axis=1)
+    ceilings = to_integers(np.max(rest, axis=1, initial=-UNKNOWN))
+    found = [
+        _settle(candidates, scores, digits, extra, ceiling if few < n else None, public, bits)
+        for candidates, scores, digits, extra, ceiling in zip(
+            order[:, n - few :].tolist(),
+            np.transpose(np.take(block, rows, axis=1)).tolist(),
+            np.transpose(np.take(words, rows, axis=1)).tolist(),
+            more.tolist(),
+            ceilings,
+            strict=True,
+        )
+    ]
+    np.put(winners, rows, np.array(found, dtype=np.int64))
+
+
+def _best_and_margin(noisy: Values) -> tuple[Indices, Values]:
+    """The largest of each column, and by how much it exceeds the second largest."""
+    winners = np.argmax(noisy, axis=0)
+    places = np.expand_dims(winners, 0)
+    best = np.max(noisy, axis=0)
+    if noisy.shape[0] == 1:
+        return winners, np.full(noisy.shape[1], UNKNOWN, dtype=np.int64)
+    np.put_along_axis(noisy, places, np.int64(-UNKNOWN), axis=0)
+    margins = np.subtract(best, np.max(noisy, axis=0))
+    np.put_along_axis(noisy, places, np.expand_dims(best, 0), axis=0)
+    # A best that is not covered by the table stands out by nothing.
+    np.multiply(margins, np.less(best, UNKNOWN >> 1), out=margins)
+    return winners, margins
+
+
+def _settle(
+    candidates: list[int],
+    scores: list[int],
+    digits: list[int],
+    extra: list[int],
+    ceiling: int | None,
+    public: BatchPlan,
+    bits: BitSource,
+) -> int:
+    """The winner of one row: exact enclosures for its few best, a bound for all others.
+
+    Exactness: digits once drawn stay.  If the bound decides nothing, all candidates take part.
+    """
+    known = {i: (digits[i] << 64 | slot, 128) for i, slot in zip(candidates, extra, strict=True)}
+    rest = None if ceiling is None else (max(scores), ceiling + ERROR)
+    scale = public.single.scale
+    while True:
+        found = decide(
+            candidates,
+            [scores[i] for i in candidates],
+            [known[i] for i in candidates],
+            rest,
+            public.single,
+            scale,
+        )
+        if found is not None:
+            return found.indices[0]
+        candidates, rest, scale = list(range(len(scores))), None, scale + 64
+        for i in candidates:
+            v, size = known.get(i, (digits[i], 64))
+            known[i] = (v << 64 | bits.take(64), size + 64)

@@ -1,0 +1,49 @@
+"""Selection by fixed work, against sorting."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from safeselect.lattice import largest as module
+from safeselect.lattice.arrays import Indices, Numbers
+from safeselect.lattice.largest import largest
+
+
+def select(values: Numbers, m: int) -> tuple[list[int], list[int]]:
+    def read(where: slice | Indices, out: Numbers) -> Numbers:
+        return values[where]
+
+    indices, best = largest(values.size, m, read, values.dtype.type)
+    return indices.tolist(), best.tolist()
+
+
+@given(st.data())
+@settings(max_examples=60, deadline=None)
+def test_the_largest_are_found(data: st.DataObject) -> None:
+    n = data.draw(st.sampled_from([1, 2, 17, 4096, 4097, 5000, 32768, 32769, 70000, 140000]))
+    m = data.draw(st.integers(1, min(n, 300)))
+    top = data.draw(st.sampled_from([1, 2, 50, 2**64 - 1]))
+    rng = np.random.default_rng(data.draw(st.integers(0, 2**32)))
+    values = rng.integers(1, top, n, dtype=np.uint64, endpoint=True)
+    indices, best = select(values, m)
+    assert len(set(indices)) == m
+    assert values[indices].tolist() == best
+    assert sorted(best) == np.sort(values)[n - m :].tolist()
+
+
+@pytest.mark.parametrize("n", [5000, 32768, 100001])
+def test_a_cluster_in_one_group_is_found(n: int) -> None:
+    values = np.ones(n, dtype=np.uint64)
+    width = min(module.BLOCK, -(-n // 16) * 16) // 16
+    members = [7 + width * row for row in range(16) if 7 + width * row < n]
+    values[members] = np.arange(2, 2 + len(members))
+    assert sorted(select(values, len(members))[0]) == members
+
+
+def test_all_equal_values_give_distinct_indices() -> None:
+    indices, _ = select(np.ones(70001, dtype=np.uint64), 100)
+    assert len(set(indices)) == 100
+    assert max(indices) <= 70000

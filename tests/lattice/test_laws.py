@@ -1,0 +1,64 @@
+"""The enclosures of the noise, against integer Taylor series."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import gmpy2
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from lattice_oracle import survival_bounds
+
+from safeselect.lattice.laws import EXPONENTIAL, GUMBEL, LAPLACE, UNBOUNDED, Law, enclose
+
+LAWS = [EXPONENTIAL, LAPLACE, GUMBEL]
+
+
+def holds(law: Law, v: int, bits: int, scale: int) -> bool:
+    """S(high) <= v / 2**bits and (v + 1) / 2**bits <= S(low), which is the claim of `enclose`."""
+    low, high = enclose(law, v, bits, scale)
+    above = survival_bounds(law.name, Fraction(high, 1 << scale))[1]
+    below = survival_bounds(law.name, Fraction(low, 1 << scale))[0]
+    return above <= Fraction(v, 1 << bits) and below >= Fraction(v + 1, 1 << bits)
+
+
+@pytest.mark.parametrize("law", LAWS, ids=lambda law: law.name)
+@given(st.data())
+@settings(max_examples=60, deadline=None)
+def test_every_cell_is_enclosed(law: Law, data: st.DataObject) -> None:
+    bits = data.draw(st.sampled_from([3, 5, 16, 64, 80, 144]))
+    size = data.draw(st.integers(1, bits - 1))
+    v = data.draw(st.integers(1, (1 << size) - 1)) % ((1 << bits) - 2) + 1
+    v = data.draw(st.sampled_from([v, (1 << bits) - 1 - v]))
+    if 0 < v < (1 << bits) - 1:
+        assert holds(law, v, bits, data.draw(st.sampled_from([20, 80, 144])))
+
+
+@pytest.mark.parametrize("law", LAWS, ids=lambda law: law.name)
+def test_every_cell_of_a_small_word(law: Law) -> None:
+    assert all(holds(law, v, 7, 40) for v in range(1, 127))
+
+
+@pytest.mark.parametrize("law", LAWS, ids=lambda law: law.name)
+def test_enclosures_are_as_narrow_as_the_digits_allow(law: Law) -> None:
+    for v in (1 << 70, 1 << 79, (1 << 80) - (1 << 70)):
+        low, high = enclose(law, v, 80, 80)
+        assert 0 < high - low <= (2 << 80) // min(v, (1 << 80) - 1 - v) + 3
+
+
+@pytest.mark.parametrize("law", LAWS, ids=lambda law: law.name)
+@pytest.mark.parametrize("v", [0, 255])
+def test_the_ends_are_not_bounded(law: Law, v: int) -> None:
+    assert enclose(law, v, 8, 40) == (-UNBOUNDED, UNBOUNDED)
+
+
+def test_a_wrong_law_is_noticed() -> None:
+    wrong = Law("laplace", EXPONENTIAL.quantile, EXPONENTIAL.survival, 0, 0)
+    assert not holds(wrong, 100, 8, 40)
+
+
+def test_the_context_of_the_thread_does_not_matter() -> None:
+    expected = [enclose(law, 12345, 64, 80) for law in LAWS]
+    with gmpy2.context(precision=5, round=gmpy2.RoundUp):
+        assert [enclose(law, 12345, 64, 80) for law in LAWS] == expected

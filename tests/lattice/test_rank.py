@@ -1,0 +1,234 @@
+"""Rankings: against a brute-force oracle, and exhaustively at toy widths."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+from fractions import Fraction
+from itertools import pairwise, product
+
+import mpmath
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from lattice_oracle import Tape
+
+from safeselect.lattice import rank
+from safeselect.lattice.draws import Draws
+from safeselect.lattice.laws import EXPONENTIAL, GUMBEL, LAPLACE, Law
+from safeselect.lattice.plan import Plan, plan
+from safeselect.lattice.ranking import Ranking
+from safeselect.lattice.thresholds import table
+from safeselect.samplers.decay import Decay
+
+LAWS = [EXPONENTIAL, LAPLACE, GUMBEL]
+TOP = 2**64 - 1
+DECAYS = [
+    Decay(Fraction(1, 4)),
+    Decay(Fraction(2**20)),
+    Decay(Fraction(1, 2**40)),
+    Decay(Fraction(3), Fraction(2, 3)),
+    Decay(Fraction(7, 10**6)),
+]
+each_law = pytest.mark.parametrize("law", LAWS, ids=lambda law: law.name)
+
+
+def quantile(law: Law, v: int, bits: int) -> mpmath.mpf:
+    """Q(v / 2**bits), infinite at the ends."""
+    if v in (0, 1 << bits):
+        edge = 0 if law is EXPONENTIAL else -mpmath.inf
+        return mpmath.inf if v == 0 else mpmath.mpf(edge)
+    share = mpmath.ldexp(mpmath.mpf(v), -bits)
+    if law is EXPONENTIAL:
+        return -mpmath.log(share)
+    if law is GUMBEL:
+        return -mpmath.log(-mpmath.log(1 - share))
+    return -mpmath.log(2 * share) if 2 * share <= 1 else mpmath.log(2 * (1 - share))
+
+
+def nats(decay: Decay) -> mpmath.mpf:
+    rate = mpmath.mpf(decay.rate.numerator) / decay.rate.denominator
+    if decay.base is None:
+        return rate
+    return -rate * mpmath.log(mpmath.mpf(decay.base.numerator) / decay.base.denominator)
+
+
+def ends(steps: list[int], draws: Draws, public: Plan) -> list[tuple[mpmath.mpf, mpmath.mpf]]:
+    """The least and the largest Y of every candidate, by the digits that it has been given."""
+    copy = np.array(steps, dtype=np.uint64)
+    candidates, _ = rank._contenders(copy, draws, public, public.contenders, ())
+    slots = dict(zip(candidates, draws.slots, strict=True))
+    result = []
+    for i, score in enumerate(steps):
+        if i in slots:
+            word = int(draws.words[i]) if draws.words.size else 0
+            v, bits = draws.uniform(i, word, slots[i])
+        else:
+            v, bits = int(draws.words[i]), draws.width
+        base = nats(public.decay) * score
+        result.append(
+            (base + quantile(public.law, v + 1, bits), base + quantile(public.law, v, bits))
+        )
+    return result
+
+
+def check(steps: list[int], draws: Draws, public: Plan, result: Ranking) -> None:
+    """The ranking holds for every value of the digits that have not been drawn."""
+    with mpmath.workdps(150):
+        bounds = ends(steps, draws, public)
+        order = list(result.indices)
+        assert len(order) == public.k
+        rest = sorted(set(range(len(steps))) - set(order), key=lambda i: -bounds[i][1])
+        if result.gaps is not None:
+            order.append(rest.pop(0))
+        for place, i in enumerate(order):
+            assert all(bounds[i][0] >= bounds[j][1] for j in order[place + 1 :] + rest[:1])
+        assert (result.gaps is None) == (public.need == public.k)
+        for gap, (i, j) in zip(result.gaps or (), pairwise(order), strict=False):
+            for difference in (bounds[i][0] - bounds[j][1], bounds[i][1] - bounds[j][0]):
+                assert mpmath.floor(difference / nats(public.decay)) == gap
+
+
+def scores(kind: str, n: int, seed: int) -> list[int]:
+    rng = np.random.default_rng(seed)
+    values = {
+        "equal": np.full(n, 7, dtype=np.uint64),
+        "small": rng.integers(0, 30, n, dtype=np.uint64),
+        "random": rng.integers(0, TOP, n, dtype=np.uint64, endpoint=True),
+        "staircase": np.arange(n, dtype=np.uint64),
+        "extremes": rng.choice(np.array([0, 1, TOP - 1, TOP], dtype=np.uint64), n),
+        "one": np.array([0] * (n - 1) + [TOP], dtype=np.uint64),
+    }
+    return [int(s) for s in values[kind]]
+
+
+KINDS = ["equal", "small", "random", "staircase", "extremes", "one"]
+
+
+@each_law
+@given(st.data())
+@settings(max_examples=60, deadline=None)
+def test_against_brute_force(law: Law, data: st.DataObject) -> None:
+    n = data.draw(st.sampled_from([2, 3, 10, 40, 300]))
+    k = data.draw(st.integers(1, min(n - 1, 12)))
+    steps = scores(data.draw(st.sampled_from(KINDS)), n, data.draw(st.integers(0, 99)))
+    public = plan(law, k, data.draw(st.sampled_from(DECAYS)), data.draw(st.booleans()))
+    draws = rank.draw(n, public, Tape(data.draw(st.integers(0, 10**9))))
+    result = rank.combine(np.array(steps, dtype=np.uint64), draws, public)
+    assert result is not None
+    check(steps, draws, public, result)
+
+
+@each_law
+@pytest.mark.parametrize("kind", KINDS)
+def test_against_brute_force_for_many_candidates(law: Law, kind: str) -> None:
+    steps = scores(kind, 5000, 3)
+    public = plan(law, 5, DECAYS[0], True)
+    draws = rank.draw(5000, public, Tape(1))
+    result = rank.combine(np.array(steps, dtype=np.uint64), draws, public)
+    assert result is not None
+    check(steps, draws, public, result)
+
+
+@each_law
+@pytest.mark.parametrize("kind", KINDS)
+def test_too_few_contenders_never_give_a_wrong_answer(law: Law, kind: str) -> None:
+    answers = 0
+    for seed, (n, k) in enumerate(product([5, 17, 40], [1, 2, 3])):
+        steps = scores(kind, n, seed)
+        # At rate 1/4 neighbours meet, so that one contender beyond k is often not enough.
+        public = replace(plan(law, k, DECAYS[0], False), contenders=k + 1)
+        for tape in range(4):
+            draws = rank.draw(n, public, Tape(100 * seed + tape))
+            result = rank.combine(np.array(steps, dtype=np.uint64), draws, public)
+            if result is not None:
+                answers += 1
+                check(steps, draws, public, result)
+    assert answers > (0 if kind in ("equal", "one", "extremes") else 6)
+
+
+def toy(
+    steps: list[int], public: Plan, width: int, slot_bits: int
+) -> Iterator[tuple[Ranking | None, Fraction]]:
+    """Every outcome of draw and combine at a small word width, with its probability."""
+    n = len(steps)
+    counts = table(public.law, width, 0).counts
+    given_slots = min(n, public.contenders)
+    share = Fraction(1, 1 << (width * n + slot_bits * given_slots))
+    for digits in product(range(1 << width), repeat=n):
+        words = np.array([*digits, 0], dtype=np.uint16)
+        endless = [i for i, word in enumerate(digits) if word == 0]
+        for slots in product(range(1 << slot_bits), repeat=given_slots):
+            draws = Draws(words, counts[words], width, {}, endless, list(slots), slot_bits)
+            yield rank.combine(np.array(steps, dtype=np.uint64), draws, public), share
+
+
+def exact_law(law: Law, steps: list[int], decay: Decay) -> list[float]:
+    """The winner's law: closed forms, independent of the engine."""
+    lam = float(nats(decay))
+    if law is GUMBEL:
+        weights = [mpmath.exp(lam * s) for s in steps]
+        return [float(w / sum(weights)) for w in weights]
+    if law is EXPONENTIAL:
+        chances = [mpmath.exp(-lam * (max(steps) - s)) for s in steps]
+        return [
+            float(p * mpmath.quad(lambda t, r=r: mpmath.fprod(
+                1 - q * t for j, q in enumerate(chances) if j != r), [0, 1]))
+            for r, p in enumerate(chances)
+        ]  # fmt: skip
+    t = lam * abs(steps[0] - steps[1])
+    loser = float(mpmath.exp(-t) * (2 + t) / 4)
+    return [1 - loser, loser] if steps[0] >= steps[1] else [loser, 1 - loser]
+
+
+def compatible(public: Plan, steps: list[int], width: int, slot_bits: int, decay: Decay) -> float:
+    """Check every winner's bounds; return the share of what was left undecided."""
+    found: Counter[int | None] = Counter()
+    for result, share in toy(steps, public, width, slot_bits):
+        found[None if result is None else result.indices[0]] += share  # type: ignore[assignment]
+    undecided = float(found[None])
+    for winner, chance in enumerate(exact_law(public.law, steps, decay)):
+        assert float(found[winner]) <= chance + 1e-12
+        assert chance <= float(found[winner]) + undecided + 1e-12
+    return undecided
+
+
+@each_law
+@pytest.mark.parametrize("steps", [[0, 2], [3, 3]])
+def test_exhaustively_for_two(law: Law, steps: list[int]) -> None:
+    decay = Decay(Fraction(1, 3))
+    assert compatible(plan(law, 1, decay, False), steps, 5, 2, decay) < 0.15
+
+
+@pytest.mark.parametrize("law", [EXPONENTIAL, GUMBEL], ids=lambda law: law.name)
+@pytest.mark.parametrize("contenders", [2, 3])
+def test_exhaustively_for_three(law: Law, contenders: int) -> None:
+    # With two contenders the third is left out by its word and the certificate.
+    decay = Decay(Fraction(2, 3))
+    public = replace(plan(law, 1, decay, False), contenders=contenders)
+    assert compatible(public, [0, 4, 1], 4, 1, decay) < 0.6
+
+
+def test_another_law_is_noticed() -> None:
+    with pytest.raises(AssertionError):
+        compatible(plan(GUMBEL, 1, DECAYS[0], False), [0, 9], 5, 2, Decay(Fraction(1, 3)))
+
+
+def test_gaps_exhaustively() -> None:
+    """P(0 wins with a gap of g or more) is P(0 wins with g less) (mathematics.md 5.1)."""
+    decay = Decay(Fraction(1, 3))
+    found: Counter[tuple[int, int]] = Counter()
+    undecided = Fraction(0)
+    for result, share in toy([2, 0], plan(EXPONENTIAL, 1, decay, True), 5, 2):
+        if result is None or result.gaps is None:
+            undecided += share
+        else:
+            found[result.indices[0], result.gaps[0]] += share  # type: ignore[assignment]
+    assert undecided < Fraction(3, 5)
+    for g in range(8):
+        chance = exact_law(EXPONENTIAL, [max(2 - g, 0), max(g - 2, 0)], decay)[0]
+        at_least = float(sum(share for (i, gap), share in found.items() if i == 0 and gap >= g))
+        assert at_least <= chance + 1e-12
+        assert chance <= at_least + float(undecided) + 1e-12
