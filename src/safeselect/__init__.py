@@ -21,13 +21,16 @@ from safeselect.guarantees import (
 )
 from safeselect.mechanisms import (
     Selection,
+    Selections,
     TopK,
     TopSet,
     exponential_mechanism,
     exponential_mechanism_base2,
     permute_and_flip,
     report_noisy_max,
+    select_many,
     top_k,
+    top_k_many,
 )
 from safeselect.sources import CallbackSource, CombinedSource, OpenSSLSource, Source, SystemSource
 
@@ -45,6 +48,7 @@ __all__ = [
     "SafeSelectError",
     "ScoreError",
     "Selection",
+    "Selections",
     "Source",
     "SourceError",
     "SystemSource",
@@ -55,5 +59,7 @@ __all__ = [
     "exponential_mechanism_base2",
     "permute_and_flip",
     "report_noisy_max",
+    "select_many",
     "top_k",
+    "top_k_many",
 ]

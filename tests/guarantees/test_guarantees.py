@@ -1,4 +1,4 @@
-"""What is promised: published numbers, the theorems between the kinds, and exact laws below them."""
+"""What is promised: published numbers, the theorems between the kinds, exact laws below them."""
 
 from __future__ import annotations
 

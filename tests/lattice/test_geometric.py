@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -256,7 +257,7 @@ def test_large_scales_by_quantiles(rate: Fraction) -> None:
     marks = [int(Fraction(j, 2) / rate) for j in range(1, 9)]
     counts = Counter(np.searchsorted(marks, noise, side="right").tolist())
     tails = [1.0] + [float(exp_bounds(-rate * g)[0]) for g in marks] + [0.0]
-    law = {j: a - b for j, (a, b) in enumerate(zip(tails, tails[1:], strict=False))}
+    law = {j: a - b for j, (a, b) in enumerate(pairwise(tails))}
     assert sum(counts.values()) == n
     assert fits(counts, law)
     assert not fits(counts, {j: law[8 - j] for j in law})

@@ -112,7 +112,7 @@ def test_a1_the_probability_of_the_loser_moves_by_a_factor_of_at_most_e():
 
 @pytest.mark.parametrize("noise", ["laplace", "gumbel", "exponential"])
 def test_a2_naive_noise_vanishes_beside_a_large_offset(noise):
-    """Near 2**60 neighbouring floats are 256 apart: a lead of 128 rounds away, one of 129 to 256."""
+    """At 2**60 floats are 256 apart: a lead of 128 rounds to nothing, one of 129 to 256."""
     runs, rng, better_wins = 200, np.random.default_rng(2), []
     for lead in (128, 129):
         scores = np.array([BASE, BASE + lead], dtype=np.int64)

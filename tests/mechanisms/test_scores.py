@@ -176,7 +176,7 @@ def test_the_steps_depend_on_differences_only(values, offset, minimize):
     assert shortfalls(np.array(moved), minimize=minimize) == expected
     assert shortfalls(np.array(moved, dtype=object), minimize=minimize) == expected
     assert shortfalls([value + 10**40 for value in values], minimize=minimize) == expected
-    assert shortfalls({i: value for i, value in enumerate(moved)}, minimize=minimize) == expected
+    assert shortfalls(dict(enumerate(moved)), minimize=minimize) == expected
 
 
 def test_a_large_common_offset_absorbs_nothing():
@@ -413,7 +413,7 @@ def test_rounding_is_down_for_every_type(score, grid, steps, way):
 
 
 def test_floats_are_the_decimals_that_they_show():
-    """0.1 + 0.2 shows 0.30000000000000004, and 0.3 is on the grid of 0.1 although 0.3 // 0.1 is 2."""
+    """0.3 lies on the grid of 0.1, although 0.3 // 0.1 is 2 to floating point."""
     assert shortfalls([0.3, 0.0], grid="0.1") == [0, 3]
     assert 0.3 // 0.1 == 2
     for kind in (np.float16, np.float32, np.float64):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from fractions import Fraction
 
-ONE = 1 << 256
+ONE = 1 << 512
 
 
 def exp_bounds(x: Fraction) -> tuple[Fraction, Fraction]:
@@ -18,7 +18,7 @@ def exp_bounds(x: Fraction) -> tuple[Fraction, Fraction]:
     small = x / 2**12
     down = small.numerator * ONE // small.denominator
     term_low = term_high = total_low = total_high = ONE
-    for i in range(1, 60):
+    for i in range(1, 90):
         term_low = term_low * down // (ONE * i)
         term_high = -(-term_high * (down + 1) // (ONE * i))
         total_low += term_low

@@ -1,12 +1,13 @@
 """Exact noise for arrays, on integers only.
 
-Rankings of noisy scores: see `rank` for how, and why that is exact.  Arrays of geometric and
-discrete Laplace numbers: see `digits`.
+Rankings of noisy scores: see `rank` for how, and why that is exact; `many` for batches.
+Arrays of geometric and discrete Laplace numbers: see `digits`.
 """
 
 from __future__ import annotations
 
 from safeselect.lattice.geometric import discrete_laplace, geometric
+from safeselect.lattice.many import exponential_many, gumbel_many
 from safeselect.lattice.ranking import Ranking
 from safeselect.lattice.top import (
     exponential_peeled,
@@ -18,9 +19,11 @@ from safeselect.lattice.top import (
 __all__ = [
     "Ranking",
     "discrete_laplace",
+    "exponential_many",
     "exponential_peeled",
     "exponential_top",
     "geometric",
+    "gumbel_many",
     "gumbel_top",
     "laplace_top",
 ]

@@ -124,7 +124,7 @@ def _refined(fine: NDArray[np.uint64], table: DigitTable, bits: BitSource) -> ND
     same = np.equal(np.take(table.high, nearest), fine[0])
     distance = np.subtract(fine[1], np.take(table.low, nearest))  # modulo 2**64
     above = np.logical_and(same, np.less(fine[1], np.take(table.low, nearest)))
-    digits = np.subtract(len(table.high), np.subtract(below, above))
+    digits: NDArray[np.int64] = np.subtract(len(table.high), np.subtract(below, above))
     close = np.logical_and(same, np.less(distance, np.uint64(2 * _MARGIN)))
     for i in np.flatnonzero(close).tolist():  # probability below 2**-110 a candidate
         v = int(fine[0, i]) << 64 | int(fine[1, i])
@@ -133,7 +133,7 @@ def _refined(fine: NDArray[np.uint64], table: DigitTable, bits: BitSource) -> ND
 
 
 def _settled(v: int, d: int, chance: Chance, bits: BitSource) -> int:
-    """The digit, d or d - 1, where V begins with the 128 digits v: ever closer enclosures of T_d."""
+    """The digit, d or d - 1, of a V that begins with the 128 digits v, by closer enclosures."""
     size = FINE
     while True:
         low, high = chance(d, size + 64).scaled(size)

@@ -26,12 +26,11 @@ __all__ = ["ERROR", "UNIT_BITS", "UNKNOWN", "FineTable", "fine_noise", "fine_tab
 UNIT_BITS = 32
 _POINTS_BITS = 6
 ERROR = (1 << UNIT_BITS - 15) + 16
-"""Units by which a tabulated noise may be off: the line, and 16 for roundings: 2 for the two points,
-1 for the place between them, and 2 for the digits of V that are not known, of which 32 are below f.
-"""
+"""Units by which a tabulated noise may be off: the line, and 16 for roundings (2 for the points, 1
+for the place between them, 2 for the digits of V beyond the 64 that are known)."""
 
 UNKNOWN = 1 << 50
-"""Stands for a noise that the table does not cover, of either sign; larger than any that it does."""
+"""Stands for a noise that the table does not cover; larger than any that it does."""
 
 _OCTAVES = 32  # leading zeros 1 .. 31; none has 0, because U < 1/2, so 0 stands for 32 and more
 

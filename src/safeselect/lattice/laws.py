@@ -63,68 +63,63 @@ def enclose(law: Law, v: int, bits: int, scale: int) -> tuple[int, int]:
     if nearer == 0:
         return -UNBOUNDED, UNBOUNDED
     # With 16 digits more than the scale, quantile's error is far below one unit.
-    mantissa, exponent = law.quantile(v, bits, max(scale, bits) + 16).as_mantissa_exp()
-    shift = int(exponent) + scale
-    high = -((-int(mantissa) << max(shift, 0)) >> max(-shift, 0))
+    mantissa, exponent = law.quantile(v, bits, max(scale + 16, bits)).as_mantissa_exp()
+    # Noise is below 2**32, so the mantissa is an integer times 2**-exponent with exponent < 32.
+    high = int(-((-mantissa << scale + 32) >> 32 - exponent))
     return high - (2 << scale) // nearer - 3, high
 
 
 @lru_cache(maxsize=64)
-def _contexts(precision: int) -> tuple[gmpy2.context, gmpy2.context]:
-    """MPFR contexts that round down and up; the thread's own context is never used."""
-    return (
-        gmpy2.context(precision=precision, round=gmpy2.RoundDown),
-        gmpy2.context(precision=precision, round=gmpy2.RoundUp),
-    )
+def _tools(bits: int, precision: int) -> tuple[mpfr, gmpy2.context, gmpy2.context]:
+    """2**-bits, and MPFR contexts that round down and up; never the thread's own context.
 
-
-@lru_cache(maxsize=64)
-def _unit(bits: int) -> mpfr:
-    """2**-bits, exactly.  A product of it with an integer that fits the precision is exact too."""
-    down, _ = _contexts(2)
-    return mpfr(Fraction(1, 1 << bits), 0, down)
+    The product of 2**-bits with an integer that fits the precision is exact.
+    """
+    down = gmpy2.context(precision=precision, round=gmpy2.RoundDown)
+    up = gmpy2.context(precision=precision, round=gmpy2.RoundUp)
+    return mpfr(Fraction(1, 1 << bits), 0, down), down, up
 
 
 # MPFR numbers are never given to operators: -x would round to the precision of the thread.
 
 
 def _exponential_quantile(v: int, bits: int, precision: int) -> mpfr:
-    down, _ = _contexts(precision)
-    return down.minus(down.log(down.mul(v, _unit(bits))))
+    unit, down, _ = _tools(bits, precision)
+    return down.minus(down.log(down.mul(v, unit)))
 
 
 def _laplace_quantile(v: int, bits: int, precision: int) -> mpfr:
-    down, up = _contexts(precision)
+    unit, down, up = _tools(bits - 1, precision)
     # V >= 1/2 is reflected.  Both sides take the same steps, the side picks numbers only.
     side = v >> (bits - 1)
     folded = (v, (1 << bits) - v)[side]
-    logarithm = (down, up)[side].log(down.mul(folded, _unit(bits - 1)))
+    logarithm = (down, up)[side].log(down.mul(folded, unit))
     return (down.minus(logarithm), logarithm)[side]
 
 
 def _gumbel_quantile(v: int, bits: int, precision: int) -> mpfr:
-    down, up = _contexts(precision)
+    unit, down, up = _tools(bits, precision)
     # ln(1 - V) is rounded towards zero, and so is the inner positive number: the outer one rises.
     # MPFR's logarithm is correctly rounded relative to its value: no cancellation near V = 0.
-    inner = up.log(down.mul((1 << bits) - v, _unit(bits)))
+    inner = up.log(down.mul((1 << bits) - v, unit))
     return down.minus(down.log(up.minus(inner)))
 
 
 def _exponential_survival(steps: int, precision: int) -> mpfr:
-    _, up = _contexts(precision)
-    return up.exp(up.mul(-steps, _unit(6)))
+    unit, _, up = _tools(6, precision)
+    return up.exp(up.mul(-steps, unit))
 
 
 def _laplace_survival(steps: int, precision: int) -> mpfr:
-    down, up = _contexts(precision)
+    unit, down, up = _tools(6, precision)
     if steps >= 0:
-        return up.mul(_exponential_survival(steps, precision), _unit(1))
-    return up.sub(1, down.mul(down.exp(down.mul(steps, _unit(6))), _unit(1)))
+        return up.div(up.exp(up.mul(-steps, unit)), 2)
+    return up.sub(1, down.div(down.exp(down.mul(steps, unit)), 2))
 
 
 def _gumbel_survival(steps: int, precision: int) -> mpfr:
-    down, up = _contexts(precision)
-    inner = up.exp(up.mul(-steps, _unit(6)))
+    unit, down, up = _tools(6, precision)
+    inner = up.exp(up.mul(-steps, unit))
     return up.minus(down.expm1(down.minus(inner)))
 
 

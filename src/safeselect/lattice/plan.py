@@ -26,7 +26,7 @@ __all__ = ["GUARD", "Plan", "plan", "rate"]
 GUARD = 72
 """Further digits of the rate: a score has 64 bits, so rate * score keeps 8 beyond the scale."""
 
-_REACH = 4096  # nats; bounded noise spans less than 64 of them, so farther scores never meet
+_REACH = 4096  # nats, 2048 or more in whole grid steps; bounded noise spans less than 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,9 @@ def plan(law: Law, k: int, decay: Decay, gaps: bool) -> Plan:
     unit = nats * STEPS_PER_NAT * 2**shift
     back = 31 - unit.numerator.bit_length() + unit.denominator.bit_length()
     factor = int(unit * 2**back)  # 2**30 <= factor < 2**32, or 2**31 before truncation
-    scale = slot_bits + 16
+    # The l-th and the next differ by less than h nats with probability l * h at most, and
+    # enclosures are a few units wide: so all `need` are separated but with probability 2**-43.
+    scale = 144 if gaps else 48 + 2 * need.bit_length()
     count = _contenders(law, need)
     steps = rate(decay, scale)
     return Plan(law, decay, k, need, count, slot_bits, scale, steps, reach, shift, factor, back)

@@ -109,8 +109,8 @@ def decide(
     """
     slow, fast = plan.rate if scale == plan.scale else rate(plan.decay, scale)
     noise = [enclose(plan.law, v, bits, scale) for v, bits in known]
-    lows = [(slow * s >> GUARD) + e[0] for s, e in zip(scores, noise, strict=True)]
-    highs = [e[1] - (-fast * s >> GUARD) for s, e in zip(scores, noise, strict=True)]
+    lows = [(slow * s >> GUARD) + low for s, (low, _) in zip(scores, noise, strict=True)]
+    highs = [high - (-fast * s >> GUARD) for s, (_, high) in zip(scores, noise, strict=True)]
     order = sorted(range(len(lows)), key=lows.__getitem__, reverse=True)
     rest = -UNBOUNDED
     if ceiling is not None:

@@ -19,11 +19,16 @@ from safeselect._exact import describe, integer, rational
 from safeselect.accounting import per_draw_epsilon
 from safeselect.accounting.calibration import Family
 from safeselect.errors import ParameterError
-from safeselect.guarantees import Guarantee
+from safeselect.guarantees import (
+    ApproximateDP,
+    Guarantee,
+    LaplaceDominated,
+    ZeroConcentratedDP,
+)
 from safeselect.lattice import Ranking
 from safeselect.mechanisms._engines import Engine, choose_engine
 from safeselect.mechanisms._results import Selection
-from safeselect.mechanisms._scores import Candidates, read_candidates
+from safeselect.mechanisms._scores import Candidates, read_candidates, read_matrix
 from safeselect.samplers._bits import Bits
 from safeselect.samplers.decay import Decay
 from safeselect.sources import Source, resolve
@@ -74,6 +79,23 @@ class Total:
             delta=self.delta,
             rho=self.rho,
         )
+
+    @property
+    def is_pure(self) -> bool:
+        """Whether it is epsilon alone."""
+        return self.delta is None and self.rho is None
+
+    def promise(self, family: Family, each: Fraction, draws: int) -> Guarantee:
+        """What the whole call guarantees: the strongest kind that is proved."""
+        if self.epsilon is not None and self.delta is not None:
+            return ApproximateDP(self.epsilon, self.delta)
+        if draws == 1:
+            return family(each)
+        if self.rho is not None:
+            return ZeroConcentratedDP(self.rho)
+        # Every draw moves by at most each * |t - s| along the line from one score vector to the
+        # other, so all of them together by draws * each * |t - s|: the hypothesis of lemma L0.
+        return LaplaceDominated(each * draws)
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,14 +169,14 @@ class Call:
         labels: object,
         source: object,
         engine: object,
+        rows: bool = False,
     ) -> None:
         change = Change.read(sensitivity=sensitivity, range_=range_, monotonic=monotonic)
         self._source: Source = resolve(source)
         self.engine: Engine = choose_engine(engine)
         self._bits: Bits | None = None
-        self.candidates: Candidates = read_candidates(
-            scores, grid=grid, labels=labels, minimize=minimize
-        )
+        read = read_matrix if rows else read_candidates
+        self.candidates: Candidates = read(scores, grid=grid, labels=labels, minimize=minimize)
         self.range_in_steps = change.range_in_steps(
             self.candidates.grid, exact=self.candidates.exact
         )
@@ -187,7 +209,7 @@ class Call:
     @property
     def size(self) -> int:
         """The number of candidates."""
-        return len(self.candidates.steps)
+        return int(self.candidates.steps.shape[-1])
 
     @property
     def source_name(self) -> str:

@@ -1,4 +1,4 @@
-"""The two tiers, by name: both offer the same four ways to rank, with the same laws.
+"""The two tiers, by name: both offer the same ways to rank, with the same laws.
 
 The array engine (`safeselect.lattice`) is the default.  The scalar tier (`engine="reference"`) is
 for audit and tests: the published algorithms one value at a time, slower, with early exits.
@@ -7,6 +7,9 @@ for audit and tests: the published algorithms one value at a time, slower, with 
 from __future__ import annotations
 
 from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
 
 from safeselect import lattice
 from safeselect._exact import describe
@@ -27,6 +30,10 @@ class _OneShot(Protocol):
     ) -> Ranking: ...
 
 
+class _Many(Protocol):
+    def __call__(self, steps: Steps, decay: Decay, bits: Bits) -> NDArray[np.int64]: ...
+
+
 class _Peeled(Protocol):
     def __call__(self, steps: Steps, k: int, decay: Decay, bits: Bits) -> Ranking: ...
 
@@ -45,6 +52,14 @@ class Engine(Protocol):
     @property
     def gumbel_top(self) -> _OneShot:
         """One draw of Gumbel noise for each score."""
+
+    @property
+    def exponential_many(self) -> _Many:
+        """One winner for each row of scores, by exponential noise."""
+
+    @property
+    def gumbel_many(self) -> _Many:
+        """One winner for each row of scores, by Gumbel noise."""
 
     @property
     def laplace_top(self) -> _OneShot:

@@ -19,6 +19,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+import numpy as np
+from numpy.typing import NDArray
+
 from safeselect.lattice import Ranking
 from safeselect.mechanisms._scores import Steps
 from safeselect.samplers._bits import Bits
@@ -27,7 +30,14 @@ from safeselect.samplers.geometric import geometric
 from safeselect.samplers.lazy import LazyGumbel, LazyLaplace
 from safeselect.samplers.permutation import permutation
 
-__all__ = ["exponential_peeled", "exponential_top", "gumbel_top", "laplace_top"]
+__all__ = [
+    "exponential_many",
+    "exponential_peeled",
+    "exponential_top",
+    "gumbel_many",
+    "gumbel_top",
+    "laplace_top",
+]
 
 _DIGITS = 8  # by which undecided noise is refined: ties in a round are then 2**-8 as likely
 
@@ -120,6 +130,16 @@ def _continuous_top(
 def gumbel_top(steps: Steps, k: int, decay: Decay, bits: Bits, *, gaps: bool = False) -> Ranking:
     """One-shot Gumbel noise: the exponential mechanism, peeled (Durfee and Rogers 2019)."""
     return _continuous_top(steps, k, [LazyGumbel(bits, decay) for _ in steps], bits, gaps)
+
+
+def exponential_many(steps: Steps, decay: Decay, bits: Bits) -> NDArray[np.int64]:
+    """Permute-and-flip in every row."""
+    return np.array([exponential_top(row, 1, decay, bits).indices[0] for row in steps], np.int64)
+
+
+def gumbel_many(steps: Steps, decay: Decay, bits: Bits) -> NDArray[np.int64]:
+    """The exponential mechanism in every row."""
+    return np.array([gumbel_top(row, 1, decay, bits).indices[0] for row in steps], np.int64)
 
 
 def laplace_top(steps: Steps, k: int, decay: Decay, bits: Bits, *, gaps: bool = False) -> Ranking:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, fields
 from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
 
 from safeselect.guarantees import Guarantee
 
-__all__ = ["Selection", "TopK", "TopSet"]
+__all__ = ["Selection", "Selections", "TopK", "TopSet"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +103,58 @@ class TopSet:
         return _to_json("safeselect.top-set/1", content, self)
 
 
-def _to_json(schema: str, content: Mapping[str, object], result: Selection | TopK | TopSet) -> str:
+@dataclass(frozen=True, slots=True, eq=False)
+class Selections:
+    """Many independent selections, one for each row of scores.
+
+    Attributes:
+        indices: int64, read-only: shape (m,), the winner of each row, or (m, k), the k best.
+        names: the labels of the n candidates, or None.
+        guarantee: what the whole batch costs.
+        parts: the guarantees of the single draws whose composition `guarantee` is.
+        mechanism: name of the mechanism and version of its law.
+        source: where the random bytes came from.
+        base: for base 2, the exact factor of the weights per grid step; otherwise None.
+    """
+
+    indices: npt.NDArray[np.int64]
+    names: tuple[Hashable, ...] | None
+    guarantee: Guarantee
+    parts: tuple[Guarantee, ...]
+    mechanism: str
+    source: str
+    base: Fraction | None = None
+
+    @property
+    def labels(self) -> list[Any]:
+        """The labels of the winners, a list like `indices`."""
+        return _named(self.indices.tolist(), self.names)
+
+    def to_json(self) -> str:
+        """One line of JSON, schema "safeselect.selections/1"; numbers are strings."""
+        content = {
+            "indices": np.vectorize(str, otypes=[object])(self.indices).tolist(),
+            "labels": _named(self.indices.tolist(), self.names, _plain),
+        }
+        return _to_json("safeselect.selections/1", content, self)
+
+
+def _named(
+    places: list[Any],
+    names: tuple[Hashable, ...] | None,
+    form: Callable[[Hashable], Hashable] = lambda name: name,
+) -> list[Any]:
+    return [
+        _named(place, names, form)
+        if isinstance(place, list)
+        else form(place if names is None else names[place])
+        for place in places
+    ]
+
+
+def _to_json(
+    schema: str, content: Mapping[str, object], result: Selection | Selections | TopK | TopSet
+) -> str:
     guarantee = {
         field.name: str(getattr(result.guarantee, field.name)) for field in fields(result.guarantee)
     }

@@ -27,7 +27,7 @@ import numpy.typing as npt
 from safeselect._exact import describe, rational
 from safeselect.errors import ParameterError, ScoreError
 
-__all__ = ["Candidates", "Steps", "read_candidates"]
+__all__ = ["Candidates", "Steps", "read_candidates", "read_matrix"]
 
 Steps = npt.NDArray[np.uint64]
 
@@ -47,7 +47,8 @@ class Candidates:
     """The scores of one call, ready to be selected from; its repr says nothing about them.
 
     Attributes:
-        steps: uint64, shape (n,), private: larger is better, only differences matter.
+        steps: uint64, shape (n,), or (m, n) for m rows; private: larger is better, only
+            differences within a row matter.
         labels: what to call the candidates, or None for their positions.
         grid: the size of one step in score units.
         exact: whether the types make sure that no score was moved by putting it on the grid.
@@ -105,6 +106,35 @@ def read_candidates(
     size = Fraction(1) if step is None else step
     # An integer lies on every grid 1, 1/2, 1/3 ...; nothing else is known from the type alone.
     return Candidates(steps, names, size, exact=integers and size.numerator == 1)
+
+
+def read_matrix(
+    scores: object, *, grid: object = None, labels: object = None, minimize: object = False
+) -> Candidates:
+    """Read m rows of scores of the same n candidates; otherwise as `read_candidates`.
+
+    Args:
+        scores: a two-dimensional NumPy array, or a list of m lists of n numbers.
+    """
+    if not isinstance(scores, (list, tuple)) and not (
+        isinstance(scores, np.ndarray) and scores.ndim == 2
+    ):
+        raise ScoreError(
+            f"scores must be a two-dimensional array or a list of rows, got {type(scores).__name__}"
+        )
+    if len(scores) == 0:
+        raise ScoreError("scores must contain at least one row")
+    first = read_candidates(scores[0], grid=grid, labels=labels, minimize=minimize)
+    if isinstance(scores, np.ndarray) and scores.dtype.kind in "iu" and first.grid == 1:
+        # All rows in one conversion; a subclass of arrays was refused with its first row.
+        steps = _from_array(np.asarray(scores), None, bool(minimize))
+        return Candidates(steps, first.labels, first.grid, first.exact)
+    others = [read_candidates(row, grid=grid, minimize=minimize) for row in scores[1:]]
+    if any(each.steps.size != first.steps.size for each in others):
+        raise ScoreError("every row of scores must have the same number of candidates")
+    steps = np.stack([first.steps, *(each.steps for each in others)])
+    exact = all(each.exact for each in (first, *others))
+    return Candidates(steps, first.labels, first.grid, exact)
 
 
 def _as_column(scores: object) -> np.ndarray[Any, Any] | Sequence[Any]:

@@ -8,20 +8,17 @@ from typing import Literal
 from safeselect._exact import Interval, describe, rounded_down
 from safeselect.accounting.calibration import Family
 from safeselect.errors import ParameterError
-from safeselect.guarantees import (
-    ApproximateDP,
-    BoundedRange,
-    Guarantee,
-    LaplaceDominated,
-    ZeroConcentratedDP,
-)
+from safeselect.guarantees import ApproximateDP, BoundedRange, LaplaceDominated
 from safeselect.lattice import Ranking
 from safeselect.mechanisms._call import Call, Total
+from safeselect.mechanisms._engines import Engine
 from safeselect.mechanisms._results import TopK, TopSet
+from safeselect.mechanisms._scores import Steps
 from safeselect.mechanisms.exponential import dyadic_decay
+from safeselect.samplers._bits import Bits
 from safeselect.samplers.decay import Decay
 
-__all__ = ["Mechanism", "top_k"]
+__all__ = ["Mechanism", "rank_top", "top_k"]
 
 Mechanism = Literal[
     "exponential", "exponential_base2", "permute_and_flip", "laplace", "one_shot_exponential"
@@ -96,7 +93,7 @@ def top_k(
             f"mechanism must be one of {', '.join(_MECHANISMS)}; got {describe(mechanism)}"
         )
     total = Total.read(epsilon=epsilon, rho=rho, delta=delta)
-    name = mechanism or _default_mechanism(total)
+    name = mechanism or ("one_shot_exponential" if total.is_pure else "exponential")
     call = Call(
         scores,
         sensitivity=sensitivity,
@@ -120,11 +117,11 @@ def top_k(
     else:
         decay = call.decay(each * draws / count)
     with call:
-        ranking = _rank(name, call, count, decay)
+        ranking = rank_top(name, call.engine, call.candidates.steps, count, decay, call.bits)
     return TopK(
         labels=tuple(call.label(index) for index in ranking.indices),
         indices=ranking.indices,
-        guarantee=_promise(total, family, each, draws),
+        guarantee=total.promise(family, each, draws),
         parts=(family(each),) * draws,
         mechanism=f"top_k_{name}/1",
         source=call.source_name,
@@ -132,31 +129,13 @@ def top_k(
     )
 
 
-def _default_mechanism(total: Total) -> Mechanism:
-    pure = total.delta is None and total.rho is None
-    return "one_shot_exponential" if pure else "exponential"
-
-
-def _rank(name: Mechanism, call: Call, k: int, decay: Decay) -> Ranking:
-    steps, bits = call.candidates.steps, call.bits
+def rank_top(name: str, engine: Engine, steps: Steps, k: int, decay: Decay, bits: Bits) -> Ranking:
+    """Rank by the mechanism of this name."""
     if name == "one_shot_exponential":
-        return call.engine.exponential_top(steps, k, decay, bits)
+        return engine.exponential_top(steps, k, decay, bits)
     if name == "permute_and_flip":
-        return call.engine.exponential_peeled(steps, k, decay, bits)
-    return call.engine.gumbel_top(steps, k, decay, bits)
-
-
-def _promise(total: Total, family: Family, each: Fraction, draws: int) -> Guarantee:
-    """What the whole call guarantees: the strongest kind that is proved."""
-    if total.epsilon is not None and total.delta is not None:
-        return ApproximateDP(total.epsilon, total.delta)
-    if draws == 1:
-        return family(each)
-    if total.rho is not None:
-        return ZeroConcentratedDP(total.rho)
-    # Every draw moves by at most each * |t - s| along the line from one score vector to the other,
-    # so all of them together by draws * each * |t - s|: the hypothesis of lemma L0.
-    return LaplaceDominated(each * draws)
+        return engine.exponential_peeled(steps, k, decay, bits)
+    return engine.gumbel_top(steps, k, decay, bits)
 
 
 def _laplace_set(call: Call, k: int, total: Total) -> TopSet:

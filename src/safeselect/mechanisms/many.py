@@ -1,0 +1,184 @@
+"""Many independent selections in one call, for those who select in loops.
+
+The rows are fixed in advance: a row must not depend on what was selected from another.  Where it
+does, as in boosting or in synthetic data, call the single mechanism once a round.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+
+from safeselect._exact import describe
+from safeselect.accounting.calibration import Family
+from safeselect.errors import ParameterError
+from safeselect.guarantees import BoundedRange, LaplaceDominated
+from safeselect.mechanisms._call import Call, Total
+from safeselect.mechanisms._results import Selections
+from safeselect.mechanisms.exponential import dyadic_decay
+from safeselect.mechanisms.top_k import rank_top
+from safeselect.samplers.decay import Decay
+
+__all__ = ["ManyMechanism", "select_many", "top_k_many"]
+
+ManyMechanism = Literal["exponential", "exponential_base2", "permute_and_flip"]
+_MECHANISMS = ("exponential", "exponential_base2", "permute_and_flip")
+
+
+def select_many(
+    scores: object,
+    *,
+    epsilon: object = None,
+    delta: object = None,
+    rho: object = None,
+    sensitivity: object = None,
+    range_: object = None,
+    monotonic: bool = False,
+    mechanism: ManyMechanism | None = None,
+    minimize: bool = False,
+    grid: object = None,
+    labels: object = None,
+    source: object = None,
+    engine: str | None = None,
+) -> Selections:
+    """Choose one candidate in each row of a matrix of scores, independently.
+
+    Guarantee: that of the whole batch.  `epsilon` is its total, split evenly: LaplaceDominated
+        (epsilon), or with `delta` or `rho` calibrated as m draws, ApproximateDP(epsilon, delta) or
+        ZeroConcentratedDP(rho).  `parts` holds the guarantees of the draws.
+    Neighbours: one unit of privacy may change every row; `sensitivity` or `range_` bounds the
+        change within each row, as for `permute_and_flip`.
+    Method, exactness: row by row those of the mechanism named.
+
+    Args:
+        scores: shape (m, n): m rows, fixed in advance, of scores of the same n candidates.
+        mechanism: "permute_and_flip" (the default for epsilon alone), "exponential" (the default
+            with delta or rho) or "exponential_base2".
+        epsilon, delta, rho: total cost of the batch.
+        sensitivity, range_, monotonic, minimize, grid, labels, source, engine: as for
+            `permute_and_flip`; labels are those of the n candidates.
+
+    Returns:
+        Selections: indices of shape (m,).
+
+    Raises:
+        ParameterError, ScoreError, SourceError: as for `permute_and_flip`.
+    """
+    total = Total.read(epsilon=epsilon, rho=rho, delta=delta)
+    name = _choose(mechanism, total)
+    call = Call(
+        scores,
+        sensitivity=sensitivity,
+        range_=range_,
+        monotonic=monotonic,
+        minimize=minimize,
+        grid=grid,
+        labels=labels,
+        source=source,
+        engine=engine,
+        rows=True,
+    )
+    batch = _Batch(total, name, call, draws_each=1)
+    with call:
+        pick = (
+            call.engine.exponential_many if name == "permute_and_flip" else call.engine.gumbel_many
+        )
+        indices = pick(call.candidates.steps, batch.decay, call.bits)
+    return batch.result(indices, f"select_many_{name}/1")
+
+
+def top_k_many(
+    scores: object,
+    *,
+    k: int,
+    epsilon: object = None,
+    delta: object = None,
+    rho: object = None,
+    sensitivity: object = None,
+    range_: object = None,
+    monotonic: bool = False,
+    mechanism: ManyMechanism | None = None,
+    minimize: bool = False,
+    grid: object = None,
+    labels: object = None,
+    source: object = None,
+    engine: str | None = None,
+) -> Selections:
+    """Choose the k best candidates in each row of a matrix of scores, in order, independently.
+
+    Guarantee: as for `select_many`, of m k draws.
+    Method, exactness: row by row those of `top_k` with the mechanism named.
+
+    Args:
+        k: how many in each row, from 1 to n.
+        scores, epsilon, delta, rho, sensitivity, range_, monotonic, mechanism, minimize, grid,
+            labels, source, engine: as for `select_many`.
+
+    Returns:
+        Selections: indices of shape (m, k).
+
+    Raises:
+        ParameterError, ScoreError, SourceError: as for `permute_and_flip`.
+    """
+    total = Total.read(epsilon=epsilon, rho=rho, delta=delta)
+    name = _choose(mechanism, total)
+    call = Call(
+        scores,
+        sensitivity=sensitivity,
+        range_=range_,
+        monotonic=monotonic,
+        minimize=minimize,
+        grid=grid,
+        labels=labels,
+        source=source,
+        engine=engine,
+        rows=True,
+    )
+    count = call.read_k(k)
+    batch = _Batch(total, name, call, draws_each=count)
+    with call:
+        rows = [
+            rank_top(name, call.engine, row, count, batch.decay, call.bits).indices
+            for row in call.candidates.steps
+        ]
+    return batch.result(np.array(rows, dtype=np.int64), f"top_k_many_{name}/1")
+
+
+def _choose(mechanism: ManyMechanism | None, total: Total) -> ManyMechanism:
+    if mechanism is not None and mechanism not in _MECHANISMS:
+        raise ParameterError(
+            f"mechanism must be one of {', '.join(_MECHANISMS)}; got {describe(mechanism)}"
+        )
+    return mechanism or ("permute_and_flip" if total.is_pure else "exponential")
+
+
+class _Batch:
+    """The calibration of a batch, and its result."""
+
+    __slots__ = ("_call", "_draws", "_each", "_family", "_total", "decay")
+
+    def __init__(self, total: Total, name: ManyMechanism, call: Call, *, draws_each: int) -> None:
+        self._total, self._call = total, call
+        self._draws = call.candidates.steps.shape[0] * draws_each
+        self._family: Family = LaplaceDominated if name == "permute_and_flip" else BoundedRange
+        self._each = total.per_draw(self._family, self._draws)
+        self.decay: Decay = (
+            dyadic_decay(self._each / call.range_in_steps)
+            if name == "exponential_base2"
+            else call.decay(self._each)
+        )
+
+    def result(
+        self, indices: np.ndarray[tuple[int, ...], np.dtype[np.int64]], mechanism: str
+    ) -> Selections:
+        indices.flags.writeable = False
+        return Selections(
+            indices,
+            self._call.candidates.labels,
+            self._total.promise(self._family, self._each, self._draws),
+            (self._family(self._each),) * self._draws,
+            mechanism,
+            self._call.source_name,
+            self.decay.base,
+        )

@@ -1,0 +1,97 @@
+"""The fine table: never off by more than it says, against independent quantiles."""
+
+from __future__ import annotations
+
+import mpmath
+import numpy as np
+import pytest
+
+from safeselect.lattice.fine import ERROR, UNIT_BITS, UNKNOWN, fine_noise, fine_table
+from safeselect.lattice.laws import EXPONENTIAL, GUMBEL, LAPLACE, Law
+
+LAWS = [EXPONENTIAL, LAPLACE, GUMBEL]
+each_law = pytest.mark.parametrize("law", LAWS, ids=lambda law: law.name)
+
+
+def quantile(law: Law, v: mpmath.mpf) -> mpmath.mpf:
+    if law is EXPONENTIAL:
+        return -mpmath.log(v)
+    if law is GUMBEL:
+        return -mpmath.log(-mpmath.log1p(-v))
+    return -mpmath.log(2 * v) if 2 * v <= 1 else mpmath.log(2 * (1 - v))
+
+
+def noise(law: Law, words: list[int]) -> list[int]:
+    array = np.array(words, dtype=np.uint64)
+    out = np.empty(array.size, dtype=np.int64)
+    fine_noise(fine_table(law), array, out)
+    return out.tolist()
+
+
+def words_of_every_octave() -> list[int]:
+    """At, just beside and midway between the points of every octave, on both sides of 1/2."""
+    folded = []
+    for zeros in range(1, 32):
+        top = 63 - zeros
+        for point in range(64):
+            start = (64 + point) << top - 6
+            half = 1 << top - 7
+            folded += [start, start + 1, start + half - 1, start + half, start + half // 2]
+    return folded + [2**64 - 1 - u for u in folded]
+
+
+@each_law
+def test_every_octave_is_within_the_error(law):
+    with mpmath.workdps(40):
+        words = words_of_every_octave()
+        worst = mpmath.mpf(0)
+        for word, value in zip(words, noise(law, words), strict=True):
+            low = quantile(law, mpmath.ldexp(mpmath.mpf(word + 1), -64))
+            high = quantile(law, mpmath.ldexp(mpmath.mpf(word), -64))
+            assert value - ERROR <= mpmath.ldexp(low, UNIT_BITS), word
+            assert mpmath.ldexp(high, UNIT_BITS) <= value + ERROR, word
+            worst = max(worst, abs(mpmath.ldexp(low, UNIT_BITS) - value))
+        # The bound is no idle one: somewhere the noise is nearly as far off.
+        assert worst > 0.9 * ERROR
+
+
+@each_law
+def test_random_words_are_within_the_error(law):
+    words = np.random.default_rng(5).integers(0, 2**64, 3000, dtype=np.uint64).tolist()
+    with mpmath.workdps(40):
+        for word, value in zip(words, noise(law, words), strict=True):
+            exact = mpmath.ldexp(quantile(law, mpmath.ldexp(mpmath.mpf(word), -64)), UNIT_BITS)
+            assert abs(exact - value) <= ERROR
+
+
+@each_law
+def test_what_is_too_near_the_ends_is_unknown(law):
+    few = [0, 1, 2**31, 2**32 - 1]
+    assert set(noise(law, few + [2**64 - 1 - u for u in few])) == {UNKNOWN}
+    beside = [2**32, 2**64 - 1 - 2**32]
+    assert UNKNOWN not in noise(law, beside)
+
+
+@each_law
+def test_the_bound_on_the_second_derivative(law):
+    """U**2 |d2Q/dU2| <= 1, on which the error rests, at points that cover (0, 1/2]."""
+    with mpmath.workdps(40):
+        for side in (0, 1):
+
+            def folded(u, side=side):
+                return quantile(law, 1 - u if side else u)
+
+            for i in range(1, 120):
+                u = mpmath.mpf(2) ** (-mpmath.mpf(i) / 4 - 1) * (1 - mpmath.mpf(10) ** -12)
+                second = mpmath.diff(folded, u, 2, h=u * mpmath.mpf(10) ** -10)
+                assert abs(second) * u**2 <= 1 + mpmath.mpf(10) ** -6
+
+
+def test_a_table_with_a_wrong_point_is_noticed():
+    right = fine_table(GUMBEL)
+    wrong = np.copy(right.values)
+    wrong[64 * 3 + 17] += 2 * ERROR
+    words = words_of_every_octave()
+    array, out = np.array(words, dtype=np.uint64), np.empty(len(words), dtype=np.int64)
+    fine_noise(type(right)(right.zeros, wrong, right.slopes), array, out)
+    assert out.tolist() != noise(GUMBEL, words)

@@ -1,0 +1,190 @@
+"""L1: the Python bytecodes that run do not depend on the scores, nor on the random bytes.
+
+An exact test: bytecodes are counted function by function over a whole public call, from reading
+the scores to the result, the library's own and the standard library's.  Caches are warm: a call
+with the same parameters, on other scores and another tape, goes before.
+"""
+
+from __future__ import annotations
+
+import gc
+import sys
+from collections import Counter
+from collections.abc import Callable
+from types import CodeType, FrameType
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import safeselect
+from safeselect.mechanisms._engines import choose_engine
+from safeselect.testing import DeterministicSource
+
+pytestmark = pytest.mark.filterwarnings("ignore::safeselect.testing.InsecureSourceWarning")
+
+needs_array_engine = pytest.mark.skipif(
+    choose_engine(None) is choose_engine("reference"), reason="there is no array engine yet"
+)
+
+TAPES = 20
+LOW, HIGH = np.iinfo(np.int64).min, np.iinfo(np.int64).max
+COUNTS = {"sensitivity": 1, "monotonic": True}
+
+Opcodes = Counter[str]
+
+MECHANISMS: dict[str, Callable[..., object]] = {
+    "permute_and_flip": lambda scores, **more: safeselect.permute_and_flip(
+        scores, epsilon=1, **COUNTS, **more
+    ),
+    "exponential_mechanism": lambda scores, **more: safeselect.exponential_mechanism(
+        scores, epsilon="1/50", **COUNTS, **more
+    ),
+    "exponential_mechanism_base2": lambda scores, **more: safeselect.exponential_mechanism_base2(
+        scores, base="1/2", **COUNTS, **more
+    ),
+    "report_noisy_max_laplace": lambda scores, **more: safeselect.report_noisy_max(
+        scores, epsilon=1, noise="laplace", **COUNTS, **more
+    ),
+    "top_k_exponential": lambda scores, **more: safeselect.top_k(
+        scores, k=3, epsilon=1, mechanism="exponential", **COUNTS, **more
+    ),
+    "top_k_permute_and_flip": lambda scores, **more: safeselect.top_k(
+        scores, k=3, epsilon=1, mechanism="permute_and_flip", **COUNTS, **more
+    ),
+    "top_k_one_shot_exponential": lambda scores, **more: safeselect.top_k(
+        scores, k=3, epsilon=1, mechanism="one_shot_exponential", **COUNTS, **more
+    ),
+    "top_k_laplace": lambda scores, **more: safeselect.top_k(
+        scores, k=3, epsilon="0.2", delta="0.05", mechanism="laplace", **COUNTS, **more
+    ),
+}
+
+
+def families(n: int) -> dict[str, NDArray[np.int64]]:
+    """Score vectors of one public shape that differ in all that could be seen."""
+    one = np.zeros(n, dtype=np.int64)
+    one[n // 2] = 1
+    return {
+        "all equal": np.zeros(n, dtype=np.int64),
+        "one dominating": one * 10**6,
+        "neighbour": one,
+        "staircase": np.arange(n, dtype=np.int64),
+        "both extremes": np.where(np.arange(n) % 2 == 0, LOW, HIGH),
+        "random": np.random.default_rng(3).integers(LOW, HIGH, n, endpoint=True),
+    }
+
+
+def count_opcodes(call: Callable[[], object]) -> Opcodes:
+    """Run `call` and count the bytecodes of each function that it runs."""
+    seen: Opcodes = Counter()
+    collecting = gc.isenabled()
+    gc.disable()  # a collection may run finalizers at any moment
+    try:
+        (_with_monitoring if sys.version_info >= (3, 12) else _with_settrace)(call, seen)
+    finally:
+        if collecting:
+            gc.enable()
+    return seen
+
+
+def _with_settrace(call: Callable[[], object], seen: Opcodes) -> None:
+    def trace(frame: FrameType, event: str, argument: object) -> Any:
+        frame.f_trace_lines = False
+        frame.f_trace_opcodes = True
+        name = frame.f_code.co_qualname
+        if event == "opcode":
+            seen[name] += 1
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        call()
+    finally:
+        sys.settrace(before)
+
+
+def _with_monitoring(call: Callable[[], object], seen: Opcodes) -> None:
+    monitoring: Any = sys.monitoring  # type: ignore[attr-defined, unused-ignore]
+    tool = next(number for number in range(6) if monitoring.get_tool(number) is None)
+
+    def note(code: CodeType, offset: int) -> None:
+        seen[code.co_qualname] += 1
+
+    monitoring.use_tool_id(tool, "safeselect opcodes")
+    monitoring.register_callback(tool, monitoring.events.INSTRUCTION, note)
+    monitoring.set_events(tool, monitoring.events.INSTRUCTION)
+    try:
+        call()
+    finally:
+        monitoring.set_events(tool, 0)
+        monitoring.free_tool_id(tool)
+
+
+def opcodes(mechanism: str, scores: object, tape: int, **more: object) -> Opcodes:
+    """The bytecodes of one call on the tape of that number."""
+    source = DeterministicSource(tape, i_understand_this_is_not_private=True)
+    return count_opcodes(lambda: MECHANISMS[mechanism](scores, source=source, **more))
+
+
+def differences(mechanism: str, given: dict[str, object], **more: object) -> dict[object, object]:
+    """Which families and tapes differ from the first, and in which functions by how much."""
+    first = next(iter(given.values()))
+    opcodes(mechanism, first, TAPES, **more)  # fills the caches
+    usual = opcodes(mechanism, first, 0, **more)
+    assert usual.total() > 100
+    found: dict[object, object] = {}
+    for family, scores in given.items():
+        for tape in range(TAPES):
+            now = opcodes(mechanism, scores, tape, **more)
+            if now != usual:
+                found[family, tape] = (now - usual, usual - now)
+    return found
+
+
+@needs_array_engine
+@pytest.mark.claim("C4")
+@pytest.mark.parametrize("n", [12, 600])
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+def test_bytecodes_are_the_same_for_all_scores_and_tapes(mechanism: str, n: int) -> None:
+    assert differences(mechanism, dict(families(n))) == {}
+
+
+@needs_array_engine
+@pytest.mark.claim("C4")
+def test_bytecodes_are_the_same_for_lists_of_integers() -> None:
+    given = {family: scores.tolist() for family, scores in families(40).items()}
+    assert differences("permute_and_flip", given) == {}
+
+
+@pytest.mark.parametrize("varied", ["scores", "tapes"])
+def test_the_reference_tier_is_seen_to_differ(varied: str) -> None:
+    """Positive control: in the scalar tier loops follow the noise, and refinement the scores."""
+    given = families(12)
+    if varied == "scores":
+        pairs = [(given["all equal"], tape) for tape in range(8)]
+        others = [(given["one dominating"], tape) for tape in range(8)]
+    else:
+        pairs = [(given["all equal"], 0)] * 8
+        others = [(given["all equal"], tape) for tape in range(8)]
+    mechanism = "report_noisy_max_laplace"
+    opcodes(mechanism, given["random"], 99, engine="reference")
+    seen = [
+        [opcodes(mechanism, scores, tape, engine="reference") for scores, tape in calls]
+        for calls in (pairs, others)
+    ]
+    assert seen[0] != seen[1]
+
+
+def test_a_single_branch_is_seen() -> None:
+    """The counter tells calls apart that differ by one early exit."""
+
+    def search(values: list[int]) -> bool:
+        return any(value == 1 for value in values)
+
+    early, late = (count_opcodes(lambda v=v: search(v)) for v in ([1, 0, 0], [0, 0, 1]))
+    assert early != late
+    again = count_opcodes(lambda v=[1, 0, 0]: search(v))
+    assert early.total() == again.total()
