@@ -8,12 +8,14 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --disable-pip-version-check --quiet
 WORKERS ?= 2
 DIST ?= dist
+BENCH ?= .venv-bench
+BENCH_PIP := $(BENCH)/bin/python -m pip install --disable-pip-version-check --quiet
 
-.PHONY: help demo test check format dist clean
+.PHONY: help demo test check format dist bench bench-docs timing clean
 .DEFAULT_GOAL := help
 
 help: ## show this list
-	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 16
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 20
 
 demo: $(VENV)/.demo ## a differentially private top 10 from real data, explained
 	@$(BIN)/python examples/demo.py
@@ -34,8 +36,19 @@ format: $(VENV)/.dev ## put the code into its standard form
 dist: $(VENV)/.dev ## build the wheel and the source archive into dist/
 	$(BIN)/python -m build --outdir $(DIST) .
 
+bench: $(BENCH)/.installed ## measure against the alternatives, on an idle machine (15 minutes)
+	$(BENCH)/bin/python -W ignore benchmarks/bench.py $(ARGS)
+
+bench-docs: $(BENCH)/.installed ## write docs/performance.md and .svg from the last results
+	$(BENCH)/bin/python benchmarks/bench.py --docs-only docs
+
+timing: $(BENCH)/.installed ## timing evidence beyond the tests: callgrind and dudect
+	@command -v valgrind >/dev/null || { echo 'make: valgrind not found; install it for L2' >&2; exit 1; }
+	$(BENCH)/bin/python benchmarks/timing/l2_callgrind.py
+	OPENBLAS_NUM_THREADS=1 $(BENCH)/bin/python benchmarks/timing/l3_dudect.py $(ARGS)
+
 clean: ## remove everything that make created
-	rm -rf .venv dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf .venv .venv-bench dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(VENV)/.python:
@@ -52,3 +65,9 @@ $(VENV)/.demo: $(VENV)/.python pyproject.toml
 $(VENV)/.dev: $(VENV)/.python pyproject.toml
 	$(PIP) --editable '.[dev]'
 	@touch $@ $(VENV)/.demo
+
+$(BENCH)/.installed: pyproject.toml benchmarks/requirements.txt
+	@command -v $(PYTHON) >/dev/null || { echo 'make: $(PYTHON) not found; say make PYTHON=...' >&2; exit 1; }
+	$(PYTHON) -m venv $(BENCH)
+	$(BENCH_PIP) --editable . --requirement benchmarks/requirements.txt
+	@touch $@

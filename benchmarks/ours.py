@@ -1,0 +1,176 @@
+"""safeselect's side: whole public calls, validation, ledger-free, with the default source."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+import safeselect
+from measure import Call, Unavailable
+from work import Work, make_scores
+
+__all__ = ["OURS", "engine_name"]
+
+
+def engine_name() -> str:
+    """Which engine a call uses by default: "array", or "reference" where there is no other yet."""
+    try:
+        from safeselect.mechanisms._engines import choose_engine
+    except ImportError:
+        return "unknown"
+    return "reference" if choose_engine(None) is choose_engine("reference") else "array"
+
+
+def permute_and_flip(work: Work) -> Call:
+    """One permute-and-flip."""
+    run, scores, rate = _public("permute_and_flip"), make_scores(work.scores, work.n), work.rate
+    return lambda: run(scores, epsilon=rate, sensitivity=1, monotonic=True)
+
+
+def exponential(work: Work) -> Call:
+    """One exponential mechanism."""
+    run, scores = _public("exponential_mechanism"), make_scores(work.scores, work.n)
+    rate = work.rate
+    return lambda: run(scores, epsilon=rate, sensitivity=1, monotonic=True)
+
+
+def exponential_base2(work: Work) -> Call:
+    """One exponential mechanism with rational weights."""
+    run, scores = _public("exponential_mechanism_base2"), make_scores(work.scores, work.n)
+    rate = work.rate
+    return lambda: run(scores, epsilon=rate, sensitivity=1, monotonic=True)
+
+
+def permute_and_flip_cold(work: Work) -> Call:
+    """The same with a rate that was never used before, in every call."""
+    return _cold(_public("permute_and_flip"), work)
+
+
+def exponential_cold(work: Work) -> Call:
+    """The same with a rate that was never used before, in every call."""
+    return _cold(_public("exponential_mechanism"), work)
+
+
+def _cold(run: Callable[..., object], work: Work) -> Call:
+    scores = make_scores(work.scores, work.n)
+    fresh = (work.rate + Fraction(i, 10**12) for i in itertools.count(1))
+    return lambda: run(scores, epsilon=next(fresh), sensitivity=1, monotonic=True)
+
+
+def top(work: Work) -> Call:
+    """One-shot Gumbel top-k."""
+    return _top("exponential", work)
+
+
+def top_one_shot_exponential(work: Work) -> Call:
+    """One-shot top-k with exponential noise."""
+    return _top("one_shot_exponential", work)
+
+
+def top_peeled(work: Work) -> Call:
+    """Permute-and-flip k times."""
+    return _top("permute_and_flip", work)
+
+
+def _top(mechanism: str, work: Work) -> Call:
+    run, scores, k = _public("top_k"), make_scores(work.scores, work.n), work.k
+    total = work.rate * k  # so that the noise has the rate of the others
+    return lambda: run(
+        scores, k=k, epsilon=total, sensitivity=1, monotonic=True, mechanism=mechanism
+    )
+
+
+def many_permute_and_flip(work: Work) -> Call:
+    """A batch of permute-and-flips."""
+    return _many("select_many", ("permute_and_flip",), work, {})
+
+
+def many_exponential(work: Work) -> Call:
+    """A batch of exponential mechanisms."""
+    return _many("select_many", ("exponential", "exponential_mechanism"), work, {})
+
+
+def many_top(work: Work) -> Call:
+    """A batch of one-shot top-k."""
+    return _many("top_k_many", ("exponential",), work, {"k": work.k})
+
+
+def _many(name: str, mechanisms: Iterable[str], work: Work, more: dict[str, Any]) -> Call:
+    run = _public(name)
+    flat = make_scores(work.scores, work.n * work.batch)
+    scores = np.reshape(flat, (work.batch, work.n))
+    total = work.rate * work.batch * work.k
+    for mechanism in mechanisms:
+
+        def call(mechanism: str = mechanism) -> object:
+            return run(
+                scores,
+                epsilon=total,
+                sensitivity=1,
+                monotonic=True,
+                mechanism=mechanism,
+                **more,
+            )
+
+        try:
+            call()
+        except safeselect.ParameterError:
+            continue
+        return call
+    raise Unavailable(f"{name} knows none of the mechanisms {', '.join(mechanisms)}")
+
+
+def discrete_laplace(work: Work) -> Call:
+    """n values of discrete Laplace noise, from fresh bits."""
+    return _noise("discrete_laplace", work)
+
+
+def geometric(work: Work) -> Call:
+    """n geometric values, from fresh bits."""
+    return _noise("geometric", work)
+
+
+def _noise(name: str, work: Work) -> Call:
+    from safeselect import lattice
+    from safeselect.samplers._bits import Bits
+    from safeselect.samplers.decay import Decay
+    from safeselect.sources import resolve
+
+    draw = getattr(lattice, name, None)
+    if not callable(draw):
+        raise Unavailable(f"safeselect.lattice has no {name}")
+    decay, n = Decay(work.rate), work.n
+
+    def call() -> object:
+        with Bits(resolve(None)) as bits:
+            return draw(n, decay, bits)
+
+    return call
+
+
+def _public(name: str) -> Callable[..., Any]:
+    function = getattr(safeselect, name, None)
+    if function is None:
+        raise Unavailable(f"safeselect has no {name}")
+    return function
+
+
+OURS = {
+    "permute_and_flip": permute_and_flip,
+    "permute_and_flip, cold rate": permute_and_flip_cold,
+    "exponential_mechanism": exponential,
+    "exponential_mechanism, cold rate": exponential_cold,
+    "exponential_mechanism_base2": exponential_base2,
+    "top_k exponential": top,
+    "top_k one_shot_exponential": top_one_shot_exponential,
+    "top_k permute_and_flip": top_peeled,
+    "select_many permute_and_flip": many_permute_and_flip,
+    "select_many exponential": many_exponential,
+    "top_k_many exponential": many_top,
+    "lattice.discrete_laplace": discrete_laplace,
+    "lattice.geometric": geometric,
+}
