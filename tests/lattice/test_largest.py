@@ -7,9 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from safeselect.lattice import largest as module
 from safeselect.lattice.arrays import Indices, Numbers
-from safeselect.lattice.largest import largest
+from safeselect.lattice.largest import block_size, largest
 
 
 def select(values: Numbers, m: int) -> tuple[list[int], list[int]]:
@@ -37,7 +36,7 @@ def test_the_largest_are_found(data: st.DataObject) -> None:
 @pytest.mark.parametrize("n", [5000, 32768, 100001])
 def test_a_cluster_in_one_group_is_found(n: int) -> None:
     values = np.ones(n, dtype=np.uint64)
-    width = min(module.BLOCK, -(-n // 16) * 16) // 16
+    width = block_size(n) // 16
     members = [7 + width * row for row in range(16) if 7 + width * row < n]
     values[members] = np.arange(2, 2 + len(members))
     assert sorted(select(values, len(members))[0]) == members

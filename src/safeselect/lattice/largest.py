@@ -12,10 +12,10 @@ import numpy as np
 
 from safeselect.lattice.arrays import Indices, Numbers
 
-__all__ = ["BLOCK", "GROUP", "Read", "largest"]
+__all__ = ["GROUP", "Read", "block_size", "largest"]
 
 GROUP = 16
-BLOCK = 1 << 15
+_BLOCK = 1 << 16
 _DIRECT = 1 << 12
 
 Read = Callable[[slice | Indices, Numbers], Numbers]
@@ -34,14 +34,14 @@ def largest(
     Reveals: nothing; the selection inside runs over 4096 numbers or 16 m of them, or, where m is
         within a factor of 64 of n, over all.
     """
+    block = block_size(n)
     if n <= _DIRECT or n < 4 * GROUP * m:
         values = np.empty(n, dtype=dtype)
-        for start in range(0, n, BLOCK):
-            out = values[start : start + BLOCK]
+        for start in range(0, n, block):
+            out = values[start : start + block]
             np.copyto(out, read(slice(start, start + out.size), out))
         best = _partitioned(values, m)
         return best, np.take(values, best)
-    block = min(BLOCK, -(-n // GROUP) * GROUP)
     groups = _best(_maxima(n, block, read, dtype), m)
     width = block // GROUP
     # Group g holds one column of a block: g // width blocks, then column g % width, 16 rows.
@@ -54,6 +54,15 @@ def largest(
     np.multiply(read(members, values), valid, out=values)
     best = _partitioned(values, m)
     return np.take(members, best), np.take(values, best)
+
+
+def block_size(n: int) -> int:
+    """The size of a block, a power of two: large enough to be quick, small beside the input.
+
+    What a call allocates in all stays below the size of its input, so that the allocator keeps
+    the memory for the next call instead of asking the system for fresh pages each time.
+    """
+    return min(_BLOCK, 1 << max(n // 6, _DIRECT).bit_length() - 1)
 
 
 def _maxima(n: int, block: int, read: Read, dtype: type[np.unsignedinteger[Any]]) -> Numbers:

@@ -21,7 +21,7 @@ import numpy as np
 
 from safeselect.lattice.arrays import BitSource, Indices, Numbers, part, to_integers
 from safeselect.lattice.draws import Draws, draw_slots, draw_words
-from safeselect.lattice.largest import BLOCK, GROUP, largest
+from safeselect.lattice.largest import GROUP, block_size, largest
 from safeselect.lattice.laws import UNBOUNDED, enclose
 from safeselect.lattice.plan import GUARD, Plan, rate
 from safeselect.lattice.ranking import Ranking
@@ -151,7 +151,7 @@ def _contenders(
     low, high = max(level - plan.reach, 0), min(level + plan.reach, (1 << 64) - 1)
     bottom, top = np.uint64(low), np.uint64(high)
     shift, factor, back = np.uint64(plan.shift), np.uint64(plan.factor), np.uint64(plan.back)
-    scratch = np.empty(max(BLOCK, GROUP * count), dtype=np.uint64)
+    scratch = np.empty(max(block_size(steps.size), GROUP * count), dtype=np.uint64)
 
     def keys(where: slice | Indices, out: Numbers) -> Numbers:
         wide = scratch[: out.size]

@@ -26,7 +26,7 @@ STEPS_PER_NAT = 64
 TAIL_BITS = 5
 TAIL_DIGITS = 63
 _LAST = 3328  # 52 nats: S is below 2**-74 there, in every law
-_PRECISION = 160
+_PRECISION = 128
 
 
 @dataclass(frozen=True, slots=True)

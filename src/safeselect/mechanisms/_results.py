@@ -22,7 +22,8 @@ class Selection:
 
     Attributes:
         label: the candidate's label (its position where no labels were given).
-        index: its position among the candidates.
+        index: its position among the candidates, in the order in which they were passed: pass them
+            in an order that does not follow from the data.
         guarantee: what the release costs; the strongest kind that is proved.
         mechanism: name of the mechanism and version of its law, such as "permute_and_flip/1".
         source: where the random bytes came from.

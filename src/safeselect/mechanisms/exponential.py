@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import lru_cache
 
 from safeselect._exact import Interval, rational, rounded_up
 from safeselect.guarantees import BoundedRange
@@ -120,6 +121,7 @@ def exponential_mechanism_base2(
     )
 
 
+@lru_cache(maxsize=256)
 def dyadic_decay(rate: Fraction) -> Decay:
     """The decay x / 2**64 per step with the smallest x such that it is at least exp(-rate).
 
