@@ -68,6 +68,7 @@ def test_the_watch_can_see(first: str, complaint: str) -> None:
     assert complaint in _python("-c", WATCH.format(first=first)).stdout
 
 
+@pytest.mark.claim("C12")
 @pytest.mark.parametrize("flags", ["-O", "-OO", "-I", "-W error", "-bb", "-X dev"])
 def test_import_and_a_draw_work_under(flags: str) -> None:
     draw = (
@@ -79,6 +80,7 @@ def test_import_and_a_draw_work_under(flags: str) -> None:
     assert (found.stdout, found.stderr) == ("(1, 2)\n", "")
 
 
+@pytest.mark.claim("C12")
 def test_parameters_are_checked_without_asserts() -> None:
     draw = "import safeselect; safeselect.top_k([0, 9], k=1, epsilon=-1, sensitivity=1)"
     found = _python("-OO", "-c", draw)

@@ -33,6 +33,7 @@ def best_over_orders(family, each: Fraction, count: int, delta: Fraction) -> Fra
     return best
 
 
+@pytest.mark.claim("C2")
 @pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize(
     ("count", "epsilon", "delta"),

@@ -460,6 +460,7 @@ def excess_of(law, kind, epsilon, scores, moved) -> float:
 SCORES = st.lists(st.floats(min_value=0, max_value=3), min_size=2, max_size=4)
 
 
+@pytest.mark.claim("C2")
 @pytest.mark.parametrize("name", LAWS)
 @given(
     scores=SCORES,
@@ -474,6 +475,7 @@ def test_no_exact_law_exceeds_its_guarantee(name, scores, moves, epsilon):
     assert excess_of(law, kind, epsilon, scores, moved) <= 1e-7
 
 
+@pytest.mark.claim("C2")
 @pytest.mark.parametrize("name", LAWS)
 @pytest.mark.parametrize("epsilon", [0.125, 0.5, 1.0, 3.0])
 def test_no_exact_law_exceeds_its_guarantee_on_a_lattice(name, epsilon):

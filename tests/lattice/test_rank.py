@@ -107,6 +107,7 @@ def scores(kind: str, n: int, seed: int) -> list[int]:
 KINDS = ["equal", "small", "random", "staircase", "extremes", "one"]
 
 
+@pytest.mark.claim("C1")
 @each_law
 @given(st.data())
 @settings(max_examples=60, deadline=None)
@@ -195,6 +196,7 @@ def compatible(public: Plan, steps: list[int], width: int, slot_bits: int, decay
     return undecided
 
 
+@pytest.mark.claim("C1")
 @each_law
 @pytest.mark.parametrize("steps", [[0, 2], [3, 3]])
 def test_exhaustively_for_two(law: Law, steps: list[int]) -> None:

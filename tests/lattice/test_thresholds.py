@@ -25,6 +25,7 @@ def survival(law: str, steps: int) -> tuple[int, int]:
     )
 
 
+@pytest.mark.claim("C1")
 @each_law
 def test_every_word_is_bounded_and_tightly(law: Law) -> None:
     result = table(law)

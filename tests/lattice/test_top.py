@@ -76,6 +76,7 @@ def cases() -> list[Any]:
     return chosen
 
 
+@pytest.mark.claim("C1")
 @pytest.mark.parametrize("extra", [0, 400])
 @pytest.mark.parametrize(("rank", "k", "scores", "decay", "law"), cases())
 def test_law(

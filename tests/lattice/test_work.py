@@ -80,6 +80,7 @@ def recorded(monkeypatch: pytest.MonkeyPatch, log: list[Any]) -> Iterator[None]:
 SHAPES = [(10, 1), (40, 3), (3000, 2), (6000, 1), (40000, 5)]
 
 
+@pytest.mark.claim("C4")
 @pytest.mark.parametrize(("n", "k"), SHAPES)
 @pytest.mark.parametrize("gaps", [False, True])
 @pytest.mark.parametrize("engine", [exponential_top, gumbel_top, laplace_top])
@@ -137,6 +138,7 @@ def opcodes(work: Callable[[], Any]) -> int:
     return count
 
 
+@pytest.mark.claim("C4")
 @pytest.mark.parametrize("engine", [exponential_top, gumbel_top, laplace_top])
 @pytest.mark.parametrize(("n", "k", "gaps"), [(10, 1, False), (12, 2, True), (600, 2, True)])
 def test_bytecodes(engine: Callable[..., Any], n: int, k: int, gaps: bool) -> None:

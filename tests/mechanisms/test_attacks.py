@@ -31,7 +31,7 @@ from safeselect.samplers import Bits, LazyGumbel
 from safeselect.samplers.decay import Decay
 from safeselect.testing import DeterministicSource
 
-ENGINES = ("reference",)
+ENGINES = ("reference", "array")
 BASE = 2**60
 
 pytestmark = pytest.mark.filterwarnings("ignore::safeselect.testing.InsecureSourceWarning")
@@ -129,6 +129,7 @@ def test_a2_naive_softmax_turns_on_one_unit():
     assert after[0] == 1.0
 
 
+@pytest.mark.claim("C3")
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("name", MECHANISMS)
 @pytest.mark.parametrize("epsilon", [1, "0.01"])
@@ -349,6 +350,7 @@ def test_a15_a_naive_message_quotes_the_scores():
     assert "313.37" in str(caught.value)
 
 
+@pytest.mark.claim("C10")
 @pytest.mark.parametrize("name", MECHANISMS)
 def test_a15_our_messages_are_the_same_for_all_scores(name):
     call = MECHANISMS[name]

@@ -38,7 +38,7 @@ from safeselect.accounting import composed_epsilon
 from safeselect.mechanisms import _call
 from safeselect.testing import DeterministicSource, InsecureSourceWarning
 
-ENGINES = ("reference",)
+ENGINES = ("reference", "array")
 
 SENTINEL = 987_654_321
 GAP = 10**9  # in rates: the largest candidate wins but for e**-10**9
@@ -604,6 +604,7 @@ def test_results_are_frozen_values(engine):
     assert pickle.loads(pickle.dumps(result)) == result  # noqa: S301 - our own bytes
 
 
+@pytest.mark.claim("C10")
 @pytest.mark.parametrize("engine", ENGINES)
 def test_nothing_that_is_returned_shows_a_score(engine):
     scores = {"a": SENTINEL, "b": SENTINEL + 1, "c": SENTINEL - 1}
@@ -726,6 +727,7 @@ def test_a_known_tape_gives_a_known_result():
     assert results[0] == results[1]
 
 
+@pytest.mark.claim("C5")
 @pytest.mark.parametrize("error", [SourceError, KeyboardInterrupt, MemoryError, OSError])
 @pytest.mark.parametrize("failing_at", [-1, 0, 256])
 @pytest.mark.parametrize("engine", ENGINES)

@@ -39,7 +39,7 @@ from safeselect.mechanisms._scores import read_candidates
 from safeselect.samplers.decay import Decay
 from safeselect.testing import DeterministicSource
 
-ENGINES = ("reference",)
+ENGINES = ("reference", "array")
 FAST = settings(derandomize=True, deadline=None, max_examples=30)
 SHARP = {"epsilon": 2**20, "sensitivity": 1}  # a rate of 2**19: the noise is nothing
 
@@ -249,6 +249,7 @@ def test_permute_and_flip_is_never_billed_as_the_exponential_mechanism(engine):
         assert divergence > e**2 / 8
 
 
+@pytest.mark.claim("C2")
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize(
     ("k", "monotonic", "epsilon", "rho"),
@@ -339,6 +340,7 @@ def test_messages_say_what_is_right(bad, sentence):
     assert str(caught.value) == sentence
 
 
+@pytest.mark.claim("C10")
 @pytest.mark.parametrize("value", [2**40, 2**70, -(2**70), 1099511627776.5, "secret 31337"])
 def test_no_message_quotes_a_score(value):
     for scores in ([value, None], [value, 1j], [[value]], {"a": value, "b": True}, value):

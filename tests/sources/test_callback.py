@@ -65,6 +65,7 @@ WRONG = {
 }
 
 
+@pytest.mark.claim("C5")
 @pytest.mark.parametrize("exclusive", [False, True])
 @pytest.mark.parametrize("wrong", WRONG)
 def test_every_wrong_answer_is_an_error(exclusive, wrong):
@@ -88,6 +89,7 @@ def test_every_wrong_answer_is_an_error(exclusive, wrong):
     assert len(device.sizes) == asked  # a failed source asks no more
 
 
+@pytest.mark.claim("C5")
 @pytest.mark.parametrize("exclusive", [False, True])
 @pytest.mark.parametrize("bad", [raising(OSError()), lambda n: b"", lambda n: None])
 @pytest.mark.parametrize("position", [*range(20), 255])

@@ -87,6 +87,7 @@ class Static:
         buffer[:] = bytes(len(buffer))
 
 
+@pytest.mark.claim("C7")
 @pytest.mark.parametrize(
     ("value", "words"),
     [
@@ -138,6 +139,7 @@ def test_the_environment_can_only_harden(monkeypatch, value, expected):
     assert require_production() is expected
 
 
+@pytest.mark.claim("C7")
 def test_sources_for_tests_are_refused_when_hardened(monkeypatch):
     replay = ReplaySource(bytes(100))
     sources = [replay, RecordingSource(replay), CombinedSource(SystemSource(), replay)]

@@ -56,6 +56,7 @@ SOURCES = {
 }
 
 
+@pytest.mark.claim("C6")
 @pytest.mark.parametrize("name", SOURCES)
 @pytest.mark.parametrize("used_before", [False, True])
 def test_child_parent_and_sibling_get_different_bytes(name, used_before):
@@ -226,6 +227,7 @@ os._exit(0)
 """
 
 
+@pytest.mark.claim("C6")
 @pytest.mark.skipif(
     not sys.platform.startswith("linux"), reason="process-id namespaces are Linux's"
 )

@@ -10,6 +10,7 @@ from safeselect.sources import CallbackSource, CombinedSource, OpenSSLSource, Sy
 THREADS, ROUNDS = 8, 200
 
 
+@pytest.mark.claim("C6")
 @pytest.mark.parametrize(
     "build",
     [

@@ -20,6 +20,8 @@ from safeselect.errors import ParameterError
 
 __all__ = ["Interval", "argmin", "rounded_down", "rounded_up"]
 
+_MOST_STEPS = 500  # of a search that need not find the best; 60 are usual
+
 
 @lru_cache(maxsize=64)
 def _contexts(precision: int) -> tuple[gmpy2.context, gmpy2.context]:
@@ -162,6 +164,8 @@ def _rounded(evaluate: Callable[[int], Interval], significant: int, *, upwards: 
 
 def _to_bits(value: Fraction, significant: int, *, upwards: bool) -> Fraction:
     size = abs(value.numerator).bit_length() - value.denominator.bit_length()
+    if abs(value) >= Fraction(2) ** size:
+        size += 1  # now 2**(size - 1) <= |value| < 2**size
     unit = Fraction(2) ** (size - significant)
     steps = value / unit
     return (
@@ -176,16 +180,18 @@ def argmin(objective: Callable[[Fraction], Interval], guess: Fraction) -> Fracti
 
     Works on a geometric scale, comparing upper ends only, so it needs no floating point.
     """
-    best, value = guess, objective(guess).upper
-    factor = Fraction(4)
-    while factor - 1 > Fraction(1, 2**12):
-        for candidate in (best * factor, best / factor):
+    best = _short(guess)
+    value, factor = objective(best).upper, Fraction(4)
+    for _ in range(_MOST_STEPS):
+        # Shortened before it is judged: what is compared is what is kept, so no step is undone.
+        for candidate in (_short(best * factor), _short(best / factor)):
             upper = objective(candidate).upper
             if upper < value:
-                best = _short(candidate)
-                value = objective(best).upper
+                best, value = candidate, upper
                 break
         else:
+            if factor - 1 <= Fraction(1, 2**12):
+                break
             factor = 1 + (factor - 1) / 2
     return best
 

@@ -23,6 +23,8 @@ MAX_BITS = 4096
 
 _MAX_DIGITS = 1234  # decimal digits that surely fit in MAX_BITS, and far below int()'s own limit
 _FRACTION = re.compile(r"([+-]?[0-9]+)(?:/([0-9]+))?", re.ASCII)
+# NumPy counts its booleans and time spans among the numbers.
+_NO_NUMBERS = (bool, np.bool_, np.timedelta64)
 _DECIMAL = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,6})?", re.ASCII)
 
 
@@ -31,6 +33,9 @@ def describe(value: object) -> str:
     kind = type(value).__name__
     if isinstance(value, int) and value.bit_length() > 128:
         return f"{kind} of {value.bit_length()} bits"
+    if isinstance(value, Fraction) and _bits(value) > 128:
+        # Not through repr(): Python limits how many digits it prints, and may raise.
+        return f"{kind} of {_bits(value)} bits"
     if isinstance(value, (bool, int, float, str, Decimal, Fraction)) or value is None:
         text = repr(value)
         return f"{text} ({kind})" if len(text) <= 60 else f"a {kind} of {len(text)} characters"
@@ -43,7 +48,7 @@ def integer(value: object, name: str, *, minimum: int, maximum: int) -> int:
     Raises:
         ParameterError: not an int (or NumPy integer), or outside minimum .. maximum.
     """
-    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)):
+    if isinstance(value, _NO_NUMBERS) or not isinstance(value, (int, np.integer)):
         raise ParameterError(f"{name} must be an integer, got {describe(value)}")
     number = int(value)
     if not minimum <= number <= maximum:
@@ -69,7 +74,7 @@ def rational(value: object, name: str, *, below: int | None = None, zero: bool =
             of more than MAX_BITS bits, or one that is not below `below`.
     """
     number = _read(value, name)
-    if number.numerator.bit_length() > MAX_BITS or number.denominator.bit_length() > MAX_BITS:
+    if _bits(number) > MAX_BITS:
         raise ParameterError(f"{name} must have at most {MAX_BITS} bits above and below the line")
     if number.numerator < 0 or (number.numerator == 0 and not zero):
         least = "at least" if zero else "greater than"
@@ -82,16 +87,21 @@ def rational(value: object, name: str, *, below: int | None = None, zero: bool =
 def _read(value: Any, name: str) -> Fraction:
     if type(value) is Fraction:
         return value
-    if isinstance(value, (bool, np.bool_)):
+    if isinstance(value, _NO_NUMBERS):
         raise ParameterError(f"{name} must be a number, got {describe(value)}")
     if isinstance(value, (int, np.integer)) or type(value) is type(mpz(0)):
-        size = value.bit_length() if isinstance(value, int) else 0
+        size = 64 if isinstance(value, np.integer) else value.bit_length()
         if size <= MAX_BITS:
             return Fraction(int(value))
         raise ParameterError(f"{name} must have at most {MAX_BITS} bits, got {describe(value)}")
     if isinstance(value, Fraction):
         return value
     if type(value) is type(mpq(0)):
+        # Checked here, because building a Fraction takes a greatest common divisor.
+        if _bits(value) > MAX_BITS:
+            raise ParameterError(
+                f"{name} must have at most {MAX_BITS} bits above and below the line"
+            )
         return Fraction(int(value.numerator), int(value.denominator))
     if isinstance(value, (float, np.floating)):
         # str() of every NumPy float is the shortest decimal that reads back as the same number.
@@ -113,9 +123,10 @@ def _read_text(text: str, name: str, value: object) -> Fraction:
         numerator, denominator = match.group(1), match.group(2) or "1"
         if max(len(numerator), len(denominator)) > _MAX_DIGITS:
             raise ParameterError(f"{name} has too many digits: at most {_MAX_DIGITS} are read")
-        if int(denominator) == 0:
+        above, below = _integer(numerator), _integer(denominator)
+        if below == 0:
             raise ParameterError(f"{name} must not have a denominator of zero")
-        return Fraction(int(numerator), int(denominator))
+        return Fraction(above, below)
     if not _DECIMAL.fullmatch(text):
         hint = "; write a decimal point, not a comma" if "," in text else ""
         raise ParameterError(f"{name} must be a finite number, got {describe(value)}{hint}")
@@ -126,3 +137,13 @@ def _read_text(text: str, name: str, value: object) -> Fraction:
             f"{name} must have an exponent between -{_MAX_DIGITS} and {_MAX_DIGITS}"
         )
     return Fraction(decimal)
+
+
+def _integer(digits: str) -> int:
+    # By way of Decimal, whose constructor is exact: int() has a limit that anyone may lower.
+    return int(Decimal(digits))
+
+
+def _bits(value: Any) -> int:
+    """The longer of numerator and denominator, in bits."""
+    return max(int(value.numerator.bit_length()), int(value.denominator.bit_length()))

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from functools import lru_cache
 
-from safeselect._exact import argmin
+from safeselect._exact import Interval, argmin
 from safeselect.accounting.composition import composed_epsilon, epsilon_at_order
 from safeselect.errors import ParameterError
 from safeselect.guarantees import BoundedRange, LaplaceDominated, PureDP
@@ -44,13 +44,19 @@ def per_draw_epsilon(
     if count == 1:
         single = _largest(lambda each: family(each).approximate(delta).epsilon <= epsilon, epsilon)
         return max(epsilon, single)
+    # Without delta every draw may cost epsilon / count: never do worse than that, nor search below.
+    least = epsilon / count
     search = _OrderSearch(family, count, epsilon, delta)
-    each = _largest(search.allows, epsilon / count)
+    if not search.allows(least):
+        return least
+    each = _largest(search.allows, least)
     # Anyone who adds up the draws must arrive at the total, whatever order their search ends at.
-    while composed_epsilon([(family(each), count)], delta) > epsilon:
-        each = _short(each * (1 - Fraction(1, 2**28)))
-    # Without delta every draw may cost epsilon / count: never do worse than that.
-    return max(epsilon / count, each)
+    # The cut doubles, so that this ends; at `least` the plain sum is the total.
+    cut = Fraction(1, 2**28)
+    while each > least and composed_epsilon([(family(each), count)], delta) > epsilon:
+        each = _short(each * (1 - cut))
+        cut *= 2
+    return max(least, each)
 
 
 class _OrderSearch:
@@ -65,11 +71,15 @@ class _OrderSearch:
 
     def allows(self, each: Fraction) -> bool:
         parts = [(self._family(each), self._count)]
-        self._excess = argmin(
-            lambda excess: epsilon_at_order(parts, self._delta, excess, 96), self._excess
-        )
-        upper = epsilon_at_order(parts, self._delta, self._excess, 96)
-        return upper.bounded and upper.fractions()[1] <= self._limit
+
+        def at_order(excess: Fraction) -> Interval:
+            return epsilon_at_order(parts, self._delta, excess, 96)
+
+        # The order of the last question is mostly good enough; any order is a certificate.
+        if at_order(self._excess).upper <= self._limit:
+            return True
+        self._excess = argmin(at_order, self._excess)
+        return bool(at_order(self._excess).upper <= self._limit)
 
 
 def _largest(allowed: Callable[[Fraction], bool], start: Fraction) -> Fraction:

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import assert_never
 
-from safeselect._exact import Interval, argmin, rational, rounded_up
+from safeselect._exact import Interval, argmin, integer, rational, rounded_up
 from safeselect.errors import ParameterError
 from safeselect.guarantees import (
     ApproximateDP,
@@ -29,6 +29,8 @@ from safeselect.guarantees import (
 )
 
 __all__ = ["composed_epsilon", "epsilon_at_order", "log_moment"]
+
+_MOST_PARTS = 2**63 - 1
 
 
 def log_moment(guarantee: Guarantee, excess: Fraction, precision: int) -> Interval:
@@ -91,12 +93,19 @@ def composed_epsilon(parts: Sequence[tuple[Guarantee, int]], delta: object) -> F
     """An epsilon such that all the parts together are (epsilon, delta)-DP.
 
     The parts, (guarantee, how many of them), are fixed in advance; mechanisms and data may be
-    chosen adaptively.  Rounded up to 64 significant bits; certified at the order used.
+    chosen adaptively.  Rounded up to 64 significant bits; certified at the order used.  Where all
+    parts are pure it is never more than the sum of their epsilons, which holds without delta.
 
     Raises:
-        ParameterError: delta is not in (0, 1), or a part has no Rényi moments.
+        ParameterError: delta is not in (0, 1), a count is not a positive integer, or a part has no
+            Rényi moments.
     """
     at = rational(delta, "delta", below=1)
+    for _, count in parts:
+        integer(count, "the count of a part", minimum=1, maximum=_MOST_PARTS)
     best = argmin(lambda excess: epsilon_at_order(parts, at, excess, 96), Fraction(8))
     bound = rounded_up(lambda precision: epsilon_at_order(parts, at, best, precision))
+    pure = [(guarantee.pure, count) for guarantee, count in parts]
+    if all(each is not None for each, _ in pure):
+        bound = min(bound, sum((each.epsilon * n for each, n in pure if each), Fraction(0)))
     return max(Fraction(0), bound)

@@ -71,7 +71,7 @@ class PureDP:
             own, one = Interval.of(self.epsilon, precision), Interval.of(1, precision)
             return -Interval.of(at - self.epsilon, precision).expm1() / (one + (-own).exp())
 
-        return above_zero(bound)
+        return min(Fraction(1), above_zero(bound))
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,8 +126,9 @@ class LaplaceDominated:
         at = rational(epsilon, "epsilon", zero=True)
         if at >= self.epsilon:
             return Fraction(0)
-        return above_zero(
-            lambda precision: -Interval.of((at - self.epsilon) / 2, precision).expm1()
+        return min(
+            Fraction(1),
+            above_zero(lambda precision: -Interval.of((at - self.epsilon) / 2, precision).expm1()),
         )
 
 
@@ -192,7 +193,7 @@ class BoundedRange:
             root = Interval.of((at - self.epsilon) / 2, precision).expm1()
             return -(root * root / Interval.of(-self.epsilon, precision).expm1())
 
-        return above_zero(bound)
+        return min(Fraction(1), above_zero(bound))
 
 
 def _twice(interval: Interval) -> Interval:
@@ -207,4 +208,5 @@ def _epsilon_or_zero(
     # At epsilon = 0 already covered: the logarithm in `bound` may not even exist there.
     if not guarantee.epsilon or guarantee.delta(0) <= delta:
         return Fraction(0)
-    return above_zero(bound)
+    # Rounding up must not lead above what holds without any delta.
+    return min(guarantee.epsilon, above_zero(bound))

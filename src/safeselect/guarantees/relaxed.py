@@ -12,12 +12,16 @@ from safeselect.errors import ParameterError
 __all__ = ["ApproximateDP", "ZeroConcentratedDP", "log_order_constant"]
 
 
+# A bound closer to zero is rounded up to this, because it would not fit into a guarantee.
+_SMALLEST = Fraction(1, 2**4000)
+
+
 def above_zero(bound: Callable[[int], Interval]) -> Fraction:
     """The bound rounded up, or zero where it is surely not positive."""
     low_precision = bound(128)
     if low_precision.bounded and low_precision.upper <= 0:
         return Fraction(0)
-    return max(Fraction(0), rounded_up(bound))
+    return max(_SMALLEST, rounded_up(bound))
 
 
 def read_delta(value: object) -> Fraction:

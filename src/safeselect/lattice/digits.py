@@ -31,6 +31,7 @@ FINE = 128
 MARK = (1 << 16) - 1
 _MARGIN = 32
 _SPARE = 40
+_PIECE = 1 << 15
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +97,9 @@ def draw_digits(out: NDArray[np.uint16], table: DigitTable, bits: BitSource) -> 
     size = out.size - 1
     words = np.zeros(size + 1, dtype=np.uint16)
     fill(words[:size], bits)
-    np.take(table.values, words, out=out, mode="wrap")
+    for start in range(0, size, _PIECE):  # `take` widens its indices in memory of its own
+        piece = slice(start, start + _PIECE)
+        np.take(table.values, words[piece], out=out[piece], mode="wrap")
     mean = -(-size * table.marked // table.values.size)
     capacity = mean + 8 * (isqrt(mean) + 1) + _SPARE
     found = np.flatnonzero(np.equal(out[:size], np.uint16(MARK)))

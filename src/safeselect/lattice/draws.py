@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from safeselect.lattice.arrays import BitSource, fill, to_integers
+from safeselect.lattice.largest import block_size
 from safeselect.lattice.thresholds import TAIL_BITS, TAIL_DIGITS, Table
 
 __all__ = ["Draws", "draw_slots", "draw_words"]
@@ -89,6 +90,9 @@ def draw_words(n: int, table: Table, bits: BitSource, slots: list[int], slot_bit
     for start in range(0, n, CHUNK):
         stop = min(start + CHUNK, n)
         fill(words[start:stop], bits)
+    piece = block_size(n)  # `take` widens its indices to 64 bits in memory of its own
+    for start in range(0, n, piece):
+        stop = min(start + piece, n)
         np.take(table.counts, words[start:stop], out=counts[start:stop], mode="wrap")
     for start in range(0, n, _TAIL_CHUNK):
         _lengthen(result, start, min(start + _TAIL_CHUNK, n), table, bits)

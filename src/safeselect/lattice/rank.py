@@ -143,7 +143,8 @@ def _contenders(
     Reveals: nothing; calls and shapes follow from n, the plan, the count and len(removed).
     """
     if steps.size - len(removed) <= count:
-        return [i for i in range(steps.size) if i not in removed], None
+        absent = frozenset(removed)
+        return [i for i in range(steps.size) if i not in absent], None
     gone = np.array(removed, dtype=np.int64)
     np.put(steps, gone, np.uint64(0))
     np.put(draws.counts, gone, np.uint16(0))
@@ -157,7 +158,8 @@ def _contenders(
         wide = scratch[: out.size]
         np.clip(part(steps, where), bottom, top, out=wide)
         np.subtract(wide, bottom, out=wide)
-        np.right_shift(wide, shift, out=wide)
+        if plan.shift:
+            np.right_shift(wide, shift, out=wide)
         np.multiply(wide, factor, out=wide)
         np.right_shift(wide, back, out=wide)
         # At most 2**20, so nothing is cut off.

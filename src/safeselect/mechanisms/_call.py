@@ -6,7 +6,7 @@ accepted is the source touched.
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -36,7 +36,7 @@ from safeselect.sources import Source, resolve
 __all__ = ["Call", "Change", "Total", "exactly_one"]
 
 
-def exactly_one(**given: object) -> None:
+def exactly_one(given: Mapping[str, object]) -> None:
     """Refuse none, or more than one, of several alternative parameters."""
     named = [name for name, value in given.items() if value is not None]
     if len(named) != 1:
@@ -61,7 +61,7 @@ class Total:
             ParameterError: not exactly one of epsilon and rho, delta without epsilon, or a value
                 that is not a positive number.
         """
-        exactly_one(epsilon=epsilon, rho=rho)
+        exactly_one({"epsilon": epsilon, "rho": rho})
         if delta is not None and epsilon is None:
             raise ParameterError("delta goes with epsilon; with rho there is none")
         return cls(
@@ -117,7 +117,7 @@ class Change:
         Raises:
             ParameterError: not exactly one of the two, monotonic with range_, or a wrong value.
         """
-        exactly_one(sensitivity=sensitivity, range_=range_)
+        exactly_one({"sensitivity": sensitivity, "range_": range_})
         if not isinstance(monotonic, (bool, np.bool_)):
             raise ParameterError(f"monotonic must be True or False, got {describe(monotonic)}")
         if monotonic and range_ is not None:

@@ -96,7 +96,10 @@ class TopSet:
     source: str
 
     def to_json(self) -> str:
-        """One line of JSON, schema "safeselect.top-set/1", sorted; numbers are strings."""
+        """One line of JSON, schema "safeselect.top-set/1"; numbers are strings.
+
+        Labels and indices are sorted each by themselves: sets have no common order.
+        """
         content = {
             "labels": sorted(_plain(label) for label in self.labels),
             "indices": [str(index) for index in sorted(self.indices)],
@@ -156,16 +159,23 @@ def _named(
 def _to_json(
     schema: str, content: Mapping[str, object], result: Selection | Selections | TopK | TopSet
 ) -> str:
-    guarantee = {
-        field.name: str(getattr(result.guarantee, field.name)) for field in fields(result.guarantee)
-    }
-    common = {
+    common: dict[str, object] = {
         "schema": schema,
-        "guarantee": {"type": type(result.guarantee).__name__, **guarantee},
+        "guarantee": _told(result.guarantee),
         "mechanism": result.mechanism,
         "source": result.source,
     }
+    if not isinstance(result, Selection):
+        # All parts are equal: the draws of one call share one calibration.
+        common["parts"] = {"count": str(len(result.parts)), "each": _told(result.parts[0])}
+    if not isinstance(result, TopSet) and result.base is not None:
+        common["base"] = str(result.base)
     return json.dumps({**common, **content}, sort_keys=True, ensure_ascii=True)
+
+
+def _told(guarantee: Guarantee) -> dict[str, str]:
+    numbers = {field.name: str(getattr(guarantee, field.name)) for field in fields(guarantee)}
+    return {"type": type(guarantee).__name__, **numbers}
 
 
 def _plain(label: Hashable) -> str:

@@ -14,18 +14,18 @@ The rules, which the rest of the package relies on:
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
-import gmpy2
 import numpy as np
 import numpy.typing as npt
 
 from safeselect._exact import describe, rational
 from safeselect.errors import ParameterError, ScoreError
+from safeselect.mechanisms._columns import INTEGERS, RATIONALS, as_column, refuse_types
 
 __all__ = ["Candidates", "Steps", "read_candidates", "read_matrix"]
 
@@ -34,12 +34,8 @@ Steps = npt.NDArray[np.uint64]
 _LARGEST = 2**64 - 1
 _SIGN = np.uint64(1 << 63)
 _MAX_EXPONENT = 4096  # of a Decimal score, beyond which its integer would exhaust the memory
-_INTEGERS = (int, type(gmpy2.mpz()))
-_RATIONALS = (Fraction, type(gmpy2.mpq()))
 _NOT_FINITE = "scores must be finite numbers: NaN and infinity are refused"
 _TOO_LARGE = "scores must be below 10**4096 in size"
-_ONE_COLUMN = "scores must have one dimension, got {}; pass one column or one row"
-_NULL = "scores must not contain nulls: decide what a missing score means before selecting"
 
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
@@ -90,8 +86,9 @@ def read_candidates(
     if isinstance(scores, Mapping):
         if labels is not None:
             raise ParameterError("labels= is not needed with a mapping: its keys are the labels")
-        labels, scores = list(scores.keys()), list(scores.values())
-    values = _as_column(scores)
+        pairs = list(scores.items())  # read once: keys and values belong together
+        labels, scores = [key for key, _ in pairs], [value for _, value in pairs]
+    values = as_column(scores)
     if len(values) == 0:
         raise ScoreError("scores must contain at least one candidate")
     names = None if labels is None else _read_labels(labels, len(values))
@@ -99,9 +96,9 @@ def read_candidates(
         integers = values.dtype.kind in "iu"
         steps = _from_array(values, step, minimize)
     else:
-        integers = all(
-            issubclass(kind, (*_INTEGERS, np.integer)) for kind in set(map(type, values))
-        )
+        kinds = set(map(type, values))
+        refuse_types(kinds)
+        integers = all(issubclass(kind, INTEGERS) for kind in kinds)
         steps = _from_numbers(values, step, minimize, integers=integers)
     size = Fraction(1) if step is None else step
     # An integer lies on every grid 1, 1/2, 1/3 ...; nothing else is known from the type alone.
@@ -128,61 +125,24 @@ def read_matrix(
     if isinstance(scores, np.ndarray) and scores.dtype.kind in "iu" and first.grid == 1:
         # All rows in one conversion; a subclass of arrays was refused with its first row.
         steps = _from_array(np.asarray(scores), None, bool(minimize))
+        first.steps.fill(0)
         return Candidates(steps, first.labels, first.grid, first.exact)
     others = [read_candidates(row, grid=grid, minimize=minimize) for row in scores[1:]]
     if any(each.steps.size != first.steps.size for each in others):
         raise ScoreError("every row of scores must have the same number of candidates")
     steps = np.stack([first.steps, *(each.steps for each in others)])
     exact = all(each.exact for each in (first, *others))
+    for each in (first, *others):  # copies of a copy
+        each.steps.fill(0)
     return Candidates(steps, first.labels, first.grid, exact)
 
 
-def _as_column(scores: object) -> np.ndarray[Any, Any] | Sequence[Any]:
-    """The scores as a plain array of numbers, or as a list of numbers to be read one by one."""
-    if isinstance(scores, (list, tuple)):
-        return list(scores)
-    if isinstance(scores, np.ndarray):
-        if type(scores) not in (np.ndarray, np.memmap):
-            raise ScoreError(
-                f"scores must be a plain NumPy array, got {type(scores).__name__}; "
-                "its subclass may change what the numbers mean"
-            )
-        array = np.asarray(scores)
-    elif hasattr(scores, "__array__"):
-        shape = getattr(scores, "shape", (0,))
-        if len(shape) != 1:
-            raise ScoreError(_ONE_COLUMN.format(len(shape)))
-        _refuse_nulls(scores)
-        array = np.asarray(scores)
-    else:
-        raise ScoreError(
-            "scores must be a list, a tuple, a mapping, a NumPy array or a column of a table, "
-            f"got {type(scores).__name__}"
-        )
-    if array.ndim != 1:
-        raise ScoreError(_ONE_COLUMN.format(array.ndim))
-    if array.dtype.kind in "iu" or array.dtype.kind == "O":
-        return list(array) if array.dtype.kind == "O" else array
-    if array.dtype in (np.float16, np.float32, np.float64):
-        return array
-    raise ScoreError(f"scores must be numbers, got an array of {array.dtype}")
-
-
-def _refuse_nulls(column: Any) -> None:
-    # Counted before conversion, because converting turns nulls into NaN or into zeros.
-    nulls = getattr(column, "null_count", None)
-    if nulls is None:
-        is_null = getattr(column, "isna", None)
-        nulls = 0 if is_null is None else int(is_null().sum())
-    elif callable(nulls):
-        nulls = nulls()
-    if nulls:
-        raise ScoreError(_NULL)
-
-
 def _read_labels(labels: object, count: int) -> tuple[Hashable, ...]:
-    if isinstance(labels, (str, bytes)) or not isinstance(labels, Iterable):
+    # A set has no order of its own: which label belongs to which score would be left to chance.
+    if isinstance(labels, (str, bytes, Set)) or not isinstance(labels, Iterable):
         raise ParameterError(f"labels must be a list of labels, got {type(labels).__name__}")
+    if isinstance(labels, np.ndarray) and labels.ndim != 1:
+        raise ParameterError(f"labels must have one dimension, got {labels.ndim}")
     names: tuple[Hashable, ...] = tuple(
         labels.tolist() if isinstance(labels, np.ndarray) else labels
     )
@@ -235,9 +195,7 @@ def _floor_to_grid(value: Any, grid: Fraction) -> int:
     Rounding down is monotone and commutes with shifts by a step, so it keeps Delta and
     monotonicity up to the next multiple of the grid (`docs/mathematics.md`, section 10).
     """
-    if isinstance(value, (bool, np.bool_)):
-        raise ScoreError("scores must be numbers, got bool")
-    if isinstance(value, (*_INTEGERS, np.integer)):
+    if isinstance(value, INTEGERS):
         return int(value) * grid.denominator // grid.numerator
     if isinstance(value, float):  # NumPy's float64 is one too
         # The shortest decimal that reads back as the same float: the number that was typed.
@@ -246,17 +204,17 @@ def _floor_to_grid(value: Any, grid: Fraction) -> int:
         return _floor_decimal(Decimal(str(value)), grid)
     if isinstance(value, Decimal):
         return _floor_decimal(value, grid)
-    if isinstance(value, _RATIONALS):
+    if isinstance(value, RATIONALS):
         numerator, denominator = int(value.numerator), int(value.denominator)
         return numerator * grid.denominator // (denominator * grid.numerator)
-    if value is None:
-        raise ScoreError(_NULL)
     raise ScoreError(f"scores must be numbers, got {type(value).__name__}")
 
 
 def _floor_decimal(value: Decimal, grid: Fraction) -> int:
     if not value.is_finite():
         raise ScoreError(_NOT_FINITE)
+    if not value:
+        return 0
     if value.adjusted() < -_MAX_EXPONENT:  # nearer to 0 than any grid step can be
         return -1 if value < 0 else 0
     if value.adjusted() > _MAX_EXPONENT:

@@ -146,7 +146,7 @@ def top_k_many(
 
 
 def _choose(mechanism: ManyMechanism | None, total: Total) -> ManyMechanism:
-    if mechanism is not None and mechanism not in _MECHANISMS:
+    if mechanism is not None and not (isinstance(mechanism, str) and mechanism in _MECHANISMS):
         raise ParameterError(
             f"mechanism must be one of {', '.join(_MECHANISMS)}; got {describe(mechanism)}"
         )
@@ -156,17 +156,20 @@ def _choose(mechanism: ManyMechanism | None, total: Total) -> ManyMechanism:
 class _Batch:
     """The calibration of a batch, and its result."""
 
-    __slots__ = ("_call", "_draws", "_each", "_family", "_total", "decay")
+    __slots__ = ("_call", "_guarantee", "_parts", "decay")
 
     def __init__(self, total: Total, name: ManyMechanism, call: Call, *, draws_each: int) -> None:
-        self._total, self._call = total, call
-        self._draws = call.candidates.steps.shape[0] * draws_each
-        self._family: Family = LaplaceDominated if name == "permute_and_flip" else BoundedRange
-        self._each = total.per_draw(self._family, self._draws)
+        self._call = call
+        draws = call.candidates.steps.shape[0] * draws_each
+        family: Family = LaplaceDominated if name == "permute_and_flip" else BoundedRange
+        each = total.per_draw(family, draws)
+        # Before the first bit: what is promised may be refused, for its size.
+        self._guarantee = total.promise(family, each, draws)
+        self._parts = (family(each),) * draws
         self.decay: Decay = (
-            dyadic_decay(self._each / call.range_in_steps)
+            dyadic_decay(each / call.range_in_steps)
             if name == "exponential_base2"
-            else call.decay(self._each)
+            else call.decay(each)
         )
 
     def result(
@@ -176,8 +179,8 @@ class _Batch:
         return Selections(
             indices,
             self._call.candidates.labels,
-            self._total.promise(self._family, self._each, self._draws),
-            (self._family(self._each),) * self._draws,
+            self._guarantee,
+            self._parts,
             mechanism,
             self._call.source_name,
             self.decay.base,

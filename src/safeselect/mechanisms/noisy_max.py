@@ -49,7 +49,7 @@ def report_noisy_max(
     Raises:
         ParameterError, ScoreError, SourceError: as for `permute_and_flip`.
     """
-    if noise not in ("exponential", "laplace", "gumbel"):
+    if not isinstance(noise, str) or noise not in ("exponential", "laplace", "gumbel"):
         raise ParameterError(
             f"noise must be 'exponential', 'laplace' or 'gumbel', got {describe(noise)}"
         )

@@ -88,7 +88,7 @@ def top_k(
     Raises:
         ParameterError, ScoreError, SourceError: as for `permute_and_flip`.
     """
-    if mechanism is not None and mechanism not in _MECHANISMS:
+    if mechanism is not None and not (isinstance(mechanism, str) and mechanism in _MECHANISMS):
         raise ParameterError(
             f"mechanism must be one of {', '.join(_MECHANISMS)}; got {describe(mechanism)}"
         )
@@ -116,13 +116,15 @@ def top_k(
         decay = dyadic_decay(each / call.range_in_steps)
     else:
         decay = call.decay(each * draws / count)
+    # Before the first bit: what is promised may be refused, for its size.
+    guarantee, part = total.promise(family, each, draws), family(each)
     with call:
         ranking = rank_top(name, call.engine, call.candidates.steps, count, decay, call.bits)
     return TopK(
         labels=tuple(call.label(index) for index in ranking.indices),
         indices=ranking.indices,
-        guarantee=total.promise(family, each, draws),
-        parts=(family(each),) * draws,
+        guarantee=guarantee,
+        parts=(part,) * draws,
         mechanism=f"top_k_{name}/1",
         source=call.source_name,
         base=decay.base,

@@ -1,0 +1,97 @@
+"""How scores may be handed over: lists, arrays, and columns of other libraries.
+
+Only types and shapes are looked at here, and whether there are nulls; no message quotes a cell, nor
+is an error of another library, which may quote one, passed on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import gmpy2
+import numpy as np
+
+from safeselect.errors import ScoreError
+
+__all__ = ["INTEGERS", "RATIONALS", "as_column", "refuse_types"]
+
+INTEGERS = (int, type(gmpy2.mpz()), np.integer)
+RATIONALS = (Fraction, type(gmpy2.mpq()))
+_FLOATS = (np.float16, np.float32, np.float64)
+_NUMBERS = (*INTEGERS, float, *_FLOATS, Decimal, *RATIONALS)
+# Python's booleans are integers to `isinstance`, and so are NumPy's time spans.
+_NO_NUMBERS = (bool, np.bool_, np.timedelta64)
+_ONE_COLUMN = "scores must have one dimension, got {}; pass one column or one row"
+_NULL = "scores must not contain nulls: decide what a missing score means before selecting"
+
+
+def as_column(scores: object) -> np.ndarray[Any, Any] | Sequence[Any]:
+    """The scores as a plain array of numbers, or as a list of numbers to be read one by one."""
+    if isinstance(scores, (list, tuple)):
+        return list(scores)
+    if isinstance(scores, np.ndarray):
+        if type(scores) not in (np.ndarray, np.memmap):
+            raise ScoreError(
+                f"scores must be a plain NumPy array, got {type(scores).__name__}; "
+                "its subclass may change what the numbers mean"
+            )
+        array = np.asarray(scores)
+    elif hasattr(scores, "__array__"):
+        array = _convert(scores)
+    else:
+        raise ScoreError(
+            "scores must be a list, a tuple, a mapping, a NumPy array or a column of a table, "
+            f"got {type(scores).__name__}"
+        )
+    if array.ndim != 1:
+        raise ScoreError(_ONE_COLUMN.format(array.ndim))
+    if array.dtype.kind in "iu" or array.dtype.kind == "O":
+        return list(array) if array.dtype.kind == "O" else array
+    # By type, so that the byte order does not matter; and no text of a dtype: for strings it tells
+    # how long the longest one is.
+    if issubclass(array.dtype.type, _FLOATS):
+        return array
+    raise ScoreError(f"scores must be numbers, got an array of {array.dtype.type.__name__}")
+
+
+def _convert(column: Any) -> np.ndarray[Any, Any]:
+    """Another library's column as an array; that library's own errors may quote cells."""
+    dimensions, nulls, array = 1, 0, None
+    try:
+        dimensions = len(getattr(column, "shape", (0,)))
+        if dimensions == 1:
+            # Counted before conversion, because converting turns nulls into NaN or into zeros.
+            nulls = _count_nulls(column)
+            array = np.asarray(column) if not nulls else None
+    except Exception:  # noqa: BLE001 - whatever it is, it is raised anew below, without a context
+        dimensions = 1
+    if dimensions != 1:
+        raise ScoreError(_ONE_COLUMN.format(dimensions))
+    if nulls:
+        raise ScoreError(_NULL)
+    if array is None:
+        raise ScoreError(f"scores of type {type(column).__name__} cannot be read as an array")
+    return array
+
+
+def _count_nulls(column: Any) -> int:
+    nulls = getattr(column, "null_count", None)
+    if nulls is None:
+        is_null = getattr(column, "isna", None)
+        return 0 if is_null is None else int(is_null().sum())
+    return int(nulls() if callable(nulls) else nulls)
+
+
+def refuse_types(kinds: set[type]) -> None:
+    if type(None) in kinds:
+        raise ScoreError(_NULL)
+    wrong = sorted(
+        kind.__name__
+        for kind in kinds
+        if issubclass(kind, _NO_NUMBERS) or not issubclass(kind, _NUMBERS)
+    )
+    if wrong:
+        raise ScoreError(f"scores must be numbers, got {', '.join(wrong[:3])}")
