@@ -659,6 +659,10 @@ def test_json_of_several(engine):
         "labels": ["b", "a"],
         "indices": ["0", "1"],
         "guarantee": {"type": "ApproximateDP", "epsilon": "1", "delta": "1/1000000"},
+        "parts": {
+            "count": "2",
+            "each": {"type": "BoundedRange", "epsilon": str(result.parts[0].epsilon)},
+        },
         "mechanism": "top_k_exponential/1",
         "source": "OpenSSLSource",
     }
@@ -676,6 +680,10 @@ def test_json_of_several(engine):
         "labels": ["a", "b"],
         "indices": ["0", "1"],
         "guarantee": {"type": "ApproximateDP", "epsilon": "1/10", "delta": "1/100"},
+        "parts": {
+            "count": "1",
+            "each": {"type": "ApproximateDP", "epsilon": "1/10", "delta": "1/100"},
+        },
         "mechanism": "top_k_laplace/1",
         "source": "OpenSSLSource",
     }
