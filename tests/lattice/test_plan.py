@@ -31,15 +31,19 @@ def test_a_key_loses_less_than_two_steps_and_nothing_overflows(
 ) -> None:
     public = plan(EXPONENTIAL, 1, Decay(rate_), False)
     distance = data.draw(
-        st.one_of(st.integers(0, 2 * public.reach), st.just(2 * public.reach), st.integers(0, 1))
+        st.one_of(
+            st.integers(0, 2 * public.coarse.reach),
+            st.just(2 * public.coarse.reach),
+            st.integers(0, 1),
+        )
     )
-    product = (distance >> public.shift) * public.factor
+    product = (distance >> public.coarse.shift) * public.coarse.factor
     assert product < 2**64
-    key = product >> public.back
+    key = product >> public.coarse.back
     assert key + 4096 < 2**32
     assert 0 <= rate_ * 64 * distance - key < 2
     # Scores farther than the reach cannot meet: no bounded noise spans so many nats.
-    assert public.reach * rate_ >= 2048
+    assert public.coarse.reach * rate_ >= 2048
 
 
 @given(rates, st.sampled_from([None, Fraction(1, 2), Fraction(2, 3)]), st.sampled_from([48, 144]))

@@ -58,7 +58,7 @@ def nats(decay: Decay) -> mpmath.mpf:
 def ends(steps: list[int], draws: Draws, public: Plan) -> list[tuple[mpmath.mpf, mpmath.mpf]]:
     """The least and the largest Y of every candidate, by the digits that it has been given."""
     copy = np.array(steps, dtype=np.uint64)
-    candidates, _ = rank._contenders(copy, draws, public, public.contenders, ())
+    candidates, _ = rank._contenders(copy, draws, public, len(draws.slots), ())
     slots = dict(zip(candidates, draws.slots, strict=True))
     result = []
     for i, score in enumerate(steps):
@@ -140,7 +140,7 @@ def test_too_few_contenders_never_give_a_wrong_answer(law: Law, kind: str) -> No
     for seed, (n, k) in enumerate(product([5, 17, 40], [1, 2, 3])):
         steps = scores(kind, n, seed)
         # At rate 1/4 neighbours meet, so that one contender beyond k is often not enough.
-        public = replace(plan(law, k, DECAYS[0], False), contenders=k + 1)
+        public = replace(plan(law, k, DECAYS[0], False), contenders=k + 1, few=k + 1)
         for tape in range(4):
             draws = rank.draw(n, public, Tape(100 * seed + tape))
             result = rank.combine(np.array(steps, dtype=np.uint64), draws, public)

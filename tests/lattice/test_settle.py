@@ -152,27 +152,27 @@ def test_more_tail_words_than_expected_are_all_lengthened() -> None:
     class Zeros(Tape):
         def fill(self, buffer: memoryview) -> None:
             super().fill(buffer)
-            if len(buffer) == 2000:
-                buffer[:] = bytes(2000)  # every word is 0
+            if len(buffer) == 10000:
+                buffer[:] = bytes(10000)  # every word is 0
 
     public = plan(EXPONENTIAL, 1, Decay(Fraction(1)), False)
     tape = Zeros(1)
-    draws = rank.draw(1000, public, tape)
-    assert len([i for i in draws.tails if i < 1000]) == 1000
-    assert all(0 < count < table(EXPONENTIAL).top for count in draws.counts[:1000].tolist())
-    assert len(tape.requests) == 2 + -(-1000 // (tape.requests[-1] // 8))
+    draws = rank.draw(5000, public, tape)
+    assert len([i for i in draws.tails if i < 5000]) == 5000
+    assert all(0 < count < table(EXPONENTIAL).top for count in draws.counts[:5000].tolist())
+    assert len(tape.requests) == 2 + -(-5000 // (tape.requests[-1] // 8))
 
 
 def test_an_endless_tail_is_reported() -> None:
     class Zeros(Tape):
         def fill(self, buffer: memoryview) -> None:
             super().fill(buffer)
-            if len(buffer) == 2000:
+            if len(buffer) == 10000:
                 buffer[:2] = b"\0\0"
-            elif len(buffer) < 2000:
+            elif len(buffer) < 10000:
                 buffer[:8] = bytes(8)
 
     public = plan(GUMBEL, 1, Decay(Fraction(1)), False)
-    draws = rank.draw(1000, public, Zeros(1))
+    draws = rank.draw(5000, public, Zeros(1))
     assert draws.endless == [0]
     assert draws.counts[0] == table(GUMBEL).top

@@ -9,17 +9,18 @@ say are as uniform as digits drawn for that candidate in the first place.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import isqrt
 
 import numpy as np
 from numpy.typing import NDArray
 
-from safeselect.lattice.arrays import BitSource, fill, to_integers
+from safeselect.lattice.arrays import BitSource, Numbers, fill, to_integers
+from safeselect.lattice.fine import FineTable, fine_noise
 from safeselect.lattice.largest import block_size
 from safeselect.lattice.thresholds import TAIL_BITS, TAIL_DIGITS, Table
 
-__all__ = ["Draws", "draw_slots", "draw_words"]
+__all__ = ["Draws", "draw_noise", "draw_slots", "draw_words"]
 
 CHUNK = 1 << 17  # words a request
 _TAIL_CHUNK = 1 << 20
@@ -39,15 +40,18 @@ class Draws:
         endless: candidates whose noise has no bound yet; empty but with probability n * 2**-74.
         slots: further digits, `slot_bits` each.
         slot_bits: digits of a slot.
+        noise: int64, n, in units of `fine`, up to its ERROR, where it was worked out for all; then
+            words are uint64, n, and counts are not needed.
     """
 
-    words: NDArray[np.uint16]
+    words: Numbers
     counts: NDArray[np.uint16]
     width: int
     tails: dict[int, int]
     endless: list[int]
     slots: list[int]
     slot_bits: int
+    noise: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
 
     @classmethod
     def without_words(cls, slots: list[int], slot_bits: int) -> Draws:
@@ -76,6 +80,19 @@ def draw_slots(count: int, bits_each: int, bits: BitSource) -> list[int]:
         sum(lane << (64 * j) for j, lane in enumerate(numbers[i : i + step]))
         for i in range(0, len(numbers), step)
     ]
+
+
+def draw_noise(
+    n: int, table: FineTable, bits: BitSource, slots: list[int], slot_bits: int
+) -> Draws:
+    """Draw 64 digits for each of n candidates and work out their noise.
+
+    Bits: 64 a candidate.
+    """
+    words, noise = np.empty(n, dtype=np.uint64), np.empty(n, dtype=np.int64)
+    fill(words, bits)
+    fine_noise(table, np.copy(words), noise)
+    return Draws(words, _EMPTY, 64, {}, [], slots, slot_bits, noise)
 
 
 def draw_words(n: int, table: Table, bits: BitSource, slots: list[int], slot_bits: int) -> Draws:

@@ -21,7 +21,16 @@ from numpy.typing import NDArray
 from safeselect.lattice.arrays import Numbers
 from safeselect.lattice.laws import Law
 
-__all__ = ["ERROR", "UNIT_BITS", "UNKNOWN", "FineTable", "fine_noise", "fine_table"]
+__all__ = [
+    "ERROR",
+    "LOSS",
+    "REACH",
+    "UNIT_BITS",
+    "UNKNOWN",
+    "FineTable",
+    "fine_noise",
+    "fine_table",
+]
 
 UNIT_BITS = 32
 _POINTS_BITS = 6
@@ -29,7 +38,13 @@ ERROR = (1 << UNIT_BITS - 15) + 16
 """Units by which a tabulated noise may be off: the line, and 16 for roundings (2 for the points, 1
 for the place between them, 2 for the digits of V beyond the 64 that are known)."""
 
-UNKNOWN = 1 << 50
+REACH = 64
+"""Nats: tabulated noise lies within -23 .. 23, so scores farther apart are decided without it."""
+
+LOSS = 1 << 11
+"""Units by which a distance of 2 * REACH nats may come out too small: see `scale.scale_of`."""
+
+UNKNOWN = 1 << 60
 """Stands for a noise that the table does not cover; larger than any that it does."""
 
 _OCTAVES = 32  # leading zeros 1 .. 31; none has 0, because U < 1/2, so 0 stands for 32 and more

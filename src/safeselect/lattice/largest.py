@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from safeselect.lattice.arrays import Indices, Numbers
+from safeselect.lattice.select import top_places
 
 __all__ = ["GROUP", "Read", "block_size", "largest"]
 
@@ -23,16 +24,18 @@ Read = Callable[[slice | Indices, Numbers], Numbers]
 
 
 def largest(
-    n: int, m: int, read: Read, dtype: type[np.unsignedinteger[Any]]
+    n: int, m: int, read: Read, dtype: type[np.unsignedinteger[Any]], bits: int | None = None
 ) -> tuple[Indices, Numbers]:
     """Return the indices and the values of m of the largest of n numbers, in no particular order.
+
+    Args:
+        bits: a public bound that saves time, all numbers below 2**bits; those of the dtype if None.
 
     Requires: 1 <= m <= n.  A value of 0 may be passed over in favour of nothing: where fewer than
         m values are positive, an index may be returned twice or be n - 1 in their place.
     Exactness: no value that is left out exceeds one that is returned.  The m best groups hold the
         m largest numbers, because a group left out has a maximum no larger than m others.
-    Reveals: nothing; the selection inside runs over 4096 numbers or 16 m of them, or, where m is
-        within a factor of 64 of n, over all.
+    Reveals: nothing; every call passes over its numbers without branching on them (see `select`).
     """
     block = block_size(n)
     if n <= _DIRECT or n < 4 * GROUP * m:
@@ -40,9 +43,9 @@ def largest(
         for start in range(0, n, block):
             out = values[start : start + block]
             np.copyto(out, read(slice(start, start + out.size), out))
-        best = _partitioned(values, m)
+        best = top_places(values, m, bits)
         return best, np.take(values, best)
-    groups = _best(_maxima(n, block, read, dtype), m)
+    groups = _best(_maxima(n, block, read, dtype), m, bits)
     width = block // GROUP
     # Group g holds one column of a block: g // width blocks, then column g % width, 16 rows.
     blocks = np.floor_divide(groups, width)
@@ -52,7 +55,7 @@ def largest(
     np.minimum(members, n - 1, out=members)
     values = np.empty(members.size, dtype=dtype)
     np.multiply(read(members, values), valid, out=values)
-    best = _partitioned(values, m)
+    best = top_places(values, m, bits)
     return np.take(members, best), np.take(values, best)
 
 
@@ -83,23 +86,17 @@ def _maxima(n: int, block: int, read: Read, dtype: type[np.unsignedinteger[Any]]
     return result
 
 
-def _best(values: Numbers, m: int) -> Indices:
+def _best(values: Numbers, m: int, bits: int | None) -> Indices:
     """The indices of m of the largest; groups again while there are many."""
     columns = values.size // GROUP
     if values.size <= _DIRECT or columns * GROUP != values.size or columns < 4 * m:
-        return _partitioned(values, m)
-    groups = _best(np.max(np.reshape(values, (GROUP, columns)), axis=0), m)
+        return top_places(values, m, bits)
+    groups = _best(np.max(np.reshape(values, (GROUP, columns)), axis=0), m, bits)
     members = _members(groups, columns)
-    return np.take(members, _partitioned(np.take(values, members), m))
+    return np.take(members, top_places(np.take(values, members), m, bits))
 
 
 def _members(firsts: Indices, stride: int) -> Indices:
     """The 16 indices first, first + stride, ... of each group."""
     offsets = np.arange(0, GROUP * stride, stride, dtype=np.int64)
     return np.reshape(np.add(np.reshape(firsts, (-1, 1)), offsets), (-1,))
-
-
-def _partitioned(values: Numbers, m: int) -> Indices:
-    if values.size == m:
-        return np.arange(m, dtype=np.int64)
-    return np.argpartition(values, values.size - m)[values.size - m :]

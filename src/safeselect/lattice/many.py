@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from safeselect.lattice.arrays import BitSource, Indices, Numbers, fill, to_integers
-from safeselect.lattice.fine import ERROR, UNIT_BITS, UNKNOWN, fine_noise, fine_table
+from safeselect.lattice.fine import ERROR, LOSS, UNIT_BITS, UNKNOWN, fine_noise, fine_table
 from safeselect.lattice.laws import EXPONENTIAL, GUMBEL, Law
 from safeselect.lattice.plan import Plan, plan
 from safeselect.lattice.rank import decide
@@ -27,10 +27,8 @@ from safeselect.samplers.decay import Decay
 __all__ = ["exponential_many", "gumbel_many"]
 
 _BLOCK = 1 << 15  # candidates that are worked on at once, so that they stay in the cache
-_REACH = 64  # nats: tabulated noise lies within -4 .. 23, so a score farther behind cannot win
 _FEW = 4  # candidates with which a row is settled
-_LOSS = 1 << 11  # units by which the score's part may be too small: 64 nats to 31 digits, and 2
-_CLEAR = 2 * ERROR + _LOSS
+_CLEAR = 2 * ERROR + LOSS
 
 Values = NDArray[np.int64]
 
@@ -66,17 +64,11 @@ class BatchPlan:
     Args:
         rows: how many rows are worked on at once.
         capacity: how many of them are settled.
-        reach, shift, factor, back: a shortfall of d grid steps, cut at `reach`, counts for
-            ((d >> shift) * factor) >> back units, at most _LOSS too few.
         single: the plan of one ranking.
     """
 
     rows: int
     capacity: int
-    reach: int
-    shift: int
-    factor: int
-    back: int
     single: Plan
 
 
@@ -84,13 +76,8 @@ class BatchPlan:
 def batch_plan(law: Law, n: int, decay: Decay) -> BatchPlan:
     """Work out the plan of a batch with n candidates a row."""
     single = plan(law, 1, decay, False)
-    nats, _ = decay.nats(128).fractions()
-    reach = int(_REACH / nats) + 1
-    shift = max(0, reach.bit_length() - 32)
-    unit = nats * 2 ** (UNIT_BITS + shift)
-    back = max(0, 31 - unit.numerator.bit_length() + unit.denominator.bit_length())
     rows = max(1, _BLOCK // n)
-    return BatchPlan(rows, _capacity(n, rows), reach, shift, int(unit * 2**back), back, single)
+    return BatchPlan(rows, _capacity(n, rows), single)
 
 
 def _capacity(n: int, rows: int) -> int:
@@ -135,12 +122,9 @@ def combine_many(
     fine_noise(fine_table(public.single.law), np.copy(words), noisy)
     best = np.max(block, axis=0)
     short = np.subtract(best, block)
-    np.minimum(short, np.uint64(public.reach), out=short)
-    np.right_shift(short, np.uint64(public.shift), out=short)
-    np.multiply(short, np.uint64(public.factor), out=short)
-    np.right_shift(short, np.uint64(public.back), out=short)
-    # One step may be worth more than the reach; what is not covered must stay the largest.
-    np.minimum(short, np.uint64(_REACH << UNIT_BITS), out=short)
+    # Cut at the reach: whoever is farther behind cannot win unless its noise is not covered.
+    np.minimum(short, np.uint64(public.single.fine.reach), out=short)
+    public.single.fine.apply(short)
     np.subtract(noisy, short.view(np.int64), out=noisy)
     winners, margins = _best_and_margin(noisy)
     settled = np.argpartition(margins, min(more.shape[0], margins.size - 1))[: more.shape[0]]

@@ -17,11 +17,15 @@ from dataclasses import dataclass
 from functools import lru_cache
 from math import comb
 
+from safeselect.lattice.fine import REACH, UNIT_BITS
 from safeselect.lattice.laws import Law
-from safeselect.lattice.thresholds import STEPS_PER_NAT
+from safeselect.lattice.scale import Scale, scale_of
 from safeselect.samplers.decay import Decay
 
-__all__ = ["GUARD", "Plan", "plan", "rate"]
+__all__ = ["FINE_LIMIT", "GUARD", "Plan", "plan", "rate"]
+
+FINE_LIMIT = 1 << 12
+"""Up to so many candidates the noise of all is worked out finely: see `fine`."""
 
 GUARD = 72
 """Further digits of the rate: a score has 64 bits, so rate * score keeps 8 beyond the scale."""
@@ -41,8 +45,9 @@ class Plan:
         slot_bits: digits of a slot.
         scale: enclosures are integers in units of 2**-scale nats.
         rate: encloses the nats of one grid step; see `rate`.
-        reach, shift, factor, back: the score's part of a key, in 1/64 nat, is
-            ((distance >> shift) * factor) >> back for a distance of 0 .. 2 * reach grid steps.
+        coarse: the score's part of a key, in 1/64 nat; at most 2 too small.
+        few: how many candidates are given a slot where the noise of all is known finely.
+        fine: the score's part of a noisy score, in units of `fine`; at most LOSS too small.
     """
 
     law: Law
@@ -53,10 +58,9 @@ class Plan:
     slot_bits: int
     scale: int
     rate: tuple[int, int]
-    reach: int
-    shift: int
-    factor: int
-    back: int
+    coarse: Scale
+    few: int
+    fine: Scale
 
 
 @lru_cache(maxsize=64)
@@ -64,23 +68,26 @@ def plan(law: Law, k: int, decay: Decay, gaps: bool) -> Plan:
     """Work out the plan of a ranking.
 
     Exactness: rate * distance * 64 is at least the score's part of the key, and less than 2 above:
-        the final shift loses less than 1; `shift` is zero or leaves 31 bits or more of 2**20
-        steps, so it loses less than 2**-11; `factor` has 30 bits or more and so loses as little.
+        see `scale_of`; 2 * _REACH nats are 2**19 units of 1/64.
     """
     need = k + gaps
     slot_bits = 128 if gaps or k > 256 else 64
-    nats, _ = decay.nats(128).fractions()
-    reach = max(1, int(_REACH / nats))
-    shift = max(0, (2 * reach).bit_length() - 32)
-    unit = nats * STEPS_PER_NAT * 2**shift
-    back = 31 - unit.numerator.bit_length() + unit.denominator.bit_length()
-    factor = int(unit * 2**back)  # 2**30 <= factor < 2**32, or 2**31 before truncation
     # The l-th and the next differ by less than h nats with probability l * h at most, and
     # enclosures are a few units wide: so all `need` are separated but with probability 2**-43.
     scale = 144 if gaps else 48 + 2 * need.bit_length()
-    count = _contenders(law, need)
-    steps = rate(decay, scale)
-    return Plan(law, decay, k, need, count, slot_bits, scale, steps, reach, shift, factor, back)
+    return Plan(
+        law=law,
+        decay=decay,
+        k=k,
+        need=need,
+        contenders=_contenders(law, need),
+        slot_bits=slot_bits,
+        scale=scale,
+        rate=rate(decay, scale),
+        coarse=scale_of(decay, 6, _REACH),
+        few=_few(need),
+        fine=scale_of(decay, UNIT_BITS, REACH),
+    )
 
 
 @lru_cache(maxsize=256)
@@ -94,6 +101,15 @@ def _contenders(law: Law, need: int) -> int:
     if need > 1000:  # far on the safe side of both bounds, without binomials of a thousand digits
         return need + need // 2 + need // 64 + 16
     return need + _excess(need, 5 << 10) + _excess(need, law.steep)
+
+
+def _few(need: int) -> int:
+    """The same where noise is known to 2**-15 nat and FINE_LIMIT candidates take part.
+
+    A window of 2 * ERROR and LOSS is below 5 / 2**16 nat.  Each noise is not covered with
+    probability 2**-31, so more than three of 2**12 are not with probability below 2**-80.
+    """
+    return need + _excess(need, 5) + 3
 
 
 def _excess(need: int, words: int) -> int:

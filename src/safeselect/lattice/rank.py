@@ -20,11 +20,13 @@ from itertools import accumulate, pairwise
 import numpy as np
 
 from safeselect.lattice.arrays import BitSource, Indices, Numbers, part, to_integers
-from safeselect.lattice.draws import Draws, draw_slots, draw_words
+from safeselect.lattice.draws import Draws, draw_noise, draw_slots, draw_words
+from safeselect.lattice.fine import ERROR, LOSS, UNKNOWN, fine_table
 from safeselect.lattice.largest import GROUP, block_size, largest
 from safeselect.lattice.laws import UNBOUNDED, enclose
-from safeselect.lattice.plan import GUARD, Plan, rate
+from safeselect.lattice.plan import FINE_LIMIT, GUARD, Plan, rate
 from safeselect.lattice.ranking import Ranking
+from safeselect.lattice.scale import Scale
 from safeselect.lattice.thresholds import table
 
 __all__ = ["combine", "decide", "draw", "settle"]
@@ -40,9 +42,12 @@ def draw(n: int, plan: Plan, bits: BitSource, removed: int = 0) -> Draws:
     Reveals: nothing; the requests follow from the arguments, but with probability 2**-50.
     """
     available = n - removed
-    slots = draw_slots(min(available, plan.contenders), plan.slot_bits, bits)
     if available <= plan.contenders:
-        return Draws.without_words(slots, plan.slot_bits)
+        return Draws.without_words(draw_slots(available, plan.slot_bits, bits), plan.slot_bits)
+    if n <= FINE_LIMIT:
+        slots = draw_slots(plan.few, plan.slot_bits, bits)
+        return draw_noise(n, fine_table(plan.law), bits, slots, plan.slot_bits)
+    slots = draw_slots(plan.contenders, plan.slot_bits, bits)
     return draw_words(n, table(plan.law), bits, slots, plan.slot_bits)
 
 
@@ -59,7 +64,7 @@ def combine(
     """
     if draws.endless:
         return None
-    candidates, ceiling = _contenders(steps, draws, plan, plan.contenders, removed)
+    candidates, ceiling = _contenders(steps, draws, plan, len(draws.slots), removed)
     known = _known(draws, candidates, draws.slots)
     return decide(candidates, _scores(steps, candidates), known, ceiling, plan, plan.scale)
 
@@ -73,7 +78,7 @@ def settle(
     Bits: unbounded in the worst case; each round leaves less than 2**-60 undecided.
     Reveals: time and requests depend on scores and noise.  Entered with probability below 2**-40.
     """
-    count, scale = plan.contenders, plan.scale
+    count, scale = len(draws.slots), plan.scale
     candidates, ceiling = _contenders(steps, draws, plan, count, removed)
     known = dict(zip(candidates, _known(draws, candidates, draws.slots), strict=True))
     while True:
@@ -138,8 +143,7 @@ def _contenders(
 
     Exactness: a score is first moved into level - reach .. level + reach, where level is the
         need-th largest.  Moving up makes a bound larger, so it stays true.  Moving down happens to
-        fewer than `need` candidates, and their keys remain above all others.  What is removed gets
-        the key 0, below all others, which are 1 or more.
+        fewer than `need` candidates, and they remain above all whose noise is bounded.
     Reveals: nothing; calls and shapes follow from n, the plan, the count and len(removed).
     """
     if steps.size - len(removed) <= count:
@@ -147,28 +151,52 @@ def _contenders(
         return [i for i in range(steps.size) if i not in absent], None
     gone = np.array(removed, dtype=np.int64)
     np.put(steps, gone, np.uint64(0))
-    np.put(draws.counts, gone, np.uint16(0))
     level = _level(steps, plan.need)
-    low, high = max(level - plan.reach, 0), min(level + plan.reach, (1 << 64) - 1)
-    bottom, top = np.uint64(low), np.uint64(high)
-    shift, factor, back = np.uint64(plan.shift), np.uint64(plan.factor), np.uint64(plan.back)
+    find = _fine_contenders if draws.noise.size else _coarse_contenders
+    return find(steps, draws, plan, count, level, gone)
+
+
+def _fine_contenders(
+    steps: Numbers, draws: Draws, plan: Plan, count: int, level: int, gone: Indices
+) -> tuple[list[int], tuple[int, int]]:
+    """The contenders by noisy scores to 2**-15 nat."""
+    low = max(level - plan.fine.reach, 0)
+    distances = np.empty(steps.size, dtype=np.uint64)
+    _distances(steps, low, level, plan.fine, plan.need, distances)
+    noisy = np.add(draws.noise, distances.view(np.int64))
+    np.put(noisy, gone, np.int64(-UNKNOWN))
+    places = np.argpartition(noisy, steps.size - count)
+    rest = int(np.max(np.take(noisy, places[: steps.size - count])))
+    return to_integers(places[steps.size - count :]), (low, rest + ERROR + LOSS)
+
+
+def _coarse_contenders(
+    steps: Numbers, draws: Draws, plan: Plan, count: int, level: int, gone: Indices
+) -> tuple[list[int], tuple[int, int]]:
+    """The contenders by keys in 1/64 nat; what is removed gets the key 0, all others 1 or more."""
+    np.put(draws.counts, gone, np.uint16(0))
+    low = max(level - plan.coarse.reach, 0)
     scratch = np.empty(max(block_size(steps.size), GROUP * count), dtype=np.uint64)
 
     def keys(where: slice | Indices, out: Numbers) -> Numbers:
         wide = scratch[: out.size]
-        np.clip(part(steps, where), bottom, top, out=wide)
-        np.subtract(wide, bottom, out=wide)
-        if plan.shift:
-            np.right_shift(wide, shift, out=wide)
-        np.multiply(wide, factor, out=wide)
-        np.right_shift(wide, back, out=wide)
-        # At most 2**20, so nothing is cut off.
+        _distances(part(steps, where), low, level, plan.coarse, plan.need, wide)
+        # Below 2**28, so nothing is cut off.
         np.copyto(out, wide, casting="unsafe")
         return np.add(out, part(draws.counts, where), out=out)
 
     chosen, best = largest(steps.size, count, keys, np.uint32)
     # 2 for what the score's part of the key may have lost; 2**26 units of 2**-32 are 1/64.
     return to_integers(chosen), (low, int(np.min(best)) + table(plan.law).first + 2 << 26)
+
+
+def _distances(steps: Numbers, low: int, level: int, scale: Scale, need: int, out: Numbers) -> None:
+    """Write how far each score lies above `low`, moved into the reach, in units of the scale."""
+    np.maximum(steps, np.uint64(low), out=out)
+    if need > 1:  # else no score exceeds the level
+        np.minimum(out, np.uint64(min(level + scale.reach, (1 << 64) - 1)), out=out)
+    np.subtract(out, np.uint64(low), out=out)
+    scale.apply(out)
 
 
 def _level(steps: Numbers, need: int) -> int:
