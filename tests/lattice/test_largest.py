@@ -11,11 +11,11 @@ from safeselect.lattice.arrays import Indices, Numbers
 from safeselect.lattice.largest import block_size, largest
 
 
-def select(values: Numbers, m: int) -> tuple[list[int], list[int]]:
+def select(values: Numbers, m: int, bits: int | None = None) -> tuple[list[int], list[int]]:
     def read(where: slice | Indices, out: Numbers) -> Numbers:
         return values[where]
 
-    indices, best = largest(values.size, m, read, values.dtype.type)
+    indices, best = largest(values.size, m, read, values.dtype.type, bits)
     return indices.tolist(), best.tolist()
 
 
@@ -46,3 +46,9 @@ def test_all_equal_values_give_distinct_indices() -> None:
     indices, _ = select(np.ones(70001, dtype=np.uint64), 100)
     assert len(set(indices)) == 100
     assert max(indices) <= 70000
+
+
+@pytest.mark.parametrize(("n", "m"), [(300, 5), (4096, 60), (5000, 30), (100001, 12)])
+def test_a_bound_on_the_numbers_changes_nothing(n: int, m: int) -> None:
+    values = np.random.default_rng(n).integers(1, 2**9, n, dtype=np.uint32)
+    assert select(values, m, 9) == select(values, m)

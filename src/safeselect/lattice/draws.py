@@ -82,13 +82,12 @@ def draw_slots(count: int, bits_each: int, bits: BitSource) -> list[int]:
     ]
 
 
-def draw_noise(
-    n: int, table: FineTable, bits: BitSource, slots: list[int], slot_bits: int
-) -> Draws:
-    """Draw 64 digits for each of n candidates and work out their noise.
+def draw_noise(n: int, table: FineTable, bits: BitSource, few: int, slot_bits: int) -> Draws:
+    """Draw 64 digits for each of n candidates and work out their noise; and `few` slots.
 
-    Bits: 64 a candidate.
+    Bits: 64 a candidate, and the slots, which may be of no digits: 64 are mostly enough.
     """
+    slots = draw_slots(few, slot_bits, bits) if slot_bits else [0] * few
     words, noise = np.empty(n, dtype=np.uint64), np.empty(n, dtype=np.int64)
     fill(words, bits)
     fine_noise(table, np.copy(words), noise)

@@ -45,8 +45,7 @@ def draw(n: int, plan: Plan, bits: BitSource, removed: int = 0) -> Draws:
     if available <= plan.contenders:
         return Draws.without_words(draw_slots(available, plan.slot_bits, bits), plan.slot_bits)
     if n <= FINE_LIMIT:
-        slots = draw_slots(plan.few, plan.slot_bits, bits)
-        return draw_noise(n, fine_table(plan.law), bits, slots, plan.slot_bits)
+        return draw_noise(n, fine_table(plan.law), bits, plan.few, plan.slot_bits - 64)
     slots = draw_slots(plan.contenders, plan.slot_bits, bits)
     return draw_words(n, table(plan.law), bits, slots, plan.slot_bits)
 
