@@ -2,7 +2,7 @@
 
 Two calls with equal plans and equally many candidates do equal work.
 
-How many contenders suffice (mathematics.md 11, the contender lemma).  Outside the `steep` last
+How many contenders suffice (the contender lemma, `docs/mathematics.md`, section 10).  Outside the `steep` last
 words a key is within 5/64 nat above Y: 2 for the width of a word, 3 for roundings.  The noise has a
 hazard rate of at most 1 a nat, also given that no steep word was drawn.  So need + m or more
 candidates without a steep word have keys that reach the need-th largest Y with probability at most
