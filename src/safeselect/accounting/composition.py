@@ -64,7 +64,7 @@ def _bounded_range(epsilon: Fraction, excess: Fraction, precision: int) -> Inter
     """The exact moment of the worst mechanism of bounded range, at its worst offset.
 
     M(a) = (a-1)**(a-1) / a**a * A**a / (B**(a-1) (1 - e**-epsilon)), A = 1 - e**(-a epsilon),
-    B = e**-epsilon - e**(-a epsilon).  Source: `docs/mathematics.md`, section 1.
+    B = e**-epsilon - e**(-a epsilon).  Source: `docs/mathematics.md`, section 3.
     """
     order = 1 + excess
     log_a = (-Interval.of(-order * epsilon, precision).expm1()).log()

@@ -2,13 +2,14 @@
 
 Two calls with equal plans and equally many candidates do equal work.
 
-How many contenders suffice (the contender lemma, `docs/mathematics.md`, section 10).  Outside the `steep` last
-words a key is within 5/64 nat above Y: 2 for the width of a word, 3 for roundings.  The noise has a
-hazard rate of at most 1 a nat, also given that no steep word was drawn.  So need + m or more
-candidates without a steep word have keys that reach the need-th largest Y with probability at most
-P(Bin(need + m - 1, 5/64) >= m).  A candidate with a steep word has less noise than any without;
-where its key reaches the need-th largest Y, fewer than `need` candidates without one have scores as
-high.  So m or more such have probability at most P(Bin(need + m - 1, steep / 2**16) >= m).
+How many contenders suffice: the contender lemma of `docs/mathematics.md`, section 10. Outside the
+`steep` last words a key is within 5/64 nat above Y: 2 for the width of a word, 3 for roundings.
+The noise has a hazard rate of at most 1 a nat, also given that no steep word was drawn.  So need +
+m or more candidates without a steep word have keys that reach the need-th largest Y with
+probability at most P(Bin(need + m - 1, 5/64) >= m).  A candidate with a steep word has less noise
+than any without; where its key reaches the need-th largest Y, fewer than `need` candidates without
+one have scores as high.  So m or more such have probability at most P(Bin(need + m - 1, steep /
+2**16) >= m).
 """
 
 from __future__ import annotations

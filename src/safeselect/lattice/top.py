@@ -61,7 +61,8 @@ def laplace_top(
 def exponential_peeled(steps: Numbers, k: int, decay: Decay, bits: BitSource) -> Ranking:
     """Select k candidates by k rounds of permute-and-flip on those that remain.
 
-    Noise is redrawn in each round, so this is not `exponential_top` (`docs/mathematics.md`, section 7).
+    Noise is redrawn in each round, so this is not `exponential_top`; see section 7
+    of `docs/mathematics.md`.
     Winners are masked, not deleted: a round's work follows from n and its number.
     Arguments and errors are those of `exponential_top`.
     """

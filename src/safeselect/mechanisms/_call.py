@@ -133,7 +133,7 @@ class Change:
 
         Two scores move apart by at most 2 * sensitivity, or by sensitivity where all move the same
         way.  Rounding scores down to the grid may stretch each change to the next whole step, and
-        a range by one step more (`docs/mathematics.md`, section 10).
+        a range by one step more (`docs/mathematics.md`, section 6).
         """
         if self.sensitivity is not None:
             each = self.sensitivity / grid

@@ -193,7 +193,7 @@ def _floor_to_grid(value: Any, grid: Fraction) -> int:
     """The number of whole grid steps in a score: exact on the grid, else rounded down.
 
     Rounding down is monotone and commutes with shifts by a step, so it keeps Delta and
-    monotonicity up to the next multiple of the grid (`docs/mathematics.md`, section 10).
+    monotonicity up to the next multiple of the grid (`docs/mathematics.md`, section 6).
     """
     if isinstance(value, INTEGERS):
         return int(value) * grid.denominator // grid.numerator
