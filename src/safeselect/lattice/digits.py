@@ -41,7 +41,7 @@ class DigitTable:
     Args:
         values: uint16, by word: the digit, or the mark.
         high, low: uint64, the lower ends of the thresholds, ascending, split in two; each
-            enclosure lies in [low, low + 64), and the low halves leave room for that.
+            enclosure lies within 32 above.
         chance: encloses the thresholds themselves.
         unbounded: a digit as large as the number of thresholds has only begun: what it exceeds
             that number by has the law of the digit again and is drawn afresh.
@@ -72,8 +72,7 @@ def build(
     values = len(enclosures) - np.searchsorted(lowest, words, side="right")
     for low, high in enclosures:
         values[low >> shift : -(-high >> shift)] = MARK
-    # Room for the margin without a carry; see `_refined`.
-    ends = [low - _MARGIN * (low % 2**64 > 2**64 - 2 * _MARGIN) for low, _ in reversed(enclosures)]
+    ends = [low for low, _ in reversed(enclosures)]
     table = DigitTable(
         values.astype(np.uint16),
         np.array([end >> 64 for end in ends], dtype=np.uint64),
@@ -125,10 +124,13 @@ def _refined(fine: NDArray[np.uint64], table: DigitTable, bits: BitSource) -> ND
     nearest = np.maximum(np.subtract(below, 1), 0)
     # Thresholds are so far apart that only one can share the leading 64 digits.
     same = np.equal(np.take(table.high, nearest), fine[0])
-    distance = np.subtract(fine[1], np.take(table.low, nearest))  # modulo 2**64
-    above = np.logical_and(same, np.less(fine[1], np.take(table.low, nearest)))
+    # V less the lower end, modulo 2**128, in two halves with a borrow.
+    distance = np.subtract(fine[1], np.take(table.low, nearest))
+    borrow = np.less(fine[1], np.take(table.low, nearest))
+    whole = np.subtract(np.subtract(fine[0], np.take(table.high, nearest)), borrow)
+    above = np.logical_and(same, borrow)
     digits: NDArray[np.int64] = np.subtract(len(table.high), np.subtract(below, above))
-    close = np.logical_and(same, np.less(distance, np.uint64(2 * _MARGIN)))
+    close = np.logical_and(np.equal(whole, 0), np.less(distance, np.uint64(_MARGIN)))
     for i in np.flatnonzero(close).tolist():  # probability below 2**-110 a candidate
         v = int(fine[0, i]) << 64 | int(fine[1, i])
         digits[i] = _settled(v, len(table.high) - int(nearest[i]), table.chance, bits)

@@ -109,7 +109,9 @@ def fine_noise(table: FineTable, words: Numbers, out: NDArray[np.int64]) -> None
     # Skip 16 leading zeros at once where there are so many, then those that are left.
     far = np.multiply(np.less(words, np.uint64(1 << 48)), np.uint64(16))
     np.left_shift(words, far, out=words)
-    near = np.take(table.zeros, np.right_shift(words, np.uint64(48))).astype(np.uint64)
+    # NumPy 1 takes no unsigned indices of 64 bits.
+    leading = np.right_shift(words, np.uint64(48)).view(np.int64)
+    near = np.take(table.zeros, leading).astype(np.uint64)
     octave = np.bitwise_and(np.add(far, near, out=far), np.uint64(_OCTAVES - 1), out=far)
     np.left_shift(words, np.add(near, np.uint64(1), out=near), out=words)
     point = np.right_shift(words, np.uint64(64 - _POINTS_BITS), out=near)

@@ -40,7 +40,7 @@ class Law:
         survival: (steps, precision) -> an MPFR upper bound of S(steps / 64), relatively tight.
         lowest: steps with S(lowest / 64) > 1 - 2**-16, so that every 16-bit word lies above it.
         steep: how many of the last 16-bit words may have noise that varies by more than 1/32 nat
-            within the word, because Q falls steeply near V = 1.
+            within the word, up to roundings, because Q falls steeply near V = 1.
     """
 
     name: str
@@ -69,7 +69,7 @@ def enclose(law: Law, v: int, bits: int, scale: int) -> tuple[int, int]:
     return high - (2 << scale) // nearer - 3, high
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=256)
 def _tools(bits: int, precision: int) -> tuple[mpfr, gmpy2.context, gmpy2.context]:
     """2**-bits, and MPFR contexts that round down and up; never the thread's own context.
 
@@ -124,5 +124,5 @@ def _gumbel_survival(steps: int, precision: int) -> mpfr:
 
 
 EXPONENTIAL = Law("exponential", _exponential_quantile, _exponential_survival, 0, 0)
-LAPLACE = Law("laplace", _laplace_quantile, _laplace_survival, -672, 32)
-GUMBEL = Law("gumbel", _gumbel_quantile, _gumbel_survival, -160, 3)
+LAPLACE = Law("laplace", _laplace_quantile, _laplace_survival, -672, 34)
+GUMBEL = Law("gumbel", _gumbel_quantile, _gumbel_survival, -160, 5)

@@ -19,7 +19,7 @@ from functools import lru_cache
 from math import comb
 
 from safeselect.lattice.fine import REACH, UNIT_BITS
-from safeselect.lattice.laws import Law
+from safeselect.lattice.laws import Law, enclose
 from safeselect.lattice.scale import Scale, scale_of
 from safeselect.samplers.decay import Decay
 
@@ -74,8 +74,11 @@ def plan(law: Law, k: int, decay: Decay, gaps: bool) -> Plan:
     need = k + gaps
     slot_bits = 128 if gaps or k > 256 else 64
     # The l-th and the next differ by less than h nats with probability l * h at most, and
-    # enclosures are a few units wide: so all `need` are separated but with probability 2**-43.
+    # enclosures are a few units wide: so all `need` are separated but with probability 2**-42.
     scale = 144 if gaps else 48 + 2 * need.bit_length()
+    # Fill the caches for V of every length, so that the first tail word is not seen by that.
+    for size in (slot_bits, slot_bits + 16, slot_bits + 80):
+        enclose(law, 1 << (size - 1), size, scale)
     return Plan(
         law=law,
         decay=decay,

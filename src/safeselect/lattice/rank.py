@@ -21,7 +21,7 @@ import numpy as np
 
 from safeselect.lattice.arrays import BitSource, Indices, Numbers, part, to_integers
 from safeselect.lattice.draws import Draws, draw_noise, draw_slots, draw_words
-from safeselect.lattice.fine import ERROR, LOSS, UNKNOWN, fine_table
+from safeselect.lattice.fine import ERROR, LOSS, REACH, UNIT_BITS, UNKNOWN, fine_table
 from safeselect.lattice.largest import GROUP, block_size, largest
 from safeselect.lattice.laws import UNBOUNDED, enclose
 from safeselect.lattice.plan import FINE_LIMIT, GUARD, Plan, rate
@@ -142,7 +142,8 @@ def _contenders(
 
     Exactness: a score is first moved into level - reach .. level + reach, where level is the
         need-th largest.  Moving up makes a bound larger, so it stays true.  Moving down happens to
-        fewer than `need` candidates, and they remain above all whose noise is bounded.
+        fewer than `need` candidates, and they remain above all whose noise is bounded; should one
+        be left out all the same, there is no bound.
     Reveals: nothing; calls and shapes follow from n, the plan, the count and len(removed).
     """
     if steps.size - len(removed) <= count:
@@ -166,7 +167,10 @@ def _fine_contenders(
     np.put(noisy, gone, np.int64(-UNKNOWN))
     places = np.argpartition(noisy, steps.size - count)
     rest = int(np.max(np.take(noisy, places[: steps.size - count])))
-    return to_integers(places[steps.size - count :]), (low, rest + ERROR + LOSS)
+    # Who was moved down, or has noise that is not covered, lies above: it has no bound.
+    limit = plan.fine.units(level - low) + (REACH >> 1 << UNIT_BITS)
+    bound = (rest + ERROR + LOSS, UNBOUNDED)[rest >= limit]
+    return to_integers(places[steps.size - count :]), (low, bound)
 
 
 def _coarse_contenders(

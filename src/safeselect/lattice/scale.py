@@ -26,6 +26,10 @@ class Scale:
     factor: int
     back: int
 
+    def units(self, distance: int) -> int:
+        """The units of one distance."""
+        return ((distance >> self.shift) * self.factor) >> self.back
+
     def apply(self, distances: Numbers) -> None:
         """Replace distances, uint64, by units."""
         if self.shift:

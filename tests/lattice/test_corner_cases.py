@@ -1,0 +1,103 @@
+"""Findings of the review of the array engine."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from functools import partial
+
+import numpy as np
+import pytest
+from lattice_oracle import Tape
+
+from safeselect.lattice import exponential_top, laws, many, rank
+from safeselect.lattice.digits import draw_digits
+from safeselect.lattice.draws import Draws
+from safeselect.lattice.fine import fine_noise, fine_table
+from safeselect.lattice.geometric import _sign_table
+from safeselect.lattice.laws import EXPONENTIAL, GUMBEL, LAPLACE, Law
+from safeselect.lattice.plan import plan
+from safeselect.samplers.decay import Decay
+
+LAWS = [EXPONENTIAL, LAPLACE, GUMBEL]
+
+
+@pytest.mark.parametrize("law", LAWS, ids=lambda law: law.name)
+def test_a_score_that_was_cut_is_never_left_out(law: Law) -> None:
+    """Noise not covered for all that have a place; candidate 0 leads by 2**63 nats."""
+    public = plan(law, 2, Decay(Fraction(1)), False)
+    steps = np.zeros(60, dtype=np.uint64)
+    steps[0] = 2**63
+    words = np.full(60, 2**62, dtype=np.uint64)
+    words[1 : 1 + public.few] = 0
+    noise = np.empty(60, dtype=np.int64)
+    fine_noise(fine_table(law), np.copy(words), noise)
+    draws = Draws(words, np.empty(0, np.uint16), 64, {}, [], [0] * public.few, 0, noise)
+
+    class Script:
+        calls = 0
+
+        def take(self, count: int) -> int:
+            if not count:
+                return 0
+            self.calls += 1
+            return (1 << 3 * (self.calls % 20)) % (1 << count)
+
+    assert rank.combine(np.copy(steps), draws, public) is None
+    assert rank.settle(steps, draws, public, Script()).indices[0] == 0
+
+
+def test_a_full_block_of_rows_asks_for_no_more_bits() -> None:
+    """V that differ by 2**-60 lie as close in one of 2**14 rows with probability 2**-45."""
+    rows = 1 << 14
+    public = many.batch_plan(EXPONENTIAL, 2, Decay(Fraction(1)))
+    assert public.rows == rows
+    words = np.empty((2, rows), dtype=np.uint64)
+    tape = Tape(1)
+    tape.fill(memoryview(words).cast("B"))
+    words[:, 0] = [1 << 63, (1 << 63) + (1 << 4)]
+    more = np.zeros((public.capacity, 2), dtype=np.uint64)
+    before = len(tape.requests)
+    block = np.zeros((2, rows), dtype=np.uint64)
+    assert many.combine_many(block, words, more, public, tape)[0] == 0
+    assert len(tape.requests) == before
+
+
+def test_a_threshold_just_above_a_multiple_of_two_to_minus_64() -> None:
+    """rho / (1 + rho) is 1/4 and 2**-400; V begins like 1/4 and lies below."""
+    table = _sign_table(Decay(Fraction(1), Fraction(1, 3) + Fraction(1, 2**400)))
+
+    class Script:
+        fills = 0
+
+        def fill(self, buffer: memoryview) -> None:
+            self.fills += 1
+            buffer[:] = bytes(len(buffer))
+            if self.fills == 1:
+                buffer[:] = np.array([1 << 14], dtype=np.uint16).tobytes()
+
+        def take(self, count: int) -> int:
+            return 0
+
+    out = np.empty(2, dtype=np.uint16)
+    draw_digits(out, table, Script())
+    assert out[0] == 1
+
+
+def test_the_first_tail_word_of_a_process_is_not_seen() -> None:
+    """The caches for V of both lengths are full after any call with the same parameters."""
+    decay, ahead = Decay(Fraction(1, 3)), np.zeros(5000, dtype=np.uint64)
+    ahead[:20] = 10**6  # all contenders are among these 20, and none of these has a tail word
+    laws._tools.cache_clear()
+    plan.cache_clear()
+    exponential_top(ahead, 1, decay, Tape(1))
+    before = laws._tools.cache_info().misses
+    # All equal: the best have tail words.
+    exponential_top(np.zeros(5000, dtype=np.uint64), 1, decay, Tape(1))
+    assert laws._tools.cache_info().misses == before
+
+
+def test_unsigned_words_are_no_indices() -> None:
+    """On NumPy 1.26 `np.take` refuses unsigned indices of 64 bits."""
+    words = np.array([1, 1 << 63, 1 << 40], dtype=np.uint64)
+    fine_noise(fine_table(GUMBEL), words, np.empty(3, dtype=np.int64))
+    assert partial(exponential_top, np.zeros(100, np.uint64), 1, Decay(Fraction(1)), Tape(0))()
