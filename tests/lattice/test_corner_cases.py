@@ -1,4 +1,4 @@
-"""Findings of the review of the array engine."""
+"""Rare cases of the array engine, each by digits made for it."""
 
 from __future__ import annotations
 

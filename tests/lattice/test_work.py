@@ -17,12 +17,18 @@ from lattice_oracle import Tape
 from safeselect.lattice import (
     arrays,
     draws,
+    exponential_many,
     exponential_peeled,
     exponential_top,
+    fine,
+    gumbel_many,
     gumbel_top,
     laplace_top,
     largest,
+    many,
     rank,
+    scale,
+    select,
 )
 from safeselect.samplers.decay import Decay
 
@@ -72,7 +78,7 @@ def describe(value: Any) -> Any:
 @contextmanager
 def recorded(monkeypatch: pytest.MonkeyPatch, log: list[Any]) -> Iterator[None]:
     with monkeypatch.context() as patch:
-        for module in (arrays, draws, largest, rank):
+        for module in (arrays, draws, fine, largest, many, rank, scale, select):
             patch.setattr(module, "np", Recorder(log))
         yield
 
@@ -183,3 +189,22 @@ class _Constant(Tape):
     def fill(self, buffer: memoryview) -> None:
         super().fill(buffer)
         buffer[:] = bytes([77]) * len(buffer)
+
+
+@pytest.mark.claim("C4")
+@pytest.mark.parametrize("rank_rows", [exponential_many, gumbel_many])
+@pytest.mark.parametrize("shape", [(300, 20), (40, 3)])
+def test_calls_and_requests_of_batches(
+    rank_rows: Callable[..., Any], shape: tuple[int, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    decay = Decay(Fraction(1, 3))
+    rank_rows(np.zeros(shape, dtype=np.uint64), decay, Tape(0))  # fill the caches
+    seen = set()
+    for scores in families(shape[0] * shape[1]):
+        for seed in range(TAPES):
+            tape, log = Tape(seed), []
+            with recorded(monkeypatch, log):
+                rank_rows(np.reshape(scores.copy(), shape), decay, tape)
+            assert len(log) > 40
+            seen.add((repr(log), tuple(tape.requests)))
+    assert len(seen) == 1

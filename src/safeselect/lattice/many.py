@@ -22,6 +22,7 @@ from safeselect.lattice.fine import ERROR, LOSS, UNIT_BITS, UNKNOWN, fine_noise,
 from safeselect.lattice.laws import EXPONENTIAL, GUMBEL, Law
 from safeselect.lattice.plan import Plan, plan, rate
 from safeselect.lattice.rank import decide
+from safeselect.lattice.select import best_and_rest
 from safeselect.samplers.decay import Decay
 
 __all__ = ["exponential_many", "gumbel_many"]
@@ -129,7 +130,7 @@ def combine_many(
     public.single.fine.apply(short)
     np.subtract(noisy, short.view(np.int64), out=noisy)
     winners, margins = _best_and_margin(noisy)
-    settled = np.argpartition(margins, min(more.shape[0], margins.size - 1))[: more.shape[0]]
+    settled, _ = best_and_rest(np.negative(margins), more.shape[0])
     _settle_rows(settled, winners, block, words, noisy, more, public, bits)
     np.put(margins, settled, np.int64(UNKNOWN))
     if np.min(margins) < _CLEAR:  # with probability below 2**-41: see `_capacity`
@@ -152,18 +153,19 @@ def _settle_rows(
 ) -> None:
     """Settle some rows; each gets a row of `more`."""
     n, few = block.shape[0], more.shape[1]
-    values = np.transpose(np.take(noisy, rows, axis=1))
-    order = np.argpartition(values, n - few, axis=1) if few < n else None
-    if order is None:
-        order = np.reshape(np.tile(np.arange(n, dtype=np.int64), rows.size), (rows.size, n))
-    rest = np.take_along_axis(values, order[:, : n - few], axis=1)
-    ceilings = to_integers(np.max(rest, axis=1, initial=-UNKNOWN))
+    rest = np.take(noisy, rows, axis=1)
+    best = np.empty((few, rows.size), dtype=np.int64)
+    for place in range(few):
+        np.argmax(rest, axis=0, out=best[place])
+        np.put_along_axis(rest, best[place : place + 1], np.int64(-2 * UNKNOWN), axis=0)
+    ceilings = to_integers(np.max(rest, axis=0))
     found = [
         _settle(candidates, scores, digits, extra, ceiling if few < n else None, public, bits)
         for candidates, scores, digits, extra, ceiling in zip(
-            order[:, n - few :].tolist(),
-            np.transpose(np.take(block, rows, axis=1)).tolist(),
-            np.transpose(np.take(words, rows, axis=1)).tolist(),
+            *(
+                np.transpose(each).tolist()
+                for each in (best, np.take(block, rows, axis=1), np.take(words, rows, axis=1))
+            ),
             more.tolist(),
             ceilings,
             strict=True,

@@ -27,6 +27,7 @@ from safeselect.lattice.laws import UNBOUNDED, enclose
 from safeselect.lattice.plan import FINE_LIMIT, GUARD, Plan, rate
 from safeselect.lattice.ranking import Ranking
 from safeselect.lattice.scale import Scale
+from safeselect.lattice.select import best_and_rest
 from safeselect.lattice.thresholds import table
 
 __all__ = ["combine", "decide", "draw", "settle"]
@@ -165,12 +166,11 @@ def _fine_contenders(
     _distances(steps, low, level, plan.fine, plan.need, distances)
     noisy = np.add(draws.noise, distances.view(np.int64))
     np.put(noisy, gone, np.int64(-UNKNOWN))
-    places = np.argpartition(noisy, steps.size - count)
-    rest = int(np.max(np.take(noisy, places[: steps.size - count])))
+    places, rest = best_and_rest(noisy, count)
     # Who was moved down, or has noise that is not covered, lies above: it has no bound.
     limit = plan.fine.units(level - low) + (REACH >> 1 << UNIT_BITS)
     bound = (rest + ERROR + LOSS, UNBOUNDED)[rest >= limit]
-    return to_integers(places[steps.size - count :]), (low, bound)
+    return to_integers(places), (low, bound)
 
 
 def _coarse_contenders(

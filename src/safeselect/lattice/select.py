@@ -16,9 +16,11 @@ from numpy.typing import NDArray
 
 from safeselect.lattice.arrays import Indices
 
-__all__ = ["mth_largest", "peel", "top_places"]
+__all__ = ["best_and_rest", "mth_largest", "top_places"]
 
 Integers = NDArray[np.integer[Any]]
+
+_FEW = 32  # of which one maximum after another is quicker than a threshold found bit by bit
 
 
 def mth_largest(values: Integers, m: int, bits: int | None = None) -> int:
@@ -54,15 +56,19 @@ def top_places(values: Integers, m: int, bits: int | None = None) -> Indices:
     return result[1:]
 
 
-def peel(values: Integers, m: int) -> tuple[Indices, int]:
-    """Return the places of the m largest values, the largest first, and the largest of the rest.
+def best_and_rest(values: Integers, m: int) -> tuple[Indices, int]:
+    """Return the places of m of the largest values, and the largest of the rest.
 
-    Quicker than `top_places` for a few.  The rest of nothing is the least number of the dtype.
+    The rest of nothing is the least number of the dtype.
 
-    Requires: 0 <= m <= values.size, one dimension; m values above the least number of the dtype.
+    Requires: 1 <= m <= values.size, one dimension; m values above the least number of the dtype.
     Reveals: nothing; see the module.  The places are secret addresses.
     """
-    places, rest = _peeled(values, m)
+    if m <= _FEW:
+        places, rest = _peeled(values, m)
+    else:
+        places, rest = top_places(values, m), np.copy(values)
+        np.put(rest, places, np.array([np.iinfo(values.dtype).min], dtype=values.dtype))
     return places, int(np.max(rest))
 
 
