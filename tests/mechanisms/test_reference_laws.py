@@ -81,21 +81,21 @@ def continuous_outcomes(count: int, k: int):
 @pytest.mark.parametrize("scores", [(0, 0, 0), (0, 1, 3), (2, 0, 0, 1), (3, 3, 0, 0)])
 @pytest.mark.parametrize("k", [1, 2, 3])
 def test_combine_exponential_is_the_definition_on_every_toy_noise(scores, k):
-    """All noise 0..7 (0..3 for four candidates), all rankings: order and gaps as defined."""
+    """All noise 0..7 of up to four candidates, all rankings: order and gaps as defined."""
     n = len(scores)
-    for floors in product(range(8 if n == 3 else 4), repeat=n):
+    for floors in product(range(8), repeat=n):
         for ranks in permutations(range(n)):
-            # A continuous noise with these floors and this order of what lies below the grid.
+            # A continuous noise with these floors and this order of what lies below the grid, in
+            # units of a part of a grid step.
             noisy = [
-                Fraction(s + f) + Fraction(r + 1, n + 1)
-                for s, f, r in zip(scores, floors, ranks, strict=True)
+                (s + f) * (n + 1) + r + 1 for s, f, r in zip(scores, floors, ranks, strict=True)
             ]
-            order = sorted(range(n), key=lambda i: -noisy[i])
+            order = sorted(range(n), key=noisy.__getitem__, reverse=True)
             ranking = combine_exponential(scores, ExponentialNoise(floors, ranks), k, gaps=k < n)
             assert ranking.indices == tuple(order[:k])
             if k < n:
                 gaps = [noisy[a] - noisy[b] for a, b in pairwise(order[: k + 1])]
-                assert ranking.gaps == tuple(gap.numerator // gap.denominator for gap in gaps)
+                assert ranking.gaps == tuple(gap // (n + 1) for gap in gaps)
 
 
 @pytest.mark.parametrize("level", [0, 1, 2])

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from fractions import Fraction
+from math import exp, log, sqrt
 from pathlib import Path
 
 import pytest
@@ -134,6 +135,32 @@ def test_laplace_set_follows_its_law(engine):
 
     pairs = [frozenset(pair) for pair in ((0, 1), (0, 2), (1, 2))]
     assert fits(observed(run, engine=engine), dict.fromkeys(pairs, 1 / 3))
+
+
+def laplace_pair(gap: int, **keywords) -> int:
+    """Which of two candidates is alone in the set; R = 1."""
+    result = safeselect.top_k(
+        [gap, 0], k=1, epsilon="0.2", delta="0.05", range_=1, mechanism="laplace", **keywords
+    )
+    (index,) = result.indices
+    return index
+
+
+def laplace_pair_law(gap: int) -> dict[int, float]:
+    """P(X - Y < gap) for Laplace noise of scale 8 s sqrt(k ln(n / delta)) / epsilon, s = 1/2."""
+    apart = gap * 0.2 / (4 * sqrt(log(2 / 0.05)))
+    behind = (0.5 + apart / 4) * exp(-apart)
+    return {0: 1 - behind, 1: behind}
+
+
+@pytest.mark.claim("C1")
+@pytest.mark.parametrize("engine", ENGINES)
+def test_laplace_set_has_the_scale_of_the_theorem(engine):
+    counts = observed(lambda **k: laplace_pair(50, **k), engine=engine)
+    assert fits(counts, laplace_pair_law(50))
+    # Twice or half the scale is noticed.
+    assert not fits(counts, laplace_pair_law(25))
+    assert not fits(counts, laplace_pair_law(100))
 
 
 def twice_the_rate(call, epsilon):
