@@ -48,7 +48,7 @@ class Load:
 def warning(others: float | None, load: float) -> str:
     """A sentence if the figures should not be trusted, else nothing."""
     if others is not None and others > _BUSY:
-        return f"NOT IDLE: other processes used {others:.0%} of a core; do not publish these times"
+        return f"not idle: other processes used {others:.0%} of a core, so take the times as rough"
     if others is None and load > 0.5:
         return f"PERHAPS NOT IDLE: the load average was {load:.2f} before the run"
     return ""
