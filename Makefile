@@ -1,6 +1,6 @@
 # Each target does all its own set-up on a fresh machine: a virtual environment in $(VENV), the
 # package with the extras that the target needs, then the work.  Stamp files make the second run
-# quick.  Use another interpreter or place with: make PYTHON=python3.12 VENV=/tmp/venv test
+# quick.  Use another interpreter or place with: make PYTHON=python3.12 VENV=venv312 test
 
 PYTHON ?= python3
 VENV ?= .venv
