@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import chain, combinations
 from typing import Any
 
+import mpmath
 import numpy as np
 
 Block = frozenset[int]
@@ -96,7 +97,7 @@ def _product(values: Any, group: Sequence[int]) -> Any:
     return np.prod([values[j] for j in group], axis=0)
 
 
-def laplace_tie_share(winner: int, negative: dict[int, bool], rho: Any) -> Any:
+def laplace_tie_share(winner: int, negative: dict[int, bool], rho: mpmath.mpf) -> mpmath.mpf:
     """P(winner is the largest | these share a cell), given on which side of 0 each noise lies.
 
     With y = rho**r for the position r in the cell, a positive noise has the conditional
@@ -114,9 +115,9 @@ def laplace_tie_share(winner: int, negative: dict[int, bool], rho: Any) -> Any:
             for b, y in factor.items():
                 product[a + b] = product.get(a + b, 0) + x * y
         polynomial = product
-    log = getattr(rho, "ln", None) or (lambda: np.log(rho))
     return sum(
-        x * (-log() if a == -1 else (1 - rho ** (a + 1)) / (a + 1)) for a, x in polynomial.items()
+        x * (-mpmath.log(rho) if a == -1 else (1 - rho ** (a + 1)) / (a + 1))
+        for a, x in polynomial.items()
     )
 
 
