@@ -188,7 +188,9 @@ def _coarse_contenders(
         np.copyto(out, wide, casting="unsafe")
         return np.add(out, part(draws.counts, where), out=out)
 
-    chosen, best = largest(steps.size, count, keys, np.uint32)
+    # Counts have 12 digits at most, so this public bound on all keys saves rounds of comparing.
+    bits = (plan.coarse.units(2 * plan.coarse.reach) + (1 << 12)).bit_length()
+    chosen, best = largest(steps.size, count, keys, np.uint32, bits)
     # 2 for what the score's part of the key may have lost; 2**26 units of 2**-32 are 1/64.
     return to_integers(chosen), (low, int(np.min(best)) + table(plan.law).first + 2 << 26)
 
