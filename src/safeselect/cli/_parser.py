@@ -12,16 +12,10 @@ from typing import Any
 
 from safeselect._exact import rational
 from safeselect.errors import ParameterError
+from safeselect.mechanisms.top_k import MECHANISMS
 
 __all__ = ["build_parser"]
 
-_MECHANISMS = (
-    "exponential",
-    "exponential_base2",
-    "permute_and_flip",
-    "laplace",
-    "one_shot_exponential",
-)
 _CANDIDATES = """\
 known candidates:
   The guarantee covers how candidates are ranked. It does not cover the list they come from: if
@@ -127,7 +121,7 @@ def _command(commands: Any, name: str, purpose: str, epilog: str) -> argparse.Ar
     )
     parser.add_argument(
         "--mechanism",
-        choices=_MECHANISMS,
+        choices=MECHANISMS,
         help="default: one_shot_exponential, or exponential with --delta or --rho",
     )
     parser.add_argument("--json", action="store_true", help="print the release as JSON")

@@ -6,7 +6,7 @@ does, as in boosting or in synthetic data, call the single mechanism once a roun
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 
@@ -23,7 +23,7 @@ from safeselect.samplers.decay import Decay
 __all__ = ["ManyMechanism", "select_many", "top_k_many"]
 
 ManyMechanism = Literal["exponential", "exponential_base2", "permute_and_flip"]
-_MECHANISMS = ("exponential", "exponential_base2", "permute_and_flip")
+_MECHANISMS: tuple[str, ...] = get_args(ManyMechanism)
 
 
 def select_many(

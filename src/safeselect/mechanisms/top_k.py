@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Literal
+from typing import Literal, get_args
 
 from safeselect._exact import Interval, describe, rounded_down
 from safeselect.accounting.calibration import Family
@@ -18,18 +18,12 @@ from safeselect.mechanisms.exponential import dyadic_decay
 from safeselect.samplers._bits import Bits
 from safeselect.samplers.decay import Decay
 
-__all__ = ["Mechanism", "rank_top", "top_k"]
+__all__ = ["MECHANISMS", "Mechanism", "rank_top", "top_k"]
 
 Mechanism = Literal[
     "exponential", "exponential_base2", "permute_and_flip", "laplace", "one_shot_exponential"
 ]
-_MECHANISMS = (
-    "exponential",
-    "exponential_base2",
-    "permute_and_flip",
-    "laplace",
-    "one_shot_exponential",
-)
+MECHANISMS: tuple[str, ...] = get_args(Mechanism)
 
 
 def top_k(
@@ -88,9 +82,9 @@ def top_k(
     Raises:
         ParameterError, ScoreError, SourceError: as for `permute_and_flip`.
     """
-    if mechanism is not None and not (isinstance(mechanism, str) and mechanism in _MECHANISMS):
+    if mechanism is not None and not (isinstance(mechanism, str) and mechanism in MECHANISMS):
         raise ParameterError(
-            f"mechanism must be one of {', '.join(_MECHANISMS)}; got {describe(mechanism)}"
+            f"mechanism must be one of {', '.join(MECHANISMS)}; got {describe(mechanism)}"
         )
     total = Total.read(epsilon=epsilon, rho=rho, delta=delta)
     name = mechanism or ("one_shot_exponential" if total.is_pure else "exponential")
