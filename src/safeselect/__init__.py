@@ -26,11 +26,15 @@ from safeselect.mechanisms import (
     TopSet,
     exponential_mechanism,
     exponential_mechanism_base2,
+    exponential_mechanism_with_gap,
     permute_and_flip,
+    permute_and_flip_with_gap,
     report_noisy_max,
+    report_noisy_max_with_gap,
     select_many,
     top_k,
     top_k_many,
+    top_k_with_gaps,
 )
 from safeselect.sources import CallbackSource, CombinedSource, OpenSSLSource, Source, SystemSource
 
@@ -57,9 +61,13 @@ __all__ = [
     "ZeroConcentratedDP",
     "exponential_mechanism",
     "exponential_mechanism_base2",
+    "exponential_mechanism_with_gap",
     "permute_and_flip",
+    "permute_and_flip_with_gap",
     "report_noisy_max",
+    "report_noisy_max_with_gap",
     "select_many",
     "top_k",
     "top_k_many",
+    "top_k_with_gaps",
 ]
