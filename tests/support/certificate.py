@@ -57,6 +57,21 @@ def worst(law: ScoreLaw, pairs: Iterable[tuple[Scores, Scores]]) -> float:
     return found
 
 
+def hockey_stick(law: ScoreLaw, pairs: Iterable[tuple[Scores, Scores]], s: float) -> float:
+    """The largest sum over outcomes of (P - e**s P')+, in both directions.
+
+    All that the arrays leave out counts as one outcome more.
+    """
+    found = 0.0
+    for pair in pairs:
+        for q, other in (pair, pair[::-1]):
+            p, r = law(q), law(other)
+            excess = np.maximum(p - np.exp(s) * r, 0).sum()
+            left_out = (1 - p.sum()) - np.exp(s) * (1 - r.sum())
+            found = max(found, float(excess + max(left_out, 0)))
+    return found
+
+
 def symmetric(law: ScoreLaw, places: int) -> ScoreLaw:
     """The same law for a mechanism that treats all candidates alike and sees differences only.
 
