@@ -48,8 +48,8 @@ class Plan:
         scale: enclosures are integers in units of 2**-scale nats.
         rate: encloses the nats of one grid step; see `rate`.
         coarse: the score's part of a key, in 1/64 nat; at most 2 too small.
-        gap_unit: the unit of the gaps in grid steps; of 2**-40 nats or more, so that floors are
-            decided by the slots but with probability 2**-60.
+        gap_unit: the unit of the gaps in grid steps, 2**-40 nats or more: the floors are then
+            decided by the slots but with probability 2**-42 (docs/mathematics.md, section 11).
         few: how many candidates are given a slot where the noise of all is known finely.
         fine: the score's part of a noisy score, in units of `fine`; at most LOSS too small.
     """
