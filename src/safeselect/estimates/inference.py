@@ -43,9 +43,9 @@ def expected_gap(leads: object, *, rate: object) -> Fraction:
         raise ParameterError("leads must name at least one other candidate")
     each = rational(rate, "rate")
     least = min(ahead) * each
-    if least <= -_PRECISION:
-        # s > e**256, so the mean lies between 1 / rate and (1 + 1/s) / rate.
-        return rounded_down(lambda precision: Interval.of(1 / each, precision))
+    floor = rounded_down(lambda precision: Interval.of(1 / each, precision))
+    if least <= -64:
+        return floor  # s > e**64, and the mean lies between 1 / rate and (1 + 1/s) / rate
 
     def mean(precision: int) -> Interval:
         one = Interval.of(1, precision)
@@ -57,7 +57,7 @@ def expected_gap(leads: object, *, rate: object) -> Fraction:
         above = (one + odds).log() + Interval.of(least, precision) - rest.log()
         return (one + odds) * above / Interval.of(each, precision)
 
-    return rounded_down(mean)
+    return max(floor, rounded_down(mean))
 
 
 def gap_p_value(
