@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Set
 from fractions import Fraction
 
 from safeselect._exact import MAX_BITS, rational
@@ -43,7 +43,11 @@ def read_released_list(values: object, name: str) -> list[Fraction]:
     Raises:
         ParameterError: it has no order or is no list, or one of its elements is no number.
     """
-    if isinstance(values, (str, bytes, set, frozenset, dict)) or not isinstance(values, Iterable):
+    if (
+        not isinstance(values, Iterable)
+        or isinstance(values, (str, bytes, Set, Mapping))
+        or getattr(values, "ndim", 1) != 1
+    ):
         raise ParameterError(f"{name} must be a list of numbers, got {type(values).__name__}")
     return [read_released(value, f"{name}[{place}]") for place, value in enumerate(values)]
 
