@@ -102,7 +102,7 @@ def gap_confidence_bound(
     is at most alpha.  Given that it is answered "above" the bound may fail always: what lies far
     below the threshold is almost never reported, but if it is, then by a mistake that the bound
     repeats.  For n values asked for, whatever their answers, the chance of any such failure is at
-    most n alpha.
+    most n alpha; in an adaptive session alpha is for each of the two branches, so 2n alpha.
 
     Method: the noise of gap is that of the value less that of the threshold, each with mean 0; t is
         its quantile (Ding et al. 2023, Lemma 3; exponential noise: `docs/mathematics.md`,
@@ -116,7 +116,7 @@ def gap_confidence_bound(
         threshold_rate: split epsilon / sensitivity of the session, see the package.
         value_rate: (1 - split) epsilon / (c k sensitivity), c = 2, or 1 if monotonic; half of it
             for "top" answers of an adaptive session.
-        noise: the session's.
+        noise: the session's; nothing is offered for "geometric".
 
     Raises:
         ParameterError: gap is negative, or a number or a word is wrong.
