@@ -103,8 +103,8 @@ def exponential_mechanism_with_gap(
     `exponential_mechanism`.
 
     Guarantee: LaplaceDominated(epsilon), hence epsilon-DP, for both together (Ding et al. 2023,
-        Theorem 10).  Not BoundedRange: with its gap the mechanism costs about four times the rho
-        of `exponential_mechanism` at the same epsilon.
+        Theorem 10).  Not BoundedRange: for epsilon up to 1 it costs about three to four times the
+        rho of `exponential_mechanism`.
     Neighbours, Args, Raises: as for `permute_and_flip_with_gap`.
     """
     total, step = Total.read(epsilon=epsilon, rho=rho), _read_grid(gap_grid)
