@@ -26,7 +26,11 @@ TOPS = {
 
 
 class Words:
-    """Bits for the engine: in each round the leading words of V, then whatever comes."""
+    """Bits for the engine: in each round the leading words of V, else whatever comes.
+
+    V are asked for alone, 64 or 128 digits each (of which the leading ones come last), or 64 with
+    slots for a few candidates beside them.
+    """
 
     def __init__(self, *rounds: Sequence[int]) -> None:
         self._rounds = list(rounds)
@@ -34,10 +38,10 @@ class Words:
 
     def fill(self, buffer: memoryview) -> None:
         lanes = np.full(len(buffer) // 8, self.take(64), dtype=np.uint64)
-        if self._rounds and lanes.size % len(self._rounds[0]) == 0:
+        if self._rounds and lanes.size >= len(self._rounds[0]):
             words = self._rounds.pop(0)
-            step = lanes.size // len(words)  # of a slot of 128 digits the leading lane comes last
-            lanes[step - 1 :: step] = words
+            step = lanes.size // len(words) if lanes.size % len(words) == 0 else 1
+            lanes[step - 1 : step * len(words) : step] = words
         buffer[:] = lanes.tobytes()
 
     def take(self, count: int) -> int:
