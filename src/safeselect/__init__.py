@@ -20,8 +20,12 @@ from safeselect.guarantees import (
     ZeroConcentratedDP,
 )
 from safeselect.mechanisms import (
+    AdaptiveSparseVector,
+    Answer,
+    Answers,
     Selection,
     Selections,
+    SparseVector,
     TopK,
     TopSet,
     exponential_mechanism,
@@ -35,6 +39,9 @@ from safeselect.mechanisms import (
 from safeselect.sources import CallbackSource, CombinedSource, OpenSSLSource, Source, SystemSource
 
 __all__ = [
+    "AdaptiveSparseVector",
+    "Answer",
+    "Answers",
     "ApproximateDP",
     "BoundedRange",
     "BudgetError",
@@ -51,6 +58,7 @@ __all__ = [
     "Selections",
     "Source",
     "SourceError",
+    "SparseVector",
     "SystemSource",
     "TopK",
     "TopSet",

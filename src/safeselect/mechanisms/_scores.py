@@ -27,7 +27,7 @@ from safeselect._exact import describe, rational
 from safeselect.errors import ParameterError, ScoreError
 from safeselect.mechanisms._columns import INTEGERS, RATIONALS, as_column, refuse_types
 
-__all__ = ["Candidates", "Steps", "read_candidates", "read_matrix"]
+__all__ = ["Candidates", "Steps", "read_candidates", "read_matrix", "read_values"]
 
 Steps = npt.NDArray[np.uint64]
 
@@ -98,7 +98,7 @@ def read_candidates(
     else:
         kinds = set(map(type, values))
         refuse_types(kinds)
-        integers = all(issubclass(kind, INTEGERS) for kind in kinds)
+        integers = _all_integers(kinds)
         steps = _from_numbers(values, step, minimize, integers=integers)
     size = Fraction(1) if step is None else step
     # An integer lies on every grid 1, 1/2, 1/3 ...; nothing else is known from the type alone.
@@ -135,6 +135,25 @@ def read_matrix(
     for each in (first, *others):  # copies of a copy
         each.steps.fill(0)
     return Candidates(steps, first.labels, first.grid, exact)
+
+
+def read_values(values: object, *, grid: Fraction | None) -> list[int]:
+    """Read numbers that count by themselves, not by their differences: whole grid steps of each.
+
+    Raises:
+        ScoreError: as for `read_candidates`.
+    """
+    column = as_column(values)
+    if isinstance(column, np.ndarray):
+        integers = column.dtype.kind in "iu"
+        return _whole_steps(column.tolist() if integers else list(column), grid, integers=integers)
+    kinds = set(map(type, column))
+    refuse_types(kinds)
+    return _whole_steps(column, grid, integers=_all_integers(kinds))
+
+
+def _all_integers(kinds: Iterable[type]) -> bool:
+    return all(issubclass(kind, INTEGERS) for kind in kinds)
 
 
 def _read_labels(labels: object, count: int) -> tuple[Hashable, ...]:
@@ -178,15 +197,19 @@ def _from_array(values: np.ndarray[Any, Any], grid: Fraction | None, minimize: b
 def _from_numbers(
     values: Sequence[Any], grid: Fraction | None, minimize: bool, *, integers: bool
 ) -> Steps:
-    if grid is None and not integers:
-        raise ScoreError(_grid_hint(_type_names(values)))
-    size = Fraction(1) if grid is None else grid
-    whole = [_floor_to_grid(value, size) for value in values]
+    whole = _whole_steps(values, grid, integers=integers)
     best = min(whole) if minimize else max(whole)
     sign = -1 if minimize else 1
     # min() rather than a branch: the same work whatever the shortfalls are.
     kept = [_LARGEST - min(sign * (best - steps), _LARGEST) for steps in whole]
     return np.array(kept, dtype=np.uint64)
+
+
+def _whole_steps(values: Sequence[Any], grid: Fraction | None, *, integers: bool) -> list[int]:
+    if grid is None and not integers:
+        raise ScoreError(_grid_hint(_type_names(values)))
+    size = Fraction(1) if grid is None else grid
+    return [_floor_to_grid(value, size) for value in values]
 
 
 def _floor_to_grid(value: Any, grid: Fraction) -> int:
