@@ -26,6 +26,7 @@ from safeselect.mechanisms import (
     Selection,
     Selections,
     SparseVector,
+    TopAbove,
     TopK,
     TopSet,
     exponential_mechanism,
@@ -34,6 +35,7 @@ from safeselect.mechanisms import (
     report_noisy_max,
     select_many,
     top_k,
+    top_k_above,
     top_k_many,
 )
 from safeselect.sources import CallbackSource, CombinedSource, OpenSSLSource, Source, SystemSource
@@ -60,6 +62,7 @@ __all__ = [
     "SourceError",
     "SparseVector",
     "SystemSource",
+    "TopAbove",
     "TopK",
     "TopSet",
     "ZeroConcentratedDP",
@@ -69,5 +72,6 @@ __all__ = [
     "report_noisy_max",
     "select_many",
     "top_k",
+    "top_k_above",
     "top_k_many",
 ]

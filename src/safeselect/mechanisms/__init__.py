@@ -9,6 +9,7 @@ from safeselect.mechanisms.noisy_max import report_noisy_max
 from safeselect.mechanisms.permute_and_flip import permute_and_flip
 from safeselect.mechanisms.sparse_vector import SparseVector
 from safeselect.mechanisms.top_k import top_k
+from safeselect.mechanisms.top_k_above import TopAbove, top_k_above
 
 __all__ = [
     "AdaptiveSparseVector",
@@ -17,6 +18,7 @@ __all__ = [
     "Selection",
     "Selections",
     "SparseVector",
+    "TopAbove",
     "TopK",
     "TopSet",
     "exponential_mechanism",
@@ -25,5 +27,6 @@ __all__ = [
     "report_noisy_max",
     "select_many",
     "top_k",
+    "top_k_above",
     "top_k_many",
 ]

@@ -175,13 +175,19 @@ class Call:
         source: object,
         engine: object,
         rows: bool = False,
+        threshold: Fraction | None = None,
     ) -> None:
         change = Change.read(sensitivity=sensitivity, range_=range_, monotonic=monotonic)
         self._source: Source = resolve(source)
         self.engine: Engine = choose_engine(engine)
         self._bits: Bits | None = None
-        read = read_matrix if rows else read_candidates
-        self.candidates: Candidates = read(scores, grid=grid, labels=labels, minimize=minimize)
+        self.candidates: Candidates = (
+            read_matrix(scores, grid=grid, labels=labels, minimize=minimize)
+            if rows
+            else read_candidates(
+                scores, grid=grid, labels=labels, minimize=minimize, threshold=threshold
+            )
+        )
         self.range_in_steps = change.range_in_steps(
             self.candidates.grid, exact=self.candidates.exact
         )
