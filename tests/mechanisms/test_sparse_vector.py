@@ -115,7 +115,7 @@ ADAPTIVE = {**PLAIN, "sigma": "3/2"}
         (AdaptiveSparseVector, ADAPTIVE, "geometric", [0, 3]),
     ],
 )
-def test_every_run_is_the_one_defined(kind, options, noise, support, many, monkeypatch):
+def test_every_run_is_the_one_defined(kind, options, noise, support, many):
     """All noises of a support, for the threshold and for three values of one or two branches."""
     branches = 2 if kind is AdaptiveSparseVector else 1
     names = ("top", "middle") if branches == 2 else (None,)
@@ -133,7 +133,6 @@ def test_every_run_is_the_one_defined(kind, options, noise, support, many, monke
     for first, *others in product(support, repeat=1 + branches * len(VALUES)):
         numbers = [first + apart, *others]
         script = Script(numbers)
-        monkeypatch.setattr(_session, "choose_engine", lambda name, script=script: script)
         # Each branch compares with a threshold of its own recentring: taken off its noise here.
         shifted = [numbers[0]] + [
             number - mean[i % branches] for i, number in enumerate(numbers[1:])
@@ -147,7 +146,7 @@ def test_every_run_is_the_one_defined(kind, options, noise, support, many, monke
             budget=Fraction(2),
             gap_grid=Fraction(options.get("gap_grid", 1)),
         )
-        run = _session.Session(terms, deterministic(), None)
+        run = _session.Session(terms, deterministic(), script)
         if many:
             found = run.query_many(VALUES)
             assert found.consumed == len(expected)

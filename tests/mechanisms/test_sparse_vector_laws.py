@@ -21,6 +21,7 @@ from safeselect.lattice import single
 from safeselect.lattice.laws import EXPONENTIAL, LAPLACE
 from safeselect.lattice.single import InvertedNoise
 from safeselect.mechanisms import _session
+from safeselect.mechanisms._engines import choose_engine
 from safeselect.mechanisms._terms import BELOW, decide
 from safeselect.samplers.decay import Decay
 from safeselect.testing import DeterministicSource
@@ -182,10 +183,10 @@ def law_of(kind: str, noise: str, **options) -> dict:
 
 def observed(kind: str, noise: str, engine=None, *, many: bool = False, **options) -> Counter:
     terms, tape = terms_of(kind, noise, **options), source()
-    places = {None: 0, "top": 0, "middle": 1}
+    places, tier = {None: 0, "top": 0, "middle": 1}, choose_engine(engine)
     counts: Counter = Counter()
     for _ in range(DRAWS):
-        session = _session.Session(terms, tape, engine)
+        session = _session.Session(terms, tape, tier)
         names: list = [("below",)] * 2
         if many:
             found = session.query_many(ASKED)

@@ -24,7 +24,7 @@ from safeselect.errors import BudgetError, ParameterError, SafeSelectError, Sour
 from safeselect.lattice.single import KnownNoise
 from safeselect.mechanisms._answers import Answer, Answers
 from safeselect.mechanisms._call import source_name
-from safeselect.mechanisms._engines import choose_engine
+from safeselect.mechanisms._engines import Engine
 from safeselect.mechanisms._scores import read_values
 from safeselect.mechanisms._terms import BELOW, Branch, Terms, decide
 from safeselect.samplers._bits import Bits
@@ -65,7 +65,7 @@ class Session:
     Args:
         terms: what was agreed, and charged.
         source: a source that `sources.resolve` returned.
-        engine: a name that `choose_engine` accepts.
+        engine: whose `noise` is drawn.
     """
 
     __slots__ = (
@@ -81,9 +81,9 @@ class Session:
         "terms",
     )
 
-    def __init__(self, terms: Terms, source: Source, engine: object) -> None:
+    def __init__(self, terms: Terms, source: Source, engine: Engine) -> None:
         self.terms = terms
-        self._engine = choose_engine(engine)
+        self._engine = engine
         self._source = source
         self._born = generation()
         self._lock = RLock()

@@ -10,6 +10,7 @@ from safeselect._exact import rational
 from safeselect.guarantees import LaplaceDominated, PureDP
 from safeselect.lattice.single import Kind
 from safeselect.mechanisms._answers import Answer, Answers
+from safeselect.mechanisms._engines import choose_engine
 from safeselect.mechanisms._session import Session
 from safeselect.mechanisms._terms import SQRT2, Setting
 from safeselect.sources import resolve
@@ -81,8 +82,9 @@ class AdaptiveSparseVector:
             ("top", margin, half),
             ("middle", Fraction(0), setting.answer),
         )
-        # Name and guarantee are settled; the first bit is drawn by the next line.
-        self._session = Session(terms, resolve(source), engine)
+        bytes_from, tier = resolve(source), choose_engine(engine)
+        # All is accepted, name and guarantee are settled; the next line draws the first bit.
+        self._session = Session(terms, bytes_from, tier)
 
     @property
     def guarantee(self) -> LaplaceDominated | PureDP:

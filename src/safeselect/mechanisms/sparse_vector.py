@@ -9,6 +9,7 @@ from typing import final
 from safeselect.guarantees import LaplaceDominated, PureDP
 from safeselect.lattice.single import Kind
 from safeselect.mechanisms._answers import Answer, Answers
+from safeselect.mechanisms._engines import choose_engine
 from safeselect.mechanisms._session import Session
 from safeselect.mechanisms._terms import Setting
 from safeselect.sources import resolve
@@ -92,8 +93,9 @@ class SparseVector:
             gap_grid=gap_grid,
         )
         terms = setting.terms("sparse_vector", (None, Fraction(0), setting.answer))
-        # Name and guarantee are settled; the first bit is drawn by the next line.
-        self._session = Session(terms, resolve(source), engine)
+        bytes_from, tier = resolve(source), choose_engine(engine)
+        # All is accepted, name and guarantee are settled; the next line draws the first bit.
+        self._session = Session(terms, bytes_from, tier)
 
     @property
     def guarantee(self) -> LaplaceDominated | PureDP:
