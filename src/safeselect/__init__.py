@@ -28,8 +28,13 @@ from safeselect.guarantees import (
     ZeroConcentratedDP,
 )
 from safeselect.mechanisms import (
+    AdaptiveSparseVector,
+    Answer,
+    Answers,
     Selection,
     Selections,
+    SparseVector,
+    TopAbove,
     TopK,
     TopSet,
     exponential_mechanism,
@@ -41,12 +46,16 @@ from safeselect.mechanisms import (
     report_noisy_max_with_gap,
     select_many,
     top_k,
+    top_k_above,
     top_k_many,
     top_k_with_gaps,
 )
 from safeselect.sources import CallbackSource, CombinedSource, OpenSSLSource, Source, SystemSource
 
 __all__ = [
+    "AdaptiveSparseVector",
+    "Answer",
+    "Answers",
     "ApproximateDP",
     "BoundedRange",
     "BudgetError",
@@ -63,7 +72,9 @@ __all__ = [
     "Selections",
     "Source",
     "SourceError",
+    "SparseVector",
     "SystemSource",
+    "TopAbove",
     "TopK",
     "TopSet",
     "ZeroConcentratedDP",
@@ -81,6 +92,7 @@ __all__ = [
     "report_noisy_max_with_gap",
     "select_many",
     "top_k",
+    "top_k_above",
     "top_k_many",
     "top_k_with_gaps",
 ]

@@ -19,17 +19,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
+from typing import final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from safeselect.lattice import Ranking
+from safeselect.lattice.single import Kind, KnownNoise, WholeNoise
 from safeselect.mechanisms._scores import Steps
 from safeselect.samplers._bits import Bits
 from safeselect.samplers.decay import Decay
 from safeselect.samplers.geometric import geometric
-from safeselect.samplers.lazy import LazyGumbel, LazyLaplace
+from safeselect.samplers.lazy import LazyExponential, LazyGumbel, LazyLaplace, LazyNoise
 from safeselect.samplers.permutation import permutation
+from safeselect.sources._sealed import sealed
 
 __all__ = [
     "exponential_many",
@@ -38,6 +41,7 @@ __all__ = [
     "gumbel_many",
     "gumbel_top",
     "laplace_top",
+    "noise",
 ]
 
 _STEP = Fraction(1)
@@ -191,3 +195,36 @@ def laplace_top(
     """One-shot Laplace noise, continuous and exact."""
     noise = [LazyLaplace(bits, decay) for _ in steps]
     return _continuous_top(steps, k, noise, bits, gaps, gap_unit)
+
+
+@final
+@sealed
+class LazySteps:
+    """A lazily refined noise by its bounds; see `lattice.single.KnownNoise`."""
+
+    __slots__ = ("_noise",)
+
+    def __init__(self, noise: LazyNoise) -> None:
+        self._noise = noise
+
+    @property
+    def scale(self) -> int:
+        """Binary digits after the point that are known."""
+        return self._noise.level
+
+    def bounds(self, scale: int, parts: int) -> tuple[int, int]:
+        """Enclose X * parts * 2**scale by the ends of the cell that X is known to lie in."""
+        floor, shift = self._noise.floor, scale - self._noise.level
+        return floor * parts << shift, (floor + 1) * parts << shift
+
+    def refine(self, bits: Bits) -> None:
+        """Draw further digits."""
+        self._noise.refine(bits, _DIGITS)
+
+
+def noise(kind: Kind, decay: Decay, digits: int, bits: Bits) -> KnownNoise:
+    """Draw one noise, its whole steps first; `digits` is for the array engine."""
+    if kind == "geometric":
+        return WholeNoise(geometric(bits, decay))
+    lazy = LazyLaplace if kind == "laplace" else LazyExponential
+    return LazySteps(lazy(bits, decay))
