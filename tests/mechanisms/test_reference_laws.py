@@ -102,11 +102,12 @@ def test_combine_exponential_is_the_definition_on_every_toy_noise(scores, k):
 @pytest.mark.parametrize(
     ("scores", "k"), [((0, 0, 1), 1), ((0, 2, 1), 2), ((1, 0, 1), 3), ((0, 1, 0, 1), 1)]
 )
-@pytest.mark.parametrize("gaps", [False, True])
-def test_combine_continuous_decides_exactly_when_all_completions_agree(scores, k, level, gaps):
+@pytest.mark.parametrize("gap_unit", [None, Fraction(1), Fraction(3, 2)])
+def test_combine_continuous_decides_exactly_when_all_completions_agree(scores, k, level, gap_unit):
     """Every noise on a toy lattice: decided if and only if all finer digits lead to one answer."""
     n = len(scores)
-    gaps = gaps and k < n  # the last gap needs one candidate more
+    gaps = gap_unit is not None and k < n  # the last gap needs one candidate more
+    unit = gap_unit or Fraction(1)
     # Positions inside the cell, near both ends and in any order: all that finer digits can bring.
     # A little apart from candidate to candidate, because continuous noise never ties.
     inside = [
@@ -124,12 +125,12 @@ def test_combine_continuous_decides_exactly_when_all_completions_agree(scores, k
             answers.add(
                 (
                     tuple(order[:k]),
-                    tuple(floor(noisy[a] - noisy[b]) for a, b in pairwise(order[: k + 1]))
+                    tuple(floor((noisy[a] - noisy[b]) / unit) for a, b in pairwise(order[: k + 1]))
                     if gaps
                     else None,
                 )
             )
-        ranking = combine_continuous(scores, floors, level, k, gaps=gaps)
+        ranking = combine_continuous(scores, floors, level, k, gaps=gaps, unit=unit)
         if ranking is None:
             assert len(answers) > 1
         else:
