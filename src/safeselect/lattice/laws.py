@@ -115,10 +115,6 @@ def _gumbel_quantile(v: int, bits: int, precision: int) -> mpfr:
     return down.minus(down.log(up.minus(inner)))
 
 
-def _exponential_quick(v: int, bits: int) -> int:
-    return minus_log(v, bits)
-
-
 def _laplace_quick(v: int, bits: int) -> int:
     side = v >> (bits - 1)
     logarithm = minus_log((v, (1 << bits) - v)[side], bits - 1)
@@ -149,8 +145,6 @@ def _gumbel_survival(steps: int, precision: int) -> mpfr:
     return up.minus(down.expm1(down.minus(inner)))
 
 
-EXPONENTIAL = Law(
-    "exponential", _exponential_quantile, _exponential_quick, _exponential_survival, 0, 0
-)
+EXPONENTIAL = Law("exponential", _exponential_quantile, minus_log, _exponential_survival, 0, 0)
 LAPLACE = Law("laplace", _laplace_quantile, _laplace_quick, _laplace_survival, -672, 34)
 GUMBEL = Law("gumbel", _gumbel_quantile, _gumbel_quick, _gumbel_survival, -160, 5)

@@ -55,8 +55,9 @@ def minus_log(v: int, bits: int) -> int:
     mantissa = v << _WIDTH - length
     factor, total = _TABLE[(mantissa >> _WIDTH - _CELL_BITS - 1) - _CELLS]
     r = _ONE - (mantissa * factor >> _WIDTH + _FACTOR_BITS - DIGITS)
-    power, total = r, total + (bits - length) * _LN2 + r
-    for j in (2, 3, 4, 5, 6, 7):
-        power = power * r >> DIGITS
-        total += power // j
-    return total
+    r2 = r * r >> DIGITS
+    r3 = r2 * r >> DIGITS
+    r4 = r2 * r2 >> DIGITS
+    total += (bits - length) * _LN2 + r + (r2 >> 1) + r3 // 3 + (r4 >> 2)
+    r5, r6, r7 = r4 * r >> DIGITS, r3 * r3 >> DIGITS, r4 * r3 >> DIGITS
+    return total + r5 // 5 + r6 // 6 + r7 // 7

@@ -63,7 +63,9 @@ def combine(
         return None
     candidates, ceiling = contenders(steps, draws, plan, len(draws.slots), removed)
     known = _known(draws, candidates, draws.slots)
-    return decide(candidates, _scores(steps, candidates), known, ceiling, plan, plan.scale)
+    every = len(candidates) == steps.size
+    scores = to_integers(steps) if every else _scores(steps, candidates)
+    return decide(candidates, scores, known, ceiling, plan, plan.scale)
 
 
 def settle(
