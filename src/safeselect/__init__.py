@@ -1,7 +1,8 @@
 """Differentially private selection on exact arithmetic.
 
 The names below are the public interface; everything else may change without notice, except the
-building blocks documented in `safeselect.samplers` and `safeselect.lattice`.
+building blocks documented in `safeselect.samplers`, `safeselect.lattice` and
+`safeselect.estimates`.
 """
 
 from safeselect.errors import (
@@ -11,6 +12,13 @@ from safeselect.errors import (
     SafeSelectError,
     ScoreError,
     SourceError,
+)
+from safeselect.estimates import (
+    estimate_from_gaps,
+    estimate_from_threshold,
+    expected_gap,
+    gap_confidence_bound,
+    gap_p_value,
 )
 from safeselect.guarantees import (
     ApproximateDP,
@@ -26,11 +34,15 @@ from safeselect.mechanisms import (
     TopSet,
     exponential_mechanism,
     exponential_mechanism_base2,
+    exponential_mechanism_with_gap,
     permute_and_flip,
+    permute_and_flip_with_gap,
     report_noisy_max,
+    report_noisy_max_with_gap,
     select_many,
     top_k,
     top_k_many,
+    top_k_with_gaps,
 )
 from safeselect.sources import CallbackSource, CombinedSource, OpenSSLSource, Source, SystemSource
 
@@ -55,11 +67,20 @@ __all__ = [
     "TopK",
     "TopSet",
     "ZeroConcentratedDP",
+    "estimate_from_gaps",
+    "estimate_from_threshold",
+    "expected_gap",
     "exponential_mechanism",
     "exponential_mechanism_base2",
+    "exponential_mechanism_with_gap",
+    "gap_confidence_bound",
+    "gap_p_value",
     "permute_and_flip",
+    "permute_and_flip_with_gap",
     "report_noisy_max",
+    "report_noisy_max_with_gap",
     "select_many",
     "top_k",
     "top_k_many",
+    "top_k_with_gaps",
 ]

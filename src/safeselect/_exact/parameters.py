@@ -57,7 +57,14 @@ def integer(value: object, name: str, *, minimum: int, maximum: int) -> int:
     return number
 
 
-def rational(value: object, name: str, *, below: int | None = None, zero: bool = False) -> Fraction:
+def rational(
+    value: object,
+    name: str,
+    *,
+    below: int | None = None,
+    zero: bool = False,
+    signed: bool = False,
+) -> Fraction:
     """Read a positive parameter as the exact rational that was typed.
 
     Accepts int, Fraction, Decimal, gmpy2 mpz and mpq, strings such as "1/3", "0.1" and "1e-6",
@@ -68,6 +75,7 @@ def rational(value: object, name: str, *, below: int | None = None, zero: bool =
         name: the parameter's name, for messages.
         below: an exclusive upper limit, if there is one.
         zero: whether zero is allowed too (for what is promised, never for what is asked).
+        signed: whether every number is allowed (for what is a place and no size).
 
     Raises:
         ParameterError: another type, a boolean, NaN, infinity, zero, a negative number, a number
@@ -76,7 +84,7 @@ def rational(value: object, name: str, *, below: int | None = None, zero: bool =
     number = _read(value, name)
     if _bits(number) > MAX_BITS:
         raise ParameterError(f"{name} must have at most {MAX_BITS} bits above and below the line")
-    if number.numerator < 0 or (number.numerator == 0 and not zero):
+    if not signed and (number.numerator < 0 or (number.numerator == 0 and not zero)):
         least = "at least" if zero else "greater than"
         raise ParameterError(f"{name} must be {least} zero, got {describe(value)}")
     if below is not None and number.numerator >= below * number.denominator:

@@ -15,6 +15,7 @@ or more such have probability at most P(Bin(need + m - 1, steep / 2**16) >= m).
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import lru_cache
 from math import comb
 
@@ -50,6 +51,8 @@ class Plan:
         slot_bits: digits of a slot.
         scale: enclosures are integers in units of 2**-scale nats.
         rate: encloses the nats of one grid step; see `rate`.
+        gap_unit: the unit of the gaps in grid steps, 2**-40 nats or more: the floors are then
+            decided by the slots but with probability 2**-42 (docs/mathematics.md, section 11).
         few: how many candidates are given a slot where the noise of all is known finely.
         fine: the score's part of a noisy score, in units of `fine`; at most LOSS too small.
     """
@@ -62,12 +65,13 @@ class Plan:
     slot_bits: int
     scale: int
     rate: tuple[int, int]
+    gap_unit: Fraction
     few: int
     fine: Scale
 
 
 @lru_cache(maxsize=64)
-def plan(law: Law, k: int, decay: Decay, gaps: bool) -> Plan:
+def plan(law: Law, k: int, decay: Decay, gaps: bool, gap_unit: Fraction = Fraction(1)) -> Plan:
     """Work out the plan of a ranking."""
     need = k + gaps
     slot_bits = 128 if gaps or k > 256 else 64
@@ -86,6 +90,7 @@ def plan(law: Law, k: int, decay: Decay, gaps: bool) -> Plan:
         slot_bits=slot_bits,
         scale=scale,
         rate=rate(decay, scale),
+        gap_unit=gap_unit,
         few=_few(need),
         fine=scale_of(decay, UNIT_BITS, REACH),
     )

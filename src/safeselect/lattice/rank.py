@@ -126,8 +126,13 @@ def decide(
     for i in reversed(first):
         decided.append(lows[i] >= behind)
         behind = max(behind, highs[i])
+    # The nats of a unit of the gaps, times `below`; the floor is that of the real gap in units.
+    unit, below = plan.gap_unit.numerator, plan.gap_unit.denominator << GUARD
     gaps = [
-        ((lows[i] - highs[j] << GUARD) // fast, (highs[i] - lows[j] << GUARD) // slow)
+        (
+            (lows[i] - highs[j]) * below // (fast * unit),
+            (highs[i] - lows[j]) * below // (slow * unit),
+        )
         for i, j in pairwise(first if plan.need > plan.k else [])
     ]
     decided += [low == high for low, high in gaps]

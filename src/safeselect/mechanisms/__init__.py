@@ -2,6 +2,12 @@
 
 from safeselect.mechanisms._results import Selection, Selections, TopK, TopSet
 from safeselect.mechanisms.exponential import exponential_mechanism, exponential_mechanism_base2
+from safeselect.mechanisms.gaps import (
+    exponential_mechanism_with_gap,
+    permute_and_flip_with_gap,
+    report_noisy_max_with_gap,
+    top_k_with_gaps,
+)
 from safeselect.mechanisms.many import select_many, top_k_many
 from safeselect.mechanisms.noisy_max import report_noisy_max
 from safeselect.mechanisms.permute_and_flip import permute_and_flip
@@ -14,9 +20,13 @@ __all__ = [
     "TopSet",
     "exponential_mechanism",
     "exponential_mechanism_base2",
+    "exponential_mechanism_with_gap",
     "permute_and_flip",
+    "permute_and_flip_with_gap",
     "report_noisy_max",
+    "report_noisy_max_with_gap",
     "select_many",
     "top_k",
     "top_k_many",
+    "top_k_with_gaps",
 ]

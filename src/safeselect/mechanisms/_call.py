@@ -240,7 +240,8 @@ class Call:
         mechanism: str,
         *,
         base: Fraction | None = None,
+        gap: Fraction | None = None,
     ) -> Selection:
         """The result of a call that chose one candidate."""
-        index = ranking.indices[0]
-        return Selection(self.label(index), index, guarantee, mechanism, self.source_name, base)
+        index, source = ranking.indices[0], self.source_name
+        return Selection(self.label(index), index, guarantee, mechanism, source, base, gap)

@@ -6,6 +6,7 @@ for audit and tests: the published algorithms one value at a time, slower, with 
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Protocol
 
 import numpy as np
@@ -26,7 +27,14 @@ __all__ = ["Engine", "choose_engine"]
 
 class _OneShot(Protocol):
     def __call__(
-        self, steps: Steps, k: int, decay: Decay, bits: Bits, *, gaps: bool = False
+        self,
+        steps: Steps,
+        k: int,
+        decay: Decay,
+        bits: Bits,
+        *,
+        gaps: bool = False,
+        gap_unit: Fraction = ...,
     ) -> Ranking: ...
 
 

@@ -1,0 +1,193 @@
+"""What one gap says about the true scores: its expectation, a p-value and a confidence bound.
+
+Each is an enclosed real number, rounded towards caution to 64 significant bits: expectations and
+lower bounds down, p-values up.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Literal
+
+from safeselect._exact import Interval, rational, rounded_down, rounded_up
+from safeselect.errors import ParameterError
+from safeselect.estimates._released import read_choice, read_gap, read_released_list
+
+__all__ = ["expected_gap", "gap_confidence_bound", "gap_p_value", "tail"]
+
+# Beyond so many nats, tails are not told apart: e**-2000 stands for all that is smaller.
+_MOST_NATS = 2000
+_PRECISION = 256
+_HALVINGS = 80
+
+
+def expected_gap(leads: object, *, rate: object) -> Fraction:
+    """Return the mean gap of `exponential_mechanism_with_gap`, given that one candidate wins.
+
+    For planning, with scores made up: of true scores the result would be private itself.
+
+    Method: (1 + s) ln(1 + 1/s) / rate with s = sum of exp(-rate * lead) (Ding et al. 2023,
+        Theorem 6; s is e**-theta there).
+    Exactness: rounded down.
+
+    Args:
+        leads: how far the winner's score lies above that of every other candidate, in score
+            units; negative where it lies below.
+        rate: epsilon / R, see the package.
+
+    Raises:
+        ParameterError: leads are empty, or a number is wrong.
+    """
+    ahead = read_released_list(leads, "leads")
+    if not ahead:
+        raise ParameterError("leads must name at least one other candidate")
+    each = rational(rate, "rate")
+    least = min(ahead) * each
+    floor = rounded_down(lambda precision: Interval.of(1 / each, precision))
+    if least <= -64:
+        return floor  # s > e**64, and the mean lies between 1 / rate and (1 + 1/s) / rate
+
+    def mean(precision: int) -> Interval:
+        one = Interval.of(1, precision)
+        # s = exp(-least) * rest with rest >= 1, so that nothing overflows.
+        rest = Interval.of(0, precision)
+        for lead in ahead:
+            rest += Interval.of(least - lead * each, precision).exp()
+        odds = Interval.of(-least, precision).exp() * rest
+        above = (one + odds).log() + Interval.of(least, precision) - rest.log()
+        return (one + odds) * above / Interval.of(each, precision)
+
+    return max(floor, rounded_down(mean))
+
+
+def gap_p_value(
+    gap: object, *, rate: object, noise: Literal["exponential", "laplace", "gumbel"]
+) -> Fraction:
+    """Return a p-value for "some other candidate's score is at least as large as the winner's".
+
+    Valid after selection: it bounds the chance of so large a gap given who won.
+
+    Method: with x = rate * gap, the worst case is two equal scores: e**-x for exponential noise,
+        (1 + x/2) e**-x for Laplace noise (`docs/mathematics.md`, section 13), 2 / (1 + e**x) for
+        Gumbel noise (Ding et al. 2023, Theorem 7).
+    Exactness: rounded up, and never below e**-2000.  A gap that was rounded down, as all that the
+        mechanisms release are, makes it larger: on the safe side.
+
+    Args:
+        gap: the gap below the best candidate: `gap` of a selection, or the first of `gaps`.
+        rate: of the noise per score unit, see the package.
+        noise: "exponential" (`permute_and_flip_with_gap`, `top_k_with_gaps`), "laplace", or
+            "gumbel" (`exponential_mechanism_with_gap`).
+
+    Raises:
+        ParameterError: gap is negative, or a number or a word is wrong.
+    """
+    law = _P_VALUES[read_choice(noise, "noise", tuple(_P_VALUES))]
+    nats = min(read_gap(gap) * rational(rate, "rate"), Fraction(_MOST_NATS))
+    return rounded_up(lambda precision: law(Interval.of(nats, precision)))
+
+
+def gap_confidence_bound(
+    gap: object,
+    *,
+    threshold: object,
+    alpha: object,
+    threshold_rate: object,
+    value_rate: object,
+    noise: Literal["exponential", "laplace"],
+) -> Fraction:
+    """Return a lower bound threshold + gap - t of a value, which is marginal and not conditional.
+
+    For each value asked for, the probability that it is answered "above" *and* lies below its bound
+    is at most alpha.  Given that it is answered "above" the bound may fail always: what lies far
+    below the threshold is almost never reported, but if it is, then by a mistake that the bound
+    repeats.  For n values asked for, whatever their answers, the chance of any such failure is at
+    most n alpha; in an adaptive session alpha is for each of the two branches, so 2n alpha.
+
+    Method: the noise of gap is that of the value less that of the threshold, each with mean 0; t is
+        its quantile (Ding et al. 2023, Lemma 3; exponential noise: `docs/mathematics.md`,
+        section 13).
+    Exactness: t is rounded up.  A gap that was rounded down makes the bound smaller, as is safe.
+
+    Args:
+        gap: of one answer of a sparse vector session.
+        threshold: the session's.
+        alpha: between 0 and 1.
+        threshold_rate: split epsilon / sensitivity of the session, see the package.
+        value_rate: (1 - split) epsilon / (c k sensitivity), c = 2, or 1 if monotonic; half of it
+            for "top" answers of an adaptive session.
+        noise: the session's; nothing is offered for "geometric".
+
+    Raises:
+        ParameterError: gap is negative, or a number or a word is wrong.
+    """
+    read_choice(noise, "noise", tuple(_TAILS))
+    above = read_gap(gap) + rational(threshold, "threshold", signed=True)
+    chance = rational(alpha, "alpha", below=1)
+    rates = rational(threshold_rate, "threshold_rate"), rational(value_rate, "value_rate")
+    return above - _quantile(noise, chance, *rates)
+
+
+def _exponential_p(x: Interval) -> Interval:
+    return (-x).exp()
+
+
+def _laplace_p(x: Interval) -> Interval:
+    one, two = Interval.of(1, x.precision), Interval.of(2, x.precision)
+    return (one + x / two) * (-x).exp()
+
+
+def _gumbel_p(x: Interval) -> Interval:
+    one, two = Interval.of(1, x.precision), Interval.of(2, x.precision)
+    return two / (one + x.exp())
+
+
+_P_VALUES = {"exponential": _exponential_p, "laplace": _laplace_p, "gumbel": _gumbel_p}
+
+
+def _exponential_tail(t: Fraction, first: Fraction, second: Fraction, precision: int) -> Interval:
+    # The two means are taken off, so t is exceeded where the plain difference exceeds u.
+    u = t + 1 / second - 1 / first
+    if u >= 0:
+        share = Interval.of(first / (first + second), precision)
+        return share * Interval.of(-u * second, precision).exp()
+    share = Interval.of(second / (first + second), precision)
+    return Interval.of(1, precision) - share * Interval.of(u * first, precision).exp()
+
+
+def _laplace_tail(t: Fraction, first: Fraction, second: Fraction, precision: int) -> Interval:
+    # The lemma's quotient, rearranged so that nothing cancels and equal rates are no exception.
+    slow, apart = min(first, second), abs(first - second)
+    width = Interval.of(t, precision)
+    if apart:
+        width = -Interval.of(-apart * t, precision).expm1() / Interval.of(apart, precision)
+    factor = Interval.of(slow * slow / (first + second), precision)
+    decay = Interval.of(-slow * t, precision).exp() / Interval.of(2, precision)
+    return decay * (Interval.of(1, precision) + factor * width)
+
+
+_TAILS = {"exponential": _exponential_tail, "laplace": _laplace_tail}
+
+
+def tail(
+    noise: str, t: Fraction, threshold_rate: Fraction, value_rate: Fraction, precision: int
+) -> Interval:
+    """Enclose P(noise of the value - noise of the threshold > t), each of mean 0, for t >= 0."""
+    return _TAILS[noise](t, threshold_rate, value_rate, precision)
+
+
+def _quantile(noise: str, alpha: Fraction, first: Fraction, second: Fraction) -> Fraction:
+    """A t >= 0 with tail(t) <= alpha for sure, and 2**-80 of itself or so above the smallest."""
+
+    def enough(t: Fraction) -> bool:
+        return bool(tail(noise, t, first, second, _PRECISION).upper <= alpha)
+
+    if enough(Fraction(0)):
+        return Fraction(0)
+    low, high = Fraction(0), 1 / min(first, second)
+    while not enough(high):
+        low, high = high, 2 * high
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    return high

@@ -1,0 +1,339 @@
+"""Estimates from gaps are the best linear unbiased ones: against vectors and against matrices."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from decimal import Decimal
+from fractions import Fraction
+from itertools import accumulate, pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from safeselect import ParameterError, estimate_from_gaps, estimate_from_threshold
+from safeselect.estimates import error_ratio, threshold_error_ratio, variance_ratio
+
+VECTORS = json.loads((Path(__file__).parents[1] / "vectors" / "estimates.json").read_text())
+BLUE = VECTORS["h2_blue"]["cases"]
+REDUCTIONS = VECTORS["h3_var_reduction"]["cases"]
+FAST = settings(derandomize=True, deadline=None, max_examples=60)
+NUMBERS = st.fractions(min_value=-50, max_value=50, max_denominator=12)
+RATIOS = st.fractions(min_value=Fraction(1, 20), max_value=20, max_denominator=20)
+
+
+def exact(texts: Sequence[str]) -> list[Fraction]:
+    return [Fraction(text) for text in texts]
+
+
+@st.composite
+def releases(draw) -> tuple[list[Fraction], list[Fraction], Fraction]:
+    k = draw(st.integers(1, 7))
+    measured = draw(st.lists(NUMBERS, min_size=k, max_size=k))
+    gaps = draw(st.lists(NUMBERS, min_size=k - 1, max_size=k - 1))
+    return measured, gaps, draw(RATIOS)
+
+
+# ------------------------------------------------------------------------- vectors and matrices
+
+
+@pytest.mark.parametrize("case", BLUE)
+def test_published_numbers(case):
+    entry = BLUE[case]
+    measured, gaps = exact(entry["alpha"]), exact(entry["gaps"])
+    found = estimate_from_gaps(measured, gaps, variance_ratio=entry["lam"])
+    assert list(found) == exact(entry["beta"])
+    assert error_ratio(len(measured), entry["lam"]) == Fraction(entry["var_ratio"])
+
+
+def solve(matrix: list[list[Fraction]], right: list[Fraction]) -> list[Fraction]:
+    """Gauss and Jordan, for a regular matrix of fractions."""
+    rows = [[*row, value] for row, value in zip(matrix, right, strict=True)]
+    for i in range(len(rows)):
+        pivot = next(j for j in range(i, len(rows)) if rows[j][i])
+        rows[i], rows[pivot] = rows[pivot], rows[i]
+        rows[i] = [value / rows[i][i] for value in rows[i]]
+        for j in range(len(rows)):
+            if j != i:
+                rows[j] = [a - rows[j][i] * b for a, b in zip(rows[j], rows[i], strict=True)]
+    return [row[-1] for row in rows]
+
+
+def least_squares(measured, gaps, ratio) -> list[Fraction]:
+    """Weighted least squares by matrices: q minimises (y - A q)' V**-1 (y - A q).
+
+    y = (measurements, gaps), A = (I, N), V = diag(I, ratio N N'), N the matrix of differences.
+    """
+    k = len(measured)
+    unit = [[Fraction(i == j) for j in range(k)] for i in range(k)]
+    differences = [[a - b for a, b in zip(x, y, strict=True)] for x, y in pairwise(unit)]
+    design, seen = unit + differences, [*measured, *gaps]
+    covariance = [
+        [Fraction(i == j) for j in range(2 * k - 1)] if i < k else [Fraction(0)] * k + row
+        for i, row in enumerate(
+            [[]] * k
+            + [
+                [ratio * sum(a * b for a, b in zip(x, y, strict=True)) for y in differences]
+                for x in differences
+            ]
+        )
+    ]
+    # Columns of V**-1 A and V**-1 y.
+    solved = [solve(covariance, [row[j] for row in design]) for j in range(k)]
+    weighted = solve(covariance, seen)
+    normal = [
+        [sum(row[i] * column[r] for r, row in enumerate(design)) for column in solved]
+        for i in range(k)
+    ]
+    return solve(
+        normal, [sum(row[i] * w for row, w in zip(design, weighted, strict=True)) for i in range(k)]
+    )
+
+
+@given(releases())
+@FAST
+def test_best_linear_unbiased_by_matrices(release):
+    measured, gaps, ratio = release
+    found = estimate_from_gaps(measured, gaps, variance_ratio=ratio)
+    assert list(found) == least_squares(measured, gaps, ratio)
+
+
+def in_words(measured, gaps, ratio, *, mutant: str = "") -> list[Fraction]:
+    """The closed form of Theorem 4 with all its sums written out; and ways to get it wrong."""
+    k = len(measured)
+    gaps = gaps[::-1] if mutant == "gaps in reverse" else gaps
+    ratio = 1 / ratio if mutant == "ratio upside down" else ratio
+    shift = 1 if mutant == "gap of the wrong pair" else 0
+    p = sum((k - 1 - i) * gap for i, gap in enumerate(gaps))
+    p = Fraction(0) if mutant == "no p" else p
+    return [
+        (
+            sum(measured)
+            + (1 if mutant == "no k before lambda" else k) * ratio * own
+            + p
+            - (1 if mutant == "no k before p_i" else k) * sum(gaps[: i + shift])
+        )
+        / (k * (1 + ratio))
+        for i, own in enumerate(measured)
+    ]
+
+
+@pytest.mark.parametrize(
+    "mutant",
+    [
+        "gaps in reverse",
+        "ratio upside down",
+        "gap of the wrong pair",
+        "no p",
+        "no k before lambda",
+        "no k before p_i",
+    ],
+)
+def test_a_wrong_formula_fails_the_checks(mutant):
+    entry = BLUE["k=5,lambda=1/2"]
+    release = exact(entry["alpha"]), exact(entry["gaps"]), Fraction(entry["lam"])
+    assert in_words(*release) == exact(entry["beta"]) == least_squares(*release)
+    wrong = in_words(*release, mutant=mutant)
+    assert wrong != exact(entry["beta"])
+    assert wrong != least_squares(*release)
+
+
+# ---------------------------------------------------------------------------------- its properties
+
+
+@given(releases())
+@FAST
+def test_unbiased_and_true_to_the_total(release):
+    scores, gaps, ratio = release
+    true_gaps = [a - b for a, b in pairwise(scores)]
+    # Linear, and right where there is no noise: so unbiased.
+    assert list(estimate_from_gaps(scores, true_gaps, variance_ratio=ratio)) == scores
+    # Gaps say nothing about the sum.
+    assert sum(estimate_from_gaps(scores, gaps, variance_ratio=ratio)) == sum(scores)
+
+
+def weights(k: int, ratio: Fraction) -> list[tuple[list[Fraction], list[Fraction]]]:
+    """The weights of measurements and of gaps in each estimate: what unit inputs give."""
+
+    def unit(place: int, size: int) -> list[int]:
+        return [int(i == place) for i in range(size)]
+
+    own = [estimate_from_gaps(unit(i, k), [0] * (k - 1), variance_ratio=ratio) for i in range(k)]
+    gap = [estimate_from_gaps([0] * k, unit(i, k - 1), variance_ratio=ratio) for i in range(k - 1)]
+    return [([row[i] for row in own], [row[i] for row in gap]) for i in range(k)]
+
+
+@given(st.integers(1, 9), RATIOS)
+@FAST
+def test_the_variance_is_that_of_corollary_1(k, ratio):
+    for own, gap in weights(k, ratio):
+        # Noise i of the selection is in gap i, and in gap i - 1 with the other sign.
+        mixed = [a - b for a, b in zip([*gap, 0], [0, *gap], strict=True)]
+        variance = sum(w * w for w in own) + ratio * sum(w * w for w in mixed)
+        assert variance == error_ratio(k, ratio)
+
+
+@given(st.integers(2, 9), RATIOS, st.data())
+@FAST
+def test_what_rounding_gaps_down_may_do(k, ratio, data):
+    """The largest error by the theorem is reached, with and without half a step added."""
+    step = data.draw(st.sampled_from([Fraction(1), Fraction(1, 4), Fraction(7, 3)]))
+    lost = data.draw(st.lists(st.sampled_from([Fraction(0), step / 3, step]), min_size=k - 1))
+    lost = (lost * k)[: k - 1]
+
+    def errors(parts, **grid):
+        # Linear: the error of the estimates is the estimate of the errors.
+        return estimate_from_gaps([0] * k, [-part for part in parts], variance_ratio=ratio, **grid)
+
+    for i in range(1, k + 1):
+        whole = step / (2 * k * (1 + ratio))
+        low, high = -whole * (k - i) * (k - i + 1), whole * i * (i - 1)
+        assert low <= errors(lost)[i - 1] <= high
+        assert abs(errors(lost, gap_grid=step)[i - 1]) <= (high - low) / 2
+        # The worst cases: all that pulls down is lost in full, or all that pulls up.
+        down = [Fraction(0)] * (i - 1) + [step] * (k - i)
+        up = [step - part for part in down]
+        assert (errors(down)[i - 1], errors(up)[i - 1]) == (low, high)
+        assert errors(up, gap_grid=step)[i - 1] == (high - low) / 2
+        assert errors(down, gap_grid=step)[i - 1] == (low - high) / 2
+
+
+@given(NUMBERS, NUMBERS, st.fractions(0, 50, max_denominator=9), RATIOS, RATIOS)
+@FAST
+def test_the_average_with_a_threshold(measured, threshold, gap, ratio, step):
+    found = estimate_from_threshold(measured, gap, threshold=threshold, variance_ratio=ratio)
+    weight = 1 / (1 + ratio)
+    assert found == (1 - weight) * measured + weight * (threshold + gap)
+    centred = estimate_from_threshold(
+        measured, gap, threshold=threshold, variance_ratio=ratio, gap_grid=step
+    )
+    assert centred - found == weight * step / 2
+    # The best weight: the variance is the smallest there, and is what it is said to be.
+    variance = threshold_error_ratio(ratio)
+    assert variance == (1 - weight) ** 2 + weight**2 * ratio
+    for other in (weight + Fraction(1, 99), weight - Fraction(1, 99)):
+        assert (1 - other) ** 2 + other**2 * ratio > variance
+
+
+# -------------------------------------------------------------------- how much is gained in theory
+
+
+@pytest.mark.parametrize("case", REDUCTIONS)
+@pytest.mark.parametrize("noise", ["laplace", "exponential"])
+@pytest.mark.parametrize("sides", [1, 2])
+def test_published_reductions(case, noise, sides):
+    """Half of epsilon = 2 for the selection and half for the measurements; sensitivity 1."""
+    k, name = int(case[2:]), f"{noise[:3]}_{'mono' if sides == 1 else 'gen'}"
+    measured_rate = Fraction(1, k)
+    top = variance_ratio(Fraction(1, sides * k), noise=noise, measured_rate=measured_rate)
+    assert 1 - error_ratio(k, top) == Fraction(REDUCTIONS[case][f"topk_{name}"])
+    # The best split is irrational: 40 digits of it; what they lack matters in the square only.
+    share = 1 / (1 + cube_root(Fraction((sides * k) ** 2), 10**40))
+    rates = share, (1 - share) / (sides * k)
+    above = variance_ratio(*rates, noise=noise, measured_rate=measured_rate)
+    published = Fraction(REDUCTIONS[case][f"svt_{name}"])
+    assert abs(1 - threshold_error_ratio(above) - published) < published / 10**29
+
+
+def cube_root(value: Fraction, scale: int) -> Fraction:
+    low, high = 0, 4 * scale * int(value + 1)
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if middle**3 <= value * scale**3 else (low, middle)
+    return Fraction(low, scale)
+
+
+@pytest.mark.parametrize(
+    ("noise", "sides", "ratio", "limit"),
+    [
+        ("laplace", 1, 1, Fraction(1, 2)),
+        ("laplace", 2, 4, Fraction(1, 5)),
+        ("exponential", 1, Fraction(1, 2), Fraction(2, 3)),
+        ("exponential", 2, 2, Fraction(1, 3)),
+    ],
+)
+def test_limits_of_the_reduction(noise, sides, ratio, limit):
+    found = variance_ratio(Fraction(1, 20 * sides), noise=noise, measured_rate=Fraction(1, 20))
+    assert found == ratio
+    reductions = [1 - error_ratio(k, found) for k in (1, 2, 10, 10**3, 10**9)]
+    assert reductions[0] == 0
+    assert reductions == sorted(set(reductions))
+    assert 0 < limit - reductions[-1] < Fraction(1, 10**9)
+
+
+# --------------------------------------------------------------------------- what may be handed in
+
+
+def test_forms_of_numbers():
+    expected = estimate_from_gaps([10, 7, 3], [2, 5], variance_ratio=1)
+    assert expected == tuple(exact(BLUE["k=3,lambda=1"]["beta"]))
+    assert estimate_from_gaps((10, "7", Decimal(3)), (2.0, 5), variance_ratio="1") == expected
+    array = np.array([10, 7, 3])
+    assert estimate_from_gaps(array, np.array([2, 5, 99]), variance_ratio=1.0) == expected
+    assert all(type(value) is Fraction for value in expected)
+    assert estimate_from_gaps([5], [], variance_ratio=1) == (5,)
+    assert estimate_from_gaps([5], [3], variance_ratio=1) == (5,)
+    # 0.1 is what was typed.
+    assert estimate_from_gaps([0.1], [], variance_ratio=1) == (Fraction(1, 10),)
+
+
+def test_the_last_of_k_gaps_is_not_used():
+    with_last = estimate_from_gaps([9, 4], [1, 10**6], variance_ratio=2)
+    assert with_last == estimate_from_gaps([9, 4], [1], variance_ratio=2)
+
+
+SECRET = 8675309
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: estimate_from_gaps([], [], variance_ratio=1), "empty"),
+        (lambda: estimate_from_gaps([1, 2], [], variance_ratio=1), "need 1 or 2 gaps, got 0"),
+        (lambda: estimate_from_gaps([1], [1, 2], variance_ratio=1), "need 0 or 1 gaps"),
+        (lambda: estimate_from_gaps([1], [], variance_ratio=0), "variance_ratio"),
+        (lambda: estimate_from_gaps([1], [1], variance_ratio=1, gap_grid=-1), "gap_grid"),
+        (lambda: estimate_from_gaps([1, 2], None, variance_ratio=1), "gaps must be a list"),
+        (lambda: estimate_from_gaps({1, 2}, [1], variance_ratio=1), "must be a list"),
+        (lambda: estimate_from_gaps({1: 2}, [1], variance_ratio=1), "must be a list"),
+        (lambda: estimate_from_gaps(np.array(5), [], variance_ratio=1), "got ndarray"),
+        (lambda: estimate_from_gaps(np.eye(2), [1], variance_ratio=1), "got ndarray"),
+        (lambda: estimate_from_gaps(f"{SECRET}", [1], variance_ratio=1), "must be a list"),
+        (lambda: estimate_from_gaps([f"{SECRET}x"], [], variance_ratio=1), r"\[0\].*got str"),
+        (lambda: estimate_from_gaps([1, True], [1], variance_ratio=1), r"\[1\].*got bool"),
+        (lambda: estimate_from_gaps([1, 2], [float("nan")], variance_ratio=1), r"gaps\[0\]"),
+        (
+            lambda: estimate_from_gaps([SECRET << 5000], [], variance_ratio=1),
+            "at most 4096 bits",
+        ),
+        (
+            lambda: estimate_from_threshold(0, -SECRET, threshold=1, variance_ratio=1),
+            "gap must not be negative",
+        ),
+        (
+            lambda: estimate_from_threshold(None, 1, threshold=1, variance_ratio=1),
+            "measurement.*NoneType",
+        ),
+        (lambda: variance_ratio(noise="laplace", measured_rate=1), "give one rate"),
+        (lambda: variance_ratio(1, noise="gumbel", measured_rate=1), "noise must be"),
+        (lambda: variance_ratio(0, noise="laplace", measured_rate=1), "rates"),
+        (lambda: error_ratio(0, 1), "k must be"),
+        (lambda: threshold_error_ratio(-1), "variance_ratio"),
+    ],
+)
+def test_mistakes_are_named_and_releases_not_quoted(call: Callable[[], object], message: str):
+    with pytest.raises(ParameterError, match=message) as caught:
+        call()
+    assert str(SECRET) not in str(caught.value)
+    assert caught.value.__cause__ is None
+    assert caught.value.__context__ is None
+
+
+def test_many_winners_take_linear_time():
+    k = 20_000
+    gaps = [Fraction(i % 7) for i in range(k - 1)]
+    scores = [-place for place in accumulate(gaps, initial=Fraction(0))]
+    assert estimate_from_gaps(scores, gaps, variance_ratio=1) == tuple(scores)

@@ -1,0 +1,320 @@
+"""Expected gap, p-value and confidence bound: against vectors, integrals and their own promises."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+from itertools import pairwise
+from pathlib import Path
+
+import mpmath
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from mpmath import mpf
+
+from safeselect import ParameterError, expected_gap, gap_confidence_bound, gap_p_value
+from safeselect.estimates.inference import tail
+
+VECTORS = json.loads((Path(__file__).parents[1] / "vectors" / "estimates.json").read_text())
+FAST = settings(derandomize=True, deadline=None, max_examples=40)
+NOISES = ("exponential", "laplace", "gumbel")
+ULP = Fraction(1, 2**62)  # all results are given to 64 significant bits
+DIGITS = Fraction(1, 10**28)  # to which published numbers are compared
+RATES = st.fractions(min_value=Fraction(1, 9), max_value=9, max_denominator=9)
+
+
+def published(group: str) -> list[tuple[str, Fraction]]:
+    return [(case, Fraction(text)) for case, text in VECTORS[group]["cases"].items()]
+
+
+def parameters(case: str) -> dict[str, Fraction]:
+    names = {"eps0": "threshold_rate", "epsstar": "value_rate", "t": "t"}
+    pairs = (part.split("=") for part in case.split(","))
+    return {names[name]: Fraction(value) for name, value in pairs}
+
+
+def to_mpf(value: Fraction) -> mpf:
+    return mpf(value.numerator) / value.denominator
+
+
+def from_mpf(value: mpf) -> Fraction:
+    sign, mantissa, exponent, _ = value._mpf_
+    return Fraction(int(mantissa) * (-1) ** sign) * Fraction(2) ** exponent
+
+
+# Tail, density and distribution function of each noise at rate 1.
+LAWS = {
+    "exponential": (
+        lambda x: mpmath.exp(-x) if x > 0 else mpf(1),
+        lambda x: mpmath.exp(-x) if x > 0 else mpf(0),
+    ),
+    "laplace": (
+        lambda x: mpmath.exp(-x) / 2 if x > 0 else 1 - mpmath.exp(x) / 2,
+        lambda x: mpmath.exp(-abs(x)) / 2,
+    ),
+    "gumbel": (
+        lambda x: -mpmath.expm1(-mpmath.exp(-x)),
+        lambda x: mpmath.exp(-x - mpmath.exp(-x)),
+    ),
+}
+
+
+def wins_by(noise: str, scores: list, winner: int, gap) -> mpf:
+    """P(winner wins by more than gap) at rate 1, by an integral over the best of the others."""
+    survival, _ = LAWS[noise]
+    rest = [score for place, score in enumerate(scores) if place != winner]
+    own = scores[winner]
+    kinks = sorted({mpf(-40), *map(mpf, rest), mpf(own - gap), mpf(50)})
+
+    def below(x):
+        return mpmath.fprod(1 - survival(x - score) for score in rest)
+
+    # By parts: the density of the best of the others against the winner's tail.
+    _, density = LAWS[noise]
+    return mpmath.quad(lambda x: below(x) * density(x + gap - own), kinks)
+
+
+# ------------------------------------------------------------------------------------ expected gap
+
+
+@given(
+    st.lists(st.fractions(-20, 20, max_denominator=8), min_size=1, max_size=6),
+    RATES,
+)
+@FAST
+def test_expected_gap_is_theorem_6(leads, rate):
+    with mpmath.workdps(120):
+        theta = -mpmath.log(sum(mpmath.exp(-to_mpf(rate * lead)) for lead in leads))
+        mean = (1 + mpmath.exp(-theta)) * mpmath.log(1 + mpmath.exp(theta)) / to_mpf(rate)
+        true = from_mpf(mean)
+    assert true * (1 - ULP) < expected_gap(leads, rate=rate) < true * (1 + DIGITS)
+
+
+def test_expected_gap_is_the_mean_of_the_gap():
+    """The mean distance to the best of the others given a win, by sums over a fine lattice."""
+    x, gaps = np.arange(-8, 45, 1 / 64), np.arange(1, 2500)[:, None] / 64
+    rest = np.exp(-np.exp(-x) - np.exp(1.5 - x))  # P(both others, at 0 and 1.5, lie below x)
+    density = np.exp(-(x + gaps - 1) - np.exp(-(x + gaps - 1)))
+    survival = (rest * density).sum(axis=1)
+    wins = (rest * np.exp(-(x - 1) - np.exp(-(x - 1)))).sum()
+    mean = (survival.sum() + wins / 2) / wins / 64
+    found = expected_gap([1, Fraction(-1, 2)], rate=1)
+    assert abs(float(found) - mean) < 1e-4
+    # At twice the rate, scores half as far apart: gaps half as large.
+    assert abs(expected_gap([Fraction(1, 2), Fraction(-1, 4)], rate=2) - found / 2) < ULP
+
+
+def test_expected_gap_far_out():
+    # Far behind: at least 1 / rate, whatever the lead.  Far ahead: the lead.
+    assert expected_gap([-(10**30)], rate=4) == Fraction(1, 4)
+    assert expected_gap([-64], rate=1) == 1 < expected_gap([-40], rate=1)
+    assert 10**30 * (1 - ULP) < expected_gap([10**30, 10**40], rate=1) <= 10**30
+    means = [expected_gap([lead], rate=1) for lead in range(-300, 300, 20)]
+    assert all(a <= b for a, b in pairwise(means))
+
+
+# ----------------------------------------------------------------------------------------- p-value
+
+
+@pytest.mark.parametrize(("gap", "value"), published("e2_gap_p_value_bound"))
+def test_published_p_values(gap, value):
+    found = gap_p_value(gap, rate=1, noise="gumbel")
+    assert value * (1 - DIGITS) <= found <= value * (1 + ULP)
+    # Units: at three times the rate a third of the gap says as much.
+    assert gap_p_value(Fraction(gap) / 3, rate=3, noise="gumbel") == found
+
+
+@pytest.mark.parametrize("noise", NOISES)
+@pytest.mark.parametrize("gap", ["0", "1/2", "3"])
+def test_p_value_is_reached_by_two_equal_scores(noise, gap):
+    with mpmath.workdps(20):
+        scores, at = [0, 0], to_mpf(Fraction(gap))
+        true = wins_by(noise, scores, 0, at) / wins_by(noise, scores, 0, 0)
+        found = to_mpf(gap_p_value(gap, rate=1, noise=noise))
+        assert abs(found - true) < 1e-12
+
+
+HYPOTHESES = [
+    ([0, 1], 0),
+    ([0, 0, 0, 0], 2),
+    ([0, 3, -1], 0),
+    ([2, 2, 0, 1, 1], 1),
+    ([0, mpf("0.01"), -5, mpf("-0.5")], 0),
+    ([1, 8, 9], 1),
+]
+
+
+@pytest.mark.parametrize("noise", NOISES)
+@pytest.mark.parametrize(("scores", "winner"), HYPOTHESES)
+def test_p_value_holds_given_who_won(noise, scores, winner):
+    """Somebody else's score is as large: so large a gap is at most as likely as the p-value."""
+    with mpmath.workdps(15):
+        wins = wins_by(noise, scores, winner, 0)
+        for gap in (Fraction(1, 10), Fraction(1), Fraction(4)):
+            true = wins_by(noise, scores, winner, to_mpf(gap)) / wins
+            found = to_mpf(gap_p_value(gap, rate=1, noise=noise))
+            assert true <= found * (1 + mpf("1e-9"))
+            if noise == "exponential":
+                assert abs(true - found) < 1e-9  # without memory: always exactly so
+
+
+def test_a_p_value_for_the_wrong_noise_would_not_hold():
+    """The check above finds it: Laplace gaps of equal scores are larger than Gumbel gaps."""
+    with mpmath.workdps(15):
+        true = wins_by("laplace", [0, 0], 0, 4) / wins_by("laplace", [0, 0], 0, 0)
+    for noise in ("exponential", "gumbel"):
+        assert true > to_mpf(gap_p_value(4, rate=1, noise=noise)) * mpf("1.4")
+
+
+@pytest.mark.parametrize("noise", NOISES)
+def test_p_values_fall_and_stay_above_zero(noise):
+    values = [gap_p_value(gap, rate=1, noise=noise) for gap in (0, 1, 2, 50, 1999, 2000)]
+    assert values[0] == 1
+    assert all(a > b > 0 for a, b in pairwise(values))
+    assert gap_p_value(10**1000, rate=10**200, noise=noise) == values[-1]
+
+
+# -------------------------------------------------------------------------------- confidence bound
+
+
+@pytest.mark.parametrize(("case", "value"), published("h1_lemma3_tail"))
+def test_published_tails(case, value):
+    low, high = tail("laplace", **parameters(case), precision=256).fractions()
+    assert abs(1 - low - value) < DIGITS
+    assert abs(1 - high - value) < DIGITS
+
+
+@pytest.mark.parametrize(("case", "value"), published("h1b_lemma3_quantile"))
+def test_published_quantiles(case, value):
+    bound = gap_confidence_bound(
+        7, threshold=100, alpha="0.05", noise="laplace", **parameters(case)
+    )
+    t = 107 - bound
+    assert value * (1 - DIGITS) <= t <= value * (1 + ULP)
+
+
+def convolved(noise: str, t: mpf, threshold_rate: mpf, value_rate: mpf) -> mpf:
+    """P(value's noise - threshold's noise > t) by an integral, both of mean 0."""
+    survival, density = LAWS[noise]
+    mean = 1 if noise == "exponential" else 0
+    start = -mean / threshold_rate
+    kink = -mean / value_rate - t
+
+    def integrand(y):
+        own = survival(value_rate * (y + t) + mean)
+        return own * threshold_rate * density(threshold_rate * y + mean)
+
+    ends = [mpf(-60) / threshold_rate, mpf(0), start, kink, mpf(60) / threshold_rate]
+    return mpmath.quad(integrand, sorted({end for end in ends if abs(end) < 1e9}))
+
+
+@pytest.mark.parametrize("noise", ["exponential", "laplace"])
+@pytest.mark.parametrize("rates", [(1, 1), (2, 1), (1, 3), (Fraction(1, 7), Fraction(1, 3))])
+@pytest.mark.parametrize("t", [Fraction(0), Fraction(1, 2), Fraction(3)])
+def test_tails_by_convolution(noise, rates, t):
+    first, second = map(Fraction, rates)
+    with mpmath.workdps(20):
+        true = convolved(noise, to_mpf(t), to_mpf(first), to_mpf(second))
+        low, high = tail(noise, t, first, second, 128).fractions()
+        assert abs(to_mpf(low) - true) < 1e-10
+        assert high - low < Fraction(1, 2**100)
+
+
+@given(RATES, RATES, st.fractions(0, 9, max_denominator=9))
+@FAST
+def test_the_laplace_tail_is_lemma_3(first, second, t):
+    with mpmath.workdps(40):
+        a, b, at = to_mpf(second), to_mpf(first), to_mpf(t)
+        if first == second:
+            true = (2 + a * at) / 4 * mpmath.exp(-a * at)
+        else:
+            above = b**2 * mpmath.exp(-a * at) - a**2 * mpmath.exp(-b * at)
+            true = above / (2 * (b**2 - a**2))
+        low, high = tail("laplace", t, first, second, 200).fractions()
+        assert abs(to_mpf(low) - true) < 1e-35
+        assert abs(to_mpf(high) - true) < 1e-35
+
+
+@pytest.mark.parametrize("noise", ["exponential", "laplace"])
+@given(
+    RATES,
+    RATES,
+    st.sampled_from(["0.9", "0.5", "0.4999", "0.05", "1e-9", "1e-300"]),
+)
+@FAST
+def test_the_quantile_is_safe_and_the_smallest(noise, first, second, alpha):
+    bound = gap_confidence_bound(
+        0, threshold=0, alpha=alpha, threshold_rate=first, value_rate=second, noise=noise
+    )
+    t = -bound
+    assert t >= 0
+    assert tail(noise, t, first, second, 300).fractions()[1] <= Fraction(alpha)
+    if t:
+        less = t - Fraction(1, 2**60) / min(first, second)
+        assert less <= 0 or tail(noise, less, first, second, 300).fractions()[0] > Fraction(alpha)
+
+
+def test_nearly_equal_rates():
+    """No cancellation: the lemma's own quotient would divide nothing by nothing."""
+    equal = {"threshold": 0, "alpha": "0.01", "noise": "laplace", "value_rate": 1}
+    exactly = gap_confidence_bound(0, threshold_rate=1, **equal)
+    nearly = gap_confidence_bound(0, threshold_rate=1 + Fraction(1, 10**60), **equal)
+    assert abs(exactly - nearly) < Fraction(1, 2**70)
+
+
+@pytest.mark.parametrize("noise", ["exponential", "laplace"])
+def test_the_bound_is_marginal_and_not_conditional(noise):
+    """Far below the threshold every report is a mistake, and no bound is ever right."""
+    public = {"threshold": 100, "alpha": "0.05", "threshold_rate": "0.5", "value_rate": "0.25"}
+    lowest = gap_confidence_bound(0, noise=noise, **public)
+    value = 80
+    assert value < lowest  # of all bounds that a report may have, the smallest
+    # And yet the promise holds: it is reported with a probability of at most alpha.
+    chance = tail(noise, Fraction(100 - value), Fraction(1, 2), Fraction(1, 4), 128)
+    assert chance.fractions()[1] < Fraction(1, 20)
+
+
+def test_a_gap_rounded_down_is_on_the_safe_side():
+    public = {"threshold_rate": 1, "value_rate": 2, "noise": "laplace", "alpha": "0.1"}
+    bounds = [gap_confidence_bound(gap, threshold=5, **public) for gap in (3, "3.7", 4)]
+    assert bounds == sorted(bounds)
+    assert bounds[2] - bounds[0] == 1
+    values = [gap_p_value(gap, rate=1, noise="laplace") for gap in (3, "3.7", 4)]
+    assert values == sorted(values, reverse=True)
+
+
+# --------------------------------------------------------------------------------------- mistakes
+
+BOUND = {
+    "threshold": 0,
+    "alpha": "0.05",
+    "threshold_rate": 1,
+    "value_rate": 1,
+    "noise": "laplace",
+}
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: expected_gap([], rate=1), "leads"),
+        (lambda: expected_gap([1], rate=0), "rate"),
+        (lambda: expected_gap(5, rate=1), "leads must be a list"),
+        (lambda: gap_p_value(-1, rate=1, noise="gumbel"), "gap must not be negative"),
+        (lambda: gap_p_value(1, rate=-1, noise="gumbel"), "rate"),
+        (lambda: gap_p_value(1, rate=1, noise="gaussian"), "noise must be 'exponential', 'lap"),
+        (lambda: gap_p_value(1, rate=1, noise=None), "got NoneType"),
+        (lambda: gap_p_value(None, rate=1, noise="gumbel"), "gap must be a finite number"),
+        (lambda: gap_confidence_bound(1, **BOUND | {"alpha": 1}), "alpha must be less than 1"),
+        (lambda: gap_confidence_bound(1, **BOUND | {"alpha": 0}), "alpha"),
+        (lambda: gap_confidence_bound(1, **BOUND | {"noise": "gumbel"}), "noise"),
+        (lambda: gap_confidence_bound(1, **BOUND | {"value_rate": 0}), "value_rate"),
+        (lambda: gap_confidence_bound(1, **BOUND | {"threshold_rate": "x"}), "threshold_rate"),
+        (lambda: gap_confidence_bound("a", **BOUND), "gap must be a finite number"),
+    ],
+)
+def test_mistakes_are_named(call, message):
+    with pytest.raises(ParameterError, match=message):
+        call()

@@ -1,0 +1,50 @@
+"""The code in docs/gaps.md runs as it stands, and says what the page says it does."""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs" / "gaps.md").read_text("utf-8")
+BLOCK = re.compile(r"^```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+
+
+def run(page: str) -> dict[str, object]:
+    """All blocks of code of a page, one after the other, in one namespace."""
+    names: dict[str, object] = {}
+    for block in BLOCK.findall(page):
+        exec(compile(block, "docs/gaps.md", "exec"), names)  # noqa: S102 - our own page
+    return names
+
+
+def test_the_page_runs(monkeypatch, capsys):
+    """The draws are fresh ones; what is asserted fails with a probability below 1e-9."""
+    monkeypatch.chdir(ROOT)
+    names = run(PAGE)
+    printed = capsys.readouterr().out.splitlines()
+    assert sum(line.startswith("film ") for line in printed) == 10
+    counts, better = names["counts"], names["better"]
+    assert all(type(value) is Fraction for value in better)
+    # Noise has scale 20 everywhere, so that an error of 600 is one in 10**12.
+    assert np.abs(np.array(better, dtype=float) - counts[list(names["best"].indices)]).max() < 600
+    assert 0 < names["p"] <= 1
+    assert len(names["above"].indices) == 7
+    assert sum("at least" in line for line in printed) == 7
+    last = int(names["seen"][-1])
+    assert abs(names["value"] - last) < 1000
+    assert last - 2000 < names["low"] < last + 1000
+
+
+def test_the_figures_of_the_page():
+    """What the page computes in its sentences."""
+    assert "is 40 % of that of `measured`, 320 instead of 800" in PAGE
+    ratio = Fraction(1, 2)
+    assert (1 + 10 * ratio) / (10 + 10 * ratio) * 2 * 20**2 == 320
+    assert [(k - 1) / (2 * (1 + ratio)) for k in (10, 100)] == [3, 33]
+    assert "3 for this one and 33 for k = 100" in PAGE
+    assert "ε = 0.79 in place of 0.5" in PAGE
+    assert round(10 / (320 / 2) ** 0.5, 2) == 0.79
