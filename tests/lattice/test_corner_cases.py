@@ -31,7 +31,7 @@ def test_a_score_that_was_cut_is_never_left_out(law: Law) -> None:
     words[1 : 1 + public.few] = 0
     noise = np.empty(60, dtype=np.int64)
     fine_noise(fine_table(law), np.copy(words), noise)
-    draws = Draws(words, np.empty(0, np.uint16), 64, {}, [], [0] * public.few, 0, noise)
+    draws = Draws([0] * public.few, 0, 64, words=words, noise=noise)
 
     class Script:
         calls = 0

@@ -8,47 +8,52 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from safeselect.lattice.arrays import Indices, Numbers
-from safeselect.lattice.largest import block_size, largest
+from safeselect.lattice.largest import GROUP, block_size, largest
 
 
 def select(values: Numbers, m: int, bits: int | None = None) -> tuple[list[int], list[int]]:
     def read(where: slice | Indices, out: Numbers) -> Numbers:
         return values[where]
 
-    indices, best = largest(values.size, m, read, values.dtype.type, bits)
-    return indices.tolist(), best.tolist()
+    indices, some = largest(values.size, m, read, bits)
+    return indices.tolist(), some.tolist()
 
 
 @given(st.data())
 @settings(max_examples=60, deadline=None)
-def test_the_largest_are_found(data: st.DataObject) -> None:
+def test_the_largest_are_among_them(data: st.DataObject) -> None:
     n = data.draw(st.sampled_from([1, 2, 17, 4096, 4097, 5000, 32768, 32769, 70000, 140000]))
     m = data.draw(st.integers(1, min(n, 300)))
     top = data.draw(st.sampled_from([1, 2, 50, 2**64 - 1]))
     rng = np.random.default_rng(data.draw(st.integers(0, 2**32)))
     values = rng.integers(1, top, n, dtype=np.uint64, endpoint=True)
-    indices, best = select(values, m)
-    assert len(set(indices)) == m
-    assert values[indices].tolist() == best
-    assert sorted(best) == np.sort(values)[n - m :].tolist()
+    indices, some = select(values, m)
+    found = [(i, value) for i, value in zip(indices, some, strict=True) if value]
+    assert len(set(indices)) == len(found) + (
+        len(indices) > len(found) and n - 1 not in dict(found)
+    )
+    assert values[[i for i, _ in found]].tolist() == [value for _, value in found]
+    assert sorted(some)[-m:] == np.sort(values)[n - m :].tolist()
 
 
 @pytest.mark.parametrize("n", [5000, 32768, 100001])
 def test_a_cluster_in_one_group_is_found(n: int) -> None:
     values = np.ones(n, dtype=np.uint64)
-    width = block_size(n) // 16
-    members = [7 + width * row for row in range(16) if 7 + width * row < n]
+    width = block_size(n) // GROUP
+    members = [7 + width * row for row in range(GROUP) if 7 + width * row < n]
     values[members] = np.arange(2, 2 + len(members))
-    assert sorted(select(values, len(members))[0]) == members
+    assert set(members) <= set(select(values, len(members))[0])
 
 
 def test_all_equal_values_give_distinct_indices() -> None:
-    indices, _ = select(np.ones(70001, dtype=np.uint64), 100)
-    assert len(set(indices)) == 100
+    indices, some = select(np.ones(70001, dtype=np.uint64), 100)
+    found = [i for i, value in zip(indices, some, strict=True) if value]
+    assert len(set(found)) == len(found) >= 100
     assert max(indices) <= 70000
 
 
 @pytest.mark.parametrize(("n", "m"), [(300, 5), (4096, 60), (5000, 30), (100001, 12)])
 def test_a_bound_on_the_numbers_changes_nothing(n: int, m: int) -> None:
-    values = np.random.default_rng(n).integers(1, 2**9, n, dtype=np.uint32)
-    assert select(values, m, 9) == select(values, m)
+    values = np.random.default_rng(n).integers(1, 2**9, n, dtype=np.uint64)
+    best = [sorted(select(values, m, bits)[1])[-m:] for bits in (9, None)]
+    assert best[0] == best[1]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 import gmpy2
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 from lattice_oracle import survival_bounds
 
 from safeselect.lattice.laws import EXPONENTIAL, GUMBEL, LAPLACE, UNBOUNDED, Law, enclose
+from safeselect.lattice.logarithm import DIGITS
 
 LAWS = [EXPONENTIAL, LAPLACE, GUMBEL]
 
@@ -32,7 +34,20 @@ def test_every_cell_is_enclosed(law: Law, data: st.DataObject) -> None:
     v = data.draw(st.integers(1, (1 << size) - 1)) % ((1 << bits) - 2) + 1
     v = data.draw(st.sampled_from([v, (1 << bits) - 1 - v]))
     if 0 < v < (1 << bits) - 1:
-        assert holds(law, v, bits, data.draw(st.sampled_from([20, 80, 144])))
+        assert holds(law, v, bits, data.draw(st.sampled_from([20, 50, 56, 80, 144])))
+
+
+@pytest.mark.parametrize("law", LAWS, ids=lambda law: law.name)
+@given(st.data())
+@settings(max_examples=200, deadline=None)
+def test_the_quick_quantile(law: Law, data: st.DataObject) -> None:
+    """Within 2**-60, also next to both ends, against MPFR's logarithm to 150 digits."""
+    bits = data.draw(st.sampled_from([5, 64, 80]))
+    near = data.draw(st.integers(1, bits - 1).flatmap(lambda size: st.integers(1, 2**size - 1)))
+    v = data.draw(st.sampled_from([near, 2**bits - near]))
+    mantissa, exponent = law.quantile(v, bits, 500).as_mantissa_exp()
+    exact = Fraction(int(mantissa)) * Fraction(2) ** int(exponent)
+    assert abs(Fraction(law.quick(v, bits), 2**DIGITS) - exact) < Fraction(1, 2**60)
 
 
 @pytest.mark.parametrize("law", LAWS, ids=lambda law: law.name)
@@ -43,8 +58,9 @@ def test_every_cell_of_a_small_word(law: Law) -> None:
 @pytest.mark.parametrize("law", LAWS, ids=lambda law: law.name)
 def test_enclosures_are_as_narrow_as_the_digits_allow(law: Law) -> None:
     for v in (1 << 70, 1 << 79, (1 << 80) - (1 << 70)):
-        low, high = enclose(law, v, 80, 80)
-        assert 0 < high - low <= (2 << 80) // min(v, (1 << 80) - 1 - v) + 3
+        for scale in (50, 56, 80):
+            low, high = enclose(law, v, 80, scale)
+            assert 0 < high - low <= (2 << scale) // min(v, (1 << 80) - 1 - v) + 4
 
 
 @pytest.mark.parametrize("law", LAWS, ids=lambda law: law.name)
@@ -54,8 +70,9 @@ def test_the_ends_are_not_bounded(law: Law, v: int) -> None:
 
 
 def test_a_wrong_law_is_noticed() -> None:
-    wrong = Law("laplace", EXPONENTIAL.quantile, EXPONENTIAL.survival, 0, 0)
+    wrong = replace(EXPONENTIAL, name="laplace")
     assert not holds(wrong, 100, 8, 40)
+    assert not holds(wrong, 100, 8, 80)
 
 
 def test_the_context_of_the_thread_does_not_matter() -> None:

@@ -10,8 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from safeselect.lattice.draws import tail_capacity
+from safeselect.lattice.fine import ERROR, LOSS, REACH, UNIT_BITS
 from safeselect.lattice.laws import EXPONENTIAL, GUMBEL, LAPLACE, Law
-from safeselect.lattice.plan import GUARD, _contenders, plan, rate
+from safeselect.lattice.plan import GUARD, WINDOW, _contenders, plan, rate
 from safeselect.samplers.decay import Decay
 
 LAWS = [EXPONENTIAL, LAPLACE, GUMBEL]
@@ -26,24 +28,20 @@ rates = st.one_of(
 
 @given(rates, st.data())
 @settings(max_examples=300, deadline=None)
-def test_a_key_loses_less_than_two_steps_and_nothing_overflows(
+def test_a_distance_loses_little_and_nothing_overflows(
     rate_: Fraction, data: st.DataObject
 ) -> None:
-    public = plan(EXPONENTIAL, 1, Decay(rate_), False)
-    distance = data.draw(
-        st.one_of(
-            st.integers(0, 2 * public.coarse.reach),
-            st.just(2 * public.coarse.reach),
-            st.integers(0, 1),
-        )
-    )
-    product = (distance >> public.coarse.shift) * public.coarse.factor
-    assert product < 2**64
-    key = product >> public.coarse.back
-    assert key + 4096 < 2**32
-    assert 0 <= rate_ * 64 * distance - key < 2
-    # Scores farther than the reach cannot meet: no bounded noise spans so many nats.
-    assert public.coarse.reach * rate_ >= 2048
+    public = plan(EXPONENTIAL, 1, Decay(rate_), False).fine
+    distance = data.draw(st.integers(0, 2 * public.reach) | st.just(2 * public.reach))
+    assert (distance >> public.shift) * public.factor < 2**64
+    assert 0 <= rate_ * 2**UNIT_BITS * distance - public.units(distance) <= LOSS
+    assert public.reach * rate_ >= REACH
+
+
+def test_the_window_of_the_lemma() -> None:
+    """A word's width (`test_thresholds`), the fine table's error, and two units of a key."""
+    nats = Fraction(1, 32) + Fraction(2 * ERROR, 2**UNIT_BITS) + 2 * Fraction(1, 2**9)
+    assert nats < Fraction(WINDOW, 2**16)
 
 
 @given(rates, st.sampled_from([None, Fraction(1, 2), Fraction(2, 3)]), st.sampled_from([48, 144]))
@@ -72,12 +70,12 @@ def tail(trials: int, chance: Fraction, least: int) -> Fraction:
 @pytest.mark.parametrize("need", [1, 2, 10, 11, 101])
 def test_contenders_suffice_by_the_lemma(law: Law, need: int) -> None:
     extra = _contenders(law, need) - need
-    chance, steep = Fraction(5, 64), Fraction(law.steep, 2**16)
-    # Some way of splitting the extra contenders between the two kinds keeps both rare.
+    chance, steep = Fraction(WINDOW, 2**16), Fraction(law.steep, 2**16)
+    # Some way of splitting the extra contenders between the two kinds keeps more of them rare.
     assert any(
-        tail(need + m - 1, chance, m) <= RARE
-        and tail(need + extra - m - 1, steep, extra - m) <= RARE
-        for m in range(1, extra)
+        tail(need + m, chance, m + 1) <= RARE
+        and tail(need + extra - m, steep, extra - m + 1) <= RARE
+        for m in range(extra + 1)
     )
     assert extra <= 20 + need
 
@@ -93,7 +91,7 @@ def chernoff(trials: int, chance: float, least: int) -> mpmath.mpf:
 def test_contenders_suffice_for_many(need: int) -> None:
     half, rest = need // 2, need // 64 + 16
     assert _contenders(LAPLACE, need) == need + half + rest
-    assert chernoff(need + half - 1, 5 / 64, half) < mpmath.mpf(2) ** -42
+    assert chernoff(need + half - 1, WINDOW / 2**16, half) < mpmath.mpf(2) ** -42
     assert chernoff(need + rest - 1, 32 / 2**16, rest) < mpmath.mpf(2) ** -42
 
 
@@ -104,8 +102,11 @@ def test_padding_is_far_enough() -> None:
         t = mpmath.mpf(8 * (isqrt(mean) + 1) + 40)
         return mpmath.exp(-(t**2) / (2 * (mean + t / 3)))
 
-    # Tail words: at most 2**20 words at a time, one in 2048; 96 times for 10**8 candidates.
-    assert 96 * max(bound(mean) for mean in range(1, 513)) < mpmath.mpf(2) ** -50
+    # Tail words: one in 2048 of up to 10**8.
+    for n in [*range(1, 2**21, 2**9), 10**7, 10**8]:
+        mean = -(-n // 2048)
+        assert tail_capacity(n) == mean + 8 * (isqrt(mean) + 1) + 40
+        assert bound(mean) < mpmath.mpf(2) ** -46
     # Marked words: at most 2**17 at a time and one in 100; 6 digits, 8 times for 10**6 numbers.
     assert 48 * max(bound(mean) for mean in range(1, 1311)) < mpmath.mpf(2) ** -44
 

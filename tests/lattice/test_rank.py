@@ -16,11 +16,11 @@ from hypothesis import strategies as st
 from lattice_oracle import Tape
 
 from safeselect.lattice import rank
+from safeselect.lattice.contenders import contenders
 from safeselect.lattice.draws import Draws
 from safeselect.lattice.laws import EXPONENTIAL, GUMBEL, LAPLACE, Law
 from safeselect.lattice.plan import Plan, plan
 from safeselect.lattice.ranking import Ranking
-from safeselect.lattice.thresholds import table
 from safeselect.samplers.decay import Decay
 
 LAWS = [EXPONENTIAL, LAPLACE, GUMBEL]
@@ -59,7 +59,7 @@ def nats(decay: Decay) -> mpmath.mpf:
 def ends(steps: list[int], draws: Draws, public: Plan) -> list[tuple[mpmath.mpf, mpmath.mpf]]:
     """The least and the largest Y of every candidate, by the digits that it has been given."""
     copy = np.array(steps, dtype=np.uint64)
-    candidates, _ = rank._contenders(copy, draws, public, len(draws.slots), ())
+    candidates, _ = contenders(copy, draws, public, len(draws.slots), ())
     slots = dict(zip(candidates, draws.slots, strict=True))
     result = []
     for i, score in enumerate(steps):
@@ -158,14 +158,13 @@ def toy(
 ) -> Iterator[tuple[Ranking | None, Fraction]]:
     """Every outcome of draw and combine at a small word width, with its probability."""
     n = len(steps)
-    counts = table(public.law, width, 0).counts
     given_slots = min(n, public.contenders)
     share = Fraction(1, 1 << (width * n + slot_bits * given_slots))
     for digits in product(range(1 << width), repeat=n):
-        words = np.array([*digits, 0], dtype=np.uint16)
+        words = np.array(digits, dtype=np.uint16)
         endless = [i for i, word in enumerate(digits) if word == 0]
         for slots in product(range(1 << slot_bits), repeat=given_slots):
-            draws = Draws(words, counts[words], width, {}, endless, list(slots), slot_bits)
+            draws = Draws(list(slots), slot_bits, width, 0, words, endless=endless)
             yield rank.combine(np.array(steps, dtype=np.uint64), draws, public), share
 
 

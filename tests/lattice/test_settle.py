@@ -10,7 +10,8 @@ import pytest
 from lattice_oracle import Tape
 
 from safeselect.lattice import rank
-from safeselect.lattice.draws import Draws
+from safeselect.lattice.contenders import contenders
+from safeselect.lattice.draws import Draws, tail_capacity
 from safeselect.lattice.laws import EXPONENTIAL, GUMBEL, LAPLACE, Law, enclose
 from safeselect.lattice.plan import Plan, plan
 from safeselect.lattice.ranking import Ranking
@@ -42,7 +43,7 @@ class Script:
 
 def two(law: Law, slots: list[int], *, gaps: bool = False) -> tuple[Plan, Draws]:
     public = plan(law, 1, Decay(Fraction(1), Fraction(1, 2)), gaps)
-    return public, Draws.without_words(slots, public.slot_bits)
+    return public, Draws(slots, public.slot_bits)
 
 
 def run(steps: list[int], draws: Draws, public: Plan, script: Script) -> Ranking:
@@ -89,9 +90,15 @@ def test_a_gap_next_to_a_grid_line_is_refined() -> None:
 
 
 def worded(public: Plan, words: list[int], slots: list[int], tails: dict[int, int]) -> Draws:
-    array = np.array([*words, 0], dtype=np.uint16)
-    counts = table(public.law).counts[array]
-    return Draws(array, counts, 16, tails, [], slots, public.slot_bits)
+    return Draws(
+        slots,
+        public.slot_bits,
+        16,
+        words=np.array(words, dtype=np.uint16),
+        tails=np.array(list(tails), dtype=np.int64),
+        tail_counts=np.zeros(len(tails), dtype=np.int64),
+        extra=tails,
+    )
 
 
 @each_law
@@ -100,11 +107,11 @@ def test_more_contenders_are_called_when_too_few_were(law: Law) -> None:
     draws = worded(public, [40000] * 4, [HALF], {})
     steps = np.full(4, 3, dtype=np.uint64)
     assert rank.combine(steps, draws, public) is None
-    (first,), _ = rank._contenders(steps, draws, public, 1, ())
+    (first,), _ = contenders(steps, draws, public, 1, ())
     # Round 1 lengthens the first one's slot and cannot exclude the others.  Round 2 adds one more
     # (a slot, then 64 digits for both).  Round 3 adds the others: all are known, the last wins.
     others = [i for i in range(4) if i != first]
-    (second,) = (i for i in rank._contenders(steps, draws, public, 2, ())[0] if i != first)
+    (second,) = (i for i in contenders(steps, draws, public, 2, ())[0] if i != first)
     newest = [i for i in others if i != second]
     script = Script(1, HALF, 2, 3, HALF, 0, 4, 5, 6, 7)
     result = rank.settle(steps, draws, public, script)
@@ -116,7 +123,6 @@ def test_more_contenders_are_called_when_too_few_were(law: Law) -> None:
 def test_an_endless_tail_is_a_contender_whatever_its_score(law: Law) -> None:
     public = replace(plan(law, 1, Decay(Fraction(1)), False), contenders=2)
     draws = worded(public, [0, 40000, 40001, 40002], [HALF, HALF], {0: 0})
-    draws.counts[0] = table(law).top
     draws.endless.append(0)
     steps = np.array([0, 500, 90, 80], dtype=np.uint64)
     assert rank.combine(steps, draws, public) is None
@@ -128,51 +134,55 @@ def test_an_endless_tail_is_a_contender_whatever_its_score(law: Law) -> None:
 
 def test_tail_words_take_their_further_digits_into_account() -> None:
     public = replace(plan(EXPONENTIAL, 1, Decay(Fraction(1)), False), contenders=2)
-    tape = Tape(5)
-    draws = rank.draw(1 << 17, public, tape)
+    draws = rank.draw(1 << 17, public, Tape(5))
     tails = [i for i in range(1 << 17) if draws.words[i] < 32]
-    assert set(tails) == {i for i in draws.tails if i < 1 << 17}
-    for i in tails:
+    assert tails == [i for i in draws.tails if i < 1 << 17]
+    bounds = table(EXPONENTIAL).tail_bounds
+    for i, count in zip(tails, draws.tail_counts.tolist(), strict=False):
         v, bits = draws.uniform(i, int(draws.words[i]), 77)
-        assert bits == 16 + 64 + 64
-        assert v == (int(draws.words[i]) << 64 | draws.tails[i]) << 64 | 77
-        # The bound of the key holds and is within two steps.
-        low, high = draws_bounds(v >> 64)
-        assert low - 2 <= int(draws.counts[i])
-        assert high <= int(draws.counts[i])
+        assert (v, bits) == (int(draws.words[i]) << 64 | draws.extra[i], 16 + 64)
+        # The bound holds and is within two steps of 1/64 nat, which are 2**26 units.
+        low, high = enclose(EXPONENTIAL, v, 80, 80)
+        assert -(-high >> 48) <= int(bounds[count]) <= (low >> 48) + (2 << 26)
 
 
-def draws_bounds(v: int) -> tuple[int, int]:
-    """Floor and ceiling of 64 times the noise of an 80-digit V."""
-    low, high = enclose(EXPONENTIAL, v, 80, 80)
-    return low * 64 >> 80, -(-high * 64 >> 80)
+def test_with_slots_of_128_digits_a_tail_word_takes_half_of_one() -> None:
+    draws = Draws([], 128, 16, extra={3: 5})
+    assert draws.uniform(3, 9, 1 << 127) == ((9 << 64 | 5) << 64 | 1 << 63, 144)
+    assert draws.uniform(4, 9, 1 << 127) == (9 << 128 | 1 << 127, 144)
 
 
-def test_more_tail_words_than_expected_are_all_lengthened() -> None:
-    class Zeros(Tape):
-        def fill(self, buffer: memoryview) -> None:
-            super().fill(buffer)
-            if len(buffer) == 10000:
-                buffer[:] = bytes(10000)  # every word is 0
+class Zeros(Tape):
+    """Makes some of the bytes of the one request zero; counted in numbers of 64 digits."""
 
-    public = plan(EXPONENTIAL, 1, Decay(Fraction(1)), False)
-    tape = Zeros(1)
+    def __init__(self, *places: slice) -> None:
+        super().__init__(1)
+        self._places = places
+
+    def fill(self, buffer: memoryview) -> None:
+        super().fill(buffer)
+        for place in self._places:
+            numbers = buffer.cast("Q")[place]
+            numbers[:] = memoryview(bytes(8 * len(numbers))).cast("Q")
+
+
+@each_law
+def test_tail_words_for_which_there_is_no_room_are_looked_at_all_the_same(law: Law) -> None:
+    public, room = plan(law, 1, Decay(Fraction(1)), False), tail_capacity(5000)
+    before = public.contenders + room
+    tape = Zeros(slice(before, before + 1250))  # every word is 0
     draws = rank.draw(5000, public, tape)
-    assert len([i for i in draws.tails if i < 5000]) == 5000
-    assert all(0 < count < table(EXPONENTIAL).top for count in draws.counts[:5000].tolist())
-    assert len(tape.requests) == 2 + -(-5000 // (tape.requests[-1] // 8))
+    assert draws.tails.tolist() == list(range(room))
+    assert draws.endless == list(range(room, 5000))
+    steps = np.zeros(5000, dtype=np.uint64)
+    steps[4990] = 10**6
+    assert rank.combine(steps, draws, public) is None
+    assert rank.settle(steps, draws, public, tape).indices == (4990,)
 
 
 def test_an_endless_tail_is_reported() -> None:
-    class Zeros(Tape):
-        def fill(self, buffer: memoryview) -> None:
-            super().fill(buffer)
-            if len(buffer) == 10000:
-                buffer[:2] = b"\0\0"
-            elif len(buffer) < 10000:
-                buffer[:8] = bytes(8)
-
-    public = plan(GUMBEL, 1, Decay(Fraction(1)), False)
-    draws = rank.draw(5000, public, Zeros(1))
+    public, room = plan(GUMBEL, 1, Decay(Fraction(1)), False), tail_capacity(5000)
+    extra, words = public.contenders, public.contenders + room
+    draws = rank.draw(5000, public, Zeros(slice(extra, extra + 1), slice(words, words + 1)))
     assert draws.endless == [0]
-    assert draws.counts[0] == table(GUMBEL).top
+    assert draws.tail_counts[0] == 0

@@ -1,16 +1,22 @@
-"""The coarse tables, complete: every word and every threshold, against integer Taylor series."""
+"""The coarse tables, complete: every word, and every threshold against integer Taylor series."""
 
 from __future__ import annotations
 
 from fractions import Fraction
 from functools import cache
+from itertools import pairwise
 
+import mpmath
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from lattice_oracle import survival_bounds
 
+from safeselect.lattice.fine import ERROR
 from safeselect.lattice.laws import EXPONENTIAL, GUMBEL, LAPLACE, Law
-from safeselect.lattice.thresholds import TAIL_BITS, TAIL_DIGITS, table
+from safeselect.lattice.thresholds import TAIL_BITS, TAIL_DIGITS, keys, table
+from safeselect.samplers.decay import Decay
 
 LAWS = [EXPONENTIAL, LAPLACE, GUMBEL]
 each_law = pytest.mark.parametrize("law", LAWS, ids=lambda law: law.name)
@@ -25,23 +31,45 @@ def survival(law: str, steps: int) -> tuple[int, int]:
     )
 
 
+def noise(law: Law, word: int, width: int = 16) -> mpmath.mpf:
+    """Q(word / 2**width) above `lowest`, in units of 2**-32 nat."""
+    share = mpmath.ldexp(mpmath.mpf(word), -width)
+    if law is EXPONENTIAL:
+        nats = -mpmath.log(share)
+    elif law is GUMBEL:
+        nats = -mpmath.log(-mpmath.log1p(-share))
+    else:
+        nats = -mpmath.log(2 * share) if 2 * share <= 1 else mpmath.log(2 * (1 - share))
+    return mpmath.ldexp(nats - mpmath.mpf(law.lowest) / 64, 32)
+
+
+@cache
+def plain_noise(law: Law) -> list[mpmath.mpf]:
+    """The noise at every word but the tail words, to 20 digits."""
+    with mpmath.workdps(20):
+        return [noise(law, word) for word in range(1 << TAIL_BITS, 1 << 16)]
+
+
 @pytest.mark.claim("C1")
 @each_law
 def test_every_word_is_bounded_and_tightly(law: Law) -> None:
-    result = table(law)
-    for word in range(1, 1 << 16):
-        steps = law.lowest + int(result.counts[word])
-        assert survival(law.name, steps)[1] <= word << 144
-        assert survival(law.name, steps - 1)[0] > word << 144
+    bounds = table(law).words.tolist()[1 << TAIL_BITS :]
+    for bound, exact in zip(bounds, plain_noise(law), strict=True):
+        assert 0 <= bound - exact <= 2 * ERROR
 
 
 @each_law
 def test_every_word_is_narrow_unless_it_is_a_tail_word_or_steep(law: Law) -> None:
-    result = table(law)
-    for word in range(1 << TAIL_BITS, (1 << 16) - law.steep):
-        steps = law.lowest + int(result.counts[word])
-        # 64 times the noise is above steps - 3 for every digit that can follow the word.
-        assert survival(law.name, steps - 3)[0] >= (word + 1) << 144
+    ends = plain_noise(law)[: (1 << 16) - (1 << TAIL_BITS) - law.steep + 1]
+    assert max(a - b for a, b in pairwise(ends)) <= 1 << 27  # 1/32 nat
+
+
+@each_law
+def test_tail_words_say_nothing_and_others_something(law: Law) -> None:
+    result, public = table(law), keys(law, Decay(Fraction(1, 3)))
+    for words in (result.words, public.words):
+        assert not words[: 1 << TAIL_BITS].any()
+        assert words[1 << TAIL_BITS :].min() >= 1
 
 
 @each_law
@@ -57,18 +85,54 @@ def test_every_tail_threshold_is_the_ceiling(law: Law) -> None:
 
 
 @each_law
-@pytest.mark.parametrize("width", [2, 4, 6])
-def test_small_tables_are_right_too(law: Law, width: int) -> None:
-    result = table(law, width, 0)
-    for word in range(1, 1 << width):
-        steps = law.lowest + int(result.counts[word])
-        assert survival(law.name, steps)[1] <= word << (160 - width)
+def test_tail_bounds_are_in_steps_of_the_thresholds(law: Law) -> None:
+    result = table(law)
+    for count in (0, 1, 500, len(result.tail)):
+        # `count` thresholds not above V: the largest of them, so the least step, is the bound.
+        assert result.tail_bounds[count] == len(result.tail) - count << 26
 
 
 @each_law
-def test_keys_are_never_zero_and_fit(law: Law) -> None:
-    result = table(law)
-    assert result.counts.min() >= 1
-    assert result.counts[0] == result.top <= 4096
-    assert not result.counts.flags.writeable
-    assert not result.tail.flags.writeable
+@pytest.mark.parametrize("width", [2, 4, 6])
+def test_small_tables_are_right_too(law: Law, width: int) -> None:
+    result = table(law, width, 0)
+    assert result.words[0] == 0
+    for word in range(1, 1 << width):
+        assert 0 <= int(result.words[word]) - noise(law, word, width) <= 2 * ERROR
+
+
+rates = st.one_of(
+    st.integers(-40, 20).map(lambda e: Fraction(2) ** e),
+    st.fractions(Fraction(1, 2**40), Fraction(2**20), max_denominator=2**41),
+).filter(lambda r: Fraction(1, 2**40) <= r <= 2**20)
+
+
+@given(st.sampled_from(LAWS), rates)
+@settings(max_examples=60, deadline=None)
+def test_a_key_is_rounded_up_by_two_units_at_most(law: Law, rate: Fraction) -> None:
+    public, source = keys(law, Decay(rate)), table(law)
+    unit = rate / 2**public.shift  # nats
+    assert unit < Fraction(1, 2**9)
+    assert public.shift == 0 or unit >= Fraction(1, 2**11)
+    assert public.reach * rate >= 64
+    some = [1 << TAIL_BITS, 1000, 40000, 65535]
+    for bounds, found, where in (
+        (source.words, public.words, some),
+        (source.tail_bounds, public.tail_bounds, [0, 7, len(source.tail)]),
+    ):
+        for i in where:
+            exact = Fraction(int(bounds[i]), 2**32) / unit
+            assert 0 <= int(found[i]) - exact <= 1 + exact / 2**24
+    # Nothing overflows, and who is moved down to 2 * reach lies above all who are not.
+    most = int(public.tail_bounds.max())
+    assert (2 * public.reach << public.shift) + most < 1 << public.bits
+    assert public.bits <= 50
+    assert most < public.reach << public.shift
+
+
+@each_law
+def test_tables_are_read_only(law: Law) -> None:
+    result, public = table(law), keys(law, Decay(Fraction(1, 3)))
+    for array in (*(result.words, result.tail, result.tail_bounds), public.words):
+        assert not array.flags.writeable
+    assert not public.tail_bounds.flags.writeable

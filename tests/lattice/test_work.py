@@ -16,6 +16,7 @@ from lattice_oracle import Tape
 
 from safeselect.lattice import (
     arrays,
+    contenders,
     draws,
     exponential_many,
     exponential_peeled,
@@ -78,7 +79,7 @@ def describe(value: Any) -> Any:
 @contextmanager
 def recorded(monkeypatch: pytest.MonkeyPatch, log: list[Any]) -> Iterator[None]:
     with monkeypatch.context() as patch:
-        for module in (arrays, draws, fine, largest, many, rank, scale, select):
+        for module in (arrays, contenders, draws, fine, largest, many, rank, scale, select):
             patch.setattr(module, "np", Recorder(log))
         yield
 

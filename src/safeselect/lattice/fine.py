@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from safeselect.lattice.arrays import Numbers
 from safeselect.lattice.laws import Law
+from safeselect.lattice.logarithm import DIGITS
 
 __all__ = [
     "ERROR",
@@ -85,13 +86,10 @@ def fine_table(law: Law) -> FineTable:
 
 
 def _value(law: Law, side: int, zeros: int, point: int) -> int:
-    """The noise at U = 2**-(zeros + 1) * (1 + point / 2**6), in units, within 1 of the true one."""
+    """The noise at U = 2**-(zeros + 1) * (1 + point / 2**6), in units, within 2 of the true one."""
     bits = _POINTS_BITS + zeros + 1
     u = (1 << _POINTS_BITS) + point
-    v = (1 << bits) - u if side else u
-    mantissa, exponent = law.quantile(v, bits, 64).as_mantissa_exp()
-    shift = int(exponent) + UNIT_BITS
-    return int(mantissa) << shift if shift >= 0 else int(mantissa) >> -shift
+    return law.quick((1 << bits) - u if side else u, bits) >> DIGITS - UNIT_BITS
 
 
 def fine_noise(table: FineTable, words: Numbers, out: NDArray[np.int64]) -> None:

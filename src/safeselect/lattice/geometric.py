@@ -36,12 +36,14 @@ def geometric(n: int, decay: Decay, bits: BitSource) -> NDArray[np.int64]:
     Bits: 16 for each of 1 to 6 digits, and 128 for one word in 100 or fewer.
     Reveals: the work follows from n and decay, but with probability 2**-40.
     """
-    result = np.zeros(n, dtype=np.int64)
-    tables = digit_tables(decay)
+    result = np.empty(n, dtype=np.int64)
+    first, *others = digit_tables(decay)
     for start in range(0, n, _CHUNK):
         part = result[start : start + _CHUNK]
         digits = np.empty(part.size + 1, dtype=np.uint16)
-        for table in tables:
+        draw_digits(digits, first, bits)
+        np.copyto(part, digits[:-1])
+        for table in others:
             draw_digits(digits, table, bits)
             np.multiply(part, _BASE, out=part)
             np.add(part, digits[:-1], out=part)
@@ -61,7 +63,7 @@ def discrete_laplace(n: int, decay: Decay, bits: BitSource) -> NDArray[np.int64]
         signs = np.empty(part.size + 1, dtype=np.uint16)
         draw_digits(signs, table, bits)
         # -1 - G is the complement of all bits: exclusive or with -1.
-        np.bitwise_xor(part, np.negative(signs[:-1].astype(np.int64)), out=part)
+        np.bitwise_xor(part, np.negative(signs[:-1], dtype=np.int64), out=part)
     return result
 
 

@@ -6,57 +6,55 @@ Every array here may be secret.  The calls, their shapes and their number follow
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from safeselect.lattice.arrays import Indices, Numbers
-from safeselect.lattice.select import top_places
+from safeselect.lattice.arrays import Indices
+from safeselect.lattice.select import best_and_rest, top_places
 
 __all__ = ["GROUP", "Read", "block_size", "largest"]
 
-GROUP = 16
+GROUP = 32
 _BLOCK = 1 << 16
 _DIRECT = 1 << 12
 
-Read = Callable[[slice | Indices, Numbers], Numbers]
+Keys = NDArray[np.uint64]
+Read = Callable[[slice | Indices, Keys], Keys]
 """read(where, out): the numbers at a slice or at indices, in `out` (of that size) or elsewhere."""
 
 
-def largest(
-    n: int, m: int, read: Read, dtype: type[np.unsignedinteger[Any]], bits: int | None = None
-) -> tuple[Indices, Numbers]:
-    """Return the indices and the values of m of the largest of n numbers, in no particular order.
+def largest(n: int, m: int, read: Read, bits: int | None = None) -> tuple[Indices, Keys]:
+    """Return the indices and the values of some of n numbers, the m largest among them.
 
     Args:
-        bits: a public bound that saves time, all numbers below 2**bits; those of the dtype if None.
+        bits: a public bound that saves time, all numbers below 2**bits; 0 then stands for nothing.
 
-    Requires: 1 <= m <= n.  A value of 0 may be passed over in favour of nothing: where fewer than
-        m values are positive, an index may be returned twice or be n - 1 in their place.
-    Exactness: no value that is left out exceeds one that is returned.  The m best groups hold the
-        m largest numbers, because a group left out has a maximum no larger than m others.
+    Requires: 1 <= m <= n.
+    Exactness: at least m of the numbers returned are as large as any that is left out.  The m best
+        groups hold them, because a group left out has a maximum no larger than m others.
     Reveals: nothing; every call passes over its numbers without branching on them (see `select`).
+        An index is returned once, but for n - 1, which may come again with the value 0; or, with
+        `bits`, where fewer than m numbers are positive.
     """
     block = block_size(n)
     if n <= _DIRECT or n < 4 * GROUP * m:
-        values = np.empty(n, dtype=dtype)
+        values = np.empty(n, dtype=np.uint64)
         for start in range(0, n, block):
             out = values[start : start + block]
             np.copyto(out, read(slice(start, start + out.size), out))
-        best = top_places(values, m, bits)
-        return best, np.take(values, best)
-    groups = _best(_maxima(n, block, read, dtype), m, bits)
+        return np.arange(n, dtype=np.int64), values
+    groups = _best(_maxima(n, block, read), m, bits)
     width = block // GROUP
-    # Group g holds one column of a block: g // width blocks, then column g % width, 16 rows.
+    # Group g holds one column of a block: g // width blocks, then column g % width, 32 rows.
     blocks = np.floor_divide(groups, width)
     firsts = np.add(groups, np.multiply(blocks, block - width))
     members = _members(firsts, width)
     valid = np.less(members, n)
     np.minimum(members, n - 1, out=members)
-    values = np.empty(members.size, dtype=dtype)
+    values = np.empty(members.size, dtype=np.uint64)
     np.multiply(read(members, values), valid, out=values)
-    best = top_places(values, m, bits)
-    return np.take(members, best), np.take(values, best)
+    return members, values
 
 
 def block_size(n: int) -> int:
@@ -65,15 +63,15 @@ def block_size(n: int) -> int:
     What a call allocates in all stays below the size of its input, so that the allocator keeps
     the memory for the next call instead of asking the system for fresh pages each time.
     """
-    return min(_BLOCK, 1 << max(n // 6, _DIRECT).bit_length() - 1)
+    return min(_BLOCK, 1 << max(n // 3, _DIRECT).bit_length() - 1)
 
 
-def _maxima(n: int, block: int, read: Read, dtype: type[np.unsignedinteger[Any]]) -> Numbers:
-    """The maximum of each group of 16, with zeros for what lies beyond n."""
+def _maxima(n: int, block: int, read: Read) -> Keys:
+    """The maximum of each group, with zeros for what lies beyond n."""
     count = -(-n // block)
     width = block // GROUP
-    result = np.empty(count * width, dtype=dtype)
-    scratch = np.zeros(block, dtype=dtype)
+    result = np.empty(count * width, dtype=np.uint64)
+    scratch = np.zeros(block, dtype=np.uint64)
     for number in range(count):
         start, stop = number * block, min((number + 1) * block, n)
         part = read(slice(start, stop), scratch[: stop - start])
@@ -86,17 +84,22 @@ def _maxima(n: int, block: int, read: Read, dtype: type[np.unsignedinteger[Any]]
     return result
 
 
-def _best(values: Numbers, m: int, bits: int | None) -> Indices:
+def _best(values: Keys, m: int, bits: int | None) -> Indices:
     """The indices of m of the largest; groups again while there are many."""
     columns = values.size // GROUP
     if values.size <= _DIRECT or columns * GROUP != values.size or columns < 4 * m:
-        return top_places(values, m, bits)
+        return _top(values, m, bits)
     groups = _best(np.max(np.reshape(values, (GROUP, columns)), axis=0), m, bits)
     members = _members(groups, columns)
-    return np.take(members, top_places(np.take(values, members), m, bits))
+    return np.take(members, _top(np.take(values, members), m, bits))
+
+
+def _top(values: Keys, m: int, bits: int | None) -> Indices:
+    # Keys have a bound, and zeros among them stand for nothing: then the quicker way will do.
+    return top_places(values, m) if bits is None else best_and_rest(values, m, bits)[0]
 
 
 def _members(firsts: Indices, stride: int) -> Indices:
-    """The 16 indices first, first + stride, ... of each group."""
+    """The indices first, first + stride, ... of each group."""
     offsets = np.arange(0, GROUP * stride, stride, dtype=np.int64)
     return np.reshape(np.add(np.reshape(firsts, (-1, 1)), offsets), (-1,))

@@ -23,10 +23,14 @@ from functools import lru_cache
 import gmpy2
 from gmpy2 import mpfr
 
+from safeselect.lattice.logarithm import DIGITS, minus_log
+
 __all__ = ["EXPONENTIAL", "GUMBEL", "LAPLACE", "UNBOUNDED", "Law", "enclose"]
 
 UNBOUNDED = 1 << 65536
 """Stands for infinity among integers: larger than any enclosure that is ever compared."""
+
+_QUICK_BITS, _QUICK_SCALE = 80, 56
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -37,6 +41,8 @@ class Law:
         name: for messages and tests.
         quantile: (v, bits, precision) -> an MPFR number x with Q(v / 2**bits) <= x, and x exceeds
             it by less than 2**(9 - precision).  Requires 0 < v < 2**bits, bits <= precision.
+        quick: (v, bits) -> Q(v / 2**bits) in units of 2**-160, off by less than 2**-60.  Requires
+            0 < v < 2**bits, bits <= 80.
         survival: (steps, precision) -> an MPFR upper bound of S(steps / 64), relatively tight.
         lowest: steps with S(lowest / 64) > 1 - 2**-16, so that every 16-bit word lies above it.
         steep: how many of the last 16-bit words may have noise that varies by more than 1/32 nat
@@ -45,6 +51,7 @@ class Law:
 
     name: str
     quantile: Callable[[int, int, int], mpfr]
+    quick: Callable[[int, int], int]
     survival: Callable[[int, int], mpfr]
     lowest: int
     steep: int
@@ -54,19 +61,22 @@ def enclose(law: Law, v: int, bits: int, scale: int) -> tuple[int, int]:
     """Integers (low, high) with low <= Q(V) * 2**scale <= high for all V in [v, v+1] / 2**bits.
 
     Requires: 0 <= v < 2**bits.
-    Exactness: high is rounded up; low lies below it by the largest change of Q within the cell
-        (the module's bound) and by 3 more, for the roundings of the quotient (under 1), of
-        quantile (under 2**-7) and of high (under 1).
+    Exactness: high exceeds Q(v / 2**bits) * 2**scale by 2 + 2**-4 at most.  low lies below high by
+        the largest change of Q within the cell (the module's bound) and by 4, for that and for the
+        rounding of the quotient.
     Reveals: the only branch on v is taken with probability 2**(1 - bits), at the ends of (0, 1).
     """
     nearer = min(v, (1 << bits) - 1 - v)  # over the whole cell, min(V, 1 - V) >= nearer / 2**bits
     if nearer == 0:
         return -UNBOUNDED, UNBOUNDED
-    # With 16 digits more than the scale, quantile's error is far below one unit.
-    mantissa, exponent = law.quantile(v, bits, max(scale + 16, bits)).as_mantissa_exp()
-    # Noise is below 2**32, so the mantissa is an integer times 2**-exponent with exponent < 32.
-    high = int(-((-mantissa << scale + 32) >> 32 - exponent))
-    return high - (2 << scale) // nearer - 3, high
+    if bits <= _QUICK_BITS and scale <= _QUICK_SCALE:
+        high = (law.quick(v, bits) >> DIGITS - scale) + 2
+    else:
+        # With 16 digits more than the scale, quantile's error is far below one unit.
+        mantissa, exponent = law.quantile(v, bits, max(scale + 16, bits)).as_mantissa_exp()
+        # Noise is below 2**32, so the mantissa is an integer times 2**-exponent, exponent < 32.
+        high = int(-((-mantissa << scale + 32) >> 32 - exponent))
+    return high - (2 << scale) // nearer - 4, high
 
 
 @lru_cache(maxsize=256)
@@ -105,6 +115,18 @@ def _gumbel_quantile(v: int, bits: int, precision: int) -> mpfr:
     return down.minus(down.log(up.minus(inner)))
 
 
+def _laplace_quick(v: int, bits: int) -> int:
+    side = v >> (bits - 1)
+    logarithm = minus_log((v, (1 << bits) - v)[side], bits - 1)
+    return (logarithm, -logarithm)[side]
+
+
+def _gumbel_quick(v: int, bits: int) -> int:
+    # The inner logarithm is at least V >= 2**-80, and at least 2**-10 where 1 - V is not in the
+    # last 1024th below 1; so it is relatively off by less than 2**-63 either way.
+    return minus_log(minus_log((1 << bits) - v, bits), DIGITS)
+
+
 def _exponential_survival(steps: int, precision: int) -> mpfr:
     unit, _, up = _tools(6, precision)
     return up.exp(up.mul(-steps, unit))
@@ -123,6 +145,6 @@ def _gumbel_survival(steps: int, precision: int) -> mpfr:
     return up.minus(down.expm1(down.minus(inner)))
 
 
-EXPONENTIAL = Law("exponential", _exponential_quantile, _exponential_survival, 0, 0)
-LAPLACE = Law("laplace", _laplace_quantile, _laplace_survival, -672, 34)
-GUMBEL = Law("gumbel", _gumbel_quantile, _gumbel_survival, -160, 5)
+EXPONENTIAL = Law("exponential", _exponential_quantile, minus_log, _exponential_survival, 0, 0)
+LAPLACE = Law("laplace", _laplace_quantile, _laplace_quick, _laplace_survival, -672, 34)
+GUMBEL = Law("gumbel", _gumbel_quantile, _gumbel_quick, _gumbel_survival, -160, 5)

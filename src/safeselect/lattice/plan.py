@@ -3,13 +3,13 @@
 Two calls with equal plans and equally many candidates do equal work.
 
 How many contenders suffice: the contender lemma of `docs/mathematics.md`, section 10. Outside the
-`steep` last words a key is within 5/64 nat above Y: 2 for the width of a word, 3 for roundings.
-The noise has a hazard rate of at most 1 a nat, also given that no steep word was drawn.  So need +
-m or more candidates without a steep word have keys that reach the need-th largest Y with
-probability at most P(Bin(need + m - 1, 5/64) >= m).  A candidate with a steep word has less noise
-than any without; where its key reaches the need-th largest Y, fewer than `need` candidates without
-one have scores as high.  So m or more such have probability at most P(Bin(need + m - 1, steep /
-2**16) >= m).
+`steep` last words a key is less than WINDOW / 2**16 nat above Y: 1/32 for the width of a word,
+twice the fine table's ERROR, and two units of a key (`thresholds`).  The noise has a hazard rate of
+at most 1 a nat, also given that no steep word was drawn.  So need + m or more candidates without a
+steep word have keys that reach the need-th largest Y with probability at most P(Bin(need + m - 1,
+WINDOW / 2**16) >= m).  A candidate with a steep word has less noise than any without; where its key
+reaches the need-th largest Y, fewer than `need` candidates without one have scores as high.  So m
+or more such have probability at most P(Bin(need + m - 1, steep / 2**16) >= m).
 """
 
 from __future__ import annotations
@@ -24,7 +24,10 @@ from safeselect.lattice.laws import Law, enclose
 from safeselect.lattice.scale import Scale, scale_of
 from safeselect.samplers.decay import Decay
 
-__all__ = ["FINE_LIMIT", "GUARD", "Plan", "plan", "rate"]
+__all__ = ["DIRECT_LIMIT", "FINE_LIMIT", "GUARD", "WINDOW", "Plan", "plan", "rate"]
+
+DIRECT_LIMIT = 24
+"""Up to so many candidates all are given a slot: arrays would take longer."""
 
 FINE_LIMIT = 1 << 12
 """Up to so many candidates the noise of all is worked out finely: see `fine`."""
@@ -32,7 +35,8 @@ FINE_LIMIT = 1 << 12
 GUARD = 72
 """Further digits of the rate: a score has 64 bits, so rate * score keeps 8 beyond the scale."""
 
-_REACH = 4096  # nats, 2048 or more in whole grid steps; bounded noise spans less than 64
+WINDOW = 2320
+"""2**16 times: 1/32 nat, twice ERROR, which is below 2**-13, and two units of 2**-9 nat."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +51,6 @@ class Plan:
         slot_bits: digits of a slot.
         scale: enclosures are integers in units of 2**-scale nats.
         rate: encloses the nats of one grid step; see `rate`.
-        coarse: the score's part of a key, in 1/64 nat; at most 2 too small.
         gap_unit: the unit of the gaps in grid steps, 2**-40 nats or more: the floors are then
             decided by the slots but with probability 2**-42 (docs/mathematics.md, section 11).
         few: how many candidates are given a slot where the noise of all is known finely.
@@ -62,7 +65,6 @@ class Plan:
     slot_bits: int
     scale: int
     rate: tuple[int, int]
-    coarse: Scale
     gap_unit: Fraction
     few: int
     fine: Scale
@@ -70,18 +72,14 @@ class Plan:
 
 @lru_cache(maxsize=64)
 def plan(law: Law, k: int, decay: Decay, gaps: bool, gap_unit: Fraction = Fraction(1)) -> Plan:
-    """Work out the plan of a ranking.
-
-    Exactness: rate * distance * 64 is at least the score's part of the key, and less than 2 above:
-        see `scale_of`; 2 * _REACH nats are 2**19 units of 1/64.
-    """
+    """Work out the plan of a ranking."""
     need = k + gaps
     slot_bits = 128 if gaps or k > 256 else 64
     # The l-th and the next differ by less than h nats with probability l * h at most, and
     # enclosures are a few units wide: so all `need` are separated but with probability 2**-42.
     scale = 144 if gaps else 48 + 2 * need.bit_length()
-    # Fill the caches for V of every length, so that the first tail word is not seen by that.
-    for size in (slot_bits, slot_bits + 16, slot_bits + 80):
+    # Fill the caches for V of every length that is enclosed.
+    for size in (slot_bits, slot_bits + 16):
         enclose(law, 1 << (size - 1), size, scale)
     return Plan(
         law=law,
@@ -92,7 +90,6 @@ def plan(law: Law, k: int, decay: Decay, gaps: bool, gap_unit: Fraction = Fracti
         slot_bits=slot_bits,
         scale=scale,
         rate=rate(decay, scale),
-        coarse=scale_of(decay, 6, _REACH),
         gap_unit=gap_unit,
         few=_few(need),
         fine=scale_of(decay, UNIT_BITS, REACH),
@@ -106,10 +103,13 @@ def rate(decay: Decay, scale: int) -> tuple[int, int]:
 
 
 def _contenders(law: Law, need: int) -> int:
-    """How many candidates can still be among the `need` first, but with probability 2**-41."""
+    """How many candidates can still be among the `need` first, but with probability 2**-41.
+
+    One less in either sum: `_excess` says how many are too many.
+    """
     if need > 1000:  # far on the safe side of both bounds, without binomials of a thousand digits
         return need + need // 2 + need // 64 + 16
-    return need + _excess(need, 5 << 10) + _excess(need, law.steep)
+    return need + (_excess(need, WINDOW) - 1) + (_excess(need, law.steep) - 1)
 
 
 def _few(need: int) -> int:
@@ -118,7 +118,7 @@ def _few(need: int) -> int:
     A window of 2 * ERROR and LOSS is below 5 / 2**16 nat.  Each noise is not covered with
     probability 2**-31, so more than three of 2**12 are not with probability below 2**-80.
     """
-    return need + _excess(need, 5) + 3
+    return need + (_excess(need, 5) - 1) + 3
 
 
 def _excess(need: int, words: int) -> int:

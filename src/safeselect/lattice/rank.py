@@ -15,19 +15,17 @@ suffices (see `plan`), never what comes out.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import accumulate, pairwise
+from itertools import pairwise
 
 import numpy as np
 
-from safeselect.lattice.arrays import BitSource, Indices, Numbers, part, to_integers
+from safeselect.lattice.arrays import BitSource, Numbers, to_integers
+from safeselect.lattice.contenders import contenders
 from safeselect.lattice.draws import Draws, draw_noise, draw_slots, draw_words
-from safeselect.lattice.fine import ERROR, LOSS, REACH, UNIT_BITS, UNKNOWN, fine_table
-from safeselect.lattice.largest import GROUP, block_size, largest
+from safeselect.lattice.fine import fine_table
 from safeselect.lattice.laws import UNBOUNDED, enclose
-from safeselect.lattice.plan import FINE_LIMIT, GUARD, Plan, rate
+from safeselect.lattice.plan import DIRECT_LIMIT, FINE_LIMIT, GUARD, Plan, rate
 from safeselect.lattice.ranking import Ranking
-from safeselect.lattice.scale import Scale
-from safeselect.lattice.select import best_and_rest
 from safeselect.lattice.thresholds import table
 
 __all__ = ["combine", "decide", "draw", "settle"]
@@ -43,12 +41,11 @@ def draw(n: int, plan: Plan, bits: BitSource, removed: int = 0) -> Draws:
     Reveals: nothing; the requests follow from the arguments, but with probability 2**-50.
     """
     available = n - removed
-    if available <= plan.contenders:
-        return Draws.without_words(draw_slots(available, plan.slot_bits, bits), plan.slot_bits)
+    if available <= max(plan.contenders, DIRECT_LIMIT):
+        return Draws(draw_slots(available, plan.slot_bits, bits), plan.slot_bits)
     if n <= FINE_LIMIT:
         return draw_noise(n, fine_table(plan.law), bits, plan.few, plan.slot_bits - 64)
-    slots = draw_slots(plan.contenders, plan.slot_bits, bits)
-    return draw_words(n, table(plan.law), bits, slots, plan.slot_bits)
+    return draw_words(n, table(plan.law), bits, plan.contenders, plan.slot_bits)
 
 
 def combine(
@@ -64,9 +61,11 @@ def combine(
     """
     if draws.endless:
         return None
-    candidates, ceiling = _contenders(steps, draws, plan, len(draws.slots), removed)
+    candidates, ceiling = contenders(steps, draws, plan, len(draws.slots), removed)
     known = _known(draws, candidates, draws.slots)
-    return decide(candidates, _scores(steps, candidates), known, ceiling, plan, plan.scale)
+    every = len(candidates) == steps.size
+    scores = to_integers(steps) if every else _scores(steps, candidates)
+    return decide(candidates, scores, known, ceiling, plan, plan.scale)
 
 
 def settle(
@@ -79,7 +78,7 @@ def settle(
     Reveals: time and requests depend on scores and noise.  Entered with probability below 2**-40.
     """
     count, scale = len(draws.slots), plan.scale
-    candidates, ceiling = _contenders(steps, draws, plan, count, removed)
+    candidates, ceiling = contenders(steps, draws, plan, count, removed)
     known = dict(zip(candidates, _known(draws, candidates, draws.slots), strict=True))
     while True:
         extra = [i for i in draws.endless if i not in removed]
@@ -94,7 +93,7 @@ def settle(
         result = decide(candidates, _scores(steps, candidates), digits, ceiling, plan, scale)
         if result is not None:
             return result
-        candidates, ceiling = _contenders(steps, draws, plan, count, removed)
+        candidates, ceiling = contenders(steps, draws, plan, count, removed)
 
 
 def decide(
@@ -113,18 +112,20 @@ def decide(
     Reveals: nothing; the number of steps follows from the number of candidates.
     """
     slow, fast = plan.rate if scale == plan.scale else rate(plan.decay, scale)
-    noise = [enclose(plan.law, v, bits, scale) for v, bits in known]
-    lows = [(slow * s >> GUARD) + low for s, (low, _) in zip(scores, noise, strict=True)]
-    highs = [high - (-fast * s >> GUARD) for s, (_, high) in zip(scores, noise, strict=True)]
+    lows, highs = [], []
+    for score, (v, bits) in zip(scores, known, strict=True):
+        low, high = enclose(plan.law, v, bits, scale)
+        lows.append((slow * score >> GUARD) + low)
+        highs.append(high - (-fast * score >> GUARD))
     order = sorted(range(len(lows)), key=lows.__getitem__, reverse=True)
-    rest = -UNBOUNDED
+    first, others = order[: plan.need], [highs[i] for i in order[plan.need :]]
     if ceiling is not None:
-        rest = (ceiling[1] << scale - 32) - (-fast * ceiling[0] >> GUARD)
+        others.append((ceiling[1] << scale - 32) - (-fast * ceiling[0] >> GUARD))
     # Each of the first must lie above the highest that anything behind it can be.
-    behind = list(accumulate((highs[i] for i in reversed(order)), max, initial=rest))
-    behind.pop()
-    first = order[: plan.need]
-    decided = [lows[i] >= bound for i, bound in zip(first, reversed(behind), strict=False)]
+    behind, decided = max(others, default=-UNBOUNDED), []
+    for i in reversed(first):
+        decided.append(lows[i] >= behind)
+        behind = max(behind, highs[i])
     # The nats of a unit of the gaps, times `below`; the floor is that of the real gap in units.
     unit, below = plan.gap_unit.numerator, plan.gap_unit.denominator << GUARD
     gaps = [
@@ -139,85 +140,6 @@ def decide(
         return None
     indices = tuple(candidates[i] for i in order[: plan.k])
     return Ranking(indices, tuple(low for low, _ in gaps) if gaps else None)
-
-
-def _contenders(
-    steps: Numbers, draws: Draws, plan: Plan, count: int, removed: Sequence[int]
-) -> tuple[list[int], tuple[int, int] | None]:
-    """Return `count` contenders, or all there are, and a bound on Y of all the others.
-
-    Exactness: a score is first moved into level - reach .. level + reach, where level is the
-        need-th largest.  Moving up makes a bound larger, so it stays true.  Moving down happens to
-        fewer than `need` candidates, and they remain above all whose noise is bounded; should one
-        be left out all the same, there is no bound.
-    Reveals: nothing; calls and shapes follow from n, the plan, the count and len(removed).
-    """
-    if steps.size - len(removed) <= count:
-        absent = frozenset(removed)
-        return [i for i in range(steps.size) if i not in absent], None
-    gone = np.array(removed, dtype=np.int64)
-    np.put(steps, gone, np.uint64(0))
-    level = _level(steps, plan.need)
-    find = _fine_contenders if draws.noise.size else _coarse_contenders
-    return find(steps, draws, plan, count, level, gone)
-
-
-def _fine_contenders(
-    steps: Numbers, draws: Draws, plan: Plan, count: int, level: int, gone: Indices
-) -> tuple[list[int], tuple[int, int]]:
-    """The contenders by noisy scores to 2**-15 nat."""
-    low = max(level - plan.fine.reach, 0)
-    distances = np.empty(steps.size, dtype=np.uint64)
-    _distances(steps, low, level, plan.fine, plan.need, distances)
-    noisy = np.add(draws.noise, distances.view(np.int64))
-    np.put(noisy, gone, np.int64(-UNKNOWN))
-    places, rest = best_and_rest(noisy, count)
-    # Who was moved down, or has noise that is not covered, lies above: it has no bound.
-    limit = plan.fine.units(level - low) + (REACH >> 1 << UNIT_BITS)
-    bound = (rest + ERROR + LOSS, UNBOUNDED)[rest >= limit]
-    return to_integers(places), (low, bound)
-
-
-def _coarse_contenders(
-    steps: Numbers, draws: Draws, plan: Plan, count: int, level: int, gone: Indices
-) -> tuple[list[int], tuple[int, int]]:
-    """The contenders by keys in 1/64 nat; what is removed gets the key 0, all others 1 or more."""
-    np.put(draws.counts, gone, np.uint16(0))
-    low = max(level - plan.coarse.reach, 0)
-    scratch = np.empty(max(block_size(steps.size), GROUP * count), dtype=np.uint64)
-
-    def keys(where: slice | Indices, out: Numbers) -> Numbers:
-        wide = scratch[: out.size]
-        _distances(part(steps, where), low, level, plan.coarse, plan.need, wide)
-        # Below 2**28, so nothing is cut off.
-        np.copyto(out, wide, casting="unsafe")
-        return np.add(out, part(draws.counts, where), out=out)
-
-    # Counts have 12 digits at most, so this public bound on all keys saves rounds of comparing.
-    bits = (plan.coarse.units(2 * plan.coarse.reach) + (1 << 12)).bit_length()
-    chosen, best = largest(steps.size, count, keys, np.uint32, bits)
-    # 2 for what the score's part of the key may have lost; 2**26 units of 2**-32 are 1/64.
-    return to_integers(chosen), (low, int(np.min(best)) + table(plan.law).first + 2 << 26)
-
-
-def _distances(steps: Numbers, low: int, level: int, scale: Scale, need: int, out: Numbers) -> None:
-    """Write how far each score lies above `low`, moved into the reach, in units of the scale."""
-    np.maximum(steps, np.uint64(low), out=out)
-    if need > 1:  # else no score exceeds the level
-        np.minimum(out, np.uint64(min(level + scale.reach, (1 << 64) - 1)), out=out)
-    np.subtract(out, np.uint64(low), out=out)
-    scale.apply(out)
-
-
-def _level(steps: Numbers, need: int) -> int:
-    """The need-th largest score."""
-    if need == 1:
-        return int(np.max(steps))
-
-    def read(where: slice | Indices, out: Numbers) -> Numbers:
-        return part(steps, where)
-
-    return int(np.min(largest(steps.size, need, read, np.uint64)[1]))
 
 
 def _scores(steps: Numbers, candidates: list[int]) -> list[int]:

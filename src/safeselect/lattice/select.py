@@ -56,18 +56,18 @@ def top_places(values: Integers, m: int, bits: int | None = None) -> Indices:
     return result[1:]
 
 
-def best_and_rest(values: Integers, m: int) -> tuple[Indices, int]:
+def best_and_rest(values: Integers, m: int, bits: int | None = None) -> tuple[Indices, int]:
     """Return the places of m of the largest values, and the largest of the rest.
 
     The rest of nothing is the least number of the dtype.
 
-    Requires: 1 <= m <= values.size, one dimension; m values above the least number of the dtype.
+    Requires: as for `mth_largest`; m values above the least number of the dtype.
     Reveals: nothing; see the module.  The places are secret addresses.
     """
     if m <= _FEW:
         places, rest = _peeled(values, m)
     else:
-        places, rest = top_places(values, m), np.copy(values)
+        places, rest = top_places(values, m, bits), np.copy(values)
         np.put(rest, places, np.array([np.iinfo(values.dtype).min], dtype=values.dtype))
     return places, int(np.max(rest))
 

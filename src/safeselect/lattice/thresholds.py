@@ -1,13 +1,16 @@
-"""Certified coarse noise: an upper bound of each candidate's noise, in steps of 1/64 nat.
+"""Certified coarse noise: an upper bound of each candidate's noise by its leading digits.
 
-A candidate's uniform number V begins with a 16-bit word.  Noise falls as V grows, so the smallest
-step u with S(u/64) <= word / 2**16 bounds the noise from above, whatever digits follow.  Finding u
-is counting certified thresholds ceil(2**bits * S(u/64)) above the word, once per possible word.
+A candidate's uniform number V begins with a 16-bit word, and noise falls as V grows.  So the noise
+at the least V that begins with the word bounds the noise, whatever digits follow.  It is read off
+the fine table, once per possible word.
 
 Words below 2**5 leave the noise too uncertain (without a bound for word 0).  These *tail* words,
-one in 2048, are lengthened by 64 digits at once and then bounded by the same thresholds, 74 digits
-fine.  Both ways of counting read the same list, computed once in MPFR rounded upwards.
-The lists depend on the law alone, not on a rate, so there are three of them in a process.
+one in 2048, are lengthened by 64 digits at once.  Their noise is bounded in steps of 1/64 nat: the
+smallest step u with S(u/64) <= V is found by counting certified thresholds, 74 digits fine and
+rounded upwards.
+
+Both tables depend on the law alone.  For a rate they are turned into *keys*, in grid steps or in
+2**-shift of one, so that a key is had by adding a score.
 """
 
 from __future__ import annotations
@@ -18,35 +21,34 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from safeselect.lattice.fine import ERROR, REACH, UNIT_BITS, fine_noise, fine_table
 from safeselect.lattice.laws import Law
+from safeselect.samplers.decay import Decay
 
-__all__ = ["STEPS_PER_NAT", "TAIL_BITS", "TAIL_DIGITS", "Table", "table"]
+__all__ = ["STEPS_PER_NAT", "TAIL_BITS", "TAIL_DIGITS", "Keys", "Table", "keys", "table"]
 
 STEPS_PER_NAT = 64
 TAIL_BITS = 5
 TAIL_DIGITS = 63
 _LAST = 3328  # 52 nats: S is below 2**-74 there, in every law
 _PRECISION = 128
+_STEP_BITS = UNIT_BITS - 6  # a step of 1/64 nat in units
+_KEY_BITS = 9  # a unit of a key is below 2**-9 nat
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Upper bounds of the noise by the leading digits of V; all arrays are read-only.
+    """Upper bounds of the noise less the law's `lowest`, in units of `fine`; read-only arrays.
 
     Args:
-        first: the bound in steps that a count of zero stands for.
-        counts: uint16, by word: noise <= (first + counts[word]) / 64 nats, and counts >= 1.
-            For tail words (below 2**5) the entry says nothing and is always replaced.
-        tail: uint64, ascending: the thresholds in units of 2**-74, for the lengthened tail words.
-        width: digits of a word.
-        top: the largest count, which means that there is no bound at all.
+        words: uint64, by word; 0 for tail words, which says nothing, and 1 or more for others.
+        tail: uint64, ascending: thresholds in units of 2**-74, for the lengthened tail words.
+        tail_bounds: uint64, by how many thresholds are not above V; with none there is no bound.
     """
 
-    first: int
-    counts: NDArray[np.uint16]
+    words: NDArray[np.uint64]
     tail: NDArray[np.uint64]
-    width: int
-    top: int
+    tail_bounds: NDArray[np.uint64]
 
 
 @lru_cache(maxsize=8)
@@ -54,20 +56,26 @@ def table(law: Law, width: int = 16, tail_bits: int = TAIL_BITS) -> Table:
     """Build the table of a law; `width` and `tail_bits` differ from the defaults in tests only.
 
     Requires: 0 <= tail_bits < width <= 16.
-    Exactness: every threshold is rounded up, so a bound is never too small; too large by one step
-        only where a threshold is an integer to 160 bits.
+    Exactness: every threshold is rounded up, and ERROR is added to what the fine table says, so a
+        bound is never too small.
     """
-    fine = width - tail_bits + TAIL_DIGITS
-    thresholds = [_threshold(law, u, fine) for u in range(law.lowest, _LAST + 1)]
-    words = np.arange(1 << width, dtype=np.int64)
-    coarse = np.array([-(-t >> (fine - width)) for t in reversed(thresholds)], dtype=np.int64)
-    counts = len(coarse) - np.searchsorted(coarse, words, side="right")
-    ends = [min(t, 1 << TAIL_DIGITS) for t in reversed(thresholds)]
+    digits = width - tail_bits + TAIL_DIGITS
+    ends = [
+        min(_threshold(law, u, digits), 1 << TAIL_DIGITS) for u in range(_LAST, law.lowest - 1, -1)
+    ]
+    noise = np.empty(1 << width, dtype=np.int64)
+    words = np.arange(1 << width, dtype=np.uint64)
+    fine_noise(fine_table(law), np.left_shift(words, np.uint64(64 - width)), noise)
+    noise += ERROR - (law.lowest << _STEP_BITS)
+    noise[: 1 << tail_bits] = 0
+    bounds = np.arange(len(ends), -1, -1, dtype=np.uint64)
     result = Table(
-        law.lowest, counts.astype(np.uint16), np.array(ends, dtype=np.uint64), width, len(ends)
+        noise.astype(np.uint64),
+        np.array(ends, dtype=np.uint64),
+        np.left_shift(bounds, np.uint64(_STEP_BITS)),
     )
-    result.counts.flags.writeable = False
-    result.tail.flags.writeable = False
+    for array in (result.words, result.tail, result.tail_bounds):
+        array.flags.writeable = False
     return result
 
 
@@ -76,3 +84,47 @@ def _threshold(law: Law, steps: int, bits: int) -> int:
     mantissa, exponent = law.survival(steps, _PRECISION).as_mantissa_exp()
     shift = int(exponent) + bits
     return -((-int(mantissa) << max(shift, 0)) >> max(-shift, 0))
+
+
+@dataclass(frozen=True, slots=True)
+class Keys:
+    """A law's table for a rate: noise less `lowest` is at most a key of 2**-shift grid steps.
+
+    Args:
+        words, tail_bounds: uint64, by word and by thresholds as in `Table`; 0 for tail words.
+        shift: digits of a key after the point.
+        reach: so many grid steps are worth REACH nats or more.
+        bits: a distance of 2 * reach and a bound together are below 2**bits.
+    """
+
+    words: NDArray[np.uint64]
+    tail_bounds: NDArray[np.uint64]
+    shift: int
+    reach: int
+    bits: int
+
+
+@lru_cache(maxsize=16)
+def keys(law: Law, decay: Decay, width: int = 16, tail_bits: int = TAIL_BITS) -> Keys:
+    """Turn the table of a law into keys: half a megabyte, in less than a millisecond.
+
+    Exactness: a key is rounded up, by two of its units at most: one, and a 2**-25th of less than
+        64 nats.
+    """
+    low, high = decay.nats(128).fractions()
+    shift = int(high * (1 << _KEY_BITS)).bit_length()
+    unit = 1 / (low * (1 << UNIT_BITS) / (1 << shift))
+    # Bounds have 38 digits, and factor has 26: together 64.
+    back = 25 - unit.numerator.bit_length() + unit.denominator.bit_length()
+    factor = np.uint64(int(unit * (1 << back)) + 1)
+    source = table(law, width, tail_bits)
+    words, tail_bounds = (
+        np.add(np.right_shift(np.multiply(bounds, factor), np.uint64(back)), np.uint64(1))
+        for bounds in (source.words, source.tail_bounds)
+    )
+    words[: 1 << tail_bits] = 0
+    reach = int(REACH / low) + 1
+    most = (2 * reach << shift) + int(np.max(tail_bounds))
+    for array in (words, tail_bounds):
+        array.flags.writeable = False
+    return Keys(words, tail_bounds, shift, reach, most.bit_length())

@@ -111,7 +111,7 @@ def _top(
     gap_unit: Fraction,
 ) -> Ranking:
     _check(steps.size, k + gaps)
-    public = plan(law, k, decay, gaps, gap_unit)
+    public = plan(law, k, decay, True, gap_unit) if gaps else plan(law, k, decay, False)
     draws = draw(steps.size, public, bits)
     result = combine(steps, draws, public)
     # None has probability below 2**-40; see `combine`.

@@ -176,6 +176,8 @@ def _as_bytes(buffer: object) -> object:
         kind = (buffer.format or "").removeprefix("@")
     except ValueError:  # a view that was released
         return buffer
+    if kind == "B":
+        return buffer
     if kind not in _INTEGER_FORMATS or not buffer.c_contiguous or buffer.readonly:
         return buffer
     return buffer.cast("B") if buffer.nbytes else bytearray()

@@ -99,7 +99,7 @@ class Guard:
         """Draw into the view; whatever is raised, the view holds zeros."""
         try:
             active = _ACTIVE.get()
-            if any(guard is self for guard in active):
+            if self in active:
                 raise SourceError("the source was asked for bytes while it was drawing some")
             try:
                 _ACTIVE.set((*active, self))
