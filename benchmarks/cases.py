@@ -17,6 +17,10 @@ MILLION = 10**6
 
 PF, EM, EM2 = "permute_and_flip", "exponential_mechanism", "exponential_mechanism_base2"
 TOP, SHOT, PEEL = "top_k exponential", "top_k one_shot_exponential", "top_k permute_and_flip"
+PF_GAP, EM_GAP = "permute_and_flip_with_gap", "exponential_mechanism_with_gap"
+LAPLACE, LAPLACE_GAP = "report_noisy_max laplace", "report_noisy_max_with_gap laplace"
+SHOT_GAPS = "top_k_with_gaps"
+GAPS = {PF_GAP: PF, EM_GAP: EM, LAPLACE_GAP: LAPLACE}
 FLOAT_PF, FLOAT_EM = "argmax(scores + rng.exponential)", "argmax(scores + rng.gumbel)"
 FLOAT_TOP = "argpartition(scores + rng.gumbel)"
 DP_PF, DP_EM, DP_TOP = "OpenDP noisy max (PF)", "OpenDP noisy max (EM)", "OpenDP noisy top-k (EM)"
@@ -108,7 +112,7 @@ def bar_cases() -> list[Case]:
         cases.append(_case(name, "one-shot top 10 against OpenDP", [TOP, DP_TOP], work))
     work = Work(10**5, "zipf", k=10)
     cases.append(_case("peeled-zipf", "peeled permute-and-flip, k = 10", [PEEL, DP_PEEL], work))
-    cases += _noise_cases() + _small_cases()
+    cases += _gap_cases() + _noise_cases() + _small_cases()
     entries = [
         Entry.of(contender, Work(10**power), f", n = 10^{power}")
         for contender in (PF, EM)
@@ -125,6 +129,19 @@ def _top_case() -> Case:
         for k in ks
     ]
     return Case("top-1e6", "one-shot top-k", tuple(entries), True)
+
+
+def _gap_cases() -> list[Case]:
+    """Each release with its gap beside the same release without."""
+    cases = [
+        _case(f"gap-1e6-rate-{rate}", "gaps", [*GAPS.values(), *GAPS], Work(MILLION, rate=rate))
+        for rate in RATES
+    ]
+    cases += [
+        _case(f"gaps-1e6-top-{k}", "gaps of one-shot top-k", [SHOT, SHOT_GAPS], Work(MILLION, k=k))
+        for k in (10, 100)
+    ]
+    return cases
 
 
 def _noise_cases() -> list[Case]:
@@ -225,6 +242,13 @@ def _bars() -> list[Bar]:
         bars.append(Bar(text, f"top-opendp-zipf-1e{power}", "at least", TOP, DP_TOP, 500))
     text = "peeled permute-and-flip, k = 10, n = 10^5, zipf, faster than OpenDP"
     bars.append(Bar(text, "peeled-zipf", "at least", PEEL, DP_PEEL, 100))
+    for gap, plain in GAPS.items():
+        for rate in RATES:
+            text = f"{gap}, n = 10^6, rate {rate}, against the release without"
+            bars.append(Bar(text, f"gap-1e6-rate-{rate}", "at most", gap, plain, 1.5))
+    for k in (10, 100):
+        text = f"{SHOT_GAPS}, k = {k}, n = 10^6, against the release without"
+        bars.append(Bar(text, f"gaps-1e6-top-{k}", "at most", SHOT_GAPS, SHOT, 1.5))
     for scale in SCALES:
         ours, case = "lattice.discrete_laplace", f"laplace-{scale}"
         text = f"discrete Laplace, 10^6 values, scale {scale}, against rng.laplace"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -27,22 +28,42 @@ def engine_name() -> str:
 
 def permute_and_flip(work: Work) -> Call:
     """One permute-and-flip."""
-    run, scores, rate = _public("permute_and_flip"), make_scores(work.scores, work.n), work.rate
-    return lambda: run(scores, epsilon=rate, sensitivity=1, monotonic=True)
+    return _one("permute_and_flip", work)
 
 
 def exponential(work: Work) -> Call:
     """One exponential mechanism."""
-    run, scores = _public("exponential_mechanism"), make_scores(work.scores, work.n)
-    rate = work.rate
-    return lambda: run(scores, epsilon=rate, sensitivity=1, monotonic=True)
+    return _one("exponential_mechanism", work)
 
 
 def exponential_base2(work: Work) -> Call:
     """One exponential mechanism with rational weights."""
-    run, scores = _public("exponential_mechanism_base2"), make_scores(work.scores, work.n)
-    rate = work.rate
-    return lambda: run(scores, epsilon=rate, sensitivity=1, monotonic=True)
+    return _one("exponential_mechanism_base2", work)
+
+
+def permute_and_flip_with_gap(work: Work) -> Call:
+    """One permute-and-flip with its gap."""
+    return _one("permute_and_flip_with_gap", work)
+
+
+def exponential_with_gap(work: Work) -> Call:
+    """One exponential mechanism with its gap."""
+    return _one("exponential_mechanism_with_gap", work)
+
+
+def laplace(work: Work) -> Call:
+    """One noisy maximum with Laplace noise."""
+    return _one("report_noisy_max", work, noise="laplace")
+
+
+def laplace_with_gap(work: Work) -> Call:
+    """The same with its gap."""
+    return _one("report_noisy_max_with_gap", work, noise="laplace")
+
+
+def _one(name: str, work: Work, **more: Any) -> Call:
+    run, scores, rate = _public(name), make_scores(work.scores, work.n), work.rate
+    return lambda: run(scores, epsilon=rate, sensitivity=1, monotonic=True, **more)
 
 
 def permute_and_flip_cold(work: Work) -> Call:
@@ -74,6 +95,11 @@ def top_one_shot_exponential(work: Work) -> Call:
 def top_peeled(work: Work) -> Call:
     """Permute-and-flip k times."""
     return _top("permute_and_flip", work)
+
+
+def top_with_gaps(work: Work) -> Call:
+    """One-shot top-k with exponential noise, and its gaps."""
+    return _one("top_k_with_gaps", replace(work, rate=work.rate * work.k), k=work.k)
 
 
 def _top(mechanism: str, work: Work) -> Call:
@@ -165,6 +191,11 @@ OURS = {
     "exponential_mechanism": exponential,
     "exponential_mechanism, cold rate": exponential_cold,
     "exponential_mechanism_base2": exponential_base2,
+    "permute_and_flip_with_gap": permute_and_flip_with_gap,
+    "exponential_mechanism_with_gap": exponential_with_gap,
+    "report_noisy_max laplace": laplace,
+    "report_noisy_max_with_gap laplace": laplace_with_gap,
+    "top_k_with_gaps": top_with_gaps,
     "top_k exponential": top,
     "top_k one_shot_exponential": top_one_shot_exponential,
     "top_k permute_and_flip": top_peeled,

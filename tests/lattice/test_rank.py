@@ -32,6 +32,7 @@ DECAYS = [
     Decay(Fraction(3), Fraction(2, 3)),
     Decay(Fraction(7, 10**6)),
 ]
+UNITS = [Fraction(1), Fraction(10**9), Fraction(3, 7), Fraction(10, 3), Fraction(1, 997)]
 each_law = pytest.mark.parametrize("law", LAWS, ids=lambda law: law.name)
 
 
@@ -88,7 +89,8 @@ def check(steps: list[int], draws: Draws, public: Plan, result: Ranking) -> None
         assert (result.gaps is None) == (public.need == public.k)
         for gap, (i, j) in zip(result.gaps or (), pairwise(order), strict=False):
             for difference in (bounds[i][0] - bounds[j][1], bounds[i][1] - bounds[j][0]):
-                assert mpmath.floor(difference / nats(public.decay)) == gap
+                unit = nats(public.decay) * public.gap_unit.numerator / public.gap_unit.denominator
+                assert mpmath.floor(difference / unit) == gap
 
 
 def scores(kind: str, n: int, seed: int) -> list[int]:
@@ -115,7 +117,8 @@ def test_against_brute_force(law: Law, data: st.DataObject) -> None:
     n = data.draw(st.sampled_from([2, 3, 10, 40, 300]))
     k = data.draw(st.integers(1, min(n - 1, 12)))
     steps = scores(data.draw(st.sampled_from(KINDS)), n, data.draw(st.integers(0, 99)))
-    public = plan(law, k, data.draw(st.sampled_from(DECAYS)), data.draw(st.booleans()))
+    gaps, unit = data.draw(st.booleans()), data.draw(st.sampled_from(UNITS))
+    public = plan(law, k, data.draw(st.sampled_from(DECAYS)), gaps, unit)
     draws = rank.draw(n, public, Tape(data.draw(st.integers(0, 10**9))))
     result = rank.combine(np.array(steps, dtype=np.uint64), draws, public)
     assert result is not None
@@ -126,7 +129,7 @@ def test_against_brute_force(law: Law, data: st.DataObject) -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_against_brute_force_for_many_candidates(law: Law, kind: str) -> None:
     steps = scores(kind, 5000, 3)
-    public = plan(law, 5, DECAYS[0], True)
+    public = plan(law, 5, DECAYS[0], True, UNITS[2])
     draws = rank.draw(5000, public, Tape(1))
     result = rank.combine(np.array(steps, dtype=np.uint64), draws, public)
     assert result is not None

@@ -83,25 +83,30 @@ def recorded(monkeypatch: pytest.MonkeyPatch, log: list[Any]) -> Iterator[None]:
         yield
 
 
+GAPS: list[dict[str, Any]] = [{}, {"gaps": True}, {"gaps": True, "gap_unit": Fraction(2, 7)}]
 SHAPES = [(10, 1), (40, 3), (3000, 2), (6000, 1), (40000, 5)]
 
 
 @pytest.mark.claim("C4")
 @pytest.mark.parametrize(("n", "k"), SHAPES)
-@pytest.mark.parametrize("gaps", [False, True])
+@pytest.mark.parametrize("gaps", GAPS)
 @pytest.mark.parametrize("engine", [exponential_top, gumbel_top, laplace_top])
 def test_calls_and_requests(
-    engine: Callable[..., Any], n: int, k: int, gaps: bool, monkeypatch: pytest.MonkeyPatch
+    engine: Callable[..., Any],
+    n: int,
+    k: int,
+    gaps: dict[str, Any],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     decay = Decay(Fraction(1, 3))
-    engine(np.zeros(n, dtype=np.uint64), k, decay, Tape(0), gaps=gaps)  # fill the caches
+    engine(np.zeros(n, dtype=np.uint64), k, decay, Tape(0), **gaps)  # fill the caches
     seen = set()
     for steps in families(n):
         for seed in range(TAPES if n < 10000 else 4):
             log: list[Any] = []
             tape = Tape(seed)
             with recorded(monkeypatch, log):
-                engine(steps.copy(), k, decay, tape, gaps=gaps)
+                engine(steps.copy(), k, decay, tape, **gaps)
             seen.add((repr(log), tuple(tape.requests)))
             if n > 1000:
                 assert len(log) > 20
@@ -146,12 +151,14 @@ def opcodes(work: Callable[[], Any]) -> int:
 
 @pytest.mark.claim("C4")
 @pytest.mark.parametrize("engine", [exponential_top, gumbel_top, laplace_top])
-@pytest.mark.parametrize(("n", "k", "gaps"), [(10, 1, False), (12, 2, True), (600, 2, True)])
-def test_bytecodes(engine: Callable[..., Any], n: int, k: int, gaps: bool) -> None:
+@pytest.mark.parametrize(
+    ("n", "k", "gaps"), [(10, 1, GAPS[0]), (12, 2, GAPS[1]), (12, 2, GAPS[2]), (600, 2, GAPS[1])]
+)
+def test_bytecodes(engine: Callable[..., Any], n: int, k: int, gaps: dict[str, Any]) -> None:
     decay = Decay(Fraction(1, 3))
-    engine(np.zeros(n, dtype=np.uint64), k, decay, Tape(0), gaps=gaps)
+    engine(np.zeros(n, dtype=np.uint64), k, decay, Tape(0), **gaps)
     seen = {
-        opcodes(partial(engine, steps.copy(), k, decay, Tape(seed), gaps=gaps))
+        opcodes(partial(engine, steps.copy(), k, decay, Tape(seed), **gaps))
         for steps in families(n)
         for seed in range(TAPES)
     }

@@ -208,7 +208,21 @@ def test_a4_ours_releases_no_values_and_reaches_every_candidate_from_every_score
         "mechanism",
         "source",
         "base",
+        "gap",
     }
+    assert result.gap is None
+
+
+def test_a4_every_gap_is_reached_from_every_score():
+    """No outcome, winner and gap, rules out a score vector."""
+    for scores in itertools.product(range(3), repeat=3):
+        reached = set()
+        for floors in itertools.product(range(6), repeat=3):
+            for ranks in itertools.permutations(range(3)):
+                noise = ExponentialNoise(floors, ranks)
+                ranking = combine_exponential(scores, noise, 1, gaps=True)
+                reached.add((ranking.indices[0], ranking.gaps[0]))
+        assert reached >= set(itertools.product(range(3), range(3)))
 
 
 # ------------------------------------------------------------------- A5: truncated noise

@@ -11,6 +11,7 @@ import traceback
 from dataclasses import FrozenInstanceError
 from decimal import Decimal
 from fractions import Fraction
+from functools import partial
 
 import mpmath
 import numpy as np
@@ -30,9 +31,13 @@ from safeselect import (
     ZeroConcentratedDP,
     exponential_mechanism,
     exponential_mechanism_base2,
+    exponential_mechanism_with_gap,
     permute_and_flip,
+    permute_and_flip_with_gap,
     report_noisy_max,
+    report_noisy_max_with_gap,
     top_k,
+    top_k_with_gaps,
 )
 from safeselect.accounting import composed_epsilon
 from safeselect.mechanisms import _call
@@ -96,7 +101,13 @@ ONE = {
     "noisy max gumbel": noisy("gumbel"),
 }
 ORDERED = ("exponential", "exponential_base2", "permute_and_flip", "one_shot_exponential")
-ALL = {**ONE, **{f"top_k {name}": best(name, 2) for name in ORDERED}}
+WITH_GAP = {
+    "permute_and_flip with gap": permute_and_flip_with_gap,
+    "exponential_mechanism with gap": exponential_mechanism_with_gap,
+    "noisy max laplace with gap": partial(report_noisy_max_with_gap, noise="laplace"),
+    "top_k with gaps": partial(top_k_with_gaps, k=2),
+}
+ALL = {**ONE, **{f"top_k {name}": best(name, 2) for name in ORDERED}, **WITH_GAP}
 PARAMETERS = {"epsilon": 1, "sensitivity": 1, "engine": "reference"}
 
 

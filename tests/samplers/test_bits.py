@@ -333,6 +333,34 @@ def test_a_forked_child_cannot_use_its_parents_bits(action):
     assert 0 <= bits.take(8) < 256  # the parent goes on
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+@pytest.mark.parametrize("action", ["take", "fill"])
+def test_a_child_forked_inside_a_request_gets_no_bits(action):
+    """Of several pieces it would have some in common with its parent, and others not."""
+    forked = []
+
+    def device(count):
+        answer = os.urandom(count)
+        if count == 4 and not forked:
+            forked.append(os.fork())
+        return answer
+
+    # Asked for 4 bytes at a time by `take`, and for what is left in the last piece by `fill`.
+    bits = Bits(CallbackSource(device, exclusive=True, fork_safe=True), piece=4)
+    buffer = bytearray(FILL_REQUEST + 4)
+    code = 1
+    try:
+        bits.take(64) if action == "take" else bits.fill(buffer)
+    except SourceError:
+        code = 0 if bits._stock == bits._held == 0 and not any(buffer) else 2
+    finally:
+        if forked[0] == 0:
+            os._exit(code)
+    assert os.waitpid(forked[0], 0)[1] == 0
+    assert code == 1  # the parent's went on
+    assert any(buffer) == (action == "fill")
+
+
 def test_two_calls_never_share_bits():
     source = SystemSource()
     with Bits(source) as first:

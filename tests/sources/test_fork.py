@@ -8,6 +8,7 @@ import subprocess
 import sys
 
 import pytest
+from children import in_child
 
 from safeselect.errors import SourceError
 from safeselect.sources import (
@@ -20,24 +21,6 @@ from safeselect.sources import (
 from safeselect.sources._fork import generation
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
-
-
-def in_child(function):
-    """Run a function in a forked child; return its bytes, or the name of what it raised."""
-    reading, writing = os.pipe()
-    child = os.fork()
-    if child == 0:
-        try:
-            os.write(writing, b"=" + function())
-        except BaseException as error:
-            os.write(writing, b"!" + type(error).__name__.encode())
-        finally:
-            os._exit(0)
-    os.close(writing)
-    with os.fdopen(reading, "rb") as pipe:
-        answer = pipe.read()
-    os.waitpid(child, 0)
-    return answer[1:] if answer[:1] == b"=" else answer[1:].decode()
 
 
 def draw(source):

@@ -59,6 +59,15 @@ MECHANISMS: dict[str, Callable[..., object]] = {
     "top_k_laplace": lambda scores, **more: safeselect.top_k(
         scores, k=3, epsilon="0.2", delta="0.05", mechanism="laplace", **COUNTS, **more
     ),
+    "permute_and_flip_with_gap": lambda scores, **more: safeselect.permute_and_flip_with_gap(
+        scores, epsilon=1, gap_grid="2/3", **COUNTS, **more
+    ),
+    "exponential_mechanism_with_gap": lambda scores, **more: (
+        safeselect.exponential_mechanism_with_gap(scores, epsilon="1/50", **COUNTS, **more)
+    ),
+    "top_k_with_gaps": lambda scores, **more: safeselect.top_k_with_gaps(
+        scores, k=3, epsilon=1, noise="laplace", gap_grid="9/4", **COUNTS, **more
+    ),
 }
 
 

@@ -56,6 +56,19 @@ MECHANISMS: dict[str, Callable[..., object]] = {
 MECHANISMS["top_k_laplace"] = lambda scores, **more: safeselect.top_k(
     scores, k=5, epsilon="0.2", delta="0.05", mechanism="laplace", **COUNTS, **more
 )
+MECHANISMS |= {
+    "permute_and_flip_with_gap": lambda scores, **more: safeselect.permute_and_flip_with_gap(
+        scores, epsilon=1, **COUNTS, **more
+    ),
+    "exponential_mechanism_with_gap": lambda scores, **more: (
+        safeselect.exponential_mechanism_with_gap(
+            scores, epsilon="1/50", gap_grid="1/3", **COUNTS, **more
+        )
+    ),
+    "top_k_with_gaps": lambda scores, **more: safeselect.top_k_with_gaps(
+        scores, k=5, epsilon=1, noise="laplace", gap_grid=7, **COUNTS, **more
+    ),
+}
 
 
 def families(n: int) -> dict[str, NDArray[np.int64]]:

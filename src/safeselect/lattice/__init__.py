@@ -1,7 +1,7 @@
 """Exact noise for arrays, on integers only.
 
 Rankings of noisy scores: see `rank` for how, and why that is exact; `many` for batches.
-Arrays of geometric and discrete Laplace numbers: see `digits`.
+Arrays of geometric and discrete Laplace numbers: see `digits`.  Noise for one number: `single`.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 from safeselect.lattice.geometric import discrete_laplace, geometric
 from safeselect.lattice.many import exponential_many, gumbel_many
 from safeselect.lattice.ranking import Ranking
+from safeselect.lattice.single import noise
 from safeselect.lattice.top import (
     exponential_peeled,
     exponential_top,
@@ -26,4 +27,5 @@ __all__ = [
     "gumbel_many",
     "gumbel_top",
     "laplace_top",
+    "noise",
 ]

@@ -15,6 +15,7 @@ one have scores as high.  So m or more such have probability at most P(Bin(need 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import lru_cache
 from math import comb
 
@@ -47,6 +48,8 @@ class Plan:
         scale: enclosures are integers in units of 2**-scale nats.
         rate: encloses the nats of one grid step; see `rate`.
         coarse: the score's part of a key, in 1/64 nat; at most 2 too small.
+        gap_unit: the unit of the gaps in grid steps, 2**-40 nats or more: the floors are then
+            decided by the slots but with probability 2**-42 (docs/mathematics.md, section 11).
         few: how many candidates are given a slot where the noise of all is known finely.
         fine: the score's part of a noisy score, in units of `fine`; at most LOSS too small.
     """
@@ -60,12 +63,13 @@ class Plan:
     scale: int
     rate: tuple[int, int]
     coarse: Scale
+    gap_unit: Fraction
     few: int
     fine: Scale
 
 
 @lru_cache(maxsize=64)
-def plan(law: Law, k: int, decay: Decay, gaps: bool) -> Plan:
+def plan(law: Law, k: int, decay: Decay, gaps: bool, gap_unit: Fraction = Fraction(1)) -> Plan:
     """Work out the plan of a ranking.
 
     Exactness: rate * distance * 64 is at least the score's part of the key, and less than 2 above:
@@ -89,6 +93,7 @@ def plan(law: Law, k: int, decay: Decay, gaps: bool) -> Plan:
         scale=scale,
         rate=rate(decay, scale),
         coarse=scale_of(decay, 6, _REACH),
+        gap_unit=gap_unit,
         few=_few(need),
         fine=scale_of(decay, UNIT_BITS, REACH),
     )

@@ -125,8 +125,13 @@ def decide(
     behind.pop()
     first = order[: plan.need]
     decided = [lows[i] >= bound for i, bound in zip(first, reversed(behind), strict=False)]
+    # The nats of a unit of the gaps, times `below`; the floor is that of the real gap in units.
+    unit, below = plan.gap_unit.numerator, plan.gap_unit.denominator << GUARD
     gaps = [
-        ((lows[i] - highs[j] << GUARD) // fast, (highs[i] - lows[j] << GUARD) // slow)
+        (
+            (lows[i] - highs[j]) * below // (fast * unit),
+            (highs[i] - lows[j]) * below // (slow * unit),
+        )
         for i, j in pairwise(first if plan.need > plan.k else [])
     ]
     decided += [low == high for low, high in gaps]

@@ -13,8 +13,8 @@ class Ranking:
 
     Attributes:
         indices: positions of the k first, the winner first.
-        gaps: floors, in grid steps, of the continuous gaps between neighbours in the order, the
-            last one to the (k + 1)-th; None where they were not asked for.
+        gaps: floors, in the unit asked for, of the continuous gaps between neighbours in the
+            order, the last one to the (k + 1)-th; None where they were not asked for.
     """
 
     indices: tuple[int, ...]

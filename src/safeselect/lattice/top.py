@@ -5,6 +5,8 @@ Scalar twins: `samplers.lazy` draws the same noises for one candidate, digit by 
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 from safeselect.errors import ParameterError
 from safeselect.lattice.arrays import BitSource, Numbers
 from safeselect.lattice.laws import EXPONENTIAL, GUMBEL, LAPLACE, Law
@@ -15,9 +17,17 @@ from safeselect.samplers.decay import Decay
 
 __all__ = ["exponential_peeled", "exponential_top", "gumbel_top", "laplace_top"]
 
+_STEP = Fraction(1)
+
 
 def exponential_top(
-    steps: Numbers, k: int, decay: Decay, bits: BitSource, *, gaps: bool = False
+    steps: Numbers,
+    k: int,
+    decay: Decay,
+    bits: BitSource,
+    *,
+    gaps: bool = False,
+    gap_unit: Fraction = _STEP,
 ) -> Ranking:
     """Rank the k largest of score + exponential noise of decay rho; k = 1 is permute-and-flip.
 
@@ -27,6 +37,7 @@ def exponential_top(
         decay: rho, the factor of the noise's tail P(E > t + 1) / P(E > t) per grid step.
         bits: where random bytes come from.
         gaps: also return the floors of the gaps between neighbours, down to the (k+1)-th.
+        gap_unit: the unit of the gaps in grid steps, worth 2**-40 nats or more.
 
     Exactness: the law of the real-valued noise; see `rank`.
     Reveals: requests and calls follow from n, k, decay and gaps, but with probability 2**-40.
@@ -34,28 +45,40 @@ def exponential_top(
     Raises:
         ParameterError: k is not between 1 and n (n - 1 with gaps).
     """
-    return _top(EXPONENTIAL, steps, k, decay, bits, gaps)
+    return _top(EXPONENTIAL, steps, k, decay, bits, gaps, gap_unit)
 
 
 def gumbel_top(
-    steps: Numbers, k: int, decay: Decay, bits: BitSource, *, gaps: bool = False
+    steps: Numbers,
+    k: int,
+    decay: Decay,
+    bits: BitSource,
+    *,
+    gaps: bool = False,
+    gap_unit: Fraction = _STEP,
 ) -> Ranking:
     """Rank the k largest of score + Gumbel noise: the exponential mechanism, peeled k times.
 
     For k = 1 the winner is i with probability proportional to rho**-score_i.
     Arguments, exactness and errors are those of `exponential_top`.
     """
-    return _top(GUMBEL, steps, k, decay, bits, gaps)
+    return _top(GUMBEL, steps, k, decay, bits, gaps, gap_unit)
 
 
 def laplace_top(
-    steps: Numbers, k: int, decay: Decay, bits: BitSource, *, gaps: bool = False
+    steps: Numbers,
+    k: int,
+    decay: Decay,
+    bits: BitSource,
+    *,
+    gaps: bool = False,
+    gap_unit: Fraction = _STEP,
 ) -> Ranking:
     """Rank the k largest of score + continuous Laplace noise, density falling as rho**|x|.
 
     Arguments, exactness and errors are those of `exponential_top`.
     """
-    return _top(LAPLACE, steps, k, decay, bits, gaps)
+    return _top(LAPLACE, steps, k, decay, bits, gaps, gap_unit)
 
 
 def exponential_peeled(steps: Numbers, k: int, decay: Decay, bits: BitSource) -> Ranking:
@@ -78,9 +101,17 @@ def exponential_peeled(steps: Numbers, k: int, decay: Decay, bits: BitSource) ->
     return Ranking(tuple(winners), None)
 
 
-def _top(law: Law, steps: Numbers, k: int, decay: Decay, bits: BitSource, gaps: bool) -> Ranking:
+def _top(
+    law: Law,
+    steps: Numbers,
+    k: int,
+    decay: Decay,
+    bits: BitSource,
+    gaps: bool,
+    gap_unit: Fraction,
+) -> Ranking:
     _check(steps.size, k + gaps)
-    public = plan(law, k, decay, gaps)
+    public = plan(law, k, decay, gaps, gap_unit)
     draws = draw(steps.size, public, bits)
     result = combine(steps, draws, public)
     # None has probability below 2**-40; see `combine`.

@@ -1,22 +1,42 @@
 """Choosing from private scores."""
 
+from safeselect.mechanisms._answers import Answer, Answers
 from safeselect.mechanisms._results import Selection, Selections, TopK, TopSet
+from safeselect.mechanisms.adaptive_sparse_vector import AdaptiveSparseVector
 from safeselect.mechanisms.exponential import exponential_mechanism, exponential_mechanism_base2
+from safeselect.mechanisms.gaps import (
+    exponential_mechanism_with_gap,
+    permute_and_flip_with_gap,
+    report_noisy_max_with_gap,
+    top_k_with_gaps,
+)
 from safeselect.mechanisms.many import select_many, top_k_many
 from safeselect.mechanisms.noisy_max import report_noisy_max
 from safeselect.mechanisms.permute_and_flip import permute_and_flip
+from safeselect.mechanisms.sparse_vector import SparseVector
 from safeselect.mechanisms.top_k import top_k
+from safeselect.mechanisms.top_k_above import TopAbove, top_k_above
 
 __all__ = [
+    "AdaptiveSparseVector",
+    "Answer",
+    "Answers",
     "Selection",
     "Selections",
+    "SparseVector",
+    "TopAbove",
     "TopK",
     "TopSet",
     "exponential_mechanism",
     "exponential_mechanism_base2",
+    "exponential_mechanism_with_gap",
     "permute_and_flip",
+    "permute_and_flip_with_gap",
     "report_noisy_max",
+    "report_noisy_max_with_gap",
     "select_many",
     "top_k",
+    "top_k_above",
     "top_k_many",
+    "top_k_with_gaps",
 ]

@@ -33,7 +33,7 @@ from safeselect.samplers._bits import Bits
 from safeselect.samplers.decay import Decay
 from safeselect.sources import Source, resolve
 
-__all__ = ["Call", "Change", "Total", "exactly_one"]
+__all__ = ["Call", "Change", "Total", "exactly_one", "source_name"]
 
 
 def exactly_one(given: Mapping[str, object]) -> None:
@@ -149,6 +149,11 @@ def _decay(epsilon: Fraction, range_in_steps: Fraction) -> Decay:
     return Decay(epsilon / range_in_steps)
 
 
+def source_name(source: Source) -> str:
+    """What results say about a source; says so loudly where its bytes are predictable."""
+    return source.name if source.production else f"{source.name} (NOT PRIVATE)"
+
+
 class Call:
     """One call of a mechanism: its candidates, its engine and, inside `with`, its random bits.
 
@@ -170,13 +175,19 @@ class Call:
         source: object,
         engine: object,
         rows: bool = False,
+        threshold: Fraction | None = None,
     ) -> None:
         change = Change.read(sensitivity=sensitivity, range_=range_, monotonic=monotonic)
         self._source: Source = resolve(source)
         self.engine: Engine = choose_engine(engine)
         self._bits: Bits | None = None
-        read = read_matrix if rows else read_candidates
-        self.candidates: Candidates = read(scores, grid=grid, labels=labels, minimize=minimize)
+        self.candidates: Candidates = (
+            read_matrix(scores, grid=grid, labels=labels, minimize=minimize)
+            if rows
+            else read_candidates(
+                scores, grid=grid, labels=labels, minimize=minimize, threshold=threshold
+            )
+        )
         self.range_in_steps = change.range_in_steps(
             self.candidates.grid, exact=self.candidates.exact
         )
@@ -213,9 +224,8 @@ class Call:
 
     @property
     def source_name(self) -> str:
-        """Where the random bytes come from; says so loudly where they are predictable."""
-        name = self._source.name
-        return name if self._source.production else f"{name} (NOT PRIVATE)"
+        """Where the random bytes come from."""
+        return source_name(self._source)
 
     def read_k(self, k: object) -> int:
         """Read k, from 1 to the number of candidates.
@@ -240,7 +250,8 @@ class Call:
         mechanism: str,
         *,
         base: Fraction | None = None,
+        gap: Fraction | None = None,
     ) -> Selection:
         """The result of a call that chose one candidate."""
-        index = ranking.indices[0]
-        return Selection(self.label(index), index, guarantee, mechanism, self.source_name, base)
+        index, source = ranking.indices[0], self.source_name
+        return Selection(self.label(index), index, guarantee, mechanism, source, base, gap)

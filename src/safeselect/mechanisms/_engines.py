@@ -6,6 +6,7 @@ for audit and tests: the published algorithms one value at a time, slower, with 
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Protocol
 
 import numpy as np
@@ -15,6 +16,7 @@ from safeselect import lattice
 from safeselect._exact import describe
 from safeselect.errors import ParameterError
 from safeselect.lattice import Ranking
+from safeselect.lattice.single import Kind, KnownNoise
 from safeselect.mechanisms import _reference
 from safeselect.mechanisms._scores import Steps
 from safeselect.samplers._bits import Bits
@@ -26,7 +28,14 @@ __all__ = ["Engine", "choose_engine"]
 
 class _OneShot(Protocol):
     def __call__(
-        self, steps: Steps, k: int, decay: Decay, bits: Bits, *, gaps: bool = False
+        self,
+        steps: Steps,
+        k: int,
+        decay: Decay,
+        bits: Bits,
+        *,
+        gaps: bool = False,
+        gap_unit: Fraction = ...,
     ) -> Ranking: ...
 
 
@@ -38,8 +47,12 @@ class _Peeled(Protocol):
     def __call__(self, steps: Steps, k: int, decay: Decay, bits: Bits) -> Ranking: ...
 
 
+class _One(Protocol):
+    def __call__(self, kind: Kind, decay: Decay, digits: int, bits: Bits) -> KnownNoise: ...
+
+
 class Engine(Protocol):
-    """Ways to rank n scores in grid steps by noisy score, the k best first."""
+    """Ways to rank n scores in grid steps by noisy score, the k best first; and noise for one."""
 
     @property
     def exponential_top(self) -> _OneShot:
@@ -64,6 +77,10 @@ class Engine(Protocol):
     @property
     def laplace_top(self) -> _OneShot:
         """One draw of Laplace noise for each score."""
+
+    @property
+    def noise(self) -> _One:
+        """Noise for one number, known by bounds."""
 
 
 _ENGINES: dict[str, Engine] = {"array": lattice, "reference": _reference}

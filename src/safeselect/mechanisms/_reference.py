@@ -17,18 +17,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from itertools import pairwise
+from typing import final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from safeselect.lattice import Ranking
+from safeselect.lattice.single import Kind, KnownNoise, WholeNoise
 from safeselect.mechanisms._scores import Steps
 from safeselect.samplers._bits import Bits
 from safeselect.samplers.decay import Decay
 from safeselect.samplers.geometric import geometric
-from safeselect.samplers.lazy import LazyGumbel, LazyLaplace
+from safeselect.samplers.lazy import LazyExponential, LazyGumbel, LazyLaplace, LazyNoise
 from safeselect.samplers.permutation import permutation
+from safeselect.sources._sealed import sealed
 
 __all__ = [
     "exponential_many",
@@ -37,8 +41,10 @@ __all__ = [
     "gumbel_many",
     "gumbel_top",
     "laplace_top",
+    "noise",
 ]
 
+_STEP = Fraction(1)
 _DIGITS = 8  # by which undecided noise is refined: ties in a round are then 2**-8 as likely
 
 
@@ -57,30 +63,42 @@ def draw_exponential(count: int, decay: Decay, bits: Bits) -> ExponentialNoise:
 
 
 def combine_exponential(
-    scores: Sequence[int], noise: ExponentialNoise, k: int, *, gaps: bool = False
+    scores: Sequence[int], noise: ExponentialNoise, k: int, *, gaps: bool = False, unit: int = 1
 ) -> Ranking:
-    """The k largest of score + noise, in order.
+    """The k largest of score + noise, in order, with gaps in units of `unit` steps.
 
     Gaps: the floor of the difference of two continuous noisy scores whose floors are a >= b is
-    a - b if the upper one's part below the grid is the larger one, else a - b - 1.
+    a - b if the upper one's part below the grid is the larger one, else a - b - 1.  Flooring that
+    again to whole units is the floor of the difference in units.
     """
     noisy = [score + floor for score, floor in zip(scores, noise.floors, strict=True)]
     order = sorted(range(len(noisy)), key=lambda i: (noisy[i], noise.ranks[i]), reverse=True)
     if not gaps:
         return Ranking(tuple(order[:k]), None)
     floors = tuple(
-        noisy[upper] - noisy[lower] - (noise.ranks[upper] < noise.ranks[lower])
+        (noisy[upper] - noisy[lower] - (noise.ranks[upper] < noise.ranks[lower])) // unit
         for upper, lower in pairwise(order[: k + 1])
     )
     return Ranking(tuple(order[:k]), floors)
 
 
 def exponential_top(
-    steps: Steps, k: int, decay: Decay, bits: Bits, *, gaps: bool = False
+    steps: Steps,
+    k: int,
+    decay: Decay,
+    bits: Bits,
+    *,
+    gaps: bool = False,
+    gap_unit: Fraction = _STEP,
 ) -> Ranking:
-    """One-shot exponential noise; with k = 1 this is permute-and-flip (Ding et al. 2021)."""
-    noise = draw_exponential(len(steps), decay, bits)
-    return combine_exponential(steps.tolist(), noise, k, gaps=gaps)
+    """One-shot exponential noise; with k = 1 this is permute-and-flip (Ding et al. 2021).
+
+    A unit of a/b steps lies on the lattice of b-ths of a step, and so do the scores.
+    """
+    finer = gap_unit.denominator
+    noise = draw_exponential(len(steps), Decay(decay.rate / finer, decay.base), bits)
+    scores = [finer * score for score in steps.tolist()]
+    return combine_exponential(scores, noise, k, gaps=gaps, unit=gap_unit.numerator)
 
 
 def exponential_peeled(steps: Steps, k: int, decay: Decay, bits: Bits) -> Ranking:
@@ -94,42 +112,65 @@ def exponential_peeled(steps: Steps, k: int, decay: Decay, bits: Bits) -> Rankin
 
 
 def combine_continuous(
-    scores: Sequence[int], floors: Sequence[int], level: int, k: int, *, gaps: bool = False
+    scores: Sequence[int],
+    floors: Sequence[int],
+    level: int,
+    k: int,
+    *,
+    gaps: bool = False,
+    unit: Fraction = _STEP,
 ) -> Ranking | None:
     """The k largest of score + noise, or None where the digits drawn so far do not settle it.
 
     Each noise lies strictly between floor and floor + 1, in units of 2**-level steps, with
     probability 1.  Settled means: the k first are separated from one another and from all others
-    and, with gaps, the floor of each gap is the same for all noise with these digits.
+    and, with gaps, the floor of each gap in units is the same for all noise with these digits.
     """
     noisy = [(score << level) + floor for score, floor in zip(scores, floors, strict=True)]
     order = sorted(range(len(noisy)), key=noisy.__getitem__, reverse=True)
     gap_floors = []
+    whole, parts = unit.numerator << level, unit.denominator
     for upper, lower in pairwise(order[: k + 1]):
         difference = noisy[upper] - noisy[lower]
         # The gap lies strictly between difference - 1 and difference + 1.
-        if difference < 1 or (gaps and (difference - 1) >> level != difference >> level):
+        least = (difference - 1) * parts // whole
+        most = ((difference + 1) * parts - 1) // whole
+        if difference < 1 or (gaps and least != most):
             return None
-        gap_floors.append(difference >> level)
+        gap_floors.append(least)
     return Ranking(tuple(order[:k]), tuple(gap_floors) if gaps else None)
 
 
 def _continuous_top(
-    steps: Steps, k: int, noise: list[LazyLaplace] | list[LazyGumbel], bits: Bits, gaps: bool
+    steps: Steps,
+    k: int,
+    noise: list[LazyLaplace] | list[LazyGumbel],
+    bits: Bits,
+    gaps: bool,
+    unit: Fraction,
 ) -> Ranking:
     scores = steps.tolist()
     while True:
         floors = [each.floor for each in noise]
-        ranking = combine_continuous(scores, floors, noise[0].level, k, gaps=gaps)
+        ranking = combine_continuous(scores, floors, noise[0].level, k, gaps=gaps, unit=unit)
         if ranking is not None:
             return ranking
         for each in noise:
             each.refine(bits, _DIGITS)
 
 
-def gumbel_top(steps: Steps, k: int, decay: Decay, bits: Bits, *, gaps: bool = False) -> Ranking:
+def gumbel_top(
+    steps: Steps,
+    k: int,
+    decay: Decay,
+    bits: Bits,
+    *,
+    gaps: bool = False,
+    gap_unit: Fraction = _STEP,
+) -> Ranking:
     """One-shot Gumbel noise: the exponential mechanism, peeled (Durfee and Rogers 2019)."""
-    return _continuous_top(steps, k, [LazyGumbel(bits, decay) for _ in steps], bits, gaps)
+    noise = [LazyGumbel(bits, decay) for _ in steps]
+    return _continuous_top(steps, k, noise, bits, gaps, gap_unit)
 
 
 def exponential_many(steps: Steps, decay: Decay, bits: Bits) -> NDArray[np.int64]:
@@ -142,6 +183,48 @@ def gumbel_many(steps: Steps, decay: Decay, bits: Bits) -> NDArray[np.int64]:
     return np.array([gumbel_top(row, 1, decay, bits).indices[0] for row in steps], np.int64)
 
 
-def laplace_top(steps: Steps, k: int, decay: Decay, bits: Bits, *, gaps: bool = False) -> Ranking:
+def laplace_top(
+    steps: Steps,
+    k: int,
+    decay: Decay,
+    bits: Bits,
+    *,
+    gaps: bool = False,
+    gap_unit: Fraction = _STEP,
+) -> Ranking:
     """One-shot Laplace noise, continuous and exact."""
-    return _continuous_top(steps, k, [LazyLaplace(bits, decay) for _ in steps], bits, gaps)
+    noise = [LazyLaplace(bits, decay) for _ in steps]
+    return _continuous_top(steps, k, noise, bits, gaps, gap_unit)
+
+
+@final
+@sealed
+class LazySteps:
+    """A lazily refined noise by its bounds; see `lattice.single.KnownNoise`."""
+
+    __slots__ = ("_noise",)
+
+    def __init__(self, noise: LazyNoise) -> None:
+        self._noise = noise
+
+    @property
+    def scale(self) -> int:
+        """Binary digits after the point that are known."""
+        return self._noise.level
+
+    def bounds(self, scale: int, parts: int) -> tuple[int, int]:
+        """Enclose X * parts * 2**scale by the ends of the cell that X is known to lie in."""
+        floor, shift = self._noise.floor, scale - self._noise.level
+        return floor * parts << shift, (floor + 1) * parts << shift
+
+    def refine(self, bits: Bits) -> None:
+        """Draw further digits."""
+        self._noise.refine(bits, _DIGITS)
+
+
+def noise(kind: Kind, decay: Decay, digits: int, bits: Bits) -> KnownNoise:
+    """Draw one noise, its whole steps first; `digits` is for the array engine."""
+    if kind == "geometric":
+        return WholeNoise(geometric(bits, decay))
+    lazy = LazyLaplace if kind == "laplace" else LazyExponential
+    return LazySteps(lazy(bits, decay))

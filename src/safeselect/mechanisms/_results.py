@@ -29,6 +29,8 @@ class Selection:
         source: where the random bytes came from.
         base: for base 2, the exact factor of the weights, as passed with `base=` or chosen per
             grid step for `epsilon=`; otherwise None.
+        gap: from the functions `..._with_gap`, by how much the noisy score of the winner exceeds
+            the next, in score units, rounded down to a multiple of `gap_grid`; otherwise None.
     """
 
     label: Hashable
@@ -37,10 +39,16 @@ class Selection:
     mechanism: str
     source: str
     base: Fraction | None = None
+    gap: Fraction | None = None
 
     def to_json(self) -> str:
-        """One line of JSON, schema "safeselect.selection/1"; numbers are strings."""
+        """One line of JSON, schema "safeselect.selection/1"; numbers are strings.
+
+        Keys: schema, label, index, guarantee, mechanism, source; base and gap where there is one.
+        """
         content = {"label": _plain(self.label), "index": str(self.index)}
+        if self.gap is not None:
+            content["gap"] = str(self.gap)
         return _to_json("safeselect.selection/1", content, self)
 
 
@@ -56,6 +64,9 @@ class TopK:
         mechanism: name of the mechanism and version of its law.
         source: where the random bytes came from.
         base: for base 2, the exact factor of the weights per grid step; otherwise None.
+        gaps: from `top_k_with_gaps`, k gaps between neighbours in the order of the noisy scores,
+            the last one to the first candidate not chosen, in score units, each rounded down to a
+            multiple of `gap_grid`; otherwise None.
     """
 
     labels: tuple[Hashable, ...]
@@ -65,13 +76,20 @@ class TopK:
     mechanism: str
     source: str
     base: Fraction | None = None
+    gaps: tuple[Fraction, ...] | None = None
 
     def to_json(self) -> str:
-        """One line of JSON, schema "safeselect.top-k/1"; numbers are strings."""
+        """One line of JSON, schema "safeselect.top-k/1"; numbers are strings.
+
+        Keys: schema, labels, indices, guarantee, parts, mechanism, source; base and gaps where
+        there are any.
+        """
         content = {
             "labels": [_plain(label) for label in self.labels],
             "indices": [str(index) for index in self.indices],
         }
+        if self.gaps is not None:
+            content["gaps"] = [str(gap) for gap in self.gaps]
         return _to_json("safeselect.top-k/1", content, self)
 
 

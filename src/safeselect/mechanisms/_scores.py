@@ -27,7 +27,7 @@ from safeselect._exact import describe, rational
 from safeselect.errors import ParameterError, ScoreError
 from safeselect.mechanisms._columns import INTEGERS, RATIONALS, as_column, refuse_types
 
-__all__ = ["Candidates", "Steps", "read_candidates", "read_matrix"]
+__all__ = ["Candidates", "Steps", "read_candidates", "read_matrix", "read_values"]
 
 Steps = npt.NDArray[np.uint64]
 
@@ -64,7 +64,12 @@ class Candidates:
 
 
 def read_candidates(
-    scores: object, *, grid: object = None, labels: object = None, minimize: object = False
+    scores: object,
+    *,
+    grid: object = None,
+    labels: object = None,
+    minimize: object = False,
+    threshold: Fraction | None = None,
 ) -> Candidates:
     """Read scores and labels.
 
@@ -74,6 +79,8 @@ def read_candidates(
         grid: positive rational, the public grid; needed for every type but integers.
         labels: one hashable label a candidate, all different; not with a mapping.
         minimize: prefer small scores.
+        threshold: a public number that takes part as one more candidate, the last, without a label;
+            rounded down to the grid as scores are.
 
     Raises:
         ParameterError: grid or labels are wrong.
@@ -83,6 +90,7 @@ def read_candidates(
         raise ParameterError(f"minimize must be True or False, got {describe(minimize)}")
     minimize = bool(minimize)
     step = None if grid is None else rational(grid, "grid")
+    extra = [] if threshold is None else [_floor_to_grid(threshold, step or Fraction(1))]
     if isinstance(scores, Mapping):
         if labels is not None:
             raise ParameterError("labels= is not needed with a mapping: its keys are the labels")
@@ -94,12 +102,12 @@ def read_candidates(
     names = None if labels is None else _read_labels(labels, len(values))
     if isinstance(values, np.ndarray):
         integers = values.dtype.kind in "iu"
-        steps = _from_array(values, step, minimize)
+        steps = _from_array(values, step, minimize, extra)
     else:
         kinds = set(map(type, values))
         refuse_types(kinds)
-        integers = all(issubclass(kind, INTEGERS) for kind in kinds)
-        steps = _from_numbers(values, step, minimize, integers=integers)
+        integers = _all_integers(kinds)
+        steps = _from_numbers(values, step, minimize, integers=integers, extra=extra)
     size = Fraction(1) if step is None else step
     # An integer lies on every grid 1, 1/2, 1/3 ...; nothing else is known from the type alone.
     return Candidates(steps, names, size, exact=integers and size.numerator == 1)
@@ -137,6 +145,25 @@ def read_matrix(
     return Candidates(steps, first.labels, first.grid, exact)
 
 
+def read_values(values: object, *, grid: Fraction | None) -> list[int]:
+    """Read numbers that count by themselves, not by their differences: whole grid steps of each.
+
+    Raises:
+        ScoreError: as for `read_candidates`.
+    """
+    column = as_column(values)
+    if isinstance(column, np.ndarray):
+        integers = column.dtype.kind in "iu"
+        return _whole_steps(column.tolist() if integers else list(column), grid, integers=integers)
+    kinds = set(map(type, column))
+    refuse_types(kinds)
+    return _whole_steps(column, grid, integers=_all_integers(kinds))
+
+
+def _all_integers(kinds: Iterable[type]) -> bool:
+    return all(issubclass(kind, INTEGERS) for kind in kinds)
+
+
 def _read_labels(labels: object, count: int) -> tuple[Hashable, ...]:
     # A set has no order of its own: which label belongs to which score would be left to chance.
     if isinstance(labels, (str, bytes, Set)) or not isinstance(labels, Iterable):
@@ -157,15 +184,22 @@ def _read_labels(labels: object, count: int) -> tuple[Hashable, ...]:
     return names
 
 
-def _from_array(values: np.ndarray[Any, Any], grid: Fraction | None, minimize: bool) -> Steps:
+def _from_array(
+    values: np.ndarray[Any, Any], grid: Fraction | None, minimize: bool, extra: Sequence[int] = ()
+) -> Steps:
     kind = values.dtype.kind
     if kind == "f":
         if grid is None:
             raise ScoreError(_grid_hint(str(values.dtype)))
-        return _from_numbers(list(values), grid, minimize, integers=False)
-    if grid is not None and grid != 1:
-        return _from_numbers(values.tolist(), grid, minimize, integers=True)
-    wide = np.array(values, dtype=np.int64 if kind == "i" else np.uint64, order="C", copy=True)
+        return _from_numbers(list(values), grid, minimize, integers=False, extra=extra)
+    wide_type = np.int64 if kind == "i" else np.uint64
+    fits = all(np.iinfo(wide_type).min <= steps <= np.iinfo(wide_type).max for steps in extra)
+    if (grid is not None and grid != 1) or not fits:
+        return _from_numbers(values.tolist(), grid, minimize, integers=True, extra=extra)
+    count = values.shape[-1]
+    wide = np.empty((*values.shape[:-1], count + len(extra)), dtype=wide_type)
+    np.copyto(wide[..., :count], values)
+    np.copyto(wide[..., count:], np.array(extra, dtype=wide_type))
     steps: Steps = wide.view(np.uint64)
     if kind == "i":
         # Flipping the sign bit maps int64 onto uint64 in order, with all differences kept.
@@ -176,17 +210,26 @@ def _from_array(values: np.ndarray[Any, Any], grid: Fraction | None, minimize: b
 
 
 def _from_numbers(
-    values: Sequence[Any], grid: Fraction | None, minimize: bool, *, integers: bool
+    values: Sequence[Any],
+    grid: Fraction | None,
+    minimize: bool,
+    *,
+    integers: bool,
+    extra: Sequence[int] = (),
 ) -> Steps:
-    if grid is None and not integers:
-        raise ScoreError(_grid_hint(_type_names(values)))
-    size = Fraction(1) if grid is None else grid
-    whole = [_floor_to_grid(value, size) for value in values]
+    whole = [*_whole_steps(values, grid, integers=integers), *extra]
     best = min(whole) if minimize else max(whole)
     sign = -1 if minimize else 1
     # min() rather than a branch: the same work whatever the shortfalls are.
     kept = [_LARGEST - min(sign * (best - steps), _LARGEST) for steps in whole]
     return np.array(kept, dtype=np.uint64)
+
+
+def _whole_steps(values: Sequence[Any], grid: Fraction | None, *, integers: bool) -> list[int]:
+    if grid is None and not integers:
+        raise ScoreError(_grid_hint(_type_names(values)))
+    size = Fraction(1) if grid is None else grid
+    return [_floor_to_grid(value, size) for value in values]
 
 
 def _floor_to_grid(value: Any, grid: Fraction) -> int:

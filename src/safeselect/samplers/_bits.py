@@ -118,6 +118,8 @@ class Bits:
                 self._check_usable()
                 for start in range(0, len(view), FILL_REQUEST):
                     self._source.fill(view[start : start + FILL_REQUEST])
+                # Were the process forked inside a request, the child would have its parent's noise.
+                self._check_usable()
             except BaseException:
                 wipe(view)
                 self.close()
@@ -156,6 +158,7 @@ class Bits:
             with memoryview(buffer) as view:
                 for start in range(0, size, self._piece):
                     self._source.fill(view[start : start + self._piece])
+            self._check_usable()  # as in `fill`
             self._stock = (self._stock << 8 * size) | int.from_bytes(buffer, "big")
             self._held += 8 * size
         except BaseException:

@@ -1,0 +1,85 @@
+"""One noise by inversion: its bounds, its refinement, and the geometric number it contains."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import mpmath
+import pytest
+from lattice_oracle import Tape, survival_bounds
+
+from safeselect import ParameterError
+from safeselect.lattice import noise
+from safeselect.lattice.laws import EXPONENTIAL, LAPLACE
+from safeselect.lattice.single import InvertedNoise
+from safeselect.samplers.decay import Decay
+
+LAWS = {"exponential": EXPONENTIAL, "laplace": LAPLACE}
+
+
+class Given:
+    """Bits that are given as integers, one a request."""
+
+    def __init__(self, *words: int) -> None:
+        self.words = list(words)
+
+    def take(self, count: int) -> int:
+        return self.words.pop(0) & (1 << count) - 1
+
+
+@pytest.mark.parametrize("rate", [Fraction(1), Fraction(3, 7), Fraction(50, 3)])
+@pytest.mark.parametrize("name", LAWS)
+def test_the_bounds_hold_the_whole_cell(name, rate):
+    """For all V of six digits: S at the bounds lies beyond both ends of the cell of V."""
+    digits, scale, parts = 6, 40, 3
+    for v in range(1, (1 << digits) - 1):
+        drawn = InvertedNoise(LAWS[name], Decay(rate), digits, Given(v))
+        low, high = drawn.bounds(scale, parts)
+        unit = Fraction(1, parts << scale)
+        # S falls: at the lower bound it is at least the cell's upper end.
+        assert survival_bounds(name, low * unit * rate)[1] >= Fraction(v + 1, 1 << digits)
+        assert survival_bounds(name, high * unit * rate)[0] <= Fraction(v, 1 << digits)
+
+
+@pytest.mark.parametrize("name", LAWS)
+def test_refining_narrows_and_never_moves(name):
+    tape = Tape(5)
+    for _ in range(200):
+        drawn = InvertedNoise(LAWS[name], Decay(Fraction(2, 3)), 96, tape)
+        before, scale = drawn.bounds(200, 5), drawn.scale
+        drawn.refine(tape)
+        after = drawn.bounds(200, 5)
+        assert before[0] <= after[0] <= after[1] <= before[1]
+        assert after[1] - after[0] < (before[1] - before[0]) >> 40
+        assert drawn.scale == scale + 64
+
+
+@pytest.mark.parametrize("rate", [Fraction(1), Fraction(1, 5), Fraction(4)])
+def test_the_geometric_number_is_geometric(rate):
+    """All V by their first ten digits: a prefix counts where its first and last V agree."""
+    prefix, digits = 10, 104
+    rest = digits - prefix
+    counts: dict[int, int] = {}
+    undecided = 0
+    for word in range(1 << prefix):
+        ends = [word << rest, (word + 1 << rest) - 1]
+        try:
+            steps, other = (noise("geometric", Decay(rate), digits, Given(v)).steps for v in ends)
+        except IndexError:  # further digits were asked for: all zeros, or all ones
+            steps, other = 0, 1
+        if steps == other:
+            counts[steps] = counts.get(steps, 0) + 1
+        else:
+            undecided += 1
+    mpmath.mp.dps = 30
+    assert undecided < 100
+    for steps in range(30):
+        exact = mpmath.exp(-rate * steps) - mpmath.exp(-rate * (steps + 1))
+        low = mpmath.mpf(counts.get(steps, 0)) / (1 << prefix)
+        # A step has two ends, so at most two prefixes are missing from it.
+        assert low <= exact <= low + mpmath.mpf(2) / (1 << prefix)
+
+
+def test_a_rational_base_is_refused_rather_than_misread():
+    with pytest.raises(ParameterError, match="base e"):
+        noise("laplace", Decay(Fraction(1), Fraction(1, 2)), 96, Tape(1))

@@ -1,0 +1,581 @@
+"""The sparse vector sessions: every run against the definition, and what a session refuses.
+
+Laws are in `test_sparse_vector_laws.py`, certificates in `test_sparse_vector_privacy.py`.
+"""
+
+from __future__ import annotations
+
+import copy
+import os
+import pickle
+import threading
+from dataclasses import FrozenInstanceError
+from fractions import Fraction
+from itertools import product
+from math import floor
+
+import numpy as np
+import pytest
+
+from safeselect import (
+    AdaptiveSparseVector,
+    BudgetError,
+    ParameterError,
+    ScoreError,
+    SourceError,
+    SparseVector,
+)
+from safeselect.lattice.single import WholeNoise
+from safeselect.mechanisms import _session
+from safeselect.mechanisms._terms import BELOW, SQRT2, decide, optimal_share
+from safeselect.testing import DeterministicSource, RecordingSource
+
+pytestmark = pytest.mark.filterwarnings("ignore::safeselect.testing.InsecureSourceWarning")
+
+KINDS = [SparseVector, AdaptiveSparseVector]
+ENGINES = ["array", "reference"]
+BASE = {"threshold": 5, "k": 2, "epsilon": 1, "sensitivity": 1}
+SURE = {"threshold": 5, "k": 2, "epsilon": 2**20, "sensitivity": 1}  # no noise worth the name
+
+
+def opened(kind=SparseVector, **options):
+    return kind(**{**BASE, **options})
+
+
+def deterministic(seed: int = 0) -> DeterministicSource:
+    return DeterministicSource(seed, i_understand_this_is_not_private=True)
+
+
+# ------------------------------------------------------------- all runs, against the definition
+
+
+class Toy:
+    """A rational noise of which one more binary digit is known each time."""
+
+    def __init__(self, number: Fraction) -> None:
+        self.number, self.scale = number, 0
+
+    def bounds(self, scale: int, parts: int) -> tuple[int, int]:
+        known = floor(self.number * 2**self.scale)
+        shift = scale - self.scale
+        return known * parts << shift, (known + 1) * parts << shift
+
+    def refine(self, bits: object) -> None:
+        self.scale += 1
+
+
+class Script:
+    """An engine that draws what is written down, and remembers of which decay."""
+
+    def __init__(self, numbers) -> None:
+        self.numbers, self.rates = list(numbers), []
+
+    def noise(self, kind, decay, digits, bits):
+        self.rates.append(decay.rate)
+        number = self.numbers.pop(0)
+        return WholeNoise(number) if kind == "geometric" else Toy(number)
+
+
+def defined(values, numbers, *, threshold, margins, costs, budget, gap_grid):
+    """The algorithm as published, in rationals: lists of (branch number or None, gap, budget)."""
+    numbers = list(numbers)
+    noisy_threshold = threshold + numbers.pop(0)
+    answers = []
+    for value in values:
+        if budget < max(costs):
+            break
+        drawn = [numbers.pop(0) for _ in margins]
+        for branch, (margin, cost, noise) in enumerate(zip(margins, costs, drawn, strict=True)):
+            difference = value + noise - noisy_threshold
+            if difference >= margin:
+                budget -= cost
+                answers.append((branch, difference // gap_grid * gap_grid, budget))
+                break
+        else:
+            answers.append((None, None, budget))
+    return answers
+
+
+VALUES = (4, 6, 3)
+# With a seventh added for the threshold, continuous noise never ties here, as it never does.
+CONTINUOUS = [Fraction(-7, 3), Fraction(1, 3), Fraction(5, 3), Fraction(13, 3)]
+PLAIN = {"epsilon": 3, "split": "1/3", "k": 2}  # 1 for the threshold, 1 for each answer
+ADAPTIVE = {**PLAIN, "sigma": "3/2"}
+
+
+@pytest.mark.parametrize("many", [False, True])
+@pytest.mark.parametrize(
+    ("kind", "options", "noise", "support"),
+    [
+        (SparseVector, PLAIN, "laplace", CONTINUOUS),
+        (SparseVector, {**PLAIN, "gap_grid": "3/4"}, "exponential", CONTINUOUS[1:]),
+        (SparseVector, PLAIN, "geometric", [0, 1, 4]),
+        (AdaptiveSparseVector, ADAPTIVE, "laplace", CONTINUOUS[::3]),
+        (AdaptiveSparseVector, {**ADAPTIVE, "gap_grid": 2}, "exponential", CONTINUOUS[1::2]),
+        (AdaptiveSparseVector, ADAPTIVE, "geometric", [0, 3]),
+    ],
+)
+def test_every_run_is_the_one_defined(kind, options, noise, support, many):
+    """All noises of a support, for the threshold and for three values of one or two branches."""
+    branches = 2 if kind is AdaptiveSparseVector else 1
+    names = ("top", "middle") if branches == 2 else (None,)
+    costs = [Fraction(1, 2), Fraction(1)] if branches == 2 else [Fraction(1)]
+    margins = [Fraction(3, 2), Fraction(0)] if branches == 2 else [Fraction(0)]
+    public = {"threshold": Fraction(9, 2), "sensitivity": 1, "noise": noise, **options}
+    terms = kind(**public)._session.terms
+    # What the noise adds on average: scales are 1 for the threshold, then 2 / cost.
+    mean = {"exponential": [2 / cost - 1 for cost in costs], "laplace": [0] * branches}.get(noise)
+    if noise == "geometric":
+        mean = [Fraction(b.place, terms.parts) - Fraction(9, 2) for b in terms.branches]
+        exact = [1 / np.expm1(float(cost) / 2) - 1 / np.expm1(1) for cost in costs]
+        assert np.allclose([float(each) for each in mean], exact, rtol=0, atol=2e-6)
+    apart = 0 if noise == "geometric" else Fraction(1, 7)
+    for first, *others in product(support, repeat=1 + branches * len(VALUES)):
+        numbers = [first + apart, *others]
+        script = Script(numbers)
+        # Each branch compares with a threshold of its own recentring: taken off its noise here.
+        shifted = [numbers[0]] + [
+            number - mean[i % branches] for i, number in enumerate(numbers[1:])
+        ]
+        expected = defined(
+            VALUES,
+            shifted,
+            threshold=Fraction(9, 2),
+            margins=margins,
+            costs=costs,
+            budget=Fraction(2),
+            gap_grid=Fraction(options.get("gap_grid", 1)),
+        )
+        run = _session.Session(terms, deterministic(), script)
+        if many:
+            found = run.query_many(VALUES)
+            assert found.consumed == len(expected)
+            above = [(i, each) for i, each in enumerate(expected) if each[0] is not None]
+            assert found.indices == tuple(i for i, _ in above)
+            assert found.gaps == tuple(gap for _, (_, gap, _) in above)
+            assert found.branches == tuple(names[branch] for _, (branch, _, _) in above)
+            assert found.costs == tuple(costs[branch] for _, (branch, _, _) in above)
+            assert found.budget == run.budget == expected[-1][2]
+            assert found.remaining == run.remaining == expected[-1][2] // max(costs)
+        else:
+            for value, (branch, gap, budget) in zip(VALUES, expected, strict=False):
+                answer = run.query(value)
+                assert (answer.above, answer.gap, answer.budget) == (
+                    branch is not None,
+                    gap,
+                    budget,
+                )
+                assert answer.branch == (None if branch is None else names[branch])
+                assert answer.cost == (0 if branch is None else costs[branch])
+                assert answer.remaining == budget // max(costs)
+        if len(expected) < len(VALUES):
+            with pytest.raises(BudgetError):
+                run.query(0)
+        # One noise for the threshold, then one for each branch of each value, of the right decay.
+        rates = [1] + [cost / 2 for cost in costs] * len(expected)
+        assert script.rates == rates
+
+
+@pytest.mark.parametrize("least", [0, 3])
+@pytest.mark.parametrize("cell", [1, 4])
+def test_decide_answers_exactly_when_all_numbers_agree(least, cell):
+    for low, high in product(range(-3, 12), repeat=2):
+        if low > high:
+            continue
+        answers = {BELOW if x < least else x // cell for x in range(low, high + 1)}
+        found = decide(low, high, least, cell)
+        assert found == (answers.pop() if len(answers) == 1 else None)
+
+
+def test_bounds_of_the_scalar_noise_narrow_and_never_move():
+    from safeselect.mechanisms import _reference
+    from safeselect.samplers import Bits, Decay
+
+    with Bits(deterministic()) as bits:
+        for kind in ("exponential", "laplace"):
+            drawn = _reference.noise(kind, Decay(Fraction(1, 3)), 0, bits)
+            before = drawn.bounds(20, 3)
+            assert before[1] - before[0] == 3 << 20
+            drawn.refine(bits)
+            after = drawn.bounds(20, 3)
+            assert drawn.scale == 8
+            assert after[1] - after[0] == 3 << 12
+            assert before[0] <= after[0] < after[1] <= before[1]
+
+
+# ----------------------------------------------------------------------------------- parameters
+
+
+def test_the_default_split_is_the_best_one_with_a_small_denominator():
+    for sides_k in (1, 8, 27, 1000, 2**21):
+        root = round(sides_k ** (1 / 3))
+        assert optimal_share(sides_k) == Fraction(1, 1 + root**2) or root**3 != sides_k
+    for k in (*range(1, 60), 10**5, 2**20):
+        for sides in (1, 2):
+            share = optimal_share(sides * k)
+            assert share.denominator <= 2**20
+            assert abs(float(share) - 1 / (1 + (sides * k) ** (2 / 3))) < 1e-10
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("monotonic", [False, True])
+@pytest.mark.parametrize("k", [1, 3, 50])
+def test_the_parts_add_up_to_epsilon_exactly(kind, monotonic, k):
+    terms = opened(kind, k=k, epsilon="7/3", monotonic=monotonic)._session.terms
+    dearest = max(branch.epsilon for branch in terms.branches)
+    assert terms.start + k * dearest == terms.epsilon == Fraction(7, 3)
+    sides = 1 if monotonic else 2
+    assert terms.decay.rate == terms.start
+    for branch in terms.branches:
+        assert branch.decay.rate == branch.epsilon / sides
+    assert opened(kind, k=k, monotonic=monotonic).remaining == k
+
+
+def test_the_default_sigma_is_a_standard_deviation():
+    session = opened(AdaptiveSparseVector, k=3, monotonic=True, split="1/4", sensitivity="3/2")
+    half = Fraction(3, 4) / 3 / 2
+    assert session.sigma == SQRT2 * Fraction(3, 2) / half
+    assert abs(float(SQRT2) - 2**0.5) < 1e-11
+    assert SQRT2.denominator <= 2**20
+    assert opened(AdaptiveSparseVector, sigma="1/7").sigma == Fraction(1, 7)
+
+
+@pytest.mark.parametrize(
+    ("options", "change"),
+    [
+        ({"sensitivity": "1/2"}, "1/2"),  # integers, continuous noise: as it is
+        ({"sensitivity": "1/2", "noise": "geometric"}, 1),
+        ({"sensitivity": "1/2", "grid": "1/3"}, 2),  # 1.5 steps
+        ({"sensitivity": "0.3", "grid": "0.1"}, 3),
+    ],
+)
+def test_the_sensitivity_is_rounded_up_to_the_grid_where_values_or_noise_are(options, change):
+    terms = opened(**options)._session.terms
+    assert terms.decay.rate == terms.start / Fraction(change)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    ("wrong", "sentence"),
+    [
+        ({"threshold": None}, "threshold must be an int, .* got None"),
+        ({"threshold": "nan"}, "threshold must be a finite number"),
+        ({"threshold": True}, "threshold must be a number, got True"),
+        ({"k": 0}, "k must be between 1 and 1048576"),
+        ({"k": 2**32 + 1}, "k must be between 1 and 1048576"),
+        ({"k": 1.0}, "k must be an integer"),
+        ({"epsilon": 0}, "epsilon must be greater than zero"),
+        ({"epsilon": None}, "epsilon must be an int, .* got None"),
+        ({"sensitivity": -1}, "sensitivity must be greater than zero"),
+        ({"sensitivity": None}, "sensitivity must be an int, .* got None"),
+        ({"monotonic": 1}, "monotonic must be True or False"),
+        ({"noise": "gumbel"}, "noise must be one of 'exponential', 'laplace', 'geometric'"),
+        ({"noise": ["laplace"]}, "noise must be one of"),
+        ({"split": 1}, "split must be less than 1"),
+        ({"split": 0}, "split must be greater than zero"),
+        ({"grid": 0}, "grid must be greater than zero"),
+        ({"gap_grid": -1}, "gap_grid must be greater than zero"),
+        ({"engine": "gpu"}, "engine must be"),
+        ({"source": 42}, "a source is not a seed"),
+        ({"epsilon": "1e-20"}, "choose a grid="),
+    ],
+)
+def test_wrong_parameters_are_refused(kind, wrong, sentence):
+    with pytest.raises(ParameterError, match=sentence):
+        opened(kind, **wrong)
+
+
+def test_a_wrong_sigma_is_refused():
+    with pytest.raises(ParameterError, match="sigma must be greater than zero"):
+        opened(AdaptiveSparseVector, sigma=0)
+
+
+def test_nothing_is_asked_of_the_source_before_all_is_accepted():
+    with pytest.raises(ParameterError, match="gap_grid"):
+        opened(source=Source(fail_at=0), gap_grid=0)
+    with pytest.raises(ParameterError, match="engine"):
+        opened(source=Source(fail_at=0), engine="gpu")
+
+
+def test_names_and_sources_are_told():
+    assert opened(noise="laplace").mechanism == "sparse_vector_laplace/1"
+    adaptive = opened(AdaptiveSparseVector, noise="geometric", source=deterministic())
+    assert adaptive.mechanism == "adaptive_sparse_vector_geometric/1"
+    assert adaptive.source == "DeterministicSource (NOT PRIVATE)"
+    assert opened().source == "OpenSSLSource"
+
+
+# --------------------------------------------------------------------------------------- values
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("noise", ["exponential", "laplace", "geometric"])
+def test_sure_answers(kind, engine, noise):
+    session = kind(**SURE, noise=noise, engine=engine)
+    assert not session.query(4).above
+    answer = session.query(50)
+    assert answer.above
+    assert abs(answer.gap - 45) <= 1
+    found = session.query_many([4, -(10**30), 4, 10**30, 7, 8])
+    assert found.indices[0] == 3
+    # Values are cut 2**64 steps from the threshold, a public distance.
+    assert abs(found.gaps[0] - 2**64) <= 1
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_values_are_read_by_type_as_scores_are(kind):
+    with kind(**SURE) as session:
+        assert session.query(np.int8(-3)).above is False
+        assert session.query_many(np.array([1, 2], dtype=np.uint16)).consumed == 2
+        for value in (1.5, Fraction(7), "7", None, True, np.nan, 1j, [7], np.float64(7)):
+            with pytest.raises(ScoreError):
+                session.query(value)
+        with pytest.raises(ScoreError, match="grid="):
+            session.query_many([1, 2.0])
+        with pytest.raises(ScoreError, match="grid="):
+            session.query_many(np.array([1.0]))
+        assert session.query(0).above is False  # it goes on
+    with kind(**{**SURE, "grid": "0.1"}) as session:
+        assert session.query(5.5).above
+        found = session.query_many([4.9, Fraction(1, 3), np.float32(4.5), 7])
+        assert found.indices == (3,)
+        with pytest.raises(ScoreError, match="finite"):
+            session.query_many([1.0, float("nan")])
+
+
+def test_floats_are_read_as_typed_and_rounded_down():
+    """0.1 is one tenth: on the grid; and 0.29 is floored to 0.2."""
+    options = {"threshold": 0, "k": 9, "epsilon": 2**20, "sensitivity": 1, "noise": "geometric"}
+    with SparseVector(**options, grid="0.1") as session:
+        gaps = session.query_many([0.1, 0.29, 0.3, 3.0]).gaps
+    assert gaps == (Fraction(1, 10), Fraction(1, 5), Fraction(3, 10), 3)
+
+
+@pytest.mark.parametrize("value", [31337.5, "secret 31337", [31337], {"a": 31337}])
+def test_no_message_quotes_a_value(value):
+    session = opened()
+    for call in (session.query, lambda value: session.query_many([value])):
+        with pytest.raises(ScoreError) as caught:
+            call(value)
+        assert "31337" not in str(caught.value)
+
+
+def test_no_values_are_no_error():
+    found = opened().query_many([])
+    assert (found.consumed, found.indices, found.remaining) == (0, (), 2)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("noise", ["exponential", "laplace", "geometric"])
+def test_what_is_asked_of_the_source_does_not_depend_on_values_or_noise(kind, noise):
+    """As long as the answers are the same: request sizes, for values near and far, on all tapes."""
+    sizes = set()
+    for tape in range(8):
+        for values in ([-50] * 6, [-(10**30)] * 6, [-60, -70, -80] * 2, [-(2**63)] * 6):
+            source = RecordingSource(deterministic(tape))
+            session = kind(**BASE, noise=noise, source=source)
+            answers = [session.query(value).above for value in values]
+            answers.append(session.query_many(values * 100).consumed)
+            if True not in answers[:-1] and answers[-1] == 600:
+                sizes.add(tuple(source.requests))
+    assert len(sizes) == 1
+
+
+# ------------------------------------------------------------------------------- end of a session
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_session_ends_with_its_last_answer(kind, engine):
+    messages = set()
+    for values in ([100] * 9, [0, 100] * 9, [10**9] * 9):
+        session = kind(**SURE, engine=engine)
+        found = session.query_many(values)
+        adaptive = kind is AdaptiveSparseVector
+        assert len(found.indices) == (3 if adaptive else 2)  # 2 + what two tops have saved
+        assert found.consumed == found.indices[-1] + 1
+        assert found.remaining == session.remaining == 0
+        assert session._session._noise is None  # dropped, not only locked
+        for call in (lambda s=session: s.query(0), lambda s=session: s.query_many([10**9])):
+            with pytest.raises(BudgetError) as caught:
+                call()
+            messages.add(str(caught.value))
+    assert len(messages) == 1
+
+
+def test_answers_below_are_free():
+    session = opened(k=1, epsilon=2**20)
+    assert session.query_many([0] * 500).consumed == 500
+    assert session.remaining == 1
+    assert session.query(10).above
+
+
+def test_the_adaptive_session_keeps_accounts():
+    session = AdaptiveSparseVector(**{**SURE, "split": "1/2"}, sigma=10)
+    whole = Fraction(2**19)
+    assert session.budget == whole
+    top = session.query(50)
+    assert (top.branch, top.cost, top.budget) == ("top", whole / 4, whole * 3 / 4)
+    middle = session.query(8)
+    assert (middle.branch, middle.cost, middle.budget) == ("middle", whole / 2, whole / 4)
+    assert middle.remaining == session.remaining == 0
+    with pytest.raises(BudgetError):
+        session.query(50)  # a quarter is left, but it would not pay for a "middle"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_closed_sessions_say_so_and_hold_nothing(kind):
+    with opened(kind) as session:
+        session.query(1)
+    assert session._session._noise is None
+    with pytest.raises(ParameterError, match="closed"):
+        session.query(1)
+    session.close()
+
+
+class Source:
+    """A good source that fails once, after so many fills, and works again afterwards."""
+
+    name = "Source"
+    production = True
+
+    def __init__(self, fail_at: int, error: BaseException | None = None) -> None:
+        self.left, self.error = fail_at, error or SourceError("the device failed")
+
+    def begin(self) -> bytes:
+        return os.urandom(16)
+
+    def fill(self, buffer) -> None:
+        self.left -= 1
+        if self.left == -1:
+            raise self.error
+        buffer[:] = os.urandom(len(buffer))
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_source_that_fails_ends_the_session_though_it_recovers(kind, engine):
+    with pytest.raises(SourceError):
+        opened(kind, source=Source(0), engine=engine)
+    for error in (SourceError("the device failed"), KeyboardInterrupt()):
+        source = Source(40, error)
+        session = opened(kind, source=source, engine=engine)
+        with pytest.raises(type(error)):
+            [session.query(-(10**6)) for _ in range(100)]
+        assert session._session._noise is None
+        for call in (session.query, lambda value, s=session: s.query_many([value])):
+            with pytest.raises(SourceError, match="what was charged stays charged"):
+                call(-(10**6))
+
+
+def test_a_source_that_fails_in_the_middle_of_many_ends_the_session_too():
+    session = opened(source=Source(3))
+    with pytest.raises(SourceError):
+        session.query_many([-(10**6)] * 10_000)
+    with pytest.raises(SourceError, match="ended"):
+        session.query(0)
+
+
+def test_a_session_asked_by_its_own_source_refuses():
+    class Nosy(Source):
+        def fill(self, buffer) -> None:
+            super().fill(buffer)
+            if self.session is not None:
+                self.session.query(0)
+
+    source = Nosy(10**9)
+    source.session = None
+    source.session = opened(source=source)
+    with pytest.raises(ParameterError, match="while it was answering"):
+        source.session.query(0)
+
+
+# ------------------------------------------------------------------- state, threads and processes
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_copy_no_pickle_no_subclass_and_a_silent_repr(kind):
+    session = opened(kind)
+    for make in (copy.copy, copy.deepcopy, pickle.dumps):
+        for thing in (session, session._session, session._session._noise):
+            with pytest.raises(TypeError, match="cannot be copied or pickled"):
+                make(thing)
+    with pytest.raises(TypeError, match="cannot be subclassed"):
+        type("Mine", (kind,), {})
+    assert repr(session) == f"<{kind.__name__}>"
+    assert repr(session._session) == "<Session>"
+    assert repr(session._session._noise) == "<InvertedNoise>"
+    assert repr(WholeNoise(7)) == "<WholeNoise>"
+    assert not hasattr(session, "__dict__")
+
+
+def test_answers_are_frozen():
+    session = opened(k=1, epsilon=2**20)
+    for result in (session.query(0), session.query_many([50])):
+        with pytest.raises(FrozenInstanceError):
+            result.budget = 1
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_threads_share_one_budget(engine):
+    """Eight threads at once: k answers above in all, whoever gets them, and no other error."""
+    session = opened(k=50, epsilon=2**20, engine=engine)
+    above, others = [], []
+
+    def ask() -> None:
+        try:
+            while True:
+                above.append(session.query(50).budget)
+        except BudgetError:
+            pass
+        except Exception as error:
+            others.append(error)
+
+    threads = [threading.Thread(target=ask) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert others == []
+    # Each answer saw a budget of its own, down to nothing.
+    assert len(above) == len(set(above)) == 50
+    assert min(above) == 0
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
+@pytest.mark.parametrize("exhausted", [False, True])
+def test_a_child_of_a_fork_is_refused_even_while_the_session_is_locked(exhausted):
+    session = opened(k=1, epsilon=2**20)
+    if exhausted:
+        session.query(50)
+    session._session._lock.acquire()  # as another thread would hold it at the fork
+    try:
+        child = os.fork()
+        if child == 0:
+            status = 1
+            try:
+                for call in (session.query, lambda value: session.query_many([value])):
+                    try:
+                        call(0)
+                    except SourceError as error:
+                        status = 0 if "another process" in str(error) else 2
+                session.close()
+                status = status or (session._session._noise is not None)
+            finally:
+                os._exit(status)
+        _, status = os.waitpid(child, 0)
+    finally:
+        session._session._lock.release()
+    assert status == 0
+    if not exhausted:
+        assert session.query(0).above is False  # the parent goes on
+
+
+def test_the_reference_tier_is_refused_where_only_production_is_allowed(monkeypatch):
+    source = deterministic()
+    monkeypatch.setenv("SAFESELECT_REQUIRE_PRODUCTION", "1")
+    with pytest.raises(ParameterError, match="reference"):
+        opened(engine="reference")
+    with pytest.raises(ParameterError, match="for tests"):
+        opened(source=source)
