@@ -12,7 +12,10 @@ import gmpy2
 import pytest
 from gmpy2 import mpfr, mpq, mpz
 
-OPERATIONS = {"add": 2, "sub": 2, "mul": 2, "div": 2, "exp": 1, "expm1": 1, "log": 1, "sqrt": 1}
+OPERATIONS = {
+    **{"add": 2, "sub": 2, "mul": 2, "div": 2},
+    **{"exp": 1, "expm1": 1, "log": 1, "sqrt": 1, "lngamma": 1, "erfc": 1},
+}
 
 
 @pytest.fixture(params=[gmpy2.RoundUp, gmpy2.RoundDown])

@@ -22,7 +22,7 @@ from safeselect import (
     ZeroConcentratedDP,
 )
 from safeselect.accounting import composed_epsilon
-from safeselect.accounting.composition import epsilon_at_order, log_moment
+from safeselect.accounting.orders import epsilon_at_order, epsilon_by_orders, log_moment
 
 VECTORS = json.loads((Path(__file__).parents[1] / "vectors" / "guarantees.json").read_text())
 FAST = settings(derandomize=True, deadline=None, max_examples=25)

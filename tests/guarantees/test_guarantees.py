@@ -22,7 +22,7 @@ from safeselect import (
     ZeroConcentratedDP,
 )
 from safeselect._exact import MAX_BITS
-from safeselect.accounting.composition import log_moment
+from safeselect.accounting.orders import log_moment
 
 VECTORS = json.loads((Path(__file__).parents[1] / "vectors" / "guarantees.json").read_text())
 PURE_KINDS = (BoundedRange, LaplaceDominated, PureDP)  # from the strongest to the weakest
