@@ -18,7 +18,8 @@ Family = type[BoundedRange] | type[LaplaceDominated] | type[PureDP]
 _FAMILIES = (BoundedRange, LaplaceDominated, PureDP)
 _BITS = 32  # significant bits of a calibrated epsilon: short rates, at most 2**-31 of it given up
 _NUDGE = Fraction(1, 2 ** (_BITS + 2))
-_MOST_STEPS = 200  # of a search that is usually over after 8
+_MOST_STEPS = 1000  # of a search that is usually over after 8, but may begin far away
+_FASTEST = Fraction(2**32)  # growth of a step of a search that begins far away
 
 
 def calibrate(
@@ -86,8 +87,14 @@ def per_draw_epsilon(
     def cost(each: Fraction) -> Fraction:
         return composed_epsilon([(family(each), count)], delta)
 
+    each = _largest(cost, epsilon, least)
+    # Rounding and the search for an order leave a little play: whoever adds up the draws must
+    # arrive at the total.  The cut doubles, so that this ends.
+    cut = Fraction(1, 2**_BITS)
+    while each > least and cost(each) > epsilon:
+        each, cut = _rounded(each * (1 - cut), _BITS), 2 * cut
     # Without delta every draw may cost epsilon / count: never do worse than that.
-    return max(least, _largest(cost, epsilon, least))
+    return max(least, each)
 
 
 def _largest(cost: Callable[[Fraction], Fraction], limit: Fraction, start: Fraction) -> Fraction:
@@ -98,31 +105,37 @@ def _largest(cost: Callable[[Fraction], Fraction], limit: Fraction, start: Fract
 
     Requires: the cost rises with the number.
     """
-    low, cost_of_low = start, cost(start)
-    while cost_of_low > limit:
-        low /= 2
-        cost_of_low = cost(low)
-    last, cost_of_last = low, cost_of_low
-    # Costs rise at least in proportion, so this is rarely too small.
-    at = _rounded(2 * low if not cost_of_low else low * (limit / cost_of_low + _NUDGE))
-    high = None
+    low, high, growth = start, start, Fraction(2)
+    last = cost_of_last = Fraction(0)
+    while cost(low) > limit:
+        low, high = low / 2, low
+    at = low
     for _ in range(_MOST_STEPS):
         cost_of_at = cost(at)
         if cost_of_at <= limit:
             low = at
         else:
             high = at
-        if high is not None and (high - low) * 2**_BITS <= low:
+        if low < high and (high - low) * 2**_BITS <= low:
             break
-        rise = cost_of_at - cost_of_last
-        beyond = 1 + _NUDGE if cost_of_at <= limit else 1 - _NUDGE
-        following = (
-            _rounded((at + (limit - cost_of_at) * (at - last) / rise) * beyond) if rise else at
-        )
+        following, rise = low, cost_of_at - cost_of_last
+        if rise:
+            beyond = 1 + _NUDGE if cost_of_at <= limit else 1 - _NUDGE
+            following = _rounded((at + (limit - cost_of_at) * (at - last) / rise) * beyond)
         last, cost_of_last = at, cost_of_at
-        inside = low < following < (high or 4 * low)
-        at = following if inside else _rounded((low + high) / 2) if high else 2 * low
+        if low < high:
+            at = following if low < following < high else _between(low, high)
+        elif low < following < 2 * low:
+            at = following
+        else:
+            at, growth = low * growth, min(growth * growth, _FASTEST)
     return _rounded(low, _BITS)
+
+
+def _between(low: Fraction, high: Fraction) -> Fraction:
+    """The middle, on a scale of powers of two where the two are far apart."""
+    bits = (high / low).__floor__().bit_length()
+    return low * Fraction(2) ** (bits // 2) if bits > 2 else _rounded((low + high) / 2)
 
 
 def _rounded(value: Fraction, bits: int = _BITS + 16) -> Fraction:

@@ -29,7 +29,7 @@ MOST_EQUAL = 10**6
 
 _MOST_STEPS = 60  # of a search that is certified at its end; 5 are usual
 _PRECISION = 128
-_CLOSE = Fraction(1, 2**36)  # relative slack in delta with which a search is content
+_CLOSE = Fraction(1, 2**36)  # relative slack in delta and in 1 - delta with which a search is content
 
 
 class Tails(Protocol):
@@ -83,18 +83,18 @@ def smallest_epsilon(tails: Tails, delta: Fraction, most: Fraction) -> Fraction 
     low, high = Fraction(0), _short_up(most)
     if _delta_at(tails, low)[0].upper <= delta:
         return low
-    at = high
+    at, slack = high, _CLOSE * delta * (1 - delta)
     for number in range(_MOST_STEPS):
         value, slope = _delta_at(tails, at)
         if value.upper <= delta:
             high = at
-            if value.lower >= delta * (1 - 2 * _CLOSE):
+            if value.lower >= delta - 2 * slack:
                 break
         elif number == 0:
             return None
         else:
             low = at
-        target = Interval.of(delta * (1 - _CLOSE), _PRECISION)
+        target = Interval.of(delta - slack, _PRECISION)
         step = (value / target).log() * value / slope
         following = _short_up(at + step.fractions()[1]) if step.bounded else low
         at = following if low < following < high else _short_up((low + high) / 2)

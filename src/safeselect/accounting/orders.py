@@ -145,7 +145,10 @@ def epsilon_by_orders(
     the bound is certified for the list itself.
     """
     summary = _summary(parts)
-    best = argmin(lambda excess: epsilon_at_order(summary, delta, excess, 96), start)
+    # Moments of small guarantees are of the order of their square, from terms of the order of 1.
+    largest = max(size(guarantee) for guarantee, _ in parts)
+    lost = 2 * max(0, largest.denominator.bit_length() - largest.numerator.bit_length())
+    best = argmin(lambda excess: epsilon_at_order(summary, delta, excess, 96 + lost), start)
     bound = rounded_up(lambda precision: epsilon_at_order(parts, delta, best, precision))
     return max(Fraction(0), bound), best
 

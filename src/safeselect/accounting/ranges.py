@@ -20,8 +20,9 @@ class EqualBoundedRange:
     """`count` mechanisms of bounded range epsilon, all fixed in advance and not chosen adaptively.
 
     The worst are equal two-point laws: loss t with probability p = (e**-t - e**-epsilon) / (1 -
-    e**-epsilon), else t - epsilon.  The sum truncated after `cut` losses of the second kind is largest
-    at t = (at + (cut + 1) epsilon) / (count + 1), and the whole is the largest truncation.
+    e**-epsilon), else t - epsilon.  The sum over the outcomes with at most `cut` losses of the
+    second kind is largest at t = (at + (cut + 1) epsilon) / (count + 1), and delta is the largest
+    of these sums.
     Source: Dong, Durfee and Rogers (2020), Theorem 3.
     """
 
@@ -33,7 +34,7 @@ class EqualBoundedRange:
         return range(max(0, -((epsilon / self.epsilon - self.count) // 1)))
 
     def truncated(self, cut: int, epsilon: Fraction, precision: int) -> tuple[Interval, Interval]:
-        """(A, B) of the sum truncated after the cut: A - e**epsilon B is at most the smallest delta."""
+        """(A, B) of the sum up to this cut: A - e**epsilon B is at most the smallest delta."""
         t = (epsilon + (cut + 1) * self.epsilon) / (self.count + 1)
         log_whole = (-Interval.of(-self.epsilon, precision).expm1()).log()
         log_less = (-Interval.of(-t, precision).expm1()).log() - log_whole
@@ -79,7 +80,7 @@ class EqualBoundedRange:
         return difference(self.truncated(cut, epsilon, precision), epsilon)
 
     def _signs(self, first: int, last: int, epsilon: Fraction) -> Iterator[tuple[int, int]]:
-        """(cut, proved sign of the height at a cut less that at cut - 1, or 0) for cuts first .. last."""
+        """(cut, the proved sign of its height less that of cut - 1, or 0) from first to last."""
         if first > last:
             return
         sign = self._sign(first, last, epsilon)
@@ -93,8 +94,8 @@ class EqualBoundedRange:
     def _sign(self, first: int, last: int, epsilon: Fraction) -> int:
         """1 or -1 where all these differences are proved to have that sign, else 0.
 
-        The difference is (k - cut)/cut (1 - w)/(w - e**-own) J'(u) - J(u), up to a positive factor and
-        to how much K moves between two neighbours (`docs/mathematics.md`, section 14).
+        The difference is (k - cut)/cut (1 - w)/(w - e**-own) J'(u) - J(u), up to a positive factor
+        and to how much K moves between two neighbours (`docs/mathematics.md`, section 14).
         """
         precision, k, own = 128, self.count, self.epsilon
         one, least = Interval.of(1, precision), (-Interval.of(own, precision)).exp()
