@@ -4,6 +4,7 @@ The names below are the public interface; everything else may change without not
 building blocks documented in `safeselect.samplers` and `safeselect.lattice`.
 """
 
+from safeselect.accounting import Composition, calibrate, compose
 from safeselect.errors import (
     BudgetError,
     InputError,
@@ -24,6 +25,8 @@ from safeselect.mechanisms import (
     Selections,
     TopK,
     TopSet,
+    expected_error,
+    explain,
     exponential_mechanism,
     exponential_mechanism_base2,
     permute_and_flip,
@@ -40,6 +43,7 @@ __all__ = [
     "BudgetError",
     "CallbackSource",
     "CombinedSource",
+    "Composition",
     "InputError",
     "LaplaceDominated",
     "OpenSSLSource",
@@ -55,6 +59,10 @@ __all__ = [
     "TopK",
     "TopSet",
     "ZeroConcentratedDP",
+    "calibrate",
+    "compose",
+    "expected_error",
+    "explain",
     "exponential_mechanism",
     "exponential_mechanism_base2",
     "permute_and_flip",

@@ -29,7 +29,9 @@ MOST_EQUAL = 10**6
 
 _MOST_STEPS = 60  # of a search that is certified at its end; 5 are usual
 _PRECISION = 128
-_CLOSE = Fraction(1, 2**36)  # relative slack in delta and in 1 - delta with which a search is content
+_CLOSE = Fraction(
+    1, 2**36
+)  # relative slack in delta and in 1 - delta with which a search is content
 
 
 class Tails(Protocol):

@@ -1,6 +1,7 @@
 """Choosing from private scores."""
 
 from safeselect.mechanisms._results import Selection, Selections, TopK, TopSet
+from safeselect.mechanisms.explain import expected_error, explain
 from safeselect.mechanisms.exponential import exponential_mechanism, exponential_mechanism_base2
 from safeselect.mechanisms.many import select_many, top_k_many
 from safeselect.mechanisms.noisy_max import report_noisy_max
@@ -12,6 +13,8 @@ __all__ = [
     "Selections",
     "TopK",
     "TopSet",
+    "expected_error",
+    "explain",
     "exponential_mechanism",
     "exponential_mechanism_base2",
     "permute_and_flip",
