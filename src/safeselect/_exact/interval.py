@@ -203,7 +203,7 @@ def argmin(objective: Callable[[Fraction], Interval], guess: Fraction) -> Fracti
         if uppers[nearest] < value:
             best, value = sides[nearest], uppers[nearest]
             continue
-        if factor - 1 <= Fraction(1, 2**7):
+        if factor - 1 <= Fraction(1, 2**10):
             break
         tried = _short(_vertex(best, factor, value, uppers))
         upper = objective(tried).upper

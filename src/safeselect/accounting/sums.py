@@ -62,23 +62,35 @@ def what_is_left(delta: Fraction, deltas: Counted) -> Fraction:
 
 
 def _kept(deltas: Counted) -> Fraction:
-    """prod (1 - delta), rounded down to _GRID bits where it is longer."""
+    """prod (1 - delta): exact while it is short, then rounded down to _GRID bits at each step."""
     product = Fraction(1)
+    steps: int | None = None  # of 2**-_GRID, once fractions would be too long to be quick
     for delta, count in deltas:
-        power = _short(1 - delta)
-        while count:
-            if count % 2:
-                product = _short(product * power)
-            power, count = _short(power * power), count // 2
-    if not product:
+        each = 1 - delta
+        if steps is None:
+            bits = product.denominator.bit_length() + count * each.denominator.bit_length()
+            if bits <= _GRID:
+                product *= each**count
+                continue
+            steps = (product.numerator << _GRID) // product.denominator
+        if count > 1:
+            steps = steps * _power(each, count) >> _GRID
+        else:
+            steps = steps * each.numerator // each.denominator
+    kept = product if steps is None else Fraction(steps, 1 << _GRID)
+    if not kept:
         raise ParameterError("the ApproximateDP parts leave nothing: their delta is 1 in total")
+    return kept
+
+
+def _power(value: Fraction, count: int) -> int:
+    """value**count in steps of 2**-_GRID, rounded down."""
+    square, product = (value.numerator << _GRID) // value.denominator, 1 << _GRID
+    while count:
+        if count % 2:
+            product = product * square >> _GRID
+        square, count = square * square >> _GRID, count // 2
     return product
-
-
-def _short(value: Fraction) -> Fraction:
-    if value.denominator.bit_length() <= _GRID:
-        return value
-    return Fraction((value.numerator << _GRID) // value.denominator, 1 << _GRID)
 
 
 def _up(value: Fraction) -> Fraction:
