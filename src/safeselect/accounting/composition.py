@@ -128,10 +128,13 @@ def _ordered(parts: Iterable[tuple[Guarantee, int]]) -> Parts:
     return sorted(costly, key=_place)
 
 
-def _place(part: tuple[Guarantee, int]) -> tuple[int, Fraction, Fraction]:
+def _place(part: tuple[Guarantee, int]) -> tuple[int, ...]:
+    # Any order will do that does not depend on the caller's; that of integers is quick.
     guarantee, _ = part
-    delta = guarantee.delta if isinstance(guarantee, ApproximateDP) else Fraction(0)
-    return _KINDS.index(type(guarantee)), size(guarantee), delta
+    numbers = [size(guarantee)]
+    if isinstance(guarantee, ApproximateDP):
+        numbers.append(guarantee.delta)
+    return _KINDS.index(type(guarantee)), *(x for n in numbers for x in n.as_integer_ratio())
 
 
 def _plain(parts: Parts) -> Composition:
@@ -162,9 +165,10 @@ def _best(
         return Composition(parts[0][0].approximate(delta), ALONE)
     rest = what_is_left(delta, _deltas(parts))
     # With probability 1 - rest they are as good as PureDP (Kairouz, Oh and Viswanath 2015).
-    parts = _ordered(
-        (PureDP(g.epsilon) if isinstance(g, ApproximateDP) else g, count) for g, count in parts
-    )
+    if _deltas(parts):
+        parts = _ordered(
+            (PureDP(g.epsilon) if isinstance(g, ApproximateDP) else g, count) for g, count in parts
+        )
     found = [
         bound
         for bound in (
@@ -213,7 +217,7 @@ def _by_optimum(parts: Parts, delta: Fraction, most: Fraction) -> _Bound | None:
         if isinstance(guarantee, ZeroConcentratedDP):
             return None
         counted[size(guarantee)] += count
-    pures, theorem = sorted(counted.items()), OPTIMAL_UNEQUAL
+    pures, theorem = list(counted.items()), OPTIMAL_UNEQUAL
     tails: Tails | None = UnequalPure.of(pures)
     if len(pures) == 1:
         tails, theorem = EqualPure(*pures[0]), OPTIMAL_EQUAL

@@ -36,9 +36,10 @@ class UnequalPure:
         """Split the list (epsilon, how many), or None where it has too many outcomes."""
         halves: tuple[list[tuple[Fraction, int]], list[tuple[Fraction, int]]] = ([], [])
         for part in sorted(parts, key=lambda part: -part[1]):
-            min(halves, key=_outcomes).append(part)
-        if max(map(_outcomes, halves)) > _MOST_OUTCOMES:
-            return None
+            smaller = min(halves, key=_outcomes)
+            smaller.append(part)
+            if _outcomes(smaller) > _MOST_OUTCOMES:
+                return None
         return cls((tuple(halves[0]), tuple(halves[1])))
 
     def at(self, epsilon: Fraction, precision: int) -> tuple[Interval, Interval]:

@@ -115,7 +115,7 @@ def explain(
     )
     legend = "noise rate: per unit of score; error: units of score lost per call, on average"
     title = f"top {count} of {size} candidates for a total of {promised}"
-    return "\n".join([title, example, "", *_aligned(rows), "", legend])
+    return "\n".join([title, example, *_aligned(rows), legend])
 
 
 def _sizes(n: object, k: object) -> tuple[int, int]:
