@@ -12,7 +12,8 @@ import gmpy2
 import pytest
 from gmpy2 import mpfr, mpq, mpz
 
-OPERATIONS = {"add": 2, "sub": 2, "mul": 2, "div": 2, "exp": 1, "expm1": 1, "log": 1, "sqrt": 1}
+TWO, ONE = ("add", "sub", "mul", "div"), ("exp", "expm1", "log", "sqrt", "lngamma", "erfc")
+OPERATIONS = {**dict.fromkeys(TWO, 2), **dict.fromkeys(ONE, 1)}
 
 
 @pytest.fixture(params=[gmpy2.RoundUp, gmpy2.RoundDown])

@@ -5,6 +5,7 @@ building blocks documented in `safeselect.samplers`, `safeselect.lattice` and
 `safeselect.estimates`.
 """
 
+from safeselect.accounting import Composition, calibrate, compose
 from safeselect.errors import (
     BudgetError,
     InputError,
@@ -37,6 +38,8 @@ from safeselect.mechanisms import (
     TopAbove,
     TopK,
     TopSet,
+    expected_error,
+    explain,
     exponential_mechanism,
     exponential_mechanism_base2,
     exponential_mechanism_with_gap,
@@ -61,6 +64,7 @@ __all__ = [
     "BudgetError",
     "CallbackSource",
     "CombinedSource",
+    "Composition",
     "InputError",
     "LaplaceDominated",
     "OpenSSLSource",
@@ -78,9 +82,13 @@ __all__ = [
     "TopK",
     "TopSet",
     "ZeroConcentratedDP",
+    "calibrate",
+    "compose",
     "estimate_from_gaps",
     "estimate_from_threshold",
+    "expected_error",
     "expected_gap",
+    "explain",
     "exponential_mechanism",
     "exponential_mechanism_base2",
     "exponential_mechanism_with_gap",

@@ -231,11 +231,11 @@ def test_the_callers_gmpy2_context_changes_nothing(setting, fresh):
 
     expected = everything()
     if fresh:  # contexts built while the caller's settings are in force
-        interval._contexts.cache_clear()
+        interval.contexts.cache_clear()
     with gmpy2.context(gmpy2.get_context(), **setting):
         found = everything()
     if fresh:
-        interval._contexts.cache_clear()
+        interval.contexts.cache_clear()
     assert found == expected
 
 

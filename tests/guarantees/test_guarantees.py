@@ -22,7 +22,7 @@ from safeselect import (
     ZeroConcentratedDP,
 )
 from safeselect._exact import MAX_BITS
-from safeselect.accounting.composition import log_moment
+from safeselect.accounting.orders import log_moment
 
 VECTORS = json.loads((Path(__file__).parents[1] / "vectors" / "guarantees.json").read_text())
 PURE_KINDS = (BoundedRange, LaplaceDominated, PureDP)  # from the strongest to the weakest
@@ -507,11 +507,16 @@ def test_the_check_finds_what_is_billed_too_low(mutant):
     assert found > 0.005
 
 
-def test_permute_and_flip_has_no_bounded_range_of_its_epsilon():
-    """Scores half a step apart that change places: the range of the loss is 2 ln(2 e^(e/2) - 1)."""
-    epsilon = 1.0
-    p = permute_and_flip([0, 0.5], epsilon)
-    q = permute_and_flip([0.5, 0], epsilon)
-    losses = [math.log(x / y) for x, y in zip(p, q, strict=True)]
-    assert max(losses) - min(losses) == pytest.approx(2 * math.log(2 * math.exp(0.5) - 1))
-    assert max(losses) - min(losses) > epsilon * 1.6
+@pytest.mark.parametrize("name", VECTORS["h6_pf_br_lower_bound"]["cases"])
+def test_permute_and_flip_has_no_bounded_range_of_its_epsilon(name):
+    """Two candidates: scores that differ by one, and scores half apart that change places."""
+    case, epsilon = VECTORS["h6_pf_br_lower_bound"]["cases"][name], float(Fraction(name))
+
+    def range_of_loss(before, after):
+        p, q = (permute_and_flip(scores, epsilon) for scores in (before, after))
+        losses = [math.log(x / y) for x, y in zip(p, q, strict=True)]
+        return max(losses) - min(losses)
+
+    assert range_of_loss([0, 0], [0, 1]) == pytest.approx(float(case["seed"]), rel=1e-9)
+    assert range_of_loss([0, 0.5], [0.5, 0]) == pytest.approx(float(case["real_scores"]), rel=1e-9)
+    assert epsilon * 1.2 < float(case["seed"]) < float(case["real_scores"]) < 2 * epsilon

@@ -1,5 +1,6 @@
 """Exact numbers: parameters as typed, and enclosures of what is irrational."""
 
+from safeselect._exact.binomial import binomial_below
 from safeselect._exact.interval import Interval, argmin, rounded_down, rounded_up
 from safeselect._exact.parameters import MAX_BITS, describe, integer, rational
 
@@ -7,6 +8,7 @@ __all__ = [
     "MAX_BITS",
     "Interval",
     "argmin",
+    "binomial_below",
     "describe",
     "integer",
     "rational",

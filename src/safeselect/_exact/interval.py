@@ -18,13 +18,13 @@ from gmpy2 import mpfr, mpq
 
 from safeselect.errors import ParameterError
 
-__all__ = ["Interval", "argmin", "rounded_down", "rounded_up"]
+__all__ = ["Interval", "argmin", "contexts", "rounded_down", "rounded_up"]
 
 _MOST_STEPS = 500  # of a search that need not find the best; 60 are usual
 
 
 @lru_cache(maxsize=64)
-def _contexts(precision: int) -> tuple[gmpy2.context, gmpy2.context]:
+def contexts(precision: int) -> tuple[gmpy2.context, gmpy2.context]:
     """Contexts that round down and up.  Nothing but sticky flags ever changes in them."""
     return (
         gmpy2.context(precision=precision, round=gmpy2.RoundDown),
@@ -48,85 +48,97 @@ class Interval:
     @classmethod
     def of(cls, value: Fraction | int, precision: int) -> Interval:
         """Enclose a rational."""
-        down, up = _contexts(precision)
+        down, up = contexts(precision)
         exact = mpq(value.numerator, value.denominator)
         return cls(mpfr(exact, 0, down), mpfr(exact, 0, up), precision)
 
     def __add__(self, other: Interval) -> Interval:
-        down, up = _contexts(self.precision)
-        return self._hull([down.add(self.lower, other.lower)], [up.add(self.upper, other.upper)])
+        down, up = contexts(self.precision)
+        return self._between(down.add(self.lower, other.lower), up.add(self.upper, other.upper))
 
     def __sub__(self, other: Interval) -> Interval:
-        down, up = _contexts(self.precision)
-        return self._hull([down.sub(self.lower, other.upper)], [up.sub(self.upper, other.lower)])
+        down, up = contexts(self.precision)
+        return self._between(down.sub(self.lower, other.upper), up.sub(self.upper, other.lower))
 
     def __neg__(self) -> Interval:
-        down, up = _contexts(self.precision)
-        return self._hull([down.minus(self.upper)], [up.minus(self.lower)])
+        down, up = contexts(self.precision)
+        return self._between(down.minus(self.upper), up.minus(self.lower))
 
     def __mul__(self, other: Interval) -> Interval:
-        down, up = _contexts(self.precision)
+        down, up = contexts(self.precision)
+        if self.lower >= 0 and other.lower >= 0:
+            # The same ends as below, found without trying all four corners.
+            return self._between(down.mul(self.lower, other.lower), up.mul(self.upper, other.upper))
         pairs = [(a, b) for a in (self.lower, self.upper) for b in (other.lower, other.upper)]
         return self._hull([down.mul(a, b) for a, b in pairs], [up.mul(a, b) for a, b in pairs])
 
     def __truediv__(self, other: Interval) -> Interval:
         if other.lower <= 0 <= other.upper:
             return self._unbounded()
-        down, up = _contexts(self.precision)
+        down, up = contexts(self.precision)
+        if self.lower >= 0 and other.lower > 0:
+            return self._between(down.div(self.lower, other.upper), up.div(self.upper, other.lower))
         pairs = [(a, b) for a in (self.lower, self.upper) for b in (other.lower, other.upper)]
         return self._hull([down.div(a, b) for a, b in pairs], [up.div(a, b) for a, b in pairs])
 
     def exp(self) -> Interval:
         """Enclose e**x."""
-        down, up = _contexts(self.precision)
-        return self._hull([down.exp(self.lower)], [up.exp(self.upper)])
+        down, up = contexts(self.precision)
+        return self._between(down.exp(self.lower), up.exp(self.upper))
 
     def expm1(self) -> Interval:
         """Enclose e**x - 1 without the cancellation near zero."""
-        down, up = _contexts(self.precision)
-        return self._hull([down.expm1(self.lower)], [up.expm1(self.upper)])
+        down, up = contexts(self.precision)
+        return self._between(down.expm1(self.lower), up.expm1(self.upper))
 
     def log(self) -> Interval:
         """Enclose the natural logarithm."""
         if not self.lower > 0:
             return self._unbounded()
-        down, up = _contexts(self.precision)
-        return self._hull([down.log(self.lower)], [up.log(self.upper)])
+        down, up = contexts(self.precision)
+        return self._between(down.log(self.lower), up.log(self.upper))
 
     def sqrt(self) -> Interval:
         """Enclose the square root."""
         if not self.lower >= 0:
             return self._unbounded()
-        down, up = _contexts(self.precision)
-        return self._hull([down.sqrt(self.lower)], [up.sqrt(self.upper)])
+        down, up = contexts(self.precision)
+        return self._between(down.sqrt(self.lower), up.sqrt(self.upper))
 
     def scaled(self, bits: int) -> tuple[int, int]:
         """Integers (low, high) with low <= x * 2**bits <= high; the interval must be bounded."""
         return _floor_scaled(self.lower, bits), -_floor_scaled(
-            _contexts(self.precision)[0].minus(self.upper), bits
+            contexts(self.precision)[0].minus(self.upper), bits
         )
 
     def fractions(self) -> tuple[Fraction, Fraction]:
         """The two ends as rationals; the interval must be bounded."""
-        ends = []
-        for end in (self.lower, self.upper):
-            mantissa, exponent = end.as_mantissa_exp()
-            ends.append(Fraction(int(mantissa)) * Fraction(2) ** int(exponent))
-        return ends[0], ends[1]
+        return _fraction(self.lower), _fraction(self.upper)
 
     @property
     def bounded(self) -> bool:
         """Whether both ends are finite."""
         return bool(gmpy2.is_finite(self.lower) and gmpy2.is_finite(self.upper))
 
+    def _between(self, low: mpfr, high: mpfr) -> Interval:
+        # A NaN (such as infinity minus infinity) says nothing, so it must widen to everything; it
+        # is the one number that differs from itself.
+        if low != low or high != high:
+            return self._unbounded()
+        return Interval(low, high, self.precision)
+
     def _hull(self, lows: list[mpfr], highs: list[mpfr]) -> Interval:
-        # A NaN (such as infinity minus infinity) says nothing, so it must widen to everything.
         if any(gmpy2.is_nan(end) for end in lows + highs):
             return self._unbounded()
         return Interval(min(lows), max(highs), self.precision)
 
     def _unbounded(self) -> Interval:
         return Interval(mpfr("-inf"), mpfr("inf"), self.precision)
+
+
+def _fraction(end: mpfr) -> Fraction:
+    mantissa, exponent = end.as_mantissa_exp()
+    return Fraction(int(mantissa)) * Fraction(2) ** int(exponent)
 
 
 def _floor_scaled(end: mpfr, bits: int) -> int:
@@ -178,22 +190,40 @@ def _to_bits(value: Fraction, significant: int, *, upwards: bool) -> Fraction:
 def argmin(objective: Callable[[Fraction], Interval], guess: Fraction) -> Fraction:
     """A point near `guess` where a unimodal bound is small; any point would be a valid choice.
 
-    Works on a geometric scale, comparing upper ends only, so it needs no floating point.
+    Works on a geometric scale, comparing upper ends only, so it needs no floating point.  Between
+    three points with the least value in the middle the next try is the vertex of their parabola.
     """
-    best = _short(guess)
-    value, factor = objective(best).upper, Fraction(4)
+    best, factor = _short(guess), Fraction(4)
+    value = objective(best).upper
     for _ in range(_MOST_STEPS):
         # Shortened before it is judged: what is compared is what is kept, so no step is undone.
-        for candidate in (_short(best * factor), _short(best / factor)):
-            upper = objective(candidate).upper
-            if upper < value:
-                best, value = candidate, upper
-                break
-        else:
-            if factor - 1 <= Fraction(1, 2**12):
-                break
-            factor = 1 + (factor - 1) / 2
+        sides = [_short(best * factor), _short(best / factor)]
+        uppers = [objective(side).upper for side in sides]
+        nearest = 0 if uppers[0] < uppers[1] else 1
+        if uppers[nearest] < value:
+            best, value = sides[nearest], uppers[nearest]
+            continue
+        if factor - 1 <= Fraction(1, 2**10):
+            break
+        tried = _short(_vertex(best, factor, value, uppers))
+        upper = objective(tried).upper
+        if upper < value:
+            best, value = tried, upper
+        factor = 1 + (factor - 1) / 8
     return best
+
+
+def _vertex(best: Fraction, factor: Fraction, value: mpfr, uppers: list[mpfr]) -> Fraction:
+    """The vertex of the parabola through best / factor, best and best * factor."""
+    if not all(gmpy2.is_finite(end) for end in (value, *uppers)):
+        return best
+    middle, above, below = (_fraction(end) for end in (value, *uppers))
+    bend = above + below - 2 * middle
+    if bend <= 0:
+        return best
+    share = (below - above) / (2 * bend)  # of a step by the factor; between -1/2 and 1/2
+    stretch = 1 + abs(share) * (factor - 1)
+    return best * stretch if share >= 0 else best / stretch
 
 
 def _short(value: Fraction) -> Fraction:

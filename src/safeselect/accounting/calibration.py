@@ -6,16 +6,58 @@ from collections.abc import Callable
 from fractions import Fraction
 from functools import lru_cache
 
-from safeselect._exact import Interval, argmin
-from safeselect.accounting.composition import composed_epsilon, epsilon_at_order
+from safeselect._exact import describe, integer, rational
+from safeselect.accounting.composition import MOST_PARTS, composed_epsilon
 from safeselect.errors import ParameterError
 from safeselect.guarantees import BoundedRange, LaplaceDominated, PureDP
 
-__all__ = ["Family", "per_draw_epsilon"]
+__all__ = ["Family", "calibrate", "per_draw_epsilon"]
 
 Family = type[BoundedRange] | type[LaplaceDominated] | type[PureDP]
 
+_FAMILIES = (BoundedRange, LaplaceDominated, PureDP)
 _BITS = 32  # significant bits of a calibrated epsilon: short rates, at most 2**-31 of it given up
+_NUDGE = Fraction(1, 2 ** (_BITS + 2))
+_MOST_STEPS = 1000  # of a search that is usually over after 8, but may begin far away
+_FASTEST = Fraction(2**32)  # growth of a step of a search that begins far away
+
+
+def calibrate(
+    family: Family,
+    *,
+    k: int,
+    epsilon: object = None,
+    delta: object = None,
+    rho: object = None,
+) -> Fraction:
+    """Return the largest epsilon that each of k draws may have within a total.
+
+    `BoundedRange` for draws of the exponential mechanism, `LaplaceDominated` for permute-and-flip
+    and noisy maxima, `PureDP` for anything else.  The draws may be adaptive.  Rounded down to 32
+    significant bits, so that `compose([family(result)] * k, delta)` is within the total.
+
+    Args:
+        family: the kind of guarantee that each draw has.
+        k: how many draws.
+        epsilon: the total, alone or with delta; positive rational.
+        delta: with epsilon: an (epsilon, delta) total.
+        rho: a total in zCDP, instead of epsilon.
+
+    Raises:
+        ParameterError: not exactly one of epsilon and rho, delta without epsilon, or a wrong value.
+    """
+    if not any(family is kind for kind in _FAMILIES):
+        names = ", ".join(kind.__name__ for kind in _FAMILIES)
+        raise ParameterError(f"family must be one of {names}; got {describe(family)}")
+    if (epsilon is None) == (rho is None) or (delta is not None and epsilon is None):
+        raise ParameterError("give exactly one of epsilon and rho; delta goes with epsilon")
+    return per_draw_epsilon(
+        family,  # type: ignore[arg-type]  # mypy doubts that a class is hashable
+        integer(k, "k", minimum=1, maximum=MOST_PARTS),
+        epsilon=None if epsilon is None else rational(epsilon, "epsilon"),
+        delta=None if delta is None else rational(delta, "delta", below=1),
+        rho=None if rho is None else rational(rho, "rho"),
+    )
 
 
 @lru_cache(maxsize=256)
@@ -30,79 +72,74 @@ def per_draw_epsilon(
     """The largest epsilon (to 32 bits) such that `count` draws of family(epsilon) keep the total.
 
     The total is `epsilon` alone (pure: simply epsilon / count), `epsilon` with `delta`, or `rho`.
-    Every comparison is between an upper end of an enclosure and the total, so the result is
-    certified whatever the search did.
+    What is returned has been added up and compared with the total, whatever the search did.
 
     Requires: exactly one of epsilon and rho; delta only with epsilon.
     """
     if rho is not None:
-        return _largest(lambda each: count * family(each).zcdp.rho <= rho, rho / count)
+        return _largest(lambda each: count * family(each).zcdp.rho, rho, rho / count)
     if epsilon is None:
         raise ParameterError("give one of epsilon and rho")
-    if delta is None:
-        return epsilon / count
-    if count == 1:
-        single = _largest(lambda each: family(each).approximate(delta).epsilon <= epsilon, epsilon)
-        return max(epsilon, single)
-    # Without delta every draw may cost epsilon / count: never do worse than that, nor search below.
     least = epsilon / count
-    search = _OrderSearch(family, count, epsilon, delta)
-    if not search.allows(least):
+    if delta is None:
         return least
-    each = _largest(search.allows, least)
-    # Anyone who adds up the draws must arrive at the total, whatever order their search ends at.
-    # The cut doubles, so that this ends; at `least` the plain sum is the total.
-    cut = Fraction(1, 2**28)
-    while each > least and composed_epsilon([(family(each), count)], delta) > epsilon:
-        each = _short(each * (1 - cut))
-        cut *= 2
+
+    def cost(each: Fraction) -> Fraction:
+        return composed_epsilon([(family(each), count)], delta)
+
+    each = _largest(cost, epsilon, least)
+    # Rounding and the search for an order leave a little play: whoever adds up the draws must
+    # arrive at the total.  The cut doubles, so that this ends.
+    cut = Fraction(1, 2**_BITS)
+    while each > least and cost(each) > epsilon:
+        each, cut = _rounded(each * (1 - cut), _BITS), 2 * cut
+    # Without delta every draw may cost epsilon / count: never do worse than that.
     return max(least, each)
 
 
-class _OrderSearch:
-    """Whether the product accountant allows an epsilon; keeps a good order between questions."""
+def _largest(cost: Callable[[Fraction], Fraction], limit: Fraction, start: Fraction) -> Fraction:
+    """The largest number of 32 significant bits that surely costs at most the limit.
 
-    __slots__ = ("_count", "_delta", "_excess", "_family", "_limit")
+    The secant of the last two tries leads to the next, a little beyond it, so that both the largest
+    that does and the smallest that does not close in.
 
-    def __init__(self, family: Family, count: int, epsilon: Fraction, delta: Fraction) -> None:
-        self._family, self._count = family, count
-        self._limit, self._delta = epsilon, delta
-        self._excess = Fraction(8)
-
-    def allows(self, each: Fraction) -> bool:
-        parts = [(self._family(each), self._count)]
-
-        def at_order(excess: Fraction) -> Interval:
-            return epsilon_at_order(parts, self._delta, excess, 96)
-
-        # The order of the last question is mostly good enough; any order is a certificate.
-        if at_order(self._excess).upper <= self._limit:
-            return True
-        self._excess = argmin(at_order, self._excess)
-        return bool(at_order(self._excess).upper <= self._limit)
-
-
-def _largest(allowed: Callable[[Fraction], bool], start: Fraction) -> Fraction:
-    """The largest number of 32 significant bits that is allowed, searching upwards from `start`.
-
-    Requires: what is allowed is a range that begins at 0.
+    Requires: the cost rises with the number.
     """
-    high = start
-    while allowed(high):
-        high *= 2
-    while not allowed(high / 2):
-        high /= 2
-    # high / 2 is allowed and high is not: settle one binary digit at a time.
-    low, step = high / 2, high / 4
-    for _ in range(_BITS - 1):
-        if allowed(low + step):
-            low += step
-        step /= 2
-    return _short(low)
+    low, high, growth = start, start, Fraction(2)
+    last = cost_of_last = Fraction(0)
+    while cost(low) > limit:
+        low, high = low / 2, low
+    at = low
+    for _ in range(_MOST_STEPS):
+        cost_of_at = cost(at)
+        if cost_of_at <= limit:
+            low = at
+        else:
+            high = at
+        if low < high and (high - low) * 2**_BITS <= low:
+            break
+        following, rise = low, cost_of_at - cost_of_last
+        if rise:
+            beyond = 1 + _NUDGE if cost_of_at <= limit else 1 - _NUDGE
+            following = _rounded((at + (limit - cost_of_at) * (at - last) / rise) * beyond)
+        last, cost_of_last = at, cost_of_at
+        if low < high:
+            at = following if low < following < high else _between(low, high)
+        elif low < following < 2 * low:
+            at = following
+        else:
+            at, growth = low * growth, min(growth * growth, _FASTEST)
+    return _rounded(low, _BITS)
 
 
-def _short(value: Fraction) -> Fraction:
-    """The value rounded down to 32 significant bits."""
+def _between(low: Fraction, high: Fraction) -> Fraction:
+    """The middle, on a scale of powers of two where the two are far apart."""
+    bits = (high / low).__floor__().bit_length()
+    return low * Fraction(2) ** (bits // 2) if bits > 2 else _rounded((low + high) / 2)
+
+
+def _rounded(value: Fraction, bits: int = _BITS + 16) -> Fraction:
+    """The value rounded down to so many significant bits."""
     size = value.numerator.bit_length() - value.denominator.bit_length()
-    unit = Fraction(2) ** (size - _BITS)
+    unit = Fraction(2) ** (size - bits)
     return (value // unit) * unit

@@ -1,22 +1,23 @@
-"""What many releases cost together: the product accountant.
+"""What many releases cost together: the best of the bounds that are proved.
 
-Each guarantee bounds M(a) = E[(likelihood ratio)**(a - 1)] for every order a > 1.  The bounds of
-adaptively chosen mechanisms multiply, and for every order
-
-    delta(epsilon) <= product M_i(a) * exp(-(a - 1) epsilon) * (a - 1)**(a - 1) / a**a
-
-(Canonne, Kamath and Steinke 2020, Proposition 12).  The order may be chosen to make this small
-because the guarantees are fixed in advance; were they themselves chosen after seeing releases, the
-order would have to be fixed first.
+The list of guarantees is fixed in advance.  What is released, and which mechanism with these
+guarantees comes next, may depend on everything seen before; what the guarantees are may not, or the
+choice of the best bound would itself depend on the data (`safeselect.accounting.filters`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import assert_never
 
-from safeselect._exact import Interval, argmin, integer, rational, rounded_up
+from safeselect._exact import describe, integer, rational
+from safeselect.accounting.optimal import MOST_EQUAL, EqualPure, Tails, smallest_epsilon
+from safeselect.accounting.orders import START, Parts, epsilon_by_orders, size
+from safeselect.accounting.ranges import EqualBoundedRange
+from safeselect.accounting.sums import sum_of_deltas, total, what_is_left
+from safeselect.accounting.unequal import UnequalPure
 from safeselect.errors import ParameterError
 from safeselect.guarantees import (
     ApproximateDP,
@@ -25,87 +26,233 @@ from safeselect.guarantees import (
     LaplaceDominated,
     PureDP,
     ZeroConcentratedDP,
-    log_order_constant,
 )
 
-__all__ = ["composed_epsilon", "epsilon_at_order", "log_moment"]
+__all__ = ["MOST_PARTS", "Composition", "compose", "composed_epsilon"]
 
-_MOST_PARTS = 2**63 - 1
+_KINDS = (BoundedRange, LaplaceDominated, PureDP, ZeroConcentratedDP, ApproximateDP)
+MOST_PARTS = 2**62
+_MOST_IN_BATCH = 10_000  # equal parts of bounded range up to which their optimum is worked out
+
+ALONE = "its own guarantee"
+NOTHING = "nothing was released"
+BASIC = "basic composition (Dwork, Kenthapadi, McSherry, Mironov and Naor 2006)"
+BASIC_LAPLACE = "basic composition of Laplace-dominated guarantees (lemma L0)"
+CONCENTRATED = "zCDP adds up (Bun and Steinke 2016, Lemma 1.7)"
+ORDERS = "product of Rényi moments (Canonne, Kamath and Steinke 2020, Proposition 12)"
+OPTIMAL_EQUAL = "optimal composition of pure DP (Kairouz, Oh and Viswanath 2015, Theorem 3.3)"
+OPTIMAL_UNEQUAL = "optimal composition of pure DP (Murtagh and Vadhan 2016, Theorem 1.5)"
+OPTIMAL_RANGES = "optimal composition of bounded range, not adaptive (Dong, Durfee and Rogers 2020)"
 
 
-def log_moment(guarantee: Guarantee, excess: Fraction, precision: int) -> Interval:
-    """Enclose ln M(a) at the order a = 1 + excess, excess > 0.
+@dataclass(frozen=True, slots=True)
+class Composition:
+    """What a list of guarantees comes to.
+
+    Attributes:
+        guarantee: of all of them together.
+        theorem: which result gave it, in words.
+        order: the Rényi order that certifies it, where the theorem uses one.
+    """
+
+    guarantee: Guarantee
+    theorem: str
+    order: Fraction | None = None
+
+
+def compose(
+    guarantees: Iterable[Guarantee], delta: object = None, *, adaptive: bool = True
+) -> Composition:
+    """Return the best proved guarantee of a list of releases, and the theorem that gave it.
+
+    The list must be fixed before anything is released.  The mechanisms themselves, and the data
+    they look at, may be chosen after seeing earlier releases; where the guarantees are chosen so
+    too, use a ledger.
+
+    - Without `delta`: guarantees that need no delta add up, to the strongest kind that is proved;
+      as soon as one is ZeroConcentratedDP all add up as that.
+    - With `delta`: an ApproximateDP(epsilon, delta) with the smallest epsilon of the sum, the
+      product of Rényi moments and, up to twenty unequal or a million equal guarantees, the optimum
+      for pure guarantees.
+    - `ApproximateDP` parts count with their epsilon and take their delta from the total's:
+      delta is 1 - (1 - rest) prod (1 - delta_i).
+
+    Exactness: an epsilon is rounded up to 64 significant bits, a sum only where it is too long.
+
+    Args:
+        guarantees: any number, in any order, such as the `parts` of results.
+        delta: of the total, between 0 and 1; or None.
+        adaptive: False promises more: no mechanism depended on the output of another.  It helps
+            equal BoundedRange parts, such as rows chosen by the exponential mechanism in one batch.
 
     Raises:
-        ParameterError: the guarantee is ApproximateDP, which bounds no moment.
+        ParameterError: something is no guarantee; delta is outside (0, 1), or not above what the
+            ApproximateDP parts have already; they are mixed with ZeroConcentratedDP without delta.
     """
-    if isinstance(guarantee, ApproximateDP):
-        raise ParameterError("an ApproximateDP guarantee has no Rényi moments to compose")
-    if isinstance(guarantee, ZeroConcentratedDP):
-        return Interval.of((1 + excess) * excess * guarantee.rho, precision)
-    if not guarantee.epsilon:
-        return Interval.of(0, precision)
-    if isinstance(guarantee, BoundedRange):
-        return _bounded_range(guarantee.epsilon, excess, precision)
-    leading = Interval.of(excess * guarantee.epsilon, precision)
-    one = Interval.of(1, precision)
-    # e**-(2a - 1) epsilon: what the reflected outcome adds
-    reflected = (-Interval.of((1 + 2 * excess) * guarantee.epsilon, precision)).exp()
-    if isinstance(guarantee, LaplaceDominated):
-        share = Interval.of(excess / (1 + 2 * excess), precision)
-        return leading + (one - share + share * reflected).log()
-    if isinstance(guarantee, PureDP):
-        apart = one + (-Interval.of(guarantee.epsilon, precision)).exp()
-        return leading + ((one + reflected) / apart).log()
-    assert_never(guarantee)
+    if not isinstance(adaptive, bool):
+        raise ParameterError(f"adaptive must be True or False, got {describe(adaptive)}")
+    counted: Counter[Guarantee] = Counter()
+    for guarantee in guarantees:
+        if not isinstance(guarantee, _KINDS):
+            raise ParameterError(f"every part must be a guarantee, got {describe(guarantee)}")
+        counted[guarantee] += 1
+    parts = _ordered(counted.items())
+    if delta is None:
+        return _plain(parts)
+    return _best(parts, rational(delta, "delta", below=1), adaptive=adaptive)
 
 
-def _bounded_range(epsilon: Fraction, excess: Fraction, precision: int) -> Interval:
-    """The exact moment of the worst mechanism of bounded range, at its worst offset.
-
-    M(a) = (a-1)**(a-1) / a**a * A**a / (B**(a-1) (1 - e**-epsilon)), A = 1 - e**(-a epsilon),
-    B = e**-epsilon - e**(-a epsilon).  Source: `docs/mathematics.md`, section 3.
-    """
-    order = 1 + excess
-    log_a = (-Interval.of(-order * epsilon, precision).expm1()).log()
-    log_b = (-Interval.of(-excess * epsilon, precision).expm1()).log() - Interval.of(
-        epsilon, precision
-    )
-    return (
-        log_order_constant(excess, precision)
-        + Interval.of(order, precision) * log_a
-        - Interval.of(excess, precision) * log_b
-        - (-Interval.of(-epsilon, precision).expm1()).log()
-    )
-
-
-def epsilon_at_order(
-    parts: Sequence[tuple[Guarantee, int]], delta: Fraction, excess: Fraction, precision: int
-) -> Interval:
-    """Enclose the epsilon that the product accountant certifies at one order, a = 1 + excess."""
-    total = log_order_constant(excess, precision) - Interval.of(delta, precision).log()
-    for guarantee, count in parts:
-        total = total + Interval.of(count, precision) * log_moment(guarantee, excess, precision)
-    return total / Interval.of(excess, precision)
-
-
-def composed_epsilon(parts: Sequence[tuple[Guarantee, int]], delta: object) -> Fraction:
-    """An epsilon such that all the parts together are (epsilon, delta)-DP.
-
-    The parts, (guarantee, how many of them), are fixed in advance; mechanisms and data may be
-    chosen adaptively.  Rounded up to 64 significant bits; certified at the order used.  Where all
-    parts are pure it is never more than the sum of their epsilons, which holds without delta.
+def composed_epsilon(parts: Parts, delta: object, start: Fraction = START) -> Fraction:
+    """The epsilon that `compose` finds at this delta for (guarantee, how many of it).
 
     Raises:
-        ParameterError: delta is not in (0, 1), a count is not a positive integer, or a part has no
-            Rényi moments.
+        ParameterError: as for `compose`; or a count is not a positive integer.
     """
     at = rational(delta, "delta", below=1)
     for _, count in parts:
-        integer(count, "the count of a part", minimum=1, maximum=_MOST_PARTS)
-    best = argmin(lambda excess: epsilon_at_order(parts, at, excess, 96), Fraction(8))
-    bound = rounded_up(lambda precision: epsilon_at_order(parts, at, best, precision))
-    pure = [(guarantee.pure, count) for guarantee, count in parts]
-    if all(each is not None for each, _ in pure):
-        bound = min(bound, sum((each.epsilon * n for each, n in pure if each), Fraction(0)))
-    return max(Fraction(0), bound)
+        integer(count, "the count of a part", minimum=1, maximum=MOST_PARTS)
+    found = _best(_ordered(parts), at, start=start).guarantee
+    return found.epsilon if isinstance(found, ApproximateDP) else Fraction(0)
+
+
+def _ordered(parts: Iterable[tuple[Guarantee, int]]) -> Parts:
+    """Equal ones together, without those that cost nothing, in an order that is always the same."""
+    counted: Counter[Guarantee] = Counter()
+    for guarantee, count in parts:
+        counted[guarantee] += count
+    costly = [
+        (guarantee, count)
+        for guarantee, count in counted.items()
+        if isinstance(guarantee, ApproximateDP) or size(guarantee)
+    ]
+    return sorted(costly, key=_place)
+
+
+def _place(part: tuple[Guarantee, int]) -> tuple[int, ...]:
+    # Any order will do that does not depend on the caller's; that of integers is quick.
+    guarantee, _ = part
+    numbers = [size(guarantee)]
+    if isinstance(guarantee, ApproximateDP):
+        numbers.append(guarantee.delta)
+    return _KINDS.index(type(guarantee)), *(x for n in numbers for x in n.as_integer_ratio())
+
+
+def _plain(parts: Parts) -> Composition:
+    """Without a delta to spend."""
+    if not parts:
+        return Composition(PureDP(Fraction(0)), NOTHING)
+    if len(parts) == 1 and parts[0][1] == 1:
+        return Composition(parts[0][0], ALONE)
+    deltas = _deltas(parts)
+    if all(not isinstance(guarantee, ZeroConcentratedDP) for guarantee, _ in parts):
+        whole = _pure_sum(parts)
+        if deltas:
+            return Composition(ApproximateDP(whole.epsilon, sum_of_deltas(deltas)), BASIC)
+        return Composition(whole, BASIC if isinstance(whole, PureDP) else BASIC_LAPLACE)
+    rhos = [(g.zcdp.rho, count) for g, count in parts if not isinstance(g, ApproximateDP)]
+    if deltas:
+        raise ParameterError("ZeroConcentratedDP and ApproximateDP parts need a delta to be added")
+    return Composition(ZeroConcentratedDP(total(rhos)), CONCENTRATED)
+
+
+def _best(
+    parts: Parts, delta: Fraction, *, adaptive: bool = True, start: Fraction = START
+) -> Composition:
+    """The smallest epsilon at this delta."""
+    if not parts:
+        return Composition(ApproximateDP(Fraction(0), delta), NOTHING)
+    if len(parts) == 1 and parts[0][1] == 1:
+        return Composition(parts[0][0].approximate(delta), ALONE)
+    rest = what_is_left(delta, _deltas(parts))
+    # With probability 1 - rest they are as good as PureDP (Kairouz, Oh and Viswanath 2015).
+    if _deltas(parts):
+        parts = _ordered(
+            (PureDP(g.epsilon) if isinstance(g, ApproximateDP) else g, count) for g, count in parts
+        )
+    found = [
+        bound
+        for bound in (
+            _by_sum(parts, rest),
+            _by_orders(parts, rest, start),
+        )
+        if bound is not None
+    ]
+    if not found:
+        raise ParameterError("delta must be larger than what the ApproximateDP parts have already")
+    best = min(found, key=_epsilon)
+    for search in [_by_optimum] if adaptive else [_by_optimum, _by_batch]:
+        better = search(parts, rest, best[0])
+        if better is not None:
+            best = min(better, best, key=_epsilon)
+    epsilon, theorem, order = best
+    return Composition(ApproximateDP(epsilon, delta), theorem, order)
+
+
+_Bound = tuple[Fraction, str, Fraction | None]  # epsilon, theorem, order
+
+
+def _epsilon(bound: _Bound) -> Fraction:
+    return bound[0]
+
+
+def _by_sum(parts: Parts, delta: Fraction) -> _Bound | None:
+    if any(isinstance(guarantee, ZeroConcentratedDP) for guarantee, _ in parts):
+        return None
+    whole = _pure_sum(parts)
+    epsilon = whole.approximate(delta).epsilon if delta else whole.epsilon
+    return epsilon, BASIC if isinstance(whole, PureDP) else BASIC_LAPLACE, None
+
+
+def _by_orders(parts: Parts, delta: Fraction, start: Fraction) -> _Bound | None:
+    if not delta or not parts:
+        return None
+    epsilon, excess = epsilon_by_orders(parts, delta, start)
+    return epsilon, ORDERS, 1 + excess
+
+
+def _by_optimum(parts: Parts, delta: Fraction, most: Fraction) -> _Bound | None:
+    """What is optimal for pure guarantees, where that is at most `most`."""
+    counted: Counter[Fraction] = Counter()
+    for guarantee, count in parts:
+        if isinstance(guarantee, ZeroConcentratedDP):
+            return None
+        counted[size(guarantee)] += count
+    pures, theorem = list(counted.items()), OPTIMAL_UNEQUAL
+    tails: Tails | None = UnequalPure.of(pures)
+    if len(pures) == 1:
+        tails, theorem = EqualPure(*pures[0]), OPTIMAL_EQUAL
+        if pures[0][1] > MOST_EQUAL:
+            return None
+    if not delta or not pures or tails is None:
+        return None
+    epsilon = smallest_epsilon(tails, delta, most)
+    return None if epsilon is None else (epsilon, theorem, None)
+
+
+def _by_batch(parts: Parts, delta: Fraction, most: Fraction) -> _Bound | None:
+    """What is optimal for equal parts of bounded range, where that is at most `most`."""
+    guarantee, count = parts[0] if len(parts) == 1 else (None, 0)
+    if not delta or not isinstance(guarantee, BoundedRange) or count > _MOST_IN_BATCH:
+        return None
+    batch = EqualBoundedRange(guarantee.epsilon, count)
+    epsilon = smallest_epsilon(batch, delta, most)
+    if epsilon is None or (
+        batch.truncations(epsilon) and batch.optimum(epsilon, 128).upper > delta
+    ):
+        return None  # the search saw only where its climbs ended
+    return epsilon, OPTIMAL_RANGES, None
+
+
+def _pure_sum(parts: Parts) -> LaplaceDominated | PureDP:
+    """The sum of the epsilons; Laplace-dominated where all parts are.
+
+    Along the line from one data set's locations to the neighbour's, the pair of products of Laplace
+    laws is as far from itself as the way gone times the sum: the hypothesis of lemma L0.
+    """
+    epsilon = total([(size(guarantee), count) for guarantee, count in parts])
+    dominated = all(isinstance(g, (BoundedRange, LaplaceDominated)) for g, _ in parts)
+    return LaplaceDominated(epsilon) if dominated else PureDP(epsilon)
+
+
+def _deltas(parts: Parts) -> list[tuple[Fraction, int]]:
+    return [(g.delta, count) for g, count in parts if isinstance(g, ApproximateDP)]

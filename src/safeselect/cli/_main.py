@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from dataclasses import fields
 from unicodedata import category
 
-from safeselect import TopK, TopSet, top_k
+from safeselect import TopK, TopSet, explain, top_k
 from safeselect.adapters.tables import count_distinct_users, read_candidates, read_scores
 from safeselect.cli._parser import build_parser
 from safeselect.errors import (
@@ -52,6 +52,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         options = _parsed(arguments)
         if sys.stdout is None:
             raise InputError("standard output is closed, so a release would be lost")
+        if options.command == "explain":
+            _print([_explain(options)])
+            return 0
         result: TopK | TopSet = _top_k(options) if options.command == "top-k" else _select(options)
         _release(result, as_json=options.json)
         _say(f"{_promise(result)}\n{options.unit}\nmechanism {result.mechanism}, {result.source}")
@@ -133,10 +136,24 @@ def _select(options: argparse.Namespace) -> TopK | TopSet:
     )
 
 
+def _explain(options: argparse.Namespace) -> str:
+    return explain(
+        options.k,
+        options.epsilon,
+        options.delta,
+        rho=options.rho,
+        n=options.n,
+        gap=options.gap,
+    )
+
+
 def _release(result: TopK | TopSet, *, as_json: bool) -> None:
     # An unordered set is printed in alphabetical order, so that nothing is said by the order.
     labels = sorted(result.labels, key=str) if isinstance(result, TopSet) else result.labels
-    lines = [result.to_json()] if as_json else [escaped(label) for label in labels]
+    _print([result.to_json()] if as_json else [escaped(label) for label in labels])
+
+
+def _print(lines: Sequence[str]) -> None:
     # Always UTF-8 with plain newlines, whatever the terminal's settings: a release is data.
     sys.stdout.buffer.write("".join(f"{line}\n" for line in lines).encode("utf-8"))
     sys.stdout.buffer.flush()

@@ -36,6 +36,12 @@ the order of their labels, so that the order of the file is not released.
 
 exit codes: 0 done, 2 command line or input file, 3 budget, 4 source of randomness, 1 unforeseen
 """
+_EXPLAIN = """\
+The example is made up: n candidates, k of which count G more than all others. One user moves each
+count by at most 1, and all the same way.
+
+exit codes: 0 done, 2 command line, 1 unforeseen
+"""
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -93,7 +99,27 @@ def build_parser() -> argparse.ArgumentParser:
         command="select",
         unit="neighbours: as your --sensitivity defines them; released: the labels, no score",
     )
+    _add_explain(commands)
     return parser
+
+
+def _add_explain(commands: Any) -> None:
+    planned = commands.add_parser(
+        "explain",
+        help="what a release would cost and how good it would be; touches no data",
+        description="Print what each mechanism would cost and how much it would lose on a public "
+        "example, before any data is touched.",
+        epilog=_EXPLAIN,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    _add_total(planned)
+    planned.add_argument("-k", required=True, type=_count, help="how many items to release")
+    planned.add_argument("-n", type=_count, help="candidates of the example (default: 10 k)")
+    planned.add_argument(
+        "--gap", type=_number("gap"), metavar="G", help="by how much its k best are ahead"
+    )
+    planned.set_defaults(command="explain")
 
 
 def _command(commands: Any, name: str, purpose: str, epilog: str) -> argparse.ArgumentParser:
@@ -106,6 +132,17 @@ def _command(commands: Any, name: str, purpose: str, epilog: str) -> argparse.Ar
         allow_abbrev=False,
     )
     parser.add_argument("file", metavar="FILE", help="a .csv, .csv.gz or .parquet file")
+    _add_total(parser)
+    parser.add_argument(
+        "--mechanism",
+        choices=MECHANISMS,
+        help="default: one_shot_exponential, or exponential with --delta or --rho",
+    )
+    parser.add_argument("--json", action="store_true", help="print the release as JSON")
+    return parser
+
+
+def _add_total(parser: argparse.ArgumentParser) -> None:
     total = parser.add_mutually_exclusive_group(required=True)
     total.add_argument(
         "--epsilon", type=_number("epsilon"), metavar="E", help="total cost, such as 1, 0.1 or 1/3"
@@ -119,13 +156,6 @@ def _command(commands: Any, name: str, purpose: str, epilog: str) -> argparse.Ar
         metavar="D",
         help="with --epsilon: allow this much slack, such as 1e-9, for less noise",
     )
-    parser.add_argument(
-        "--mechanism",
-        choices=MECHANISMS,
-        help="default: one_shot_exponential, or exponential with --delta or --rho",
-    )
-    parser.add_argument("--json", action="store_true", help="print the release as JSON")
-    return parser
 
 
 def _number(name: str, below: int | None = None) -> Callable[[str], Fraction]:

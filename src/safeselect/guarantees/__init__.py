@@ -9,7 +9,12 @@ Every value is an exact rational.  Where a theorem gives an irrational number it
 """
 
 from safeselect.guarantees.pure import BoundedRange, LaplaceDominated, PureDP
-from safeselect.guarantees.relaxed import ApproximateDP, ZeroConcentratedDP, log_order_constant
+from safeselect.guarantees.relaxed import (
+    ApproximateDP,
+    ZeroConcentratedDP,
+    above_zero,
+    log_order_constant,
+)
 
 __all__ = [
     "ApproximateDP",
@@ -18,6 +23,7 @@ __all__ = [
     "LaplaceDominated",
     "PureDP",
     "ZeroConcentratedDP",
+    "above_zero",
     "log_order_constant",
 ]
 

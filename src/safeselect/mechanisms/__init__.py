@@ -3,6 +3,7 @@
 from safeselect.mechanisms._answers import Answer, Answers
 from safeselect.mechanisms._results import Selection, Selections, TopK, TopSet
 from safeselect.mechanisms.adaptive_sparse_vector import AdaptiveSparseVector
+from safeselect.mechanisms.explain import expected_error, explain
 from safeselect.mechanisms.exponential import exponential_mechanism, exponential_mechanism_base2
 from safeselect.mechanisms.gaps import (
     exponential_mechanism_with_gap,
@@ -27,6 +28,8 @@ __all__ = [
     "TopAbove",
     "TopK",
     "TopSet",
+    "expected_error",
+    "explain",
     "exponential_mechanism",
     "exponential_mechanism_base2",
     "exponential_mechanism_with_gap",

@@ -18,7 +18,7 @@ from safeselect.mechanisms.exponential import dyadic_decay
 from safeselect.samplers._bits import Bits
 from safeselect.samplers.decay import Decay
 
-__all__ = ["MECHANISMS", "Mechanism", "rank_top", "top_k"]
+__all__ = ["MECHANISMS", "Mechanism", "calibrated", "laplace_rate", "rank_top", "top_k"]
 
 Mechanism = Literal[
     "exponential", "exponential_base2", "permute_and_flip", "laplace", "one_shot_exponential"
@@ -102,10 +102,7 @@ def top_k(
     count = call.read_k(k)
     if name == "laplace":
         return _laplace_set(call, count, total)
-    # One shot of exponential noise is a single draw, at k times the scale.
-    draws = 1 if name == "one_shot_exponential" else count
-    family: Family = BoundedRange if name.startswith("exponential") else LaplaceDominated
-    each = total.per_draw(family, draws)
+    family, draws, each = calibrated(name, count, total)
     if name == "exponential_base2":
         decay = dyadic_decay(each / call.range_in_steps)
     else:
@@ -125,6 +122,14 @@ def top_k(
     )
 
 
+def calibrated(name: str, k: int, total: Total) -> tuple[Family, int, Fraction]:
+    """What each draw of the mechanism of this name promises, how many there are, its epsilon."""
+    # One shot of exponential noise is a single draw, at k times the scale.
+    draws = 1 if name == "one_shot_exponential" else k
+    family: Family = BoundedRange if name.startswith("exponential") else LaplaceDominated
+    return family, draws, total.per_draw(family, draws)
+
+
 def rank_top(name: str, engine: Engine, steps: Steps, k: int, decay: Decay, bits: Bits) -> Ranking:
     """Rank by the mechanism of this name."""
     if name == "one_shot_exponential":
@@ -135,27 +140,11 @@ def rank_top(name: str, engine: Engine, steps: Steps, k: int, decay: Decay, bits
 
 
 def _laplace_set(call: Call, k: int, total: Total) -> TopSet:
-    """The unordered mechanism of Qiao, Su and Zhang (2021), Theorem 2.2.
-
-    Laplace noise of scale 8 s sqrt(k ln(n / delta)) / epsilon, where every score changes by at
-    most s; by shift invariance s = R / 2 will do.
-    """
-    if total.epsilon is None or total.delta is None:
-        raise ParameterError("mechanism='laplace' needs epsilon and delta")
-    if total.epsilon > Fraction(1, 5) or total.delta > Fraction(1, 20):
-        raise ParameterError("mechanism='laplace' is proved for epsilon <= 0.2 and delta <= 0.05")
-    if call.size < 2:
-        raise ParameterError("mechanism='laplace' needs at least two candidates")
-    inside, across = call.size / total.delta, total.epsilon / (4 * call.range_in_steps)
-
-    def rate(precision: int) -> Interval:
-        root = (Interval.of(k, precision) * Interval.of(inside, precision).log()).sqrt()
-        return Interval.of(across, precision) / root
-
-    decay = Decay(rounded_down(rate))
+    """The unordered mechanism of Qiao, Su and Zhang (2021), Theorem 2.2."""
+    guarantee = laplace_promise(total)
+    decay = Decay(laplace_rate(total, call.size, k, call.range_in_steps))
     with call:
         ranking = call.engine.laplace_top(call.candidates.steps, k, decay, call.bits)
-    guarantee = ApproximateDP(total.epsilon, total.delta)
     return TopSet(
         labels=frozenset(call.label(index) for index in ranking.indices),
         indices=frozenset(ranking.indices),
@@ -164,3 +153,29 @@ def _laplace_set(call: Call, k: int, total: Total) -> TopSet:
         mechanism="top_k_laplace/1",
         source=call.source_name,
     )
+
+
+def laplace_promise(total: Total) -> ApproximateDP:
+    """The total, where the unordered mechanism is proved to keep it."""
+    if total.epsilon is None or total.delta is None:
+        raise ParameterError("mechanism='laplace' needs epsilon and delta")
+    if total.epsilon > Fraction(1, 5) or total.delta > Fraction(1, 20):
+        raise ParameterError("mechanism='laplace' is proved for epsilon <= 0.2 and delta <= 0.05")
+    return ApproximateDP(total.epsilon, total.delta)
+
+
+def laplace_rate(total: Total, size: int, k: int, range_: Fraction) -> Fraction:
+    """The rate epsilon / (8 s sqrt(k ln(n / delta))) of the unordered mechanism, rounded down.
+
+    Every score changes by at most s; by shift invariance s = R / 2 will do.
+    """
+    promise = laplace_promise(total)
+    if size < 2:
+        raise ParameterError("mechanism='laplace' needs at least two candidates")
+    inside, across = size / promise.delta, promise.epsilon / (4 * range_)
+
+    def rate(precision: int) -> Interval:
+        root = (Interval.of(k, precision) * Interval.of(inside, precision).log()).sqrt()
+        return Interval.of(across, precision) / root
+
+    return rounded_down(rate)

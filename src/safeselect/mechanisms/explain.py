@@ -1,0 +1,186 @@
+"""What a planned release would cost and how good it would be, before any data is touched."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import fields
+from decimal import Decimal
+from fractions import Fraction
+
+from safeselect._exact import Interval, describe, integer, rational, rounded_up
+from safeselect.errors import ParameterError
+from safeselect.mechanisms._call import Change, Total
+from safeselect.mechanisms._expected import (
+    miss_of_exponential,
+    missed_by_one_shot,
+    missed_by_peeling,
+    misses_of_flips,
+)
+from safeselect.mechanisms.exponential import dyadic_decay
+from safeselect.mechanisms.top_k import MECHANISMS, Mechanism, calibrated, laplace_rate
+from safeselect.samplers.decay import Decay
+
+__all__ = ["expected_error", "explain"]
+
+_LARGEST = 10_000  # made-up candidates
+_MOST_WORK = 200_000  # enclosures that one expectation may take: about a second
+
+
+def expected_error(
+    *,
+    n: int,
+    gap: object,
+    k: int = 1,
+    epsilon: object = None,
+    delta: object = None,
+    rho: object = None,
+    sensitivity: object = None,
+    range_: object = None,
+    monotonic: bool = False,
+    mechanism: Mechanism | None = None,
+) -> Fraction:
+    """Return how much score `top_k` would lose on average, on made-up scores.
+
+    k of n candidates have the score `gap` and all others 0; what is lost is the sum of the k best
+    scores less the sum of the scores chosen, so `gap` for each of the best that is missed.
+
+    Exactness: the exact expectation, rounded up to 64 significant bits.
+
+    Args:
+        n: number of candidates, up to 10 000.
+        gap: how much better the k best are, in score units; positive rational.
+        k, epsilon, delta, rho, sensitivity, range_, monotonic, mechanism: as for `top_k`, except
+            that mechanism="laplace" is not offered: its law has no short form.
+
+    Raises:
+        ParameterError: as for `top_k`; or n k is too large.
+    """
+    total = Total.read(epsilon=epsilon, rho=rho, delta=delta)
+    size, count = _sizes(n, k)
+    distance = rational(gap, "gap")
+    change = Change.read(sensitivity=sensitivity, range_=range_, monotonic=monotonic)
+    name = mechanism or ("one_shot_exponential" if total.is_pure else "exponential")
+    if name not in MECHANISMS or name == "laplace":
+        names = ", ".join(each for each in MECHANISMS if each != "laplace")
+        raise ParameterError(f"mechanism must be one of {names}; got {describe(mechanism)}")
+    if not _short_enough(name, size, count):
+        raise ParameterError("n and k are too large for an exact expectation")
+    decay = _decay(name, count, total, change.range_in_steps(Fraction(1), exact=True))
+    return _missed(name, size, count, distance, decay) * distance
+
+
+def explain(
+    k: int,
+    epsilon: object = None,
+    delta: object = None,
+    *,
+    rho: object = None,
+    n: int | None = None,
+    gap: object = None,
+) -> str:
+    """Return a table of what each mechanism of `top_k` would cost and lose, in text.
+
+    The example is public and made up: n candidates, k of which count `gap` more than all others;
+    counts of users, so the sensitivity is 1 and the change monotonic.  No data is touched.
+
+    Args:
+        k: how many to choose.
+        epsilon, delta, rho: the total, as for `top_k`.
+        n: candidates of the example; by default the larger of 100 and 10 k.
+        gap: of the example; by default 4 over the noise rate of "exponential", rounded up.
+
+    Raises:
+        ParameterError: as for `expected_error`.
+    """
+    total = Total.read(epsilon=epsilon, rho=rho, delta=delta)
+    usual = min(_LARGEST, max(100, 10 * integer(k, "k", minimum=1, maximum=_LARGEST)))
+    size, count = _sizes(usual if n is None else n, k)
+    if gap is None:
+        _, _, each = calibrated("exponential", count, total)
+        distance = Fraction(-(-4 // each))
+    else:
+        distance = rational(gap, "gap")
+    rows = [("mechanism", "noise rate", "guarantee of a draw", "missed of k", "error")]
+    for name in MECHANISMS:
+        row = _row(name, size, count, distance, total)
+        rows += [row] if row else []
+    promised = ", ".join(
+        f"{field.name} = {_number(value)}"
+        for field in fields(total)
+        if (value := getattr(total, field.name)) is not None
+    )
+    example = (
+        f"example: {count} of them count {_number(distance)} more than the other {size - count}; "
+        "sensitivity 1, monotonic"
+    )
+    legend = "noise rate: per unit of score; error: units of score lost per call, on average"
+    title = f"top {count} of {size} candidates for a total of {promised}"
+    return "\n".join([title, example, *_aligned(rows), legend])
+
+
+def _sizes(n: object, k: object) -> tuple[int, int]:
+    size = integer(n, "n", minimum=1, maximum=_LARGEST)
+    return size, integer(k, "k", minimum=1, maximum=size)
+
+
+def _short_enough(name: str, n: int, k: int) -> bool:
+    work = {"one_shot_exponential": n, "permute_and_flip": 2 * (k + 1) * (n + k)}
+    return work.get(name, k * k) <= _MOST_WORK
+
+
+def _decay(name: str, k: int, total: Total, range_: Fraction) -> Decay:
+    _, draws, each = calibrated(name, k, total)
+    rate = each * draws / (k * range_)
+    return dyadic_decay(rate) if name == "exponential_base2" else Decay(rate)
+
+
+def _missed(name: str, n: int, k: int, gap: Fraction, decay: Decay) -> Fraction:
+    """The expected number of the k best that are not chosen, rounded up."""
+    bad = n - k
+
+    def missed(precision: int) -> Interval:
+        p = (-(decay.nats(precision) * Interval.of(gap, precision))).exp()
+        if name == "one_shot_exponential":
+            return missed_by_one_shot(k, bad, p)
+        miss = misses_of_flips(k, bad, p) if name == "permute_and_flip" else miss_of_exponential(p)
+        return missed_by_peeling(k, bad, miss, precision)
+
+    return rounded_up(missed) if bad else Fraction(0)
+
+
+def _row(
+    name: str, n: int, k: int, gap: Fraction, total: Total
+) -> tuple[str, str, str, str, str] | None:
+    if name == "laplace":
+        try:
+            rate = laplace_rate(total, n, k, Fraction(1))
+        except ParameterError:
+            return None  # it is not proved for this total
+        return name, _number(rate), "the whole set", "not known", "not known"
+    family, draws, each = calibrated(name, k, total)
+    decay = _decay(name, k, total, Fraction(1))
+    rate = rounded_up(decay.nats)
+    times = f"{draws} x " if draws > 1 else ""
+    draw = f"{times}{family.__name__}({_number(each)})"
+    if not _short_enough(name, n, k):
+        return name, _number(rate), draw, "too large", "too large"
+    missed = _missed(name, n, k, gap, decay)
+    return name, _number(rate), draw, _number(missed), _number(missed * gap)
+
+
+def _aligned(rows: Sequence[tuple[str, ...]]) -> list[str]:
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in rows
+    ]
+
+
+def _number(value: Fraction) -> str:
+    """Four significant digits, rounded to the nearest; whole numbers in full."""
+    if value.denominator == 1 and value < 10**9:
+        return str(value)
+    places, limit = 0, 4 * value.denominator.bit_length()
+    while value * 10**places < 1000 and places < limit:
+        places += 1
+    return f"{Decimal(round(value * 10**places)).scaleb(-places):.4g}"

@@ -1,0 +1,60 @@
+"""The distribution function of the binomial law is enclosed, tightly, at any size."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import comb
+
+import mpmath
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from safeselect._exact import Interval, binomial_below
+
+FAST = settings(derandomize=True, deadline=None, max_examples=60)
+
+
+def below(trials: int, last: int, q: Fraction, precision: int = 128) -> tuple[Fraction, Fraction]:
+    hit, miss = Interval.of(q, precision).log(), Interval.of(1 - q, precision).log()
+    return binomial_below(trials, last, hit, miss).fractions()
+
+
+@given(
+    trials=st.integers(1, 60),
+    last=st.integers(-2, 62),
+    q=st.fractions(
+        min_value=Fraction(1, 1000), max_value=Fraction(999, 1000), max_denominator=1000
+    ),
+)
+@FAST
+def test_the_exact_sum_is_enclosed(trials, last, q):
+    low, high = below(trials, last, q)
+    exact = sum(
+        comb(trials, i) * q**i * (1 - q) ** (trials - i) for i in range(min(last, trials) + 1)
+    )
+    assert low <= exact <= high
+    assert high - low <= exact / 2**90
+
+
+@pytest.mark.parametrize(
+    ("trials", "last", "q"),
+    [(10**4, 4900, Fraction(1, 2)), (10**4, 10, Fraction(1, 3)), (10**6, 501_000, Fraction(1, 2))],
+)
+def test_large_counts_agree_with_the_incomplete_beta_function(trials, last, q):
+    low, high = below(trials, last, q)
+    with mpmath.workdps(60):
+        x = 1 - mpmath.mpf(q.numerator) / q.denominator
+        true = mpmath.betainc(trials - last, last + 1, 0, x, regularized=True)
+        assert (
+            abs(mpmath.mpf(low.numerator) / low.denominator - true) <= true * mpmath.mpf(2) ** -80
+        )
+        assert (
+            abs(mpmath.mpf(high.numerator) / high.denominator - true) <= true * mpmath.mpf(2) ** -80
+        )
+
+
+def test_a_probability_far_below_the_largest_keeps_its_digits():
+    low, high = below(1000, 3, Fraction(99, 100))
+    assert 0 < low <= high <= low * (1 + Fraction(1, 2**90))
+    assert high < Fraction(1, 10**1900)

@@ -1,0 +1,221 @@
+"""What a planned release would lose: exact expectations, against laws worked out another way."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from fractions import Fraction
+from math import factorial
+from pathlib import Path
+
+import mpmath
+import pytest
+
+from safeselect import ParameterError, calibrate, expected_error, explain
+from safeselect.guarantees import BoundedRange
+from safeselect.mechanisms.exponential import dyadic_decay
+from safeselect.mechanisms.top_k import MECHANISMS
+
+VECTORS = json.loads((Path(__file__).parents[1] / "vectors" / "guarantees.json").read_text())
+OFFERED = [name for name in MECHANISMS if name != "laplace"]
+HALF = mpmath.mpf(1) / 2
+
+
+def mp(value: Fraction) -> mpmath.mpf:
+    return mpmath.mpf(value.numerator) / value.denominator
+
+
+# ------------------------------------------------- once more, by enumerating every ranking
+
+
+def exponential_winner(weights: list[mpmath.mpf]) -> list[mpmath.mpf]:
+    return [weight / mpmath.fsum(weights) for weight in weights]
+
+
+def flips_winner(weights: list[mpmath.mpf]) -> list[mpmath.mpf]:
+    """Every order of the candidates, the first whose coin accepts."""
+    law = [mpmath.mpf(0)] * len(weights)
+    top = max(weights)
+    for order in itertools.permutations(range(len(weights))):
+        left = mpmath.mpf(1)
+        for i in order:
+            accepts = weights[i] / top
+            law[i] += left * accepts
+            left *= 1 - accepts
+    return [chance / factorial(len(weights)) for chance in law]
+
+
+def missed_by_rounds(winner, weights, good: int, k: int) -> mpmath.mpf:
+    """The expected number of candidates beyond the first `good` among k chosen in rounds."""
+    if not k:
+        return mpmath.mpf(0)
+    total = mpmath.mpf(0)
+    for i, chance in enumerate(winner(weights)):
+        rest = weights[:i] + weights[i + 1 :]
+        wrong = i >= good
+        total += chance * (wrong + missed_by_rounds(winner, rest, good - (not wrong), k - 1))
+    return total
+
+
+def missed_in_one_shot(p: mpmath.mpf, good: int, bad: int) -> mpmath.mpf:
+    """By integrating over the noisy score of one bad candidate, as everybody's noise is Exp(1).
+
+    With s = e**-noise: below the upper level all good are ahead, above it everybody is alike.
+    """
+    k, n = good, good + bad
+
+    def beaten_by_few(above_good, above_bad):
+        """P(fewer than k of the others are ahead)."""
+        total = mpmath.mpf(0)
+        for a in range(good + 1):
+            for b in range(bad):
+                if a + b < k:
+                    total += (
+                        mpmath.binomial(good, a)
+                        * above_good**a
+                        * (1 - above_good) ** (good - a)
+                        * mpmath.binomial(bad - 1, b)
+                        * above_bad**b
+                        * (1 - above_bad) ** (bad - 1 - b)
+                    )
+        return total
+
+    low = mpmath.quad(lambda s: beaten_by_few(mpmath.mpf(1), s), [p, 1])
+    high = mpmath.quad(lambda s: beaten_by_few(s / p, s), [0, p])
+    assert n > k
+    return bad * (low + high)
+
+
+@pytest.mark.parametrize(
+    ("n", "k", "gap"), [(2, 1, 1), (5, 1, 2), (5, 2, "3/2"), (6, 3, 1), (5, 4, 3)]
+)
+@pytest.mark.parametrize("mechanism", OFFERED)
+def test_the_expectation_is_that_of_the_law(mechanism, n, k, gap):
+    total = {"epsilon": Fraction(3, 2)}
+    gap = Fraction(gap)
+    ours = expected_error(
+        n=n, k=k, gap=gap, **total, sensitivity=1, monotonic=True, mechanism=mechanism
+    )
+    with mpmath.workdps(30):
+        p = mpmath.exp(-mp(total["epsilon"] / k * gap))
+        if mechanism == "exponential_base2":
+            p = mp(dyadic_decay(total["epsilon"] / k).base) ** mp(gap)
+        weights = [mpmath.mpf(1)] * k + [p] * (n - k)
+        if mechanism == "one_shot_exponential":
+            true = missed_in_one_shot(p, k, n - k)
+        else:
+            winner = flips_winner if mechanism == "permute_and_flip" else exponential_winner
+            true = missed_by_rounds(winner, weights, k, k)
+        true *= mp(gap)
+        assert true * (1 - mpmath.mpf(10) ** -20) <= mp(ours) <= true * (1 + mpmath.mpf(10) ** -12)
+
+
+@pytest.mark.parametrize("name", VECTORS["h4_expected_error_em_vs_pf"]["cases"])
+def test_published_expectations(name):
+    """The family of scores on which permute-and-flip gains most: p = exp(-rate gap)."""
+    case = VECTORS["h4_expected_error_em_vs_pf"]["cases"][name]
+    n, p = (Fraction(part.split("=")[1]) for part in name.split(","))
+    with mpmath.workdps(40):
+        gap = Fraction(mpmath.nstr(-mpmath.log(mp(p)), 35))
+    for mechanism, key in (("exponential", "em"), ("permute_and_flip", "pf")):
+        ours = expected_error(n=int(n), gap=gap, epsilon=1, range_=1, mechanism=mechanism)
+        assert abs(ours / Fraction(case[key]) - 1) < Fraction(1, 10**15)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "rate"),
+    [
+        ({"sensitivity": 1}, Fraction(1, 2)),
+        ({"sensitivity": 1, "monotonic": True}, Fraction(1)),
+        ({"range_": Fraction(1, 3)}, Fraction(3)),
+    ],
+)
+def test_the_range_sets_the_rate(parameters, rate):
+    ours = expected_error(n=10, gap=2, epsilon=1, mechanism="exponential", **parameters)
+    same = expected_error(n=10, gap=2, epsilon=rate, mechanism="exponential", range_=1)
+    assert ours == same
+
+
+def test_the_total_is_calibrated_as_for_a_release():
+    total = {"epsilon": 1, "delta": "1e-6"}
+    each = calibrate(BoundedRange, k=4, **total)
+    ours = expected_error(n=20, k=4, gap=5, **total, range_=1)
+    assert ours == expected_error(
+        n=20, k=4, gap=5, epsilon=4 * each, range_=1, mechanism="exponential"
+    )
+
+
+def test_where_everybody_is_chosen_nothing_is_lost():
+    for mechanism in OFFERED:
+        assert expected_error(n=3, k=3, gap=5, epsilon=1, range_=1, mechanism=mechanism) == 0
+
+
+def test_permute_and_flip_loses_less_than_the_exponential_mechanism():
+    for gap in ("1/2", 2, 9):
+        flips, draws = (
+            expected_error(n=40, gap=gap, epsilon=1, range_=1, mechanism=mechanism)
+            for mechanism in ("permute_and_flip", "exponential")
+        )
+        assert flips < draws <= 2 * flips
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"n": 0},
+        {"n": 10**6},
+        {"k": 11},
+        {"k": 0},
+        {"gap": 0},
+        {"gap": None},
+        {"epsilon": 0},
+        {"rho": 1},
+        {"range_": None},
+        {"sensitivity": 1},
+        {"mechanism": "laplace"},
+        {"mechanism": "em"},
+        {"mechanism": ["exponential"]},
+    ],
+)
+def test_parameters_are_checked(wrong):
+    with pytest.raises(ParameterError):
+        expected_error(**{"n": 10, "k": 2, "gap": 1, "epsilon": 1, "range_": 1, **wrong})
+
+
+# ---------------------------------------------------------------------------------- the table
+
+
+def test_the_table_names_every_mechanism_and_its_numbers():
+    table = explain(4, "0.2", "1e-6", n=30, gap=50).splitlines()
+    rows = {line.split()[0]: line for line in table if line and line.split()[0] in MECHANISMS}
+    assert set(rows) == set(MECHANISMS)
+    each = calibrate(BoundedRange, k=4, epsilon="0.2", delta="1e-6")
+    assert f"4 x BoundedRange({float(each):.4g})" in rows["exponential"]
+    for mechanism in OFFERED:
+        error = expected_error(
+            n=30,
+            k=4,
+            gap=50,
+            epsilon="0.2",
+            delta="1e-6",
+            sensitivity=1,
+            monotonic=True,
+            mechanism=mechanism,
+        )
+        shown = Fraction(rows[mechanism].split()[-1])
+        assert abs(shown - error) <= error / 1000
+
+
+def test_a_total_for_which_the_unordered_mechanism_is_not_proved_has_no_row():
+    for total in ({"epsilon": 1}, {"epsilon": 1, "delta": "1e-6"}, {"rho": "0.1"}):
+        assert "laplace" not in explain(3, **total, n=20)
+    assert "laplace" in explain(3, "0.1", "1e-6", n=20)
+
+
+def test_usual_examples_and_large_ones():
+    assert "top 2 of 100 candidates" in explain(2, 1)
+    assert "too large" in explain(1000, 1, n=1200)
+    with pytest.raises(ParameterError, match="k must be"):
+        explain(0, 1)
+    with pytest.raises(ParameterError, match="too large"):
+        expected_error(n=5000, k=1000, gap=1, epsilon=1, range_=1, mechanism="exponential")
