@@ -4,9 +4,11 @@ The names below are the public interface; everything else may change without not
 building blocks documented in `safeselect.samplers` and `safeselect.lattice`.
 """
 
+from safeselect.accounting import Budget, HmacSigner, Ledger, Receipt, Signer
 from safeselect.errors import (
     BudgetError,
     InputError,
+    LedgerError,
     ParameterError,
     SafeSelectError,
     ScoreError,
@@ -37,18 +39,24 @@ from safeselect.sources import CallbackSource, CombinedSource, OpenSSLSource, So
 __all__ = [
     "ApproximateDP",
     "BoundedRange",
+    "Budget",
     "BudgetError",
     "CallbackSource",
     "CombinedSource",
+    "HmacSigner",
     "InputError",
     "LaplaceDominated",
+    "Ledger",
+    "LedgerError",
     "OpenSSLSource",
     "ParameterError",
     "PureDP",
+    "Receipt",
     "SafeSelectError",
     "ScoreError",
     "Selection",
     "Selections",
+    "Signer",
     "Source",
     "SourceError",
     "SystemSource",

@@ -14,11 +14,11 @@ from safeselect._exact import describe
 from safeselect.accounting._ledger_book import Book, Scope
 from safeselect.accounting._ledger_budget import Budget
 from safeselect.accounting._ledger_sqlite import SQLiteStore
-from safeselect.accounting._ledger_store import Row, Store
-from safeselect.accounting._record_check import Checker, Standing, head_of
+from safeselect.accounting._ledger_store import Store
+from safeselect.accounting._record_check import Checker, Standing, filed, head_of
 from safeselect.accounting._record_sign import Signer, Verifier, read_signer
-from safeselect.accounting.record import text
-from safeselect.errors import ParameterError
+from safeselect.accounting.record import Record, text
+from safeselect.errors import LedgerError, ParameterError
 
 __all__ = ["Ledger"]
 
@@ -135,17 +135,25 @@ class Ledger:
         """
         return self._book.standing(text(name, "scope"))
 
-    def records(self) -> Iterator[Row]:
-        """All records, oldest first: those that there are when the first is read.
+    def records(self, checker: Checker | None = None) -> Iterator[Record]:
+        """All records, oldest first, each checked; those that there are when the first is read.
+
+        Args:
+            checker: knows more at each step: where the scopes stand, and the head.
 
         Raises:
-            LedgerError: the ledger cannot be used.
+            LedgerError: the ledger cannot be used, or a record is not what a ledger writes.
         """
+        check = (checker or Checker()).check
         end = self._book.last().seq + 1
         for first in range(0, end, _BATCH):
             with self._book.reading() as journal:
                 rows = journal.rows(first, min(_BATCH, end - first))
-            yield from rows
+            for row in rows:
+                record = Record(check(row.body, row.hash, row.signature), row.hash, row.signature)
+                if row != filed(record.content, row.body, row.hash, row.signature):
+                    raise LedgerError(f"record {row.seq} is filed under another name than its own")
+                yield record
 
     def check(self, *, head: str | None = None, verifier: Verifier | None = None) -> Checker:
         """Check every record, and say where each scope stands.
@@ -160,8 +168,8 @@ class Ledger:
             LedgerError: a record was edited, moved, inserted or removed.
         """
         checker = Checker(verifier or self._book.signer, head)
-        for row in self.records():
-            checker.check_row(row)
+        for _ in self.records(checker):
+            pass
         checker.finish()
         return checker
 

@@ -31,6 +31,7 @@ __all__ = [
     "Charge",
     "Content",
     "Receipt",
+    "Record",
     "canonical",
     "commitment",
     "numbers",
@@ -99,6 +100,21 @@ class Receipt:
         return {"ledger": self.ledger, "record": str(self.record), "salt": self.salt.hex()}
 
 
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A record as it was found.
+
+    Attributes:
+        content: what it says.
+        hash: its hash.
+        signature: hexadecimal, or empty.
+    """
+
+    content: dict[str, Any]
+    hash: str
+    signature: str
+
+
 def canonical(content: Content) -> str:
     """The one spelling of this content."""
     return json.dumps(content, sort_keys=True, ensure_ascii=True, separators=(",", ":"))
@@ -114,11 +130,19 @@ def parse(body: str, what: str) -> dict[str, Any]:
         if len(body) > _LONGEST_BODY:
             raise ValueError
         content = json.loads(body, parse_int=_refuse, parse_float=_refuse, parse_constant=_refuse)
-        if not isinstance(content, dict) or canonical(content) != body:
+        if not isinstance(content, dict) or not _is_plain(content) or canonical(content) != body:
             raise ValueError
     except (ValueError, RecursionError):
         raise LedgerError(f"{what} is not canonical JSON: it was changed or cut") from None
     return content
+
+
+def _is_plain(content: object) -> bool:
+    if isinstance(content, dict):
+        return all(_is_plain(value) for value in content.values())
+    return isinstance(content, str) or (
+        isinstance(content, list) and all(_is_plain(value) for value in content)
+    )
 
 
 def _refuse(_: str) -> None:
