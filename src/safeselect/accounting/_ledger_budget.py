@@ -14,7 +14,7 @@ from functools import lru_cache
 
 from safeselect._exact import Interval, rational, rounded_down, rounded_up
 from safeselect.accounting.composition import log_moment
-from safeselect.accounting.record import Content, numbers, read_numbers, text
+from safeselect.accounting.record import Content, brief, numbers, read_numbers, text
 from safeselect.errors import BudgetError, LedgerError, ParameterError
 from safeselect.guarantees import ApproximateDP, Guarantee, log_order_constant
 
@@ -163,7 +163,7 @@ def check_cap(scope: str, total: Amounts, price: Amounts, caps: Amounts) -> None
         left = caps[name] - total[name]
         raise BudgetError(
             f"the budget of scope {scope!r} does not allow this release: it costs {name} "
-            f"{_shown(price[name])}, and {_shown(left)} of {_shown(caps[name])} is left"
+            f"{brief(price[name])}, and {brief(left)} of {brief(caps[name])} is left"
         )
 
 
@@ -230,12 +230,3 @@ def _no_price(budget: Budget, guarantee: Guarantee) -> ParameterError:
         f"this budget adds up {adds}, which {type(guarantee).__name__} does not bound by itself; "
         "calibrate the release in the budget's terms"
     )
-
-
-def _shown(value: Fraction) -> str:
-    """A number for a message: exact where it is short."""
-    if value >= 2**64:
-        return "2**64 or more"
-    if value.denominator < 10**12:
-        return str(value)
-    return f"about {value.numerator * 10**12 // value.denominator}e-12"

@@ -16,7 +16,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from decimal import Decimal
+from decimal import Context, Decimal
 from fractions import Fraction
 from typing import Any
 
@@ -32,6 +32,7 @@ __all__ = [
     "Content",
     "Receipt",
     "Record",
+    "brief",
     "canonical",
     "commitment",
     "numbers",
@@ -168,6 +169,14 @@ def _number(value: Fraction) -> str:
     # By way of Decimal: Python may limit how many digits of an int str() writes.
     above, below = Decimal(value.numerator), Decimal(value.denominator)
     return f"{above:f}" if below == 1 else f"{above:f}/{below:f}"
+
+
+def brief(value: Fraction) -> str:
+    """A number for people: exact where it is short, otherwise about, to six digits."""
+    if max(value.numerator, value.denominator) < 10**9:
+        return str(value)
+    about = Context(prec=6).divide(Decimal(value.numerator), Decimal(value.denominator))
+    return f"about {about.normalize(Context(prec=6))}"
 
 
 def read_numbers(content: object, what: str) -> dict[str, Fraction]:
