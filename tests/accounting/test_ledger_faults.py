@@ -7,6 +7,7 @@ import resource
 import shutil
 import sqlite3
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -216,30 +217,18 @@ def test_a_locked_ledger_is_a_clear_error(path: Path) -> None:
 
 
 def test_a_read_only_ledger_can_be_read_and_not_charged(path: Path) -> None:
-    if os.getuid() == 0:
-        pytest.skip("root may write everywhere; see the next test")
-    path.chmod(0o400)
-    there = scope(Ledger.open(path))
-    with pytest.raises(LedgerError, match="is read-only"):
-        there.charge(pure())
-    assert Ledger.open(path).check().count == 4
-
-
-@pytest.mark.skipif(not hasattr(os, "getuid") or os.getuid() != 0, reason="only root can be nobody")
-def test_another_user_may_not_write(path: Path) -> None:
-    path.chmod(0o644)
-    for folder in (path.parent, *path.parents):
-        if folder.stat().st_mode & 0o005 != 0o005:
+    path.chmod(0o444)
+    for folder in path.parents:
+        if Path(tempfile.gettempdir()) in folder.parents:
             folder.chmod(folder.stat().st_mode | 0o005)
-        if folder == Path("/tmp"):  # noqa: S108
-            break
     there = scope(Ledger.open(path))
     child = os.fork()
     if child == 0:
         try:
-            os.setgroups([])
-            os.setgid(65534)
-            os.setuid(65534)
+            if os.getuid() == 0:  # who may write everywhere
+                os.setgroups([])
+                os.setgid(65534)
+                os.setuid(65534)
             there.charge(pure())
         except LedgerError as error:
             os._exit(0 if "is read-only" in str(error) else 2)
