@@ -19,6 +19,7 @@ from unicodedata import category
 
 from safeselect import TopK, TopSet, top_k
 from safeselect.adapters.tables import count_distinct_users, read_candidates, read_scores
+from safeselect.cli._ledger import run_ledger
 from safeselect.cli._parser import build_parser
 from safeselect.errors import (
     BudgetError,
@@ -52,6 +53,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         options = _parsed(arguments)
         if sys.stdout is None:
             raise InputError("standard output is closed, so a release would be lost")
+        if options.command == "ledger":
+            answer, said = run_ledger(options)
+            _write(answer)
+            _say(said)
+            return 0
         result: TopK | TopSet = _top_k(options) if options.command == "top-k" else _select(options)
         _release(result, as_json=options.json)
         _say(f"{_promise(result)}\n{options.unit}\nmechanism {result.mechanism}, {result.source}")
@@ -137,8 +143,12 @@ def _release(result: TopK | TopSet, *, as_json: bool) -> None:
     # An unordered set is printed in alphabetical order, so that nothing is said by the order.
     labels = sorted(result.labels, key=str) if isinstance(result, TopSet) else result.labels
     lines = [result.to_json()] if as_json else [escaped(label) for label in labels]
+    _write("".join(f"{line}\n" for line in lines))
+
+
+def _write(text: str) -> None:
     # Always UTF-8 with plain newlines, whatever the terminal's settings: a release is data.
-    sys.stdout.buffer.write("".join(f"{line}\n" for line in lines).encode("utf-8"))
+    sys.stdout.buffer.write(text.encode("utf-8"))
     sys.stdout.buffer.flush()
 
 

@@ -5,13 +5,11 @@ from __future__ import annotations
 import argparse
 import re
 import sys
-from collections.abc import Callable
-from fractions import Fraction
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
-from safeselect._exact import rational
-from safeselect.errors import ParameterError
+from safeselect.cli._ledger_parser import add_ledger
+from safeselect.cli._numbers import number
 from safeselect.mechanisms.top_k import MECHANISMS
 
 __all__ = ["build_parser"]
@@ -72,7 +70,7 @@ def build_parser() -> argparse.ArgumentParser:
     ready.add_argument(
         "--sensitivity",
         required=True,
-        type=_number("sensitivity"),
+        type=number("sensitivity"),
         metavar="S",
         help="largest change of any one candidate's score when one unit, a person say, is added "
         "or removed",
@@ -84,7 +82,7 @@ def build_parser() -> argparse.ArgumentParser:
     )
     ready.add_argument(
         "--grid",
-        type=_number("grid"),
+        type=number("grid"),
         metavar="G",
         help="public step for scores that are not integers, such as 0.01; scores are rounded down",
     )
@@ -93,6 +91,7 @@ def build_parser() -> argparse.ArgumentParser:
         command="select",
         unit="neighbours: as your --sensitivity defines them; released: the labels, no score",
     )
+    add_ledger(commands)
     return parser
 
 
@@ -108,14 +107,14 @@ def _command(commands: Any, name: str, purpose: str, epilog: str) -> argparse.Ar
     parser.add_argument("file", metavar="FILE", help="a .csv, .csv.gz or .parquet file")
     total = parser.add_mutually_exclusive_group(required=True)
     total.add_argument(
-        "--epsilon", type=_number("epsilon"), metavar="E", help="total cost, such as 1, 0.1 or 1/3"
+        "--epsilon", type=number("epsilon"), metavar="E", help="total cost, such as 1, 0.1 or 1/3"
     )
     total.add_argument(
-        "--rho", type=_number("rho"), metavar="R", help="total cost as zero-concentrated privacy"
+        "--rho", type=number("rho"), metavar="R", help="total cost as zero-concentrated privacy"
     )
     parser.add_argument(
         "--delta",
-        type=_number("delta", below=1),
+        type=number("delta", below=1),
         metavar="D",
         help="with --epsilon: allow this much slack, such as 1e-9, for less noise",
     )
@@ -126,16 +125,6 @@ def _command(commands: Any, name: str, purpose: str, epilog: str) -> argparse.Ar
     )
     parser.add_argument("--json", action="store_true", help="print the release as JSON")
     return parser
-
-
-def _number(name: str, below: int | None = None) -> Callable[[str], Fraction]:
-    def read(text: str) -> Fraction:
-        try:
-            return rational(text, name, below=below)
-        except ParameterError as error:
-            raise argparse.ArgumentTypeError(str(error)) from None
-
-    return read
 
 
 def _count(text: str) -> int:
