@@ -35,6 +35,7 @@ __all__ = [
     "brief",
     "canonical",
     "commitment",
+    "exact",
     "numbers",
     "parse",
     "read_numbers",
@@ -162,21 +163,26 @@ def commitment(salt: bytes, output: str) -> str:
 
 def numbers(values: Mapping[str, Fraction]) -> dict[str, Content]:
     """Exact numbers as strings, such as "1/3"."""
-    return {name: _number(value) for name, value in values.items()}
+    return {name: exact(value) for name, value in values.items()}
 
 
-def _number(value: Fraction) -> str:
-    # By way of Decimal: Python may limit how many digits of an int str() writes.
+def exact(value: Fraction) -> str:
+    """A number as records spell it: exact, in lowest terms.
+
+    By way of Decimal, because Python may limit how many digits of an int str() writes.
+    """
     above, below = Decimal(value.numerator), Decimal(value.denominator)
     return f"{above:f}" if below == 1 else f"{above:f}/{below:f}"
 
 
 def brief(value: Fraction) -> str:
     """A number for people: exact where it is short, otherwise about, to six digits."""
-    if max(value.numerator, value.denominator) < 10**9:
+    decimal = Context(prec=9).divide(Decimal(value.numerator), Decimal(value.denominator))
+    if Fraction(decimal) == value:
+        return f"{decimal.normalize():{'f' if -7 < decimal.adjusted() < 9 else 'e'}}"
+    if max(value.numerator, value.denominator) < 1000:
         return str(value)
-    about = Context(prec=6).divide(Decimal(value.numerator), Decimal(value.denominator))
-    return f"about {about.normalize(Context(prec=6))}"
+    return f"about {decimal:.6g}"
 
 
 def read_numbers(content: object, what: str) -> dict[str, Fraction]:
@@ -193,7 +199,7 @@ def read_numbers(content: object, what: str) -> dict[str, Fraction]:
             value = rational(written, name, zero=True)
         except ParameterError:
             raise LedgerError(f"{what} holds something that is no number") from None
-        if _number(value) != written:
+        if exact(value) != written:
             raise LedgerError(f"{what} holds a number in another spelling than its own")
         read[name] = value
     return read

@@ -154,7 +154,7 @@ def _purposes(found: Sequence[Release]) -> Iterator[str]:
     sums: dict[str, list[dict[str, Fraction]]] = {}
     for release in found:
         sums.setdefault(release.content["purpose"], []).append(release.amounts("charge"))
-    names = list(found[0].amounts("charge"))
+    names = [name for name in _AMOUNTS if name in found[0].amounts("charge")]
     yield "<h3>By purpose</h3><table><thead><tr><th>Purpose<th>Charges"
     yield "".join(f"<th>{_AMOUNTS[name]}" for name in names) + "</thead><tbody>"
     for purpose, charges in sums.items():
@@ -166,20 +166,27 @@ def _purposes(found: Sequence[Release]) -> Iterator[str]:
 
 def _table(found: Sequence[Release]) -> Iterator[str]:
     yield (
-        "<h3>Every charge</h3><table><thead><tr><th>Record<th>Time (UTC)<th>Purpose<th>Mechanism"
-        "<th>Guarantee<th>Charged<th>Total after<th>Outcome</thead><tbody>"
+        '<h3>Every charge</h3><div class="wide"><table><thead><tr><th>Record<th>Time (UTC)'
+        "<th>Purpose<th>Mechanism<th>Guarantee<th>Charged<th>Total after<th>Outcome</thead><tbody>"
     )
     for release in found:
         content = release.content
         kind = "ok" if release.outcome == "released" else "bad"
         yield (
-            f"<tr><td>{content['seq']}<td>{escape(content['utc'])}<td>{escape(content['purpose'])}"
-            f"<td><code>{escape(content['mechanism'])}</code>{_details(release)}"
-            f"<td>{_guarantee(content['guarantee'])}<td>{_told(release.amounts('charge'))}"
+            f"<tr><td>{content['seq']}<td>{_day(content['utc'])}<td>{escape(content['purpose'])}"
+            f'<td><code class="name">{escape(content["mechanism"])}</code>{_details(release)}'
+            f"<td>{_guarantee(content['guarantee'])}"
+            f"<br><small>{escape(theorem(content['mechanism']))}</small>"
+            f"<td>{_told(release.amounts('charge'))}"
             f"<td>{_told(release.amounts('after'))}"
             f'<td><span class="{kind}">{escape(release.outcome)}</span>'
         )
-    yield "</tbody></table>"
+    yield "</tbody></table></div>"
+
+
+def _day(utc: str) -> str:
+    """A time that breaks between day and hour alone."""
+    return " ".join(f'<span class="name">{escape(part)}</span>' for part in utc.split("T"))
 
 
 def _details(release: Release) -> str:
@@ -192,7 +199,6 @@ def _details(release: Release) -> str:
     )
     library = dict(_texts(content["library"]))
     facts |= {
-        "theorem": escape(theorem(content["mechanism"])),
         "draws": parts,
         "source": escape(", ".join(f"{name} {value}" for name, value in _texts(content["source"]))),
         "library": escape(f"{library.get('name')} {library.get('version')}"),
@@ -213,8 +219,11 @@ def _guarantee(content: Mapping[str, Any]) -> str:
 
 
 def _told(amounts: Mapping[str, Fraction]) -> str:
+    known = [name for name in _AMOUNTS if name in amounts]
+    others = [name for name in amounts if name not in _AMOUNTS]
     return ", ".join(
-        f"{escape(_SHORT.get(name, name))} = {brief(value)}" for name, value in amounts.items()
+        f"{escape(_AMOUNTS.get(name, name))}&nbsp;=&nbsp;{brief(amounts[name])}"
+        for name in [*known, *others]
     )
 
 
@@ -224,7 +233,6 @@ def _facts(facts: Mapping[str, str]) -> str:
 
 
 _AMOUNTS = {"epsilon": "ε", "delta": "δ", "rho": "ρ", "log_moment": "ln M"}
-_SHORT = _AMOUNTS
 _CAVEATS = """<section><h2>What this page does not say</h2><ul>
 <li>That the end of the records was not cut off: compare the head with one that was published
 elsewhere, with <code>safeselect ledger verify --head</code>.
@@ -250,6 +258,8 @@ dt { color: var(--dim); } dd { margin: 0; overflow-wrap: anywhere; }
 table { border-collapse: collapse; width: 100%; font-size: 0.92rem; }
 th, td { text-align: left; vertical-align: top; padding: 0.4rem 0.7rem 0.4rem 0;
   border-bottom: 1px solid var(--line); font-variant-numeric: tabular-nums; }
+small { color: var(--dim); } .wide { overflow-x: auto; }
+.name { white-space: nowrap; }
 th { color: var(--dim); font-weight: 600; } summary { color: var(--dim); cursor: pointer; }
 .ok { color: var(--ok); } .bad { color: var(--bad); }
 svg { width: 100%; height: auto; max-width: 60rem; display: block; }

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from safeselect.accounting import Receipt
 from safeselect.guarantees import Guarantee
 
 __all__ = ["Selection", "Selections", "TopK", "TopSet"]
@@ -29,6 +30,7 @@ class Selection:
         source: where the random bytes came from.
         base: for base 2, the exact factor of the weights, as passed with `base=` or chosen per
             grid step for `epsilon=`; otherwise None.
+        receipt: with `ledger=`, where the record of the release is and the salt of its commitment.
     """
 
     label: Hashable
@@ -37,6 +39,7 @@ class Selection:
     mechanism: str
     source: str
     base: Fraction | None = None
+    receipt: Receipt | None = None
 
     def to_json(self) -> str:
         """One line of JSON, schema "safeselect.selection/1"; numbers are strings."""
@@ -56,6 +59,7 @@ class TopK:
         mechanism: name of the mechanism and version of its law.
         source: where the random bytes came from.
         base: for base 2, the exact factor of the weights per grid step; otherwise None.
+        receipt: with `ledger=`, where the record of the release is and the salt of its commitment.
     """
 
     labels: tuple[Hashable, ...]
@@ -65,6 +69,7 @@ class TopK:
     mechanism: str
     source: str
     base: Fraction | None = None
+    receipt: Receipt | None = None
 
     def to_json(self) -> str:
         """One line of JSON, schema "safeselect.top-k/1"; numbers are strings."""
@@ -86,6 +91,7 @@ class TopSet:
         parts: the guarantees whose composition `guarantee` is: itself.
         mechanism: name of the mechanism and version of its law.
         source: where the random bytes came from.
+        receipt: with `ledger=`, where the record of the release is and the salt of its commitment.
     """
 
     labels: frozenset[Hashable]
@@ -94,6 +100,7 @@ class TopSet:
     parts: tuple[Guarantee, ...]
     mechanism: str
     source: str
+    receipt: Receipt | None = None
 
     def to_json(self) -> str:
         """One line of JSON, schema "safeselect.top-set/1"; numbers are strings.
@@ -119,6 +126,7 @@ class Selections:
         mechanism: name of the mechanism and version of its law.
         source: where the random bytes came from.
         base: for base 2, the exact factor of the weights per grid step; otherwise None.
+        receipt: with `ledger=`, where the record of the release is and the salt of its commitment.
     """
 
     indices: npt.NDArray[np.int64]
@@ -128,6 +136,7 @@ class Selections:
     mechanism: str
     source: str
     base: Fraction | None = None
+    receipt: Receipt | None = None
 
     @property
     def labels(self) -> list[Any]:
@@ -170,6 +179,8 @@ def _to_json(
         common["parts"] = {"count": str(len(result.parts)), "each": _told(result.parts[0])}
     if not isinstance(result, TopSet) and result.base is not None:
         common["base"] = str(result.base)
+    if result.receipt is not None:
+        common["receipt"] = result.receipt.told()
     return json.dumps({**common, **content}, sort_keys=True, ensure_ascii=True)
 
 
