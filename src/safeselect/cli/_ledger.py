@@ -19,7 +19,7 @@ from safeselect.accounting import (
 )
 from safeselect.accounting.record import brief, commitment
 from safeselect.cli._report import Release, releases, report
-from safeselect.errors import InputError, LedgerError
+from safeselect.errors import InputError, LedgerError, ParameterError
 
 __all__ = ["open_scope", "run_ledger"]
 
@@ -39,22 +39,32 @@ def run_ledger(options: argparse.Namespace) -> tuple[str, str]:
     return commands[options.action](options)
 
 
-def open_scope(options: argparse.Namespace, *, neighbours: str | None = None) -> Scope:
-    """The scope that `--ledger` and `--scope` name.
+def open_scope(options: argparse.Namespace, *, neighbours: str | None = None) -> Scope | None:
+    """The scope that `--ledger` and `--scope` name; None without them.
 
     Args:
         neighbours: what the command releases for, where it knows; otherwise as the scope says.
     """
-    ledger = Ledger.open(options.ledger)
-    if options.key_file is not None:
-        ledger = Ledger.open(options.ledger, signer=_key(options, ledger.records()))
+    if options.ledger is None or options.scope is None:
+        if (options.ledger, options.scope, options.purpose, options.key_file) != (None,) * 4:
+            raise ParameterError("--ledger and --scope go together, and --purpose with them")
+        return None
+    ledger = _opened_ledger(options.ledger, options)
     budget = ledger.standing(options.scope).budget
     return ledger.scope(
         options.scope,
         unit=budget.unit,
         neighbours=budget.neighbours if neighbours is None else neighbours,
-        purpose=options.purpose,
+        purpose=options.purpose or f"safeselect {options.command}",
     )
+
+
+def _opened_ledger(file: str, options: argparse.Namespace) -> Ledger:
+    """The ledger, opened with its key if there is one."""
+    ledger = Ledger.open(file)
+    if options.key_file is None:
+        return ledger
+    return Ledger.open(file, signer=_key(options, ledger.records()))
 
 
 def _create(options: argparse.Namespace) -> tuple[str, str]:
@@ -66,9 +76,7 @@ def _create(options: argparse.Namespace) -> tuple[str, str]:
 
 
 def _add(options: argparse.Namespace) -> tuple[str, str]:
-    ledger = Ledger.open(options.file)
-    if options.key_file is not None:
-        ledger = Ledger.open(options.file, signer=_key(options, ledger.records()))
+    ledger = _opened_ledger(options.file, options)
     ledger.add_scope(options.scope, _budget(options))
     return f"{ledger.head}\n", f"opened scope {options.scope}; the new head is above"
 
@@ -118,7 +126,7 @@ def _verify(options: argparse.Namespace) -> tuple[str, str]:
     checker, records = _checked(options)
     lines = [f"head {checker.head}"]
     if options.release is not None:
-        lines.append(f"record {_opened(options.release, checker, records)} holds this release")
+        lines.append(f"record {_committed(options.release, checker, records)} holds this release")
     return "".join(f"{line}\n" for line in lines), _all_fine(checker, head=options.head)
 
 
@@ -131,7 +139,7 @@ def _all_fine(checker: Checker, head: str | None = None) -> str:
     return "; ".join(parts)
 
 
-def _opened(file: str, checker: Checker, records: list[Record]) -> str:
+def _committed(file: str, checker: Checker, records: list[Record]) -> str:
     """The record whose commitment this release in JSON opens."""
     try:
         release = json.loads(_read(file))

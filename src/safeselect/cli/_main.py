@@ -19,7 +19,7 @@ from unicodedata import category
 
 from safeselect import TopK, TopSet, top_k
 from safeselect.adapters.tables import count_distinct_users, read_candidates, read_scores
-from safeselect.cli._ledger import run_ledger
+from safeselect.cli._ledger import open_scope, run_ledger
 from safeselect.cli._parser import build_parser
 from safeselect.errors import (
     BudgetError,
@@ -61,6 +61,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         result: TopK | TopSet = _top_k(options) if options.command == "top-k" else _select(options)
         _release(result, as_json=options.json)
         _say(f"{_promise(result)}\n{options.unit}\nmechanism {result.mechanism}, {result.source}")
+        if result.receipt is not None:
+            receipt = result.receipt
+            _say(f"record {receipt.record} of ledger {receipt.ledger}; salt {receipt.salt.hex()}")
         return 0
     except KeyboardInterrupt:
         return 130
@@ -101,6 +104,7 @@ def _parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
 def _top_k(options: argparse.Namespace) -> TopK | TopSet:
     if options.candidates is None and not options.candidates_are_public:
         raise ParameterError(_UNKNOWN_DOMAIN)
+    ledger = open_scope(options, neighbours="add_remove")
     candidates = None if options.candidates is None else read_candidates(options.candidates)
     counts = count_distinct_users(
         options.file, item=options.item, user=options.user, candidates=candidates
@@ -114,10 +118,12 @@ def _top_k(options: argparse.Namespace) -> TopK | TopSet:
         sensitivity=1,
         monotonic=True,
         mechanism=options.mechanism,
+        ledger=ledger,
     )
 
 
 def _select(options: argparse.Namespace) -> TopK | TopSet:
+    ledger = open_scope(options)
     labels, scores = read_scores(
         options.file,
         label=options.label,
@@ -136,6 +142,7 @@ def _select(options: argparse.Namespace) -> TopK | TopSet:
         minimize=options.minimize,
         grid=options.grid,
         labels=labels,
+        ledger=ledger,
     )
 
 

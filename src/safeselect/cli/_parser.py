@@ -8,7 +8,7 @@ import sys
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
-from safeselect.cli._ledger_parser import add_ledger
+from safeselect.cli._ledger_parser import add_charging, add_ledger
 from safeselect.cli._numbers import number
 from safeselect.mechanisms.top_k import MECHANISMS
 
@@ -124,6 +124,7 @@ def _command(commands: Any, name: str, purpose: str, epilog: str) -> argparse.Ar
         help="default: one_shot_exponential, or exponential with --delta or --rho",
     )
     parser.add_argument("--json", action="store_true", help="print the release as JSON")
+    add_charging(parser)
     return parser
 
 
