@@ -95,28 +95,7 @@ class Budget:
         Raises:
             ParameterError: this budget adds up what the guarantee does not bound.
         """
-        if self.rho is not None:
-            prices = [
-                sum((_rho(each) * count for each, count in sequence), Fraction(0))
-                for sequence in _with_moments(guarantee, parts)
-            ]
-            return {"rho": _bounded(min(prices))}
-        if self.order is not None:
-            excess = self.order - 1
-            prices = [
-                rounded_up(_log_moments(sequence, excess))
-                for sequence in _with_moments(guarantee, parts)
-            ]
-            return {"log_moment": _bounded(min(prices))}
-        if guarantee.pure is not None:
-            epsilon, delta = guarantee.pure.epsilon, Fraction(0)
-        elif isinstance(guarantee, ApproximateDP) and self.delta is not None:
-            epsilon, delta = guarantee.epsilon, guarantee.delta
-        else:
-            raise _no_price(self, guarantee)
-        if self.delta is None:
-            return {"epsilon": _bounded(epsilon)}
-        return {"epsilon": _bounded(epsilon), "delta": _bounded(delta) if delta else delta}
+        return dict(_price(self, guarantee, tuple(parts)))
 
     def told(self) -> dict[str, Content]:
         """As content for records."""
@@ -139,6 +118,29 @@ class Budget:
             return cls(unit, text(neighbours, "neighbours"), **terms)
         except ParameterError:
             raise LedgerError("the record of a scope holds no budget that could be kept") from None
+
+
+@lru_cache(maxsize=256)
+def _price(budget: Budget, guarantee: Guarantee, parts: Parts) -> Amounts:
+    if budget.rho is not None:
+        prices = [
+            sum((_rho(each) * count for each, count in way), Fraction(0))
+            for way in _with_moments(guarantee, parts)
+        ]
+        return {"rho": _bounded(min(prices))}
+    if budget.order is not None:
+        excess = budget.order - 1
+        prices = [rounded_up(_log_moments(way, excess)) for way in _with_moments(guarantee, parts)]
+        return {"log_moment": _bounded(min(prices))}
+    if guarantee.pure is not None:
+        epsilon, delta = guarantee.pure.epsilon, Fraction(0)
+    elif isinstance(guarantee, ApproximateDP) and budget.delta is not None:
+        epsilon, delta = guarantee.epsilon, guarantee.delta
+    else:
+        raise _no_price(budget, guarantee)
+    if budget.delta is None:
+        return {"epsilon": _bounded(epsilon)}
+    return {"epsilon": _bounded(epsilon), "delta": _bounded(delta) if delta else delta}
 
 
 def add(total: Mapping[str, Fraction], price: Mapping[str, Fraction]) -> Amounts:

@@ -41,7 +41,7 @@ _SCHEMA = (
     signature TEXT NOT NULL,
     total_of TEXT,
     nonce TEXT UNIQUE,
-    settles INTEGER UNIQUE REFERENCES records (seq)
+    settles INTEGER UNIQUE
 )""",
     "CREATE INDEX totals ON records (total_of, seq)",
     """CREATE TRIGGER records_are_never_updated BEFORE UPDATE ON records
@@ -195,7 +195,6 @@ class SQLiteStore:
         if mode == "wal" and not wal_is_safe:
             raise LedgerError(f"{self.name!r} uses write-ahead logging, which this SQLite lacks")
         connection.execute(f"PRAGMA synchronous={'FULL' if mode == 'wal' else 'EXTRA'}")
-        connection.execute("PRAGMA foreign_keys=ON")
         if sys.platform == "darwin":
             connection.execute("PRAGMA fullfsync=1")
 
