@@ -48,7 +48,7 @@ def test_ten_charges_of_a_tenth_fit_in_one_and_no_more(place: Any) -> None:
     for _ in range(10):
         scope(ledger).charge(pure("0.1"))
     before = ledger.head
-    with pytest.raises(BudgetError, match="costs epsilon 1/1000000, and 0 of 1 is left"):
+    with pytest.raises(BudgetError, match=r"costs epsilon 0\.000001, and 0 of 1 is left"):
         scope(ledger).charge(pure("1e-6"))
     assert ledger.head == before
     assert ledger.standing("a").spent == {"epsilon": 1}
@@ -189,7 +189,7 @@ def test_delta_has_a_cap_of_its_own() -> None:
     ledger = new(":memory:", epsilon=100, delta="1e-6")
     for _ in range(10):
         scope(ledger).charge(pure(guarantee=ApproximateDP("1/10", "1e-7")))
-    with pytest.raises(BudgetError, match="costs delta 1/10000000, and 0 of 1/1000000 is left"):
+    with pytest.raises(BudgetError, match=r"costs delta 1e-7, and 0 of 0\.000001 is left"):
         scope(ledger).charge(pure(guarantee=ApproximateDP("1/10", "1e-7")))
     scope(ledger).charge(pure(1))
 
@@ -270,7 +270,7 @@ def test_numbers_do_not_grow_without_end_and_are_rounded_up() -> None:
 
 def test_messages_quote_parameters_however_long() -> None:
     ledger = new(":memory:", epsilon="1e-30")
-    with pytest.raises(BudgetError, match=r"costs epsilon about 1.3182E\+1204, and about 1E-30 of"):
+    with pytest.raises(BudgetError, match=r"costs epsilon about 1.3182e\+1204, and 1e-30 of"):
         scope(ledger).charge(pure(2**4000))
 
 

@@ -178,11 +178,12 @@ def exact(value: Fraction) -> str:
 def brief(value: Fraction) -> str:
     """A number for people: exact where it is short, otherwise about, to six digits."""
     decimal = Context(prec=9).divide(Decimal(value.numerator), Decimal(value.denominator))
-    if Fraction(decimal) == value:
-        return f"{decimal.normalize():{'f' if -7 < decimal.adjusted() < 9 else 'e'}}"
-    if max(value.numerator, value.denominator) < 1000:
+    is_exact = Fraction(decimal) == value
+    if not is_exact and max(value.numerator, value.denominator) < 1000:
         return str(value)
-    return f"about {decimal:.6g}"
+    shown = decimal.normalize(Context(prec=9 if is_exact else 6))
+    form = "f" if -7 < shown.adjusted() < 9 else "e"
+    return f"{'' if is_exact else 'about '}{shown:{form}}"
 
 
 def read_numbers(content: object, what: str) -> dict[str, Fraction]:
