@@ -5,10 +5,20 @@ building blocks documented in `safeselect.samplers`, `safeselect.lattice` and
 `safeselect.estimates`.
 """
 
-from safeselect.accounting import Composition, calibrate, compose
+from safeselect.accounting import (
+    Budget,
+    Composition,
+    HmacSigner,
+    Ledger,
+    Receipt,
+    Signer,
+    calibrate,
+    compose,
+)
 from safeselect.errors import (
     BudgetError,
     InputError,
+    LedgerError,
     ParameterError,
     SafeSelectError,
     ScoreError,
@@ -61,19 +71,25 @@ __all__ = [
     "Answers",
     "ApproximateDP",
     "BoundedRange",
+    "Budget",
     "BudgetError",
     "CallbackSource",
     "CombinedSource",
     "Composition",
+    "HmacSigner",
     "InputError",
     "LaplaceDominated",
+    "Ledger",
+    "LedgerError",
     "OpenSSLSource",
     "ParameterError",
     "PureDP",
+    "Receipt",
     "SafeSelectError",
     "ScoreError",
     "Selection",
     "Selections",
+    "Signer",
     "Source",
     "SourceError",
     "SparseVector",

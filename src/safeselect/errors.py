@@ -10,6 +10,7 @@ from __future__ import annotations
 __all__ = [
     "BudgetError",
     "InputError",
+    "LedgerError",
     "ParameterError",
     "SafeSelectError",
     "ScoreError",
@@ -35,6 +36,10 @@ class InputError(SafeSelectError, ValueError):
 
 class BudgetError(SafeSelectError, RuntimeError):
     """The privacy budget does not allow this release: nothing was drawn and nothing released."""
+
+
+class LedgerError(BudgetError):
+    """The ledger cannot be used (locked, full, damaged, of another kind): repair it, then retry."""
 
 
 class SourceError(SafeSelectError, RuntimeError):

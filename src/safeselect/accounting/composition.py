@@ -2,7 +2,7 @@
 
 The list of guarantees is fixed in advance.  What is released, and which mechanism with these
 guarantees comes next, may depend on everything seen before; what the guarantees are may not, or the
-choice of the best bound would itself depend on the data (`safeselect.accounting.filters`).
+choice of the best bound would itself depend on the data: that is for a ledger's `Budget`.
 """
 
 from __future__ import annotations

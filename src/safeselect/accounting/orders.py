@@ -7,7 +7,7 @@ adaptively chosen mechanisms multiply, and for every order
 
 (Canonne, Kamath and Steinke 2020, Proposition 12).  The order may be chosen to make this small
 because the guarantees are fixed in advance; where they are themselves chosen after seeing releases
-the order must be fixed first, as `safeselect.accounting.filters` does.
+the order must be fixed first, as a `Budget` does.
 """
 
 from __future__ import annotations

@@ -19,6 +19,7 @@ from unicodedata import category
 
 from safeselect import TopK, TopSet, explain, top_k
 from safeselect.adapters.tables import count_distinct_users, read_candidates, read_scores
+from safeselect.cli._ledger import open_scope, run_ledger
 from safeselect.cli._parser import build_parser
 from safeselect.errors import (
     BudgetError,
@@ -53,11 +54,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if sys.stdout is None:
             raise InputError("standard output is closed, so a release would be lost")
         if options.command == "explain":
-            _print([_explain(options)])
+            _write(_explain(options) + "\n")
+            return 0
+        if options.command == "ledger":
+            answer, said = run_ledger(options)
+            _write(answer)
+            _say(said)
             return 0
         result: TopK | TopSet = _top_k(options) if options.command == "top-k" else _select(options)
         _release(result, as_json=options.json)
         _say(f"{_promise(result)}\n{options.unit}\nmechanism {result.mechanism}, {result.source}")
+        if result.receipt is not None:
+            receipt = result.receipt
+            _say(f"record {receipt.record} of ledger {receipt.ledger}; salt {receipt.salt.hex()}")
         return 0
     except KeyboardInterrupt:
         return 130
@@ -98,6 +107,7 @@ def _parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
 def _top_k(options: argparse.Namespace) -> TopK | TopSet:
     if options.candidates is None and not options.candidates_are_public:
         raise ParameterError(_UNKNOWN_DOMAIN)
+    ledger = open_scope(options, neighbours="add_remove")
     candidates = None if options.candidates is None else read_candidates(options.candidates)
     counts = count_distinct_users(
         options.file, item=options.item, user=options.user, candidates=candidates
@@ -111,10 +121,12 @@ def _top_k(options: argparse.Namespace) -> TopK | TopSet:
         sensitivity=1,
         monotonic=True,
         mechanism=options.mechanism,
+        ledger=ledger,
     )
 
 
 def _select(options: argparse.Namespace) -> TopK | TopSet:
+    ledger = open_scope(options)
     labels, scores = read_scores(
         options.file,
         label=options.label,
@@ -133,6 +145,7 @@ def _select(options: argparse.Namespace) -> TopK | TopSet:
         minimize=options.minimize,
         grid=options.grid,
         labels=labels,
+        ledger=ledger,
     )
 
 
@@ -150,12 +163,13 @@ def _explain(options: argparse.Namespace) -> str:
 def _release(result: TopK | TopSet, *, as_json: bool) -> None:
     # An unordered set is printed in alphabetical order, so that nothing is said by the order.
     labels = sorted(result.labels, key=str) if isinstance(result, TopSet) else result.labels
-    _print([result.to_json()] if as_json else [escaped(label) for label in labels])
+    lines = [result.to_json()] if as_json else [escaped(label) for label in labels]
+    _write("".join(f"{line}\n" for line in lines))
 
 
-def _print(lines: Sequence[str]) -> None:
+def _write(text: str) -> None:
     # Always UTF-8 with plain newlines, whatever the terminal's settings: a release is data.
-    sys.stdout.buffer.write("".join(f"{line}\n" for line in lines).encode("utf-8"))
+    sys.stdout.buffer.write(text.encode("utf-8"))
     sys.stdout.buffer.flush()
 
 

@@ -5,13 +5,11 @@ from __future__ import annotations
 import argparse
 import re
 import sys
-from collections.abc import Callable
-from fractions import Fraction
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
-from safeselect._exact import rational
-from safeselect.errors import ParameterError
+from safeselect.cli._ledger_parser import add_charging, add_ledger
+from safeselect.cli._numbers import number
 from safeselect.mechanisms.top_k import MECHANISMS
 
 __all__ = ["build_parser"]
@@ -78,7 +76,7 @@ def build_parser() -> argparse.ArgumentParser:
     ready.add_argument(
         "--sensitivity",
         required=True,
-        type=_number("sensitivity"),
+        type=number("sensitivity"),
         metavar="S",
         help="largest change of any one candidate's score when one unit, a person say, is added "
         "or removed",
@@ -90,7 +88,7 @@ def build_parser() -> argparse.ArgumentParser:
     )
     ready.add_argument(
         "--grid",
-        type=_number("grid"),
+        type=number("grid"),
         metavar="G",
         help="public step for scores that are not integers, such as 0.01; scores are rounded down",
     )
@@ -100,6 +98,7 @@ def build_parser() -> argparse.ArgumentParser:
         unit="neighbours: as your --sensitivity defines them; released: the labels, no score",
     )
     _add_explain(commands)
+    add_ledger(commands)
     return parser
 
 
@@ -117,7 +116,7 @@ def _add_explain(commands: Any) -> None:
     planned.add_argument("-k", required=True, type=_count, help="how many items to release")
     planned.add_argument("-n", type=_count, help="candidates of the example (default: 10 k)")
     planned.add_argument(
-        "--gap", type=_number("gap"), metavar="G", help="by how much its k best are ahead"
+        "--gap", type=number("gap"), metavar="G", help="by how much its k best are ahead"
     )
     planned.set_defaults(command="explain")
 
@@ -139,33 +138,24 @@ def _command(commands: Any, name: str, purpose: str, epilog: str) -> argparse.Ar
         help="default: one_shot_exponential, or exponential with --delta or --rho",
     )
     parser.add_argument("--json", action="store_true", help="print the release as JSON")
+    add_charging(parser)
     return parser
 
 
 def _add_total(parser: argparse.ArgumentParser) -> None:
     total = parser.add_mutually_exclusive_group(required=True)
     total.add_argument(
-        "--epsilon", type=_number("epsilon"), metavar="E", help="total cost, such as 1, 0.1 or 1/3"
+        "--epsilon", type=number("epsilon"), metavar="E", help="total cost, such as 1, 0.1 or 1/3"
     )
     total.add_argument(
-        "--rho", type=_number("rho"), metavar="R", help="total cost as zero-concentrated privacy"
+        "--rho", type=number("rho"), metavar="R", help="total cost as zero-concentrated privacy"
     )
     parser.add_argument(
         "--delta",
-        type=_number("delta", below=1),
+        type=number("delta", below=1),
         metavar="D",
         help="with --epsilon: allow this much slack, such as 1e-9, for less noise",
     )
-
-
-def _number(name: str, below: int | None = None) -> Callable[[str], Fraction]:
-    def read(text: str) -> Fraction:
-        try:
-            return rational(text, name, below=below)
-        except ParameterError as error:
-            raise argparse.ArgumentTypeError(str(error)) from None
-
-    return read
 
 
 def _count(text: str) -> int:

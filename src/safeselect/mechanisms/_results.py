@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from safeselect.accounting import Receipt
 from safeselect.guarantees import Guarantee
 
 __all__ = ["Selection", "Selections", "TopK", "TopSet"]
@@ -31,6 +32,7 @@ class Selection:
             grid step for `epsilon=`; otherwise None.
         gap: from the functions `..._with_gap`, by how much the noisy score of the winner exceeds
             the next, in score units, rounded down to a multiple of `gap_grid`; otherwise None.
+        receipt: with `ledger=`, where the record of the release is and the salt of its commitment.
     """
 
     label: Hashable
@@ -40,6 +42,7 @@ class Selection:
     source: str
     base: Fraction | None = None
     gap: Fraction | None = None
+    receipt: Receipt | None = None
 
     def to_json(self) -> str:
         """One line of JSON, schema "safeselect.selection/1"; numbers are strings.
@@ -67,6 +70,7 @@ class TopK:
         gaps: from `top_k_with_gaps`, k gaps between neighbours in the order of the noisy scores,
             the last one to the first candidate not chosen, in score units, each rounded down to a
             multiple of `gap_grid`; otherwise None.
+        receipt: with `ledger=`, where the record of the release is and the salt of its commitment.
     """
 
     labels: tuple[Hashable, ...]
@@ -77,6 +81,7 @@ class TopK:
     source: str
     base: Fraction | None = None
     gaps: tuple[Fraction, ...] | None = None
+    receipt: Receipt | None = None
 
     def to_json(self) -> str:
         """One line of JSON, schema "safeselect.top-k/1"; numbers are strings.
@@ -104,6 +109,7 @@ class TopSet:
         parts: the guarantees whose composition `guarantee` is: itself.
         mechanism: name of the mechanism and version of its law.
         source: where the random bytes came from.
+        receipt: with `ledger=`, where the record of the release is and the salt of its commitment.
     """
 
     labels: frozenset[Hashable]
@@ -112,6 +118,7 @@ class TopSet:
     parts: tuple[Guarantee, ...]
     mechanism: str
     source: str
+    receipt: Receipt | None = None
 
     def to_json(self) -> str:
         """One line of JSON, schema "safeselect.top-set/1"; numbers are strings.
@@ -137,6 +144,7 @@ class Selections:
         mechanism: name of the mechanism and version of its law.
         source: where the random bytes came from.
         base: for base 2, the exact factor of the weights per grid step; otherwise None.
+        receipt: with `ledger=`, where the record of the release is and the salt of its commitment.
     """
 
     indices: npt.NDArray[np.int64]
@@ -146,6 +154,7 @@ class Selections:
     mechanism: str
     source: str
     base: Fraction | None = None
+    receipt: Receipt | None = None
 
     @property
     def labels(self) -> list[Any]:
@@ -188,6 +197,8 @@ def _to_json(
         common["parts"] = {"count": str(len(result.parts)), "each": _told(result.parts[0])}
     if not isinstance(result, TopSet) and result.base is not None:
         common["base"] = str(result.base)
+    if result.receipt is not None:
+        common["receipt"] = result.receipt.told()
     return json.dumps({**common, **content}, sort_keys=True, ensure_ascii=True)
 
 

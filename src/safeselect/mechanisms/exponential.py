@@ -6,6 +6,7 @@ from fractions import Fraction
 from functools import lru_cache
 
 from safeselect._exact import Interval, rational, rounded_up
+from safeselect.accounting import Scope
 from safeselect.guarantees import BoundedRange
 from safeselect.mechanisms._call import Call, Total, exactly_one
 from safeselect.mechanisms._results import Selection
@@ -26,6 +27,7 @@ def exponential_mechanism(
     grid: object = None,
     labels: object = None,
     source: object = None,
+    ledger: Scope | None = None,
     engine: str | None = None,
 ) -> Selection:
     """Choose candidate r with probability proportional to exp(rate * score r).
@@ -49,13 +51,15 @@ def exponential_mechanism(
         grid=grid,
         labels=labels,
         source=source,
+        ledger=ledger,
         engine=engine,
     )
     each = total.per_draw(BoundedRange, 1)
     decay = call.decay(each)
-    with call:
+    guarantee, mechanism = BoundedRange(each), "exponential_mechanism/1"
+    with call.release(guarantee, mechanism):
         ranking = call.engine.gumbel_top(call.candidates.steps, 1, decay, call.bits)
-    return call.selection(ranking, BoundedRange(each), "exponential_mechanism/1")
+        return call.selection(ranking, guarantee, mechanism)
 
 
 def exponential_mechanism_base2(
@@ -71,6 +75,7 @@ def exponential_mechanism_base2(
     grid: object = None,
     labels: object = None,
     source: object = None,
+    ledger: Scope | None = None,
     engine: str | None = None,
 ) -> Selection:
     """Choose candidate r with probability proportional to a rational power: base**(-score r / R).
@@ -88,7 +93,7 @@ def exponential_mechanism_base2(
     Args:
         base: an exact rational between 0 and 1; instead of epsilon and rho.  The result keeps it.
         scores, epsilon, rho, sensitivity, range_, monotonic, minimize, grid, labels, source,
-            engine: as for `permute_and_flip`.
+            ledger, engine: as for `permute_and_flip`.
     """
     exactly_one({"epsilon": epsilon, "rho": rho, "base": base})
     factor = None if base is None else rational(base, "base", below=1)
@@ -102,6 +107,7 @@ def exponential_mechanism_base2(
         grid=grid,
         labels=labels,
         source=source,
+        ledger=ledger,
         engine=engine,
     )
     if factor is not None:
@@ -111,14 +117,13 @@ def exponential_mechanism_base2(
         each = total.per_draw(BoundedRange, 1)
         guarantee = BoundedRange(each)
         decay = dyadic_decay(each / call.range_in_steps)
-    with call:
-        ranking = call.engine.gumbel_top(call.candidates.steps, 1, decay, call.bits)
-    return call.selection(
-        ranking,
-        guarantee,
+    mechanism, exact_base = (
         "exponential_mechanism_base2/1",
-        base=decay.base if factor is None else factor,
+        decay.base if factor is None else factor,
     )
+    with call.release(guarantee, mechanism):
+        ranking = call.engine.gumbel_top(call.candidates.steps, 1, decay, call.bits)
+        return call.selection(ranking, guarantee, mechanism, base=exact_base)
 
 
 @lru_cache(maxsize=256)

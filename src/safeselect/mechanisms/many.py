@@ -11,6 +11,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from safeselect._exact import describe
+from safeselect.accounting import Scope
 from safeselect.accounting.calibration import Family
 from safeselect.errors import ParameterError
 from safeselect.guarantees import BoundedRange, LaplaceDominated
@@ -40,6 +41,7 @@ def select_many(
     grid: object = None,
     labels: object = None,
     source: object = None,
+    ledger: Scope | None = None,
     engine: str | None = None,
 ) -> Selections:
     """Choose one candidate in each row of a matrix of scores, independently.
@@ -56,14 +58,14 @@ def select_many(
         mechanism: "permute_and_flip" (the default for epsilon alone), "exponential" (the default
             with delta or rho) or "exponential_base2".
         epsilon, delta, rho: total cost of the batch.
-        sensitivity, range_, monotonic, minimize, grid, labels, source, engine: as for
+        sensitivity, range_, monotonic, minimize, grid, labels, source, ledger, engine: as for
             `permute_and_flip`; labels are those of the n candidates.
 
     Returns:
         Selections: indices of shape (m,).
 
     Raises:
-        ParameterError, ScoreError, SourceError: as for `permute_and_flip`.
+        ParameterError, ScoreError, SourceError, BudgetError: as for `permute_and_flip`.
     """
     total = Total.read(epsilon=epsilon, rho=rho, delta=delta)
     name = _choose(mechanism, total)
@@ -76,16 +78,16 @@ def select_many(
         grid=grid,
         labels=labels,
         source=source,
+        ledger=ledger,
         engine=engine,
         rows=True,
     )
     batch = _Batch(total, name, call, draws_each=1)
-    with call:
+    with batch.release("select_many"):
         pick = (
             call.engine.exponential_many if name == "permute_and_flip" else call.engine.gumbel_many
         )
-        indices = pick(call.candidates.steps, batch.decay, call.bits)
-    return batch.result(indices, f"select_many_{name}/1")
+        return batch.result(pick(call.candidates.steps, batch.decay, call.bits))
 
 
 def top_k_many(
@@ -103,6 +105,7 @@ def top_k_many(
     grid: object = None,
     labels: object = None,
     source: object = None,
+    ledger: Scope | None = None,
     engine: str | None = None,
 ) -> Selections:
     """Choose the k best candidates in each row of a matrix of scores, in order, independently.
@@ -113,13 +116,13 @@ def top_k_many(
     Args:
         k: how many in each row, from 1 to n.
         scores, epsilon, delta, rho, sensitivity, range_, monotonic, mechanism, minimize, grid,
-            labels, source, engine: as for `select_many`.
+            labels, source, ledger, engine: as for `select_many`.
 
     Returns:
         Selections: indices of shape (m, k).
 
     Raises:
-        ParameterError, ScoreError, SourceError: as for `permute_and_flip`.
+        ParameterError, ScoreError, SourceError, BudgetError: as for `permute_and_flip`.
     """
     total = Total.read(epsilon=epsilon, rho=rho, delta=delta)
     name = _choose(mechanism, total)
@@ -132,17 +135,18 @@ def top_k_many(
         grid=grid,
         labels=labels,
         source=source,
+        ledger=ledger,
         engine=engine,
         rows=True,
     )
     count = call.read_k(k)
     batch = _Batch(total, name, call, draws_each=count)
-    with call:
+    with batch.release("top_k_many"):
         rows = [
             rank_top(name, call.engine, row, count, batch.decay, call.bits).indices
             for row in call.candidates.steps
         ]
-    return batch.result(np.array(rows, dtype=np.int64), f"top_k_many_{name}/1")
+        return batch.result(np.array(rows, dtype=np.int64))
 
 
 def _choose(mechanism: ManyMechanism | None, total: Total) -> ManyMechanism:
@@ -156,32 +160,41 @@ def _choose(mechanism: ManyMechanism | None, total: Total) -> ManyMechanism:
 class _Batch:
     """The calibration of a batch, and its result."""
 
-    __slots__ = ("_call", "_guarantee", "_parts", "decay")
+    __slots__ = ("_call", "_draws", "_each", "_guarantee", "_k", "_mechanism", "_name", "decay")
 
     def __init__(self, total: Total, name: ManyMechanism, call: Call, *, draws_each: int) -> None:
-        self._call = call
-        draws = call.candidates.steps.shape[0] * draws_each
+        self._call, self._name, self._k = call, name, draws_each
+        self._mechanism = ""
+        self._draws = draws = call.candidates.steps.shape[0] * draws_each
         family: Family = LaplaceDominated if name == "permute_and_flip" else BoundedRange
         each = total.per_draw(family, draws)
         # Before the first bit: what is promised may be refused, for its size.
         self._guarantee = total.promise(family, each, draws)
-        self._parts = (family(each),) * draws
+        self._each = family(each)
         self.decay: Decay = (
             dyadic_decay(each / call.range_in_steps)
             if name == "exponential_base2"
             else call.decay(each)
         )
 
-    def result(
-        self, indices: np.ndarray[tuple[int, ...], np.dtype[np.int64]], mechanism: str
-    ) -> Selections:
+    def release(self, function: str) -> Call:
+        """The call, ready for `with`."""
+        self._mechanism = f"{function}_{self._name}/1"
+        return self._call.release(
+            self._guarantee, self._mechanism, part=self._each, draws=self._draws, k=self._k
+        )
+
+    def result(self, indices: np.ndarray[tuple[int, ...], np.dtype[np.int64]]) -> Selections:
+        """What the call returns."""
         indices.flags.writeable = False
-        return Selections(
-            indices,
-            self._call.candidates.labels,
-            self._guarantee,
-            self._parts,
-            mechanism,
-            self._call.source_name,
-            self.decay.base,
+        return self._call.released(
+            Selections(
+                indices,
+                self._call.candidates.labels,
+                self._guarantee,
+                (self._each,) * self._draws,
+                self._mechanism,
+                self._call.source_name,
+                self.decay.base,
+            )
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from safeselect._exact import describe
+from safeselect.accounting import Scope
 from safeselect.errors import ParameterError
 from safeselect.guarantees import BoundedRange, LaplaceDominated
 from safeselect.mechanisms._call import Call, Total
@@ -26,6 +27,7 @@ def report_noisy_max(
     grid: object = None,
     labels: object = None,
     source: object = None,
+    ledger: Scope | None = None,
     engine: str | None = None,
 ) -> Selection:
     """Report the candidate with the largest score + noise; the noisy value itself is not released.
@@ -44,10 +46,10 @@ def report_noisy_max(
     Args:
         noise: "exponential", "laplace" or "gumbel"; there is no default.
         scores, epsilon, rho, sensitivity, range_, monotonic, minimize, grid, labels, source,
-            engine: as for `permute_and_flip`.
+            ledger, engine: as for `permute_and_flip`.
 
     Raises:
-        ParameterError, ScoreError, SourceError: as for `permute_and_flip`.
+        ParameterError, ScoreError, SourceError, BudgetError: as for `permute_and_flip`.
     """
     if not isinstance(noise, str) or noise not in ("exponential", "laplace", "gumbel"):
         raise ParameterError(
@@ -63,6 +65,7 @@ def report_noisy_max(
         grid=grid,
         labels=labels,
         source=source,
+        ledger=ledger,
         engine=engine,
     )
     family = BoundedRange if noise == "gumbel" else LaplaceDominated
@@ -73,6 +76,7 @@ def report_noisy_max(
         "laplace": call.engine.laplace_top,
         "gumbel": call.engine.gumbel_top,
     }
-    with call:
+    guarantee, mechanism = family(each), f"report_noisy_max_{noise}/1"
+    with call.release(guarantee, mechanism):
         ranking = ways[noise](call.candidates.steps, 1, decay, call.bits)
-    return call.selection(ranking, family(each), f"report_noisy_max_{noise}/1")
+        return call.selection(ranking, guarantee, mechanism)

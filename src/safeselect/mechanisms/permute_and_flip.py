@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from safeselect.accounting import Scope
 from safeselect.guarantees import LaplaceDominated
 from safeselect.mechanisms._call import Call, Total
 from safeselect.mechanisms._results import Selection
@@ -21,6 +22,7 @@ def permute_and_flip(
     grid: object = None,
     labels: object = None,
     source: object = None,
+    ledger: Scope | None = None,
     engine: str | None = None,
 ) -> Selection:
     """Choose one candidate with a large score by permute-and-flip.
@@ -50,12 +52,15 @@ def permute_and_flip(
         grid: public step of the scores; needed unless they are integers.
         labels: what to call the candidates.
         source: source of random bytes; the default is a cryptographic generator.
+        ledger: `ledger.scope(...)`: what the call costs is charged there before the first bit is
+            drawn, and the result has a receipt.
         engine: "reference" for the scalar tier.
 
     Raises:
         ParameterError: a parameter is wrong.
         ScoreError: the scores cannot be read.
         SourceError: the source failed.
+        BudgetError: the ledger refuses the charge, or cannot be used (`LedgerError`).
     """
     total = Total.read(epsilon=epsilon, rho=rho)
     call = Call(
@@ -67,10 +72,12 @@ def permute_and_flip(
         grid=grid,
         labels=labels,
         source=source,
+        ledger=ledger,
         engine=engine,
     )
     each = total.per_draw(LaplaceDominated, 1)
     decay = call.decay(each)
-    with call:
+    guarantee, mechanism = LaplaceDominated(each), "permute_and_flip/1"
+    with call.release(guarantee, mechanism):
         ranking = call.engine.exponential_top(call.candidates.steps, 1, decay, call.bits)
-    return call.selection(ranking, LaplaceDominated(each), "permute_and_flip/1")
+        return call.selection(ranking, guarantee, mechanism)

@@ -6,6 +6,7 @@ from fractions import Fraction
 from typing import Literal, get_args
 
 from safeselect._exact import Interval, describe, rounded_down
+from safeselect.accounting import Scope
 from safeselect.accounting.calibration import Family
 from safeselect.errors import ParameterError
 from safeselect.guarantees import ApproximateDP, BoundedRange, LaplaceDominated
@@ -41,6 +42,7 @@ def top_k(
     grid: object = None,
     labels: object = None,
     source: object = None,
+    ledger: Scope | None = None,
     engine: str | None = None,
 ) -> TopK | TopSet:
     """Choose k candidates with large scores, best first.
@@ -73,14 +75,14 @@ def top_k(
         rho: total cost of this call in zCDP, instead of epsilon.
         mechanism: see above; by default "one_shot_exponential" for epsilon alone, "exponential"
             where delta or rho is given.
-        scores, sensitivity, range_, monotonic, minimize, grid, labels, source, engine: as for
-            `permute_and_flip`.
+        scores, sensitivity, range_, monotonic, minimize, grid, labels, source, ledger,
+            engine: as for `permute_and_flip`.
 
     Returns:
         TopK; TopSet for "laplace", whose order is not private.
 
     Raises:
-        ParameterError, ScoreError, SourceError: as for `permute_and_flip`.
+        ParameterError, ScoreError, SourceError, BudgetError: as for `permute_and_flip`.
     """
     if mechanism is not None and not (isinstance(mechanism, str) and mechanism in MECHANISMS):
         raise ParameterError(
@@ -97,6 +99,7 @@ def top_k(
         grid=grid,
         labels=labels,
         source=source,
+        ledger=ledger,
         engine=engine,
     )
     count = call.read_k(k)
@@ -109,17 +112,20 @@ def top_k(
         decay = call.decay(each * draws / count)
     # Before the first bit: what is promised may be refused, for its size.
     guarantee, part = total.promise(family, each, draws), family(each)
-    with call:
+    mechanism_name = f"top_k_{name}/1"
+    with call.release(guarantee, mechanism_name, part=part, draws=draws, k=count):
         ranking = rank_top(name, call.engine, call.candidates.steps, count, decay, call.bits)
-    return TopK(
-        labels=tuple(call.label(index) for index in ranking.indices),
-        indices=ranking.indices,
-        guarantee=guarantee,
-        parts=(part,) * draws,
-        mechanism=f"top_k_{name}/1",
-        source=call.source_name,
-        base=decay.base,
-    )
+        return call.released(
+            TopK(
+                labels=tuple(call.label(index) for index in ranking.indices),
+                indices=ranking.indices,
+                guarantee=guarantee,
+                parts=(part,) * draws,
+                mechanism=mechanism_name,
+                source=call.source_name,
+                base=decay.base,
+            )
+        )
 
 
 def calibrated(name: str, k: int, total: Total) -> tuple[Family, int, Fraction]:
@@ -143,16 +149,18 @@ def _laplace_set(call: Call, k: int, total: Total) -> TopSet:
     """The unordered mechanism of Qiao, Su and Zhang (2021), Theorem 2.2."""
     guarantee = laplace_promise(total)
     decay = Decay(laplace_rate(total, call.size, k, call.range_in_steps))
-    with call:
+    with call.release(guarantee, "top_k_laplace/1", k=k):
         ranking = call.engine.laplace_top(call.candidates.steps, k, decay, call.bits)
-    return TopSet(
-        labels=frozenset(call.label(index) for index in ranking.indices),
-        indices=frozenset(ranking.indices),
-        guarantee=guarantee,
-        parts=(guarantee,),
-        mechanism="top_k_laplace/1",
-        source=call.source_name,
-    )
+        return call.released(
+            TopSet(
+                labels=frozenset(call.label(index) for index in ranking.indices),
+                indices=frozenset(ranking.indices),
+                guarantee=guarantee,
+                parts=(guarantee,),
+                mechanism="top_k_laplace/1",
+                source=call.source_name,
+            )
+        )
 
 
 def laplace_promise(total: Total) -> ApproximateDP:

@@ -18,21 +18,29 @@ from safeselect import (
     ZeroConcentratedDP,
     compose,
 )
-from safeselect.accounting.filters import (
-    ApproximateFilter,
-    EpsilonFilter,
-    OrderFilter,
-    RhoFilter,
-    charged,
-)
+from safeselect.accounting import Budget
+from safeselect.accounting._ledger_budget import add, check_cap
 from safeselect.accounting.orders import epsilon_by_orders, log_moment
 
-FILTERS = [
-    EpsilonFilter(1),
-    RhoFilter("0.1"),
-    ApproximateFilter(1, "1e-6"),
-    OrderFilter(20, 1, "1e-6"),
+
+def budget(**terms):
+    return Budget("person", "add_remove", **terms)
+
+
+BUDGETS = [
+    {"epsilon": 1},
+    {"rho": "0.1"},
+    {"epsilon": 1, "delta": "1e-6"},
+    {"epsilon": 1, "delta": "1e-6", "order": 20},
 ]
+
+
+def charged(filter_, spent, guarantee):
+    """What is spent after one more release, by the steps of a charge to a ledger."""
+    price = filter_.price(guarantee)
+    spent = dict.fromkeys(filter_.caps, Fraction(0)) if spent is None else spent
+    check_cap("scope", spent, price, filter_.caps)
+    return add(spent, price)
 
 
 def spend(filter_, guarantees):
@@ -81,109 +89,98 @@ def test_the_best_order_of_the_realised_list_is_wrong():
 
 @pytest.mark.parametrize("order", ["6.5", 8, 10, "14.7", 20, 40, 118, 119, 150, 300])
 def test_an_order_fixed_in_advance_refuses_what_would_break_the_promise(order):
-    filter_ = OrderFilter(order, 1, REPORTED)
+    filter_ = budget(order=order, epsilon=1, delta=REPORTED)
     spent = [spend(filter_, [FIRST, *rest]) for rest in AFTER.values()]
     assert None in spent
     # Where both are let through, the promise is true.
-    larger = OrderFilter(order, 1, "0.01")
+    larger = budget(order=order, epsilon=1, delta="0.01")
     if None not in [spend(larger, [FIRST, *rest]) for rest in AFTER.values()]:
         assert true_delta(1) <= 0.01
 
 
 def test_some_fixed_order_lets_both_through_at_an_honest_delta():
-    filter_ = OrderFilter(20, 1, "0.003")
+    filter_ = budget(order=20, epsilon=1, delta="0.003")
     assert None not in [spend(filter_, [FIRST, *rest]) for rest in AFTER.values()]
     assert true_delta(1) <= 0.003
 
 
-# --------------------------------------------------------------------------------- each filter
+# --------------------------------------------------------------------------------- each form
 
 
-@pytest.mark.parametrize("filter_", FILTERS, ids=lambda each: type(each).__name__)
-def test_costs_add_up_to_the_cap_and_not_beyond(filter_):
-    part, spent, charges = BoundedRange("0.07"), None, 0
-    while True:
-        try:
-            after = charged(filter_, spent, part)
-        except BudgetError:
-            break
-        spent, charges = after, charges + 1
-        assert all(have <= cap for have, cap in zip(spent, filter_.caps, strict=True))
-    assert charges >= 1
-    assert spent == tuple(charges * cost for cost in filter_.costs(part))
-    with pytest.raises(BudgetError, match="beyond its cap"):
-        charged(filter_, spent, part)
-    # A refusal spends nothing: something smaller still fits.
-    assert charged(filter_, spent, PureDP(0)) == spent
-    # What was spent is worth the promise: the same list, fixed in advance, costs no more.
-    promise = filter_.guarantee
-    if isinstance(promise, ApproximateDP):
-        assert compose([part] * charges, promise.delta).guarantee.epsilon <= promise.epsilon
-    elif isinstance(promise, ZeroConcentratedDP):
-        assert charges * part.zcdp.rho <= promise.rho
-    else:
-        assert charges * part.epsilon <= promise.epsilon
+def test_what_is_promised_is_worth_what_may_be_spent():
+    """Charges up to the cap and not beyond; the same list, fixed in advance, costs no more."""
+    part = BoundedRange("0.07")
+    for terms in BUDGETS:
+        filter_, spent, charges = budget(**terms), None, 0
+        while True:
+            try:
+                after = charged(filter_, spent, part)
+            except BudgetError:
+                break
+            spent, charges = after, charges + 1
+            assert all(spent[name] <= cap for name, cap in filter_.caps.items())
+        assert charges >= 1
+        price = filter_.price(part)
+        assert spent == {name: charges * amount for name, amount in price.items()}
+        with pytest.raises(BudgetError, match="does not allow this release"):
+            charged(filter_, spent, part)
+        if "delta" in terms:
+            assert compose([part] * charges, terms["delta"]).guarantee.epsilon <= 1
+        elif "rho" in terms:
+            assert charges * part.zcdp.rho <= Fraction("0.1")
+        else:
+            assert charges * part.epsilon <= 1
 
 
 def test_one_order_allows_more_than_a_sum():
-    order = compose([BoundedRange("0.05")] * 100, "1e-6").order
-    filter_ = OrderFilter(
-        order, compose([BoundedRange("0.05")] * 100, "1e-6").guarantee.epsilon, "1e-6"
-    )
+    plan = compose([BoundedRange("0.05")] * 100, "1e-6")
+    epsilon = plan.guarantee.epsilon
+    filter_ = budget(order=plan.order, epsilon=epsilon, delta="1e-6")
     assert spend(filter_, [BoundedRange("0.05")] * 99) is not None
     assert spend(filter_, [BoundedRange("0.05")] * 102) is None
-    assert spend(EpsilonFilter(filter_.epsilon), [BoundedRange("0.05")] * 60) is None
+    assert spend(budget(epsilon=epsilon), [BoundedRange("0.05")] * 60) is None
 
 
-def test_costs_are_rounded_up_and_caps_down():
-    filter_ = OrderFilter(5, 3, "1e-3")
+def test_prices_are_rounded_up_and_caps_down():
+    filter_ = budget(order=5, epsilon=3, delta="1e-3")
     for part in (
         BoundedRange("0.3"),
         LaplaceDominated("0.3"),
         PureDP("0.3"),
         ZeroConcentratedDP(1),
     ):
-        (cost,) = filter_.costs(part)
+        cost = filter_.price(part)["log_moment"]
         low, high = log_moment(part, Fraction(4), 200).fractions()
         assert low <= cost <= high * (1 + Fraction(1, 2**60))
     with mpmath.workdps(40):
         exact = 4 * 3 + mpmath.log(mpmath.mpf(1) / 1000) - 4 * mpmath.log(4) + 5 * mpmath.log(5)
-        (cap,) = filter_.caps
+        cap = filter_.caps["log_moment"]
         ours = mpmath.mpf(cap.numerator) / cap.denominator
         assert exact * (1 - mpmath.mpf(2) ** -60) <= ours <= exact
 
 
 @pytest.mark.parametrize(
-    ("filter_", "guarantee"),
+    ("terms", "guarantee"),
     [
-        (EpsilonFilter(1), ZeroConcentratedDP(1)),
-        (EpsilonFilter(1), ApproximateDP(1, "1e-9")),
-        (RhoFilter(1), ApproximateDP(1, "1e-9")),
-        (ApproximateFilter(1, "1e-6"), ZeroConcentratedDP("0.1")),
-        (OrderFilter(20, 1, "1e-6"), ApproximateDP("0.1", "1e-9")),
+        ({"epsilon": 1}, ZeroConcentratedDP(1)),
+        ({"epsilon": 1}, ApproximateDP(1, "1e-9")),
+        ({"rho": 1}, ApproximateDP(1, "1e-9")),
+        ({"epsilon": 1, "delta": "1e-6"}, ZeroConcentratedDP("0.1")),
+        ({"epsilon": 1, "delta": "1e-6", "order": 20}, ApproximateDP("0.1", "1e-9")),
     ],
 )
-def test_what_does_not_fit_is_refused(filter_, guarantee):
-    with pytest.raises(ParameterError, match="cannot be charged with"):
-        charged(filter_, None, guarantee)
+def test_what_does_not_fit_is_refused(terms, guarantee):
+    with pytest.raises(ParameterError, match="adds up"):
+        charged(budget(**terms), None, guarantee)
 
 
 def test_deltas_have_a_cap_of_their_own():
-    filter_ = ApproximateFilter(10, "2.5e-9")
+    filter_ = budget(epsilon=10, delta="2.5e-9")
     parts = [ApproximateDP("0.1", "1e-9")]
-    assert spend(filter_, parts * 2) == (Fraction(2, 10), Fraction(2, 10**9))
+    assert spend(filter_, parts * 2) == {"epsilon": Fraction(2, 10), "delta": Fraction(2, 10**9)}
     assert spend(filter_, parts * 3) is None
 
 
-def test_parameters_of_filters():
-    for make in (
-        lambda: EpsilonFilter(0),
-        lambda: RhoFilter(-1),
-        lambda: ApproximateFilter(1, 1),
-        lambda: OrderFilter(1, 1, "1e-6"),
-        lambda: OrderFilter(20, 0, "1e-6"),
-    ):
-        with pytest.raises(ParameterError):
-            make()
-    with pytest.raises(ParameterError, match="leaves nothing to spend"):
-        OrderFilter(2, 1, "1e-6")
+def test_an_order_that_leaves_nothing_is_refused():
+    with pytest.raises(ParameterError, match="allow nothing"):
+        budget(order=2, epsilon=1, delta="1e-6")

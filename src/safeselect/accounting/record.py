@@ -1,0 +1,228 @@
+"""Release records: what the ledger writes down, in a form that has one spelling.
+
+A record is one object of canonical JSON, schema "safeselect.record/1": sorted keys, no spaces,
+ASCII, every value a string, a list or an object; numbers are exact and written as strings.  Each
+carries the hash of the one before it, so that whoever knows the last hash, the head, can tell any
+edit, reordering, insertion or deletion.
+
+A record never holds a score, a random byte other than the call's public nonce, a duration, a time
+finer than a second or a time at which a release ended.  Of the output it holds a commitment, whose
+salt goes to the caller with the result: outputs are few, and an unsalted hash could be guessed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from decimal import Context, Decimal
+from fractions import Fraction
+from typing import Any
+
+from safeselect._exact import describe, rational
+from safeselect.errors import LedgerError, ParameterError
+from safeselect.guarantees import Guarantee
+
+__all__ = [
+    "SALT_BYTES",
+    "SCHEMA",
+    "START",
+    "Charge",
+    "Content",
+    "Receipt",
+    "Record",
+    "brief",
+    "canonical",
+    "commitment",
+    "exact",
+    "numbers",
+    "parse",
+    "read_numbers",
+    "record_hash",
+    "text",
+    "told",
+]
+
+SCHEMA = "safeselect.record/1"
+SALT_BYTES = 32
+START = "0" * 64
+"""What stands for the hash before the first record."""
+
+Content = str | list["Content"] | dict[str, "Content"]
+
+# Different first bytes for each use of the hash, so that no text of one is a text of the other.
+_RECORD = b"safeselect/record/1\x00"
+_OUTPUT = b"safeselect/out/1\x00"
+
+_MOST_CHARACTERS = 200
+_LONGEST_BODY = 2**18
+
+
+@dataclass(frozen=True, slots=True)
+class Charge:
+    """A release about to be made, in public terms.
+
+    Attributes:
+        mechanism: name of the mechanism and version of its law.
+        guarantee: what the whole release costs.
+        parts: the guarantees of its draws, fixed in advance, each with how many of them; what they
+            cost together is charged where it is less.
+        parameters: public parameters and shape, such as sensitivity and number of candidates.
+        source: name of the source of random bytes.
+        production: whether it is one for production.
+        nonce: 16 bytes that the source gave for this call and no sampler uses.
+    """
+
+    mechanism: str
+    guarantee: Guarantee
+    parts: tuple[tuple[Guarantee, int], ...]
+    parameters: Mapping[str, str]
+    source: str
+    production: bool
+    nonce: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """What the caller gets of the record of a release.
+
+    Attributes:
+        ledger: identity of the ledger.
+        record: place in the ledger of the record that holds the commitment.
+        salt: opens the commitment; nobody else has it.
+    """
+
+    ledger: str
+    record: int
+    salt: bytes
+
+    def told(self) -> Content:
+        """As content for JSON."""
+        return {"ledger": self.ledger, "record": str(self.record), "salt": self.salt.hex()}
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A record as it was found.
+
+    Attributes:
+        content: what it says.
+        hash: its hash.
+        signature: hexadecimal, or empty.
+    """
+
+    content: dict[str, Any]
+    hash: str
+    signature: str
+
+
+def canonical(content: Content) -> str:
+    """The one spelling of this content."""
+    return json.dumps(content, sort_keys=True, ensure_ascii=True, separators=(",", ":"))
+
+
+def parse(body: str, what: str) -> dict[str, Any]:
+    """Read canonical JSON; everything that is not its one spelling is refused.
+
+    Raises:
+        LedgerError: it is not canonical, or not an object of strings, lists and objects.
+    """
+    try:
+        if len(body) > _LONGEST_BODY:
+            raise ValueError
+        content = json.loads(body, parse_int=_refuse, parse_float=_refuse, parse_constant=_refuse)
+        if not isinstance(content, dict) or not _is_plain(content) or canonical(content) != body:
+            raise ValueError
+    except (ValueError, RecursionError):
+        raise LedgerError(f"{what} is not canonical JSON: it was changed or cut") from None
+    return content
+
+
+def _is_plain(content: object) -> bool:
+    if isinstance(content, dict):
+        return all(_is_plain(value) for value in content.values())
+    return isinstance(content, str) or (
+        isinstance(content, list) and all(_is_plain(value) for value in content)
+    )
+
+
+def _refuse(_: str) -> None:
+    raise ValueError
+
+
+def record_hash(body: str) -> str:
+    """The hash of a record; the body holds the hash of the record before it."""
+    return hashlib.sha256(_RECORD + body.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def commitment(salt: bytes, output: str) -> str:
+    """What the ledger keeps of an output: a hash that tells nothing without the salt."""
+    return hashlib.sha256(_OUTPUT + salt + output.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def numbers(values: Mapping[str, Fraction]) -> dict[str, Content]:
+    """Exact numbers as strings, such as "1/3"."""
+    return {name: exact(value) for name, value in values.items()}
+
+
+def exact(value: Fraction) -> str:
+    """A number as records spell it: exact, in lowest terms.
+
+    By way of Decimal, because Python may limit how many digits of an int str() writes.
+    """
+    above, below = Decimal(value.numerator), Decimal(value.denominator)
+    return f"{above:f}" if below == 1 else f"{above:f}/{below:f}"
+
+
+def brief(value: Fraction) -> str:
+    """A number for people: exact where it is short, otherwise about, to six digits."""
+    decimal = Context(prec=9).divide(Decimal(value.numerator), Decimal(value.denominator))
+    is_exact = Fraction(decimal) == value
+    if not is_exact and max(value.numerator, value.denominator) < 1000:
+        return str(value)
+    shown = decimal.normalize(Context(prec=9 if is_exact else 6))
+    form = "f" if -7 < shown.adjusted() < 9 else "e"
+    return f"{'' if is_exact else 'about '}{shown:{form}}"
+
+
+def read_numbers(content: object, what: str) -> dict[str, Fraction]:
+    """The numbers that `numbers` wrote.
+
+    Raises:
+        LedgerError: not an object of numbers, each in its one spelling.
+    """
+    if not isinstance(content, dict):
+        raise LedgerError(f"{what} is not an object of numbers")
+    read = {}
+    for name, written in content.items():
+        try:
+            value = rational(written, name, zero=True)
+        except ParameterError:
+            raise LedgerError(f"{what} holds something that is no number") from None
+        if exact(value) != written:
+            raise LedgerError(f"{what} holds a number in another spelling than its own")
+        read[name] = value
+    return read
+
+
+def told(guarantee: Guarantee) -> dict[str, Content]:
+    """A guarantee as content: its type and its numbers."""
+    values = {field.name: getattr(guarantee, field.name) for field in fields(guarantee)}
+    return {"type": type(guarantee).__name__, **numbers(values)}
+
+
+def text(value: object, name: str) -> str:
+    """Read a line of text that goes into records: 1 to 200 printable characters.
+
+    Raises:
+        ParameterError: something else.
+    """
+    if not isinstance(value, str):
+        raise ParameterError(f"{name} must be text, got {describe(value)}")
+    if not 1 <= len(value) <= _MOST_CHARACTERS or not value.isprintable() or value != value.strip():
+        raise ParameterError(
+            f"{name} must be one line of 1 to {_MOST_CHARACTERS} printable characters, without "
+            "spaces at its ends"
+        )
+    return value

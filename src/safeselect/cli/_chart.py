@@ -1,0 +1,66 @@
+"""A line that goes up in steps, as inline SVG: a running total over time, and its cap."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from fractions import Fraction
+from html import escape
+
+from safeselect.accounting.record import brief
+from safeselect.errors import LedgerError
+
+__all__ = ["chart"]
+
+_LEFT, _RIGHT, _TOP, _BOTTOM = 10, 890, 24, 180
+
+
+def chart(title: str, start: str, steps: Sequence[tuple[str, Fraction, str]], cap: Fraction) -> str:
+    """The chart.
+
+    Args:
+        title: for those who do not see it.
+        start: UTC time at which the total was zero.
+        steps: for each charge its UTC time, the total after it, and what it was for.
+        cap: the largest total allowed, at the upper edge.
+    """
+    times = [_seconds(start), *(_seconds(time) for time, _, _ in steps)]
+    first, span = min(times), max(1, max(times) - min(times))
+
+    def across(time: str) -> int:
+        return _LEFT + (_seconds(time) - first) * (_RIGHT - _LEFT) // span
+
+    def up(total: Fraction) -> int:
+        return _BOTTOM - int(total * (_BOTTOM - _TOP) / cap)
+
+    line, dots = [f"M{_LEFT} {_BOTTOM}"], []
+    for time, total, purpose in steps:
+        line.append(f"H{across(time)}V{up(total)}")
+        told = escape(f"{time}: {brief(total)} after “{purpose}”")
+        dots.append(
+            f'<circle cx="{across(time)}" cy="{up(total)}" r="3" fill="var(--main)">'
+            f"<title>{told}</title></circle>"
+        )
+    path = "".join([*line, f"H{_RIGHT}"])
+    last = max((start, *(time for time, _, _ in steps)), key=_seconds)
+    return (
+        f'<svg viewBox="0 0 900 205" role="img" aria-label="{escape(title)}">'
+        f"<title>{escape(title)}</title>"
+        f'<path d="{path}V{_BOTTOM}Z" fill="var(--fill)"/>'
+        f'<path d="{path}" fill="none" stroke="var(--main)" stroke-width="2"/>{"".join(dots)}'
+        f'<path d="M{_LEFT} {_TOP}H{_RIGHT}" stroke="var(--bad)" stroke-dasharray="6 4"/>'
+        f'<path d="M{_LEFT} {_BOTTOM}H{_RIGHT}" stroke="var(--dim)"/>'
+        f'<text x="{_LEFT}" y="{_TOP - 8}">cap {brief(cap)}</text>'
+        f'<text x="{_LEFT}" y="{_BOTTOM + 17}">{escape(start)}</text>'
+        f'<text x="{_RIGHT}" y="{_BOTTOM + 17}" text-anchor="end">{escape(last)}</text></svg>'
+    )
+
+
+def _seconds(time: str) -> int:
+    try:
+        read = datetime.strptime(time, "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=UTC)
+    except ValueError:
+        raise LedgerError("a record states a time that is none") from None
+    return (read - datetime(1970, 1, 1, tzinfo=UTC)).days * 86400 + (
+        read.hour * 3600 + read.minute * 60 + read.second
+    )

@@ -1,0 +1,88 @@
+"""The command line of `safeselect ledger`, and the options with which a release is charged."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from safeselect.cli._numbers import number
+
+__all__ = ["add_charging", "add_ledger"]
+
+_ABOUT = """\
+A ledger is a file that holds a privacy budget for each scope (a data set, say) and a record of
+every release. Its head, the hash of its last record, is what to publish: with it anybody can tell
+later that no record was changed or removed.
+
+exit codes: 0 done, 2 command line or input file, 3 the ledger is damaged or cannot be used
+"""
+
+
+def add_ledger(commands: Any) -> None:
+    """Add `safeselect ledger ACTION`."""
+    ledger = commands.add_parser(
+        "ledger",
+        help="make, show and check a privacy budget and its records",
+        description="Keep a privacy budget, and show what was released from it.",
+        epilog=_ABOUT,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    ledger.set_defaults(command="ledger")
+    actions = ledger.add_subparsers(title="actions", required=True, metavar="ACTION")
+    for name, purpose in (
+        ("create", "make a new ledger with one scope"),
+        ("add", "open another scope in a ledger"),
+    ):
+        action = _action(actions, name, purpose)
+        action.add_argument("--scope", required=True, metavar="NAME", help="such as a data set")
+        action.add_argument("--unit", required=True, help="whose privacy, such as person")
+        action.add_argument(
+            "--neighbours",
+            required=True,
+            help="add_remove, replace_one or your own words: how the data sets that are compared "
+            "differ by one unit",
+        )
+        for option, below in (("epsilon", None), ("delta", 1), ("rho", None), ("order", None)):
+            action.add_argument(
+                f"--{option}", type=number(option, below), metavar=option[0].upper()
+            )
+        if name == "create":
+            action.add_argument("--key-id", metavar="ID", help="public name of the key")
+    for name, purpose in (
+        ("show", "print where each scope stands, and every charge"),
+        ("export", "print all records, one line of JSON each"),
+        ("verify", "check all records of a ledger or of an exported log"),
+        ("report", "print a page of HTML for an auditor"),
+    ):
+        action = _action(actions, name, purpose)
+        if name == "verify":
+            action.add_argument("--head", help="a head that was published earlier")
+            action.add_argument(
+                "--release", metavar="JSON", help="a release with its receipt, to be found in it"
+            )
+
+
+def add_charging(parser: argparse.ArgumentParser) -> None:
+    """Add the options with which a release is charged to a ledger."""
+    group = parser.add_argument_group("ledger", "charge the release to a budget and record it")
+    group.add_argument("--ledger", metavar="FILE", help="made with: safeselect ledger create")
+    group.add_argument("--scope", metavar="NAME", help="scope of the ledger to charge")
+    group.add_argument("--purpose", metavar="TEXT", help="why; one line for the record")
+    _add_key(group)
+
+
+def _action(actions: Any, name: str, purpose: str) -> argparse.ArgumentParser:
+    action: argparse.ArgumentParser = actions.add_parser(
+        name, help=purpose, description=f"{purpose[0].upper()}{purpose[1:]}.", allow_abbrev=False
+    )
+    action.set_defaults(action=name)
+    action.add_argument("file", metavar="FILE", help="the ledger")
+    _add_key(action)
+    return action
+
+
+def _add_key(parser: Any) -> None:
+    parser.add_argument(
+        "--key-file", metavar="KEY", help="file with the HMAC key of a signed ledger"
+    )

@@ -1,0 +1,268 @@
+"""One page of HTML about a ledger, for an auditor: self-contained, and readable without scripts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from html import escape
+from typing import Any
+
+from safeselect.accounting import Checker, Record, Standing
+from safeselect.accounting.record import brief, read_numbers
+from safeselect.cli._chart import chart
+from safeselect.cli._theorems import theorem
+
+__all__ = ["Release", "releases", "report"]
+
+
+@dataclass(slots=True)
+class Release:
+    """A charge and what became of it.
+
+    Attributes:
+        record: the record of the charge.
+        outcome: "released", "aborted (reason)" or "no outcome".
+    """
+
+    record: Record
+    outcome: str = "no outcome"
+
+    @property
+    def content(self) -> dict[str, Any]:
+        """What the record says."""
+        return self.record.content
+
+    def amounts(self, name: str) -> dict[str, Fraction]:
+        """The amounts "before", "charge" or "after"."""
+        return read_numbers(self.content["budget"][name], "the record")
+
+
+def releases(records: Iterable[Record]) -> list[Release]:
+    """The releases that these records tell of, in the order of their charges."""
+    found: dict[str, Release] = {}
+    for record in records:
+        content = record.content
+        if content["kind"] == "charged":
+            found[content["seq"]] = Release(record)
+        elif content["kind"] == "released":
+            found[content["charge"]].outcome = "released"
+        elif content["kind"] == "aborted":
+            found[content["charge"]].outcome = f"aborted ({content['reason']})"
+    return list(found.values())
+
+
+def report(name: str, made: str, checker: Checker, found: Sequence[Release]) -> str:
+    """The page.
+
+    Args:
+        name: what the ledger is called, such as the name of its file.
+        made: the time of its first record.
+        checker: has seen all records.
+        found: all releases.
+    """
+    return "\n".join(
+        [
+            "<!DOCTYPE html>",
+            '<html lang="en"><head><meta charset="utf-8">',
+            (
+                '<meta http-equiv="Content-Security-Policy" '
+                "content=\"default-src 'none'; style-src 'unsafe-inline'\">"
+            ),
+            '<meta name="viewport" content="width=device-width, initial-scale=1">',
+            f"<title>Privacy ledger {escape(name)}</title>",
+            f"<style>{_STYLE}</style></head><body><main>",
+            f"<h1>Privacy ledger <code>{escape(name)}</code></h1>",
+            *_summary(made, checker, found),
+            *(line for scope in checker.scopes for line in _scope(scope, made, checker, found)),
+            _CAVEATS,
+            "</main></body></html>\n",
+        ]
+    )
+
+
+def _summary(made: str, checker: Checker, found: Sequence[Release]) -> Iterator[str]:
+    outcomes = [release.outcome.split(" ")[0] for release in found]
+    counts = (
+        f"{outcomes.count('released')} released, {outcomes.count('aborted')} aborted, "
+        f"{outcomes.count('no')} without an outcome"
+    )
+    if not checker.signer:
+        signed = "none: the chain shows changes only to those who know a later head"
+    else:
+        which = f"{checker.signer['algorithm']}, key {checker.signer['key_id']}"
+        signed = f"{which}: {'checked' if checker.verifier else 'not checked here'}"
+    yield "<p>Every record was checked: hashes, order, running totals, caps and nonces.</p>"
+    yield _facts(
+        {
+            "Head": f"<code>{checker.head}</code>",
+            "Ledger": f"<code>{escape(checker.ledger)}</code>",
+            "Made": escape(made),
+            "Records": str(checker.count),
+            "Charges": f"{len(found)}: {counts}",
+            "Signatures": escape(signed),
+        }
+    )
+
+
+def _scope(name: str, made: str, checker: Checker, everything: Sequence[Release]) -> Iterator[str]:
+    standing = checker.scopes[name]
+    found = [release for release in everything if release.content["scope"] == name]
+    budget = standing.budget
+    yield f"<section><h2>Scope <q>{escape(name)}</q></h2><p>{_promise(standing)}</p>"
+    yield _facts({"Unit": escape(budget.unit), "Neighbours": escape(budget.neighbours)})
+    for amount, cap in budget.caps.items():
+        spent = standing.spent[amount]
+        percent = -(-100 * spent.numerator * cap.denominator // (spent.denominator * cap.numerator))
+        label = _AMOUNTS[amount]
+        yield (
+            f"<h3>{label}</h3><p><strong>{brief(spent)}</strong> of {brief(cap)} spent "
+            f"({percent} %); {brief(cap - spent)} left.</p>"
+        )
+        steps = [
+            (each.content["utc"], each.amounts("after")[amount], each.content["purpose"])
+            for each in found
+        ]
+        yield chart(f"{label} spent over time", made, steps, cap)
+    if found:
+        yield from _purposes(found)
+        yield from _table(found)
+    yield "</section>"
+
+
+def _promise(standing: Standing) -> str:
+    budget = standing.budget
+    if budget.rho is not None:
+        total = f"{brief(budget.rho)}-zCDP"
+    elif budget.delta is None:
+        total = f"{brief(budget.epsilon or Fraction(0))}-differentially private"
+    else:
+        total = (
+            f"({brief(budget.epsilon or Fraction(0))}, {brief(budget.delta)})-differentially "
+            "private"
+        )
+    by = ""
+    if budget.order is not None:
+        by = f", added up as ln M at the Rényi order {brief(budget.order)}"
+    return (
+        f"All releases together are at most {total} for one <q>{escape(budget.unit)}</q>{by}; "
+        "later ones may depend on earlier ones."
+    )
+
+
+def _purposes(found: Sequence[Release]) -> Iterator[str]:
+    sums: dict[str, list[dict[str, Fraction]]] = {}
+    for release in found:
+        sums.setdefault(release.content["purpose"], []).append(release.amounts("charge"))
+    names = [name for name in _AMOUNTS if name in found[0].amounts("charge")]
+    yield "<h3>By purpose</h3><table><thead><tr><th>Purpose<th>Charges"
+    yield "".join(f"<th>{_AMOUNTS[name]}" for name in names) + "</thead><tbody>"
+    for purpose, charges in sums.items():
+        totals = [sum((each[name] for each in charges), Fraction(0)) for name in names]
+        cells = "".join(f"<td>{brief(total)}" for total in totals)
+        yield f"<tr><td>{escape(purpose)}<td>{len(charges)}{cells}"
+    yield "</tbody></table>"
+
+
+def _table(found: Sequence[Release]) -> Iterator[str]:
+    yield (
+        '<h3>Every charge</h3><div class="wide"><table><thead><tr><th>Record<th>Time (UTC)'
+        "<th>Purpose<th>Mechanism<th>Guarantee<th>Charged<th>Total after<th>Outcome</thead><tbody>"
+    )
+    for release in found:
+        content = release.content
+        kind = "ok" if release.outcome == "released" else "bad"
+        yield (
+            f"<tr><td>{content['seq']}<td>{_day(content['utc'])}<td>{escape(content['purpose'])}"
+            f'<td><code class="name">{escape(content["mechanism"])}</code>{_details(release)}'
+            f"<td>{_guarantee(content['guarantee'])}"
+            f"<br><small>{escape(theorem(content['mechanism']))}</small>"
+            f"<td>{_told(release.amounts('charge'))}"
+            f"<td>{_told(release.amounts('after'))}"
+            f'<td><span class="{kind}">{escape(release.outcome)}</span>'
+        )
+    yield "</tbody></table></div>"
+
+
+def _day(utc: str) -> str:
+    """A time that breaks between day and hour alone."""
+    return " ".join(f'<span class="name">{escape(part)}</span>' for part in utc.split("T"))
+
+
+def _details(release: Release) -> str:
+    content = release.content
+    facts = {name.replace("_", " "): escape(value) for name, value in _texts(content["parameters"])}
+    parts = "; ".join(
+        f"{escape(str(part.get('count')))} × {_guarantee(part.get('each', {}))}"
+        for part in content["parts"]
+        if isinstance(part, dict)
+    )
+    library = dict(_texts(content["library"]))
+    facts |= {
+        "draws": parts,
+        "source": escape(", ".join(f"{name} {value}" for name, value in _texts(content["source"]))),
+        "library": escape(f"{library.get('name')} {library.get('version')}"),
+        "source tree": f"<code>{escape(library.get('source_tree_sha256', ''))}</code>",
+        "record hash": f"<code>{release.record.hash}</code>",
+    }
+    return f"<details><summary>details</summary>{_facts(facts)}</details>"
+
+
+def _texts(content: Mapping[str, Any]) -> list[tuple[str, str]]:
+    return [(name, value) for name, value in content.items() if isinstance(value, str)]
+
+
+def _guarantee(content: Mapping[str, Any]) -> str:
+    numbers = {name: value for name, value in _texts(content) if name != "type"}
+    told = _told(read_numbers(numbers, "the record"))
+    return f"{escape(str(content.get('type')))}({told})"
+
+
+def _told(amounts: Mapping[str, Fraction]) -> str:
+    known = [name for name in _AMOUNTS if name in amounts]
+    others = [name for name in amounts if name not in _AMOUNTS]
+    return ", ".join(
+        f"{escape(_AMOUNTS.get(name, name))}&nbsp;=&nbsp;{brief(amounts[name])}"
+        for name in [*known, *others]
+    )
+
+
+def _facts(facts: Mapping[str, str]) -> str:
+    rows = "".join(f"<dt>{escape(name)}<dd>{value}" for name, value in facts.items())
+    return f"<dl>{rows}</dl>"
+
+
+_AMOUNTS = {"epsilon": "ε", "delta": "δ", "rho": "ρ", "log_moment": "ln M"}
+_CAVEATS = """<section><h2>What this page does not say</h2><ul>
+<li>That the end of the records was not cut off: compare the head with one that was published
+elsewhere, with <code>safeselect ledger verify --head</code>.
+<li>That the sensitivity of the scores was right, or that the candidates were public: the caller
+asserted both.
+<li>Anything about releases that were not made through this ledger, or about other ledgers on the
+same data.
+<li>What was released: the records hold commitments, opened by the salt in each result.
+</ul></section>"""
+_STYLE = """
+:root { color-scheme: light dark; --ink: #1d2433; --dim: #5c677d; --paper: #fff; --line: #d9dee8;
+  --main: #2456c8; --fill: #2456c826; --bad: #b42318; --ok: #18794e; }
+@media (prefers-color-scheme: dark) { :root { --ink: #e6e9f0; --dim: #9aa5b8; --paper: #141821;
+  --line: #323a4a; --main: #82a8ff; --fill: #82a8ff33; --bad: #ff8a7a; --ok: #5fd49b; } }
+body { margin: 0; background: var(--paper); color: var(--ink);
+  font: 15px/1.5 system-ui, "Segoe UI", "DejaVu Sans", sans-serif; }
+main { max-width: 76rem; margin: 0 auto; padding: 1.5rem; }
+h1 { font-size: 1.6rem; overflow-wrap: anywhere; } h2 { font-size: 1.3rem; margin-top: 2.5rem;
+  border-top: 1px solid var(--line); padding-top: 1.5rem; } h3 { font-size: 1rem; }
+code { font: 0.88em ui-monospace, "DejaVu Sans Mono", monospace; overflow-wrap: anywhere; }
+dl { display: grid; grid-template-columns: max-content 1fr; gap: 0.15rem 1rem; margin: 0.5rem 0; }
+dt { color: var(--dim); } dd { margin: 0; overflow-wrap: anywhere; }
+table { border-collapse: collapse; width: 100%; font-size: 0.92rem; }
+th, td { text-align: left; vertical-align: top; padding: 0.4rem 0.7rem 0.4rem 0;
+  border-bottom: 1px solid var(--line); font-variant-numeric: tabular-nums; }
+small { color: var(--dim); } .wide { overflow-x: auto; }
+.name { white-space: nowrap; }
+th { color: var(--dim); font-weight: 600; } summary { color: var(--dim); cursor: pointer; }
+.ok { color: var(--ok); } .bad { color: var(--bad); }
+svg { width: 100%; height: auto; max-width: 60rem; display: block; }
+svg text { fill: var(--dim); font-size: 12px; }
+@media print { body { font-size: 11px; } main { max-width: none; padding: 0; } }
+"""

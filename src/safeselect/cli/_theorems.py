@@ -1,0 +1,37 @@
+"""Which theorem a mechanism's guarantee rests on, by the name that records give it."""
+
+from __future__ import annotations
+
+__all__ = ["theorem"]
+
+_LAPLACE_DOMINATED = "walk along the line between score vectors (docs/mathematics.md, section 2)"
+_PERMUTE_AND_FLIP = f"McKenna and Sheldon (2020); {_LAPLACE_DOMINATED}"
+_EXPONENTIAL = "McSherry and Talwar (2007); bounded range: Dong, Durfee and Rogers (2020)"
+_BASE2 = f"{_EXPONENTIAL}; rational weights: Ilvento (2020)"
+_PEELED = "Gumbel noise drawn once is peeling: Durfee and Rogers (2019)"
+_MANY = "rows fixed in advance, composed"
+
+_THEOREMS = {
+    "permute_and_flip": _PERMUTE_AND_FLIP,
+    "exponential_mechanism": _EXPONENTIAL,
+    "exponential_mechanism_base2": _BASE2,
+    "report_noisy_max_exponential": _PERMUTE_AND_FLIP,
+    "report_noisy_max_laplace": f"Ding et al. (2021); {_LAPLACE_DOMINATED}",
+    "report_noisy_max_gumbel": _EXPONENTIAL,
+    "top_k_one_shot_exponential": "Ding et al. (2023); docs/mathematics.md, theorem 5",
+    "top_k_exponential": f"{_PEELED}; {_EXPONENTIAL}",
+    "top_k_exponential_base2": f"{_PEELED}; {_BASE2}",
+    "top_k_permute_and_flip": f"peeling, composed; {_PERMUTE_AND_FLIP}",
+    "top_k_laplace": "Qiao, Su and Zhang (2021), theorem 2.2",
+    "select_many_permute_and_flip": f"{_MANY}; {_PERMUTE_AND_FLIP}",
+    "select_many_exponential": f"{_MANY}; {_EXPONENTIAL}",
+    "select_many_exponential_base2": f"{_MANY}; {_BASE2}",
+    "top_k_many_permute_and_flip": f"{_MANY}; peeling; {_PERMUTE_AND_FLIP}",
+    "top_k_many_exponential": f"{_MANY}; {_PEELED}; {_EXPONENTIAL}",
+    "top_k_many_exponential_base2": f"{_MANY}; {_PEELED}; {_BASE2}",
+}
+
+
+def theorem(mechanism: str) -> str:
+    """The theorem, or where to look for it: never that of a mechanism with a similar name."""
+    return _THEOREMS.get(mechanism.split("/")[0], "see the mechanism's documentation")

@@ -1,0 +1,305 @@
+"""Records: one spelling, a chain that breaks at any change, and nothing private in them."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import re
+import sys
+from collections.abc import Iterator
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from ledgers import TERMS, new, pure, scope
+
+import safeselect
+from safeselect import ApproximateDP, Budget, HmacSigner, Ledger, LedgerError, ParameterError
+from safeselect.accounting import Checker, Record, check_log, log_lines
+from safeselect.accounting._record_library import library
+from safeselect.accounting.record import (
+    canonical,
+    commitment,
+    numbers,
+    parse,
+    read_numbers,
+    record_hash,
+    text,
+)
+
+
+@pytest.fixture
+def ledger() -> Ledger:
+    """Two scopes; a release, one that was aborted and one without an outcome."""
+    made = new(":memory:", epsilon=1, delta="1e-6")
+    made.add_scope("b", Budget("visit", "replace_one", rho=1))
+    first = scope(made).charge(pure(guarantee=ApproximateDP("1/3", "1e-9")))
+    second = scope(made).charge(pure())
+    first.released('{"label": "blue"}', b"s" * 32)
+    second.aborted("interrupt")
+    scope(made).charge(pure("1/7"))
+    return made
+
+
+def lines(ledger: Ledger) -> list[str]:
+    return list(log_lines(ledger.records()))
+
+
+def check(log: list[str] | bytes, head: str | None = None, verifier: Any = None) -> Checker:
+    """Check a log to its end; raises LedgerError."""
+    content = log if isinstance(log, bytes) else "".join(log).encode()
+    checker = Checker(verifier, head)
+    for _ in check_log(io.BytesIO(content), checker):
+        pass
+    return checker
+
+
+def forge(log: list[str], place: int, **changes: Any) -> list[str]:
+    """The log with a record changed, and all hashes from there on worked out anew."""
+    previous, forged = "", []
+    for i, line in enumerate(log):
+        record = json.loads(line)["record"]
+        if i == place:
+            record |= changes
+        if i > place:
+            record["previous"] = previous
+        previous = record_hash(canonical(record))
+        forged += log_lines([Record(record, previous, json.loads(line)["signature"])])
+    return forged
+
+
+def test_a_log_that_was_not_changed_passes(ledger: Ledger) -> None:
+    checker = check(lines(ledger), head=ledger.head)
+    assert checker.head == ledger.head
+    assert checker.scopes["a"].spent["epsilon"] == Fraction(1, 3) + Fraction(1, 10) + Fraction(1, 7)
+    assert len(checker.pending) == 1
+    assert forge(lines(ledger), 3) == lines(ledger)
+
+
+def test_a_change_of_any_byte_is_found(ledger: Ledger) -> None:
+    log = "".join(lines(ledger)).encode()
+    # Every byte once, by another bit each time, and the bytes that end lines in all ways.
+    for place in range(len(log)):
+        flips = range(8) if log[place] == ord("\n") else [place % 8]
+        for bit in flips:
+            changed = bytearray(log)
+            changed[place] ^= 1 << bit
+            with pytest.raises(LedgerError):
+                check(bytes(changed))
+
+
+def test_insertions_deletions_and_reorderings_are_found(ledger: Ledger) -> None:
+    log = lines(ledger)
+    changed: Iterator[list[str]] = (
+        other
+        for i in range(len(log))
+        for other in (
+            log[:i] + log[i + 1 :] if i < len(log) - 1 else ["", *log[1:]],
+            [*log[:i], log[i], *log[i:]],
+            [*log[:i], "\n", *log[i:]],
+            log[i:] + log[:i] if i else log[::-1],
+            [*log[:i], log[i].replace(":", ": ", 1), *log[i + 1 :]],
+            [*log[:i], log[i][:-1], *log[i + 1 :]],
+        )
+    )
+    for other in changed:
+        with pytest.raises(LedgerError):
+            check(other)
+    other_ledger = lines(new(":memory:"))
+    with pytest.raises(LedgerError):
+        check(log + other_ledger[1:])
+
+
+def test_only_a_published_head_shows_that_the_end_was_cut(ledger: Ledger) -> None:
+    log, head = lines(ledger), ledger.head
+    check(log[:-1])
+    for cut in range(len(log)):
+        with pytest.raises(LedgerError, match="no record" if cut == 0 else "the end was cut"):
+            check(log[:cut], head=head)
+    # The log may have grown since the head was published.
+    scope(ledger).charge(pure())
+    check(lines(ledger), head=head)
+    assert ledger.check(head=head).head == ledger.head != head
+    with pytest.raises(LedgerError, match="another one than the published head"):
+        check(forge(log, 4, utc="2000-01-01T00:00:00Z"), head=head)
+
+
+@pytest.mark.parametrize("wrong", ["", "7", "7:abc", "07:" + "0" * 64, "-1:" + "0" * 64, 7])
+def test_a_head_has_one_form(ledger: Ledger, wrong: Any) -> None:
+    with pytest.raises(ParameterError, match="head"):
+        ledger.check(head=wrong)
+
+
+def test_even_with_new_hashes_a_record_must_make_sense(ledger: Ledger) -> None:
+    """What somebody could write who works out the chain again must still not pass."""
+    log = lines(ledger)
+    charged = next(
+        i for i, line in enumerate(log) if json.loads(line)["record"]["kind"] == "charged"
+    )
+    first = json.loads(log[charged])["record"]
+    second = json.loads(log[charged + 1])["record"]
+    settled = next(i for i, line in enumerate(log) if '"kind":"released"' in line)
+    zero = {"epsilon": "0", "delta": "0"}
+    free = {"before": zero, "charge": zero, "after": zero}
+    less = {**first["budget"], "after": first["budget"]["before"]}
+    more = {"before": zero, "charge": (two := {"epsilon": "2", "delta": "0"}), "after": two}
+    minus = {"before": zero, "charge": {"epsilon": "-1/3", "delta": "0"}, "after": zero}
+    terms = json.loads(json.dumps(first["terms"]).replace('"1"', '"1000"'))
+    for place, changes in [
+        (charged, {"budget": free}),
+        (charged, {"budget": less}),
+        (charged, {"budget": more}),
+        (charged, {"budget": more, "terms": terms}),
+        (charged, {"budget": minus}),
+        (charged, {"budget": {}}),
+        (charged, {"budget": json.loads(json.dumps(first["budget"]).replace("1/3", "2/6"))}),
+        (charged, {"terms": terms}),
+        (charged, {"terms": {}}),
+        (charged, {"scope": "b"}),
+        (charged, {"scope": "c"}),
+        (charged, {"scope": ["a"]}),
+        (charged, {"kind": "scope"}),
+        (charged, {"kind": "created"}),
+        (charged, {"kind": "refunded"}),
+        (charged, {"kind": ["charged"]}),
+        (charged, {"schema": "safeselect.record/2"}),
+        (charged, {"nonce": second["nonce"]}),
+        (charged, {"seq": "9"}),
+        (charged, {"ledger": "0" * 32}),
+        (charged, {"more": "than its fields"}),
+        (charged, {"source": "a text"}),
+        (charged, {"parts": {"count": 1}}),
+        (settled, {"charge": "0"}),
+        (settled, {"charge": "1000"}),
+        (settled, {"charge": second["seq"]}),
+        (settled, {"reason": "error"}),
+        (1, {"terms": {"unit": "person"}}),
+        (2, {"scope": "a"}),
+        (0, {"signer": {"algorithm": "hmac-sha256", "key_id": "k"}}),
+        (0, {"signer": []}),
+        (0, {"kind": "scope"}),
+    ]:
+        with pytest.raises(LedgerError):
+            check(forge(log, place, **changes))
+
+
+def test_a_log_of_another_kind_is_refused() -> None:
+    for log in (b"", b"\n", b"{}\n", b"[]\n", b'"x"\n', b"1\n", b"\xff\n", b"[" * 10**5 + b"\n"):
+        with pytest.raises(LedgerError):
+            check(log)
+    with pytest.raises(LedgerError, match="cut, too long"):
+        check(b"x" * 10**6)
+
+
+def test_with_a_key_not_even_the_owner_of_the_log_can_rewrite_it() -> None:
+    signer = HmacSigner(b"k" * 32, key_id="k")
+    ledger = new(":memory:", signer=signer)
+    scope(ledger).charge(pure()).aborted("error")
+    log = lines(ledger)
+    check(log, verifier=signer)
+    forged = forge(log, 2, purpose="another")
+    check(forged)  # without the key nobody can tell
+    with pytest.raises(LedgerError, match="the signature of record 2 is wrong"):
+        check(forged, verifier=signer)
+    joined = "".join(log).encode()
+    for place in range(0, len(joined), 7):
+        changed = bytearray(joined)
+        changed[place] ^= 1
+        with pytest.raises(LedgerError):
+            check(bytes(changed), verifier=signer)
+
+
+def test_canonical_has_one_spelling() -> None:
+    content: Any = {"b": ["x", {"é": "\n"}], "a": ""}
+    body = canonical(content)
+    assert body == '{"a":"","b":["x",{"\\u00e9":"\\n"}]}'
+    assert parse(body, "it") == content
+    for other in (
+        *('{"b":"","a":""}', '{"a":"","a":""}', '{"a": ""}', '{"a":1}', '{"a":1.0}', '{"a":null}'),
+        *('{"a":true}', '{"a":NaN}', '{"a":"é"}', '{"a":"\\u0041"}', '["a"]', "", "{", '{"a":[1]}'),
+    ):
+        with pytest.raises(LedgerError, match="it is not canonical"):
+            parse(other, "it")
+
+
+@given(st.fractions(min_value=0))
+def test_numbers_are_read_back_as_they_were(value: Fraction) -> None:
+    assert read_numbers(numbers({"x": value}), "it") == {"x": value}
+
+
+@pytest.mark.parametrize(
+    "written", ["2/4", "+1", "01", "1.0", "1e3", "-1", " 1", "", "1/1", "٣", 1]
+)
+def test_a_number_has_one_spelling(written: Any) -> None:
+    with pytest.raises(LedgerError):
+        read_numbers({"x": written}, "it")
+
+
+def test_long_numbers_are_written_whatever_the_limit_of_digits() -> None:
+    limit = sys.get_int_max_str_digits()
+    try:
+        sys.set_int_max_str_digits(640)
+        value = Fraction(3**2500, 2**4000)
+        assert read_numbers(numbers({"x": value}), "it") == {"x": value}
+    finally:
+        sys.set_int_max_str_digits(limit)
+
+
+def test_the_hashes_are_those_that_the_documentation_states(ledger: Ledger) -> None:
+    """Worked out again with nothing of ours."""
+    log = [json.loads(line) for line in lines(ledger)]
+    for before, line in zip([None, *log], log, strict=False):
+        body = json.dumps(line["record"], sort_keys=True, separators=(",", ":"))
+        expected = hashlib.sha256(b"safeselect/record/1\0" + body.encode()).hexdigest()
+        assert line["hash"] == expected
+        assert line["record"]["previous"] == (before["hash"] if before else "0" * 64)
+    released = next(line["record"] for line in log if line["record"]["kind"] == "released")
+    output = b"safeselect/out/1\0" + b"s" * 32 + b'{"label": "blue"}'
+    assert released["commitment"] == hashlib.sha256(output).hexdigest()
+
+
+def test_a_commitment_depends_on_salt_and_output() -> None:
+    assert (
+        len({commitment(salt, out) for salt in (b"a", b"b") for out in ("x", "y", "\udc80")}) == 6
+    )
+
+
+def test_times_are_of_charges_alone_and_whole_seconds(ledger: Ledger) -> None:
+    for record in ledger.records():
+        stamped = record.content["kind"] in ("created", "scope", "charged")
+        assert ("utc" in record.content) == stamped
+        if stamped:
+            form = r"20[0-9]{2}-[01][0-9]-[0-3][0-9]T[0-2][0-9]:[0-5][0-9]:[0-5][0-9]Z"
+            assert re.fullmatch(form, record.content["utc"])
+
+
+def test_the_library_is_named_with_a_hash_of_its_source() -> None:
+    root = Path(safeselect.__file__).parent
+    digest = hashlib.sha256(b"safeselect/source-tree/1\0")
+    for path in sorted(root.rglob("*.py"), key=lambda each: str(each.relative_to(root))):
+        name, content = str(path.relative_to(root)).encode(), path.read_bytes()
+        digest.update(f"{len(name)} {len(content)}\0".encode() + name + content)
+    assert library()["source_tree_sha256"] == digest.hexdigest()
+    assert set(library()) >= {"version", "python", "numpy", "gmpy2", "openssl", "fips_mode"}
+
+
+@pytest.mark.parametrize(
+    "wrong", ["", " a", "a ", "a\tb", "\u2028", "x" * 201, "\ud800", b"a", None]
+)
+def test_text_of_records_is_one_printable_line(wrong: Any) -> None:
+    with pytest.raises(ParameterError, match="purpose must be"):
+        text(wrong, "purpose")
+    assert text("Wer ist häufig? (μ)", "purpose") == "Wer ist häufig? (μ)"
+
+
+def test_the_terms_of_a_scope_are_in_each_of_its_charges(ledger: Ledger) -> None:
+    for record in ledger.records():
+        if record.content["kind"] == "charged":
+            assert record.content["terms"] == {
+                **TERMS,
+                "budget": {"delta": "1/1000000", "epsilon": "1"},
+            }

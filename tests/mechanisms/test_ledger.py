@@ -1,0 +1,374 @@
+"""`ledger=`: charged before the first bit, whatever happens then, and nothing private in it."""
+
+from __future__ import annotations
+
+import inspect
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from ledgers import new, pure, scope
+
+import safeselect
+from safeselect import Budget, BudgetError, Ledger, LedgerError, ParameterError, SourceError
+from safeselect.accounting import Standing
+from safeselect.accounting._ledger_sqlite import SQLiteStore
+from safeselect.accounting.record import commitment, told
+from safeselect.guarantees import BoundedRange, PureDP
+from safeselect.mechanisms._call import Call
+from safeselect.mechanisms._results import Selection
+from safeselect.testing import DeterministicSource, RecordingSource
+
+COUNTS = {"sensitivity": 1, "monotonic": True}
+ROWS = [[1, 5, 3], [9, 2, 2]]
+MECHANISMS: dict[str, Callable[..., Any]] = {
+    "permute_and_flip": lambda **more: safeselect.permute_and_flip([1, 5, 3], **more),
+    "exponential_mechanism": lambda **more: safeselect.exponential_mechanism([1, 5, 3], **more),
+    "exponential_mechanism_base2": lambda **more: safeselect.exponential_mechanism_base2(
+        [1, 5, 3], **more
+    ),
+    "report_noisy_max": lambda **more: safeselect.report_noisy_max(
+        [1, 5, 3], noise="laplace", **more
+    ),
+    "top_k": lambda **more: safeselect.top_k([1, 5, 3], k=2, **more),
+    "select_many": lambda **more: safeselect.select_many(ROWS, **more),
+    "top_k_many": lambda **more: safeselect.top_k_many(ROWS, k=2, **more),
+}
+NAMES = sorted(MECHANISMS)
+
+
+class Watched:
+    """A source that looks at the ledger whenever it is asked, and may fail at some request."""
+
+    name = "Watched"
+    production = True
+
+    def __init__(self, ledger: Ledger, fail: BaseException | None = None, at: int = 0) -> None:
+        self.ledger, self.fail, self.at = ledger, fail, at
+        self.seen: list[Standing] = []
+        self.begun: list[Standing] = []
+
+    def begin(self) -> bytes:
+        self.begun.append(self.ledger.standing("a"))
+        return os.urandom(16)
+
+    def fill(self, buffer: bytearray | memoryview, /) -> None:
+        self.seen.append(self.ledger.standing("a"))
+        if self.fail is not None and len(self.seen) > self.at:
+            raise self.fail
+        buffer[:] = os.urandom(len(buffer))
+
+
+def outcomes(ledger: Ledger) -> list[str]:
+    kinds = [record.content for record in ledger.records()][2:]
+    return [each.get("reason", each["kind"]) for each in kinds]
+
+
+def run(name: str, ledger: Ledger, source: Any = None, **more: Any) -> Any:
+    cost = {} if more.keys() & {"epsilon", "rho", "base"} else {"epsilon": "1/2"}
+    return MECHANISMS[name](**COUNTS, **cost, source=source, ledger=scope(ledger), **more)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_charge_is_in_the_ledger_before_the_first_bit(name: str) -> None:
+    ledger = new(":memory:")
+    source = Watched(ledger)
+    result = run(name, ledger, source)
+    assert [each.spent for each in source.begun] == [{"epsilon": 0}]
+    assert source.seen
+    assert {each.spent["epsilon"] for each in source.seen} == {Fraction(1, 2)}
+    assert outcomes(ledger) == ["charged", "released"]
+    assert result.guarantee.epsilon == Fraction(1, 2)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_record_says_what_the_result_says(name: str) -> None:
+    ledger = new(":memory:")
+    result = run(name, ledger)
+    charged, released = [record.content for record in ledger.records()][2:]
+    assert charged["mechanism"] == result.mechanism
+    assert charged["guarantee"] == told(result.guarantee)
+    parts = getattr(result, "parts", (result.guarantee,))
+    assert charged["parts"] == [{"count": str(len(parts)), "each": told(parts[0])}]
+    assert charged["source"] == {
+        "name": "OpenSSLSource", "production": "yes", "health": "passed"
+    }  # fmt: skip
+    shape = {"rows": "2"} if "many" in name else {}
+    assert charged["parameters"] == shape | {
+        "candidates": "3",
+        "engine": "array",
+        "grid": "1",
+        "k": "2" if name.startswith("top_k") else "1",
+        "minimize": "no",
+        "monotonic": "yes",
+        "sensitivity": "1",
+    }
+    receipt = result.receipt
+    assert (receipt.ledger, str(receipt.record)) == (ledger.id, released["seq"])
+    assert len(receipt.salt) == 32
+    plain = safeselect.permute_and_flip([1], epsilon=1, sensitivity=1)
+    assert plain.receipt is None
+    bare = type(result)(**{
+        name: getattr(result, name) for name in result.__slots__ if name != "receipt"
+    })  # fmt: skip
+    assert released["commitment"] == commitment(receipt.salt, bare.to_json())
+    assert "receipt" not in bare.to_json()
+    assert receipt.salt.hex() in result.to_json()
+    assert receipt.salt.hex() not in "".join(str(record) for record in ledger.records())
+
+
+FAILURES = [(OSError("no device"), "error"), (SourceError("stuck"), "source")]
+FAILURES += [(KeyboardInterrupt(), "interrupt"), (MemoryError(), "error")]  # type: ignore[list-item]
+
+
+@pytest.mark.parametrize("at", [0, 1])
+@pytest.mark.parametrize(("failure", "reason"), FAILURES, ids=lambda case: str(type(case).__name__))
+@pytest.mark.parametrize("name", NAMES)
+def test_a_later_failure_keeps_the_charge_and_is_written(
+    name: str, failure: BaseException, reason: str, at: int
+) -> None:
+    ledger = new(":memory:")
+    with pytest.raises(type(failure)):
+        run(name, ledger, Watched(ledger, failure, at))
+    assert outcomes(ledger) == ["charged", reason]
+    assert ledger.standing("a").spent == {"epsilon": Fraction(1, 2)}
+    run(name, ledger)
+    with pytest.raises(BudgetError):
+        run(name, ledger)
+
+
+def test_a_source_that_does_not_begin_costs_nothing() -> None:
+    ledger = new(":memory:")
+
+    class Broken(Watched):
+        def begin(self) -> bytes:
+            raise SourceError("broken")
+
+    with pytest.raises(SourceError, match="broken"):
+        run("permute_and_flip", ledger, Broken(ledger))
+    assert outcomes(ledger) == []
+
+
+def test_a_source_that_repeats_itself_releases_nothing() -> None:
+    ledger, tape = new(":memory:"), {"i_understand_this_is_not_private": True}
+    with pytest.warns(safeselect.testing.InsecureSourceWarning):
+        sources = [DeterministicSource(7, **tape) for _ in range(2)]
+    run("permute_and_flip", ledger, sources[0], epsilon="1/8")
+    with pytest.raises(SourceError, match="a copy of another's"):
+        run("permute_and_flip", ledger, sources[1], epsilon="1/8")
+    assert outcomes(ledger) == ["charged", "released"]
+    charged = [record.content for record in ledger.records()][2]
+    assert charged["source"]["production"] == "no"
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"scores": ["x"]},
+        {"scores": []},
+        {"scores": [0.5, 1.5]},
+        {"scores": [float("nan"), 1.0], "grid": 1},
+        {"epsilon": 0},
+        {"epsilon": None, "rho": -1},
+        {"sensitivity": None},
+        {"grid": 0},
+        {"labels": ["a"]},
+        {"labels": ["a", "a", "b"]},
+        {"engine": "quantum"},
+        {"source": 7},
+        {"epsilon": "1e-40"},
+        {"ledger": "budget.db"},
+    ],
+)
+def test_what_is_refused_is_not_charged(wrong: dict[str, Any]) -> None:
+    ledger = new(":memory:")
+    before = ledger.head
+    usual: dict[str, Any] = {"scores": [1, 5, 3], "epsilon": 1, "sensitivity": 1}
+    with pytest.raises((ParameterError, safeselect.ScoreError)):
+        safeselect.permute_and_flip(**{**usual, "ledger": scope(ledger), **wrong})
+    for k in (0, 4, "2"):
+        with pytest.raises(ParameterError):
+            safeselect.top_k([1, 5, 3], k=k, epsilon=1, sensitivity=1, ledger=scope(ledger))  # type: ignore[arg-type]
+    assert ledger.head == before
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_an_exhausted_budget_draws_nothing_and_says_the_same_for_all_scores(name: str) -> None:
+    ledger = new(":memory:", epsilon="1/4")
+    said = set()
+    for scores in ([0, 0, 0], [10**9, 0, -5], [1, 2, 3]):
+        source = Watched(ledger)
+        function = getattr(safeselect, name)
+        more: dict[str, Any] = {"k": 2} if name.startswith("top_k") else {}
+        if name == "report_noisy_max":
+            more["noise"] = "gumbel"
+        with pytest.raises(BudgetError) as caught:
+            function(
+                [scores] if "many" in name else scores,
+                epsilon=1, source=source, ledger=scope(ledger), **COUNTS, **more,
+            )  # fmt: skip
+        said.add(str(caught.value))
+        assert source.seen == []
+    assert len(said) == 1
+    assert outcomes(ledger) == []
+
+
+@contextmanager
+def second_write_fails(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    writing, count = SQLiteStore.writing, []
+
+    def fail(self: SQLiteStore) -> Any:
+        count.append(1)
+        if len(count) == 2:
+            raise LedgerError("the disk is full")
+        return writing(self)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(SQLiteStore, "writing", fail)
+        yield
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_cannot_be_recorded_is_not_released(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ledger = new(":memory:")
+    with second_write_fails(monkeypatch), pytest.raises(LedgerError, match="the disk is full"):
+        run(name, ledger)
+    # The charge stands; that there is no output could be written after all.
+    assert outcomes(ledger) == ["charged", "error"]
+    assert ledger.standing("a").spent == {"epsilon": Fraction(1, 2)}
+
+
+def test_the_draws_of_a_call_cost_what_they_cost_together() -> None:
+    """Ten draws of the exponential mechanism, at a total (1, 1e-6), on a budget in rho."""
+    ledger = new(":memory:", rho=1)
+    result: Any = safeselect.top_k(
+        list(range(20)), k=10, epsilon=1, delta="1e-6", ledger=scope(ledger), **COUNTS
+    )
+    assert ledger.standing("a").spent["rho"] == sum(part.zcdp.rho for part in result.parts)
+    assert result.guarantee.zcdp is None
+
+
+def test_base_2_is_charged_what_it_guarantees() -> None:
+    ledger = new(":memory:", epsilon=1)
+    result = run("exponential_mechanism_base2", ledger, base="1/2")
+    assert ledger.standing("a").spent == {"epsilon": result.guarantee.epsilon}
+
+
+def test_monotonic_scores_need_neighbours_that_add_or_remove() -> None:
+    budget = Budget("person", "replace_one", epsilon=1)
+    ledger = Ledger.create(":memory:", {"a": budget})
+    there = ledger.scope("a", unit="person", neighbours="replace_one", purpose="p")
+    for name in NAMES:
+        with pytest.raises(ParameterError, match="monotonic=True needs add/remove neighbours"):
+            MECHANISMS[name](epsilon=1, ledger=there, **COUNTS)
+    MECHANISMS["top_k"](epsilon=1, ledger=there, sensitivity=1)
+    assert ledger.standing("a").left == {"epsilon": 0}
+
+
+def test_no_private_value_is_in_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "budget.db"
+    ledger = new(path, epsilon=100)
+    secret = 8_675_309_123
+    scores = {"Zebedee": secret, "Quux": secret - 1, "Plugh": secret - 400}
+    source = RecordingSource(safeselect.OpenSSLSource())
+    for name in ("permute_and_flip", "exponential_mechanism", "top_k"):
+        more: dict[str, Any] = {"k": 2} if name == "top_k" else {}
+        function = getattr(safeselect, name)
+        result = function(scores, epsilon=1, source=source, ledger=scope(ledger), **COUNTS, **more)
+        assert "Zebedee" in result.to_json() or "Quux" in result.to_json()
+    with pytest.raises(OSError, match="no"):
+        safeselect.top_k(
+            scores, k=1, epsilon=1, source=Watched(ledger, OSError(f"no {secret}"), 1),
+            ledger=scope(ledger), **COUNTS,
+        )  # fmt: skip
+    content = path.read_bytes()
+    found = [
+        name
+        for name in ("Zebedee", "Quux", "Plugh", "8675309", "867530")
+        if name.encode() in content
+    ]
+    assert found == []
+    assert b"charged" in content
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_with_a_ledger_too_the_requests_do_not_depend_on_scores(name: str) -> None:
+    function, seen = getattr(safeselect, name), set()
+    more: dict[str, Any] = {"k": 2} if name.startswith("top_k") else {}
+    if name == "report_noisy_max":
+        more["noise"] = "gumbel"
+    families = [np.zeros(40, dtype=np.int64), np.arange(40), np.arange(40) * 10**12]
+    ledger = new(":memory:", epsilon=100)
+    for scores in families:
+        source = RecordingSource(safeselect.OpenSSLSource())
+        given = scores[None, :] if "many" in name else scores
+        function(given, epsilon=1, source=source, ledger=scope(ledger), **COUNTS, **more)
+        seen.add(tuple(source.requests))
+    assert len(seen) == 1
+    assert 32 in next(iter(seen))
+
+
+def call(ledger: Ledger) -> Call:
+    return Call(
+        [1, 5, 3],
+        sensitivity=1, range_=None, monotonic=True, minimize=False, grid=None, labels=None,
+        source=None, engine=None, ledger=scope(ledger),
+    )  # fmt: skip
+
+
+def test_a_mechanism_cannot_forget_its_ledger() -> None:
+    ledger, guarantee = new(":memory:"), PureDP("1/4")
+    with pytest.raises(ParameterError, match="says what it releases"), call(ledger):
+        pass
+    assert outcomes(ledger) == []
+
+    def forgets() -> None:
+        with call(ledger).release(guarantee, "m/1"):
+            pass
+
+    def differs(other: Any) -> Callable[[], object]:
+        def work() -> object:
+            with (this := call(ledger)).release(guarantee, "m/1"):
+                return this.released(other)
+
+        return work
+
+    def twice() -> None:
+        with (this := call(ledger)).release(guarantee, "m/1"):
+            this.released(Selection("a", 0, guarantee, "m/1", "s"))
+            this.released(Selection("b", 1, guarantee, "m/1", "s"))
+
+    for work, said in (
+        (forgets, "ended without an output"),
+        (differs(Selection("a", 0, PureDP("1/8"), "m/1", "s")), "had not charged"),
+        (differs(Selection("a", 0, BoundedRange("1/4"), "m/1", "s")), "had not charged"),
+        (twice, "had not charged"),
+    ):
+        with pytest.raises(LedgerError, match=said):
+            work()
+    assert outcomes(ledger) == [*["charged", "error"] * 3, "charged", "released"]
+
+
+def test_every_mechanism_with_a_ledger_is_tested_here() -> None:
+    functions = {
+        name: inspect.signature(getattr(safeselect, name)).parameters
+        for name in safeselect.__all__
+        if inspect.isfunction(getattr(safeselect, name))
+    }
+    assert {name for name, each in functions.items() if "ledger" in each} == set(NAMES)
+
+
+def test_releases_and_a_foreign_charge_add_up() -> None:
+    ledger = new(":memory:", epsilon=1)
+    scope(ledger).charge(pure("1/2")).released("made elsewhere", b"s" * 32)
+    run("permute_and_flip", ledger)
+    with pytest.raises(BudgetError):
+        run("permute_and_flip", ledger)
+    assert ledger.check().scopes["a"].left == {"epsilon": 0}
