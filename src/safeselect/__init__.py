@@ -20,6 +20,8 @@ from safeselect.guarantees import (
     ZeroConcentratedDP,
 )
 from safeselect.mechanisms import (
+    DiscoveredTopK,
+    PayWhatYouGet,
     Selection,
     Selections,
     TopK,
@@ -31,6 +33,7 @@ from safeselect.mechanisms import (
     select_many,
     top_k,
     top_k_many,
+    unknown_domain_top_k,
 )
 from safeselect.sources import CallbackSource, CombinedSource, OpenSSLSource, Source, SystemSource
 
@@ -40,10 +43,12 @@ __all__ = [
     "BudgetError",
     "CallbackSource",
     "CombinedSource",
+    "DiscoveredTopK",
     "InputError",
     "LaplaceDominated",
     "OpenSSLSource",
     "ParameterError",
+    "PayWhatYouGet",
     "PureDP",
     "SafeSelectError",
     "ScoreError",
@@ -62,4 +67,5 @@ __all__ = [
     "select_many",
     "top_k",
     "top_k_many",
+    "unknown_domain_top_k",
 ]

@@ -38,6 +38,10 @@ class _Peeled(Protocol):
     def __call__(self, steps: Steps, k: int, decay: Decay, bits: Bits) -> Ranking: ...
 
 
+class _Integers(Protocol):
+    def __call__(self, n: int, decay: Decay, bits: Bits) -> NDArray[np.int64]: ...
+
+
 class Engine(Protocol):
     """Ways to rank n scores in grid steps by noisy score, the k best first."""
 
@@ -64,6 +68,10 @@ class Engine(Protocol):
     @property
     def laplace_top(self) -> _OneShot:
         """One draw of Laplace noise for each score."""
+
+    @property
+    def discrete_laplace(self) -> _Integers:
+        """Noise alone: integers, as likely as the decay to the power of their size."""
 
 
 _ENGINES: dict[str, Engine] = {"array": lattice, "reference": _reference}

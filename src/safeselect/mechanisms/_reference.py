@@ -26,11 +26,13 @@ from safeselect.lattice import Ranking
 from safeselect.mechanisms._scores import Steps
 from safeselect.samplers._bits import Bits
 from safeselect.samplers.decay import Decay
+from safeselect.samplers.discrete_laplace import discrete_laplace as laplace_integer
 from safeselect.samplers.geometric import geometric
 from safeselect.samplers.lazy import LazyGumbel, LazyLaplace
 from safeselect.samplers.permutation import permutation
 
 __all__ = [
+    "discrete_laplace",
     "exponential_many",
     "exponential_peeled",
     "exponential_top",
@@ -145,3 +147,8 @@ def gumbel_many(steps: Steps, decay: Decay, bits: Bits) -> NDArray[np.int64]:
 def laplace_top(steps: Steps, k: int, decay: Decay, bits: Bits, *, gaps: bool = False) -> Ranking:
     """One-shot Laplace noise, continuous and exact."""
     return _continuous_top(steps, k, [LazyLaplace(bits, decay) for _ in steps], bits, gaps)
+
+
+def discrete_laplace(n: int, decay: Decay, bits: Bits) -> NDArray[np.int64]:
+    """Discrete Laplace noise, one number after the other."""
+    return np.array([laplace_integer(bits, decay) for _ in range(n)], np.int64)
