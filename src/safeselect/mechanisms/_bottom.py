@@ -69,17 +69,17 @@ class ListQuery:
     @property
     def decay(self) -> Decay:
         """Gumbel noise of scale 1 / epsilon, per grid step."""
-        return Decay(self.epsilon / 2**self.fineness)
+        return Decay(self.epsilon / (1 << self.fineness))
 
     def offset(self, k_bar: int) -> int:
         """Grid steps from the (k_bar + 1)-th count to the bottom."""
         m = k_bar if self.contributions is None else min(k_bar, self.contributions)
-        grid = Fraction(1, 2**self.fineness)
+        grid = Fraction(1, 1 << self.fineness)
         return (1 << self.fineness) + gumbel_offset(self.epsilon, self.odds, m, grid)
 
     def offset_in_counts(self, k_bar: int) -> Fraction:
         """The same in counts."""
-        return Fraction(self.offset(k_bar), 2**self.fineness)
+        return Fraction(self.offset(k_bar), 1 << self.fineness)
 
 
 def read_total(epsilon: object, delta: object) -> ApproximateDP:
@@ -136,17 +136,14 @@ def split_delta(
         parts = [rational(share, "threshold_delta")]
         if parts[0] > total.delta:
             raise ParameterError("threshold_delta must be at most delta, of which it is a part")
-    splits = [
-        (
-            per_draw_epsilon(
-                BoundedRange, draws, epsilon=total.epsilon, delta=total.delta - part or None
-            ),
-            part,
-        )
-        for part in parts
-    ]
-    grid = Fraction(1, 2**_FINEST)
-    return min(splits, key=lambda split: gumbel_offset(split[0], odds(split[1] / queries), m, grid))
+    grid = Fraction(1, 1 << _FINEST)
+    splits = []
+    for part in parts:
+        rest = total.delta - part or None
+        each = per_draw_epsilon(BoundedRange, draws, epsilon=total.epsilon, delta=rest)
+        splits.append((gumbel_offset(each, odds(part / queries), m, grid), each, part))
+    _, each, part = min(splits)
+    return each, part
 
 
 def odds(delta: Fraction) -> Fraction:
