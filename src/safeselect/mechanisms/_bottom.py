@@ -47,6 +47,9 @@ class ListQuery:
         epsilon: of each draw.
         odds: those of the probability that the bottom fails to hide an item.
         contributions: how many items one user may change; None for any number.
+
+    Raises:
+        ParameterError: an epsilon for which there is no noise.
     """
 
     k: int
@@ -55,6 +58,9 @@ class ListQuery:
     epsilon: Fraction
     odds: Fraction
     contributions: int | None
+
+    def __post_init__(self) -> None:
+        Decay(self._rate)
 
     @property
     def draws(self) -> int:
@@ -69,7 +75,11 @@ class ListQuery:
     @property
     def decay(self) -> Decay:
         """Gumbel noise of scale 1 / epsilon, per grid step."""
-        return Decay(self.epsilon / (1 << self.fineness))
+        return Decay(self._rate)
+
+    @property
+    def _rate(self) -> Fraction:
+        return self.epsilon / (1 << self.fineness)
 
     def offset(self, k_bar: int) -> int:
         """Grid steps from the (k_bar + 1)-th count to the bottom."""
