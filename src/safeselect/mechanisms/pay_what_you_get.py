@@ -167,8 +167,9 @@ class PayWhatYouGet:
         with self._lock:
             self._require(query.draws + 1)
             histogram = read_histogram(counts, labels, most + 1)
-            with open_call(histogram, self._source, self._engine) as call:
-                self._reserve(query.draws + 1)
+            call = open_call(histogram, self._source, self._engine)
+            self._reserve(query.draws + 1)
+            with call:
                 found, chosen = draw_list(query, histogram, call)
             self._settle(query.draws + 1, query.draws - k + len(found) + 1)
         return DiscoveredTopK(
