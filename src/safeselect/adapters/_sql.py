@@ -41,7 +41,9 @@ WITH pairs AS (
 ), placed AS (
   SELECT item, ROW_NUMBER() OVER (
     PARTITION BY person
-    ORDER BY md5(CONCAT(CAST(person AS STRING), ' ', CAST(item AS STRING))), CAST(item AS STRING)
+    ORDER BY
+      LEFT(md5(CONCAT(CAST(person AS STRING), ' ', CAST(item AS STRING))), 12),
+      CAST(item AS STRING)
   ) AS place
   FROM pairs
 )
