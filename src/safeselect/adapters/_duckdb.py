@@ -79,6 +79,10 @@ class Table:
         with reported(self._connection.query_progress if self._progress else None):
             return _run(self._connection, sql, parameters, self._failure)
 
+    def store_candidates(self, labels: list[str]) -> None:
+        """Put the labels into the table `safeselect_candidates`."""
+        self.fetch("CREATE TEMP TABLE safeselect_candidates AS SELECT unnest($1) AS label", labels)
+
 
 @contextmanager
 def open_table(

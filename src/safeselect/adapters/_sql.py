@@ -12,7 +12,7 @@ Each statement runs on DuckDB and on Apache Spark as it stands.  `safeselect_row
 
 from __future__ import annotations
 
-__all__ = ["COUNT_DISTINCT_USERS", "LARGEST_CAPPED_COUNTS", "LARGEST_COUNTS"]
+__all__ = ["COUNT_CANDIDATES", "COUNT_DISTINCT_USERS", "LARGEST_CAPPED_COUNTS", "LARGEST_COUNTS"]
 
 COUNT_DISTINCT_USERS = """
 SELECT CAST(item AS STRING) AS label, COUNT(DISTINCT person) AS users
@@ -22,6 +22,16 @@ GROUP BY item
 ORDER BY label
 """
 """All counts; a person may move any number of them."""
+
+COUNT_CANDIDATES = """
+SELECT CAST(item AS STRING) AS label, COUNT(DISTINCT person) AS users
+FROM safeselect_rows
+WHERE item IS NOT NULL AND person IS NOT NULL
+  AND CAST(item AS STRING) IN (SELECT label FROM safeselect_candidates)
+GROUP BY item
+ORDER BY label
+"""
+"""The counts of the items on a public list."""
 
 LARGEST_COUNTS = """
 SELECT CAST(item AS STRING) AS label, COUNT(DISTINCT person) AS users

@@ -1,10 +1,10 @@
-"""Counts and scores from CSV and Parquet files: everything that is asked of the data, in SQL.
+"""Counts and scores from files, frames, DuckDB and Spark; what is asked of the data is in `_sql`.
 
 An engine counts, safeselect randomises: what comes out of this file is exact and *private*.  Hand
 it to a mechanism; do not print it.
 
-- A row whose item or user is NULL is dropped, by the WHERE clauses below and nowhere else.  In a
-  CSV file an empty cell is NULL and everything else is text: "7", "07" and " 7" are three users.
+- A row whose item or user is NULL is dropped.  In a CSV file an empty cell is NULL and everything
+  else is text: "7", "07" and " 7" are three users.
 - Keys are integers or strings by their declared type; floats, booleans, dates and nested types
   are refused, because which of their values are equal is a matter of representation.
 - The order of the answer is the order of the candidates, or of the labels, never of the rows: a
@@ -27,16 +27,16 @@ import numpy as np
 from safeselect._exact import integer
 from safeselect.adapters._duckdb import Table, open_table
 from safeselect.adapters._files import shown
-from safeselect.adapters._sql import COUNT_DISTINCT_USERS, LARGEST_CAPPED_COUNTS, LARGEST_COUNTS
+from safeselect.adapters._spark import SparkTable, is_spark, open_spark
+from safeselect.adapters._sql import (
+    COUNT_CANDIDATES,
+    COUNT_DISTINCT_USERS,
+    LARGEST_CAPPED_COUNTS,
+    LARGEST_COUNTS,
+)
 from safeselect.errors import InputError, ParameterError, ScoreError
 
 __all__ = ["count_distinct_users", "largest_counts", "read_candidates", "read_scores"]
-
-_COUNT_CANDIDATES_ONLY = COUNT_DISTINCT_USERS.replace(
-    "GROUP BY",
-    "AND CAST(item AS STRING) IN (SELECT label FROM safeselect_candidates)\nGROUP BY",
-)
-_STORE_CANDIDATES = "CREATE TEMP TABLE safeselect_candidates AS SELECT unnest($1) AS label"
 
 _SCORES = "SELECT CAST(label AS STRING) AS label, score FROM safeselect_rows ORDER BY label"
 
@@ -70,7 +70,8 @@ def count_distinct_users(
 
     Args:
         table: the path of a .csv, .csv.gz or .parquet file, a pandas or polars DataFrame, a pyarrow
-            Table, or a DuckDB relation, such as `connection.table("trips")`.
+            Table, a DuckDB relation, such as `connection.table("trips")`, or a Spark DataFrame,
+            such as `spark.table("trips")`, which is counted where it is.
         item: the column that holds the candidates.
         user: the column that says whose row it is: the one who is protected.
         candidates: the items to count, all different: other items are dropped, and a candidate
@@ -78,7 +79,7 @@ def count_distinct_users(
             found in the table is counted: who does so asserts that this set of items is public.
         memory: the most that DuckDB may use, such as "2GB"; what is more goes to a private
             directory on disk, removed afterwards.
-        progress: tell on standard error, if it is a terminal, how far the count is.
+        progress: tell on standard error, if it is a terminal, how far DuckDB's count is.
 
     Returns:
         label -> number of users, private; labels are text, integers in plain decimal form.
@@ -93,8 +94,8 @@ def count_distinct_users(
             return dict(rows.fetch(COUNT_DISTINCT_USERS))
         if rows.types["item"] in _INTEGERS:
             _require_plain_integers(labels, item)
-        rows.fetch(_STORE_CANDIDATES, labels)
-        found = dict(rows.fetch(_COUNT_CANDIDATES_ONLY))
+        rows.store_candidates(labels)
+        found = dict(rows.fetch(COUNT_CANDIDATES))
     return {label: found.get(label, 0) for label in labels}
 
 
@@ -236,16 +237,21 @@ def _labels(candidates: Iterable[str | int]) -> list[str]:
 @contextmanager
 def _keyed(
     table: object, item: str, user: str, memory: str | None, progress: bool
-) -> Iterator[Table]:
+) -> Iterator[Table | SparkTable]:
     """A table with the two columns that are counted."""
     columns = {"item": item, "person": user}
-    with open_table(table, columns, memory=memory, progress=progress) as rows:
+    opened = (
+        open_spark(table, columns)
+        if is_spark(table)
+        else open_table(table, columns, memory=memory, progress=progress)
+    )
+    with opened as rows:
         for ours, name in columns.items():
             _require_key(rows, ours, name)
         yield rows
 
 
-def _require_key(table: Table, name: str, column: str) -> None:
+def _require_key(table: Table | SparkTable, name: str, column: str) -> None:
     # Without what follows in brackets: for some types that is a list of values.
     kind = table.types[name].partition("(")[0]
     if kind not in (_TEXT, _NOTHING) and kind not in _INTEGERS:

@@ -91,7 +91,7 @@ def unknown_domain_top_k(
         SourceError: the source failed.
     """
     total = read_total(epsilon, delta)
-    places = read_places(k, k_bar)
+    count, least, most = read_places(k, k_bar)
     contributions = read_contributions(max_contributions)
     if noise is not None and not (isinstance(noise, str) and noise in _NOISES):
         raise ParameterError(f"noise must be 'gumbel' or 'laplace', got {describe(noise)}")
@@ -100,9 +100,21 @@ def unknown_domain_top_k(
     if contributions is not None and noise != "gumbel":
         if isinstance(k_bar, tuple) or threshold_delta is not None:
             raise ParameterError("noise='laplace' takes one k_bar, and no threshold_delta")
-        counted, size = (counts, labels), places[:2]
-        return _with_counts(counted, size, total, contributions, source, engine)
-    query, part = _plan_list(total, places, contributions, threshold_delta)
+        offset, decay = _plan_counts(total, least, contributions)
+        histogram = read_histogram(counts, labels, least + 1)
+        with open_call(histogram, source, engine) as call:
+            above = _above_bottom(histogram, call, offset, decay)[:count]
+        return DiscoveredTopK(
+            labels=tuple(label for label, _ in above),
+            counts=tuple(noisy for _, noisy in above),
+            k_bar=least,
+            offset=Fraction(offset),
+            guarantee=total,
+            parts=(PureDP(total.epsilon), ApproximateDP(Fraction(0), total.delta)),
+            mechanism="unknown_domain_top_k_laplace/1",
+            source=call.source_name,
+        )
+    query, part = _plan_list(total, (count, least, most), contributions, threshold_delta)
     histogram = read_histogram(counts, labels, query.most + 1)
     with open_call(histogram, source, engine) as call:
         found, chosen = draw_list(query, histogram, call)
@@ -131,32 +143,10 @@ def _plan_list(
     return ListQuery(k, least, most, each, odds(part), contributions), part
 
 
-def _with_counts(
-    counted: tuple[object, object],
-    size: tuple[int, int],
-    total: ApproximateDP,
-    contributions: int,
-    source: object,
-    engine: object,
-) -> DiscoveredTopK:
-    """The mechanism with Laplace noise: labels and noisy counts above the noisy bottom."""
-    k, k_bar = size
+def _plan_counts(total: ApproximateDP, k_bar: int, contributions: int) -> tuple[int, Decay]:
+    """How far the bottom lies above the (k_bar + 1)-th count, and the noise: both are public."""
     each = total.epsilon / contributions
-    offset = 1 + laplace_offset(each, total.delta, min(k_bar, contributions))
-    decay = Decay(each)
-    histogram = read_histogram(*counted, k_bar + 1)
-    with open_call(histogram, source, engine) as call:
-        found = _above_bottom(histogram, call, offset, decay)[:k]
-    return DiscoveredTopK(
-        labels=tuple(label for label, _ in found),
-        counts=tuple(noisy for _, noisy in found),
-        k_bar=k_bar,
-        offset=Fraction(offset),
-        guarantee=total,
-        parts=(PureDP(total.epsilon), ApproximateDP(Fraction(0), total.delta)),
-        mechanism="unknown_domain_top_k_laplace/1",
-        source=call.source_name,
-    )
+    return 1 + laplace_offset(each, total.delta, min(k_bar, contributions)), Decay(each)
 
 
 def _above_bottom(
