@@ -9,9 +9,10 @@ PIP := $(BIN)/python -m pip install --disable-pip-version-check --quiet
 WORKERS ?= 2
 DIST ?= dist
 BENCH ?= .venv-bench
+SPARK ?= .venv-spark
 BENCH_PIP := $(BENCH)/bin/python -m pip install --disable-pip-version-check --quiet
 
-.PHONY: help demo test check format dist bench bench-docs timing clean
+.PHONY: help demo test spark check format dist bench bench-docs timing clean
 .DEFAULT_GOAL := help
 
 help: ## show this list
@@ -22,6 +23,10 @@ demo: $(VENV)/.demo ## a differentially private top 10 from real data, explained
 
 test: $(VENV)/.dev ## run the tests
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(ARGS)
+
+spark: $(SPARK)/.installed ## run the tests that need Apache Spark, on a local one (needs Java)
+	@command -v java >/dev/null || { echo 'make: java not found; Spark needs Java 17' >&2; exit 1; }
+	$(SPARK)/bin/python -m pytest tests/adapters/test_spark.py $(ARGS)
 
 check: $(VENV)/.dev ## lint, format, types, layers
 	$(BIN)/ruff check .
@@ -48,7 +53,7 @@ timing: $(BENCH)/.installed ## timing evidence beyond the tests: callgrind and d
 	OPENBLAS_NUM_THREADS=1 $(BENCH)/bin/python benchmarks/timing/l3_dudect.py $(ARGS)
 
 clean: ## remove everything that make created
-	rm -rf .venv .venv-bench dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf .venv .venv-bench .venv-spark dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(VENV)/.python:
@@ -70,4 +75,10 @@ $(BENCH)/.installed: pyproject.toml benchmarks/requirements.txt
 	@command -v $(PYTHON) >/dev/null || { echo 'make: $(PYTHON) not found; say make PYTHON=...' >&2; exit 1; }
 	$(PYTHON) -m venv $(BENCH)
 	$(BENCH_PIP) --editable . --requirement benchmarks/requirements.txt
+	@touch $@
+
+$(SPARK)/.installed: pyproject.toml
+	@command -v $(PYTHON) >/dev/null || { echo 'make: $(PYTHON) not found; say make PYTHON=...' >&2; exit 1; }
+	$(PYTHON) -m venv $(SPARK)
+	$(SPARK)/bin/python -m pip install --disable-pip-version-check --quiet --editable '.[test,spark]'
 	@touch $@

@@ -132,7 +132,7 @@ def test_as_a_process_stdout_is_the_release_and_stderr_the_rest(tmp_path: Path) 
     release = json.loads(run(tmp_path, *TOP, "--json").stdout)
     assert release["labels"] == ["Oslo"]
     assert release["schema"] == "safeselect.top-k/1"
-    failed = run(tmp_path, *TOP[:-1])
+    failed = run(tmp_path, *TOP[:-1])  # an unknown domain, without --delta
     assert (failed.returncode, failed.stdout) == (2, b"")
     assert failed.stderr.count(b"\n") == 1
 
@@ -146,7 +146,14 @@ def test_the_release_is_utf8_whatever_the_locale_says(tmp_path: Path) -> None:
 
 def test_help_explains_known_candidates_and_exit_codes(tmp_path: Path) -> None:
     text = run(tmp_path, "top-k", "--help").stdout.decode()
-    for phrase in ("--candidates FILE", "--candidates-are-public", "asserts that", "exit codes:"):
+    for phrase in (
+        "the domain is unknown",
+        "--k-bar N",
+        "--candidates FILE",
+        "--candidates-are-public",
+        "asserts that",
+        "exit codes:",
+    ):
         assert phrase in text
     assert b"must be public" in run(tmp_path, "select", "--help").stdout
     assert run(tmp_path, "--version").stdout.startswith(b"safeselect ")
@@ -224,6 +231,20 @@ def test_the_counts_reach_the_mechanism_with_the_right_sensitivity(
     assert (seen["sensitivity"], seen["monotonic"], seen["k"]) == (1, True, 1)
     assert seen["epsilon"] == 10000
     assert seen["delta"] * 10**9 == 1
+
+
+@pytest.mark.parametrize("contributions", [[], ["--max-contributions", "2"]])
+def test_no_user_and_one_user_look_alike(tmp_path: Path, contributions: list[str]) -> None:
+    """Nothing but a release may tell them apart, and here that happens with probability 1e-12."""
+    unknown = [*TOP[:-3], "--epsilon", "1", "--delta", "1e-12", *contributions]
+    said = []
+    for rows in ("", ",ann\n", "Oslo,ann\n", "Oslo,ann\nRome,ann\nBern,ann\n"):
+        (tmp_path / "trips.csv").write_text(f"city,rider\n{rows}")
+        done = run(tmp_path, *unknown)
+        said.append((done.returncode, done.stdout, done.stderr))
+    assert said[0][:2] == (0, b"")
+    assert b"guarantee epsilon = 1, delta = 1/1000000000000 in total" in said[0][2]
+    assert said == said[:1] * 4
 
 
 @pytest.mark.parametrize("arguments", [TOP, ["--help"], ["top-k", "--help"], ["--version"]])

@@ -42,6 +42,8 @@ from safeselect.mechanisms import (
     AdaptiveSparseVector,
     Answer,
     Answers,
+    DiscoveredTopK,
+    PayWhatYouGet,
     Selection,
     Selections,
     SparseVector,
@@ -62,6 +64,7 @@ from safeselect.mechanisms import (
     top_k_above,
     top_k_many,
     top_k_with_gaps,
+    unknown_domain_top_k,
 )
 from safeselect.sources import CallbackSource, CombinedSource, OpenSSLSource, Source, SystemSource
 
@@ -76,6 +79,7 @@ __all__ = [
     "CallbackSource",
     "CombinedSource",
     "Composition",
+    "DiscoveredTopK",
     "HmacSigner",
     "InputError",
     "LaplaceDominated",
@@ -83,6 +87,7 @@ __all__ = [
     "LedgerError",
     "OpenSSLSource",
     "ParameterError",
+    "PayWhatYouGet",
     "PureDP",
     "Receipt",
     "SafeSelectError",
@@ -119,4 +124,5 @@ __all__ = [
     "top_k_above",
     "top_k_many",
     "top_k_with_gaps",
+    "unknown_domain_top_k",
 ]

@@ -1,62 +1,64 @@
-"""DuckDB, embedded and locked to one file.
+"""DuckDB, embedded and locked to one table.
 
 The rules, which `tables` relies on:
 
-- The engine may read the one file that was named, and nothing else; it writes only into a fresh
-  directory of mode 0700, removed afterwards; it loads no extension and reaches no network.
+- The engine may read the one file or frame that was named, and nothing else; it writes only into a
+  fresh directory of mode 0700, removed afterwards; it loads no extension and reaches no network.
 - Types come from the declaration (a CSV column is text), never from looking at values.
 - DuckDB's messages quote cells.  None of them leaves this file, not even as an exception's
   context: our own sentence is raised after the handler has ended.
 - The file is opened under a name of ours, so that brackets, stars and quotes in its path mean
   nothing to SQL.
+- A table that belongs to another connection is read through Arrow: the settings of that connection,
+  such as a collation that takes two keys for one, mean nothing here.
 """
 
 from __future__ import annotations
 
-import csv
-import gzip
-import io
 import os
+import re
 import tempfile
-import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from safeselect._exact import describe
+from safeselect.adapters._files import identifier, literal, position, reader, regular_file, shown
+from safeselect.adapters._frames import as_arrow
+from safeselect.adapters._progress import reported
 from safeselect.errors import InputError, ParameterError
 
-__all__ = ["Table", "open_table", "shown"]
+__all__ = ["Table", "open_table"]
 
-_LOCKED = {
+_CONFIG = {
     "autoinstall_known_extensions": "false",
     "autoload_known_extensions": "false",
     "allow_community_extensions": "false",
     "allow_unsigned_extensions": "false",
     "allow_persistent_secrets": "false",
+    # The answer is sorted, so rows may be read in any order; keeping theirs would take memory.
+    "preserve_insertion_order": "false",
 }
 _LOCKED_IN_ORDER = (
     # Implied by the lock below, and said anyway: SQL cannot name the caller's variables.
     "SET python_enable_replacements = false",
-    "SET enable_progress_bar = false",
+    # DuckDB would draw its bar on standard output, where the release goes; see `_progress`.
+    "SET enable_progress_bar = true",
+    "SET enable_progress_bar_print = false",
     "SET allowed_paths = [{file}]",
     "SET enable_external_access = false",
     "SET lock_configuration = true",
 )
-_CSV = (
-    "read_csv({file}, auto_detect = false, header = true, delim = ',', quote = '\"', "
-    "escape = '\"', comment = '', nullstr = '', compression = {compression}, "
-    "hive_partitioning = false, columns = {{{columns}}})"
-)
-_PARQUET = "read_parquet({file}, hive_partitioning = false)"
-_HEADER_LIMIT = 1 << 20  # characters; a header line is far shorter, and is never searched further
+_MEMORY = re.compile(r"[1-9][0-9]{0,5}(MB|GB)", re.ASCII)
+_FRAME = "safeselect_frame"
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """An open file: its wanted columns, by the names given to `open_table`, in the view
+    """An open table: its wanted columns, by the names given to `open_table`, in the view
     `safeselect_rows`.
 
     Attributes:
@@ -66,83 +68,115 @@ class Table:
     types: Mapping[str, str]
     _connection: Any
     _failure: str
+    _progress: bool
 
     def fetch(self, sql: str, *parameters: object) -> list[tuple[Any, ...]]:
         """Run one statement and return all rows.
 
         Raises:
-            InputError: the file cannot be read; never with a word of the engine's own message.
+            InputError: the table cannot be read; never with a word of the engine's own message.
         """
-        return _run(self._connection, sql, parameters, self._failure)
+        with reported(self._connection.query_progress if self._progress else None):
+            return _run(self._connection, sql, parameters, self._failure)
+
+    def store_candidates(self, labels: list[str]) -> None:
+        """Put the labels into the table `safeselect_candidates`."""
+        self.fetch("CREATE TEMP TABLE safeselect_candidates AS SELECT unnest($1) AS label", labels)
 
 
 @contextmanager
-def open_table(path: str | os.PathLike[str], columns: Mapping[str, str]) -> Iterator[Table]:
-    """Open a CSV (also .csv.gz) or Parquet file for the length of a `with` block.
+def open_table(
+    table: object,
+    columns: Mapping[str, str],
+    *,
+    memory: str | None = None,
+    progress: bool = False,
+) -> Iterator[Table]:
+    """Open a table for the length of a `with` block.
 
     Args:
-        path: a regular file whose name ends in .csv, .csv.gz or .parquet.
-        columns: our name -> the column's name in the file.
+        table: the path of a regular file whose name ends in .csv, .csv.gz or .parquet; or a frame,
+            see `_frames`.
+        columns: our name -> the column's name in the table.
+        memory: the most that the engine may use, such as "2GB"; beyond it writes to disk.
+        progress: report on standard error how far a long statement is.
 
     Raises:
-        InputError: no DuckDB, no such file or column, or a file that cannot be read.
-        ParameterError: the path or a column is not text.
+        InputError: no DuckDB, no such file or column, or a table that cannot be read.
+        ParameterError: an argument of the wrong type.
     """
-    file = _regular_file(path)
+    file = regular_file(table) if isinstance(table, (str, os.PathLike)) else None
     for column in columns.values():
         if not isinstance(column, str):
             raise ParameterError(f"a column's name must be a string, got {type(column).__name__}")
+    config = _CONFIG if memory is None else {**_CONFIG, "memory_limit": _read_memory(memory)}
     duckdb = _import_duckdb()
+    frame = as_arrow(table, list(columns.values())) if file is None else None
     with tempfile.TemporaryDirectory(prefix="safeselect-") as private:  # mode 0700
         spill = Path(private, "spill")
         spill.mkdir(mode=0o700)
         alias = Path(private, "input")
-        alias.symlink_to(file.resolve())
-        reader, failure, header = _reader(file, alias)
-        connection = duckdb.connect(":memory:", config={"temp_directory": str(spill), **_LOCKED})
+        rows, failure, header = _FRAME, "the table cannot be read", None
+        if file is not None:
+            alias.symlink_to(file.resolve())
+            rows, failure, header = reader(file, alias)
+        connection = duckdb.connect(":memory:", config={"temp_directory": str(spill), **config})
         try:
+            if frame is not None:
+                _ask(lambda: connection.register(_FRAME, frame), failure)
             for statement in _LOCKED_IN_ORDER:
-                connection.execute(statement.format(file=_literal(str(alias))))
-            # Every name and path below is quoted by _identifier and _literal.
-            describe = f"DESCRIBE SELECT * FROM {reader}"  # noqa: S608 - quoted
-            described = _run(connection, describe, (), failure)
+                connection.execute(statement.format(file=literal(str(alias))))
+            # Every name and path below is quoted by `identifier` and `literal`.
+            described = _run(connection, f"DESCRIBE SELECT * FROM {rows}", (), failure)  # noqa: S608
             names = [row[0] for row in described] if header is None else header
-            at = {ours: _position(names, name, file) for ours, name in columns.items()}
+            place = shown(file) if file is not None else "the table"
+            at = {ours: position(names, name, place) for ours, name in columns.items()}
             wanted = ", ".join(
-                f"{_identifier(described[place][0])} AS {_identifier(ours)}"
+                f"{identifier(described[place][0])} AS {identifier(ours)}"
                 for ours, place in at.items()
             )
-            select = f"SELECT {wanted} FROM {reader}"  # noqa: S608 - quoted
+            select = f"SELECT {wanted} FROM {rows}"  # noqa: S608 - quoted
             _run(connection, f"CREATE TEMP VIEW safeselect_rows AS {select}", (), failure)
             types = {ours: str(described[place][1]) for ours, place in at.items()}
-            yield Table(types, connection, failure)
+            yield Table(types, connection, failure, progress)
         finally:
             connection.close()
 
 
-def shown(text: object) -> str:
-    """A parameter, such as a path, quoted for a message of one line."""
-    return repr(os.fspath(text) if isinstance(text, os.PathLike) else text)
+def _read_memory(memory: object) -> str:
+    if not isinstance(memory, str) or not _MEMORY.fullmatch(memory):
+        raise ParameterError(
+            f"memory must be a size such as '500MB' or '2GB', got {describe(memory)}"
+        )
+    return memory
 
 
 def _run(
     connection: Any, sql: str, parameters: tuple[object, ...], failure: str
 ) -> list[tuple[Any, ...]]:
+    rows: list[tuple[Any, ...]] = _ask(
+        lambda: connection.execute(sql, list(parameters)).fetchall(), failure
+    )
+    return rows
+
+
+def _ask(question: Callable[[], Any], failure: str) -> Any:
+    """What DuckDB answers, or one sentence of ours."""
     duckdb = _import_duckdb()
-    rows: list[tuple[Any, ...]] | None = None
+    answer = None
     interrupted = exhausted = False
     try:
-        rows = connection.execute(sql, list(parameters)).fetchall()
+        answer = question()
     except Exception as error:  # noqa: BLE001 - whatever it is, it may hold cells
         interrupted = str(error) == "Query interrupted"  # how DuckDB reports Ctrl-C
         exhausted = isinstance(error, (duckdb.OutOfMemoryException, MemoryError))
     if interrupted:
         raise KeyboardInterrupt
     if exhausted:
-        raise InputError("DuckDB ran out of memory or of disk space while reading the file")
-    if rows is None:
+        raise InputError("DuckDB ran out of memory or of disk space while reading the table")
+    if answer is None:
         raise InputError(failure)
-    return rows
+    return answer
 
 
 def _import_duckdb() -> ModuleType:
@@ -154,82 +188,3 @@ def _import_duckdb() -> ModuleType:
         ) from None
     module: ModuleType = duckdb
     return module
-
-
-def _regular_file(path: str | os.PathLike[str]) -> Path:
-    if not isinstance(path, (str, os.PathLike)):
-        raise ParameterError(f"a path must be a string or a Path, got {type(path).__name__}")
-    file = Path(path)
-    try:
-        kind = "a directory" if file.is_dir() else "" if file.is_file() else "missing"
-        if not kind:
-            file.open("rb").close()
-    except (OSError, ValueError):  # no permission; a name with a NUL
-        kind = "not readable"
-    if kind == "missing":
-        raise InputError(f"{shown(path)} does not exist or is not a regular file")
-    if kind:
-        raise InputError(f"{shown(path)} is {kind}; name a .csv, .csv.gz or .parquet file")
-    return file
-
-
-def _reader(file: Path, alias: Path) -> tuple[str, str, list[str] | None]:
-    """The table function for a file, the sentence for its failures, and a CSV file's header."""
-    name, literal = file.name.lower(), _literal(str(alias))
-    if name.endswith(".parquet"):
-        return (
-            _PARQUET.format(file=literal),
-            f"{shown(file)} cannot be read as Parquet: it is truncated, damaged or something else",
-            None,
-        )
-    if not name.endswith((".csv", ".csv.gz")):
-        raise InputError(f"{shown(file)} must be named .csv, .csv.gz or .parquet")
-    compressed = name.endswith(".gz")
-    header = _header(file, compressed)
-    # Our own names, so that empty, repeated or odd names in the header never reach SQL.
-    columns = ", ".join(f"'c{place}': 'VARCHAR'" for place in range(len(header)))
-    compression = "'gzip'" if compressed else "'none'"
-    failure = (
-        f"{shown(file)} is not a whole CSV table of {len(header)} columns in UTF-8: it is "
-        "truncated or damaged, a row has more or fewer cells than the header, or a quote is not "
-        "closed"
-    )
-    return _CSV.format(file=literal, compression=compression, columns=columns), failure, header
-
-
-def _header(file: Path, compressed: bool) -> list[str]:
-    # Read here, because DuckDB would guess delimiter and quotes from the values below it.
-    text: str | None = None
-    try:
-        with open(file, "rb") as raw:
-            plain: Any = gzip.GzipFile(fileobj=raw) if compressed else raw
-            with io.TextIOWrapper(plain, encoding="utf-8-sig", newline="") as lines:
-                text = lines.read(_HEADER_LIMIT)
-    except (OSError, EOFError, zlib.error, UnicodeDecodeError):
-        pass  # a UnicodeDecodeError holds the bytes; the sentence is raised outside the handler
-    if text is None:
-        kind = "a gzip-compressed CSV" if compressed else "a CSV"
-        raise InputError(f"{shown(file)} cannot be read as {kind} file in UTF-8")
-    try:
-        header = next(csv.reader(io.StringIO(text, newline="")), [])
-    except csv.Error:
-        header = []
-    if not header:
-        raise InputError(f"{shown(file)} has no header line; its first line must name the columns")
-    return header
-
-
-def _position(names: list[str], wanted: str, file: Path) -> int:
-    # The message does not list the names: in a file without a header they are someone's row.
-    if names.count(wanted) != 1:
-        found = "no column" if wanted not in names else "more than one column"
-        raise InputError(f"{shown(file)} has {found} named {shown(wanted)}")
-    return names.index(wanted)
-
-
-def _identifier(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
-
-
-def _literal(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"

@@ -1,10 +1,10 @@
-"""Counts and scores from CSV and Parquet files: everything that is asked of the data, in SQL.
+"""Counts and scores from files, frames, DuckDB and Spark; what is asked of the data is in `_sql`.
 
 An engine counts, safeselect randomises: what comes out of this file is exact and *private*.  Hand
 it to a mechanism; do not print it.
 
-- A row whose item or user is NULL is dropped, by the WHERE clauses below and nowhere else.  In a
-  CSV file an empty cell is NULL and everything else is text: "7", "07" and " 7" are three users.
+- A row whose item or user is NULL is dropped.  In a CSV file an empty cell is NULL and everything
+  else is text: "7", "07" and " 7" are three users.
 - Keys are integers or strings by their declared type; floats, booleans, dates and nested types
   are refused, because which of their values are equal is a matter of representation.
 - The order of the answer is the order of the candidates, or of the labels, never of the rows: a
@@ -18,30 +18,25 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from decimal import Decimal
 
 import numpy as np
 
-from safeselect.adapters._duckdb import Table, open_table, shown
+from safeselect._exact import integer
+from safeselect.adapters._duckdb import Table, open_table
+from safeselect.adapters._files import shown
+from safeselect.adapters._spark import SparkTable, is_spark, open_spark
+from safeselect.adapters._sql import (
+    COUNT_CANDIDATES,
+    COUNT_DISTINCT_USERS,
+    LARGEST_CAPPED_COUNTS,
+    LARGEST_COUNTS,
+)
 from safeselect.errors import InputError, ParameterError, ScoreError
 
-__all__ = ["COUNT_DISTINCT_USERS", "count_distinct_users", "read_candidates", "read_scores"]
-
-COUNT_DISTINCT_USERS = """
-SELECT CAST(item AS STRING) AS label, COUNT(DISTINCT person) AS users
-FROM safeselect_rows
-WHERE item IS NOT NULL AND person IS NOT NULL
-GROUP BY item
-ORDER BY label
-"""
-"""One user moves each count by at most 1, however many rows the user has: sensitivity 1."""
-
-_COUNT_CANDIDATES_ONLY = COUNT_DISTINCT_USERS.replace(
-    "GROUP BY",
-    "AND CAST(item AS STRING) IN (SELECT label FROM safeselect_candidates)\nGROUP BY",
-)
-_STORE_CANDIDATES = "CREATE TEMP TABLE safeselect_candidates AS SELECT unnest($1) AS label"
+__all__ = ["count_distinct_users", "largest_counts", "read_candidates", "read_scores"]
 
 _SCORES = "SELECT CAST(label AS STRING) AS label, score FROM safeselect_rows ORDER BY label"
 
@@ -49,6 +44,7 @@ _INTEGERS = frozenset(
     sign + size + "INT" for sign in ("", "U") for size in ("TINY", "SMALL", "BIG", "HUGE")
 ) | {"INTEGER", "UINTEGER"}
 _TEXT = "VARCHAR"
+_NOTHING = '"NULL"'  # a column without a single value, of no declared type
 
 _PLAIN_INTEGER = re.compile(r"-?[1-9][0-9]*|0", re.ASCII)
 _INTEGER_CELL = re.compile(r" *[+-]?[0-9]{1,1234} *", re.ASCII)
@@ -59,11 +55,13 @@ _DECIMAL_CELL = re.compile(
 
 
 def count_distinct_users(
-    path: str | os.PathLike[str],
+    table: object,
     *,
     item: str,
     user: str,
     candidates: Iterable[str | int] | None = None,
+    memory: str | None = None,
+    progress: bool = False,
 ) -> dict[str, int]:
     """Count, for each item, the distinct users that have a row with it.
 
@@ -71,31 +69,74 @@ def count_distinct_users(
         the same direction: select with `sensitivity=1, monotonic=True`.
 
     Args:
-        path: a .csv, .csv.gz or .parquet file.
+        table: the path of a .csv, .csv.gz or .parquet file, a pandas or polars DataFrame, a pyarrow
+            Table, a DuckDB relation, such as `connection.table("trips")`, or a Spark DataFrame,
+            such as `spark.table("trips")`, which is counted where it is.
         item: the column that holds the candidates.
         user: the column that says whose row it is: the one who is protected.
         candidates: the items to count, all different: other items are dropped, and a candidate
             without rows counts 0.  Choose them without looking at the file.  With None every item
-            found in the file is counted: who does so asserts that this set of items is public.
+            found in the table is counted: who does so asserts that this set of items is public.
+        memory: the most that DuckDB may use, such as "2GB"; what is more goes to a private
+            directory on disk, removed afterwards.
+        progress: tell on standard error, if it is a terminal, how far DuckDB's count is.
 
     Returns:
         label -> number of users, private; labels are text, integers in plain decimal form.
 
     Raises:
-        InputError: the file, a column or a candidate cannot be used.
+        InputError: the table, a column or a candidate cannot be used.
         ParameterError: an argument of the wrong type.
     """
     labels = None if candidates is None else _labels(candidates)
-    with open_table(path, {"item": item, "person": user}) as table:
-        _require_key(table, "item", item)
-        _require_key(table, "person", user)
+    with _keyed(table, item, user, memory, progress) as rows:
         if labels is None:
-            return dict(table.fetch(COUNT_DISTINCT_USERS))
-        if table.types["item"] in _INTEGERS:
+            return dict(rows.fetch(COUNT_DISTINCT_USERS))
+        if rows.types["item"] in _INTEGERS:
             _require_plain_integers(labels, item)
-        table.fetch(_STORE_CANDIDATES, labels)
-        found = dict(table.fetch(_COUNT_CANDIDATES_ONLY))
+        rows.store_candidates(labels)
+        found = dict(rows.fetch(COUNT_CANDIDATES))
     return {label: found.get(label, 0) for label in labels}
+
+
+def largest_counts(
+    table: object,
+    *,
+    item: str,
+    user: str,
+    places: int,
+    max_contributions: int | None = None,
+    memory: str | None = None,
+    progress: bool = False,
+) -> dict[str, int]:
+    """Count the distinct users of each item, and return the largest counts.
+
+    What `unknown_domain_top_k` wants: ask for k_bar + 1 places.  Equal counts are in the order of
+    their labels.
+
+    Neighbours: as for `count_distinct_users`; with `max_contributions`, one user moves at most so
+        many counts.
+
+    Args:
+        places: how many counts.
+        max_contributions: count each user for so many items at most, chosen by a fixed hash of user
+            and item; None counts all.
+        table, item, user, memory, progress: as for `count_distinct_users`.
+
+    Returns:
+        label -> number of users, private, and so are the labels; fewer than `places`, or none,
+        where there are no more items.
+
+    Raises:
+        InputError, ParameterError: as for `count_distinct_users`.
+    """
+    limit = integer(places, "places", minimum=1, maximum=2**31 - 1)
+    sql = LARGEST_COUNTS.format(places=limit)
+    if max_contributions is not None:
+        cap = integer(max_contributions, "max_contributions", minimum=1, maximum=2**63 - 1)
+        sql = LARGEST_CAPPED_COUNTS.format(places=limit, contributions=cap)
+    with _keyed(table, item, user, memory, progress) as rows:
+        return dict(rows.fetch(sql))
 
 
 def read_candidates(path: str | os.PathLike[str]) -> list[str]:
@@ -193,9 +234,27 @@ def _labels(candidates: Iterable[str | int]) -> list[str]:
     return labels
 
 
-def _require_key(table: Table, name: str, column: str) -> None:
-    kind = table.types[name]
-    if kind != _TEXT and kind not in _INTEGERS:
+@contextmanager
+def _keyed(
+    table: object, item: str, user: str, memory: str | None, progress: bool
+) -> Iterator[Table | SparkTable]:
+    """A table with the two columns that are counted."""
+    columns = {"item": item, "person": user}
+    opened = (
+        open_spark(table, columns)
+        if is_spark(table)
+        else open_table(table, columns, memory=memory, progress=progress)
+    )
+    with opened as rows:
+        for ours, name in columns.items():
+            _require_key(rows, ours, name)
+        yield rows
+
+
+def _require_key(table: Table | SparkTable, name: str, column: str) -> None:
+    # Without what follows in brackets: for some types that is a list of values.
+    kind = table.types[name].partition("(")[0]
+    if kind not in (_TEXT, _NOTHING) and kind not in _INTEGERS:
         raise InputError(
             f"column {shown(column)} must hold integers or strings, but holds {kind}; which values "
             "are equal must not depend on how they are represented"

@@ -17,8 +17,13 @@ from collections.abc import Sequence
 from dataclasses import fields
 from unicodedata import category
 
-from safeselect import TopK, TopSet, explain, top_k
-from safeselect.adapters.tables import count_distinct_users, read_candidates, read_scores
+from safeselect import DiscoveredTopK, TopK, TopSet, explain, top_k, unknown_domain_top_k
+from safeselect.adapters.tables import (
+    count_distinct_users,
+    largest_counts,
+    read_candidates,
+    read_scores,
+)
 from safeselect.cli._ledger import open_scope, run_ledger
 from safeselect.cli._parser import build_parser
 from safeselect.errors import (
@@ -28,19 +33,22 @@ from safeselect.errors import (
     SafeSelectError,
     SourceError,
 )
+from safeselect.mechanisms._bottom import read_places
 
 __all__ = ["escaped", "main"]
+
+Release = TopK | TopSet | DiscoveredTopK
 
 _UNFORESEEN = (
     "something went wrong that safeselect did not foresee; nothing more is said here, because "
     "details may quote data"
 )
-_UNKNOWN_DOMAIN = (
-    "top-k must know its candidates: pass --candidates FILE with a list made without looking at "
-    "the data, or --candidates-are-public if the set of items in the file is public knowledge; "
-    "candidates that are private themselves need the unknown-domain mechanism, which this version "
-    "does not have"
+_NEEDS_DELTA = (
+    "the domain is unknown, which needs --epsilon and --delta; or pass --candidates FILE with a "
+    "list made without looking at the data, or --candidates-are-public if the set of items in the "
+    "file is public knowledge"
 )
+_PLACES = 10  # times k: how many items compete if nothing else is said
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -61,9 +69,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
             _write(answer)
             _say(said)
             return 0
-        result: TopK | TopSet = _top_k(options) if options.command == "top-k" else _select(options)
+        result = _top_k(options) if options.command == "top-k" else _select(options)
         _release(result, as_json=options.json)
-        _say(f"{_promise(result)}\n{options.unit}\nmechanism {result.mechanism}, {result.source}")
+        unit = options.unit + _content(result, options.command)
+        _say(f"{_promise(result)}\n{unit}\nmechanism {result.mechanism}, {result.source}")
         if result.receipt is not None:
             receipt = result.receipt
             _say(f"record {receipt.record} of ledger {receipt.ledger}; salt {receipt.salt.hex()}")
@@ -104,13 +113,20 @@ def _parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
             sys.stdout.flush()  # a help text whose reader left must fail here, not at exit
 
 
-def _top_k(options: argparse.Namespace) -> TopK | TopSet:
+def _top_k(options: argparse.Namespace) -> Release:
     if options.candidates is None and not options.candidates_are_public:
-        raise ParameterError(_UNKNOWN_DOMAIN)
+        return _discover(options)
+    if options.k_bar is not None or options.max_contributions is not None:
+        raise ParameterError("--k-bar and --max-contributions go with an unknown domain")
     ledger = open_scope(options, neighbours="add_remove")
     candidates = None if options.candidates is None else read_candidates(options.candidates)
     counts = count_distinct_users(
-        options.file, item=options.item, user=options.user, candidates=candidates
+        options.file,
+        item=options.item,
+        user=options.user,
+        candidates=candidates,
+        memory=options.memory,
+        progress=True,
     )
     return top_k(
         counts,
@@ -125,7 +141,35 @@ def _top_k(options: argparse.Namespace) -> TopK | TopSet:
     )
 
 
-def _select(options: argparse.Namespace) -> TopK | TopSet:
+def _discover(options: argparse.Namespace) -> DiscoveredTopK:
+    """Items that are found in the file; the parameters are read before it is opened."""
+    if options.epsilon is None or options.delta is None:
+        raise ParameterError(_NEEDS_DELTA)
+    if options.mechanism is not None:
+        raise ParameterError("--mechanism goes with known candidates")
+    k, _, places = read_places(options.k, options.k_bar or _PLACES * options.k)
+    ledger = open_scope(options, neighbours="add_remove")
+    counts = largest_counts(
+        options.file,
+        item=options.item,
+        user=options.user,
+        places=places + 1,
+        max_contributions=options.max_contributions,
+        memory=options.memory,
+        progress=True,
+    )
+    return unknown_domain_top_k(
+        counts,
+        k=k,
+        k_bar=places,
+        epsilon=options.epsilon,
+        delta=options.delta,
+        max_contributions=options.max_contributions,
+        ledger=ledger,
+    )
+
+
+def _select(options: argparse.Namespace) -> Release:
     ledger = open_scope(options)
     labels, scores = read_scores(
         options.file,
@@ -160,10 +204,15 @@ def _explain(options: argparse.Namespace) -> str:
     )
 
 
-def _release(result: TopK | TopSet, *, as_json: bool) -> None:
+def _release(result: Release, *, as_json: bool) -> None:
     # An unordered set is printed in alphabetical order, so that nothing is said by the order.
     labels = sorted(result.labels, key=str) if isinstance(result, TopSet) else result.labels
-    lines = [result.to_json()] if as_json else [escaped(label) for label in labels]
+    lines = [escaped(label) for label in labels]
+    if as_json:
+        lines = [result.to_json()]
+    elif isinstance(result, DiscoveredTopK) and result.counts is not None:
+        # No label has a tab in it once it is escaped.
+        lines = [f"{line}\t{count}" for line, count in zip(lines, result.counts, strict=True)]
     _write("".join(f"{line}\n" for line in lines))
 
 
@@ -173,7 +222,16 @@ def _write(text: str) -> None:
     sys.stdout.buffer.flush()
 
 
-def _promise(result: TopK | TopSet) -> str:
+def _content(result: Release, command: str) -> str:
+    """What was released, in words."""
+    if command == "select":
+        return "the labels, no score"
+    if not isinstance(result, DiscoveredTopK):
+        return "the items, no count"
+    return "items found, no count" if result.counts is None else "items found and noisy counts"
+
+
+def _promise(result: Release) -> str:
     guarantee = result.guarantee
     numbers = [f"{field.name} = {getattr(guarantee, field.name)}" for field in fields(guarantee)]
     return f"guarantee {', '.join(numbers)} in total ({type(guarantee).__name__})"

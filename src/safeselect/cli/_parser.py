@@ -15,16 +15,25 @@ from safeselect.mechanisms.top_k import MECHANISMS
 __all__ = ["build_parser"]
 
 _CANDIDATES = """\
-known candidates:
-  The guarantee covers how candidates are ranked. It does not cover the list they come from: if
-  one person's row can put a new item on the list, then seeing that item printed tells about that
-  person. So top-k asks where its list comes from:
+where the candidates come from:
+  A list of items that was found in the data is itself private: if one person's row can put a new
+  item on the list, then seeing that item printed tells about that person.
 
+  by default               the domain is unknown: the items are found in FILE, and --delta bounds
+                           the probability that an item shows which only one user has. At most k
+                           items come out, best first; fewer, perhaps none, where the counts are
+                           too small to be shown.
   --candidates FILE        a list made without looking at the data, one item a line. Items outside
                            the list are dropped; an item of the list without rows counts 0.
   --candidates-are-public  the items found in FILE are the list. Saying so asserts that this set
                            of items is public knowledge, so that it would be the same without any
                            one user.
+
+in an unknown domain:
+  --k-bar N                so many items compete (default: 10 times k). More of them find rarer
+                           items; fewer need less of a lead.
+  --max-contributions D    count each user for D items at most, chosen by a fixed hash, and print
+                           noisy counts too: item, tab, count. D must not follow from the data.
 
 exit codes: 0 done, 2 command line or input file, 3 budget, 4 source of randomness, 1 unforeseen
 """
@@ -64,9 +73,17 @@ def build_parser() -> argparse.ArgumentParser:
         action="store_true",
         help="assert that the set of items in the file is public knowledge",
     )
+    unknown = counting.add_argument_group("unknown domain")
+    unknown.add_argument("--k-bar", type=_count, metavar="N", help="how many items compete")
+    unknown.add_argument(
+        "--max-contributions", type=_count, metavar="D", help="count a user for D items at most"
+    )
+    counting.add_argument(
+        "--memory", metavar="SIZE", help="the most that counting may use, such as 2GB"
+    )
     counting.set_defaults(
         command="top-k",
-        unit="neighbours: files that differ by all rows of one user; released: the items, no count",
+        unit="neighbours: files that differ by all rows of one user; released: ",
     )
 
     ready = _command(commands, "select", "the candidates with the largest ready scores", _SELECT)
@@ -95,7 +112,7 @@ def build_parser() -> argparse.ArgumentParser:
     ready.add_argument("--minimize", action="store_true", help="prefer small scores")
     ready.set_defaults(
         command="select",
-        unit="neighbours: as your --sensitivity defines them; released: the labels, no score",
+        unit="neighbours: as your --sensitivity defines them; released: ",
     )
     _add_explain(commands)
     add_ledger(commands)
@@ -160,7 +177,7 @@ def _add_total(parser: argparse.ArgumentParser) -> None:
 
 def _count(text: str) -> int:
     if not re.fullmatch("[1-9][0-9]{0,8}", text, re.ASCII):
-        raise argparse.ArgumentTypeError(f"k must be a positive integer, got {text!r}")
+        raise argparse.ArgumentTypeError(f"must be a positive integer, got {text!r}")
     return int(text)
 
 

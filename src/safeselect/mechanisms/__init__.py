@@ -1,6 +1,7 @@
 """Choosing from private scores."""
 
 from safeselect.mechanisms._answers import Answer, Answers
+from safeselect.mechanisms._discovered import DiscoveredTopK
 from safeselect.mechanisms._results import Selection, Selections, TopK, TopSet
 from safeselect.mechanisms.adaptive_sparse_vector import AdaptiveSparseVector
 from safeselect.mechanisms.explain import expected_error, explain
@@ -13,15 +14,19 @@ from safeselect.mechanisms.gaps import (
 )
 from safeselect.mechanisms.many import select_many, top_k_many
 from safeselect.mechanisms.noisy_max import report_noisy_max
+from safeselect.mechanisms.pay_what_you_get import PayWhatYouGet
 from safeselect.mechanisms.permute_and_flip import permute_and_flip
 from safeselect.mechanisms.sparse_vector import SparseVector
 from safeselect.mechanisms.top_k import top_k
 from safeselect.mechanisms.top_k_above import TopAbove, top_k_above
+from safeselect.mechanisms.unknown_domain import unknown_domain_top_k
 
 __all__ = [
     "AdaptiveSparseVector",
     "Answer",
     "Answers",
+    "DiscoveredTopK",
+    "PayWhatYouGet",
     "Selection",
     "Selections",
     "SparseVector",
@@ -42,4 +47,5 @@ __all__ = [
     "top_k_above",
     "top_k_many",
     "top_k_with_gaps",
+    "unknown_domain_top_k",
 ]

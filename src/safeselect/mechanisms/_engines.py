@@ -51,6 +51,10 @@ class _One(Protocol):
     def __call__(self, kind: Kind, decay: Decay, digits: int, bits: Bits) -> KnownNoise: ...
 
 
+class _Integers(Protocol):
+    def __call__(self, n: int, decay: Decay, bits: Bits) -> NDArray[np.int64]: ...
+
+
 class Engine(Protocol):
     """Ways to rank n scores in grid steps by noisy score, the k best first; and noise for one."""
 
@@ -81,6 +85,10 @@ class Engine(Protocol):
     @property
     def noise(self) -> _One:
         """Noise for one number, known by bounds."""
+
+    @property
+    def discrete_laplace(self) -> _Integers:
+        """Noise alone: integers, as likely as the decay to the power of their size."""
 
 
 _ENGINES: dict[str, Engine] = {"array": lattice, "reference": _reference}

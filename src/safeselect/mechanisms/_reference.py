@@ -29,12 +29,14 @@ from safeselect.lattice.single import Kind, KnownNoise, WholeNoise
 from safeselect.mechanisms._scores import Steps
 from safeselect.samplers._bits import Bits
 from safeselect.samplers.decay import Decay
+from safeselect.samplers.discrete_laplace import discrete_laplace as laplace_integer
 from safeselect.samplers.geometric import geometric
 from safeselect.samplers.lazy import LazyExponential, LazyGumbel, LazyLaplace, LazyNoise
 from safeselect.samplers.permutation import permutation
 from safeselect.sources._sealed import sealed
 
 __all__ = [
+    "discrete_laplace",
     "exponential_many",
     "exponential_peeled",
     "exponential_top",
@@ -228,3 +230,8 @@ def noise(kind: Kind, decay: Decay, digits: int, bits: Bits) -> KnownNoise:
         return WholeNoise(geometric(bits, decay))
     lazy = LazyLaplace if kind == "laplace" else LazyExponential
     return LazySteps(lazy(bits, decay))
+
+
+def discrete_laplace(n: int, decay: Decay, bits: Bits) -> NDArray[np.int64]:
+    """Discrete Laplace noise, one number after the other."""
+    return np.array([laplace_integer(bits, decay) for _ in range(n)], np.int64)

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from safeselect.accounting import Receipt
 from safeselect.guarantees import Guarantee
 
-__all__ = ["Selection", "Selections", "TopK", "TopSet"]
+__all__ = ["Selection", "Selections", "TopK", "TopSet", "told"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,13 +188,13 @@ def _to_json(
 ) -> str:
     common: dict[str, object] = {
         "schema": schema,
-        "guarantee": _told(result.guarantee),
+        "guarantee": told(result.guarantee),
         "mechanism": result.mechanism,
         "source": result.source,
     }
     if not isinstance(result, Selection):
         # All parts are equal: the draws of one call share one calibration.
-        common["parts"] = {"count": str(len(result.parts)), "each": _told(result.parts[0])}
+        common["parts"] = {"count": str(len(result.parts)), "each": told(result.parts[0])}
     if not isinstance(result, TopSet) and result.base is not None:
         common["base"] = str(result.base)
     if result.receipt is not None:
@@ -202,7 +202,7 @@ def _to_json(
     return json.dumps({**common, **content}, sort_keys=True, ensure_ascii=True)
 
 
-def _told(guarantee: Guarantee) -> dict[str, str]:
+def told(guarantee: Guarantee) -> dict[str, str]:
     numbers = {field.name: str(getattr(guarantee, field.name)) for field in fields(guarantee)}
     return {"type": type(guarantee).__name__, **numbers}
 

@@ -27,7 +27,7 @@ from safeselect._exact import describe, rational
 from safeselect.errors import ParameterError, ScoreError
 from safeselect.mechanisms._columns import INTEGERS, RATIONALS, as_column, refuse_types
 
-__all__ = ["Candidates", "Steps", "read_candidates", "read_matrix", "read_values"]
+__all__ = ["Candidates", "Steps", "read_candidates", "read_labels", "read_matrix", "read_values"]
 
 Steps = npt.NDArray[np.uint64]
 
@@ -99,7 +99,7 @@ def read_candidates(
     values = as_column(scores)
     if len(values) == 0:
         raise ScoreError("scores must contain at least one candidate")
-    names = None if labels is None else _read_labels(labels, len(values))
+    names = None if labels is None else read_labels(labels, len(values))
     if isinstance(values, np.ndarray):
         integers = values.dtype.kind in "iu"
         steps = _from_array(values, step, minimize, extra)
@@ -164,7 +164,7 @@ def _all_integers(kinds: Iterable[type]) -> bool:
     return all(issubclass(kind, INTEGERS) for kind in kinds)
 
 
-def _read_labels(labels: object, count: int) -> tuple[Hashable, ...]:
+def read_labels(labels: object, count: int) -> tuple[Hashable, ...]:
     # A set has no order of its own: which label belongs to which score would be left to chance.
     if isinstance(labels, (str, bytes, Set)) or not isinstance(labels, Iterable):
         raise ParameterError(f"labels must be a list of labels, got {type(labels).__name__}")

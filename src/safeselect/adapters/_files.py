@@ -1,0 +1,112 @@
+"""Files that hold tables: which they are, their header, and the SQL that reads them.
+
+Messages name the file and the columns that were asked for; they never list what was found, because
+in a file without a header that is someone's row.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import os
+import zlib
+from pathlib import Path
+from typing import Any
+
+from safeselect.errors import InputError
+
+__all__ = ["identifier", "literal", "position", "reader", "regular_file", "shown"]
+
+_CSV = (
+    "read_csv({file}, auto_detect = false, header = true, delim = ',', quote = '\"', "
+    "escape = '\"', comment = '', nullstr = '', compression = {compression}, "
+    "hive_partitioning = false, columns = {{{columns}}})"
+)
+_PARQUET = "read_parquet({file}, hive_partitioning = false)"
+_HEADER_LIMIT = 1 << 20  # characters; a header line is far shorter, and is never searched further
+
+
+def shown(text: object) -> str:
+    """A parameter, such as a path, quoted for a message of one line."""
+    return repr(os.fspath(text) if isinstance(text, os.PathLike) else text)
+
+
+def regular_file(path: str | os.PathLike[str]) -> Path:
+    """The file at a path, which must be there, be regular and be readable."""
+    file = Path(path)
+    try:
+        kind = "a directory" if file.is_dir() else "" if file.is_file() else "missing"
+        if not kind:
+            file.open("rb").close()
+    except (OSError, ValueError):  # no permission; a name with a NUL
+        kind = "not readable"
+    if kind == "missing":
+        raise InputError(f"{shown(path)} does not exist or is not a regular file")
+    if kind:
+        raise InputError(f"{shown(path)} is {kind}; name a .csv, .csv.gz or .parquet file")
+    return file
+
+
+def reader(file: Path, alias: Path) -> tuple[str, str, list[str] | None]:
+    """The table function for a file, the sentence for its failures, and a CSV file's header."""
+    name, quoted = file.name.lower(), literal(str(alias))
+    if name.endswith(".parquet"):
+        return (
+            _PARQUET.format(file=quoted),
+            f"{shown(file)} cannot be read as Parquet: it is truncated, damaged or something else",
+            None,
+        )
+    if not name.endswith((".csv", ".csv.gz")):
+        raise InputError(f"{shown(file)} must be named .csv, .csv.gz or .parquet")
+    compressed = name.endswith(".gz")
+    header = _header(file, compressed)
+    # Our own names, so that empty, repeated or odd names in the header never reach SQL.
+    columns = ", ".join(f"'c{place}': 'VARCHAR'" for place in range(len(header)))
+    compression = "'gzip'" if compressed else "'none'"
+    failure = (
+        f"{shown(file)} is not a whole CSV table of {len(header)} columns in UTF-8: it is "
+        "truncated or damaged, a row has more or fewer cells than the header, or a quote is not "
+        "closed"
+    )
+    return _CSV.format(file=quoted, compression=compression, columns=columns), failure, header
+
+
+def _header(file: Path, compressed: bool) -> list[str]:
+    # Read here, because DuckDB would guess delimiter and quotes from the values below it.
+    text: str | None = None
+    try:
+        with open(file, "rb") as raw:
+            plain: Any = gzip.GzipFile(fileobj=raw) if compressed else raw
+            with io.TextIOWrapper(plain, encoding="utf-8-sig", newline="") as lines:
+                text = lines.read(_HEADER_LIMIT)
+    except (OSError, EOFError, zlib.error, UnicodeDecodeError):
+        pass  # a UnicodeDecodeError holds the bytes; the sentence is raised outside the handler
+    if text is None:
+        kind = "a gzip-compressed CSV" if compressed else "a CSV"
+        raise InputError(f"{shown(file)} cannot be read as {kind} file in UTF-8")
+    try:
+        header = next(csv.reader(io.StringIO(text, newline="")), [])
+    except csv.Error:
+        header = []
+    if not header:
+        raise InputError(f"{shown(file)} has no header line; its first line must name the columns")
+    return header
+
+
+def position(names: list[str], wanted: str, place: str) -> int:
+    """Where a column is among the names found in a place; it must be there once."""
+    if names.count(wanted) != 1:
+        found = "no column" if wanted not in names else "more than one column"
+        raise InputError(f"{place} has {found} named {shown(wanted)}")
+    return names.index(wanted)
+
+
+def identifier(name: str) -> str:
+    """A name, quoted for SQL."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def literal(text: str) -> str:
+    """A text, quoted for SQL."""
+    return "'" + text.replace("'", "''") + "'"

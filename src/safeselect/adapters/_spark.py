@@ -1,0 +1,116 @@
+"""Apache Spark, as the caller set it up: it counts, by the same SQL as DuckDB, and nothing else.
+
+- Spark runs tasks again that fail or are slow.  A count does not mind: every statement of `_sql` is
+  a function of the rows.  Noise would be drawn twice; none is drawn there.
+- Columns are taken by position, so that no name means anything to SQL.
+- Spark's messages quote cells.  None of them leaves this file.
+- The session, its memory, its logs and its places on disk are the caller's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+from uuid import uuid4
+
+from safeselect.adapters._files import position
+from safeselect.errors import InputError, ParameterError
+
+__all__ = ["SparkTable", "is_spark", "open_spark"]
+
+# Spark's names of the types that keys may have, and the names that `tables` knows them by.  A
+# string with a collation has another name, and is refused: it may take two keys for one.
+_TYPES = {
+    "string": "VARCHAR",
+    "tinyint": "TINYINT",
+    "smallint": "SMALLINT",
+    "int": "INTEGER",
+    "bigint": "BIGINT",
+    "void": '"NULL"',
+}
+
+
+@dataclass(frozen=True, slots=True)
+class SparkTable:
+    """A DataFrame with its wanted columns, in a temporary view.
+
+    Attributes:
+        types: the declared type of each wanted column, by DuckDB's name.
+    """
+
+    types: Mapping[str, str]
+    _session: Any
+    _name: str
+
+    def fetch(self, sql: str) -> list[tuple[Any, ...]]:
+        """Run one statement of `_sql` and return all rows.
+
+        Raises:
+            InputError: Spark failed; never with a word of its own message.
+        """
+        renamed = sql.replace("safeselect_", self._name)
+        rows: list[Any] = _ask(lambda: self._session.sql(renamed).collect())
+        return [tuple(row) for row in rows]
+
+    def store_candidates(self, labels: list[str]) -> None:
+        """Put the labels into the view `safeselect_candidates`."""
+        rows = [(label,) for label in labels]
+        _ask(
+            lambda: self._session.createDataFrame(rows, "label STRING").createTempView(
+                f"{self._name}candidates"
+            )
+        )
+
+
+def is_spark(table: object) -> bool:
+    """Whether it is a Spark DataFrame; without importing Spark."""
+    kind = type(table)
+    return kind.__module__.partition(".")[0] == "pyspark" and kind.__name__ == "DataFrame"
+
+
+@contextmanager
+def open_spark(table: Any, columns: Mapping[str, str]) -> Iterator[SparkTable]:
+    """Open a DataFrame for the length of a `with` block.
+
+    Args:
+        columns: our name -> the column's name.
+
+    Raises:
+        InputError: no such column, or Spark failed.
+        ParameterError: a column is not text.
+    """
+    for column in columns.values():
+        if not isinstance(column, str):
+            raise ParameterError(f"a column's name must be a string, got {type(column).__name__}")
+    names: list[str] = list(table.columns)
+    at = {ours: position(names, name, "the table") for ours, name in columns.items()}
+    kinds = [kind for _, kind in table.dtypes]
+    types = {ours: _TYPES.get(kinds[place], kinds[place].upper()) for ours, place in at.items()}
+    name = f"safeselect_{uuid4().hex}_"
+    session = table.sparkSession
+    try:
+        _ask(lambda: _view(table, at).createTempView(f"{name}rows"))
+        yield SparkTable(types, session, name)
+    finally:
+        for view in (f"{name}rows", f"{name}candidates"):
+            _ask(partial(session.catalog.dropTempView, view))
+
+
+def _view(table: Any, at: Mapping[str, int]) -> Any:
+    numbered = table.toDF(*(f"c{place}" for place in range(len(table.columns))))
+    wanted = numbered.select(*(numbered[f"c{place}"] for place in at.values()))
+    return wanted.toDF(*at)
+
+
+def _ask(question: Callable[[], Any]) -> Any:
+    answer, failed = None, True
+    try:
+        answer, failed = question(), False
+    except Exception:  # noqa: BLE001 - whatever it is, it may hold cells
+        failed = True
+    if failed:
+        raise InputError("Spark could not count the table; its own log says why")
+    return answer

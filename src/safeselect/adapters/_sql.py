@@ -1,0 +1,71 @@
+"""Everything that is asked of the data, in SQL: this page, and nothing else.
+
+Each statement runs on DuckDB and on Apache Spark as it stands.  `safeselect_rows` has two columns:
+`item`, a candidate, and `person`, the one who is protected; both are integers or strings.
+
+- A row whose item or person is NULL is dropped by the WHERE clauses here and nowhere else.
+- Neighbours are tables that differ by all rows of one person.  In each statement a person counts at
+  most once for an item, so each count moves by at most 1, and all in the same direction.
+- Labels are text, and text is compared by its bytes; so equal counts come in the same order
+  everywhere, and that order follows from the labels alone.
+"""
+
+from __future__ import annotations
+
+__all__ = ["COUNT_CANDIDATES", "COUNT_DISTINCT_USERS", "LARGEST_CAPPED_COUNTS", "LARGEST_COUNTS"]
+
+COUNT_DISTINCT_USERS = """
+SELECT CAST(item AS STRING) AS label, COUNT(DISTINCT person) AS users
+FROM safeselect_rows
+WHERE item IS NOT NULL AND person IS NOT NULL
+GROUP BY item
+ORDER BY label
+"""
+"""All counts; a person may move any number of them."""
+
+COUNT_CANDIDATES = """
+SELECT CAST(item AS STRING) AS label, COUNT(DISTINCT person) AS users
+FROM safeselect_rows
+WHERE item IS NOT NULL AND person IS NOT NULL
+  AND CAST(item AS STRING) IN (SELECT label FROM safeselect_candidates)
+GROUP BY item
+ORDER BY label
+"""
+"""The counts of the items on a public list."""
+
+LARGEST_COUNTS = """
+SELECT CAST(item AS STRING) AS label, COUNT(DISTINCT person) AS users
+FROM safeselect_rows
+WHERE item IS NOT NULL AND person IS NOT NULL
+GROUP BY item
+ORDER BY users DESC, label
+LIMIT {places}
+"""
+"""The largest counts."""
+
+LARGEST_CAPPED_COUNTS = """
+WITH pairs AS (
+  SELECT DISTINCT item, person
+  FROM safeselect_rows
+  WHERE item IS NOT NULL AND person IS NOT NULL
+), placed AS (
+  SELECT item, ROW_NUMBER() OVER (
+    PARTITION BY person
+    ORDER BY
+      LEFT(md5(CONCAT(CAST(person AS STRING), ' ', CAST(item AS STRING))), 12),
+      CAST(item AS STRING)
+  ) AS place
+  FROM pairs
+)
+SELECT CAST(item AS STRING) AS label, COUNT(*) AS users
+FROM placed
+WHERE place <= {contributions}
+GROUP BY item
+ORDER BY users DESC, label
+LIMIT {places}
+"""
+"""The largest counts, where a person counts for `contributions` items at most.
+
+Which of a person's items count follows from the two keys alone, by a fixed hash: no other person's
+rows change it, so a person moves at most so many counts.  It is no secret and need not be one.
+"""

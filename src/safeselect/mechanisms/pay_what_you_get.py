@@ -1,0 +1,232 @@
+"""Many lists from unknown domains under one budget, in which a short list costs little."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from threading import Lock
+from typing import final
+
+from safeselect._exact import Interval, integer, rounded_up
+from safeselect.errors import BudgetError, SourceError
+from safeselect.guarantees import ApproximateDP, BoundedRange, Guarantee
+from safeselect.mechanisms._bottom import (
+    ListQuery,
+    draw_list,
+    odds,
+    open_call,
+    read_contributions,
+    read_places,
+    read_total,
+    split_delta,
+)
+from safeselect.mechanisms._discovered import DiscoveredTopK
+from safeselect.mechanisms._engines import choose_engine
+from safeselect.mechanisms._histogram import read_histogram
+from safeselect.sources import resolve
+from safeselect.sources._fork import generation
+from safeselect.sources._sealed import sealed
+
+__all__ = ["Outlay", "PayWhatYouGet"]
+
+_MOST = 2**20
+
+
+@dataclass(frozen=True, slots=True)
+class Outlay:
+    """What queries of a session cost, or what is left for them.
+
+    Attributes:
+        outcomes: labels returned, and one more a query.
+        queries: how many.
+    """
+
+    outcomes: int
+    queries: int
+
+
+@final
+@sealed
+class PayWhatYouGet:
+    """A session of unknown-domain lists that charges each query what it returned, plus one.
+
+    The law of a query is that of `unknown_domain_top_k` with Gumbel noise, at the session's own
+    epsilon a draw and delta a query.  A list that ends at the bottom after r labels took r + 1
+    draws, so it costs r + 1 outcomes whatever k was (one more where k_bar is chosen).  Before a
+    query its largest cost, k + 1, is reserved; what was not needed comes back afterwards, and a
+    query that fails keeps it.
+
+    Guarantee: all queries together ApproximateDP(epsilon, delta), however they are chosen, and
+        whatever tables they ask: at most `outcomes` draws, each BoundedRange(epsilon_0), by the
+        product accountant, whose order is fixed when the session opens; and `queries` bottoms.
+    Neighbours: as for `unknown_domain_top_k`, in all tables at once.
+    Source: Durfee and Rogers (2019), "pay what you get", with the accounting that is proved in
+        `docs/mathematics.md`, section 15.
+    Reveals: `spent` follows from what was released.
+
+    A session is for one process: a child of a fork cannot spend from it, nor can a copy, for there
+    is none.  Threads take turns.
+
+    Args:
+        outcomes: how many outcomes all queries may cost together.
+        queries: how many queries there may be.
+        epsilon, delta: total cost of the session, to be charged when it opens.
+        threshold_delta: the part of delta that pays for the bottoms of all queries; by default
+            delta or half of it, whichever puts the bottom lower.
+        source, engine: as for `unknown_domain_top_k`.
+
+    Raises:
+        ParameterError: a parameter is wrong.
+    """
+
+    __slots__ = (
+        "_born",
+        "_each",
+        "_engine",
+        "_guarantee",
+        "_limit",
+        "_lock",
+        "_odds",
+        "_part",
+        "_source",
+        "_spent",
+    )
+
+    def __init__(
+        self,
+        *,
+        outcomes: int,
+        queries: int,
+        epsilon: object,
+        delta: object,
+        threshold_delta: object = None,
+        source: object = None,
+        engine: str | None = None,
+    ) -> None:
+        most = integer(outcomes, "outcomes", minimum=2, maximum=_MOST)
+        self._limit = Outlay(most, integer(queries, "queries", minimum=1, maximum=_MOST))
+        self._guarantee = read_total(epsilon, delta)
+        self._each, self._part = split_delta(
+            self._guarantee, threshold_delta, most, self._limit.queries, 1
+        )
+        self._odds = odds(self._part / self._limit.queries)
+        ListQuery(1, 1, 1, self._each, self._odds, None)  # refuses what no query could draw
+        choose_engine(engine)
+        self._engine = engine
+        self._source = source if source is None else resolve(source)
+        self._spent = Outlay(0, 0)
+        self._born = generation()
+        self._lock = Lock()
+
+    @property
+    def guarantee(self) -> ApproximateDP:
+        """What the whole session costs, however much of it is used."""
+        return self._guarantee
+
+    @property
+    def parts(self) -> tuple[Guarantee, ...]:
+        """The guarantees whose composition `guarantee` is."""
+        draws = (BoundedRange(self._each),) * self._limit.outcomes
+        return (*draws, ApproximateDP(Fraction(0), self._part))
+
+    @property
+    def spent(self) -> Outlay:
+        """What the queries so far have cost, and how many they were."""
+        return self._spent
+
+    @property
+    def remaining(self) -> Outlay:
+        """What is left for further queries; a query for k labels needs k + 1 outcomes."""
+        spent = self._spent
+        return Outlay(self._limit.outcomes - spent.outcomes, self._limit.queries - spent.queries)
+
+    def query(
+        self,
+        counts: object,
+        *,
+        k: int,
+        k_bar: int | tuple[int, int],
+        max_contributions: int | None = None,
+        labels: object = None,
+    ) -> DiscoveredTopK:
+        """Ask for at most k labels; arguments are those of `unknown_domain_top_k`.
+
+        The result's `guarantee` is that of the session: not to be added up.
+
+        Raises:
+            ParameterError, ScoreError: an argument is wrong; nothing was spent.
+            BudgetError: the session has not enough left; nothing was spent.
+            SourceError: the source failed, or the session belongs to another process.
+        """
+        # Before the lock, which a fork may have copied while it was held.
+        if generation() != self._born:
+            raise SourceError("the session was opened in another process and cannot be spent here")
+        k, least, most = read_places(k, k_bar)
+        contributions = read_contributions(max_contributions)
+        query = ListQuery(k, least, most, self._each, self._odds, contributions)
+        with self._lock:
+            self._require(query.draws + 1)
+            histogram = read_histogram(counts, labels, most + 1)
+            call = open_call(histogram, self._source, self._engine)
+            self._reserve(query.draws + 1)
+            with call:
+                found, chosen = draw_list(query, histogram, call)
+            self._settle(query.draws + 1, query.draws - k + len(found) + 1)
+        return DiscoveredTopK(
+            labels=found,
+            counts=None,
+            k_bar=chosen,
+            offset=query.offset_in_counts(chosen),
+            guarantee=self.guarantee,
+            parts=self.parts,
+            mechanism="pay_what_you_get_gumbel/1",
+            source=call.source_name,
+        )
+
+    def published(self) -> ApproximateDP:
+        """For comparison: what Theorem 2 of Durfee and Rogers (2019) states for the same draws.
+
+        epsilon* is the least of k e, k e (e**e - 1) / (e**e + 1) + e sqrt(2 k ln(1/d)) and
+        k e**2 / 2 + e sqrt(k ln(1/d) / 2) for k outcomes of e each; the delta is d + 2 l odds for l
+        queries, d being what delta leaves for the composition.
+
+        Raises:
+            ParameterError: that delta is 1 or more, so the theorem says nothing.
+        """
+        each, (k, queries) = self._each, (self._limit.outcomes, self._limit.queries)
+        rest = self._guarantee.delta - self._part
+        plain = k * each
+        delta = rest + 2 * queries * self._odds
+        if not rest:
+            return ApproximateDP(plain, delta)
+
+        def root(precision: int, inside: Fraction) -> Interval:
+            return (-Interval.of(rest, precision).log() * Interval.of(inside, precision)).sqrt()
+
+        def pure(precision: int) -> Interval:
+            e = Interval.of(each, precision)
+            middle = e.expm1() / (e.exp() + Interval.of(1, precision))
+            return Interval.of(plain, precision) * middle + root(precision, 2 * k * each * each)
+
+        def ranged(precision: int) -> Interval:
+            return Interval.of(plain * each / 2, precision) + root(precision, plain * each / 2)
+
+        return ApproximateDP(min(plain, rounded_up(pure), rounded_up(ranged)), delta)
+
+    def _require(self, worst: int) -> None:
+        left = self.remaining
+        if left.queries < 1:
+            raise BudgetError("the session has no queries left")
+        if left.outcomes < worst:
+            raise BudgetError(
+                f"the session has {left.outcomes} outcomes left, and this query may cost {worst}: "
+                "ask for a smaller k"
+            )
+
+    def _reserve(self, worst: int) -> None:
+        """Charge the largest cost, before the first bit of noise."""
+        self._spent = Outlay(self._spent.outcomes + worst, self._spent.queries + 1)
+
+    def _settle(self, worst: int, cost: int) -> None:
+        """Bring back what was reserved and not needed."""
+        self._spent = Outlay(self._spent.outcomes - worst + cost, self._spent.queries)

@@ -1,0 +1,171 @@
+"""The most frequent items where even the list of items is private."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Literal, get_args
+
+from safeselect._exact import describe
+from safeselect.errors import ParameterError
+from safeselect.guarantees import ApproximateDP, BoundedRange, PureDP
+from safeselect.mechanisms._bottom import (
+    ListQuery,
+    draw_list,
+    odds,
+    open_call,
+    read_contributions,
+    read_places,
+    read_total,
+    split_delta,
+)
+from safeselect.mechanisms._call import Call
+from safeselect.mechanisms._discovered import DiscoveredTopK
+from safeselect.mechanisms._histogram import Histogram, Label, read_histogram
+from safeselect.mechanisms._threshold import laplace_offset
+from safeselect.samplers.decay import Decay
+
+__all__ = ["unknown_domain_top_k"]
+
+Noise = Literal["gumbel", "laplace"]
+_NOISES: tuple[str, ...] = get_args(Noise)
+
+
+def unknown_domain_top_k(
+    counts: object,
+    *,
+    k: int,
+    k_bar: int | tuple[int, int],
+    epsilon: object,
+    delta: object,
+    threshold_delta: object = None,
+    max_contributions: int | None = None,
+    noise: Noise | None = None,
+    labels: object = None,
+    source: object = None,
+    engine: str | None = None,
+) -> DiscoveredTopK:
+    """Choose at most k of the items with the largest counts; the set of items is private too.
+
+    The k_bar largest counts compete with a bottom, which lies 1 + tau above the (k_bar + 1)-th.
+
+    - "gumbel": Gumbel noise of scale 1 / epsilon_0 on all of them; the labels in the order of their
+      noisy counts, down to the bottom.  One user may have any number of items.
+    - "laplace": discrete Laplace noise of scale max_contributions / epsilon; the labels *and* noisy
+      counts of those above the noisy bottom, k at most.
+
+    An item is counted once a user.  Give the whole table or, where the engine that counted has cut
+    it, exactly the k_bar + 1 largest counts in the order (count descending, label ascending), the
+    (k_bar + 1)-th included: without it the bottom would lie too low.
+
+    Guarantee: ApproximateDP(epsilon, delta).  For "gumbel" `threshold_delta` of delta pays for the
+        bottom, tau = ln(m (1 - threshold_delta) / threshold_delta) / epsilon_0 rounded up, with
+        m = min(k_bar, max_contributions), and the rest for the composition of k draws (k + 1 where
+        k_bar is chosen), each BoundedRange(epsilon_0).  For "laplace" all of it pays for the
+        bottom: m P(X - Y > tau) <= delta for the noise X of an item and Y of the bottom.
+    Neighbours: tables that differ by all rows of one user, so that counts change by at most 1 and
+        all the same way; with `max_contributions`, at most so many of them.  Not replace-one.
+    Source: Durfee and Rogers (2019), Algorithms 1 and 2, with the thresholds that are proved in
+        `docs/mathematics.md`, section 15.
+    Exactness: integers throughout; the bottom is rounded up once and is a public rational then.
+    Reveals: the time to find the k_bar + 1 largest depends on the table; what follows does not.
+
+    Args:
+        counts: a mapping label -> number of users, or numbers and `labels`; integers.  Labels are
+            integers or strings.  No items, or fewer than k, is no error.
+        k: how many labels at most.
+        k_bar: how many items compete, k or more; or a pair (least, most): chosen in that range by
+            one more draw.
+        epsilon: total cost of this call, with
+        delta: the probability that is allowed to fail; both positive rationals.
+        threshold_delta: the part of delta that pays for the bottom; by default delta, epsilon_0
+            being epsilon / draws, or half of it, whichever gives the lower bottom.
+        max_contributions: how many items one user may change; needed for "laplace".
+        noise: see above; by default "laplace" if max_contributions is given, else "gumbel".
+        labels: what to call the items, where counts are no mapping.
+        source: source of random bytes; the default is a cryptographic generator.
+        engine: "reference" for the scalar tier.
+
+    Raises:
+        ParameterError: a parameter is wrong.
+        ScoreError: the counts cannot be read.
+        SourceError: the source failed.
+    """
+    total = read_total(epsilon, delta)
+    count, least, most = read_places(k, k_bar)
+    contributions = read_contributions(max_contributions)
+    if noise is not None and not (isinstance(noise, str) and noise in _NOISES):
+        raise ParameterError(f"noise must be 'gumbel' or 'laplace', got {describe(noise)}")
+    if noise == "laplace" and contributions is None:
+        raise ParameterError("noise='laplace' needs max_contributions")
+    if contributions is not None and noise != "gumbel":
+        if isinstance(k_bar, tuple) or threshold_delta is not None:
+            raise ParameterError("noise='laplace' takes one k_bar, and no threshold_delta")
+        offset, decay = _plan_counts(total, least, contributions)
+        histogram = read_histogram(counts, labels, least + 1)
+        with open_call(histogram, source, engine) as call:
+            above = _above_bottom(histogram, call, offset, decay)[:count]
+        return DiscoveredTopK(
+            labels=tuple(label for label, _ in above),
+            counts=tuple(noisy for _, noisy in above),
+            k_bar=least,
+            offset=Fraction(offset),
+            guarantee=total,
+            parts=(PureDP(total.epsilon), ApproximateDP(Fraction(0), total.delta)),
+            mechanism="unknown_domain_top_k_laplace/1",
+            source=call.source_name,
+        )
+    query, part = _plan_list(total, (count, least, most), contributions, threshold_delta)
+    histogram = read_histogram(counts, labels, query.most + 1)
+    with open_call(histogram, source, engine) as call:
+        found, chosen = draw_list(query, histogram, call)
+    return DiscoveredTopK(
+        labels=found,
+        counts=None,
+        k_bar=chosen,
+        offset=query.offset_in_counts(chosen),
+        guarantee=total,
+        parts=(*(BoundedRange(query.epsilon),) * query.draws, ApproximateDP(Fraction(0), part)),
+        mechanism="unknown_domain_top_k_gumbel/1",
+        source=call.source_name,
+    )
+
+
+def _plan_list(
+    total: ApproximateDP,
+    places: tuple[int, int, int],
+    contributions: int | None,
+    share: object,
+) -> tuple[ListQuery, Fraction]:
+    """The query that the total allows, and the part of delta that its bottom costs."""
+    k, least, most = places
+    m = most if contributions is None else min(most, contributions)
+    each, part = split_delta(total, share, k + (least < most), 1, m)
+    return ListQuery(k, least, most, each, odds(part), contributions), part
+
+
+def _plan_counts(total: ApproximateDP, k_bar: int, contributions: int) -> tuple[int, Decay]:
+    """How far the bottom lies above the (k_bar + 1)-th count, and the noise: both are public."""
+    each = total.epsilon / contributions
+    return 1 + laplace_offset(each, total.delta, min(k_bar, contributions)), Decay(each)
+
+
+def _above_bottom(
+    histogram: Histogram, call: Call, offset: int, decay: Decay
+) -> list[tuple[Label, int]]:
+    """The items whose noisy count is above the noisy bottom, the largest first.
+
+    Equal noisy counts are in the order of their labels: the order says no more than the released
+    pairs do.  Strictly above: the noise that an item needs in order to pass is offset or more.
+    """
+    places = len(histogram.labels)
+    noise = call.engine.discrete_laplace(places, decay, call.bits).tolist()
+    # Stored with the sign bit flipped, so that 2**63 stands for 0.
+    counts = [steps - (1 << 63) for steps in call.candidates.steps.tolist()]
+    noisy = [count + extra for count, extra in zip(counts, noise, strict=True)]
+    bottom = noisy.pop() + offset
+    found = [
+        (label, count)
+        for label, count in zip(histogram.labels[:-1], noisy, strict=True)
+        if label is not None and count > bottom
+    ]
+    return sorted(found, key=lambda pair: (-pair[1], isinstance(pair[0], str), pair[0]))

@@ -1,0 +1,125 @@
+"""The same SQL on a real Spark, whose tasks fail and are run again: `make spark`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from safeselect import InputError, unknown_domain_top_k
+from safeselect.adapters.tables import count_distinct_users, largest_counts
+
+pa = pytest.importorskip("pyarrow")
+pytest.importorskip("duckdb")
+pyspark = pytest.importorskip("pyspark")
+
+pytestmark = pytest.mark.filterwarnings("default")  # Spark's own are not ours to repair
+
+ROWS = [
+    (None if i % 37 == 0 else f"café {i * i % 61}", None if i % 41 == 0 else i * 7919 % 257)
+    for i in range(6000)
+] + [("", 1), ("\U0001d518", 2), ("￿", 2), (" a", 3)]
+KEYS = {"item": "item", "user": "user"}
+PRIVATE = "Zebedee-4711"
+
+
+@pytest.fixture(scope="module")
+def spark() -> Iterator[Any]:
+    session = (
+        pyspark.sql.SparkSession.builder.master("local[2,4]")  # two workers, four attempts a task
+        .config("spark.ui.enabled", "false")
+        .config("spark.sql.shuffle.partitions", "4")
+        .config("spark.driver.bindAddress", "127.0.0.1")
+        .config("spark.driver.host", "127.0.0.1")
+        .getOrCreate()
+    )
+    session.sparkContext.setLogLevel("OFF")
+    yield session
+    session.stop()
+
+
+def table(rows: Iterable[tuple[Any, Any]]) -> Any:
+    items, users = zip(*rows, strict=True)
+    return pa.table({"item": items, "user": users})
+
+
+def failing_once(marks: Path) -> Any:
+    """Rows that are lost by the first attempt of each task, after some have gone through."""
+
+    def attempt(rows: Iterable[Any]) -> Iterator[Any]:
+        from pyspark import TaskContext
+
+        context = TaskContext.get()
+        for place, row in enumerate(rows):
+            if place == 100 and context.attemptNumber() == 0:
+                (marks / f"{context.stageId()}-{context.partitionId()}").touch()
+                raise OSError(PRIVATE)
+            yield row
+
+    return attempt
+
+
+@pytest.mark.parametrize("cap", [None, 1, 3])
+def test_counts_are_those_of_duckdb_though_every_task_fails_once(
+    spark: Any, tmp_path: Path, cap: int | None
+) -> None:
+    rows = spark.sparkContext.parallelize(ROWS, 4).mapPartitions(failing_once(tmp_path))
+    frame = spark.createDataFrame(rows, "item STRING, user BIGINT")
+    options = {**KEYS, "places": 30, "max_contributions": cap}
+    found = largest_counts(frame, **options)
+    assert len(list(tmp_path.iterdir())) >= 4  # they did fail
+    assert list(found.items()) == list(largest_counts(table(ROWS), **options).items())
+    assert len(found) == 30
+
+
+@pytest.mark.parametrize("kind", ["TINYINT", "SMALLINT", "INT", "BIGINT", "STRING"])
+def test_keys_of_every_type(spark: Any, kind: str) -> None:
+    rows = [(i % 3 - 1, i) for i in range(20)]
+    frame = spark.createDataFrame(rows, "item INT, user INT").selectExpr(
+        f"CAST(item AS {kind}) AS item", f"CAST(user AS {kind}) AS `user`"
+    )
+    expected = {"-1": 7, "0": 7, "1": 6}
+    assert count_distinct_users(frame, **KEYS) == expected
+    assert count_distinct_users(frame, **KEYS, candidates=["1", "9"]) == {"1": 6, "9": 0}
+    assert list(largest_counts(frame, **KEYS, places=2)) == ["-1", "0"]
+
+
+def test_nothing_is_counted_and_nothing_is_left_behind(spark: Any) -> None:
+    before = len(spark.catalog.listTables())
+    empty = spark.createDataFrame([], "item STRING, user BIGINT")
+    nulls = spark.sql("SELECT NULL AS item, NULL AS user")
+    for frame in (empty, nulls):
+        counts = largest_counts(frame, **KEYS, places=5)
+        assert counts == {}
+        assert unknown_domain_top_k(counts, k=2, k_bar=4, epsilon=1, delta="1e-9").labels == ()
+    assert len(spark.catalog.listTables()) == before
+
+
+@pytest.mark.parametrize(
+    ("sql", "message"),
+    [
+        (
+            "SELECT 0.5D AS item, 1 AS user",
+            "'item' must hold .*, but holds DOUBLE",
+        ),
+        ("SELECT TRUE AS item, 1 AS user", "but holds BOOLEAN"),
+        ("SELECT DATE '2013-01-01' AS item, 1 AS user", "but holds DATE"),
+        ("SELECT 1 AS item, 1 AS item, 1 AS user", "more than one column named 'item'"),
+        ("SELECT 1 AS ITEM, 1 AS user", "no column named 'item'"),
+        ("SELECT 1 AS item, raise_error('Zebedee-4711') || 'x' AS user", "Spark could not count"),
+    ],
+)
+def test_other_tables_are_refused_without_a_cell(spark: Any, sql: str, message: str) -> None:
+    with pytest.raises(InputError, match=message) as caught:
+        count_distinct_users(spark.sql(sql), **KEYS)
+    assert PRIVATE not in str(caught.value)
+    assert caught.value.__cause__ is None
+    assert caught.value.__context__ is None
+
+
+def test_odd_names_mean_nothing_to_sql(spark: Any) -> None:
+    odd = 'a.`b` "c"; DROP'
+    frame = spark.createDataFrame([("x", 1), ("x", 2)], "a STRING, b INT").toDF(odd, "user")
+    assert count_distinct_users(frame, item=odd, user="user") == {"x": 2}

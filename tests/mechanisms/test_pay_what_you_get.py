@@ -1,0 +1,300 @@
+"""The session: what a query costs, what stops it, and what all queries together tell."""
+
+from __future__ import annotations
+
+import copy
+import os
+import pickle
+import threading
+from fractions import Fraction
+from math import exp, log, sqrt
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from unknown_laws import BOTTOM, Teller, excess, law_of_list
+
+import safeselect
+from safeselect import (
+    ApproximateDP,
+    BoundedRange,
+    BudgetError,
+    ParameterError,
+    PayWhatYouGet,
+    ScoreError,
+    SourceError,
+)
+from safeselect.accounting import composed_epsilon
+from safeselect.lattice import Ranking
+from safeselect.mechanisms import _bottom, _call, pay_what_you_get
+
+SESSION: dict[str, Any] = {"outcomes": 10, "queries": 4, "epsilon": 1, "delta": "1e-6"}
+COUNTS = {"a": 5, "b": 4, "c": 3, "d": 2}
+
+
+@pytest.fixture
+def teller(monkeypatch: pytest.MonkeyPatch) -> Teller:
+    """The engine of every session: it gives out the ranking that the test sets."""
+    engine = Teller()
+    monkeypatch.setattr(_call, "choose_engine", lambda _: engine)
+    return engine
+
+
+def test_a_query_costs_what_it_returned_and_one_more(teller: Teller) -> None:
+    session = PayWhatYouGet(**SESSION)
+    assert (session.remaining.outcomes, session.remaining.queries) == (10, 4)
+    teller.order = (0, 3, 1)  # the bottom comes second
+    assert session.query(COUNTS, k=3, k_bar=3).labels == ("a",)
+    assert (session.spent.outcomes, session.spent.queries) == (2, 1)
+    teller.order = (3, 0, 1)  # nothing, however much was asked for
+    assert session.query(COUNTS, k=3, k_bar=3).labels == ()
+    assert (session.spent.outcomes, session.spent.queries) == (3, 2)
+    teller.order = (2, 1, 0)
+    assert session.query(COUNTS, k=3, k_bar=3).labels == ("c", "b", "a")
+    assert (session.remaining.outcomes, session.remaining.queries) == (3, 1)
+    # A dummy ends a list as the bottom does.
+    teller.order = (0, 1)
+    assert session.query({"a": 1}, k=2, k_bar=3).labels == ("a",)
+    assert (session.remaining.outcomes, session.remaining.queries) == (1, 0)
+    with pytest.raises(BudgetError, match="no queries left"):
+        session.query(COUNTS, k=1, k_bar=1)
+
+
+def test_a_query_that_may_cost_too_much_is_refused_and_costs_nothing(teller: Teller) -> None:
+    session = PayWhatYouGet(**SESSION)
+    for k in (10, 11):
+        with pytest.raises(BudgetError, match=f"10 outcomes left, and this query may cost {k + 1}"):
+            session.query({"Zebedee": 4711}, k=k, k_bar=20)
+    assert session.spent == pay_what_you_get.Outlay(0, 0)
+    teller.order = tuple(range(21))  # three labels, then a dummy
+    session.query(dict.fromkeys(range(3), 9), k=9, k_bar=20)
+    assert session.remaining.outcomes == 6
+    # One draw more where k_bar is chosen.
+    with pytest.raises(BudgetError, match="6 outcomes left, and this query may cost 7"):
+        session.query(COUNTS, k=5, k_bar=(5, 20))
+    teller.order = ()
+    session.query({}, k=4, k_bar=(5, 20))
+    assert session.remaining.outcomes == 4
+
+
+def test_refused_input_costs_nothing() -> None:
+    session = PayWhatYouGet(**SESSION)
+    with pytest.raises(ScoreError, match="counts must be integers"):
+        session.query({"Zebedee": 0.5}, k=1, k_bar=1)
+    with pytest.raises(ParameterError, match="k_bar must be between 2"):
+        session.query(COUNTS, k=2, k_bar=1)
+    with pytest.raises(ParameterError, match="max_contributions"):
+        session.query(COUNTS, k=2, k_bar=3, max_contributions=0)
+    assert session.spent == pay_what_you_get.Outlay(0, 0)
+
+
+def test_a_query_that_fails_keeps_its_reservation() -> None:
+    class Broken:
+        draws = 0
+
+        def __call__(self, n: int) -> bytes:
+            if self.draws:
+                raise OSError("no device")
+            return os.urandom(n)
+
+    broken = Broken()
+    source = safeselect.CallbackSource(broken, exclusive=True, name="breaks")
+    session = PayWhatYouGet(**SESSION, source=source)
+    session.query({}, k=1, k_bar=5)
+    assert session.spent.outcomes == 1
+    broken.draws = 1
+    with pytest.raises(SourceError):
+        session.query({}, k=3, k_bar=5)
+    # The source refused to begin, and even that costs what might have been drawn.
+    assert session.spent == pay_what_you_get.Outlay(5, 2)
+
+
+def test_noise_that_fails_half_way_keeps_the_reservation(
+    teller: Teller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = PayWhatYouGet(**SESSION)
+
+    def fail(*_: Any) -> Ranking:
+        raise SourceError("half way")
+
+    monkeypatch.setattr(teller, "gumbel_top", fail)
+    with pytest.raises(SourceError):
+        session.query(COUNTS, k=3, k_bar=3)
+    assert session.spent == pay_what_you_get.Outlay(4, 1)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.tuples(st.integers(1, 6), st.integers(0, 6), st.booleans()), max_size=12))
+def test_there_are_never_more_draws_or_queries_than_were_paid_for(
+    queries: list[tuple[int, int, bool]],
+) -> None:
+    # The engine's draws are counted up to the bottom: what a reader of the list can tell.
+    with pytest.MonkeyPatch.context() as patch:
+        engine = Teller()
+        patch.setattr(_call, "choose_engine", lambda _: engine)
+        session = PayWhatYouGet(outcomes=12, queries=5, epsilon=1, delta="1e-3")
+        drawn = asked = 0
+        for k, returned, chosen in queries:
+            engine.asked.clear()
+            bottom = min(returned, k)
+            engine.order = (*range(bottom), 6, *range(bottom, 6)) if not chosen else ()
+            before = session.spent
+            try:
+                result = session.query(
+                    dict.fromkeys(range(7), 1), k=k, k_bar=(6, 7) if chosen else 6
+                )
+            except BudgetError:
+                assert session.spent == before
+                continue
+            asked += 1
+            drawn += len(engine.asked) - 1 + min(len(result.labels) + 1, k)
+            assert session.spent.queries == asked
+        assert drawn <= session.spent.outcomes <= 12
+        assert asked <= 5
+
+
+def test_the_promise_is_that_of_the_adaptive_accountant() -> None:
+    session = PayWhatYouGet(outcomes=50, queries=10, epsilon=2, delta="1e-6")
+    *draws, bottoms = session.parts
+    assert session.guarantee == ApproximateDP(2, "1e-6")
+    assert len(draws) == 50
+    assert set(draws) == {draws[0]}
+    assert isinstance(draws[0], BoundedRange)
+    assert bottoms == ApproximateDP(0, "5e-7")
+    assert composed_epsilon([(draws[0], 50)], Fraction(1, 2 * 10**6)) <= 2
+    assert draws[0].epsilon > Fraction(2, 50)
+    result = session.query({}, k=3, k_bar=9)
+    assert (result.guarantee, result.parts) == (session.guarantee, session.parts)
+    # The bottom of each query pays a tenth of its part: m (1 - d) / d in the logarithm.
+    each, part = float(draws[0].epsilon), 5e-8
+    assert float(result.offset) == pytest.approx(1 + log(9 * (1 - part) / part) / each, abs=0.1)
+    assert result.mechanism == "pay_what_you_get_gumbel/1"
+
+
+def test_published_closed_forms_promise_less() -> None:
+    session = PayWhatYouGet(outcomes=50, queries=10, epsilon=2, delta="1e-6")
+    each, rest = float(session.parts[0].epsilon), 5e-7
+    forms = (
+        50 * each,
+        50 * each * (exp(each) - 1) / (exp(each) + 1) + each * sqrt(2 * 50 * log(1 / rest)),
+        50 * each**2 / 2 + each * sqrt(50 * log(1 / rest) / 2),
+    )
+    published = session.published()
+    assert float(published.epsilon) == pytest.approx(min(forms), rel=1e-9)
+    assert float(published.delta) == pytest.approx(rest + 2 * 10 * 5e-8, rel=1e-6)
+    assert published.epsilon > session.guarantee.epsilon
+    assert published.delta > session.guarantee.delta
+    # Without a part for the composition only the plain sum is left.
+    plain = PayWhatYouGet(**SESSION, threshold_delta="1e-6")
+    assert plain.parts[0] == BoundedRange("1/10")
+    assert plain.published().epsilon == 1
+    vague = PayWhatYouGet(**{**SESSION, "delta": "0.9"}, threshold_delta="0.8")
+    with pytest.raises(ParameterError, match="delta must be less than 1"):
+        vague.published()
+
+
+def test_two_adaptive_queries_keep_the_promise(teller: Teller, monkeypatch: Any) -> None:
+    """Exactly, over all pairs of neighbours of a small table: the second k follows the first list.
+
+    The same checker catches a session whose bottoms lack their 1 / epsilon.
+    """
+
+    def law(counts: dict[str, int]) -> dict[Any, float]:
+        found: dict[Any, float] = {}
+        for first, chance in single(counts, 2).items():
+            for second, more in single(counts, 3 - len(first)).items():
+                found[first, second] = found.get((first, second), 0) + float(chance * more)
+        return found
+
+    def single(counts: dict[str, int], k: int) -> dict[Any, Any]:
+        def run(engine: Teller) -> Any:
+            monkeypatch.setattr(_call, "choose_engine", lambda _: engine)
+            session = PayWhatYouGet(
+                outcomes=6, queries=2, epsilon=3, delta="0.2", threshold_delta="0.2"
+            )
+            labels = session.query(counts, k=min(k, 2), k_bar=2).labels
+            return labels if len(labels) == min(k, 2) else (*labels, BOTTOM)
+
+        return law_of_list(run)
+
+    def measured() -> float:
+        tables = [{"a": a, "b": b} for a in range(3) for b in range(3)]
+        laws = [(table, law({k: v for k, v in table.items() if v})) for table in tables]
+        return max(
+            excess(one, other, exp(3.0))
+            for left, one in laws
+            for right, other in laws
+            if {left[label] - right[label] for label in left} in ({1}, {-1}, {0, 1}, {0, -1})
+        )
+
+    assert measured() <= 0.2
+
+    monkeypatch.setattr(
+        _bottom, "gumbel_offset", lambda e, odds, m, grid: int(log(m / odds) / grid)
+    )
+    assert measured() > 0.2
+
+
+def test_a_session_is_for_one_process() -> None:
+    session = PayWhatYouGet(**SESSION)
+    with pytest.raises(TypeError, match="cannot be copied or pickled"):
+        pickle.dumps(session)
+    with pytest.raises(TypeError, match="cannot be copied or pickled"):
+        copy.deepcopy(session)
+    assert repr(session) == "<PayWhatYouGet>"
+    read, write = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            session.query({}, k=1, k_bar=1)
+            os.write(write, b"spent")
+        except SourceError:
+            os.write(write, b"refused")
+        finally:
+            os._exit(0)
+    os.close(write)
+    with os.fdopen(read, "rb") as answer:
+        assert answer.read() == b"refused"
+    os.waitpid(child, 0)
+    session.query({}, k=1, k_bar=1)
+
+
+def test_threads_take_turns() -> None:
+    session = PayWhatYouGet(outcomes=64, queries=40, epsilon=1, delta="1e-6")
+    refused = []
+
+    def ask() -> None:
+        for _ in range(10):
+            try:
+                session.query({}, k=3, k_bar=4)
+            except BudgetError:
+                refused.append(1)
+
+    threads = [threading.Thread(target=ask) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert session.spent.queries == 40 - len(refused)
+    assert session.spent.outcomes == session.spent.queries  # nothing was ever returned
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"outcomes": 1}, "outcomes must be between 2"),
+        ({"outcomes": "9"}, "outcomes must be an integer"),
+        ({"queries": 0}, "queries must be between 1"),
+        ({"epsilon": 0}, "epsilon must be greater"),
+        ({"delta": None}, "needs epsilon and delta"),
+        ({"delta": 0}, "delta must be greater"),
+        ({"threshold_delta": "1e-3"}, "threshold_delta must be at most delta"),
+        ({"engine": "fast"}, "engine must be"),
+        ({"source": 7}, "source"),
+        ({"epsilon": 2**50}, "noise rate"),
+    ],
+)
+def test_wrong_parameters(change: dict[str, Any], message: str) -> None:
+    with pytest.raises(ParameterError, match=message):
+        PayWhatYouGet(**{**SESSION, **change})
