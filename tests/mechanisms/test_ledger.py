@@ -6,6 +6,7 @@ import inspect
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -38,8 +39,29 @@ MECHANISMS: dict[str, Callable[..., Any]] = {
     "top_k": lambda **more: safeselect.top_k([1, 5, 3], k=2, **more),
     "select_many": lambda **more: safeselect.select_many(ROWS, **more),
     "top_k_many": lambda **more: safeselect.top_k_many(ROWS, k=2, **more),
+    "permute_and_flip_with_gap": lambda **more: safeselect.permute_and_flip_with_gap(
+        [1, 5, 3], **more
+    ),
+    "exponential_mechanism_with_gap": lambda **more: safeselect.exponential_mechanism_with_gap(
+        [1, 5, 3], **more
+    ),
+    "report_noisy_max_with_gap": lambda **more: safeselect.report_noisy_max_with_gap(
+        [1, 5, 3], noise="laplace", **more
+    ),
+    "top_k_with_gaps": lambda **more: safeselect.top_k_with_gaps([1, 5, 3], k=2, **more),
+    "top_k_above": lambda **more: safeselect.top_k_above([1, 5, 3], k=2, threshold=2, **more),
 }
 NAMES = sorted(MECHANISMS)
+
+
+def needed(name: str) -> dict[str, Any]:
+    """What a mechanism needs beside scores and cost."""
+    more: dict[str, Any] = {"k": 2} if name.startswith("top_k") else {}
+    if name.startswith("report_noisy_max"):
+        more["noise"] = "laplace"
+    if name == "top_k_above":
+        more["threshold"] = 2
+    return more
 
 
 class Watched:
@@ -99,8 +121,11 @@ def test_the_record_says_what_the_result_says(name: str) -> None:
         "name": "OpenSSLSource", "production": "yes", "health": "passed"
     }  # fmt: skip
     shape = {"rows": "2"} if "many" in name else {}
+    shape |= {"gap_grid": "1"} if "gap" in name or "above" in name else {}
+    shape |= {"threshold": "2"} if "above" in name else {}
     assert charged["parameters"] == shape | {
-        "candidates": "3",
+        # The threshold takes part as one more.
+        "candidates": "4" if "above" in name else "3",
         "engine": "array",
         "grid": "1",
         "k": "2" if name.startswith("top_k") else "1",
@@ -204,13 +229,10 @@ def test_an_exhausted_budget_draws_nothing_and_says_the_same_for_all_scores(name
     for scores in ([0, 0, 0], [10**9, 0, -5], [1, 2, 3]):
         source = Watched(ledger)
         function = getattr(safeselect, name)
-        more: dict[str, Any] = {"k": 2} if name.startswith("top_k") else {}
-        if name == "report_noisy_max":
-            more["noise"] = "gumbel"
         with pytest.raises(BudgetError) as caught:
             function(
                 [scores] if "many" in name else scores,
-                epsilon=1, source=source, ledger=scope(ledger), **COUNTS, **more,
+                epsilon=1, source=source, ledger=scope(ledger), **COUNTS, **needed(name),
             )  # fmt: skip
         said.add(str(caught.value))
         assert source.seen == []
@@ -301,15 +323,12 @@ def test_no_private_value_is_in_the_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_with_a_ledger_too_the_requests_do_not_depend_on_scores(name: str) -> None:
     function, seen = getattr(safeselect, name), set()
-    more: dict[str, Any] = {"k": 2} if name.startswith("top_k") else {}
-    if name == "report_noisy_max":
-        more["noise"] = "gumbel"
     families = [np.zeros(40, dtype=np.int64), np.arange(40), np.arange(40) * 10**12]
     ledger = new(":memory:", epsilon=100)
     for scores in families:
         source = RecordingSource(safeselect.OpenSSLSource())
         given = scores[None, :] if "many" in name else scores
-        function(given, epsilon=1, source=source, ledger=scope(ledger), **COUNTS, **more)
+        function(given, epsilon=1, source=source, ledger=scope(ledger), **COUNTS, **needed(name))
         seen.add(tuple(source.requests))
     assert len(seen) == 1
     assert 32 in next(iter(seen))
@@ -362,7 +381,104 @@ def test_every_mechanism_with_a_ledger_is_tested_here() -> None:
         for name in safeselect.__all__
         if inspect.isfunction(getattr(safeselect, name))
     }
-    assert {name for name, each in functions.items() if "ledger" in each} == set(NAMES)
+    found = {name for name, each in functions.items() if "ledger" in each}
+    assert found == {*NAMES, "unknown_domain_top_k"}  # which follows below
+
+
+# --------------------------------------------------------------------------- unknown domains
+
+
+DISCOVER: dict[str, Any] = {"k": 2, "k_bar": 3, "epsilon": "1/2", "delta": "1e-9"}
+BOTH = {"epsilon": 1, "delta": "2e-9"}
+
+
+@pytest.mark.parametrize("more", [{}, {"max_contributions": 2}], ids=["labels", "counts"])
+def test_an_unknown_domain_charges_epsilon_and_delta(more: dict[str, Any]) -> None:
+    said = set()
+    for table in ({}, {"a": 1}, {"a": 50, "b": 40, "c": 3}):
+        ledger = new(":memory:", **BOTH)
+        source = Watched(ledger)
+        result = safeselect.unknown_domain_top_k(
+            table, source=source, ledger=scope(ledger), **DISCOVER, **more
+        )
+        price = {"epsilon": Fraction(1, 2), "delta": Fraction(1, 10**9)}
+        assert all(each.spent == price for each in source.seen)
+        charged, released = [record.content for record in ledger.records()][2:]
+        said.add((str(charged["parameters"]), str(charged["budget"]), len(source.seen)))
+        assert charged["guarantee"] == told(result.guarantee)
+        assert [int(each["count"]) for each in charged["parts"]] == [2, 1][len(more) :] + [1] * len(
+            more
+        )
+        assert result.receipt is not None
+        bare = replace(result, receipt=None)
+        assert released["commitment"] == commitment(result.receipt.salt, bare.to_json())
+    # The empty table and that of one user are neighbours: nothing in the ledger tells them apart.
+    assert len(said) == 1
+
+
+def test_an_unknown_domain_needs_a_budget_for_its_delta_and_the_right_neighbours() -> None:
+    ledger = new(":memory:")
+    with pytest.raises(ParameterError, match="adds up epsilon alone"):
+        safeselect.unknown_domain_top_k({"a": 9}, ledger=scope(ledger), **DISCOVER)
+    budget = Budget("person", "replace_one", **BOTH)
+    other = Ledger.create(":memory:", {"a": budget})
+    there = other.scope("a", unit="person", neighbours="replace_one", purpose="p")
+    with pytest.raises(ParameterError, match="needs add/remove neighbours"):
+        safeselect.unknown_domain_top_k({"a": 9}, ledger=there, **DISCOVER)
+    assert outcomes(ledger) == outcomes(other) == []
+
+
+# ----------------------------------------------------------------------------------- sessions
+
+
+ABOVE: dict[str, Any] = {"threshold": 5, "k": 2, "epsilon": "1/2", "sensitivity": 1}
+SESSIONS: dict[str, Callable[..., Any]] = {
+    "sparse_vector": lambda **more: safeselect.SparseVector(**ABOVE, **more),
+    "adaptive_sparse_vector": lambda **more: safeselect.AdaptiveSparseVector(**ABOVE, **more),
+    "pay_what_you_get": lambda **more: safeselect.PayWhatYouGet(
+        outcomes=6, queries=2, epsilon="1/2", delta="1e-9", **more
+    ),
+}
+ASKS: dict[str, Callable[[Any], object]] = {
+    "sparse_vector": lambda session: session.query(9),
+    "adaptive_sparse_vector": lambda session: session.query(9),
+    "pay_what_you_get": lambda session: session.query({"a": 90}, k=1, k_bar=2),
+}
+
+
+@pytest.mark.parametrize("name", SESSIONS)
+def test_a_session_charges_its_whole_cost_when_it_opens_and_then_no_more(name: str) -> None:
+    ledger = new(":memory:", **BOTH)
+    source = Watched(ledger)
+    session = SESSIONS[name](source=source, ledger=scope(ledger))
+    assert [each.spent["epsilon"] for each in source.begun][:1] == [0]
+    assert {each.spent["epsilon"] for each in source.seen} == {Fraction(1, 2)}
+    charged, released = [record.content for record in ledger.records()][2:]
+    assert charged["mechanism"].startswith(name)
+    assert charged["guarantee"] == told(session.guarantee)
+    assert str(session.receipt.record) == released["seq"]
+    head = ledger.head
+    ASKS[name](session)
+    assert ledger.head == head
+    SESSIONS[name](ledger=scope(ledger))
+    with pytest.raises(BudgetError):
+        SESSIONS[name](ledger=scope(ledger))
+
+
+@pytest.mark.parametrize("name", SESSIONS)
+def test_a_session_that_cannot_open_keeps_its_charge(name: str) -> None:
+    ledger = new(":memory:", **BOTH)
+    with pytest.raises(SourceError, match="stuck"):
+        SESSIONS[name](source=Watched(ledger, SourceError("stuck")), ledger=scope(ledger))
+    assert outcomes(ledger) == ["charged", "source"]
+    assert ledger.standing("a").spent["epsilon"] == Fraction(1, 2)
+
+
+@pytest.mark.parametrize("name", SESSIONS)
+def test_a_session_without_a_ledger_has_no_receipt(name: str) -> None:
+    assert SESSIONS[name]().receipt is None
+    with pytest.raises(ParameterError, match="ledger must be"):
+        SESSIONS[name](ledger="budget.db")
 
 
 def test_releases_and_a_foreign_charge_add_up() -> None:

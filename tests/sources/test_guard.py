@@ -2,6 +2,7 @@
 
 import gc
 import threading
+from collections import deque
 
 import numpy as np
 import pytest
@@ -184,10 +185,27 @@ def test_a_nonce_seen_before_is_an_error_and_latches():
         guard.begin()
 
 
-def test_the_stuck_check_compares_neighbours_only():
+def test_a_nonce_repeated_after_others_is_an_error_too():
     nonces = iter([b"a" * 16, b"b" * 16, b"a" * 16])
     guard = Guard(good, nonce=lambda view: view.__setitem__(slice(None), next(nonces)))
-    assert [guard.begin()[:1] for _ in range(3)] == [b"a", b"b", b"a"]
+    assert [guard.begin()[:1] for _ in range(2)] == [b"a", b"b"]
+    with pytest.raises(SourceError, match="stuck"):
+        guard.begin()
+
+
+def test_threads_that_come_in_between_are_no_alarm():
+    """As many others as are remembered begin between a thread's two steps: it lost nothing."""
+
+    class Crowded(deque):
+        def append(self, digest):
+            super().append(digest)
+            for number in range(self.maxlen):
+                super().append(b"other %d" % number)
+
+    guard = Guard(good)
+    guard._recent = Crowded(maxlen=guard._recent.maxlen)
+    assert len(guard.begin()) == NONCE_BYTES
+    assert len(guard.begin()) == NONCE_BYTES
 
 
 def test_of_two_threads_with_one_nonce_one_is_stopped():

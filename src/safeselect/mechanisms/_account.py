@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from typing import TypeVar, final
 
 from safeselect._exact import describe
-from safeselect.accounting import Charge, Pending, Scope
+from safeselect.accounting import Charge, Pending, Receipt, Scope
 from safeselect.accounting.record import SALT_BYTES
 from safeselect.errors import LedgerError, ParameterError, SourceError
 from safeselect.guarantees import Guarantee
-from safeselect.mechanisms._results import Selection, Selections, TopK, TopSet
+from safeselect.mechanisms._results import Opened, Release
 from safeselect.samplers._bits import Bits
 from safeselect.sources import Source
 
-__all__ = ["Account", "read_ledger"]
+__all__ = ["Account", "open_session", "read_ledger", "source_name"]
 
-_Result = TypeVar("_Result", Selection, Selections, TopK, TopSet)
+_Result = TypeVar("_Result", bound=Release)
+_Drawn = TypeVar("_Drawn")
+
+
+def source_name(source: Source) -> str:
+    """What results say about a source; says so loudly where its bytes are predictable."""
+    return source.name if source.production else f"{source.name} (NOT PRIVATE)"
 
 
 def read_ledger(ledger: object, *, monotonic: bool) -> Scope | None:
@@ -41,7 +47,7 @@ def read_ledger(ledger: object, *, monotonic: bool) -> Scope | None:
 
 @final
 class Account:
-    """One release on a scope of a ledger, or on none.
+    """One release on a scope of a ledger.
 
     Args:
         scope: what `read_ledger` returned.
@@ -52,7 +58,7 @@ class Account:
 
     def __init__(
         self,
-        scope: Scope | None,
+        scope: Scope,
         mechanism: str,
         guarantee: Guarantee,
         parts: tuple[tuple[Guarantee, int], ...],
@@ -66,8 +72,6 @@ class Account:
 
     def charge(self, source: Source, bits: Bits) -> None:
         """Charge the release, then draw the salt: the only bits drawn that no sampler uses."""
-        if self._scope is None:
-            return
         self._pending = self._scope.charge(
             Charge(
                 self._mechanism,
@@ -89,14 +93,13 @@ class Account:
         Raises:
             LedgerError: it is not what was charged, or it could not be written.
         """
-        if self._scope is None:
-            return result
         charged = self._guarantee, self._mechanism
         if self._pending is None or (result.guarantee, result.mechanism) != charged:
             raise LedgerError("a mechanism released what it had not charged")
         receipt = self._pending.released(result.to_json(), self._salt)
         self._pending = None
-        return replace(result, receipt=receipt)
+        # Every result is a frozen dataclass with this field, which a protocol cannot say.
+        return replace(result, receipt=receipt)  # type: ignore[type-var]
 
     def end(self, error: BaseException | None) -> None:
         """Write that there is no output, unless one was released.
@@ -115,3 +118,31 @@ class Account:
             pending.aborted(kind)  # type: ignore[arg-type]  # one of its three words
         if error is None:
             raise LedgerError("the mechanism ended without an output; the charge stands")
+
+
+def open_session(
+    scope: Scope | None,
+    source: Source,
+    guarantee: Guarantee,
+    mechanism: str,
+    parts: tuple[tuple[Guarantee, int], ...],
+    parameters: Mapping[str, str],
+    draw: Callable[[Bits], _Drawn],
+) -> tuple[_Drawn, Receipt | None]:
+    """Charge a session its whole cost, then draw what it starts with; returns that and a receipt.
+
+    What the ledger commits to is that the session was opened; its answers come later, and are paid
+    for already.
+    """
+    with Bits(source) as bits:
+        if scope is None:
+            return draw(bits), None
+        account = Account(scope, mechanism, guarantee, parts, parameters)
+        try:
+            account.charge(source, bits)
+            drawn = draw(bits)
+            opened = account.released(Opened(guarantee, mechanism, source_name(source)))
+        except BaseException as error:
+            account.end(error)
+            raise
+        return drawn, opened.receipt

@@ -161,7 +161,7 @@ def odds(delta: Fraction) -> Fraction:
     return delta / (1 - delta)
 
 
-def open_call(histogram: Histogram, source: object, engine: object) -> Call:
+def open_call(histogram: Histogram, source: object, engine: object, ledger: object = None) -> Call:
     """A call on the counts: one user moves each by at most 1, and all the same way."""
     try:
         return Call(
@@ -173,6 +173,7 @@ def open_call(histogram: Histogram, source: object, engine: object) -> Call:
             grid=None,
             labels=None,
             source=source,
+            ledger=ledger,
             engine=engine,
         )
     finally:

@@ -6,10 +6,10 @@ accepted is the source touched, then the ledger charged, and only then is a bit 
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from fractions import Fraction
 from functools import lru_cache
-from types import TracebackType
+from types import MappingProxyType, TracebackType
 from typing import Self, TypeVar
 
 from safeselect._exact import integer
@@ -18,28 +18,26 @@ from safeselect.guarantees import (
     Guarantee,
 )
 from safeselect.lattice import Ranking
-from safeselect.mechanisms._account import Account, read_ledger
+from safeselect.mechanisms._account import Account, read_ledger, source_name
 from safeselect.mechanisms._engines import Engine, choose_engine
-from safeselect.mechanisms._results import Selection, Selections, TopK, TopSet
+from safeselect.mechanisms._results import Release, Selection
 from safeselect.mechanisms._scores import Candidates, read_candidates, read_matrix
 from safeselect.mechanisms._totals import Change, Total, exactly_one
 from safeselect.samplers._bits import Bits
 from safeselect.samplers.decay import Decay
 from safeselect.sources import Source, resolve
 
-__all__ = ["Call", "Change", "Total", "exactly_one", "source_name"]
+__all__ = ["Call", "Change", "Total", "exactly_one"]
 
-_Result = TypeVar("_Result", Selection, Selections, TopK, TopSet)
+_Result = TypeVar("_Result", bound=Release)
+
+Parts = tuple[tuple[Guarantee, int], ...]
+_NOTHING: Mapping[str, str] = MappingProxyType({})
 
 
 @lru_cache(maxsize=256)
 def _decay(epsilon: Fraction, range_in_steps: Fraction) -> Decay:
     return Decay(epsilon / range_in_steps)
-
-
-def source_name(source: Source) -> str:
-    """What results say about a source; says so loudly where its bytes are predictable."""
-    return source.name if source.production else f"{source.name} (NOT PRIVATE)"
 
 
 class Call:
@@ -55,7 +53,7 @@ class Call:
     """
 
     __slots__ = (
-        *("_account", "_bits", "_parameters", "_scope", "_source"),
+        *("_account", "_bits", "_change", "_scope", "_source", "_told"),
         *("candidates", "engine", "range_in_steps"),
     )
 
@@ -91,8 +89,8 @@ class Call:
         self.range_in_steps = change.range_in_steps(
             self.candidates.grid, exact=self.candidates.exact
         )
-        self._parameters = {
-            **({} if self._scope is None else change.told(self.candidates.grid)),
+        self._change = change
+        self._told = {
             "minimize": "yes" if minimize else "no",
             "engine": "array" if engine is None else str(engine),
         }
@@ -102,25 +100,26 @@ class Call:
         guarantee: Guarantee,
         mechanism: str,
         *,
-        part: Guarantee | None = None,
-        draws: int = 1,
+        parts: Parts | None = None,
         k: int = 1,
+        more: Mapping[str, str] = _NOTHING,
     ) -> Self:
         """Say what will be released, for `with`.
 
         Args:
             guarantee: what it costs as a whole.
             mechanism: name of the mechanism and version of its law.
-            part: what each of its draws costs; the whole by default.
-            draws: how many there are.
+            parts: what its draws cost, each with how many there are; the whole by default.
             k: how many candidates are chosen (in each row).
+            more: further public parameters, for the record.
         """
-        parts = ((guarantee if part is None else part, draws),)
-        shape = [str(length) for length in self.candidates.steps.shape]
-        parameters = {**self._parameters, "candidates": shape[-1], "k": str(k)}
-        if len(shape) > 1:
-            parameters["rows"] = shape[0]
-        self._account = Account(self._scope, mechanism, guarantee, parts, parameters)
+        if self._scope is not None:
+            shape = [str(length) for length in self.candidates.steps.shape]
+            told = {**self._change.told(self.candidates.grid), **self._told, **more}
+            told |= {"candidates": shape[-1], "k": str(k)}
+            told |= {"rows": shape[0]} if len(shape) > 1 else {}
+            parts = ((guarantee, 1),) if parts is None else parts
+            self._account = Account(self._scope, mechanism, guarantee, parts, told)
         return self
 
     def released(self, result: _Result) -> _Result:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import groupby
 
+from safeselect.accounting.record import Receipt, told
 from safeselect.guarantees import ApproximateDP, Guarantee
 from safeselect.mechanisms._histogram import Label
-from safeselect.mechanisms._results import told
+from safeselect.mechanisms._results import spelled
 
 __all__ = ["DiscoveredTopK"]
 
@@ -27,6 +27,7 @@ class DiscoveredTopK:
         parts: the guarantees whose composition `guarantee` is.
         mechanism: name of the mechanism and version of its law.
         source: where the random bytes came from.
+        receipt: with `ledger=`, where the record of the release is and the salt of its commitment.
     """
 
     labels: tuple[Label, ...]
@@ -37,22 +38,19 @@ class DiscoveredTopK:
     parts: tuple[Guarantee, ...]
     mechanism: str
     source: str
+    receipt: Receipt | None = None
 
     def to_json(self) -> str:
         """One line of JSON, schema "safeselect.discovered-top-k/1"; numbers are strings."""
         content: dict[str, object] = {
-            "schema": "safeselect.discovered-top-k/1",
             "labels": [str(label) for label in self.labels],
             "k_bar": str(self.k_bar),
             "offset": str(self.offset),
-            "guarantee": told(self.guarantee),
             "parts": [
                 {"count": str(len(list(equal))), "each": told(part)}
                 for part, equal in groupby(self.parts)
             ],
-            "mechanism": self.mechanism,
-            "source": self.source,
         }
         if self.counts is not None:
             content["counts"] = [str(count) for count in self.counts]
-        return json.dumps(content, sort_keys=True, ensure_ascii=True)
+        return spelled("safeselect.discovered-top-k/1", content, self)

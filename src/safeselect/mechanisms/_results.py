@@ -4,17 +4,54 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from safeselect.accounting import Receipt
+from safeselect.accounting.record import Receipt, told
 from safeselect.guarantees import Guarantee
 
-__all__ = ["Selection", "Selections", "TopK", "TopSet", "told"]
+__all__ = ["Opened", "Release", "Selection", "Selections", "TopK", "TopSet", "plain", "spelled"]
+
+
+class Release(Protocol):
+    """What all results have in common: a frozen dataclass that says what it cost."""
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """What the release costs."""
+
+    @property
+    def mechanism(self) -> str:
+        """Name of the mechanism and version of its law."""
+
+    @property
+    def source(self) -> str:
+        """Where the random bytes came from."""
+
+    @property
+    def receipt(self) -> Receipt | None:
+        """With `ledger=`, where its record is."""
+
+    def to_json(self) -> str:
+        """One line of JSON."""
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A session that was opened: what a ledger commits to, since its answers come later."""
+
+    guarantee: Guarantee
+    mechanism: str
+    source: str
+    receipt: Receipt | None = None
+
+    def to_json(self) -> str:
+        """One line of JSON, schema "safeselect.session/1"."""
+        return spelled("safeselect.session/1", {}, self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +86,7 @@ class Selection:
 
         Keys: schema, label, index, guarantee, mechanism, source; base and gap where there is one.
         """
-        content = {"label": _plain(self.label), "index": str(self.index)}
+        content = {"label": plain(self.label), "index": str(self.index)}
         if self.gap is not None:
             content["gap"] = str(self.gap)
         return _to_json("safeselect.selection/1", content, self)
@@ -90,7 +127,7 @@ class TopK:
         there are any.
         """
         content = {
-            "labels": [_plain(label) for label in self.labels],
+            "labels": [plain(label) for label in self.labels],
             "indices": [str(index) for index in self.indices],
         }
         if self.gaps is not None:
@@ -126,7 +163,7 @@ class TopSet:
         Labels and indices are sorted each by themselves: sets have no common order.
         """
         content = {
-            "labels": sorted(_plain(label) for label in self.labels),
+            "labels": sorted(plain(label) for label in self.labels),
             "indices": [str(index) for index in sorted(self.indices)],
         }
         return _to_json("safeselect.top-set/1", content, self)
@@ -165,7 +202,7 @@ class Selections:
         """One line of JSON, schema "safeselect.selections/1"; numbers are strings."""
         content = {
             "indices": np.vectorize(str, otypes=[object])(self.indices).tolist(),
-            "labels": _named(self.indices.tolist(), self.names, _plain),
+            "labels": _named(self.indices.tolist(), self.names, plain),
         }
         return _to_json("safeselect.selections/1", content, self)
 
@@ -186,26 +223,27 @@ def _named(
 def _to_json(
     schema: str, content: Mapping[str, object], result: Selection | Selections | TopK | TopSet
 ) -> str:
+    more = dict(content)
+    if not isinstance(result, Selection):
+        # All parts are equal: the draws of one call share one calibration.
+        more["parts"] = {"count": str(len(result.parts)), "each": told(result.parts[0])}
+    if not isinstance(result, TopSet) and result.base is not None:
+        more["base"] = str(result.base)
+    return spelled(schema, more, result)
+
+
+def spelled(schema: str, content: Mapping[str, object], result: Release) -> str:
+    """A result as one line of JSON: its content, and what all results have in common."""
     common: dict[str, object] = {
         "schema": schema,
         "guarantee": told(result.guarantee),
         "mechanism": result.mechanism,
         "source": result.source,
     }
-    if not isinstance(result, Selection):
-        # All parts are equal: the draws of one call share one calibration.
-        common["parts"] = {"count": str(len(result.parts)), "each": told(result.parts[0])}
-    if not isinstance(result, TopSet) and result.base is not None:
-        common["base"] = str(result.base)
     if result.receipt is not None:
         common["receipt"] = result.receipt.told()
     return json.dumps({**common, **content}, sort_keys=True, ensure_ascii=True)
 
 
-def told(guarantee: Guarantee) -> dict[str, str]:
-    numbers = {field.name: str(getattr(guarantee, field.name)) for field in fields(guarantee)}
-    return {"type": type(guarantee).__name__, **numbers}
-
-
-def _plain(label: Hashable) -> str:
+def plain(label: Hashable) -> str:
     return label if isinstance(label, str) else str(label)

@@ -20,10 +20,11 @@ from fractions import Fraction
 from threading import RLock
 from typing import TypeVar, final
 
+from safeselect.accounting import Scope
 from safeselect.errors import BudgetError, ParameterError, SafeSelectError, SourceError
 from safeselect.lattice.single import KnownNoise
+from safeselect.mechanisms._account import open_session, source_name
 from safeselect.mechanisms._answers import Answer, Answers
-from safeselect.mechanisms._call import source_name
 from safeselect.mechanisms._engines import Engine
 from safeselect.mechanisms._scores import read_values
 from safeselect.mechanisms._terms import BELOW, Branch, Terms, decide
@@ -66,6 +67,7 @@ class Session:
         terms: what was agreed, and charged.
         source: a source that `sources.resolve` returned.
         engine: whose `noise` is drawn.
+        scope: of a ledger, to charge; or None.
     """
 
     __slots__ = (
@@ -78,10 +80,13 @@ class Session:
         "_lock",
         "_noise",
         "_source",
+        "receipt",
         "terms",
     )
 
-    def __init__(self, terms: Terms, source: Source, engine: Engine) -> None:
+    def __init__(
+        self, terms: Terms, source: Source, engine: Engine, scope: Scope | None = None
+    ) -> None:
         self.terms = terms
         self._engine = engine
         self._source = source
@@ -90,8 +95,16 @@ class Session:
         self._busy = False
         self._end: tuple[type[SafeSelectError], str] | None = None
         self._below = self._answer_below(terms.epsilon - terms.start)
-        with Bits(source) as bits:
-            self._noise: KnownNoise | None = self._draw(terms.decay, bits)
+        self._noise: KnownNoise | None
+        self._noise, self.receipt = open_session(
+            scope,
+            source,
+            terms.guarantee,
+            terms.mechanism,
+            ((terms.guarantee, 1),),
+            terms.told,
+            lambda bits: self._draw(terms.decay, bits),
+        )
         # One answer's bytes at a time: between two answers no random bits are left over.
         self._bits = Bits(source, piece=self._bytes(1))
 

@@ -5,6 +5,7 @@ All of it, what is promised included, is settled before the first bit is drawn.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from math import isqrt, lcm
@@ -14,6 +15,7 @@ import gmpy2
 import numpy as np
 
 from safeselect._exact import Interval, describe, integer, rational
+from safeselect.accounting.record import exact
 from safeselect.errors import ParameterError
 from safeselect.guarantees import LaplaceDominated, PureDP
 from safeselect.lattice.single import SPARE, Kind
@@ -69,6 +71,7 @@ class Terms:
         parts: into how many a grid step is divided, so that all public numbers are whole.
         middle: the threshold in grid steps, rounded down.
         digits: of each noise by inversion; see `_digits`.
+        told: the parameters, for records.
     """
 
     mechanism: str
@@ -82,6 +85,7 @@ class Terms:
     parts: int
     middle: int
     digits: int
+    told: Mapping[str, str]
 
     @property
     def guarantee(self) -> LaplaceDominated | PureDP:
@@ -211,7 +215,25 @@ class Setting:
             parts=parts,
             middle=self.threshold // size,
             digits=_digits(min(decay.rate, *(each.rate for each in decays)), cell),
+            told=self.told
+            | {f"{name}_margin": exact(least) for name, least, _ in branches if name},
         )
+
+    @property
+    def told(self) -> dict[str, str]:
+        """As parameters for records."""
+        values = {
+            "sensitivity": self.change * (self.step or 1),
+            "threshold": self.threshold,
+            "split": self.share,
+            "gap_grid": self.gap_grid,
+        }
+        return {
+            **{name: exact(value) for name, value in values.items()},
+            "grid": "none" if self.step is None else exact(self.step),
+            "k": str(self.k),
+            "monotonic": "yes" if self.sides == 1 else "no",
+        }
 
 
 def optimal_share(sides_k: int) -> Fraction:

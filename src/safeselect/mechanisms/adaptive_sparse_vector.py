@@ -7,8 +7,10 @@ from types import TracebackType
 from typing import final
 
 from safeselect._exact import rational
+from safeselect.accounting import Receipt, Scope
 from safeselect.guarantees import LaplaceDominated, PureDP
 from safeselect.lattice.single import Kind
+from safeselect.mechanisms._account import read_ledger
 from safeselect.mechanisms._answers import Answer, Answers
 from safeselect.mechanisms._engines import choose_engine
 from safeselect.mechanisms._session import Session
@@ -39,8 +41,8 @@ class AdaptiveSparseVector:
         k: how many answers above the threshold are sure to be had, 1 .. 2**20.
         sigma: positive rational, in score units; by default c sensitivity / e2 times the square
             root of 2 (a fraction near it), which is the standard deviation of that Laplace noise.
-        threshold, epsilon, sensitivity, monotonic, noise, split, grid, gap_grid, source, engine: as
-            for `SparseVector`.
+        threshold, epsilon, sensitivity, monotonic, noise, split, grid, gap_grid, source, ledger,
+            engine: as for `SparseVector`.
 
     Raises:
         ParameterError, SourceError: as for `SparseVector`.
@@ -62,6 +64,7 @@ class AdaptiveSparseVector:
         grid: object = None,
         gap_grid: object = None,
         source: object = None,
+        ledger: Scope | None = None,
         engine: str | None = None,
     ) -> None:
         setting = Setting.read(
@@ -83,8 +86,9 @@ class AdaptiveSparseVector:
             ("middle", Fraction(0), setting.answer),
         )
         bytes_from, tier = resolve(source), choose_engine(engine)
+        scope = read_ledger(ledger, monotonic=setting.sides == 1)
         # All is accepted, name and guarantee are settled; the next line draws the first bit.
-        self._session = Session(terms, bytes_from, tier)
+        self._session = Session(terms, bytes_from, tier, scope)
 
     @property
     def guarantee(self) -> LaplaceDominated | PureDP:
@@ -110,6 +114,11 @@ class AdaptiveSparseVector:
     def budget(self) -> Fraction:
         """What is left of epsilon for further answers of this session."""
         return self._session.budget
+
+    @property
+    def receipt(self) -> Receipt | None:
+        """With `ledger=`, where the record of its opening is."""
+        return self._session.receipt
 
     @property
     def remaining(self) -> int:

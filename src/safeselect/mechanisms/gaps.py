@@ -10,13 +10,13 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Literal
 
-from safeselect._exact import describe, integer, rational
+from safeselect._exact import describe, integer
+from safeselect.accounting import Scope
 from safeselect.errors import ParameterError
 from safeselect.guarantees import LaplaceDominated
-from safeselect.lattice import Ranking
 from safeselect.mechanisms._call import Call, Total
+from safeselect.mechanisms._gapped import Gapped, read_gap_grid
 from safeselect.mechanisms._results import Selection, TopK
-from safeselect.samplers.decay import MIN_RATE, Decay
 
 __all__ = [
     "exponential_mechanism_with_gap",
@@ -39,6 +39,7 @@ def permute_and_flip_with_gap(
     gap_grid: object = None,
     labels: object = None,
     source: object = None,
+    ledger: Scope | None = None,
     engine: str | None = None,
 ) -> Selection:
     """Choose one candidate by permute-and-flip, and release its lead in score + exponential noise.
@@ -57,15 +58,15 @@ def permute_and_flip_with_gap(
         gap_grid: public step of the gap in score units; by default that of the scores.  Coarser or
             finer ones cost the same.
         scores, epsilon, rho, sensitivity, range_, monotonic, minimize, grid, labels, source,
-            engine: as for `permute_and_flip`; at least two candidates.  With `minimize` the gap is
-            how much smaller the winner's noisy score is.
+            ledger, engine: as for `permute_and_flip`; at least two candidates.  With `minimize` the
+            gap is how much smaller the winner's noisy score is.
 
     Raises:
         ParameterError, ScoreError, SourceError: as for `permute_and_flip`; and ParameterError for
             one candidate alone, or where a step of the coarsest grid that holds both gap_grid and
             the scores is worth less than 2**-40 of the noise's scale.
     """
-    total, step = Total.read(epsilon=epsilon, rho=rho), _read_grid(gap_grid)
+    total, step = Total.read(epsilon=epsilon, rho=rho), read_gap_grid(gap_grid)
     call = Call(
         scores,
         sensitivity=sensitivity,
@@ -75,6 +76,7 @@ def permute_and_flip_with_gap(
         grid=grid,
         labels=labels,
         source=source,
+        ledger=ledger,
         engine=engine,
     )
     return _one(call, total, "exponential", step, "permute_and_flip_with_gap/1")
@@ -93,6 +95,7 @@ def exponential_mechanism_with_gap(
     gap_grid: object = None,
     labels: object = None,
     source: object = None,
+    ledger: Scope | None = None,
     engine: str | None = None,
 ) -> Selection:
     """Choose by the exponential mechanism, and release the winner's lead in score + Gumbel noise.
@@ -107,7 +110,7 @@ def exponential_mechanism_with_gap(
         rho of `exponential_mechanism`.
     Neighbours, Args, Raises: as for `permute_and_flip_with_gap`.
     """
-    total, step = Total.read(epsilon=epsilon, rho=rho), _read_grid(gap_grid)
+    total, step = Total.read(epsilon=epsilon, rho=rho), read_gap_grid(gap_grid)
     call = Call(
         scores,
         sensitivity=sensitivity,
@@ -117,6 +120,7 @@ def exponential_mechanism_with_gap(
         grid=grid,
         labels=labels,
         source=source,
+        ledger=ledger,
         engine=engine,
     )
     return _one(call, total, "gumbel", step, "exponential_mechanism_with_gap/1")
@@ -136,6 +140,7 @@ def report_noisy_max_with_gap(
     gap_grid: object = None,
     labels: object = None,
     source: object = None,
+    ledger: Scope | None = None,
     engine: str | None = None,
 ) -> Selection:
     """Report the candidate with the largest score + noise, and by how much it exceeds the next.
@@ -150,13 +155,13 @@ def report_noisy_max_with_gap(
     Args:
         noise: "exponential", "laplace" or "gumbel"; there is no default.
         scores, epsilon, rho, sensitivity, range_, monotonic, minimize, grid, gap_grid, labels,
-            source, engine: as for `permute_and_flip_with_gap`.
+            source, ledger, engine: as for `permute_and_flip_with_gap`.
     """
     if not isinstance(noise, str) or noise not in ("exponential", "laplace", "gumbel"):
         raise ParameterError(
             f"noise must be 'exponential', 'laplace' or 'gumbel', got {describe(noise)}"
         )
-    total, step = Total.read(epsilon=epsilon, rho=rho), _read_grid(gap_grid)
+    total, step = Total.read(epsilon=epsilon, rho=rho), read_gap_grid(gap_grid)
     call = Call(
         scores,
         sensitivity=sensitivity,
@@ -166,6 +171,7 @@ def report_noisy_max_with_gap(
         grid=grid,
         labels=labels,
         source=source,
+        ledger=ledger,
         engine=engine,
     )
     return _one(call, total, noise, step, f"report_noisy_max_with_gap_{noise}/1")
@@ -186,6 +192,7 @@ def top_k_with_gaps(
     gap_grid: object = None,
     labels: object = None,
     source: object = None,
+    ledger: Scope | None = None,
     engine: str | None = None,
 ) -> TopK:
     """Choose the k candidates with the largest score + noise, in order, with the k gaps below them.
@@ -202,7 +209,8 @@ def top_k_with_gaps(
         k: how many, from 1 to the number of candidates less one.
         epsilon, rho: total cost of this call.
         noise: "exponential", or "laplace", whose gaps have twice the variance.
-        scores, sensitivity, range_, monotonic, minimize, grid, gap_grid, labels, source, engine:
+        scores, sensitivity, range_, monotonic, minimize, grid, gap_grid, labels, source, ledger,
+            engine:
             as for `permute_and_flip_with_gap`.
 
     Raises:
@@ -213,7 +221,7 @@ def top_k_with_gaps(
             f"noise must be 'exponential' or 'laplace', got {describe(noise)}; Gumbel noise is "
             "proved for one winner: exponential_mechanism_with_gap"
         )
-    total, step = Total.read(epsilon=epsilon, rho=rho), _read_grid(gap_grid)
+    total, step = Total.read(epsilon=epsilon, rho=rho), read_gap_grid(gap_grid)
     call = Call(
         scores,
         sensitivity=sensitivity,
@@ -223,58 +231,39 @@ def top_k_with_gaps(
         grid=grid,
         labels=labels,
         source=source,
+        ledger=ledger,
         engine=engine,
     )
     _need_two(call)
     count = integer(k, "k", minimum=1, maximum=call.size - 1)
-    each = total.per_draw(LaplaceDominated, 1)
-    ranking, gaps = _rank(call, count, noise, call.decay(each / count), step)
-    return TopK(
-        labels=tuple(call.label(index) for index in ranking.indices),
-        indices=ranking.indices,
-        guarantee=LaplaceDominated(each),
-        parts=(LaplaceDominated(each),),
-        mechanism=f"top_k_with_gaps_{noise}/1",
-        source=call.source_name,
-        gaps=gaps,
-    )
+    guarantee = LaplaceDominated(total.per_draw(LaplaceDominated, 1))
+    gapped = Gapped(call, count, noise, guarantee.epsilon / count, step)
+    mechanism = f"top_k_with_gaps_{noise}/1"
+    with call.release(guarantee, mechanism, k=count, more=gapped.told):
+        ranking, gaps = gapped.rank()
+        return call.released(
+            TopK(
+                labels=tuple(call.label(index) for index in ranking.indices),
+                indices=ranking.indices,
+                guarantee=guarantee,
+                parts=(guarantee,),
+                mechanism=mechanism,
+                source=call.source_name,
+                gaps=gaps,
+            )
+        )
 
 
 def _one(call: Call, total: Total, noise: str, step: Fraction | None, mechanism: str) -> Selection:
     """One winner and its gap."""
     _need_two(call)
-    each = total.per_draw(LaplaceDominated, 1)
-    ranking, gaps = _rank(call, 1, noise, call.decay(each), step)
-    return call.selection(ranking, LaplaceDominated(each), mechanism, gap=gaps[0])
-
-
-def _read_grid(gap_grid: object) -> Fraction | None:
-    return None if gap_grid is None else rational(gap_grid, "gap_grid")
+    guarantee = LaplaceDominated(total.per_draw(LaplaceDominated, 1))
+    gapped = Gapped(call, 1, noise, guarantee.epsilon, step)
+    with call.release(guarantee, mechanism, more=gapped.told):
+        ranking, gaps = gapped.rank()
+        return call.selection(ranking, guarantee, mechanism, gap=gaps[0])
 
 
 def _need_two(call: Call) -> None:
     if call.size < 2:
         raise ParameterError("a gap needs at least two candidates")
-
-
-def _rank(
-    call: Call, k: int, noise: str, decay: Decay, step: Fraction | None
-) -> tuple[Ranking, tuple[Fraction, ...]]:
-    """Rank by noisy score; with the gaps in score units."""
-    step = call.candidates.grid if step is None else step
-    unit = step / call.candidates.grid
-    if decay.rate < MIN_RATE * unit.denominator:
-        raise ParameterError(
-            "gap_grid is too fine for this noise, or in no simple ratio to grid: a step of the "
-            "coarsest grid that holds both must be worth 2**-40 of the noise's scale or more"
-        )
-    ways = {
-        "exponential": call.engine.exponential_top,
-        "laplace": call.engine.laplace_top,
-        "gumbel": call.engine.gumbel_top,
-    }
-    with call:
-        ranking = ways[noise](call.candidates.steps, k, decay, call.bits, gaps=True, gap_unit=unit)
-    # From two integers, which is the same work whatever they are; a product of fractions is not.
-    gaps = tuple(Fraction(gap * step.numerator, step.denominator) for gap in ranking.gaps or ())
-    return ranking, gaps

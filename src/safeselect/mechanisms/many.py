@@ -181,7 +181,7 @@ class _Batch:
         """The call, ready for `with`."""
         self._mechanism = f"{function}_{self._name}/1"
         return self._call.release(
-            self._guarantee, self._mechanism, part=self._each, draws=self._draws, k=self._k
+            self._guarantee, self._mechanism, parts=((self._each, self._draws),), k=self._k
         )
 
     def result(self, indices: np.ndarray[tuple[int, ...], np.dtype[np.int64]]) -> Selections:

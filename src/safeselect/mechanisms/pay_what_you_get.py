@@ -8,8 +8,10 @@ from threading import Lock
 from typing import final
 
 from safeselect._exact import Interval, integer, rounded_up
+from safeselect.accounting import Receipt, Scope
 from safeselect.errors import BudgetError, SourceError
 from safeselect.guarantees import ApproximateDP, BoundedRange, Guarantee
+from safeselect.mechanisms._account import open_session, read_ledger
 from safeselect.mechanisms._bottom import (
     ListQuery,
     draw_list,
@@ -23,6 +25,7 @@ from safeselect.mechanisms._bottom import (
 from safeselect.mechanisms._discovered import DiscoveredTopK
 from safeselect.mechanisms._engines import choose_engine
 from safeselect.mechanisms._histogram import read_histogram
+from safeselect.samplers._bits import Bits
 from safeselect.sources import resolve
 from safeselect.sources._fork import generation
 from safeselect.sources._sealed import sealed
@@ -30,6 +33,7 @@ from safeselect.sources._sealed import sealed
 __all__ = ["Outlay", "PayWhatYouGet"]
 
 _MOST = 2**20
+_MECHANISM = "pay_what_you_get_gumbel/1"
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +77,7 @@ class PayWhatYouGet:
         epsilon, delta: total cost of the session, to be charged when it opens.
         threshold_delta: the part of delta that pays for the bottoms of all queries; by default
             delta or half of it, whichever puts the bottom lower.
+        ledger: `ledger.scope(...)`: epsilon and delta are charged there when the session opens.
         source, engine: as for `unknown_domain_top_k`.
 
     Raises:
@@ -88,6 +93,7 @@ class PayWhatYouGet:
         "_lock",
         "_odds",
         "_part",
+        "_receipt",
         "_source",
         "_spent",
     )
@@ -101,6 +107,7 @@ class PayWhatYouGet:
         delta: object,
         threshold_delta: object = None,
         source: object = None,
+        ledger: Scope | None = None,
         engine: str | None = None,
     ) -> None:
         most = integer(outcomes, "outcomes", minimum=2, maximum=_MOST)
@@ -114,6 +121,14 @@ class PayWhatYouGet:
         choose_engine(engine)
         self._engine = engine
         self._source = source if source is None else resolve(source)
+        scope = read_ledger(ledger, monotonic=True)
+        self._receipt: Receipt | None = None
+        if scope is not None:
+            parts = (BoundedRange(self._each), most), (ApproximateDP(Fraction(0), self._part), 1)
+            told = {"outcomes": str(most), "queries": str(self._limit.queries)}
+            _, self._receipt = open_session(
+                scope, resolve(source), self._guarantee, _MECHANISM, parts, told, _nothing
+            )
         self._spent = Outlay(0, 0)
         self._born = generation()
         self._lock = Lock()
@@ -128,6 +143,11 @@ class PayWhatYouGet:
         """The guarantees whose composition `guarantee` is."""
         draws = (BoundedRange(self._each),) * self._limit.outcomes
         return (*draws, ApproximateDP(Fraction(0), self._part))
+
+    @property
+    def receipt(self) -> Receipt | None:
+        """With `ledger=`, where the record of its opening is."""
+        return self._receipt
 
     @property
     def spent(self) -> Outlay:
@@ -179,7 +199,7 @@ class PayWhatYouGet:
             offset=query.offset_in_counts(chosen),
             guarantee=self.guarantee,
             parts=self.parts,
-            mechanism="pay_what_you_get_gumbel/1",
+            mechanism=_MECHANISM,
             source=call.source_name,
         )
 
@@ -230,3 +250,7 @@ class PayWhatYouGet:
     def _settle(self, worst: int, cost: int) -> None:
         """Bring back what was reserved and not needed."""
         self._spent = Outlay(self._spent.outcomes - worst + cost, self._spent.queries)
+
+
+def _nothing(bits: Bits) -> None:
+    """What a session starts with that draws with its first query only."""

@@ -6,8 +6,10 @@ from fractions import Fraction
 from types import TracebackType
 from typing import final
 
+from safeselect.accounting import Receipt, Scope
 from safeselect.guarantees import LaplaceDominated, PureDP
 from safeselect.lattice.single import Kind
+from safeselect.mechanisms._account import read_ledger
 from safeselect.mechanisms._answers import Answer, Answers
 from safeselect.mechanisms._engines import choose_engine
 from safeselect.mechanisms._session import Session
@@ -57,6 +59,7 @@ class SparseVector:
         grid: public step of the values; needed unless they are integers.  They are rounded down.
         gap_grid: public step of the gaps; by default that of the values.
         source: source of random bytes; the default is a cryptographic generator.
+        ledger: `ledger.scope(...)`: epsilon is charged there before the first bit is drawn.
         engine: "reference" for the scalar tier.
 
     Raises:
@@ -79,6 +82,7 @@ class SparseVector:
         grid: object = None,
         gap_grid: object = None,
         source: object = None,
+        ledger: Scope | None = None,
         engine: str | None = None,
     ) -> None:
         setting = Setting.read(
@@ -94,8 +98,9 @@ class SparseVector:
         )
         terms = setting.terms("sparse_vector", (None, Fraction(0), setting.answer))
         bytes_from, tier = resolve(source), choose_engine(engine)
+        scope = read_ledger(ledger, monotonic=setting.sides == 1)
         # All is accepted, name and guarantee are settled; the next line draws the first bit.
-        self._session = Session(terms, bytes_from, tier)
+        self._session = Session(terms, bytes_from, tier, scope)
 
     @property
     def guarantee(self) -> LaplaceDominated | PureDP:
@@ -111,6 +116,11 @@ class SparseVector:
     def source(self) -> str:
         """Where the random bytes come from."""
         return self._session.source
+
+    @property
+    def receipt(self) -> Receipt | None:
+        """With `ledger=`, where the record of its opening is."""
+        return self._session.receipt
 
     @property
     def remaining(self) -> int:

@@ -113,7 +113,7 @@ def top_k(
     # Before the first bit: what is promised may be refused, for its size.
     guarantee, part = total.promise(family, each, draws), family(each)
     mechanism_name = f"top_k_{name}/1"
-    with call.release(guarantee, mechanism_name, part=part, draws=draws, k=count):
+    with call.release(guarantee, mechanism_name, parts=((part, draws),), k=count):
         ranking = rank_top(name, call.engine, call.candidates.steps, count, decay, call.bits)
         return call.released(
             TopK(

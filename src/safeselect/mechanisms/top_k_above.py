@@ -8,9 +8,13 @@ from fractions import Fraction
 from typing import Literal
 
 from safeselect._exact import describe, integer, rational
+from safeselect.accounting import Receipt, Scope
+from safeselect.accounting.record import exact
 from safeselect.errors import ParameterError
 from safeselect.guarantees import LaplaceDominated
 from safeselect.mechanisms._call import Call
+from safeselect.mechanisms._gapped import Gapped, read_gap_grid
+from safeselect.mechanisms._results import plain, spelled
 
 __all__ = ["TopAbove", "top_k_above"]
 
@@ -22,13 +26,14 @@ class TopAbove:
     Attributes:
         labels: their labels (positions where no labels were given).
         indices: their positions among the candidates.
-        gaps: by how much each one's noisy score exceeds that of the next in the order, rounded down
-            to the grid, in score units.  Behind the last comes the noisy threshold, or, if k were
-            found, whoever is next.
+        gaps: by how much each one's noisy score exceeds that of the next in the order, rounded
+            down to the gap grid, in score units.  Behind the last comes the noisy threshold, or, if
+            k were found, whoever is next.
         guarantee: what the release costs.
         spent: how much of epsilon this very release used, ex post; see `top_k_above`.
         mechanism: name of the mechanism and version of its law.
         source: where the random bytes came from.
+        receipt: with `ledger=`, where the record of the release is and the salt of its commitment.
     """
 
     labels: tuple[Hashable, ...]
@@ -38,6 +43,17 @@ class TopAbove:
     spent: Fraction
     mechanism: str
     source: str
+    receipt: Receipt | None = None
+
+    def to_json(self) -> str:
+        """One line of JSON, schema "safeselect.top-above/1"; numbers are strings."""
+        content = {
+            "labels": [plain(label) for label in self.labels],
+            "indices": [str(index) for index in self.indices],
+            "gaps": [str(gap) for gap in self.gaps],
+            "spent": str(self.spent),
+        }
+        return spelled("safeselect.top-above/1", content, self)
 
 
 def top_k_above(
@@ -51,8 +67,10 @@ def top_k_above(
     noise: Literal["exponential", "laplace"] = "exponential",
     minimize: bool = False,
     grid: object = None,
+    gap_grid: object = None,
     labels: object = None,
     source: object = None,
+    ledger: Scope | None = None,
     engine: str | None = None,
 ) -> TopAbove:
     """Choose the k largest noisy scores, with gaps, but none behind the noisy threshold.
@@ -75,14 +93,17 @@ def top_k_above(
         epsilon: total cost of this call; positive rational.
         noise: "exponential" or "laplace".
         minimize: smaller scores are better, and those below the threshold are wanted.
-        scores, sensitivity, monotonic, grid, labels, source, engine: as for `permute_and_flip`.
+        gap_grid: public step of the gaps, as for `top_k_with_gaps`.
+        scores, sensitivity, monotonic, grid, labels, source, ledger, engine: as for
+            `permute_and_flip`.
 
     Raises:
         ParameterError, ScoreError, SourceError: as for `permute_and_flip`.
     """
     if not isinstance(noise, str) or noise not in ("exponential", "laplace"):
         raise ParameterError(f"noise must be 'exponential' or 'laplace', got {describe(noise)}")
-    guarantee = LaplaceDominated(rational(epsilon, "epsilon"))
+    guarantee, step = LaplaceDominated(rational(epsilon, "epsilon")), read_gap_grid(gap_grid)
+    place = rational(threshold, "threshold", signed=True)
     call = Call(
         scores,
         sensitivity=rational(sensitivity, "sensitivity"),
@@ -92,23 +113,27 @@ def top_k_above(
         grid=grid,
         labels=labels,
         source=source,
+        ledger=ledger,
         engine=engine,
-        threshold=rational(threshold, "threshold", signed=True),
+        threshold=place,
     )
     last = call.size - 1  # where the threshold stands
     count = integer(k, "k", minimum=1, maximum=last)
-    decay = call.decay(guarantee.epsilon / count)
-    rank = call.engine.exponential_top if noise == "exponential" else call.engine.laplace_top
-    with call:
-        ranking = rank(call.candidates.steps, count, decay, call.bits, gaps=True)
-    places = (*ranking.indices, last)
-    end = places.index(last)
-    return TopAbove(
-        labels=tuple(call.label(index) for index in places[:end]),
-        indices=places[:end],
-        gaps=tuple(gap * call.candidates.grid for gap in (ranking.gaps or ())[:end]),
-        guarantee=guarantee,
-        spent=guarantee.epsilon * min(end + 1, count) / count,
-        mechanism=f"top_k_above_{noise}/1",
-        source=call.source_name,
-    )
+    gapped = Gapped(call, count, noise, guarantee.epsilon / count, step)
+    mechanism = f"top_k_above_{noise}/1"
+    told = {**gapped.told, "threshold": exact(place)}
+    with call.release(guarantee, mechanism, k=count, more=told):
+        ranking, gaps = gapped.rank()
+        places = (*ranking.indices, last)
+        end = places.index(last)
+        return call.released(
+            TopAbove(
+                labels=tuple(call.label(index) for index in places[:end]),
+                indices=places[:end],
+                gaps=gaps[:end],
+                guarantee=guarantee,
+                spent=guarantee.epsilon * min(end + 1, count) / count,
+                mechanism=mechanism,
+                source=call.source_name,
+            )
+        )

@@ -6,6 +6,8 @@ from fractions import Fraction
 from typing import Literal, get_args
 
 from safeselect._exact import describe
+from safeselect.accounting import Scope
+from safeselect.accounting.record import exact
 from safeselect.errors import ParameterError
 from safeselect.guarantees import ApproximateDP, BoundedRange, PureDP
 from safeselect.mechanisms._bottom import (
@@ -42,6 +44,7 @@ def unknown_domain_top_k(
     noise: Noise | None = None,
     labels: object = None,
     source: object = None,
+    ledger: Scope | None = None,
     engine: str | None = None,
 ) -> DiscoveredTopK:
     """Choose at most k of the items with the largest counts; the set of items is private too.
@@ -83,6 +86,8 @@ def unknown_domain_top_k(
         noise: see above; by default "laplace" if max_contributions is given, else "gumbel".
         labels: what to call the items, where counts are no mapping.
         source: source of random bytes; the default is a cryptographic generator.
+        ledger: `ledger.scope(...)`: epsilon and delta are charged there before the first bit is
+            drawn, and the result has a receipt.
         engine: "reference" for the scalar tier.
 
     Raises:
@@ -102,32 +107,60 @@ def unknown_domain_top_k(
             raise ParameterError("noise='laplace' takes one k_bar, and no threshold_delta")
         offset, decay = _plan_counts(total, least, contributions)
         histogram = read_histogram(counts, labels, least + 1)
-        with open_call(histogram, source, engine) as call:
-            above = _above_bottom(histogram, call, offset, decay)[:count]
-        return DiscoveredTopK(
-            labels=tuple(label for label, _ in above),
-            counts=tuple(noisy for _, noisy in above),
-            k_bar=least,
-            offset=Fraction(offset),
-            guarantee=total,
-            parts=(PureDP(total.epsilon), ApproximateDP(Fraction(0), total.delta)),
-            mechanism="unknown_domain_top_k_laplace/1",
-            source=call.source_name,
-        )
+        call = open_call(histogram, source, engine, ledger)
+        return _with_counts(total, count, histogram, call, offset, decay)
     query, part = _plan_list(total, (count, least, most), contributions, threshold_delta)
     histogram = read_histogram(counts, labels, query.most + 1)
-    with open_call(histogram, source, engine) as call:
+    call = open_call(histogram, source, engine, ledger)
+    return _list(total, part, query, histogram, call)
+
+
+def _list(
+    total: ApproximateDP, part: Fraction, query: ListQuery, histogram: Histogram, call: Call
+) -> DiscoveredTopK:
+    """Gumbel noise: labels in noisy order, down to the bottom."""
+    each, bottom = BoundedRange(query.epsilon), ApproximateDP(Fraction(0), part)
+    mechanism = "unknown_domain_top_k_gumbel/1"
+    told = {"least_k_bar": str(query.least), "most_k_bar": str(query.most)}
+    parts = (each, query.draws), (bottom, 1)
+    with call.release(total, mechanism, parts=parts, k=query.k, more=told):
         found, chosen = draw_list(query, histogram, call)
-    return DiscoveredTopK(
-        labels=found,
-        counts=None,
-        k_bar=chosen,
-        offset=query.offset_in_counts(chosen),
-        guarantee=total,
-        parts=(*(BoundedRange(query.epsilon),) * query.draws, ApproximateDP(Fraction(0), part)),
-        mechanism="unknown_domain_top_k_gumbel/1",
-        source=call.source_name,
-    )
+        return call.released(
+            DiscoveredTopK(
+                labels=found,
+                counts=None,
+                k_bar=chosen,
+                offset=query.offset_in_counts(chosen),
+                guarantee=total,
+                parts=(*(each,) * query.draws, bottom),
+                mechanism=mechanism,
+                source=call.source_name,
+            )
+        )
+
+
+def _with_counts(
+    total: ApproximateDP, k: int, histogram: Histogram, call: Call, offset: int, decay: Decay
+) -> DiscoveredTopK:
+    """Laplace noise: labels and noisy counts of those above the noisy bottom."""
+    parts = (PureDP(total.epsilon), ApproximateDP(Fraction(0), total.delta))
+    mechanism = "unknown_domain_top_k_laplace/1"
+    k_bar = len(histogram.labels) - 1
+    told = {"k_bar": str(k_bar), "max_contributions": exact(total.epsilon / decay.rate)}
+    with call.release(total, mechanism, parts=tuple((part, 1) for part in parts), k=k, more=told):
+        found = _above_bottom(histogram, call, offset, decay)[:k]
+        return call.released(
+            DiscoveredTopK(
+                labels=tuple(label for label, _ in found),
+                counts=tuple(noisy for _, noisy in found),
+                k_bar=k_bar,
+                offset=Fraction(offset),
+                guarantee=total,
+                parts=parts,
+                mechanism=mechanism,
+                source=call.source_name,
+            )
+        )
 
 
 def _plan_list(

@@ -8,8 +8,8 @@ A source is a function that draws bytes, and a `Guard` around it:
   failure: the buffer is zeroed, the interrupt goes on, and the source stays usable;
 - process: start-up tests run once in each process, and a source that may not be used after a fork
   raises in the child;
-- stuck: the nonce of each call is compared with the one before.  A good source passes with
-  probability 1 - 2**-128 whatever came before, and the nonce is independent of the bytes that
+- stuck: the nonce of each call is compared with the few before.  A good source passes with
+  probability 1 - 2**-123 whatever came before, and the nonce is independent of the bytes that
   follow, so the check cannot bias a sampler.  What samplers get is never looked at;
 - no recursion: a source that is asked for bytes while it draws some refuses the inner call.  Two
   threads may use one source at once.
@@ -34,6 +34,8 @@ __all__ = ["Draw", "Guard"]
 
 Draw = Callable[[memoryview], None]
 """Fill the whole view with random bytes, or raise."""
+
+_REMEMBERED = 32  # nonces; more than one, because threads may begin between two of the same thread
 
 # The guards that are drawing, innermost last, in this thread (each thread has its own context).
 _ACTIVE: ContextVar[tuple[object, ...]] = ContextVar("safeselect_active_sources", default=())
@@ -77,7 +79,7 @@ class Guard:
         self._born = generation()
         self._tested: Generation | None = None
         self._failed = False
-        self._recent: deque[bytes] = deque(maxlen=2)
+        self._recent: deque[bytes] = deque(maxlen=_REMEMBERED)
 
     def begin(self) -> bytes:
         """Start a public call: every check above, then the nonce."""
@@ -87,7 +89,7 @@ class Guard:
         if self._health and not self._is_new(nonce):
             self._failed = True
             wipe(nonce)
-            raise SourceError("the source is stuck: it gave the same nonce twice in a row")
+            raise SourceError("the source is stuck: it gave the same nonce twice")
         return bytes(nonce)
 
     def fill(self, buffer: bytearray | memoryview) -> None:
@@ -137,11 +139,12 @@ class Guard:
         return None
 
     def _is_new(self, nonce: bytearray) -> bool:
-        """Compare with the nonce before, of which only a digest is kept.
+        """Compare with the nonces before, of which only digests are kept.
 
         Append first, count afterwards: without a lock, of two threads that got the same nonce at
-        the same time at least the later one sees both.
+        the same time at least the later one sees both.  Where so many others came in between that
+        this digest is forgotten already, nothing is known against it.
         """
         digest = sha256(nonce).digest()
         self._recent.append(digest)
-        return self._recent.count(digest) == 1
+        return self._recent.count(digest) < 2
