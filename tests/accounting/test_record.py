@@ -80,7 +80,9 @@ def test_a_log_that_was_not_changed_passes(ledger: Ledger) -> None:
     assert forge(lines(ledger), 3) == lines(ledger)
 
 
-def test_a_change_of_any_byte_is_found(ledger: Ledger) -> None:
+def test_a_change_of_any_byte_is_found() -> None:
+    ledger = new(":memory:")
+    scope(ledger).charge(pure()).released("blue", b"s" * 32)
     log = "".join(lines(ledger)).encode()
     # Every byte once, by another bit each time, and the bytes that end lines in all ways.
     for place in range(len(log)):

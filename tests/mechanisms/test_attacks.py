@@ -209,6 +209,7 @@ def test_a4_ours_releases_no_values_and_reaches_every_candidate_from_every_score
         "source",
         "base",
         "gap",
+        "receipt",
     }
     assert result.gap is None
 

@@ -209,10 +209,7 @@ class SQLiteStore:
             # Without a code: Python itself could not decode a text of the file.
             code = getattr(error, "sqlite_errorcode", 11)
             problem = _PROBLEMS.get(code & 0xFF, "cannot be used")
-        else:
-            return
-        # Raised here, and not where it was noticed, so that no exception hangs behind it.
-        raise LedgerError(f"the ledger {self.name!r} {problem}")
+            raise LedgerError(f"the ledger {self.name!r} {problem}") from None
 
 
 def _sqlite_version() -> tuple[int, int, int]:

@@ -7,12 +7,16 @@ accepted is the source touched, then the ledger charged, and only then is a bit 
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from types import MappingProxyType, TracebackType
 from typing import Self, TypeVar
 
-from safeselect._exact import integer
+import numpy as np
+
+from safeselect._exact import describe, integer, rational
+from safeselect.accounting.record import exact
 from safeselect.errors import ParameterError
 from safeselect.guarantees import (
     Guarantee,
@@ -22,7 +26,7 @@ from safeselect.mechanisms._account import Account, read_ledger, source_name
 from safeselect.mechanisms._engines import Engine, choose_engine
 from safeselect.mechanisms._results import Release, Selection
 from safeselect.mechanisms._scores import Candidates, read_candidates, read_matrix
-from safeselect.mechanisms._totals import Change, Total, exactly_one
+from safeselect.mechanisms._totals import Total, exactly_one
 from safeselect.samplers._bits import Bits
 from safeselect.samplers.decay import Decay
 from safeselect.sources import Source, resolve
@@ -33,6 +37,58 @@ _Result = TypeVar("_Result", bound=Release)
 
 Parts = tuple[tuple[Guarantee, int], ...]
 _NOTHING: Mapping[str, str] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """How far one unit of privacy, a person say, may move the scores.
+
+    Either `sensitivity`, the largest change of any one score, or `range_`, the largest difference
+    between the changes of two scores.
+    """
+
+    sensitivity: Fraction | None
+    range_: Fraction | None
+    monotonic: bool
+
+    @classmethod
+    def read(cls, *, sensitivity: object, range_: object, monotonic: object) -> Change:
+        """Read and check the parameters.
+
+        Raises:
+            ParameterError: not exactly one of the two, monotonic with range_, or a wrong value.
+        """
+        exactly_one({"sensitivity": sensitivity, "range_": range_})
+        if not isinstance(monotonic, (bool, np.bool_)):
+            raise ParameterError(f"monotonic must be True or False, got {describe(monotonic)}")
+        if monotonic and range_ is not None:
+            raise ParameterError("monotonic=True goes with sensitivity=; range_= already covers it")
+        return cls(
+            None if sensitivity is None else rational(sensitivity, "sensitivity"),
+            None if range_ is None else rational(range_, "range_"),
+            bool(monotonic),
+        )
+
+    def told(self, grid: Fraction) -> dict[str, str]:
+        """As parameters for records, with the grid of the scores."""
+        values = {"sensitivity": self.sensitivity, "range": self.range_, "grid": grid}
+        given = {name: exact(value) for name, value in values.items() if value is not None}
+        return {**given, "monotonic": "yes" if self.monotonic else "no"}
+
+    def range_in_steps(self, grid: Fraction, *, exact: bool) -> Fraction:
+        """The range of the change of the scores on the grid, in steps; rounded up.
+
+        Two scores move apart by at most 2 * sensitivity, or by sensitivity where all move the same
+        way.  Rounding scores down to the grid may stretch each change to the next whole step, and
+        a range by one step more (`docs/mathematics.md`, section 6).
+        """
+        if self.sensitivity is not None:
+            each = self.sensitivity / grid
+            return (1 if self.monotonic else 2) * (each if exact else Fraction(-(-each // 1)))
+        if self.range_ is None:
+            raise ParameterError("give exactly one of sensitivity and range_; got none")
+        steps = self.range_ / grid
+        return steps if exact else Fraction(-(-steps // 1) + 1)
 
 
 @lru_cache(maxsize=256)

@@ -1,4 +1,4 @@
-"""What a call may cost, and how far one unit of privacy may move the scores."""
+"""What a call may cost in total."""
 
 from __future__ import annotations
 
@@ -6,12 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
-import numpy as np
-
-from safeselect._exact import describe, rational
+from safeselect._exact import rational
 from safeselect.accounting import per_draw_epsilon
 from safeselect.accounting.calibration import Family
-from safeselect.accounting.record import exact
 from safeselect.errors import ParameterError
 from safeselect.guarantees import (
     ApproximateDP,
@@ -20,7 +17,7 @@ from safeselect.guarantees import (
     ZeroConcentratedDP,
 )
 
-__all__ = ["Change", "Total", "exactly_one"]
+__all__ = ["Total", "exactly_one"]
 
 
 def exactly_one(given: Mapping[str, object]) -> None:
@@ -83,55 +80,3 @@ class Total:
         # Every draw moves by at most each * |t - s| along the line from one score vector to the
         # other, so all of them together by draws * each * |t - s|: the hypothesis of lemma L0.
         return LaplaceDominated(each * draws)
-
-
-@dataclass(frozen=True, slots=True)
-class Change:
-    """How far one unit of privacy, a person say, may move the scores.
-
-    Either `sensitivity`, the largest change of any one score, or `range_`, the largest difference
-    between the changes of two scores.
-    """
-
-    sensitivity: Fraction | None
-    range_: Fraction | None
-    monotonic: bool
-
-    @classmethod
-    def read(cls, *, sensitivity: object, range_: object, monotonic: object) -> Change:
-        """Read and check the parameters.
-
-        Raises:
-            ParameterError: not exactly one of the two, monotonic with range_, or a wrong value.
-        """
-        exactly_one({"sensitivity": sensitivity, "range_": range_})
-        if not isinstance(monotonic, (bool, np.bool_)):
-            raise ParameterError(f"monotonic must be True or False, got {describe(monotonic)}")
-        if monotonic and range_ is not None:
-            raise ParameterError("monotonic=True goes with sensitivity=; range_= already covers it")
-        return cls(
-            None if sensitivity is None else rational(sensitivity, "sensitivity"),
-            None if range_ is None else rational(range_, "range_"),
-            bool(monotonic),
-        )
-
-    def told(self, grid: Fraction) -> dict[str, str]:
-        """As parameters for records, with the grid of the scores."""
-        values = {"sensitivity": self.sensitivity, "range": self.range_, "grid": grid}
-        given = {name: exact(value) for name, value in values.items() if value is not None}
-        return {**given, "monotonic": "yes" if self.monotonic else "no"}
-
-    def range_in_steps(self, grid: Fraction, *, exact: bool) -> Fraction:
-        """The range of the change of the scores on the grid, in steps; rounded up.
-
-        Two scores move apart by at most 2 * sensitivity, or by sensitivity where all move the same
-        way.  Rounding scores down to the grid may stretch each change to the next whole step, and
-        a range by one step more (`docs/mathematics.md`, section 6).
-        """
-        if self.sensitivity is not None:
-            each = self.sensitivity / grid
-            return (1 if self.monotonic else 2) * (each if exact else Fraction(-(-each // 1)))
-        if self.range_ is None:
-            raise ParameterError("give exactly one of sensitivity and range_; got none")
-        steps = self.range_ / grid
-        return steps if exact else Fraction(-(-steps // 1) + 1)

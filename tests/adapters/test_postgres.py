@@ -1,0 +1,295 @@
+"""A ledger in PostgreSQL, on a real server that the tests start."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import signal
+import sys
+import time
+import traceback
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ledgers import new, pure, scope
+from postgres import Server, binaries
+
+import safeselect
+from safeselect import BudgetError, Ledger, LedgerError, ParameterError, SourceError
+from safeselect.adapters.postgres import PostgresStore
+
+REQUIRED = os.environ.get("SAFESELECT_REQUIRE_POSTGRES", "") != ""
+MISSING = [
+    name
+    for name, there in (
+        ("psycopg", importlib.util.find_spec("psycopg")),
+        ("PostgreSQL's programs", binaries()),
+    )
+    if not there
+]
+needs_postgres = pytest.mark.skipif(
+    bool(MISSING) and not REQUIRED, reason=f"not installed: {', '.join(MISSING)}"
+)
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Server]:
+    programs = binaries()
+    assert programs is not None, "SAFESELECT_REQUIRE_POSTGRES is set, and there is no PostgreSQL"
+    started = Server(programs)
+    try:
+        started.start()
+        yield started
+    finally:
+        started.remove()
+
+
+@pytest.fixture
+def store(server: Server, request: pytest.FixtureRequest) -> PostgresStore:
+    """A schema that no other test uses."""
+    return PostgresStore(server.conninfo, schema=f"s{abs(hash(request.node.name))}")
+
+
+def sql(server: Server, *statements: str) -> Any:
+    """Run statements as the owner of the database; the rows of the last one, if it has any."""
+    import psycopg
+
+    with psycopg.connect(server.conninfo, autocommit=True) as connection:
+        for statement in statements:
+            cursor = connection.execute(statement)  # type: ignore[arg-type]
+        return cursor.fetchall() if cursor.description else None
+
+
+def schema(store: PostgresStore) -> str:
+    return repr(store).split("'")[1]
+
+
+def kinds(ledger: Ledger) -> list[str]:
+    return [record.content["kind"] for record in ledger.records()]
+
+
+def test_without_psycopg_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "psycopg", None)
+    with pytest.raises(ParameterError, match=r"safeselect\[postgres\]"):
+        PostgresStore("", schema="s")
+
+
+@needs_postgres
+def test_a_budget_is_kept_and_found_again(store: PostgresStore) -> None:
+    with pytest.raises(LedgerError, match="is not there"):
+        Ledger.open(store)
+    ledger = new(store, epsilon=1)
+    with pytest.raises(LedgerError, match="is there already: open it"):
+        new(store)
+    for _ in range(9):
+        scope(ledger).charge(pure("0.1")).released("blue", b"s" * 32)
+    again = Ledger.open(store)
+    result = safeselect.permute_and_flip(
+        {"red": 1, "blue": 9}, epsilon="0.1", sensitivity=1, ledger=scope(again)
+    )
+    assert result.receipt is not None
+    with pytest.raises(BudgetError, match="and 0 of 1 is left"):
+        scope(again).charge(pure("1e-6"))
+    checker = ledger.check(head=again.head)
+    assert (checker.count, checker.pending) == (22, set())
+    assert ledger.id == again.id
+    first = scope(new(PostgresStore(store._conninfo, schema=f"{schema(store)}_b"))).charge(
+        charge := pure("1/4")
+    )
+    with pytest.raises(SourceError, match="a copy of another's"):
+        scope(Ledger.open(first.book._store)).charge(charge)
+    with pytest.raises(LedgerError, match="in the ledger already"):
+        [first.aborted("error") for _ in range(2)]
+
+
+def start_child(work: Callable[[], object]) -> int:
+    child = os.fork()
+    if child == 0:
+        try:
+            work()
+        except BaseException:
+            traceback.print_exc()
+            os._exit(1)
+        os._exit(0)
+    return child
+
+
+def ended(child: int) -> int:
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
+@needs_postgres
+def test_eight_processes_never_overspend(store: PostgresStore) -> None:
+    ledger = new(store, epsilon=1)
+
+    def spend() -> None:
+        there = scope(Ledger.open(store))
+        while True:
+            try:
+                there.charge(pure("1/40")).released("blue", b"s" * 32)
+            except BudgetError as error:
+                if "and 0 of 1 is left" in str(error):
+                    return
+                raise
+
+    children = [start_child(spend) for _ in range(8)]
+    assert [ended(child) for child in children] == [0] * 8
+    assert kinds(ledger).count("charged") == kinds(ledger).count("released") == 40
+    assert ledger.check().scopes["a"].left == {"epsilon": 0}
+
+
+@needs_postgres
+def test_clients_and_server_killed_anywhere_lose_nothing(
+    server: Server, store: PostgresStore, tmp_path: Path
+) -> None:
+    ledger, report = new(store, epsilon=10**6), tmp_path / "report"
+    report.touch()
+
+    def storm() -> None:
+        there = scope(Ledger.open(store))
+        with report.open("a", buffering=1) as out:
+            while True:
+                pending = there.charge(pure("1/10"))
+                out.write("charged\n")
+                pending.released("blue", b"s" * 32)
+                out.write("released\n")
+
+    children = 0
+    for crash in (False, True, False):
+        running = [start_child(storm) for _ in range(2)]
+        time.sleep(0.4)
+        if crash:
+            server.stop(signal.SIGQUIT)
+            # Without a server the clients end with an error of theirs.
+            assert [ended(child) for child in running] == [1, 1]
+            server.start()
+        else:
+            for child in running:
+                os.kill(child, signal.SIGKILL)
+                assert ended(child) == -signal.SIGKILL
+        children += 2
+        said, found = report.read_text().split(), kinds(ledger)
+        for kind in ("charged", "released"):
+            assert 0 <= found.count(kind) - said.count(kind) <= children, kind
+    assert found.count("released") > 1
+    assert ledger.check().scopes["a"].spent == {"epsilon": Fraction(found.count("charged"), 10)}
+
+
+@needs_postgres
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE {0}.records SET body = 'x'",
+        "DELETE FROM {0}.records WHERE seq = 3",
+        "TRUNCATE {0}.records",
+        "INSERT INTO {0}.records VALUES (9, 'x', 'x', '')",
+        "INSERT INTO {0}.records VALUES (1, 'x', 'x', '')",
+        "INSERT INTO {0}.records SELECT 4, body, hash, '' FROM {0}.records WHERE seq = 3",
+        "INSERT INTO {0}.records SELECT 4, '', '', '', null, nonce FROM {0}.records WHERE seq = 2",
+    ],
+)
+def test_rows_are_only_appended(server: Server, store: PostgresStore, statement: str) -> None:
+    import psycopg
+
+    ledger = new(store)
+    scope(ledger).charge(pure()).released("blue", b"s" * 32)
+    head = ledger.head
+    with pytest.raises(psycopg.DatabaseError):
+        sql(server, statement.format(schema(store)))
+    assert ledger.check(head=head).head == head
+
+
+@needs_postgres
+def test_an_edit_by_the_owner_is_found(server: Server, store: PostgresStore) -> None:
+    ledger = new(store)
+    scope(ledger).charge(pure()).released("blue", b"s" * 32)
+    name = schema(store)
+    sql(
+        server,
+        f"ALTER TABLE {name}.records DISABLE TRIGGER ALL",
+        f"UPDATE {name}.records SET body = replace(body, '1/10', '1/99') WHERE seq = 2",  # noqa: S608
+        f"ALTER TABLE {name}.records ENABLE TRIGGER ALL",
+    )
+    with pytest.raises(LedgerError, match="record 2"):
+        ledger.check()
+    with pytest.raises(LedgerError, match="record 2 was changed"):
+        scope(ledger).charge(pure())
+
+
+@needs_postgres
+def test_a_role_that_may_only_read_and_append_is_enough(
+    server: Server, store: PostgresStore
+) -> None:
+    ledger, name = new(store), schema(store)
+    sql(
+        server,
+        f"CREATE ROLE w{name} LOGIN",
+        f"GRANT USAGE ON SCHEMA {name} TO w{name}",
+        f"GRANT SELECT ON ALL TABLES IN SCHEMA {name} TO w{name}",
+    )
+    as_role = server.conninfo.replace("user=owner", f"user=w{name}")
+    there = scope(Ledger.open(PostgresStore(as_role, schema=name)))
+    with pytest.raises(LedgerError, match="the role lacks a permission"):
+        there.charge(pure())
+    sql(server, f"GRANT INSERT ON {name}.records TO w{name}")
+    there.charge(pure()).released("blue", b"s" * 32)
+    assert ledger.check().count == 4
+
+
+@needs_postgres
+def test_a_lock_that_is_held_and_a_server_that_is_not_there_are_clear_errors(
+    server: Server, store: PostgresStore
+) -> None:
+    new(store)
+    impatient = Ledger.open(PostgresStore(server.conninfo, schema=schema(store), wait=1))
+    head = impatient.head
+    with store.writing():
+        with pytest.raises(LedgerError, match="is locked by another writer: try again"):
+            scope(impatient).charge(pure())
+        assert impatient.head == head  # who only reads need not wait
+    scope(impatient).charge(pure())
+    nowhere = PostgresStore("host=/nowhere password=hunter2", schema="s")
+    with pytest.raises(LedgerError, match="cannot be reached") as caught:
+        Ledger.open(nowhere)
+    assert "hunter2" not in str(caught.value) + repr(nowhere)
+    assert caught.value.__suppress_context__
+
+
+@needs_postgres
+def test_another_schema_is_left_alone(server: Server, store: PostgresStore) -> None:
+    name = schema(store)
+    sql(server, f"CREATE SCHEMA {name}", f"CREATE TABLE {name}.records (x text)")
+    with pytest.raises(LedgerError, match="is there already"):
+        new(store)
+    with pytest.raises(LedgerError, match="is not there, or is another's"):
+        Ledger.open(store)
+    sql(server, f"CREATE TABLE {name}.format AS SELECT 2 AS version")
+    with pytest.raises(LedgerError, match="is not of format 1"):
+        Ledger.open(store)
+    assert sql(server, f"SELECT count(*) FROM {name}.records") == [(0,)]  # noqa: S608
+
+
+@needs_postgres
+@pytest.mark.parametrize("wrong", ["", "A", "a b", 'a"; DROP', "a" * 64, 7, None, "é"])
+def test_a_schema_has_a_plain_name(wrong: Any) -> None:
+    with pytest.raises(ParameterError, match="schema must be a plain lower-case name"):
+        PostgresStore("", schema=wrong)
+
+
+@needs_postgres
+def test_a_server_that_does_not_wait_for_its_disk_is_refused(
+    server: Server, store: PostgresStore
+) -> None:
+    ledger = new(store)
+    server.stop()
+    server.start(fsync="off")
+    try:
+        with pytest.raises(LedgerError, match="does not wait for its disk"):
+            scope(ledger).charge(pure())
+    finally:
+        server.stop()
+        server.start()
+    scope(ledger).charge(pure())
