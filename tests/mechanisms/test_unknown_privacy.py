@@ -27,6 +27,7 @@ from unknown_laws import (
 )
 
 import safeselect
+from safeselect.lattice import Ranking
 from safeselect.mechanisms import _call
 from safeselect.mechanisms._threshold import gumbel_offset, laplace_offset
 
@@ -109,6 +110,54 @@ def test_lists_keep_every_smaller_epsilon_of_k_bounded_range_draws() -> None:
         allowed = two_draws(float(each), epsilon) + float(delta)
         measured = worst(pairs, law, exp(epsilon))
         assert measured <= allowed + ROUNDING
+
+
+class Choosing(Teller):
+    """An engine that also tells which k_bar is chosen, by its place in the range."""
+
+    def __init__(self, chosen: int, order: tuple[int, ...]) -> None:
+        super().__init__(order)
+        self.chosen = chosen
+
+    def gumbel_top(self, steps: Any, k: int, decay: Any, bits: object) -> Ranking:
+        ranking = super().gumbel_top(steps, k, decay, bits)
+        return Ranking((self.chosen,), None) if len(self.asked) == 1 else ranking
+
+
+def test_lists_whose_k_bar_is_chosen_keep_their_promise() -> None:
+    epsilon, delta, k, most = Fraction(2), Fraction(1, 1000), 1, 3
+
+    def law(counts: tuple[int, ...]) -> Law:
+        found: dict[Hashable, float] = {}
+        for chosen in range(most):
+            asked: list[Any] = []
+
+            def run(teller: Teller, chosen: int = chosen, asked: list[Any] = asked) -> Hashable:
+                choosing = Choosing(chosen, teller.order)
+                result = safeselect.unknown_domain_top_k(
+                    dict(enumerate(counts)),
+                    k=k,
+                    k_bar=(1, most),
+                    epsilon=epsilon,
+                    delta=delta,
+                    threshold_delta=delta,
+                    engine=choosing,  # type: ignore[arg-type]
+                )
+                asked[:] = choosing.asked
+                teller.asked[:] = [choosing.asked[1]]
+                return f"k_bar={result.k_bar}", *(result.labels or (BOTTOM,))
+
+            lists = law_of_list(run)
+            steps, _, decay = asked[0]
+            weights = [exp(decay.rate * (step - max(steps))) for step in steps]
+            share = weights[chosen] / sum(weights)
+            found.update({key: share * float(chance) for key, chance in lists.items()})
+        return found
+
+    measured = worst(neighbours(4, 2, most, 4), law, exp(epsilon))
+    assert 0.1 * delta < measured <= delta + ROUNDING
+    # The choice of k_bar itself tells: half of what its draw is charged would not cover it.
+    assert worst(neighbours(4, 2, most, 4), law, exp(epsilon / 4)) > 10 * delta
 
 
 def two_draws(each: float, epsilon: float) -> float:

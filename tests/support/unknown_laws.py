@@ -190,8 +190,8 @@ def worst(
                 laws[counts] = law(counts)
 
         def at(rank: Any, places: tuple[int | None, ...] = pair.places) -> Hashable:
-            if rank == BOTTOM:
-                return BOTTOM
+            if not isinstance(rank, int):
+                return rank
             return ("left", rank) if places[rank] is None else places[rank]
 
         mine = renamed(laws[pair.counts], lambda part, at=at: place(part, at))

@@ -4,7 +4,8 @@
   a function of the rows.  Noise would be drawn twice; none is drawn there.
 - Columns are taken by position, so that no name means anything to SQL.
 - Spark's messages quote cells.  None of them leaves this file.
-- The session, its memory, its logs and its places on disk are the caller's.
+- The session, its memory, its places on disk and its log are the caller's.  The log of a task that
+  fails quotes cells, wherever the session writes it.
 """
 
 from __future__ import annotations
