@@ -173,7 +173,8 @@ class _Chain:
             if certain
             else np.searchsorted(other.lows, front.highs, side="right")
         )
-        return _cumulated(self._cut.masses)[count]
+        mass: NDArray[np.object_] = _cumulated(self._cut.masses)[count]
+        return mass
 
     def _within(
         self,
@@ -193,7 +194,8 @@ class _Chain:
             to = np.searchsorted(two.lows, one.highs - least[0], side="right")
             start = 0 if below is None else np.searchsorted(two.highs, one.lows - below[1], "left")
         sums = _cumulated(weights)
-        return sums[np.maximum(to, start)] - sums[start]
+        mass: NDArray[np.object_] = sums[np.maximum(to, start)] - sums[start]
+        return mass
 
 
 def _cumulated(weights: NDArray[np.object_]) -> NDArray[np.object_]:

@@ -4,14 +4,13 @@ For two neighbouring inputs D and D' with laws P and P', known only as low <= P(
 
     max_o low(o) / high'(o)  <=  e**epsilon  <=  max_o high(o) / low'(o),
 
-where epsilon is the exact pure cost of this pair over these outcomes.  Both quotients are rationals,
-and are compared with a certified enclosure of the exponential of the claim: no logarithm is rounded
-on the way to a verdict.
+where epsilon is the exact pure cost of this pair over these outcomes.  Both quotients are exact
+rationals; their logarithms are rounded outwards.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from itertools import permutations
+from typing import Any
 
 from safeselect.audit.exact_pmf import Law, bit_tree, restarted
 from safeselect.audit.finding import Refuted
@@ -23,7 +25,7 @@ from safeselect.samplers.uniform import uniform_attempt
 
 __all__ = ["Primitive", "check_primitive", "primitives"]
 
-Exact = Mapping[Hashable, Bounds]
+Exact = Mapping[Any, Bounds]
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,52 +73,30 @@ def compare(law: Law, exact: Exact) -> None:
 def primitives() -> Iterator[Primitive]:
     """The samplers that are checked."""
     for n in (1, 2, 3, 5, 6, 7, 11, 16, 33, 64):
-        yield Primitive(
-            f"uniform below {n}",
-            lambda bits, n=n: uniform_attempt(bits, n),
-            {v: _known(Fraction(1, n)) for v in range(n)},
-            200,
-            restarts=True,
-        )
+        law = {v: _known(Fraction(1, n)) for v in range(n)}
+        yield Primitive(f"uniform below {n}", partial(uniform_attempt, n=n), law, 200, True)
     for p, q in ((1, 2), (1, 3), (3, 7), (15, 16)):
-        yield Primitive(
-            f"coin {p}/{q}",
-            lambda bits, p=p, q=q: bernoulli(bits, p, q),
-            {True: _known(Fraction(p, q))},
-            600,
-        )
+        coin = partial(bernoulli, numerator=p, denominator=q)
+        yield Primitive(f"coin {p}/{q}", coin, {True: _known(Fraction(p, q))}, 600)
     for x in (Fraction(1, 2), Fraction(1), Fraction(7, 3)):
-        yield Primitive(
-            f"coin exp(-{x})",
-            lambda bits, x=x: bernoulli_exp(bits, x.numerator, x.denominator),
-            {True: exp_minus(x)},
-            3000,
-        )
+        coin = partial(bernoulli_exp, numerator=x.numerator, denominator=x.denominator)
+        yield Primitive(f"coin exp(-{x})", coin, {True: exp_minus(x)}, 3000)
     for x in (Fraction(1, 2), Fraction(2)):
-        yield Primitive(
-            f"geometric, rate {x}",
-            lambda bits, x=x: geometric(bits, Decay(x)),
-            {g: _times(_complement(exp_minus(x)), exp_minus(x * g)) for g in range(8)},
-            3000,
-        )
-    yield Primitive(
-        "geometric, base 1/2",
-        lambda bits: geometric(bits, Decay(Fraction(1), Fraction(1, 2)), step=2),
-        {g: _known(Fraction(1, 1 << g + 1)) for g in range(8)},
-        3000,
-    )
-    yield Primitive(
-        "discrete Laplace, rate 1",
-        lambda bits: discrete_laplace(bits, Decay(Fraction(1))),
-        {v: _laplace(v) for v in range(-6, 7)},
-        3000,
-    )
-    yield Primitive(
-        "order of 3",
-        lambda bits: tuple(permutation(bits, 3)),
-        {order: _known(Fraction(1, 6)) for order in permutations(range(3))},
-        1000,
-    )
+        stop = _complement(exp_minus(x))
+        law = {g: _times(stop, exp_minus(x * g)) for g in range(8)}
+        yield Primitive(f"geometric, rate {x}", partial(geometric, decay=Decay(x)), law, 3000)
+    halves = partial(geometric, decay=Decay(Fraction(1), Fraction(1, 2)), step=2)
+    law = {g: _known(Fraction(1, 1 << g + 1)) for g in range(8)}
+    yield Primitive("geometric, base 1/2", halves, law, 3000)
+    signed = partial(discrete_laplace, decay=Decay(Fraction(1)))
+    law = {v: _laplace(v) for v in range(-6, 7)}
+    yield Primitive("discrete Laplace, rate 1", signed, law, 3000)
+    orders = {order: _known(Fraction(1, 6)) for order in permutations(range(3))}
+    yield Primitive("order of 3", _order_of_three, orders, 1000)
+
+
+def _order_of_three(bits: Bits) -> Hashable:
+    return tuple(permutation(bits, 3))
 
 
 def _known(value: Fraction) -> Bounds:

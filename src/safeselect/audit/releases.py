@@ -11,12 +11,15 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from math import log
+from typing import Any
 
 from safeselect.audit.cells import Enclosure, ranking_law
 from safeselect.audit.finding import Refuted
-from safeselect.lattice.laws import EXPONENTIAL, GUMBEL, LAPLACE
+from safeselect.lattice.laws import EXPONENTIAL, GUMBEL, LAPLACE, Law
 from safeselect.mechanisms import (
+    Selection,
     exponential_mechanism,
     exponential_mechanism_base2,
     permute_and_flip,
@@ -30,6 +33,7 @@ __all__ = ["ALARM", "Release", "check_releases", "gate", "releases"]
 
 ALARM = 1e-9
 _SCORES = [3, 1, 0]
+_COUNT = 16_000  # at full effort
 _COMPARED = 500  # more than the outcomes of all releases of a run
 
 
@@ -41,13 +45,11 @@ class Release:
         name: for the table.
         call: makes that many releases and returns their outcomes.
         law: the claimed law, enclosed.
-        count: releases at full effort.
     """
 
     name: str
     call: Callable[[int], list[Hashable]]
     law: Callable[[], Enclosure]
-    count: int
 
 
 def check_releases(release: Release, every: int) -> str:
@@ -56,7 +58,7 @@ def check_releases(release: Release, every: int) -> str:
     Raises:
         Refuted: a share that the claimed law has with a chance below ALARM only.
     """
-    count = release.count // every
+    count = _COUNT // every
     outcomes = Counter(release.call(count))
     gate(outcomes, count, release.law())
     return f"{count} releases"
@@ -90,73 +92,47 @@ def _divergence(share: float, chance: float) -> float:
 
 def releases() -> Iterator[Release]:
     """The mechanisms that are checked, with every calibration."""
-    half, one, two = Fraction(1, 2), Fraction(1), Fraction(2)
-    yield _single("permute_and_flip, monotonic", _choose(permute_and_flip, True), EXPONENTIAL, one)
-    yield _single("permute_and_flip, general", _choose(permute_and_flip, False), EXPONENTIAL, half)
-    yield _single("exponential, monotonic", _choose(exponential_mechanism, True), GUMBEL, one)
-    yield _single("exponential, general", _choose(exponential_mechanism, False), GUMBEL, half)
-    for noise, law in (("exponential", EXPONENTIAL), ("laplace", LAPLACE), ("gumbel", GUMBEL)):
-        yield _single(
-            f"report_noisy_max, {noise}",
-            lambda noise=noise: (
-                report_noisy_max(_SCORES, noise=noise, epsilon=1, sensitivity=1).index
-            ),
-            law,
-            half,
-        )
-    yield Release(
-        "base 2, weights 1/2",
-        _repeated(lambda: (exponential_mechanism_base2(_SCORES, base="1/2", range_=1).index,)),
-        lambda: {
-            (i,): (Fraction(weight, 11), Fraction(weight, 11)) for i, weight in enumerate((8, 2, 1))
-        },
-        16_000,
-    )
-    for mechanism, law in (("one_shot_exponential", EXPONENTIAL), ("exponential", GUMBEL)):
-        yield Release(
-            f"top_k, {mechanism}",
-            _repeated(
-                lambda mechanism=mechanism: (
-                    top_k(
-                        _SCORES, k=2, epsilon=2, sensitivity=1, monotonic=True, mechanism=mechanism
-                    ).indices
-                )
-            ),
-            lambda law=law: ranking_law(law, _SCORES, Decay(one), k=2, fineness=7),
-            16_000,
-        )
-    for mechanism, law in (("permute_and_flip", EXPONENTIAL), ("exponential", GUMBEL)):
-        yield Release(
-            f"select_many, {mechanism}",
-            lambda count, mechanism=mechanism: [
-                (index,)
-                for index in select_many(
-                    [_SCORES] * count,
-                    epsilon=two * count,
-                    sensitivity=1,
-                    mechanism=mechanism,
-                ).indices.tolist()
-            ],
-            lambda law=law: ranking_law(law, _SCORES, Decay(one), fineness=7),
-            16_000,
-        )
+    half, one = Fraction(1, 2), Fraction(1)
+    singles: dict[str, tuple[Callable[..., Selection], Law]] = {
+        "permute_and_flip": (permute_and_flip, EXPONENTIAL),
+        "exponential_mechanism": (exponential_mechanism, GUMBEL),
+        "report_noisy_max, laplace": (partial(report_noisy_max, noise="laplace"), LAPLACE),
+        "report_noisy_max, gumbel": (partial(report_noisy_max, noise="gumbel"), GUMBEL),
+    }
+    for name, (single, noise) in singles.items():
+        for calibration, monotonic, rate in (("monotonic", True, one), ("general", False, half)):
+            call = partial(single, _SCORES, epsilon=1, sensitivity=1, monotonic=monotonic)
+            yield Release(
+                f"{name}, {calibration}", partial(_chosen, call), partial(_law, noise, rate)
+            )
+    rational = partial(exponential_mechanism_base2, _SCORES, base="1/2", range_=1)
+    yield Release("base 2, weights 8, 2, 1", partial(_chosen, rational), _rational_law)
+    for mechanism, noise in (("one_shot_exponential", EXPONENTIAL), ("exponential", GUMBEL)):
+        name = f"top_k, {mechanism}"
+        yield Release(name, partial(_ranked, mechanism), partial(_law, noise, one, 2))
+    for mechanism, noise in (("permute_and_flip", EXPONENTIAL), ("exponential", GUMBEL)):
+        name = f"select_many, {mechanism}"
+        yield Release(name, partial(_batched, mechanism), partial(_law, noise, one))
 
 
-def _choose(mechanism: Callable[..., object], monotonic: bool) -> Callable[[], int]:
-    def call() -> int:
-        return mechanism(_SCORES, epsilon=1, sensitivity=1, monotonic=monotonic).index  # type: ignore[attr-defined,no-any-return]
-
-    return call
+def _law(noise: Law, rate: Fraction, k: int = 1) -> Enclosure:
+    return ranking_law(noise, _SCORES, Decay(rate), k=k, fineness=7)
 
 
-def _single(name: str, call: Callable[[], int], law: object, rate: Fraction) -> Release:
-    return Release(
-        name,
-        _repeated(lambda: (call(),)),
-        lambda: ranking_law(law, _SCORES, Decay(rate), fineness=7),  # type: ignore[arg-type]
-        16_000,
-    )
+def _rational_law() -> Enclosure:
+    return {(i,): (Fraction(w, 11), Fraction(w, 11)) for i, w in enumerate((8, 2, 1))}
 
 
-def _repeated(call: Callable[[], Hashable]) -> Callable[[int], list[Hashable]]:
-    return lambda count: [call() for _ in range(count)]
+def _chosen(call: Callable[[], Selection], count: int) -> list[Hashable]:
+    return [(call().index,) for _ in range(count)]
+
+
+def _ranked(mechanism: Any, count: int) -> list[Hashable]:
+    call = partial(top_k, _SCORES, k=2, epsilon=2, sensitivity=1, monotonic=True)
+    return [tuple(call(mechanism=mechanism).indices) for _ in range(count)]
+
+
+def _batched(mechanism: Any, count: int) -> list[Hashable]:
+    rows = [_SCORES] * count
+    batch = select_many(rows, epsilon=2 * count, sensitivity=1, mechanism=mechanism)
+    return [(index,) for index in batch.indices.tolist()]

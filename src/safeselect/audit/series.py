@@ -24,8 +24,8 @@ def exp_minus(x: Fraction) -> Bounds:
     Method: halve x until it is below 1, sum the series, square as often as halved.
     """
     if x < 0:
-        low, high = exp_minus(-x)
-        return 1 / high, 1 / low
+        inverse = exp_minus(-x)
+        return 1 / inverse[1], 1 / inverse[0]
     if not x:
         return Fraction(1), Fraction(1)
     halvings = max(0, x.numerator.bit_length() - x.denominator.bit_length() + 1)
@@ -46,7 +46,8 @@ def _series(r: int) -> tuple[int, int]:
     while term_high > 1:
         k += 1
         term_low = (term_low * r >> _PLACES) // k
-        term_high = -(-(-(-term_high * r >> _PLACES)) // k)
+        product = -(-term_high * r >> _PLACES)  # rounded up
+        term_high = -(-product // k)
         if k % 2:
             low, high = low - term_high, high - term_low
         else:

@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache, partial
+from functools import cache, partial
 
 from safeselect.accounting import per_draw_epsilon
 from safeselect.audit.cells import Enclosure, ranking_law
@@ -36,7 +36,7 @@ from safeselect.lattice.laws import EXPONENTIAL, GUMBEL, LAPLACE, Law
 from safeselect.mechanisms._call import Change
 from safeselect.samplers.decay import Decay
 
-__all__ = ["Check", "Finding", "checks", "run"]
+__all__ = ["FULL", "QUICK", "Check", "Finding", "Instance", "checks", "found", "instances", "run"]
 
 QUICK, FULL = 8, 1
 """Efforts: one in so many of all places is looked at."""
@@ -74,12 +74,17 @@ def run(effort: int) -> Iterator[Finding]:
     Reveals: nothing private; all inputs are made up.
     """
     for check in checks():
-        try:
-            yield Finding(check, True, check.examine(effort))
-        except Refuted as error:
-            yield Finding(check, False, str(error))
-        except Exception as error:  # noqa: BLE001 - on a broken copy anything may fail
-            yield Finding(check, False, f"ended with {type(error).__name__}")
+        yield found(check, effort)
+
+
+def found(check: Check, effort: int) -> Finding:
+    """Run one check; whatever it ends with is a finding."""
+    try:
+        return Finding(check, True, check.examine(effort))
+    except Refuted as error:
+        return Finding(check, False, str(error))
+    except Exception as error:  # noqa: BLE001 - on a broken copy anything may fail
+        return Finding(check, False, f"ended with {type(error).__name__}")
 
 
 def checks() -> Iterator[Check]:
@@ -130,7 +135,7 @@ class Instance:
         fineness = 7 if full or self.gap else 6
         tolerance = Fraction(1, 8) if self.gap and full else Fraction(1, 15)
         certificate = certify(
-            self._law(fineness), neighbours(size, top, monotonic=self.monotonic), Fraction(1)
+            self.law(fineness), neighbours(size, top, monotonic=self.monotonic), Fraction(1)
         )
         bounds = f"{_decimal(certificate.at_least)} .. {_decimal(certificate.at_most)}"
         if certificate.refuted:
@@ -139,7 +144,8 @@ class Instance:
             raise Refuted(f"costs {bounds}, too wide to certify 1")
         return f"epsilon {bounds} of 1, {certificate.pairs} pairs"
 
-    def _law(self, fineness: int) -> Callable[[tuple[int, ...]], Enclosure]:
+    def law(self, fineness: int) -> Callable[[tuple[int, ...]], Enclosure]:
+        """The law at some scores, by the calibration that the mechanisms use."""
         change = Change.read(sensitivity=1, range_=None, monotonic=self.monotonic)
         steps = change.range_in_steps(Fraction(1), exact=True)
         # Gumbel noise alone is peeled: k draws; the others are one draw at the k-fold scale.
@@ -147,7 +153,7 @@ class Instance:
         each = per_draw_epsilon(family, draws, epsilon=Fraction(1), delta=None, rho=None)
         decay = Decay(each / steps / (1 if self.noise is GUMBEL else self.k))
 
-        @lru_cache(maxsize=None)
+        @cache
         def shifted(scores: tuple[int, ...]) -> Enclosure:
             return ranking_law(
                 self.noise, scores, decay, k=self.k, gaps=6 * self.gap, fineness=fineness
