@@ -1,0 +1,202 @@
+"""The law of an exact ranking, enclosed: the uniform numbers of the array engine cut into cells.
+
+The array engine ranks by Y_i = rate * score_i + Q(V_i), the V_i independent and uniform, and what
+it returns holds for all digits of V that it did not draw (`safeselect.lattice.rank`).  So its law
+is that of the Y_i, and it is enclosed here from the shipped Q alone: V is cut into cells, each
+with the two ends of its noise, and an outcome's probability lies between the mass of those cells
+where it is certain and the mass of those where it is possible.
+
+Cells are narrow in relation to their distance from 0 and 1, in the way of floating-point numbers:
+so rare outcomes are enclosed as tightly, in relation to their probability, as common ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache, reduce
+from itertools import pairwise, permutations
+from operator import mul
+
+import numpy as np
+from numpy.typing import NDArray
+
+from safeselect.errors import ParameterError
+from safeselect.lattice.laws import Law as NoiseLaw
+from safeselect.samplers.decay import Decay
+
+__all__ = ["Cells", "Enclosure", "cells", "ranking_law"]
+
+Enclosure = Mapping[Hashable, tuple[Fraction, Fraction]]
+"""Proved bounds low <= P(outcome) <= high, for every outcome that is looked at."""
+
+_SCALE = 40  # noise is compared in units of 2**-40 nat
+_OCTAVES = 48  # V is cut down to 2**-48 from either end; what lies beyond has no bound
+_EXTREME = 1 << 61
+
+
+@dataclass(frozen=True, slots=True)
+class Cells:
+    """A partition of the unit interval, in the order of falling V, so of rising noise.
+
+    Args:
+        masses: Python integers in an array of objects: the width of each cell in units of 2**-bits.
+        lows, highs: int64, ascending: the noise in the cell lies between them, in 2**-40 nat.
+        bits: the unit.
+    """
+
+    masses: NDArray[np.object_]
+    lows: NDArray[np.int64]
+    highs: NDArray[np.int64]
+    bits: int
+
+
+@lru_cache(maxsize=8)
+def cells(noise: NoiseLaw, fineness: int) -> Cells:
+    """Cut the unit interval into 2**fineness cells an octave, from 1/2 towards either end.
+
+    Exactness: the quantile falls as V grows, so its values at a cell's ends enclose the noise in
+        the cell; the shipped quantile is never too small, and too large by less than 2**-40 nat.
+    """
+    if not 1 <= fineness <= 12:
+        raise ParameterError("fineness must be between 1 and 12")
+    bits = _OCTAVES + fineness
+    rising = [
+        ((1 << fineness) + point) << zeros
+        for zeros in range(_OCTAVES - 1)
+        for point in range(1 << fineness)
+    ]
+    ends = [*rising, 1 << (bits - 1), *((1 << bits) - v for v in reversed(rising))]
+    unit = [_in_units(noise, v, bits) for v in reversed(ends)]
+    widths = [high - low for low, high in pairwise([0, *ends, 1 << bits])]
+    return Cells(
+        np.array(widths[::-1], dtype=object),
+        np.array([-_EXTREME, *(high - 1 for high in unit)], dtype=np.int64),
+        np.array([*unit, _EXTREME], dtype=np.int64),
+        bits,
+    )
+
+
+def _in_units(noise: NoiseLaw, v: int, bits: int) -> int:
+    mantissa, exponent = noise.quantile(v, bits, 96).as_mantissa_exp()
+    shift = int(exponent) + _SCALE
+    return -(-int(mantissa) << shift) if shift >= 0 else -(-int(mantissa) >> -shift)
+
+
+def ranking_law(
+    noise: NoiseLaw,
+    scores: Sequence[int],
+    decay: Decay,
+    *,
+    k: int = 1,
+    gaps: int = 0,
+    fineness: int = 6,
+) -> Enclosure:
+    """Enclose the law of the k first of score + noise, best first.
+
+    Args:
+        noise, decay: the noise.
+        scores: one for each candidate, in grid steps.
+        k: how many are ranked.
+        gaps: 0, or how many values of the one gap are told apart: the outcome is then (winner,
+            floor of the gap to the runner-up, at most gaps - 1); for k = 1.
+        fineness: 2**fineness cells an octave; bounds are about as close, in relation to each other.
+
+    Raises:
+        ParameterError: gaps with k > 1, or no runner-up.
+    """
+    if gaps and (k > 1 or len(scores) < 2):
+        raise ParameterError("gaps are enclosed for one winner and its runner-up")
+    cut = cells(noise, fineness)
+    low, high = decay.nats(128).scaled(_SCALE)
+    placed = [_Placed(cut.lows + low * score, cut.highs + high * score) for score in scores]
+    result: dict[Hashable, tuple[Fraction, Fraction]] = {}
+    for order in permutations(range(len(scores)), k + (gaps > 0)):
+        bounds = _Chain(cut, placed, order)
+        if not gaps:
+            result[order] = bounds.mass()
+            continue
+        for gap in range(gaps):
+            above = None if gap == gaps - 1 else (low * (gap + 1), high * (gap + 1))
+            mass = bounds.mass((low * gap, high * gap), above)
+            known = result.get((order[0], gap), (Fraction(0), Fraction(0)))
+            result[order[0], gap] = (known[0] + mass[0], known[1] + mass[1])
+    return result
+
+
+@dataclass(frozen=True, slots=True)
+class _Placed:
+    """Where a candidate's noisy score lies, by cell: between `lows` and `highs`."""
+
+    lows: NDArray[np.int64]
+    highs: NDArray[np.int64]
+
+
+class _Chain:
+    """The event that some candidates come first, in this order, and all others behind them."""
+
+    def __init__(self, cut: Cells, placed: Sequence[_Placed], order: Sequence[int]) -> None:
+        self._cut, self._placed, self._order = cut, placed, order
+        self._total = 1 << cut.bits * len(placed)
+        self._rest = [i for i in range(len(placed)) if i not in order]
+
+    def mass(
+        self,
+        least: tuple[int, int] = (0, 0),
+        below: tuple[int, int] | None = None,
+    ) -> tuple[Fraction, Fraction]:
+        """Enclose the probability; the last gap is at least `least` and less than `below`.
+
+        Both limits are known as enclosures, in units.
+        """
+        return tuple(Fraction(side, self._total) for side in self._sides(least, below))  # type: ignore[return-value]
+
+    def _sides(self, least: tuple[int, int], below: tuple[int, int] | None) -> Iterator[int]:
+        for certain in (True, False):
+            last = self._order[-1]
+            weights = self._cut.masses * reduce(
+                mul, (self._behind(i, self._placed[last], certain) for i in self._rest), 1
+            )
+            previous = last
+            for number, i in enumerate(reversed(self._order[:-1])):
+                limits = (least, below) if number == 0 else ((0, 0), None)
+                weights = self._cut.masses * self._within(i, previous, weights, certain, *limits)
+                previous = i
+            yield int(np.sum(weights))
+
+    def _behind(self, i: int, front: _Placed, certain: bool) -> NDArray[np.object_]:
+        """By cell of the one in front: the mass of the cells that put candidate i behind it."""
+        other = self._placed[i]
+        count = (
+            np.searchsorted(other.highs, front.lows, side="right")
+            if certain
+            else np.searchsorted(other.lows, front.highs, side="right")
+        )
+        mass: NDArray[np.object_] = _cumulated(self._cut.masses)[count]
+        return mass
+
+    def _within(
+        self,
+        front: int,
+        back: int,
+        weights: NDArray[np.object_],
+        certain: bool,
+        least: tuple[int, int],
+        below: tuple[int, int] | None,
+    ) -> NDArray[np.object_]:
+        """By cell of the one in front: the weight of the cells of the next with such a gap."""
+        one, two = self._placed[front], self._placed[back]
+        if certain:
+            to = np.searchsorted(two.highs, one.lows - least[1], side="right")
+            start = 0 if below is None else np.searchsorted(two.lows, one.highs - below[0], "right")
+        else:
+            to = np.searchsorted(two.lows, one.highs - least[0], side="right")
+            start = 0 if below is None else np.searchsorted(two.highs, one.lows - below[1], "left")
+        sums = _cumulated(weights)
+        mass: NDArray[np.object_] = sums[np.maximum(to, start)] - sums[start]
+        return mass
+
+
+def _cumulated(weights: NDArray[np.object_]) -> NDArray[np.object_]:
+    return np.concatenate([np.zeros(1, dtype=object), np.cumsum(weights)])

@@ -1,0 +1,148 @@
+"""Checks of the array engine's noise: quantiles, tables and the decision, on this machine.
+
+Each check returns how much it looked at and raises `Refuted` at the first thing that is wrong.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+
+from safeselect.audit.finding import Refuted
+from safeselect.audit.series import survival
+from safeselect.lattice.fine import ERROR, UNIT_BITS, fine_noise, fine_table
+from safeselect.lattice.laws import EXPONENTIAL, GUMBEL, LAPLACE, Law, enclose
+from safeselect.lattice.plan import plan
+from safeselect.lattice.rank import decide
+from safeselect.lattice.thresholds import STEPS_PER_NAT, TAIL_BITS, TAIL_DIGITS, table
+from safeselect.samplers.decay import Decay
+
+__all__ = ["LAWS", "check_decision", "check_fine_table", "check_quantiles", "check_thresholds"]
+
+LAWS = (EXPONENTIAL, LAPLACE, GUMBEL)
+
+_PRECISION = 128
+_SCALE = 96
+
+
+def check_quantiles(noise: Law, every: int) -> str:
+    """Q(V) and its enclosure over a cell, against the survival function in Python integers.
+
+    Method: x >= Q(v) if and only if P(E > x) <= v.
+    """
+    count = 0
+    for bits in (5, 16, 64):
+        numbers = range(1, 1 << bits, max(1, (1 << bits) // 512 * every))
+        for v in numbers:
+            share = Fraction(v, 1 << bits)
+            mantissa, exponent = noise.quantile(v, bits, _PRECISION).as_mantissa_exp()
+            high = Fraction(int(mantissa)) * Fraction(2) ** int(exponent)
+            low = high - Fraction(1, 1 << (_PRECISION - 9))
+            _require(_surely_at_most(noise, high, share), "a quantile is too small")
+            _require(_surely_at_least(noise, low, share), "a quantile is too large")
+            ends = [Fraction(end, 1 << _SCALE) for end in enclose(noise, v, bits, _SCALE)]
+            _require(_surely_at_most(noise, ends[1], share), "an enclosure is too low")
+            if v + 1 < 1 << bits:
+                over = Fraction(v + 1, 1 << bits)
+                _require(_surely_at_least(noise, ends[0], over), "an enclosure is too high")
+            count += 1
+    return f"{count} quantiles"
+
+
+def check_thresholds(noise: Law, every: int) -> str:
+    """The bound of every 16-bit word and every tail threshold, against Python integers.
+
+    A run of words with the same bound is settled by its first word.
+    """
+    built = table(noise)
+    words = 1 << built.width
+    changes = (np.flatnonzero(np.diff(built.counts)) + 1).tolist()
+    starts = [1 << TAIL_BITS, *(word for word in changes if word > 1 << TAIL_BITS)]
+    for first in starts[::every]:
+        steps = built.first + int(built.counts[first])
+        bound = Fraction(steps, STEPS_PER_NAT)
+        _require(
+            _surely_at_most(noise, bound, Fraction(first, words)), "a word's bound is too small"
+        )
+    unit = 1 << (built.width - TAIL_BITS + TAIL_DIGITS)
+    for place in range(0, built.top, every):
+        steps = built.first + built.top - 1 - place
+        threshold = int(built.tail[place])
+        if threshold < 1 << TAIL_DIGITS:  # larger ones are cut there: no tail word reaches them
+            bound = Fraction(steps, STEPS_PER_NAT)
+            _require(
+                _surely_at_most(noise, bound, Fraction(threshold, unit)),
+                "a tail threshold is too small",
+            )
+    return f"{len(starts[::every])} runs of words, {-(-built.top // every)} tail thresholds"
+
+
+def check_fine_table(noise: Law, every: int) -> str:
+    """The tabulated noise at both ends and in the middle of every piece, against the quantile."""
+    fractions = np.arange(0, 1 << 7, every, dtype=np.uint64)  # half a piece of the table each
+    words = np.concatenate(
+        [
+            np.right_shift(np.uint64(1 << 63) | fractions << np.uint64(56), np.uint64(zeros))
+            for zeros in range(1, 32)
+        ]
+    )
+    words = np.concatenate([words, ~words])
+    found = np.empty(words.size, dtype=np.int64)
+    fine_noise(fine_table(noise), np.copy(words), found)
+    for word, value in zip(words.tolist(), found.tolist(), strict=True):
+        low, high = enclose(noise, word, 64, UNIT_BITS + 16)
+        _require(
+            (value - ERROR << 16) <= low + (1 << 16) and high - (1 << 16) <= (value + ERROR << 16),
+            "a tabulated noise is off by more than its error",
+        )
+    return f"{words.size} places"
+
+
+def check_decision(noise: Law, every: int) -> str:
+    """What `decide` answers holds at every corner of the cells that it was given.
+
+    The noise is monotone in V, so what holds at the corners holds everywhere in the cells.
+    """
+    public = plan(noise, 1, Decay(Fraction(1, 2)), True)
+    bits, decided = 9, 0
+    cells = range(1, (1 << bits) - 2, 7 * every)
+    for one, two, score in product(cells, cells, (0, 3)):
+        ranking = decide([0, 1], [score, 0], [(one, bits), (two, bits)], None, public, public.scale)
+        if ranking is None:
+            continue
+        decided += 1
+        corners = {
+            _truth(noise, (score, 0), (one + a, two + b), bits)
+            for a, b in product((0, 1), repeat=2)
+        }
+        _require(corners == {(ranking.indices, ranking.gaps)}, "a decision was too early")
+    _require(decided > 0, "nothing was decided")
+    return f"{decided} decisions"
+
+
+def _truth(
+    noise: Law, scores: tuple[int, int], numbers: tuple[int, int], bits: int
+) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Winner and floor of the gap for these uniform numbers, at rate 1/2."""
+    noisy = []
+    for score, v in zip(scores, numbers, strict=True):
+        mantissa, exponent = noise.quantile(v, bits, 256).as_mantissa_exp()
+        noisy.append(score + 2 * Fraction(int(mantissa)) * Fraction(2) ** int(exponent))
+    winner = 0 if noisy[0] > noisy[1] else 1
+    gap = noisy[winner] - noisy[1 - winner]
+    return (winner,), (gap.numerator // gap.denominator,)
+
+
+def _surely_at_most(noise: Law, x: Fraction, share: Fraction) -> bool:
+    return survival(noise.name, x)[1] <= share
+
+
+def _surely_at_least(noise: Law, x: Fraction, share: Fraction) -> bool:
+    return survival(noise.name, x)[0] >= share
+
+
+def _require(truth: bool, message: str) -> None:
+    if not truth:
+        raise Refuted(message)

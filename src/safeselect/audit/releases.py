@@ -1,0 +1,138 @@
+"""Real releases on made-up scores, with the source of this machine, against the enclosed laws.
+
+The gate is exact for every count: by Chernoff's bound a share this far from its probability has a
+chance below `ALARM` in all checks of one run together.  Made-up scores only: a monitor of real
+releases would keep what it must not.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import partial
+from math import log
+from typing import Any
+
+from safeselect.audit.cells import Enclosure, ranking_law
+from safeselect.audit.finding import Refuted
+from safeselect.lattice.laws import EXPONENTIAL, GUMBEL, LAPLACE, Law
+from safeselect.mechanisms import (
+    Selection,
+    exponential_mechanism,
+    exponential_mechanism_base2,
+    permute_and_flip,
+    report_noisy_max,
+    select_many,
+    top_k,
+)
+from safeselect.samplers.decay import Decay
+
+__all__ = ["ALARM", "Release", "check_releases", "gate", "releases"]
+
+ALARM = 1e-9
+_SCORES = [3, 1, 0]
+_COUNT = 16_000  # at full effort
+_COMPARED = 500  # more than the outcomes of all releases of a run
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """A public call on made-up scores and the law that its documentation claims.
+
+    Args:
+        name: for the table.
+        call: makes that many releases and returns their outcomes.
+        law: the claimed law, enclosed.
+    """
+
+    name: str
+    call: Callable[[int], list[Hashable]]
+    law: Callable[[], Enclosure]
+
+
+def check_releases(release: Release, every: int) -> str:
+    """Compare the shares of the outcomes with the claimed law.
+
+    Raises:
+        Refuted: a share that the claimed law has with a chance below ALARM only.
+    """
+    count = _COUNT // every
+    outcomes = Counter(release.call(count))
+    gate(outcomes, count, release.law())
+    return f"{count} releases"
+
+
+def gate(outcomes: Counter[Hashable], count: int, law: Enclosure) -> None:
+    """Refute a law by shares of outcomes.
+
+    Method: P(share of `count` is as far from p as s, on its side) <= exp(-count * KL(s, p)); the
+        nearest p of the enclosure is taken, and the chances of all outcomes are added.
+    """
+    if not outcomes.keys() <= law.keys():
+        raise Refuted("a release has an outcome that its law does not have")
+    for outcome, (low, high) in law.items():
+        share = outcomes[outcome] / count
+        nearest = min(max(share, float(low)), float(high))
+        if count * _divergence(share, nearest) > log(2 * _COMPARED / ALARM):
+            raise Refuted("the shares of the outcomes do not follow the claimed law")
+
+
+def _divergence(share: float, chance: float) -> float:
+    """KL(share, chance) of two coins in nats; infinite where only one of them is certain."""
+    if share == chance:
+        return 0.0
+    if chance in (0.0, 1.0):
+        return float("inf")
+    first = share * log(share / chance) if share else 0.0
+    second = (1 - share) * log((1 - share) / (1 - chance)) if share < 1 else 0.0
+    return first + second
+
+
+def releases() -> Iterator[Release]:
+    """The mechanisms that are checked, with every calibration."""
+    half, one = Fraction(1, 2), Fraction(1)
+    singles: dict[str, tuple[Callable[..., Selection], Law]] = {
+        "permute_and_flip": (permute_and_flip, EXPONENTIAL),
+        "exponential_mechanism": (exponential_mechanism, GUMBEL),
+        "report_noisy_max, laplace": (partial(report_noisy_max, noise="laplace"), LAPLACE),
+        "report_noisy_max, gumbel": (partial(report_noisy_max, noise="gumbel"), GUMBEL),
+    }
+    for name, (single, noise) in singles.items():
+        for calibration, monotonic, rate in (("monotonic", True, one), ("general", False, half)):
+            call = partial(single, _SCORES, epsilon=1, sensitivity=1, monotonic=monotonic)
+            yield Release(
+                f"{name}, {calibration}", partial(_chosen, call), partial(_law, noise, rate)
+            )
+    rational = partial(exponential_mechanism_base2, _SCORES, base="1/2", range_=1)
+    yield Release("base 2, weights 8, 2, 1", partial(_chosen, rational), _rational_law)
+    for mechanism, noise in (("one_shot_exponential", EXPONENTIAL), ("exponential", GUMBEL)):
+        name = f"top_k, {mechanism}"
+        yield Release(name, partial(_ranked, mechanism), partial(_law, noise, one, 2))
+    for mechanism, noise in (("permute_and_flip", EXPONENTIAL), ("exponential", GUMBEL)):
+        name = f"select_many, {mechanism}"
+        yield Release(name, partial(_batched, mechanism), partial(_law, noise, one))
+
+
+def _law(noise: Law, rate: Fraction, k: int = 1) -> Enclosure:
+    return ranking_law(noise, _SCORES, Decay(rate), k=k, fineness=7)
+
+
+def _rational_law() -> Enclosure:
+    return {(i,): (Fraction(w, 11), Fraction(w, 11)) for i, w in enumerate((8, 2, 1))}
+
+
+def _chosen(call: Callable[[], Selection], count: int) -> list[Hashable]:
+    return [(call().index,) for _ in range(count)]
+
+
+def _ranked(mechanism: Any, count: int) -> list[Hashable]:
+    call = partial(top_k, _SCORES, k=2, epsilon=2, sensitivity=1, monotonic=True)
+    return [tuple(call(mechanism=mechanism).indices) for _ in range(count)]
+
+
+def _batched(mechanism: Any, count: int) -> list[Hashable]:
+    rows = [_SCORES] * count
+    batch = select_many(rows, epsilon=2 * count, sensitivity=1, mechanism=mechanism)
+    return [(index,) for index in batch.indices.tolist()]

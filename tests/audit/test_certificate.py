@@ -1,0 +1,72 @@
+"""Certificates: they hold for the shipped laws and refute broken ones."""
+
+from fractions import Fraction
+
+import pytest
+
+from safeselect.audit.cells import ranking_law
+from safeselect.audit.certificate import certify, neighbours
+from safeselect.errors import ParameterError
+from safeselect.lattice.laws import EXPONENTIAL, GUMBEL, LAPLACE
+from safeselect.samplers.decay import Decay
+
+ONE = Fraction(1)
+
+
+def law(noise, rate, **options):
+    return lambda scores: ranking_law(noise, scores, Decay(rate), **options)
+
+
+def test_neighbours_of_two_candidates():
+    pairs = list(neighbours(2, 1, monotonic=True))
+    assert ((0, 1), (1, 2)) in pairs
+    assert ((0, 1), (1, 0)) not in pairs
+    assert ((0, 1), (1, 0)) in list(neighbours(2, 1, monotonic=False))
+    assert all(min(one) == 0 for one, _ in pairs)
+    assert len(pairs) == 3 * 6
+
+
+@pytest.mark.parametrize("noise", [EXPONENTIAL, GUMBEL, LAPLACE], ids=lambda noise: noise.name)
+@pytest.mark.parametrize(("monotonic", "rate"), [(True, ONE), (False, ONE / 2)])
+def test_the_right_rate_holds_and_the_double_is_refuted(noise, monotonic, rate):
+    pairs = list(neighbours(2, 3, monotonic=monotonic))
+    right = certify(law(noise, rate), pairs, ONE)
+    assert right.holds(Fraction(1, 50))
+    assert not right.refuted
+    assert right.pairs == len(pairs)
+    double = certify(law(noise, 2 * rate), pairs, ONE)
+    assert double.refuted
+    assert not double.holds()
+
+
+def test_a_gap_costs_more_than_bounded_range():
+    """With its gap the exponential mechanism reaches the pure cost that it stays below without."""
+    pairs = list(neighbours(2, 2, monotonic=True))
+    plain = certify(law(GUMBEL, ONE), pairs, ONE)
+    gap = certify(law(GUMBEL, ONE, gaps=6, fineness=7), pairs, ONE)
+    assert plain.at_most < gap.at_least
+    assert not gap.refuted
+
+
+def test_a_gap_of_the_wrong_scale_is_refuted():
+    """The gap of noise at the rate for one winner, released by a mechanism that doubled it."""
+    pairs = list(neighbours(2, 2, monotonic=False))
+    assert certify(law(EXPONENTIAL, ONE, gaps=6), pairs, ONE).refuted
+
+
+def test_exact_laws_give_equal_bounds():
+    coin = {True: (Fraction(3, 4), Fraction(3, 4)), False: (Fraction(1, 4), Fraction(1, 4))}
+    other = {True: coin[False], False: coin[True]}
+    found = certify(lambda scores: coin if scores == (0,) else other, [((0,), (1,))], ONE * 2)
+    assert found.at_least <= found.at_most
+    assert found.at_most - found.at_least < Fraction(1, 2**20)
+    assert round(float(found.at_least), 6) == 1.098612  # ln 3
+
+
+def test_no_pairs_and_impossible_outcomes_give_no_certificate():
+    with pytest.raises(ParameterError, match="at least one pair"):
+        certify(law(GUMBEL, ONE), [], ONE)
+    sure = {True: (ONE, ONE)}
+    other = {False: (ONE, ONE)}
+    with pytest.raises(ParameterError, match="impossible"):
+        certify(lambda scores: sure if scores == (0,) else other, [((0,), (1,))], ONE)
