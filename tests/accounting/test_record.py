@@ -20,7 +20,7 @@ from ledgers import TERMS, new, pure, scope
 import safeselect
 from safeselect import ApproximateDP, Budget, HmacSigner, Ledger, LedgerError, ParameterError
 from safeselect.accounting import Checker, Record, check_log, log_lines
-from safeselect.accounting._record_library import library
+from safeselect.accounting.library import library
 from safeselect.accounting.record import (
     canonical,
     commitment,

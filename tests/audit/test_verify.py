@@ -4,6 +4,7 @@ from collections import Counter
 from dataclasses import replace
 from fractions import Fraction
 
+import numpy as np
 import pytest
 
 from safeselect.audit import noise, primitives, releases, verify
@@ -106,9 +107,13 @@ def test_a_quantile_that_is_too_large_is_refuted(law):
 @LAWS
 def test_a_threshold_off_by_one_is_refuted(law, monkeypatch):
     built = noise.table(law)
-    # A count one too small is a bound one step too low.
-    monkeypatch.setattr(noise, "table", lambda law: replace(built, first=built.first - 1))
-    with pytest.raises(Refuted, match="too small"):
+    # Bounds one place too far: each word has that of a later one.
+    broken = replace(built, words=np.append(built.words[8:], built.words[:8]))
+    monkeypatch.setattr(noise, "table", lambda law: broken)
+    with pytest.raises(Refuted, match="a word's bound is too small"):
+        noise.check_thresholds(law, 8)
+    broken = replace(built, tail_bounds=np.append(built.tail_bounds[1:], np.uint64(0)))
+    with pytest.raises(Refuted, match="a tail threshold is too small"):
         noise.check_thresholds(law, 8)
 
 

@@ -19,8 +19,8 @@ from typing import Literal, final
 from safeselect.accounting._ledger_budget import Budget, add, check_cap
 from safeselect.accounting._ledger_store import Journal, Row, Store
 from safeselect.accounting._record_check import Checker, Standing, filed, read_record
-from safeselect.accounting._record_library import library
 from safeselect.accounting._record_sign import Signer, key_of, signed_message
+from safeselect.accounting.library import library
 from safeselect.accounting.record import (
     SCHEMA,
     START,

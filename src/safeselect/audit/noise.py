@@ -24,7 +24,8 @@ __all__ = ["LAWS", "check_decision", "check_fine_table", "check_quantiles", "che
 LAWS = (EXPONENTIAL, LAPLACE, GUMBEL)
 
 _PRECISION = 128
-_SCALE = 96
+_SCALES = (50, 96)  # enclosed in integers, and by MPFR
+_WIDTH = 16  # digits of a word
 
 
 def check_quantiles(noise: Law, every: int) -> str:
@@ -42,41 +43,33 @@ def check_quantiles(noise: Law, every: int) -> str:
             low = high - Fraction(1, 1 << (_PRECISION - 9))
             _require(_surely_at_most(noise, high, share), "a quantile is too small")
             _require(_surely_at_least(noise, low, share), "a quantile is too large")
-            ends = [Fraction(end, 1 << _SCALE) for end in enclose(noise, v, bits, _SCALE)]
-            _require(_surely_at_most(noise, ends[1], share), "an enclosure is too low")
-            if v + 1 < 1 << bits:
-                over = Fraction(v + 1, 1 << bits)
-                _require(_surely_at_least(noise, ends[0], over), "an enclosure is too high")
+            for scale in _SCALES:
+                ends = [Fraction(end, 1 << scale) for end in enclose(noise, v, bits, scale)]
+                _require(_surely_at_most(noise, ends[1], share), "an enclosure is too low")
+                if v + 1 < 1 << bits:
+                    over = Fraction(v + 1, 1 << bits)
+                    _require(_surely_at_least(noise, ends[0], over), "an enclosure is too high")
             count += 1
     return f"{count} quantiles"
 
 
 def check_thresholds(noise: Law, every: int) -> str:
-    """The bound of every 16-bit word and every tail threshold, against Python integers.
-
-    A run of words with the same bound is settled by its first word.
-    """
+    """The bounds of the 16-bit words and every tail threshold, against Python integers."""
     built = table(noise)
-    words = 1 << built.width
-    changes = (np.flatnonzero(np.diff(built.counts)) + 1).tolist()
-    starts = [1 << TAIL_BITS, *(word for word in changes if word > 1 << TAIL_BITS)]
-    for first in starts[::every]:
-        steps = built.first + int(built.counts[first])
-        bound = Fraction(steps, STEPS_PER_NAT)
-        _require(
-            _surely_at_most(noise, bound, Fraction(first, words)), "a word's bound is too small"
-        )
-    unit = 1 << (built.width - TAIL_BITS + TAIL_DIGITS)
-    for place in range(0, built.top, every):
-        steps = built.first + built.top - 1 - place
-        threshold = int(built.tail[place])
+    lowest = Fraction(noise.lowest, STEPS_PER_NAT)
+    places = range(1 << TAIL_BITS, 1 << _WIDTH, 1 if every == 1 else 16 * every)
+    for word in places:
+        bound = lowest + Fraction(int(built.words[word]), 1 << UNIT_BITS)
+        share = Fraction(word, 1 << _WIDTH)
+        _require(_surely_at_most(noise, bound, share), "a word's bound is too small")
+    unit = 1 << (_WIDTH - TAIL_BITS + TAIL_DIGITS)
+    for number in range(1, built.tail.size + 1, every):
+        threshold = int(built.tail[number - 1])
         if threshold < 1 << TAIL_DIGITS:  # larger ones are cut there: no tail word reaches them
-            bound = Fraction(steps, STEPS_PER_NAT)
-            _require(
-                _surely_at_most(noise, bound, Fraction(threshold, unit)),
-                "a tail threshold is too small",
-            )
-    return f"{len(starts[::every])} runs of words, {-(-built.top // every)} tail thresholds"
+            bound = lowest + Fraction(int(built.tail_bounds[number]), 1 << UNIT_BITS)
+            share = Fraction(threshold, unit)
+            _require(_surely_at_most(noise, bound, share), "a tail threshold is too small")
+    return f"{len(places)} words, {-(-built.tail.size // every)} tail thresholds"
 
 
 def check_fine_table(noise: Law, every: int) -> str:

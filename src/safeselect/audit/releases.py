@@ -22,7 +22,9 @@ from safeselect.mechanisms import (
     Selection,
     exponential_mechanism,
     exponential_mechanism_base2,
+    exponential_mechanism_with_gap,
     permute_and_flip,
+    permute_and_flip_with_gap,
     report_noisy_max,
     select_many,
     top_k,
@@ -33,7 +35,8 @@ __all__ = ["ALARM", "Release", "check_releases", "gate", "releases"]
 
 ALARM = 1e-9
 _SCORES = [3, 1, 0]
-_COUNT = 16_000  # at full effort
+_GAPS = 5  # told apart; the last stands for all that are larger
+_COUNT = 8_000  # at full effort
 _COMPARED = 500  # more than the outcomes of all releases of a run
 
 
@@ -105,6 +108,12 @@ def releases() -> Iterator[Release]:
             yield Release(
                 f"{name}, {calibration}", partial(_chosen, call), partial(_law, noise, rate)
             )
+    for name, (gapped, noise) in {
+        "permute_and_flip_with_gap": (permute_and_flip_with_gap, EXPONENTIAL),
+        "exponential_mechanism_with_gap": (exponential_mechanism_with_gap, GUMBEL),
+    }.items():
+        call = partial(gapped, _SCORES, epsilon=1, sensitivity=1, monotonic=True)
+        yield Release(name, partial(_gapped, call), partial(_gap_law, noise, one))
     rational = partial(exponential_mechanism_base2, _SCORES, base="1/2", range_=1)
     yield Release("base 2, weights 8, 2, 1", partial(_chosen, rational), _rational_law)
     for mechanism, noise in (("one_shot_exponential", EXPONENTIAL), ("exponential", GUMBEL)):
@@ -119,12 +128,21 @@ def _law(noise: Law, rate: Fraction, k: int = 1) -> Enclosure:
     return ranking_law(noise, _SCORES, Decay(rate), k=k, fineness=7)
 
 
+def _gap_law(noise: Law, rate: Fraction) -> Enclosure:
+    return ranking_law(noise, _SCORES, Decay(rate), gaps=_GAPS, fineness=7)
+
+
 def _rational_law() -> Enclosure:
     return {(i,): (Fraction(w, 11), Fraction(w, 11)) for i, w in enumerate((8, 2, 1))}
 
 
 def _chosen(call: Callable[[], Selection], count: int) -> list[Hashable]:
     return [(call().index,) for _ in range(count)]
+
+
+def _gapped(call: Callable[[], Selection], count: int) -> list[Hashable]:
+    releases = [call() for _ in range(count)]
+    return [(each.index, min(int(each.gap or 0), _GAPS - 1)) for each in releases]
 
 
 def _ranked(mechanism: Any, count: int) -> list[Hashable]:

@@ -26,6 +26,7 @@ from safeselect.adapters.tables import (
 )
 from safeselect.cli._ledger import open_scope, run_ledger
 from safeselect.cli._parser import build_parser
+from safeselect.cli._verify import run_verify
 from safeselect.errors import (
     BudgetError,
     InputError,
@@ -64,6 +65,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if options.command == "explain":
             _write(_explain(options) + "\n")
             return 0
+        if options.command == "verify":
+            code, said = run_verify(options, _write)
+            _say(said)
+            return code
         if options.command == "ledger":
             answer, said = run_ledger(options)
             _write(answer)

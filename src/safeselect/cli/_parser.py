@@ -10,6 +10,7 @@ from typing import Any
 
 from safeselect.cli._ledger_parser import add_charging, add_ledger
 from safeselect.cli._numbers import number
+from safeselect.cli._verify import add_verify
 from safeselect.mechanisms.top_k import MECHANISMS
 
 __all__ = ["build_parser"]
@@ -116,6 +117,7 @@ def build_parser() -> argparse.ArgumentParser:
     )
     _add_explain(commands)
     add_ledger(commands)
+    add_verify(commands)
     return parser
 
 

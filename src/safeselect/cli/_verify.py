@@ -1,0 +1,83 @@
+"""`safeselect verify`: check the package on the machine where it runs."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Callable
+from datetime import UTC, datetime
+from time import time_ns
+from typing import Any
+
+from safeselect.accounting.library import library
+from safeselect.audit.report import certificate_json, line, summary
+from safeselect.audit.verify import FULL, QUICK, run
+from safeselect.errors import InputError
+
+__all__ = ["add_verify", "run_verify"]
+
+_ABOUT = """\
+Checks the laws of the samplers and of the noise, the privacy of small instances and real releases
+on made-up scores. It reads no data. With --certificate the findings are written as JSON, with the
+versions and the hash of the code that was checked.
+
+exit codes: 0 all checks passed, 1 one failed, 2 command line, or the certificate cannot be written
+"""
+
+
+def add_verify(commands: Any) -> None:
+    """Add `safeselect verify`."""
+    verify = commands.add_parser(
+        "verify",
+        help="check this installation: laws, privacy of small instances, releases",
+        description="Check on this machine that the code does what is claimed.",
+        epilog=_ABOUT,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    effort = verify.add_mutually_exclusive_group()
+    effort.add_argument(
+        "--quick",
+        dest="effort",
+        action="store_const",
+        const=QUICK,
+        default=QUICK,
+        help="one place in eight, about ten seconds (default)",
+    )
+    effort.add_argument(
+        "--full",
+        dest="effort",
+        action="store_const",
+        const=FULL,
+        help="all places, and larger instances: about two minutes",
+    )
+    verify.add_argument("--certificate", metavar="FILE", help="write a new file with the findings")
+    verify.set_defaults(command="verify")
+
+
+def run_verify(options: argparse.Namespace, write: Callable[[str], None]) -> tuple[int, str]:
+    """Run all checks and write a line for each; returns the exit code and the last word.
+
+    Raises:
+        InputError: the certificate's file is there already, or cannot be written.
+    """
+    certificate = None if options.certificate is None else _new_file(options.certificate)
+    findings = []
+    for finding in run(options.effort):
+        findings.append(finding)
+        write(f"{line(finding)}\n")
+    if certificate is not None:
+        utc = datetime.fromtimestamp(time_ns() // 10**9, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        content = certificate_json(findings, effort=options.effort, utc=utc, library=library())
+        with os.fdopen(certificate, "w", encoding="ascii") as file:
+            file.write(content)
+    return int(not all(finding.passed for finding in findings)), summary(findings)
+
+
+def _new_file(path: str) -> int:
+    try:
+        return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644)
+    except FileExistsError:
+        raise InputError("the certificate's file is there already: name a new one") from None
+    except OSError as error:
+        raise InputError(f"the certificate cannot be written: {error.strerror}") from None
