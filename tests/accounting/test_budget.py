@@ -88,6 +88,7 @@ def test_the_best_order_of_the_realised_list_is_wrong():
 
 
 @pytest.mark.parametrize("order", ["6.5", 8, 10, "14.7", 20, 40, 118, 119, 150, 300])
+@pytest.mark.claim("C2")
 def test_an_order_fixed_in_advance_refuses_what_would_break_the_promise(order):
     filter_ = budget(order=order, epsilon=1, delta=REPORTED)
     spent = [spend(filter_, [FIRST, *rest]) for rest in AFTER.values()]

@@ -84,6 +84,7 @@ def test_triggers_forbid_all_but_the_next_record(path: Path, statement: str) -> 
         ("UPDATE records SET body = CAST(x'ff' AS TEXT) WHERE seq = 2", "is damaged"),
     ],
 )
+@pytest.mark.claim("C9")
 def test_an_edit_of_the_file_is_found(path: Path, statement: str, said: str) -> None:
     head = Ledger.open(path).head
     edit(path, statement)
@@ -259,6 +260,7 @@ except LedgerError as error:
 
 
 @pytest.mark.parametrize("extra", [-1, 0, 3000, 9000, 17000])
+@pytest.mark.claim("C8")
 def test_where_no_file_may_grow_nothing_is_lost(path: Path, extra: int) -> None:
     limit = path.stat().st_size + extra if extra >= 0 else 600
     process = script(FULL, path, limit)

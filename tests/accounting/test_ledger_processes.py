@@ -55,6 +55,7 @@ def charged(there: Scope) -> Pending | None:
         raise
 
 
+@pytest.mark.claim("C8")
 def test_eight_processes_never_overspend(tmp_path: Path) -> None:
     path = tmp_path / "budget.db"
     ledger = new(path, epsilon=1)
@@ -138,6 +139,7 @@ def dies_at(step: int, work: Callable[[], object]) -> bool:
     return code != 0
 
 
+@pytest.mark.claim("C8")
 def test_a_process_killed_at_any_step_loses_nothing_and_releases_nothing_uncharged(
     tmp_path: Path,
 ) -> None:
@@ -196,6 +198,7 @@ def test_a_process_killed_while_it_makes_a_ledger_leaves_none_or_a_whole_one(
     assert "is empty; if making it was interrupted, remove it" in said.pop()
 
 
+@pytest.mark.claim("C8")
 def test_processes_killed_anywhere_leave_the_ledger_whole(tmp_path: Path) -> None:
     """Not at statements but whenever it happens to be: also inside a commit."""
     path, report = tmp_path / "budget.db", tmp_path / "report"

@@ -80,6 +80,7 @@ def test_a_log_that_was_not_changed_passes(ledger: Ledger) -> None:
     assert forge(lines(ledger), 3) == lines(ledger)
 
 
+@pytest.mark.claim("C9")
 def test_a_change_of_any_byte_is_found() -> None:
     ledger = new(":memory:")
     scope(ledger).charge(pure()).released("blue", b"s" * 32)
@@ -94,6 +95,7 @@ def test_a_change_of_any_byte_is_found() -> None:
                 check(bytes(changed))
 
 
+@pytest.mark.claim("C9")
 def test_insertions_deletions_and_reorderings_are_found(ledger: Ledger) -> None:
     log = lines(ledger)
     changed: Iterator[list[str]] = (
@@ -116,6 +118,7 @@ def test_insertions_deletions_and_reorderings_are_found(ledger: Ledger) -> None:
         check(log + other_ledger[1:])
 
 
+@pytest.mark.claim("C9")
 def test_only_a_published_head_shows_that_the_end_was_cut(ledger: Ledger) -> None:
     log, head = lines(ledger), ledger.head
     check(log[:-1])
@@ -197,6 +200,7 @@ def test_a_log_of_another_kind_is_refused() -> None:
         check(b"x" * 10**6)
 
 
+@pytest.mark.claim("C9")
 def test_with_a_key_not_even_the_owner_of_the_log_can_rewrite_it() -> None:
     signer = HmacSigner(b"k" * 32, key_id="k")
     ledger = new(":memory:", signer=signer)

@@ -28,6 +28,7 @@ def test_neighbours_of_two_candidates():
 
 @pytest.mark.parametrize("noise", [EXPONENTIAL, GUMBEL, LAPLACE], ids=lambda noise: noise.name)
 @pytest.mark.parametrize(("monotonic", "rate"), [(True, ONE), (False, ONE / 2)])
+@pytest.mark.claim("C2")
 def test_the_right_rate_holds_and_the_double_is_refuted(noise, monotonic, rate):
     pairs = list(neighbours(2, 3, monotonic=monotonic))
     right = certify(law(noise, rate), pairs, ONE)

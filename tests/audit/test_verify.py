@@ -18,6 +18,7 @@ from safeselect.mechanisms._call import Change
 LAWS = pytest.mark.parametrize("law", noise.LAWS, ids=lambda law: law.name)
 
 
+@pytest.mark.claim("C1")
 def test_the_shipped_code_passes_every_check():
     findings = list(verify.run(verify.QUICK))
     assert [f"{f.check.name}: {f.detail}" for f in findings if not f.passed] == []
@@ -145,6 +146,7 @@ def test_a_decision_without_waiting_is_refuted(law, monkeypatch):
 
 
 @pytest.mark.parametrize("law", [EXPONENTIAL, GUMBEL], ids=lambda law: law.name)
+@pytest.mark.claim("C2")
 def test_a_factor_of_two_dropped_is_refuted(law, monkeypatch):
     monkeypatch.setattr(Change, "range_in_steps", lambda self, grid, *, exact: Fraction(1))
     with pytest.raises(Refuted, match="1 is claimed"):

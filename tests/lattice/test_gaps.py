@@ -104,6 +104,7 @@ def one_more(ranking: Ranking) -> Ranking:
 
 
 @each_law
+@pytest.mark.claim("C1")
 def test_one_gap(law: Law) -> None:
     for unit, looks, left in ((1, 12_000, 0.3), (3, 6_000, 0.1)):
         exact = published(law, unit)
@@ -139,6 +140,7 @@ def test_top_2_with_gaps() -> None:
 
 @each_law
 @pytest.mark.parametrize("unit", [Fraction(4), Fraction(10, 3), Fraction(6, 7)])
+@pytest.mark.claim("C1")
 def test_any_unit(law: Law, unit: Fraction) -> None:
     """Outcome by outcome, units coarser, finer and in no simple ratio to the grid."""
     rate = Fraction(2, 3)

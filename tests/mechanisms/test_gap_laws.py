@@ -100,6 +100,7 @@ def test_the_gap_of_two_tied_candidates_is_the_worst_case_of_the_p_value():
 
 
 @pytest.mark.parametrize("case", NOISY_MAX.values(), ids=NOISY_MAX)
+@pytest.mark.claim("C1")
 def test_permute_and_flip_with_gap(case):
     scores, rate, size = on_grid(case)
     finer = 2 // size if size < 2 else 1  # halves of a score unit lie on the lattice
@@ -118,6 +119,7 @@ def top2_agrees(law: np.ndarray) -> bool:
     return True
 
 
+@pytest.mark.claim("C1")
 def test_top_2_with_gaps():
     assert top2_agrees(lattice_law([0, 1, 2], 2, Fraction(1), size=40))
     assert not top2_agrees(lattice_law([0, 1, 2], 2, HALF, size=40))
@@ -136,6 +138,7 @@ def test_units_of_several_steps(scores, k, unit):
 
 
 @pytest.mark.parametrize(("name", "level", "size"), [("v1@rate=1", 5, 40), ("v5@rate=3", 2, 9)])
+@pytest.mark.claim("C1")
 def test_noisy_max_with_gap_laplace(name, level, size):
     scores, rate, steps = on_grid(NOISY_MAX[name])
 
@@ -151,6 +154,7 @@ def test_noisy_max_with_gap_laplace(name, level, size):
 
 
 @pytest.mark.parametrize(("name", "level", "size"), [("v1@rate=1", 6, 80), ("v4@rate=1/10", 2, 24)])
+@pytest.mark.claim("C1")
 def test_exponential_mechanism_with_gap(name, level, size):
     scores, rate, _ = on_grid(WITH_GAP[name])
     unit = 1 / rate / 4

@@ -81,6 +81,7 @@ def law_of(monkeypatch, name, n, change, gap_grid=None, size=5):
 
 @pytest.mark.parametrize("calibration", CALIBRATIONS)
 @pytest.mark.parametrize("name", MECHANISMS)
+@pytest.mark.claim("C2")
 def test_every_outcome_costs_at_most_epsilon(monkeypatch, name, calibration):
     change, of_pairs = CALIBRATIONS[calibration]
     for n in (3, 4) if "2" in name else (2, 3, 4):
@@ -94,6 +95,7 @@ def test_every_outcome_costs_at_most_epsilon(monkeypatch, name, calibration):
 
 @pytest.mark.parametrize("gap_grid", ["1/2", "3/2", 3])
 @pytest.mark.parametrize("name", MECHANISMS)
+@pytest.mark.claim("C2")
 def test_the_grid_of_the_gap_costs_nothing(monkeypatch, name, gap_grid):
     n = 3 if "2" in name else 4
     law, _ = law_of(monkeypatch, name, n, {"sensitivity": 1}, gap_grid, size=3)
@@ -101,6 +103,7 @@ def test_the_grid_of_the_gap_costs_nothing(monkeypatch, name, gap_grid):
 
 
 @pytest.mark.parametrize("name", MECHANISMS)
+@pytest.mark.claim("C2")
 def test_gaps_are_dominated_by_laplace_noise(monkeypatch, name):
     """delta(s) <= 1 - e**((s - epsilon) / 2): more than pure DP says (lemma L0)."""
     change, of_pairs = CALIBRATIONS["monotonic"]
@@ -138,6 +141,7 @@ def clamped(scores):
     ("noise", "k"),
     [("exponential", 1), ("laplace", 1), ("gumbel", 1), ("exponential", 2), ("laplace", 2)],
 )
+@pytest.mark.claim("C2")
 def test_gaps_of_cut_scores_cost_no_more(monkeypatch, noise, k):
     """Cutting shortfalls, here at 2 steps, keeps every calibration; a range takes any shift."""
     monkeypatch.setattr(_scores, "_LARGEST", 2)

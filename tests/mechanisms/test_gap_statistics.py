@@ -136,6 +136,7 @@ def noticed(run, law, *, draws: int = FEWER) -> bool:
 
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("name", CASES)
+@pytest.mark.claim("C1")
 def test_gaps_follow_their_law(name, engine):
     run, law = CASES[name]
     assert abs(sum(law.values()) - 1) < 1e-9

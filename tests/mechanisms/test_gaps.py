@@ -329,6 +329,7 @@ def test_who_does_not_release_gaps_has_none(engine):
 @each
 @each_engine
 @pytest.mark.parametrize("failing_at", [-1, 0, 256])
+@pytest.mark.claim("C5")
 def test_a_failing_source_gives_an_error_and_wiped_scores(monkeypatch, name, engine, failing_at):
     class Failing:
         name, production, given = "Failing", True, 0

@@ -97,6 +97,7 @@ def run(name: str, ledger: Ledger, source: Any = None, **more: Any) -> Any:
 
 
 @pytest.mark.parametrize("name", NAMES)
+@pytest.mark.claim("C8")
 def test_the_charge_is_in_the_ledger_before_the_first_bit(name: str) -> None:
     ledger = new(":memory:")
     source = Watched(ledger)
@@ -154,6 +155,7 @@ FAILURES += [(KeyboardInterrupt(), "interrupt"), (MemoryError(), "error")]  # ty
 @pytest.mark.parametrize("at", [0, 1])
 @pytest.mark.parametrize(("failure", "reason"), FAILURES, ids=lambda case: str(type(case).__name__))
 @pytest.mark.parametrize("name", NAMES)
+@pytest.mark.claim("C8")
 def test_a_later_failure_keeps_the_charge_and_is_written(
     name: str, failure: BaseException, reason: str, at: int
 ) -> None:
@@ -256,6 +258,7 @@ def second_write_fails(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 @pytest.mark.parametrize("name", NAMES)
+@pytest.mark.claim("C8")
 def test_what_cannot_be_recorded_is_not_released(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -294,6 +297,7 @@ def test_monotonic_scores_need_neighbours_that_add_or_remove() -> None:
     assert ledger.standing("a").left == {"epsilon": 0}
 
 
+@pytest.mark.claim("C10")
 def test_no_private_value_is_in_the_file(tmp_path: Path) -> None:
     path = tmp_path / "budget.db"
     ledger = new(path, epsilon=100)
@@ -321,6 +325,7 @@ def test_no_private_value_is_in_the_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
+@pytest.mark.claim("C4")
 def test_with_a_ledger_too_the_requests_do_not_depend_on_scores(name: str) -> None:
     function, seen = getattr(safeselect, name), set()
     families = [np.zeros(40, dtype=np.int64), np.arange(40), np.arange(40) * 10**12]

@@ -126,6 +126,7 @@ def test_noise_that_fails_half_way_keeps_the_reservation(
 
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.tuples(st.integers(1, 6), st.integers(0, 6), st.booleans()), max_size=12))
+@pytest.mark.claim("C2")
 def test_there_are_never_more_draws_or_queries_than_were_paid_for(
     queries: list[tuple[int, int, bool]],
 ) -> None:
@@ -194,6 +195,7 @@ def test_published_closed_forms_promise_less() -> None:
         vague.published()
 
 
+@pytest.mark.claim("C2")
 def test_two_adaptive_queries_keep_the_promise(teller: Teller, monkeypatch: Any) -> None:
     """Exactly, over all pairs of neighbours of a small table: the second k follows the first list.
 

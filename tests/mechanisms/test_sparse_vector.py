@@ -115,6 +115,7 @@ ADAPTIVE = {**PLAIN, "sigma": "3/2"}
         (AdaptiveSparseVector, ADAPTIVE, "geometric", [0, 3]),
     ],
 )
+@pytest.mark.claim("C1")
 def test_every_run_is_the_one_defined(kind, options, noise, support, many):
     """All noises of a support, for the threshold and for three values of one or two branches."""
     branches = 2 if kind is AdaptiveSparseVector else 1
@@ -353,6 +354,7 @@ def test_floats_are_read_as_typed_and_rounded_down():
 
 
 @pytest.mark.parametrize("value", [31337.5, "secret 31337", [31337], {"a": 31337}])
+@pytest.mark.claim("C10")
 def test_no_message_quotes_a_value(value):
     session = opened()
     for call in (session.query, lambda value: session.query_many([value])):

@@ -88,6 +88,7 @@ def proved(session, value: int, digits: int = 9) -> tuple[dict, float]:
 
 
 @pytest.mark.parametrize(("case", "chance"), cases("h1_lemma3_tail"))
+@pytest.mark.claim("C1")
 def test_the_chance_of_above_is_that_of_lemma_3(case, chance):
     """A value t above the threshold, by enumeration; far gaps are one outcome."""
     session = lemma_3(case["eps0"], case["epsstar"], 0, gap_grid=10**9)
@@ -203,6 +204,7 @@ def observed(kind: str, noise: str, engine=None, *, many: bool = False, **option
 
 @pytest.mark.parametrize("noise", NOISES)
 @pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.claim("C1")
 def test_two_answers_follow_their_joint_law(kind, noise):
     """Below, and every gap; the vectorised call for one kind, single queries for the other."""
     assert set(ASKED) <= set(VALUES)
@@ -210,6 +212,7 @@ def test_two_answers_follow_their_joint_law(kind, noise):
 
 
 @pytest.mark.parametrize("noise", NOISES)
+@pytest.mark.claim("C1")
 def test_the_reference_tier_follows_the_same_law(noise):
     assert fits(observed("adaptive", noise, "reference", many=True), law_of("adaptive", noise))
 

@@ -38,6 +38,7 @@ def holds(found: Certificate) -> bool:
 @pytest.mark.parametrize("monotonic", [False, True])
 @pytest.mark.parametrize("k", [1, 2])
 @pytest.mark.parametrize("noise", NOISES)
+@pytest.mark.claim("C2")
 def test_sparse_vector_keeps_its_promise(noise, k, monotonic):
     found = certify(rules(noise=noise, k=k, monotonic=monotonic), monotone=monotonic)
     assert holds(found)
@@ -77,6 +78,7 @@ def test_a_smaller_sensitivity_is_no_longer_enough_for_moves_of_one():
     assert not holds(certify(rules(sensitivity="3/4"), monotone=False, n=2))
 
 
+@pytest.mark.claim("C2")
 def test_what_is_promised_is_the_strongest_kind_proved():
     for kind in (SparseVector, AdaptiveSparseVector):
         for noise in NOISES:
@@ -85,6 +87,7 @@ def test_what_is_promised_is_the_strongest_kind_proved():
             assert session.guarantee == family(Fraction(EPSILON))
 
 
+@pytest.mark.claim("C2")
 def test_geometric_noise_is_not_dominated_by_laplace():
     """Threshold 0, one answer, monotone, values (-1, 0) against (0, 0): below, then above.
 

@@ -121,6 +121,7 @@ def law() -> dict:
 
 
 @pytest.mark.parametrize("engine", ["array", "reference"])
+@pytest.mark.claim("C1")
 def test_the_law_is_that_of_one_ranking_cut_off(engine):
     """False alarms 1e-9.  4 000 draws find a shift of 0.08 with probability above 0.999."""
     exact = law()

@@ -185,6 +185,7 @@ def test_the_tail_is_the_sum_of_the_law() -> None:
 @pytest.mark.usefixtures("teller_engines")
 @pytest.mark.parametrize("counts", [(9, 7, 4, 4), (2, 1, 1, 0), (5, 0, 0, 0), (0, 0, 0, 0)])
 @pytest.mark.parametrize("contributions", [None, 1])
+@pytest.mark.claim("C1")
 def test_the_public_call_has_the_law_of_the_definition(
     counts: tuple[int, ...], contributions: int | None
 ) -> None:
@@ -237,6 +238,7 @@ def test_choosing_k_bar_is_one_more_exponential_mechanism() -> None:
 
 
 @pytest.mark.usefixtures("teller_engines")
+@pytest.mark.claim("C1")
 def test_released_counts_are_those_strictly_above_the_noisy_bottom() -> None:
     counts = {"b": 20, "a": 20, "c": 9, "d": 3}
     offset = 1 + laplace_offset(Fraction(1, 2), Fraction(1, 100), 2)

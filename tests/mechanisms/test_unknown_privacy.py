@@ -89,6 +89,7 @@ LISTS = [
 
 
 @pytest.mark.parametrize(("items", "k", "k_bar", "contributions", "epsilon", "delta"), LISTS)
+@pytest.mark.claim("C2")
 def test_lists_keep_their_promise(
     items: int, k: int, k_bar: int, contributions: int | None, epsilon: str, delta: str
 ) -> None:
@@ -124,6 +125,7 @@ class Choosing(Teller):
         return Ranking((self.chosen,), None) if len(self.asked) == 1 else ranking
 
 
+@pytest.mark.claim("C2")
 def test_lists_whose_k_bar_is_chosen_keep_their_promise() -> None:
     epsilon, delta, k, most = Fraction(2), Fraction(1, 1000), 1, 3
 
@@ -276,6 +278,7 @@ def with_count(part: tuple[int, int], at: Callable[[int], Hashable]) -> Hashable
     ("k_bar", "contributions", "epsilon", "delta"),
     [(1, 1, "3/2", "1/20"), (1, 2, "3", "1/10"), (2, 1, "3/2", "1/50"), (2, 2, "3", "1/10")],
 )
+@pytest.mark.claim("C2")
 def test_released_counts_keep_their_promise(
     k_bar: int, contributions: int, epsilon: str, delta: str
 ) -> None:
