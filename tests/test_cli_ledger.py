@@ -232,6 +232,9 @@ def test_a_damaged_ledger_has_no_page(run: Run, ledger: Ledger) -> None:
     assert run("export", "log.jsonl")[:2] == (3, "")
 
 
+NOISES = ("exponential", "laplace", "geometric")
+
+
 def test_every_public_mechanism_has_its_theorem() -> None:
     from safeselect.mechanisms.many import ManyMechanism
     from safeselect.mechanisms.top_k import MECHANISMS
@@ -242,6 +245,11 @@ def test_every_public_mechanism_has_its_theorem() -> None:
         *(f"report_noisy_max_{noise}" for noise in ("exponential", "laplace", "gumbel")),
         *(f"top_k_{name}" for name in MECHANISMS),
         *(f"{function}_{name}" for function in ("select_many", "top_k_many") for name in many),
+        *("permute_and_flip_with_gap", "exponential_mechanism_with_gap"),
+        *(f"report_noisy_max_with_gap_{noise}" for noise in ("exponential", "laplace", "gumbel")),
+        *(f"{name}_{noise}" for name in ("top_k_with_gaps", "top_k_above") for noise in NOISES[:2]),
+        *(f"{name}sparse_vector_{noise}" for name in ("", "adaptive_") for noise in NOISES),
+        *("unknown_domain_top_k_gumbel", "unknown_domain_top_k_laplace", "pay_what_you_get_gumbel"),
     ):
         assert theorem(f"{name}/1") != theorem("something/1"), name
     # The gap costs bounded range its name: a similar name is not enough.

@@ -10,6 +10,10 @@ _EXPONENTIAL = "McSherry and Talwar (2007); bounded range: Dong, Durfee and Roge
 _BASE2 = f"{_EXPONENTIAL}; rational weights: Ilvento (2020)"
 _PEELED = "Gumbel noise drawn once is peeling: Durfee and Rogers (2019)"
 _MANY = "rows fixed in advance, composed"
+_GAPS = "Ding et al. (2023); docs/mathematics.md, theorem 6"
+_SPARSE = "Ding et al. (2023); docs/mathematics.md, theorems 12.1 and 12.2"
+_SPARSE_WHOLE = "docs/mathematics.md, theorem 12.1"
+_LISTS = "Durfee and Rogers (2019); docs/mathematics.md, theorem 7"
 
 _THEOREMS = {
     "permute_and_flip": _PERMUTE_AND_FLIP,
@@ -29,6 +33,24 @@ _THEOREMS = {
     "top_k_many_permute_and_flip": f"{_MANY}; peeling; {_PERMUTE_AND_FLIP}",
     "top_k_many_exponential": f"{_MANY}; {_PEELED}; {_EXPONENTIAL}",
     "top_k_many_exponential_base2": f"{_MANY}; {_PEELED}; {_BASE2}",
+    "permute_and_flip_with_gap": _GAPS,
+    "exponential_mechanism_with_gap": _GAPS,
+    "report_noisy_max_with_gap_exponential": _GAPS,
+    "report_noisy_max_with_gap_laplace": _GAPS,
+    "report_noisy_max_with_gap_gumbel": _GAPS,
+    "top_k_with_gaps_exponential": _GAPS,
+    "top_k_with_gaps_laplace": _GAPS,
+    "top_k_above_exponential": "docs/mathematics.md, theorem 12.3",
+    "top_k_above_laplace": "docs/mathematics.md, theorem 12.3",
+    "sparse_vector_exponential": _SPARSE,
+    "sparse_vector_laplace": _SPARSE,
+    "sparse_vector_geometric": _SPARSE_WHOLE,
+    "adaptive_sparse_vector_exponential": _SPARSE,
+    "adaptive_sparse_vector_laplace": _SPARSE,
+    "adaptive_sparse_vector_geometric": _SPARSE_WHOLE,
+    "unknown_domain_top_k_gumbel": _LISTS,
+    "unknown_domain_top_k_laplace": "Durfee and Rogers (2019); docs/mathematics.md, theorem 8",
+    "pay_what_you_get_gumbel": "Durfee and Rogers (2019); docs/mathematics.md, theorem 9",
 }
 
 
