@@ -140,8 +140,9 @@ class Guard:
         """Compare with the nonce before, of which only a digest is kept.
 
         Append first, count afterwards: without a lock, of two threads that got the same nonce at
-        the same time at least the later one sees both.
+        the same time at least the later one sees both.  It is not even once there if other threads
+        have pushed it out in between.
         """
         digest = sha256(nonce).digest()
         self._recent.append(digest)
-        return self._recent.count(digest) == 1
+        return self._recent.count(digest) <= 1
