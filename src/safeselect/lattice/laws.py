@@ -36,7 +36,8 @@ class Law:
     Args:
         name: for messages and tests.
         quantile: (v, bits, precision) -> an MPFR number x with Q(v / 2**bits) <= x, and x exceeds
-            it by less than 2**(9 - precision).  Requires 0 < v < 2**bits, bits <= precision.
+            it by less than 2**(9 - precision).  Requires 0 < v < 2**bits, and v of at most
+            `precision` digits besides zeros at its end.
         survival: (steps, precision) -> an MPFR upper bound of S(steps / 64), relatively tight.
         lowest: steps with S(lowest / 64) > 1 - 2**-16, so that every 16-bit word lies above it.
         steep: how many of the last 16-bit words may have noise that varies by more than 1/32 nat
@@ -63,10 +64,13 @@ def enclose(law: Law, v: int, bits: int, scale: int) -> tuple[int, int]:
     if nearer == 0:
         return -UNBOUNDED, UNBOUNDED
     # With 16 digits more than the scale, quantile's error is far below one unit.
-    mantissa, exponent = law.quantile(v, bits, max(scale + 16, bits)).as_mantissa_exp()
+    precision = max(scale + 16, bits)
+    # 64 zeros more change no value, here and below.  But a V that fits a machine word is converted
+    # on a shorter path than others, and a quotient of 0 takes less time.
+    mantissa, exponent = law.quantile(v << 64, bits + 64, precision).as_mantissa_exp()
     # Noise is below 2**32, so the mantissa is an integer times 2**-exponent with exponent < 32.
     high = int(-((-mantissa << scale + 32) >> 32 - exponent))
-    return high - (2 << scale) // nearer - 3, high
+    return high - ((2 << scale + 64) // nearer >> 64) - 3, high
 
 
 @lru_cache(maxsize=256)
