@@ -232,6 +232,19 @@ def test_of_two_threads_with_one_nonce_one_is_stopped():
     assert "stopped" in outcomes
 
 
+def test_a_nonce_pushed_out_by_other_threads_is_no_failure():
+    """Two other threads begin between the moments when one keeps its nonce and looks at it."""
+
+    class Crowded(deque):
+        def append(self, digest):
+            super().append(digest)
+            self.extend((b"another", b"a third"))
+
+    guard = started(good)
+    guard._recent = Crowded(maxlen=2)
+    assert guard.begin() != guard.begin()
+
+
 def test_bytes_for_samplers_are_never_looked_at():
     guard = started(lambda view: view.__setitem__(slice(None), bytes(len(view))))
     for _ in range(3):

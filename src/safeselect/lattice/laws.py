@@ -40,7 +40,8 @@ class Law:
     Args:
         name: for messages and tests.
         quantile: (v, bits, precision) -> an MPFR number x with Q(v / 2**bits) <= x, and x exceeds
-            it by less than 2**(9 - precision).  Requires 0 < v < 2**bits, bits <= precision.
+            it by less than 2**(9 - precision).  Requires 0 < v < 2**bits, and v of at most
+            `precision` digits besides zeros at its end.
         quick: (v, bits) -> Q(v / 2**bits) in units of 2**-160, off by less than 2**-60.  Requires
             0 < v < 2**bits, bits <= 80.
         survival: (steps, precision) -> an MPFR upper bound of S(steps / 64), relatively tight.
@@ -69,14 +70,17 @@ def enclose(law: Law, v: int, bits: int, scale: int) -> tuple[int, int]:
     nearer = min(v, (1 << bits) - 1 - v)  # over the whole cell, min(V, 1 - V) >= nearer / 2**bits
     if nearer == 0:
         return -UNBOUNDED, UNBOUNDED
+    # 64 zeros more change no value, here and below.  But a V that fits a machine word is converted
+    # on a shorter path than others, and a quotient of 0 takes less time.
     if bits <= _QUICK_BITS and scale <= _QUICK_SCALE:
         high = (law.quick(v, bits) >> DIGITS - scale) + 2
     else:
         # With 16 digits more than the scale, quantile's error is far below one unit.
-        mantissa, exponent = law.quantile(v, bits, max(scale + 16, bits)).as_mantissa_exp()
+        precision = max(scale + 16, bits)
+        mantissa, exponent = law.quantile(v << 64, bits + 64, precision).as_mantissa_exp()
         # Noise is below 2**32, so the mantissa is an integer times 2**-exponent, exponent < 32.
         high = int(-((-mantissa << scale + 32) >> 32 - exponent))
-    return high - (2 << scale) // nearer - 4, high
+    return high - ((2 << scale + 64) // nearer >> 64) - 4, high
 
 
 @lru_cache(maxsize=256)

@@ -65,6 +65,9 @@ def top_k(
         exponential mechanism); with `delta` ApproximateDP(epsilon, delta); with `rho`
         ZeroConcentratedDP(rho).  `parts` holds the guarantees of the draws, for `compose`.
     Neighbours: as for `permute_and_flip`.
+    Method: all candidates are looked at coarsely, k times for "permute_and_flip", once for the
+        others, and then up to 1.5 k of them exactly, with some 600 bytes and 10 us or more each:
+        for k close to n = 10**6 half a gigabyte.
     Source: Durfee and Rogers (2019) for one-shot Gumbel noise; Ding et al. (2023) for one-shot
         exponential noise; Qiao, Su and Zhang (2021), Theorem 2.2, for "laplace".
 
