@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Protocol
 
-from safeselect._exact import Interval, rational, rounded_down, rounded_up
+from safeselect._exact import Interval, decimal, rational, rounded_down
 from safeselect.accounting.orders import log_moment
 from safeselect.errors import BudgetError, ParameterError
 from safeselect.guarantees import (
@@ -254,20 +254,11 @@ def charged(filter_: Filter, spent: Amounts | None, guarantee: Guarantee) -> Amo
     for name, have, cost, cap in zip(filter_.names, before, costs, filter_.caps, strict=True):
         if have + cost > cap:
             raise BudgetError(
-                f"this release would take {name} beyond its cap: {_told(have)} of {_told(cap)} "
-                f"spent, {_told(cost)} asked for"
+                f"this release would take {name} beyond its cap: about {decimal(have)} of "
+                f"{decimal(cap)} are spent, {decimal(cost)} asked for"
             )
     return after
 
 
 def _unfit(guarantee: Guarantee, budget: str) -> ParameterError:
     return ParameterError(f"{budget} cannot be charged with {type(guarantee).__name__}")
-
-
-def _told(value: Fraction) -> str:
-    """An amount as typed where that is short, else a decimal that is not below it."""
-    text = str(value)
-    if len(text) <= 24:
-        return text
-    up = rounded_up(lambda precision: Interval.of(value, precision), 24)
-    return f"about {up.numerator * 10**12 // up.denominator}e-12"
