@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from safeselect._exact import MAX_BITS, describe, integer, rational
+from safeselect._exact import MAX_BITS, decimal, describe, integer, rational
 from safeselect.errors import ParameterError
 
 LONGEST_MESSAGE = 220  # characters
@@ -335,3 +335,21 @@ def test_integers_out_of_range_never_wrap(value):
 @settings(derandomize=True, deadline=None)
 def test_a_description_is_short(value):
     assert len(describe(value)) <= 120
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0, "0"),
+        (7, "7"),
+        ("1/3", "0.3333"),
+        ("2/3", "0.6667"),
+        ("123456/10", "1.235e+4"),
+        ("1e-9", "1.000e-9"),
+        ("999999999/2", "5.000e+8"),
+        (10**8, "100000000"),
+        ("1/8", "0.1250"),
+    ],
+)
+def test_a_number_for_people(value, text):
+    assert decimal(Fraction(value)) == text

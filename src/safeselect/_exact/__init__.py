@@ -2,13 +2,14 @@
 
 from safeselect._exact.binomial import binomial_below
 from safeselect._exact.interval import Interval, argmin, rounded_down, rounded_up
-from safeselect._exact.parameters import MAX_BITS, describe, integer, rational
+from safeselect._exact.parameters import MAX_BITS, decimal, describe, integer, rational
 
 __all__ = [
     "MAX_BITS",
     "Interval",
     "argmin",
     "binomial_below",
+    "decimal",
     "describe",
     "integer",
     "rational",

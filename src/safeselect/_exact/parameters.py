@@ -16,7 +16,7 @@ from gmpy2 import mpq, mpz
 
 from safeselect.errors import ParameterError
 
-__all__ = ["MAX_BITS", "describe", "integer", "rational"]
+__all__ = ["MAX_BITS", "decimal", "describe", "integer", "rational"]
 
 MAX_BITS = 4096
 """Largest bit length of a parameter's numerator and of its denominator."""
@@ -40,6 +40,16 @@ def describe(value: object) -> str:
         text = repr(value)
         return f"{text} ({kind})" if len(text) <= 60 else f"a {kind} of {len(text)} characters"
     return f"an object of type {kind}"
+
+
+def decimal(value: Fraction) -> str:
+    """A number at least 0 for people: four significant digits, or all of a whole number."""
+    if value.denominator == 1 and value < 10**9:
+        return str(value)
+    places, limit = 0, 4 * value.denominator.bit_length()
+    while value * 10**places < 1000 and places < limit:
+        places += 1
+    return f"{Decimal(round(value * 10**places)).scaleb(-places):.4g}"
 
 
 def integer(value: object, name: str, *, minimum: int, maximum: int) -> int:

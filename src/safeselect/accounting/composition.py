@@ -14,7 +14,7 @@ from fractions import Fraction
 
 from safeselect._exact import describe, integer, rational
 from safeselect.accounting.optimal import MOST_EQUAL, EqualPure, Tails, smallest_epsilon
-from safeselect.accounting.orders import START, Parts, epsilon_by_orders, size
+from safeselect.accounting.orders import Parts, epsilon_by_orders, size
 from safeselect.accounting.ranges import EqualBoundedRange
 from safeselect.accounting.sums import sum_of_deltas, total, what_is_left
 from safeselect.accounting.unequal import UnequalPure
@@ -102,7 +102,7 @@ def compose(
     return _best(parts, rational(delta, "delta", below=1), adaptive=adaptive)
 
 
-def composed_epsilon(parts: Parts, delta: object, start: Fraction = START) -> Fraction:
+def composed_epsilon(parts: Parts, delta: object) -> Fraction:
     """The epsilon that `compose` finds at this delta for (guarantee, how many of it).
 
     Raises:
@@ -111,7 +111,7 @@ def composed_epsilon(parts: Parts, delta: object, start: Fraction = START) -> Fr
     at = rational(delta, "delta", below=1)
     for _, count in parts:
         integer(count, "the count of a part", minimum=1, maximum=MOST_PARTS)
-    found = _best(_ordered(parts), at, start=start).guarantee
+    found = _best(_ordered(parts), at).guarantee
     return found.epsilon if isinstance(found, ApproximateDP) else Fraction(0)
 
 
@@ -155,9 +155,7 @@ def _plain(parts: Parts) -> Composition:
     return Composition(ZeroConcentratedDP(total(rhos)), CONCENTRATED)
 
 
-def _best(
-    parts: Parts, delta: Fraction, *, adaptive: bool = True, start: Fraction = START
-) -> Composition:
+def _best(parts: Parts, delta: Fraction, *, adaptive: bool = True) -> Composition:
     """The smallest epsilon at this delta."""
     if not parts:
         return Composition(ApproximateDP(Fraction(0), delta), NOTHING)
@@ -169,14 +167,7 @@ def _best(
         parts = _ordered(
             (PureDP(g.epsilon) if isinstance(g, ApproximateDP) else g, count) for g, count in parts
         )
-    found = [
-        bound
-        for bound in (
-            _by_sum(parts, rest),
-            _by_orders(parts, rest, start),
-        )
-        if bound is not None
-    ]
+    found = [bound for bound in (_by_sum(parts, rest), _by_orders(parts, rest)) if bound]
     if not found:
         raise ParameterError("delta must be larger than what the ApproximateDP parts have already")
     best = min(found, key=_epsilon)
@@ -203,10 +194,10 @@ def _by_sum(parts: Parts, delta: Fraction) -> _Bound | None:
     return epsilon, BASIC if isinstance(whole, PureDP) else BASIC_LAPLACE, None
 
 
-def _by_orders(parts: Parts, delta: Fraction, start: Fraction) -> _Bound | None:
+def _by_orders(parts: Parts, delta: Fraction) -> _Bound | None:
     if not delta or not parts:
         return None
-    epsilon, excess = epsilon_by_orders(parts, delta, start)
+    epsilon, excess = epsilon_by_orders(parts, delta)
     return epsilon, ORDERS, 1 + excess
 
 

@@ -29,14 +29,12 @@ from safeselect.guarantees import (
     log_order_constant,
 )
 
-__all__ = ["START", "Moments", "Parts", "epsilon_at_order", "epsilon_by_orders", "log_moment"]
+__all__ = ["Moments", "Parts", "epsilon_at_order", "epsilon_by_orders", "log_moment"]
 
 Parts = Sequence[tuple[Guarantee, int]]
 """Guarantees, each with how often it occurs."""
 
-START = Fraction(8)
-"""a - 1 where a search for an order begins."""
-
+_START = Fraction(8)  # a - 1 where a search for an order begins
 _SEARCHED_EXACTLY = 64  # kinds of parts up to which the search looks at each of them
 
 
@@ -136,9 +134,7 @@ def epsilon_at_order(parts: Parts, delta: Fraction, excess: Fraction, precision:
     return Moments(excess, precision).epsilon(parts, delta)
 
 
-def epsilon_by_orders(
-    parts: Parts, delta: Fraction, start: Fraction = START
-) -> tuple[Fraction, Fraction]:
+def epsilon_by_orders(parts: Parts, delta: Fraction) -> tuple[Fraction, Fraction]:
     """An epsilon that the product accountant certifies, and a - 1 for the order it does so at.
 
     Rounded up to 64 significant bits.  The search for the order looks at a summary of long lists;
@@ -148,7 +144,7 @@ def epsilon_by_orders(
     # Moments of small guarantees are of the order of their square, from terms of the order of 1.
     largest = max(size(guarantee) for guarantee, _ in parts)
     lost = 2 * max(0, largest.denominator.bit_length() - largest.numerator.bit_length())
-    best = argmin(lambda excess: epsilon_at_order(summary, delta, excess, 96 + lost), start)
+    best = argmin(lambda excess: epsilon_at_order(summary, delta, excess, 96 + lost), _START)
     bound = rounded_up(lambda precision: epsilon_at_order(parts, delta, best, precision))
     return max(Fraction(0), bound), best
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import fields
-from decimal import Decimal
 from fractions import Fraction
 
-from safeselect._exact import Interval, describe, integer, rational, rounded_up
+from safeselect._exact import Interval, decimal, describe, integer, rational, rounded_up
 from safeselect.errors import ParameterError
 from safeselect.mechanisms._call import Change, Total
 from safeselect.mechanisms._expected import (
@@ -105,12 +104,12 @@ def explain(
         row = _row(name, size, count, distance, total)
         rows += [row] if row else []
     promised = ", ".join(
-        f"{field.name} = {_number(value)}"
+        f"{field.name} = {decimal(value)}"
         for field in fields(total)
         if (value := getattr(total, field.name)) is not None
     )
     example = (
-        f"example: {count} of them count {_number(distance)} more than the other {size - count}; "
+        f"example: {count} of them count {decimal(distance)} more than the other {size - count}; "
         "sensitivity 1, monotonic"
     )
     legend = "noise rate: per unit of score; error: units of score lost per call, on average"
@@ -156,16 +155,16 @@ def _row(
             rate = laplace_rate(total, n, k, Fraction(1))
         except ParameterError:
             return None  # it is not proved for this total
-        return name, _number(rate), "the whole set", "not known", "not known"
+        return name, decimal(rate), "the whole set", "not known", "not known"
     family, draws, each = calibrated(name, k, total)
     decay = _decay(name, k, total, Fraction(1))
     rate = rounded_up(decay.nats)
     times = f"{draws} x " if draws > 1 else ""
-    draw = f"{times}{family.__name__}({_number(each)})"
+    draw = f"{times}{family.__name__}({decimal(each)})"
     if not _short_enough(name, n, k):
-        return name, _number(rate), draw, "too large", "too large"
+        return name, decimal(rate), draw, "too large", "too large"
     missed = _missed(name, n, k, gap, decay)
-    return name, _number(rate), draw, _number(missed), _number(missed * gap)
+    return name, decimal(rate), draw, decimal(missed), decimal(missed * gap)
 
 
 def _aligned(rows: Sequence[tuple[str, ...]]) -> list[str]:
@@ -174,13 +173,3 @@ def _aligned(rows: Sequence[tuple[str, ...]]) -> list[str]:
         "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
         for row in rows
     ]
-
-
-def _number(value: Fraction) -> str:
-    """Four significant digits, rounded to the nearest; whole numbers in full."""
-    if value.denominator == 1 and value < 10**9:
-        return str(value)
-    places, limit = 0, 4 * value.denominator.bit_length()
-    while value * 10**places < 1000 and places < limit:
-        places += 1
-    return f"{Decimal(round(value * 10**places)).scaleb(-places):.4g}"
