@@ -281,10 +281,12 @@ def small_top_k(source: CallbackSource) -> str:
 
 
 @needs_fork
-@pytest.mark.parametrize("release", [small_top_k, large_top_k])
-@pytest.mark.parametrize("at", [5, 6, 7])
+@pytest.mark.parametrize(
+    ("release", "at"),
+    [(small_top_k, 5), (small_top_k, 6), (large_top_k, 5), (large_top_k, 6), (large_top_k, 7)],
+)
 def test_a_fork_inside_a_request_is_an_error_in_the_child(release, at):
-    """Requests 1 to 4 are start-up tests, 5 the nonce, 6 and 7 noise.
+    """Requests 1 to 4 are start-up tests, 5 the nonce, then comes noise.
 
     The source says that it may go on in a child.  But a child that went on with the noise drawn
     before, and fresh noise for the rest, would make a second release that shares some.
