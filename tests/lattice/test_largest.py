@@ -15,7 +15,7 @@ def select(values: Numbers, m: int, bits: int | None = None) -> tuple[list[int],
     def read(where: slice | Indices, out: Numbers) -> Numbers:
         return values[where]
 
-    indices, some = largest(values.size, m, read, bits)
+    indices, some = largest(values.size, m, read, values.dtype.type, bits)
     return indices.tolist(), some.tolist()
 
 
@@ -54,6 +54,6 @@ def test_all_equal_values_give_distinct_indices() -> None:
 
 @pytest.mark.parametrize(("n", "m"), [(300, 5), (4096, 60), (5000, 30), (100001, 12)])
 def test_a_bound_on_the_numbers_changes_nothing(n: int, m: int) -> None:
-    values = np.random.default_rng(n).integers(1, 2**9, n, dtype=np.uint64)
+    values = np.random.default_rng(n).integers(1, 2**9, n, dtype=np.uint32)
     best = [sorted(select(values, m, bits)[1])[-m:] for bits in (9, None)]
     assert best[0] == best[1]

@@ -75,22 +75,24 @@ def _by_keys(
     """
     public = keys(plan.law, plan.decay, draws.width, draws.tail_bits)
     near = _Near.to(level, public.reach, plan.need, public.shift)
-    scratch = np.empty(block_size(steps.size), dtype=np.uint64)
+    block = block_size(steps.size)
+    distances, bounds = np.empty(block, dtype=np.uint64), np.empty(block, dtype=np.uint32)
     np.put(draws.words, gone, np.uint16(0))  # a tail word, so the key is the distance: 0
 
     def read(where: slice | Indices, out: Numbers) -> Numbers:
-        near.distances(part(steps, where), out)
-        noise = scratch[: out.size]
+        wide, noise = distances[: out.size], bounds[: out.size]
+        near.distances(part(steps, where), wide)
+        np.copyto(out, wide, casting="unsafe")  # keys fit, so nothing is cut off
         np.take(public.words, part(draws.words, where), out=noise, mode="wrap")
         return np.add(out, noise, out=out)
 
-    places, values = largest(steps.size, count + 1, read, public.bits)
+    places, values = largest(steps.size, count + 1, read, np.uint32, public.bits)
     plain = np.greater_equal(np.take(draws.words, places), np.uint16(1 << draws.tail_bits))
     np.multiply(values, plain, out=values)
     tails, tail_values = _tail_keys(steps, draws, public, near, gone)
     every = np.concatenate((places, tails))
     best, rest = best_and_rest(np.concatenate((values, tail_values)), count, public.bits)
-    # A key is the noise above `lowest`, which is in 1/64 nat.  In units of `fine`, rounded up:
+    # A key counts from `lowest`, which is in 1/64 nat.  In units of `fine`, rounded up:
     units = -(-rest * plan.rate[1] >> GUARD + plan.scale - UNIT_BITS + public.shift)
     return to_integers(np.take(every, best)), (near.low, units + (plan.law.lowest << UNIT_BITS - 6))
 
@@ -100,8 +102,9 @@ def _tail_keys(
 ) -> tuple[Indices, Numbers]:
     """The candidates with tail words and their keys; the key 0 for the padding and what is gone."""
     places = np.minimum(draws.tails, steps.size - 1)
-    values = np.empty(places.size, dtype=np.uint64)
-    near.distances(np.take(steps, places), values)
+    wide = np.take(steps, places)
+    near.distances(wide, wide)
+    values = wide.astype(np.uint32)
     np.add(values, np.take(public.tail_bounds, draws.tail_counts), out=values)
     np.multiply(values, np.less(draws.tails, steps.size), out=values)
     if gone.size:
@@ -116,7 +119,7 @@ class _Near:
 
     Args:
         cut: whether any score may exceed high.
-        shift: distances are in 2**-shift grid steps.
+        shift: distances are in 2**-shift grid steps, rounded down where that is more than one.
     """
 
     low: int
@@ -135,8 +138,10 @@ class _Near:
         if self.cut:
             np.minimum(out, np.uint64(self.high), out=out)
         np.subtract(out, np.uint64(self.low), out=out)
-        if self.shift:
+        if self.shift > 0:
             np.left_shift(out, np.uint64(self.shift), out=out)
+        elif self.shift < 0:
+            np.right_shift(out, np.uint64(-self.shift), out=out)
 
 
 def _level(steps: Numbers, need: int) -> int:
@@ -147,4 +152,4 @@ def _level(steps: Numbers, need: int) -> int:
     def read(where: slice | Indices, out: Numbers) -> Numbers:
         return part(steps, where)
 
-    return mth_largest(largest(steps.size, need, read)[1], need)
+    return mth_largest(largest(steps.size, need, read, np.uint64)[1], need)

@@ -6,11 +6,11 @@ Every array here may be secret.  The calls, their shapes and their number follow
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from safeselect.lattice.arrays import Indices
+from safeselect.lattice.arrays import Indices, Numbers
 from safeselect.lattice.select import best_and_rest, top_places
 
 __all__ = ["GROUP", "Read", "block_size", "largest"]
@@ -19,12 +19,13 @@ GROUP = 32
 _BLOCK = 1 << 16
 _DIRECT = 1 << 12
 
-Keys = NDArray[np.uint64]
-Read = Callable[[slice | Indices, Keys], Keys]
+Read = Callable[[slice | Indices, Numbers], Numbers]
 """read(where, out): the numbers at a slice or at indices, in `out` (of that size) or elsewhere."""
 
 
-def largest(n: int, m: int, read: Read, bits: int | None = None) -> tuple[Indices, Keys]:
+def largest(
+    n: int, m: int, read: Read, dtype: type[np.unsignedinteger[Any]], bits: int | None = None
+) -> tuple[Indices, Numbers]:
     """Return the indices and the values of some of n numbers, the m largest among them.
 
     Args:
@@ -39,12 +40,12 @@ def largest(n: int, m: int, read: Read, bits: int | None = None) -> tuple[Indice
     """
     block = block_size(n)
     if n <= _DIRECT or n < 4 * GROUP * m:
-        values = np.empty(n, dtype=np.uint64)
+        values = np.empty(n, dtype=dtype)
         for start in range(0, n, block):
             out = values[start : start + block]
             np.copyto(out, read(slice(start, start + out.size), out))
         return np.arange(n, dtype=np.int64), values
-    groups = _best(_maxima(n, block, read), m, bits)
+    groups = _best(_maxima(n, block, read, dtype), m, bits)
     width = block // GROUP
     # Group g holds one column of a block: g // width blocks, then column g % width, 32 rows.
     blocks = np.floor_divide(groups, width)
@@ -52,7 +53,7 @@ def largest(n: int, m: int, read: Read, bits: int | None = None) -> tuple[Indice
     members = _members(firsts, width)
     valid = np.less(members, n)
     np.minimum(members, n - 1, out=members)
-    values = np.empty(members.size, dtype=np.uint64)
+    values = np.empty(members.size, dtype=dtype)
     np.multiply(read(members, values), valid, out=values)
     return members, values
 
@@ -66,12 +67,12 @@ def block_size(n: int) -> int:
     return min(_BLOCK, 1 << max(n // 3, _DIRECT).bit_length() - 1)
 
 
-def _maxima(n: int, block: int, read: Read) -> Keys:
+def _maxima(n: int, block: int, read: Read, dtype: type[np.unsignedinteger[Any]]) -> Numbers:
     """The maximum of each group, with zeros for what lies beyond n."""
     count = -(-n // block)
     width = block // GROUP
-    result = np.empty(count * width, dtype=np.uint64)
-    scratch = np.zeros(block, dtype=np.uint64)
+    result = np.empty(count * width, dtype=dtype)
+    scratch = np.zeros(block, dtype=dtype)
     for number in range(count):
         start, stop = number * block, min((number + 1) * block, n)
         part = read(slice(start, stop), scratch[: stop - start])
@@ -84,7 +85,7 @@ def _maxima(n: int, block: int, read: Read) -> Keys:
     return result
 
 
-def _best(values: Keys, m: int, bits: int | None) -> Indices:
+def _best(values: Numbers, m: int, bits: int | None) -> Indices:
     """The indices of m of the largest; groups again while there are many."""
     columns = values.size // GROUP
     if values.size <= _DIRECT or columns * GROUP != values.size or columns < 4 * m:
@@ -94,7 +95,7 @@ def _best(values: Keys, m: int, bits: int | None) -> Indices:
     return np.take(members, _top(np.take(values, members), m, bits))
 
 
-def _top(values: Keys, m: int, bits: int | None) -> Indices:
+def _top(values: Numbers, m: int, bits: int | None) -> Indices:
     # Keys have a bound, and zeros among them stand for nothing: then the quicker way will do.
     return top_places(values, m) if bits is None else best_and_rest(values, m, bits)[0]
 

@@ -9,13 +9,14 @@ one in 2048, are lengthened by 64 digits at once.  Their noise is bounded in ste
 smallest step u with S(u/64) <= V is found by counting certified thresholds, 74 digits fine and
 rounded upwards.
 
-Both tables depend on the law alone.  For a rate they are turned into *keys*, in grid steps or in
-2**-shift of one, so that a key is had by adding a score.
+Both tables depend on the law alone.  For a rate they are turned into *keys*, in units of a grid
+step times a power of two, so that a key is had by shifting and adding a score.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import lru_cache
 
 import numpy as np
@@ -33,7 +34,7 @@ TAIL_DIGITS = 63
 _LAST = 3328  # 52 nats: S is below 2**-74 there, in every law
 _PRECISION = 128
 _STEP_BITS = UNIT_BITS - 6  # a step of 1/64 nat in units
-_KEY_BITS = 9  # a unit of a key is below 2**-9 nat
+_KEY_BITS = 9  # a unit of a key is below 2**-9 nat, and not below 2**-10 nat
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,17 +89,19 @@ def _threshold(law: Law, steps: int, bits: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Keys:
-    """A law's table for a rate: noise less `lowest` is at most a key of 2**-shift grid steps.
+    """A law's table for a rate: noise less `lowest` is at most a key less 1, in 2**-shift steps.
+
+    The 1 makes up for what a distance loses where the shift is negative.
 
     Args:
-        words, tail_bounds: uint64, by word and by thresholds as in `Table`; 0 for tail words.
-        shift: digits of a key after the point.
+        words, tail_bounds: uint32, by word and by thresholds as in `Table`; 0 for tail words.
+        shift: how far distances in grid steps are shifted up, or, if negative, down.
         reach: so many grid steps are worth REACH nats or more.
         bits: a distance of 2 * reach and a bound together are below 2**bits.
     """
 
-    words: NDArray[np.uint64]
-    tail_bounds: NDArray[np.uint64]
+    words: NDArray[np.uint32]
+    tail_bounds: NDArray[np.uint32]
     shift: int
     reach: int
     bits: int
@@ -106,25 +109,33 @@ class Keys:
 
 @lru_cache(maxsize=16)
 def keys(law: Law, decay: Decay, width: int = 16, tail_bits: int = TAIL_BITS) -> Keys:
-    """Turn the table of a law into keys: half a megabyte, in less than a millisecond.
+    """Turn the table of a law into keys: a quarter of a megabyte, in less than a millisecond.
 
-    Exactness: a key is rounded up, by two of its units at most: one, and a 2**-25th of less than
-        64 nats.
+    Exactness: a key is rounded up, and by less than two units and a 2**-24th of the noise.
+        Keys fit 32 bits: 2 * reach are 2**31 units where a step is worth most, else below 2**20.
     """
     low, high = decay.nats(128).fractions()
-    shift = int(high * (1 << _KEY_BITS)).bit_length()
-    unit = 1 / (low * (1 << UNIT_BITS) / (1 << shift))
+    shift = high.numerator.bit_length() - high.denominator.bit_length() + _KEY_BITS + 1
+    shift -= high < Fraction(2) ** (shift - 1 - _KEY_BITS)
+    unit = Fraction(2) ** (shift - UNIT_BITS) / low  # how many units of a key one of the table has
     # Bounds have 38 digits, and factor has 26: together 64.
     back = 25 - unit.numerator.bit_length() + unit.denominator.bit_length()
     factor = np.uint64(int(unit * (1 << back)) + 1)
     source = table(law, width, tail_bits)
     words, tail_bounds = (
-        np.add(np.right_shift(np.multiply(bounds, factor), np.uint64(back)), np.uint64(1))
+        np.add(np.right_shift(np.multiply(bounds, factor), np.uint64(back)), np.uint64(2))
         for bounds in (source.words, source.tail_bounds)
     )
     words[: 1 << tail_bits] = 0
     reach = int(REACH / low) + 1
-    most = (2 * reach << shift) + int(np.max(tail_bounds))
-    for array in (words, tail_bounds):
+    most = _shifted(2 * reach, shift) + int(np.max(tail_bounds))
+    result = Keys(
+        words.astype(np.uint32), tail_bounds.astype(np.uint32), shift, reach, most.bit_length()
+    )
+    for array in (result.words, result.tail_bounds):
         array.flags.writeable = False
-    return Keys(words, tail_bounds, shift, reach, most.bit_length())
+    return result
+
+
+def _shifted(number: int, shift: int) -> int:
+    return number << shift if shift >= 0 else number >> -shift

@@ -58,7 +58,8 @@ class Change:
         Raises:
             ParameterError: not exactly one of the two, monotonic with range_, or a wrong value.
         """
-        exactly_one({"sensitivity": sensitivity, "range_": range_})
+        if (sensitivity is None) == (range_ is None):
+            exactly_one({"sensitivity": sensitivity, "range_": range_})
         if not isinstance(monotonic, (bool, np.bool_)):
             raise ParameterError(f"monotonic must be True or False, got {describe(monotonic)}")
         if monotonic and range_ is not None:
@@ -83,8 +84,9 @@ class Change:
         a range by one step more (`docs/mathematics.md`, section 6).
         """
         if self.sensitivity is not None:
-            each = self.sensitivity / grid
-            return (1 if self.monotonic else 2) * (each if exact else Fraction(-(-each // 1)))
+            each = self.sensitivity if grid == 1 else self.sensitivity / grid
+            each = each if exact else Fraction(-(-each // 1))
+            return each if self.monotonic else 2 * each
         if self.range_ is None:
             raise ParameterError("give exactly one of sensitivity and range_; got none")
         steps = self.range_ / grid

@@ -32,7 +32,6 @@ __all__ = ["Candidates", "Steps", "read_candidates", "read_labels", "read_matrix
 Steps = npt.NDArray[np.uint64]
 
 _LARGEST = 2**64 - 1
-_SIGN = np.uint64(1 << 63)
 _MAX_EXPONENT = 4096  # of a Decimal score, beyond which its integer would exhaust the memory
 _NOT_FINITE = "scores must be finite numbers: NaN and infinity are refused"
 _TOO_LARGE = "scores must be below 10**4096 in size"
@@ -197,15 +196,15 @@ def _from_array(
     if (grid is not None and grid != 1) or not fits:
         return _from_numbers(values.tolist(), grid, minimize, integers=True, extra=extra)
     count = values.shape[-1]
-    wide = np.empty((*values.shape[:-1], count + len(extra)), dtype=wide_type)
-    np.copyto(wide[..., :count], values)
-    np.copyto(wide[..., count:], np.array(extra, dtype=wide_type))
-    steps: Steps = wide.view(np.uint64)
-    if kind == "i":
-        # Flipping the sign bit maps int64 onto uint64 in order, with all differences kept.
-        np.bitwise_xor(steps, _SIGN, out=steps)
-    if minimize:
-        np.invert(steps, out=steps)
+    steps: Steps = np.empty((*values.shape[:-1], count + len(extra)), dtype=np.uint64)
+    # Flipping the sign bit maps int64 onto uint64 in order, with all differences kept; flipping all
+    # bits turns the order round.
+    flipped = wide_type(0 if kind == "u" else np.iinfo(np.int64).min)
+    flipped = ~flipped if minimize else flipped
+    wide = steps.view(wide_type)
+    np.bitwise_xor(values, flipped, out=wide[..., :count], dtype=wide_type)
+    if extra:
+        np.bitwise_xor(np.array(extra, dtype=wide_type), flipped, out=wide[..., count:])
     return steps
 
 

@@ -45,7 +45,8 @@ class Total:
             ParameterError: not exactly one of epsilon and rho, delta without epsilon, or a value
                 that is not a positive number.
         """
-        exactly_one({"epsilon": epsilon, "rho": rho})
+        if (epsilon is None) == (rho is None):
+            exactly_one({"epsilon": epsilon, "rho": rho})
         if delta is not None and epsilon is None:
             raise ParameterError("delta goes with epsilon; with rho there is none")
         return cls(
@@ -56,6 +57,8 @@ class Total:
 
     def per_draw(self, family: Family, count: int) -> Fraction:
         """The largest epsilon of each of `count` draws of this family that the total allows."""
+        if count == 1 and self.epsilon is not None and self.delta is None:
+            return self.epsilon
         return per_draw_epsilon(
             family,  # type: ignore[arg-type]  # mypy doubts that a class is hashable
             count,
