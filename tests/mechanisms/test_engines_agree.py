@@ -70,6 +70,7 @@ def scores(count: int, *, at_least: int = 2) -> st.SearchStrategy[list[int]]:
 @pytest.mark.parametrize("name", NAMES)
 @settings(max_examples=8)
 @given(data=st.data())
+@pytest.mark.claim("C1")
 def test_orders(name, k, data):
     """Up to four candidates, alone or in front of 30 without a chance."""
     noise = data.draw(noises(name, CUTS))
@@ -85,6 +86,7 @@ def test_orders(name, k, data):
 @pytest.mark.parametrize("name", NAMES)
 @settings(max_examples=5)
 @given(data=st.data())
+@pytest.mark.claim("C1")
 def test_orders_with_gaps(name, k, data):
     """Gaps are told apart up to 2 steps, or 1 of two gaps."""
     noise = data.draw(noises(name, GAP_CUTS))
@@ -100,6 +102,7 @@ def test_orders_with_gaps(name, k, data):
     values=scores(3),
     extra=st.sampled_from([0, 30]),
 )
+@pytest.mark.claim("C1")
 def test_peeled_permute_and_flip(noise, values, extra):
     assert agree(peeled_law(Array(extra), noise, values, 2), peeled_law(Scalar(), noise, values, 2))
 
@@ -187,6 +190,7 @@ def survival(law: Chances, order: tuple[int, ...], *at_least: int) -> Fraction:
 
 
 @pytest.mark.parametrize("tier", [Array(), Scalar()], ids=["array", "scalar"])
+@pytest.mark.claim("C1")
 def test_gaps_of_the_first_two(tier):
     """Vectors e4: scores 0, 1, 2 at rate 1, exponential noise, to 14 digits."""
     law = cell_law(tier, Noise("exponential", Decay(Fraction(1))), [0, 1, 2], 2, limit=1)
@@ -200,6 +204,7 @@ def test_gaps_of_the_first_two(tier):
 
 @pytest.mark.parametrize("tier", [Array(), Scalar()], ids=["array", "scalar"])
 @pytest.mark.parametrize("case", ["v1@rate=1", "v5@rate=3"])
+@pytest.mark.claim("C1")
 def test_gap_of_the_winner(tier, case):
     """Vectors e3: exponential noise to 14 digits; Laplace noise, of two, as far as cells tell."""
     given_case = VECTORS["e3_noisy_max_gap_joint_survival"]["cases"][case]

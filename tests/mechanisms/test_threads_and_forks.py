@@ -114,6 +114,7 @@ def all_different(drawn: Iterable[bytes]) -> bool:
 
 
 @pytest.mark.parametrize(("n", "rounds"), [(4, 90), (60, 60), (5000, 25)])
+@pytest.mark.claim("C6")
 def test_eight_threads_releasing_at_once(monkeypatch, n, rounds):
     """All release from the same array, by tables that none of them has made before.
 
@@ -177,6 +178,7 @@ def fingerprint(name: str = "permute_and_flip") -> str:
 
 @needs_fork
 @pytest.mark.parametrize("name", CALLS)
+@pytest.mark.claim("C6")
 def test_parent_child_and_sibling_release_differently(name):
     fingerprint(name)  # the default source and all tables are there before the fork
     found = [
@@ -200,6 +202,7 @@ def work(_):
 
 
 @pytest.mark.parametrize("method", ["spawn", "fork"])
+@pytest.mark.claim("C6")
 def test_workers_release_differently(method, tmp_path, monkeypatch):
     if method not in multiprocessing.get_all_start_methods():
         pytest.skip("this system has no fork")
@@ -285,6 +288,7 @@ def small_top_k(source: CallbackSource) -> str:
     ("release", "at"),
     [(small_top_k, 5), (small_top_k, 6), (large_top_k, 5), (large_top_k, 6), (large_top_k, 7)],
 )
+@pytest.mark.claim("C6")
 def test_a_fork_inside_a_request_is_an_error_in_the_child(release, at):
     """Requests 1 to 4 are start-up tests, 5 the nonce, then comes noise.
 

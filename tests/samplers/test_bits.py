@@ -335,6 +335,7 @@ def test_a_forked_child_cannot_use_its_parents_bits(action):
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
 @pytest.mark.parametrize("action", ["take", "fill"])
+@pytest.mark.claim("C6")
 def test_a_child_forked_inside_a_request_gets_no_bits(action):
     """Of several pieces it would have some in common with its parent, and others not."""
     forked = []
