@@ -150,7 +150,7 @@ def epsilon_by_orders(parts: Parts, delta: Fraction) -> tuple[Fraction, Fraction
 
 
 def _summary(parts: Parts) -> Parts:
-    """Much the same list with fewer kinds: parts of one type that nearly agree become as many that are equal.
+    """Much the same list with fewer kinds: parts of one type that nearly agree are made equal.
 
     Good enough to choose an order by, which needs no proof.
     """
