@@ -104,6 +104,19 @@ def test_the_stated_epsilon_is_certified_and_nearly_the_best(parts, delta):
         assert mp(ours) <= best * (1 + mpmath.mpf(10) ** -6)
 
 
+def test_a_long_list_is_certified_and_nearly_the_best():
+    """So long that the order is searched on a summary; the bound is that of the list itself."""
+    kinds = (BoundedRange, LaplaceDominated, PureDP)
+    parts = [(kinds[i % 3](Fraction(i, 9000)), 1 + i % 2) for i in range(1, 151)]
+    ours, excess = epsilon_by_orders(parts, Fraction(1, 10**6))
+    low, high = epsilon_at_order(parts, Fraction(1, 10**6), excess, 200).fractions()
+    assert low <= ours <= high * (1 + Fraction(1, 2**60))
+    with mpmath.workdps(25):
+        grid = [mp(excess) * (1 + mpmath.mpf(i) / 200) for i in range(-4, 5)]
+        best = min(certified(parts, "1e-6", 1 + x) for x in grid)
+        assert mp(ours) <= best * (1 + mpmath.mpf(10) ** -6)
+
+
 @pytest.mark.parametrize("excess", [Fraction(1, 100), Fraction(1, 2), Fraction(7), Fraction(300)])
 @pytest.mark.parametrize("parts", PARTS, ids=str)
 def test_every_order_is_the_paper_s_formula(parts, excess):

@@ -150,7 +150,7 @@ def epsilon_by_orders(parts: Parts, delta: Fraction) -> tuple[Fraction, Fraction
 
 
 def _summary(parts: Parts) -> Parts:
-    """Much the same list with fewer kinds: parts of one type that nearly agree become their mean.
+    """Much the same list with fewer kinds: parts of one type that nearly agree are made equal.
 
     Good enough to choose an order by, which needs no proof.
     """
@@ -159,15 +159,18 @@ def _summary(parts: Parts) -> Parts:
     heaps: dict[tuple[type, int, int], list[tuple[Fraction, int]]] = {}
     for guarantee, count in parts:
         value = size(guarantee)
-        exponent = value.numerator.bit_length() - value.denominator.bit_length() - 4
+        exponent = value.numerator.bit_length() - value.denominator.bit_length() - 3
         unit = Fraction(2) ** exponent
         heaps.setdefault((type(guarantee), exponent, value // unit), []).append((value, count))
     made = []
     for (kind, exponent, _), heap in heaps.items():
         unit = Fraction(2) ** (exponent - 40)
+        counted = [(value // unit, count) for value, count in heap]
         number = sum(count for _, count in heap)
-        units = sum(value // unit * count for value, count in heap)
-        made.append((kind(Fraction(units, number) // 1 * unit), number))
+        mean = Fraction(sum(units * count for units, count in counted), number)
+        square = Fraction(sum(units * units * count for units, count in counted), number)
+        # One Newton step from the mean to the root of the mean square: moments go with squares.
+        made.append((kind((mean + square / mean) / 2 // 1 * unit), number))
     return made
 
 
