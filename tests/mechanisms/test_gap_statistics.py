@@ -18,7 +18,8 @@ from gap_laws import real_law
 
 import safeselect
 from safeselect.lattice import Ranking
-from safeselect.mechanisms import _call, _reference, gaps
+from safeselect.mechanisms import _call, _reference
+from safeselect.mechanisms._gapped import Gapped
 from safeselect.samplers.decay import Decay
 from safeselect.testing import DeterministicSource
 
@@ -181,14 +182,13 @@ def test_a_factor_of_two_in_the_rate_is_noticed(monkeypatch, name, factor):
 @pytest.mark.parametrize("name", CASES)
 def test_a_gap_that_is_off_by_one_step_is_noticed(monkeypatch, name):
     run, law = CASES[name]
-    right = gaps._rank
+    right = Gapped.rank
 
-    def wrong(*arguments):
-        ranking, found = right(*arguments)
-        step = arguments[-1] or 1
-        return ranking, tuple(gap + step for gap in found)
+    def wrong(self):
+        ranking, found = right(self)
+        return ranking, tuple(gap + self._step for gap in found)
 
-    monkeypatch.setattr(gaps, "_rank", wrong)
+    monkeypatch.setattr(Gapped, "rank", wrong)
     assert noticed(run, law)
 
 

@@ -57,7 +57,9 @@ def test_what_is_released_is_the_ranking_down_to_the_threshold(noise, monkeypatc
             gaps = tuple(range(10, 10 + k))
             seen = []
 
-            def rank(steps, count, decay, bits, *, gaps, order=order, found=gaps, seen=seen):
+            def rank(
+                steps, count, decay, bits, *, gaps, gap_unit, order=order, found=gaps, seen=seen
+            ):
                 seen.append((list(map(int, steps)), count, decay.rate, gaps))
                 return Ranking(order, found)
 
@@ -87,7 +89,7 @@ def test_what_is_released_is_the_ranking_down_to_the_threshold(noise, monkeypatc
 def test_monotone_scores_need_half_the_noise(monkeypatch):
     rates = []
 
-    def rank(steps, count, decay, bits, *, gaps):
+    def rank(steps, count, decay, bits, *, gaps, gap_unit):
         rates.append(decay.rate)
         return Ranking((0, 1), (1, 1))
 
