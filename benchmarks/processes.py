@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import atexit
 import json
+import os
+import shutil
 import subprocess
 import sys
+import tempfile
+from functools import cache
 from pathlib import Path
 
 from measure import Result
 
+
 __all__ = ["first_calls", "imports", "memory"]
+
+_NO_BYTE_CODE = "PYTHONDONTWRITEBYTECODE"
 
 _IMPORTS = """
 import json, time
@@ -68,8 +76,18 @@ print(json.dumps({"resident": (peak - before) / n, "traced": traced / n, "ns": t
 """
 
 
+@cache
+def _byte_code() -> str:
+    """A directory of this run for byte code."""
+    directory = tempfile.mkdtemp(prefix="safeselect-bench-")
+    atexit.register(shutil.rmtree, directory, ignore_errors=True)
+    return directory
+
+
 def _run(code: str, *arguments: str, timeout: float) -> dict[str, float]:
     command = [sys.executable, "-c", code, *arguments]
+    # Byte code is kept, as an installation keeps it, whatever the environment says.
+    environment = {name: os.environ[name] for name in os.environ if name != _NO_BYTE_CODE}
     done = subprocess.run(
         command,
         capture_output=True,
@@ -77,6 +95,7 @@ def _run(code: str, *arguments: str, timeout: float) -> dict[str, float]:
         timeout=timeout,
         check=True,
         cwd=Path(__file__).parent,
+        env=environment | {"PYTHONPYCACHEPREFIX": _byte_code()},
     )
     return dict(json.loads(done.stdout))
 

@@ -13,6 +13,7 @@ from safeselect.lattice.largest import GROUP, block_size, largest
 
 def select(values: Numbers, m: int, bits: int | None = None) -> tuple[list[int], list[int]]:
     def read(where: slice | Indices, out: Numbers) -> Numbers:
+        assert out.size <= block_size(values.size)
         return values[where]
 
     indices, some = largest(values.size, m, read, values.dtype.type, bits)
@@ -22,7 +23,7 @@ def select(values: Numbers, m: int, bits: int | None = None) -> tuple[list[int],
 @given(st.data())
 @settings(max_examples=60, deadline=None)
 def test_the_largest_are_among_them(data: st.DataObject) -> None:
-    n = data.draw(st.sampled_from([1, 2, 17, 4096, 4097, 5000, 32768, 32769, 70000, 140000]))
+    n = data.draw(st.sampled_from([1, 2, 17, 4096, 4097, 5000, 32768, 32769, 49151, 70000, 140000]))
     m = data.draw(st.integers(1, min(n, 300)))
     top = data.draw(st.sampled_from([1, 2, 50, 2**64 - 1]))
     rng = np.random.default_rng(data.draw(st.integers(0, 2**32)))
@@ -57,3 +58,10 @@ def test_a_bound_on_the_numbers_changes_nothing(n: int, m: int) -> None:
     values = np.random.default_rng(n).integers(1, 2**9, n, dtype=np.uint32)
     best = [sorted(select(values, m, bits)[1])[-m:] for bits in (9, None)]
     assert best[0] == best[1]
+
+
+def test_the_members_of_many_groups_are_read_block_by_block() -> None:
+    n, m = 49151, 383
+    assert GROUP * m > block_size(n)
+    values = np.random.default_rng(3).permutation(n).astype(np.uint64)
+    assert sorted(select(values, m)[1])[-m:] == list(range(n - m, n))

@@ -60,14 +60,10 @@ def ends(steps: list[int], draws: Draws, public: Plan) -> list[tuple[mpmath.mpf,
     """The least and the largest Y of every candidate, by the digits that it has been given."""
     copy = np.array(steps, dtype=np.uint64)
     candidates, _ = contenders(copy, draws, public, len(draws.slots), ())
-    slots = dict(zip(candidates, draws.slots, strict=True))
+    known = dict(zip(candidates, draws.known(candidates, draws.slots), strict=True))
     result = []
     for i, score in enumerate(steps):
-        if i in slots:
-            word = int(draws.words[i]) if draws.words.size else 0
-            v, bits = draws.uniform(i, word, slots[i])
-        else:
-            v, bits = int(draws.words[i]), draws.width
+        v, bits = known[i] if i in known else (int(draws.words[i]), draws.width)
         base = nats(public.decay) * score
         result.append(
             (base + quantile(public.law, v + 1, bits), base + quantile(public.law, v, bits))

@@ -97,7 +97,7 @@ def worded(public: Plan, words: list[int], slots: list[int], tails: dict[int, in
         words=np.array(words, dtype=np.uint16),
         tails=np.array(list(tails), dtype=np.int64),
         tail_counts=np.zeros(len(tails), dtype=np.int64),
-        extra=tails,
+        extra=np.array(list(tails.values()), dtype=np.uint64),
     )
 
 
@@ -138,18 +138,22 @@ def test_tail_words_take_their_further_digits_into_account() -> None:
     tails = [i for i in range(1 << 17) if draws.words[i] < 32]
     assert tails == [i for i in draws.tails if i < 1 << 17]
     bounds = table(EXPONENTIAL).tail_bounds
-    for i, count in zip(tails, draws.tail_counts.tolist(), strict=False):
-        v, bits = draws.uniform(i, int(draws.words[i]), 77)
-        assert (v, bits) == (int(draws.words[i]) << 64 | draws.extra[i], 16 + 64)
+    known = draws.known(tails, [77] * len(tails))
+    for place, (i, (v, bits)) in enumerate(zip(tails, known, strict=True)):
+        count = draws.tail_counts[place]
+        assert (v, bits) == (int(draws.words[i]) << 64 | int(draws.extra[place]), 16 + 64)
         # The bound holds and is within two steps of 1/64 nat, which are 2**26 units.
         low, high = enclose(EXPONENTIAL, v, 80, 80)
         assert -(-high >> 48) <= int(bounds[count]) <= (low >> 48) + (2 << 26)
 
 
 def test_with_slots_of_128_digits_a_tail_word_takes_half_of_one() -> None:
-    draws = Draws([], 128, 16, extra={3: 5})
-    assert draws.uniform(3, 9, 1 << 127) == ((9 << 64 | 5) << 64 | 1 << 63, 144)
-    assert draws.uniform(4, 9, 1 << 127) == (9 << 128 | 1 << 127, 144)
+    public = replace(plan(EXPONENTIAL, 1, Decay(Fraction(1)), True), slot_bits=128)
+    draws = worded(public, [0, 9, 9, 9, 9], [], {1: 6, 3: 5})
+    tail, plain = ((9 << 64 | 5) << 64 | 1 << 63, 144), (9 << 128 | 1 << 127, 144)
+    assert draws.known([4, 3, 2], [1 << 127] * 3) == [plain, tail, plain]
+    without = worded(public, [9], [], {})
+    assert without.known([0], [1 << 127]) == [plain]
 
 
 class Zeros(Tape):

@@ -188,3 +188,17 @@ def test_gaps_follow_their_law() -> None:
     }
     law = {(w, g): s[g] - (s[g + 1] if g < 2 else 0) for w, s in survival.items() for g in range(3)}
     assert fits(found, law)
+
+
+@pytest.mark.parametrize("top", TOPS)
+@pytest.mark.parametrize("n", [4097, 24575, 49151])
+@pytest.mark.parametrize("share", [130, 200, 1000])
+def test_many_are_ranked_whatever_the_blocks_are(
+    top: Callable[..., Ranking], n: int, share: int
+) -> None:
+    order = np.random.default_rng(n).permutation(n)
+    steps = np.empty(n, dtype=np.uint64)
+    steps[order] = np.arange(n, dtype=np.uint64)[::-1]
+    k = n // share
+    # A step is worth 1000 nats, so the noise changes nothing.
+    assert top(steps, k, Decay(Fraction(1000)), Tape(1)).indices == tuple(order[:k].tolist())

@@ -58,8 +58,11 @@ class Recorder:
         if not callable(attribute) or isinstance(attribute, type):
             return attribute
 
+        return self.recording(name, attribute)
+
+    def recording(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
         def call(*args: Any, **kwargs: Any) -> Any:
-            result = attribute(*args, **kwargs)
+            result = function(*args, **kwargs)
             described = [*map(describe, args), *((k, describe(v)) for k, v in kwargs.items())]
             # The one exception: how many tail words there are, padded in the next statement.
             self._log.append((name, described, "?" if name == "flatnonzero" else describe(result)))
@@ -81,6 +84,8 @@ def recorded(monkeypatch: pytest.MonkeyPatch, log: list[Any]) -> Iterator[None]:
     with monkeypatch.context() as patch:
         for module in (arrays, contenders, draws, fine, largest, many, rank, scale, select):
             patch.setattr(module, "np", Recorder(log))
+        for method in ("argmax", "put"):
+            patch.setattr(select, method, Recorder(log).recording(method, getattr(select, method)))
         yield
 
 

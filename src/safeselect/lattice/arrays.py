@@ -7,10 +7,16 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["BitSource", "Indices", "Numbers", "fill", "part", "to_integers"]
+__all__ = ["BitSource", "Indices", "Numbers", "argmax", "fill", "part", "put", "to_integers"]
 
 Numbers = NDArray[np.unsignedinteger[Any]]
 Indices = NDArray[np.int64]
+
+
+# The methods themselves: where one maximum after another is taken from few numbers, NumPy's
+# functions of these names would spend most of the time on the way to them.
+argmax = np.ndarray.argmax
+put = np.ndarray.put
 
 
 class BitSource(Protocol):

@@ -19,12 +19,17 @@ from safeselect.lattice.arrays import BitSource, Indices, Numbers, fill, to_inte
 from safeselect.lattice.fine import FineTable, fine_noise
 from safeselect.lattice.thresholds import TAIL_BITS, TAIL_DIGITS, Table
 
-__all__ = ["Draws", "draw_noise", "draw_slots", "draw_words", "tail_capacity"]
+__all__ = ["Draws", "Known", "draw_noise", "draw_slots", "draw_words", "tail_capacity"]
 
 _CHUNK = 1 << 17  # words that are searched for tail words at once
 _TAIL_EXTRA = 64
 _NO_WORDS = np.empty(0, dtype=np.uint16)
+_NO_LANES = np.empty(0, dtype=np.uint64)
 _NONE = np.empty(0, dtype=np.int64)
+
+
+Known = tuple[int, int]
+"""The digits known of V: (v, bits) for v / 2**bits <= V <= (v + 1) / 2**bits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +44,7 @@ class Draws:
         noise: int64, n, in units of `fine`, up to its ERROR, where it was worked out for all.
         tails: int64, the candidates with tail words, padded with n.
         tail_counts: int64: their bounds; see `thresholds.Table`.
-        extra: candidate -> the 64 digits that follow its word, for tail words.
+        extra: uint64, likewise: the 64 digits that follow their words.
         endless: candidates whose noise has no bound; empty but with probability 2**-45.
     """
 
@@ -51,18 +56,32 @@ class Draws:
     noise: NDArray[np.int64] = field(default_factory=lambda: _NONE)
     tails: Indices = field(default_factory=lambda: _NONE)
     tail_counts: Indices = field(default_factory=lambda: _NONE)
-    extra: dict[int, int] = field(default_factory=dict)
+    extra: Numbers = field(default_factory=lambda: _NO_LANES)
     endless: list[int] = field(default_factory=list)
 
-    def uniform(self, candidate: int, word: int, slot: int) -> tuple[int, int]:
-        """The digits of V that are known of a candidate that is given a slot: (v, bits).
+    def known(self, candidates: list[int], slots: list[int]) -> list[Known]:
+        """The digits of V that are known of candidates once each has been given a slot.
 
         The digits that a tail word has already are so many of the slot's less.
-        Reveals: the same steps for every candidate; whether its word is a tail word picks numbers.
+        Reveals: the same steps for all candidates; whether its word is a tail word picks numbers.
         """
-        more = _TAIL_EXTRA * (candidate in self.extra)
-        word = (word << more) | self.extra.get(candidate, 0)
-        return (word << self.slot_bits - more) | (slot >> more), self.width + self.slot_bits
+        if not self.words.size:
+            return [(slot, self.slot_bits) for slot in slots]
+        which = np.array(candidates, dtype=np.int64)
+        words = to_integers(np.take(self.words, which))
+        if not self.tails.size:
+            return list(map(self._joined, words, slots))
+        # The tails ascend, so a candidate's own place is the first that is not below it.
+        places = np.minimum(np.searchsorted(self.tails, which), self.tails.size - 1)
+        is_tail = np.equal(np.take(self.tails, places), which)
+        more = to_integers(np.multiply(is_tail, np.int64(_TAIL_EXTRA)))
+        extra = to_integers(np.multiply(np.take(self.extra, places), is_tail))
+        return list(map(self._joined, words, slots, more, extra))
+
+    def _joined(self, word: int, slot: int, more: int = 0, extra: int = 0) -> Known:
+        """A word, `more` digits of its own and the rest of the slot."""
+        digits = (word << more | extra) << self.slot_bits - more
+        return digits | slot >> more, self.width + self.slot_bits
 
 
 def draw_slots(count: int, bits_each: int, bits: BitSource) -> list[int]:
@@ -141,6 +160,6 @@ def draw_words(n: int, table: Table, bits: BitSource, slots: int, slot_bits: int
         words=words,
         tails=tails,
         tail_counts=counts,
-        extra=dict(zip(to_integers(tails), to_integers(extra), strict=True)),
+        extra=extra,
         endless=endless,
     )

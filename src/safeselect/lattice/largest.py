@@ -20,7 +20,9 @@ _BLOCK = 1 << 16
 _DIRECT = 1 << 12
 
 Read = Callable[[slice | Indices, Numbers], Numbers]
-"""read(where, out): the numbers at a slice or at indices, in `out` (of that size) or elsewhere."""
+"""read(where, out): the numbers at a slice or at indices, in `out` (of that size) or elsewhere.
+
+Asked for `block_size(n)` numbers at most."""
 
 
 def largest(
@@ -53,8 +55,8 @@ def largest(
     members = _members(firsts, width)
     valid = np.less(members, n)
     np.minimum(members, n - 1, out=members)
-    values = np.empty(members.size, dtype=dtype)
-    np.multiply(read(members, values), valid, out=values)
+    values = _in_blocks(members, block, read, dtype)
+    np.multiply(values, valid, out=values)
     return members, values
 
 
@@ -65,6 +67,17 @@ def block_size(n: int) -> int:
     the memory for the next call instead of asking the system for fresh pages each time.
     """
     return min(_BLOCK, 1 << max(n // 3, _DIRECT).bit_length() - 1)
+
+
+def _in_blocks(
+    members: Indices, block: int, read: Read, dtype: type[np.unsignedinteger[Any]]
+) -> Numbers:
+    """The numbers at some indices, of which there may be more than `read` has room for."""
+    values = np.empty(members.size, dtype=dtype)
+    for start in range(0, members.size, block):
+        out = values[start : start + block]
+        np.copyto(out, read(members[start : start + block], out))
+    return values
 
 
 def _maxima(n: int, block: int, read: Read, dtype: type[np.unsignedinteger[Any]]) -> Numbers:

@@ -14,6 +14,7 @@ c is 1, so near 1 the logarithm is the series alone and relatively as exact: the
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import cache
 
 from safeselect._exact import Interval
 
@@ -38,8 +39,10 @@ def _cell(number: int) -> tuple[int, int]:
     return factor, _log(Fraction(factor, 1 << _FACTOR_BITS))
 
 
-_TABLE = tuple(_cell(number) for number in range(_CELLS))
-_LN2 = _log(Fraction(2))
+@cache
+def _table() -> tuple[tuple[tuple[int, int], ...], int]:
+    """All cells, and ln 2: worked out when first needed, in some milliseconds."""
+    return tuple(_cell(number) for number in range(_CELLS)), _log(Fraction(2))
 
 
 def minus_log(v: int, bits: int) -> int:
@@ -53,11 +56,12 @@ def minus_log(v: int, bits: int) -> int:
     """
     length = v.bit_length()
     mantissa = v << _WIDTH - length
-    factor, total = _TABLE[(mantissa >> _WIDTH - _CELL_BITS - 1) - _CELLS]
+    cells, ln2 = _table()
+    factor, total = cells[(mantissa >> _WIDTH - _CELL_BITS - 1) - _CELLS]
     r = _ONE - (mantissa * factor >> _WIDTH + _FACTOR_BITS - DIGITS)
     r2 = r * r >> DIGITS
     r3 = r2 * r >> DIGITS
     r4 = r2 * r2 >> DIGITS
-    total += (bits - length) * _LN2 + r + (r2 >> 1) + r3 // 3 + (r4 >> 2)
+    total += (bits - length) * ln2 + r + (r2 >> 1) + r3 // 3 + (r4 >> 2)
     r5, r6, r7 = r4 * r >> DIGITS, r3 * r3 >> DIGITS, r4 * r3 >> DIGITS
     return total + r5 // 5 + r6 // 6 + r7 // 7

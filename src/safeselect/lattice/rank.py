@@ -21,7 +21,7 @@ import numpy as np
 
 from safeselect.lattice.arrays import BitSource, Numbers, to_integers
 from safeselect.lattice.contenders import contenders
-from safeselect.lattice.draws import Draws, draw_noise, draw_slots, draw_words
+from safeselect.lattice.draws import Draws, Known, draw_noise, draw_slots, draw_words
 from safeselect.lattice.fine import fine_table
 from safeselect.lattice.laws import UNBOUNDED, enclose
 from safeselect.lattice.plan import DIRECT_LIMIT, FINE_LIMIT, GUARD, Plan, rate
@@ -29,9 +29,6 @@ from safeselect.lattice.ranking import Ranking
 from safeselect.lattice.thresholds import table
 
 __all__ = ["combine", "decide", "draw", "settle"]
-
-Known = tuple[int, int]
-"""The digits known of V: (v, bits) for v / 2**bits <= V <= (v + 1) / 2**bits."""
 
 
 def draw(n: int, plan: Plan, bits: BitSource, removed: int = 0) -> Draws:
@@ -62,7 +59,7 @@ def combine(
     if draws.endless:
         return None
     candidates, ceiling = contenders(steps, draws, plan, len(draws.slots), removed)
-    known = _known(draws, candidates, draws.slots)
+    known = draws.known(candidates, draws.slots)
     every = len(candidates) == steps.size
     scores = to_integers(steps) if every else _scores(steps, candidates)
     return decide(candidates, scores, known, ceiling, plan, plan.scale)
@@ -79,13 +76,13 @@ def settle(
     """
     count, scale = len(draws.slots), plan.scale
     candidates, ceiling = contenders(steps, draws, plan, count, removed)
-    known = dict(zip(candidates, _known(draws, candidates, draws.slots), strict=True))
+    known = dict(zip(candidates, draws.known(candidates, draws.slots), strict=True))
     while True:
         extra = [i for i in draws.endless if i not in removed]
         candidates = list(dict.fromkeys(candidates + extra))
         new = [i for i in candidates if i not in known]
         slots = [bits.take(draws.slot_bits) for _ in new]
-        known.update(zip(new, _known(draws, new, slots), strict=True))
+        known.update(zip(new, draws.known(new, slots), strict=True))
         for i, (v, size) in known.items():
             known[i] = (v << 64 | bits.take(64), size + 64)
         count, scale = 2 * count, scale + 64
@@ -144,11 +141,3 @@ def decide(
 
 def _scores(steps: Numbers, candidates: list[int]) -> list[int]:
     return to_integers(np.take(steps, np.array(candidates, dtype=np.int64)))
-
-
-def _known(draws: Draws, candidates: list[int], slots: list[int]) -> list[Known]:
-    """What is known of V once each candidate has been given a slot."""
-    if not draws.words.size:
-        return [(slot, draws.slot_bits) for slot in slots]
-    words = to_integers(np.take(draws.words, np.array(candidates, dtype=np.int64)))
-    return list(map(draws.uniform, candidates, words, slots))

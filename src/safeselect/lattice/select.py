@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from safeselect.lattice.arrays import Indices
+from safeselect.lattice.arrays import Indices, argmax, put
 
 __all__ = ["best_and_rest", "mth_largest", "top_places"]
 
@@ -78,8 +78,8 @@ def _peeled(values: Integers, m: int) -> tuple[Indices, Integers]:
     least = np.array([np.iinfo(values.dtype).min], dtype=values.dtype)
     for i in range(m):
         place = places[i : i + 1]
-        np.argmax(rest, axis=0, keepdims=True, out=place)
-        np.put(rest, place, least)
+        argmax(rest, 0, place, keepdims=True)
+        put(rest, place, least)
     return places, rest
 
 

@@ -32,6 +32,15 @@ __all__ = ["Candidates", "Steps", "read_candidates", "read_labels", "read_matrix
 Steps = npt.NDArray[np.uint64]
 
 _LARGEST = 2**64 - 1
+# What to flip in an integer of that kind, to minimize or not.  Flipping the sign bit maps int64
+# onto uint64 in order, with all differences kept; flipping all bits turns the order round.
+_SIGN = np.int64(-(2**63))
+_FLIPPED = {
+    ("i", False): _SIGN,
+    ("i", True): ~_SIGN,
+    ("u", False): np.uint64(0),
+    ("u", True): ~np.uint64(0),
+}
 _MAX_EXPONENT = 4096  # of a Decimal score, beyond which its integer would exhaust the memory
 _NOT_FINITE = "scores must be finite numbers: NaN and infinity are refused"
 _TOO_LARGE = "scores must be below 10**4096 in size"
@@ -197,10 +206,7 @@ def _from_array(
         return _from_numbers(values.tolist(), grid, minimize, integers=True, extra=extra)
     count = values.shape[-1]
     steps: Steps = np.empty((*values.shape[:-1], count + len(extra)), dtype=np.uint64)
-    # Flipping the sign bit maps int64 onto uint64 in order, with all differences kept; flipping all
-    # bits turns the order round.
-    flipped = wide_type(0 if kind == "u" else np.iinfo(np.int64).min)
-    flipped = ~flipped if minimize else flipped
+    flipped = _FLIPPED[kind, minimize]
     wide = steps.view(wide_type)
     np.bitwise_xor(values, flipped, out=wide[..., :count], dtype=wide_type)
     if extra:
