@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from decimal import Decimal
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ __all__ = ["MAX_BITS", "decimal", "describe", "integer", "rational"]
 MAX_BITS = 4096
 """Largest bit length of a parameter's numerator and of its denominator."""
 
+_SMALL = 1 << 32
 _MAX_DIGITS = 1234  # decimal digits that surely fit in MAX_BITS, and far below int()'s own limit
 _FRACTION = re.compile(r"([+-]?[0-9]+)(?:/([0-9]+))?", re.ASCII)
 # NumPy counts its booleans and time spans among the numbers.
@@ -91,6 +93,8 @@ def rational(
         ParameterError: another type, a boolean, NaN, infinity, zero, a negative number, a number
             of more than MAX_BITS bits, or one that is not below `below`.
     """
+    if type(value) is int and 0 < value < _SMALL and below is None:
+        return _small(value)
     number = _read(value, name)
     if _bits(number) > MAX_BITS:
         raise ParameterError(f"{name} must have at most {MAX_BITS} bits above and below the line")
@@ -100,6 +104,11 @@ def rational(
     if below is not None and number.numerator >= below * number.denominator:
         raise ParameterError(f"{name} must be less than {below}, got {describe(value)}")
     return number
+
+
+@lru_cache(maxsize=256)
+def _small(number: int) -> Fraction:
+    return Fraction(number)
 
 
 def _read(value: Any, name: str) -> Fraction:
@@ -134,6 +143,7 @@ def _read(value: Any, name: str) -> Fraction:
     )
 
 
+@lru_cache(maxsize=256)
 def _read_text(text: str, name: str, value: object) -> Fraction:
     if len(text) > 2 * _MAX_DIGITS:
         raise ParameterError(f"{name} has too many digits: at most {_MAX_DIGITS} are read")
