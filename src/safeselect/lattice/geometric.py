@@ -22,7 +22,8 @@ from safeselect.samplers.decay import Decay
 
 __all__ = ["digit_tables", "discrete_laplace", "geometric"]
 
-_BASE = 256
+_BASE_BITS = 8
+_BASE = 1 << _BASE_BITS
 _CHUNK = 1 << 17
 _GUARD = 320  # digits of the powers: 256 roundings, and 40 digits lost in 1 - rho**256
 _ONE = 1 << _GUARD
@@ -45,7 +46,7 @@ def geometric(n: int, decay: Decay, bits: BitSource) -> NDArray[np.int64]:
         np.copyto(part, digits[:-1])
         for table in others:
             draw_digits(digits, table, bits)
-            np.multiply(part, _BASE, out=part)
+            np.left_shift(part, _BASE_BITS, out=part)
             np.add(part, digits[:-1], out=part)
     return result
 
@@ -62,8 +63,9 @@ def discrete_laplace(n: int, decay: Decay, bits: BitSource) -> NDArray[np.int64]
         part = result[start : start + _CHUNK]
         signs = np.empty(part.size + 1, dtype=np.uint16)
         draw_digits(signs, table, bits)
-        # -1 - G is the complement of all bits: exclusive or with -1.
-        np.bitwise_xor(part, np.negative(signs[:-1], dtype=np.int64), out=part)
+        # -1 - G is the complement of all bits: exclusive or with -1, which is 1 negated.
+        np.negative(signs, out=signs)
+        np.bitwise_xor(part, signs[:-1].view(np.int16), out=part)
     return result
 
 
