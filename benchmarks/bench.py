@@ -11,6 +11,7 @@ import sys
 import time
 from collections.abc import Iterable
 from fnmatch import fnmatch
+from fractions import Fraction
 from functools import partial
 from pathlib import Path
 
@@ -21,8 +22,11 @@ from measure import Result, Settings, apart, measure
 from ours import OURS, engine_name
 from processes import first_calls, imports, memory
 from report import case_lines, judge, summary_lines, write_docs
+from stages import stages
+from work import Work
 
 CONTENDERS = {**OURS, **COMPETITORS}
+STAGES = (10, 1000, 10**5)
 RESULTS = Path(__file__).parent / "results" / "bench.json"
 
 FULL = {
@@ -147,6 +151,10 @@ def _processes(options: argparse.Namespace, cap: float) -> Iterable[tuple[str, s
     if _wanted("first-call", options.only):
         found = [result for name in names for result in first_calls(name, times)]
         yield "first-call", "the first calls of a process, n = 10", found
+    for n in STAGES:
+        if _wanted(f"stages-{n}", options.only):
+            work = partial(stages, Work(n, rate=Fraction(1, 4)), 2000 if n <= 1000 else 300)
+            yield f"stages-{n}", f"stages of one permute-and-flip, n = {n}", apart(work)
     for n in (10**7, 10**8) if options.huge else (10**7,):
         if _wanted(f"memory-{n}", options.only):
             found = [result for name in names for result in memory(name, n, cap * 3)]

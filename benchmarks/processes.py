@@ -14,7 +14,6 @@ from pathlib import Path
 
 from measure import Result
 
-
 __all__ = ["first_calls", "imports", "memory"]
 
 _NO_BYTE_CODE = "PYTHONDONTWRITEBYTECODE"

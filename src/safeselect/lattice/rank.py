@@ -123,20 +123,22 @@ def decide(
     for i in reversed(first):
         decided.append(lows[i] >= behind)
         behind = max(behind, highs[i])
-    # The nats of a unit of the gaps, times `below`; the floor is that of the real gap in units.
-    unit, below = plan.gap_unit.numerator, plan.gap_unit.denominator << GUARD
-    gaps = [
-        (
-            (lows[i] - highs[j]) * below // (fast * unit),
-            (highs[i] - lows[j]) * below // (slow * unit),
-        )
-        for i, j in pairwise(first if plan.need > plan.k else [])
-    ]
-    decided += [low == high for low, high in gaps]
+    gaps = None
+    if plan.need > plan.k:
+        # The nats of a unit of the gaps, times `below`; the floor is that of the real gap in units.
+        unit, below = plan.gap_unit.numerator, plan.gap_unit.denominator << GUARD
+        floors = [
+            (
+                (lows[i] - highs[j]) * below // (fast * unit),
+                (highs[i] - lows[j]) * below // (slow * unit),
+            )
+            for i, j in pairwise(first)
+        ]
+        decided += [low == high for low, high in floors]
+        gaps = tuple([low for low, _ in floors])
     if False in decided:
         return None
-    indices = tuple(candidates[i] for i in order[: plan.k])
-    return Ranking(indices, tuple(low for low, _ in gaps) if gaps else None)
+    return Ranking(tuple([candidates[i] for i in order[: plan.k]]), gaps)
 
 
 def _scores(steps: Numbers, candidates: list[int]) -> list[int]:
