@@ -24,6 +24,8 @@ MAX_BITS = 4096
 
 _SMALL = 1 << 32
 _MAX_DIGITS = 1234  # decimal digits that surely fit in MAX_BITS, and far below int()'s own limit
+_TOO_LONG = f"has too many digits: at most {_MAX_DIGITS} are read"
+_NO_NUMBER = "must be a finite number"
 _FRACTION = re.compile(r"([+-]?[0-9]+)(?:/([0-9]+))?", re.ASCII)
 # NumPy counts its booleans and time spans among the numbers.
 _NO_NUMBERS = (bool, np.bool_, np.timedelta64)
@@ -143,27 +145,32 @@ def _read(value: Any, name: str) -> Fraction:
     )
 
 
-@lru_cache(maxsize=256)
 def _read_text(text: str, name: str, value: object) -> Fraction:
-    if len(text) > 2 * _MAX_DIGITS:
-        raise ParameterError(f"{name} has too many digits: at most {_MAX_DIGITS} are read")
+    # Too long a text is never kept.
+    number = _parsed(text) if len(text) <= 2 * _MAX_DIGITS else _TOO_LONG
+    if isinstance(number, Fraction):
+        return number
+    if number is _NO_NUMBER:
+        hint = "; write a decimal point, not a comma" if "," in text else ""
+        number = f"{_NO_NUMBER}, got {describe(value)}{hint}"
+    raise ParameterError(f"{name} {number}")
+
+
+@lru_cache(maxsize=256)
+def _parsed(text: str) -> Fraction | str:
+    """The number, or what is wrong with the text."""
     if match := _FRACTION.fullmatch(text):
         numerator, denominator = match.group(1), match.group(2) or "1"
         if max(len(numerator), len(denominator)) > _MAX_DIGITS:
-            raise ParameterError(f"{name} has too many digits: at most {_MAX_DIGITS} are read")
+            return _TOO_LONG
         above, below = _integer(numerator), _integer(denominator)
-        if below == 0:
-            raise ParameterError(f"{name} must not have a denominator of zero")
-        return Fraction(above, below)
+        return Fraction(above, below) if below else "must not have a denominator of zero"
     if not _DECIMAL.fullmatch(text):
-        hint = "; write a decimal point, not a comma" if "," in text else ""
-        raise ParameterError(f"{name} must be a finite number, got {describe(value)}{hint}")
+        return _NO_NUMBER
     decimal = Decimal(text)  # the constructor is exact: it never rounds to the context
     exponent = decimal.as_tuple().exponent
     if not isinstance(exponent, int) or abs(exponent) > _MAX_DIGITS:
-        raise ParameterError(
-            f"{name} must have an exponent between -{_MAX_DIGITS} and {_MAX_DIGITS}"
-        )
+        return f"must have an exponent between -{_MAX_DIGITS} and {_MAX_DIGITS}"
     return Fraction(decimal)
 
 
