@@ -43,7 +43,9 @@ def main(arguments: list[str] | None = None) -> int:
     """Run the command."""
     options = _parser().parse_args(arguments)
     if options.docs_only:
-        write_docs(json.loads(options.json.read_text(encoding="utf-8")), options.docs_only)
+        record = json.loads(options.json.read_text(encoding="utf-8"))
+        record["bars"] = [judge(bar, record["cases"]) for bar in BARS]
+        write_docs(record, options.docs_only)
         return 0
     record = _run(options)
     options.json.parent.mkdir(parents=True, exist_ok=True)

@@ -70,6 +70,7 @@ def judge(bar: Bar, results: Results) -> dict[str, Any]:
         "kind": bar.kind,
         "unit": "x" if bar.unit == "" else bar.unit,
         "goal": bar.goal,
+        "reason": bar.reason,
         "value": None,
         "bound": False,
     }
@@ -204,7 +205,8 @@ def _missed(bars: list[dict[str, Any]]) -> Iterable[str]:
         return
     for bar in missed:
         limit, value, outcome = _verdict(bar)
-        yield f"- {outcome}: {bar['text']}: {_pretty(value)}, bar {_pretty(limit)}."
+        reason = f" Why: {bar['reason']}." if bar["reason"] else ""
+        yield f"- {outcome}: {bar['text']}: {_pretty(value)}, bar {_pretty(limit)}.{reason}"
     for bar in open_:
         yield f"- not measured: {bar['text']} ({bar['why'] or 'the cap says too little'})."
     yield ""
