@@ -215,7 +215,7 @@ def grid_cases(*, quick: bool) -> list[Case]:
 
 
 _UNIFORM = (
-    "OpenDP's time follows the scores: here it needs 28 ns a candidate, on Zipf's 1.3 µs. A seventh "
+    "OpenDP's time follows the scores: 28 ns a candidate here, 1.3 µs on those of Zipf. A seventh "
     "of the former is what random words, the table of bounds and the maxima take without the rest"
 )
 _TEN = (
