@@ -499,9 +499,9 @@ TWO_DIMENSIONS = {
     "number": np.array(SENTINEL),
     "NumPy scalar": np.int64(SENTINEL),
     "NumPy float": np.float64(SENTINEL),
-    "pandas frame": pandas.DataFrame({"a": [SENTINEL]}),
-    "polars frame": polars.DataFrame({"a": [SENTINEL]}),
-    "pyarrow table": pyarrow.table({"a": [SENTINEL]}),
+    "pandas frame": pandas.DataFrame({"a": [SENTINEL], "b": [1]}),
+    "polars frame": polars.DataFrame({"a": [SENTINEL], "b": [1]}),
+    "pyarrow table": pyarrow.table({"a": [SENTINEL], "b": [1]}),
     "polars arrays": polars.Series([[SENTINEL, 1]], dtype=polars.Array(polars.Int64, 2)),
 }
 
