@@ -590,7 +590,6 @@ NOT_SCORES = {
     "column without a shape": Quoting(shape=None),
     "quoting nulls": QuotingNulls(),
     "several levels": pandas.MultiIndex.from_tuples([(SENTINEL, 1)]),
-    "128 bits": polars.Series([SENTINEL, 2**100], dtype=polars.Int128),
     "union": pyarrow.UnionArray.from_sparse(
         pyarrow.array([0], type=pyarrow.int8()), [pyarrow.array([SENTINEL])]
     ),
