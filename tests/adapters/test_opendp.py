@@ -196,7 +196,7 @@ def test_a_chain_with_a_transformation() -> None:
     )
     chain = scored >> chosen
     assert chain.map(1) == chosen.map(scored.map(1)) == at_least(Fraction(20))
-    assert chain([29] * 500 + [12] * 100 + [39] * 100) == 2
+    assert chain([30] * 500 + [12] * 100 + [39] * 100) == 2
 
 
 def test_a_chain_from_rows_to_monotonic_counts() -> None:
