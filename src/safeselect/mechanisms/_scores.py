@@ -74,7 +74,7 @@ def read_candidates(
 
     Args:
         scores: a mapping label -> score, a list or tuple, a one-dimensional NumPy array, or a
-            column of another library that offers itself as one.
+            column (or a table of one column) of another library that offers itself as one.
         grid: positive rational, the public grid; needed for every type but integers.
         labels: one hashable label a candidate, all different; not with a mapping.
         minimize: prefer small scores.
