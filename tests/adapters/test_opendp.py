@@ -18,6 +18,7 @@ import safeselect
 from safeselect import BoundedRange, CallbackSource, LaplaceDominated, ParameterError, compose
 from safeselect.adapters import opendp as ours
 from safeselect.adapters._floats import at_least, at_most
+from safeselect.mechanisms._call import Call
 from safeselect.testing import DeterministicSource
 
 dp: Any = pytest.importorskip("opendp.prelude", reason="OpenDP is not installed")
@@ -143,6 +144,26 @@ def test_what_the_map_says_is_what_the_mechanism_promises(
     rho = make(*space(monotonic=True), ZCDP, scale=5, **options).map(5)
     parts = getattr(promised[0], "parts", (promised[0].guarantee,))
     assert rho == at_least(sum(part.zcdp.rho for part in parts))
+
+
+@pytest.mark.parametrize("name", CONSTRUCTORS)
+def test_the_noise_has_the_scale_that_was_asked_for(
+    monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    make, options, *_ = CONSTRUCTORS[name]
+    rates: set[Fraction] = set()
+    real = Call.decay
+
+    def recorded(call: Call, epsilon: Fraction) -> Any:
+        found = real(call, epsilon)
+        rates.add(found.rate)
+        return found
+
+    monkeypatch.setattr(Call, "decay", recorded)
+    for measure in (PURE, ZCDP):
+        made = make(*space(), measure, scale="7/3", **options)
+        made([3, 1, 2, 4])
+    assert rates == {Fraction(3, 7)}
 
 
 def test_the_default_of_top_k_follows_the_measure() -> None:
