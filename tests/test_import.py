@@ -37,10 +37,29 @@ import safeselect
 os.urandom = real
 new = set(sys.modules) - before
 for name in ("ssl", "sqlite3", "duckdb", "pandas", "polars", "pyarrow", "argparse", "random",
+             "opendp", "dp_accounting", "scipy", "cryptography", "psycopg",
              "safeselect.cli", "safeselect.adapters", "safeselect.audit", "safeselect.testing"):
     if name in new:
         seen.append("imported " + name)
 print("; ".join(seen) or "nothing")
+"""
+
+
+# Whatever is not listed is as if it were not installed.
+ALONE = """
+import pkgutil, sys
+
+class Bare:
+    def find_spec(self, name, path=None, target=None):
+        top = name.partition(".")[0]
+        if top not in sys.stdlib_module_names | {allowed}:
+            raise ModuleNotFoundError("no module named " + top, name=name)
+
+sys.meta_path.insert(0, Bare())
+import safeselect
+for module in pkgutil.walk_packages(safeselect.__path__, "safeselect."):
+    __import__(module.name)
+print(safeselect.permute_and_flip([0, 9], epsilon=10000, sensitivity=1).index)
 """
 
 
@@ -66,6 +85,17 @@ def test_import_has_no_side_effects() -> None:
 )
 def test_the_watch_can_see(first: str, complaint: str) -> None:
     assert complaint in _python("-c", WATCH.format(first=first)).stdout
+
+
+def test_every_module_imports_with_numpy_and_gmpy2_alone() -> None:
+    """The adapters too: they look for their library when they are used."""
+    found = _python("-c", ALONE.format(allowed={"safeselect", "numpy", "gmpy2"}))
+    assert (found.stdout, found.stderr) == ("1\n", "")
+
+
+def test_a_missing_library_would_be_seen() -> None:
+    found = _python("-c", ALONE.format(allowed={"safeselect", "numpy"}))
+    assert "no module named gmpy2" in found.stderr
 
 
 @pytest.mark.claim("C12")

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from safeselect import InputError, SafeSelectError, ScoreError
+from safeselect import InputError, ParameterError, SafeSelectError, ScoreError
 from safeselect.adapters.tables import count_distinct_users, read_candidates, read_scores
 
 pytest.importorskip("duckdb")
@@ -258,3 +258,23 @@ def test_scores_of_another_type_are_refused(tmp_path: Path, column: Any) -> None
     path = parquet(tmp_path / "t.parquet", item=["a"], n=pa.array(column))
     with pytest.raises(ScoreError, match="scores must be numbers, but column 'n' holds"):
         scores(path)
+
+
+@pytest.mark.parametrize("names", [["Rome", "Kyiv"], [7, 8]])
+def test_candidates_may_be_a_column(tmp_path: Path, names: list[Any]) -> None:
+    pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
+    path = parquet(tmp_path / "t.parquet", city=[names[0]] * 2, rider=["ann", "bob"])
+    expected = {str(names[0]): 2, str(names[1]): 0}
+    for column in (
+        pa.array(names),
+        pa.chunked_array([names]),
+        pa.array(names).dictionary_encode(),
+        pandas.Series(names),
+        pandas.Series(names, dtype="category"),
+        pandas.Index(names),
+        pandas.Series(names).to_numpy(),
+        polars.Series(names),
+    ):
+        assert trips(path, candidates=column) == expected
+    with pytest.raises(ParameterError, match="candidates must not contain nulls"):
+        trips(path, candidates=pa.array(["Rome", None]))

@@ -35,6 +35,7 @@ from safeselect.adapters._sql import (
     LARGEST_COUNTS,
 )
 from safeselect.errors import InputError, ParameterError, ScoreError
+from safeselect.mechanisms._columns import as_names
 
 __all__ = ["count_distinct_users", "largest_counts", "read_candidates", "read_scores"]
 
@@ -74,9 +75,10 @@ def count_distinct_users(
             such as `spark.table("trips")`, which is counted where it is.
         item: the column that holds the candidates.
         user: the column that says whose row it is: the one who is protected.
-        candidates: the items to count, all different: other items are dropped, and a candidate
-            without rows counts 0.  Choose them without looking at the file.  With None every item
-            found in the table is counted: who does so asserts that this set of items is public.
+        candidates: the items to count, all different, as a list or a column: other items are
+            dropped, and a candidate without rows counts 0.  Choose them without looking at the
+            file.  With None every item found in the table is counted: who does so asserts that this
+            set of items is public.
         memory: the most that DuckDB may use, such as "2GB"; what is more goes to a private
             directory on disk, removed afterwards.
         progress: tell on standard error, if it is a terminal, how far DuckDB's count is.
@@ -216,7 +218,7 @@ def _labels(candidates: Iterable[str | int]) -> list[str]:
         )
     labels: list[str] = []
     seen: dict[str, int] = {}
-    for place, candidate in enumerate(candidates, 1):
+    for place, candidate in enumerate(as_names(candidates, "candidates"), 1):
         if isinstance(candidate, bool) or not isinstance(candidate, (str, int)):
             kind = type(candidate).__name__
             raise ParameterError(f"candidate {place} must be a string or an integer, got {kind}")

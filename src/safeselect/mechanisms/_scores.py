@@ -25,7 +25,7 @@ import numpy.typing as npt
 
 from safeselect._exact import describe, rational
 from safeselect.errors import ParameterError, ScoreError
-from safeselect.mechanisms._columns import INTEGERS, RATIONALS, as_column, refuse_types
+from safeselect.mechanisms._columns import INTEGERS, RATIONALS, as_column, as_names, refuse_types
 
 __all__ = ["Candidates", "Steps", "read_candidates", "read_labels", "read_matrix", "read_values"]
 
@@ -83,7 +83,7 @@ def read_candidates(
 
     Args:
         scores: a mapping label -> score, a list or tuple, a one-dimensional NumPy array, or a
-            column of another library that offers itself as one.
+            column (or a table of one column) of another library that offers itself as one.
         grid: positive rational, the public grid; needed for every type but integers.
         labels: one hashable label a candidate, all different; not with a mapping.
         minimize: prefer small scores.
@@ -176,11 +176,10 @@ def read_labels(labels: object, count: int) -> tuple[Hashable, ...]:
     # A set has no order of its own: which label belongs to which score would be left to chance.
     if isinstance(labels, (str, bytes, Set)) or not isinstance(labels, Iterable):
         raise ParameterError(f"labels must be a list of labels, got {type(labels).__name__}")
-    if isinstance(labels, np.ndarray) and labels.ndim != 1:
-        raise ParameterError(f"labels must have one dimension, got {labels.ndim}")
-    names: tuple[Hashable, ...] = tuple(
-        labels.tolist() if isinstance(labels, np.ndarray) else labels
-    )
+    dimensions = len(getattr(labels, "shape", (0,)))
+    if dimensions != 1:
+        raise ParameterError(f"labels must have one dimension, got {dimensions}")
+    names: tuple[Hashable, ...] = tuple(as_names(labels))
     if len(names) != count:
         raise ParameterError(f"labels must be as many as the scores: {len(names)} for {count}")
     try:

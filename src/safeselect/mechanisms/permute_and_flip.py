@@ -40,7 +40,8 @@ def permute_and_flip(
     Exactness: integers throughout; the law is the one above, not an approximation of it.
 
     Args:
-        scores: n scores, or a mapping label -> score; larger is better.  Integers as they are;
+        scores: n scores, or a mapping label -> score; larger is better.  A list, an array, or a
+            column of pandas, polars or Arrow, also as a table of one column.  Integers as they are;
             other numbers are rounded down to `grid`.
         epsilon: total cost of this call; positive rational.  Or:
         rho: total cost of this call in zCDP.

@@ -1,0 +1,31 @@
+"""The floats that other libraries calculate with: rounded towards privacy, never to the nearest."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+__all__ = ["at_least", "at_most"]
+
+
+def at_least(value: Fraction) -> float:
+    """The smallest float that is at least the value; infinity beyond the largest.
+
+    Requires: value >= 0.
+    """
+    try:
+        nearest = value.numerator / value.denominator  # correctly rounded for integers of any size
+    except OverflowError:
+        return math.inf
+    return nearest if Fraction(nearest) >= value else math.nextafter(nearest, math.inf)
+
+
+def at_most(value: Fraction) -> float:
+    """The largest float that is at most the value: 0 for what is below the smallest.
+
+    Requires: value >= 0.
+    """
+    least = at_least(value)
+    if math.isinf(least) or Fraction(least) > value:
+        return math.nextafter(least, 0)
+    return least

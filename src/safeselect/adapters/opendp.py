@@ -1,0 +1,262 @@
+"""Our mechanisms as measurements of OpenDP: `safeselect[opendp]`.
+
+Each constructor takes what OpenDP's own take: an input domain, an input metric, an output measure
+and the scale of the noise.  The domain is `vector_domain(atom_domain(T=...))` of any of OpenDP's
+integer types (its `int` is i32), the metric `linf_distance(T=..., monotonic=...)` of the same type,
+the measure `max_divergence()` or `zero_concentrated_divergence()`.
+
+What is promised holds for every distance d_in.  Scores at this distance move apart by at most
+R = 2 d_in, or by d_in where the metric is monotonic; from R and the scale follow the exact epsilon
+or rho, and the privacy map returns the next float that is at least as large.
+
+- OpenDP asks for the features "contrib" and "honest-but-curious" before it accepts anything of
+  another library; whoever enables them trusts what this file states.
+- What fails inside a release leaves as one sentence of ours, with nothing chained to it: OpenDP
+  prints the whole traceback of what a Python function raised.  What OpenDP itself refuses before,
+  such as an integer too large for its type, it says in its own words, which may quote the score.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any, Literal
+
+from safeselect._exact import describe, integer, rational
+from safeselect.accounting.calibration import Family
+from safeselect.adapters._opendp_space import Draws, Space
+from safeselect.errors import ParameterError
+from safeselect.guarantees import BoundedRange, LaplaceDominated
+from safeselect.mechanisms import (
+    exponential_mechanism,
+    permute_and_flip,
+    report_noisy_max,
+    top_k,
+    top_k_with_gaps,
+)
+from safeselect.samplers.decay import Decay
+
+__all__ = [
+    "make_exponential_mechanism",
+    "make_permute_and_flip",
+    "make_report_noisy_max",
+    "make_top_k",
+    "make_top_k_with_gaps",
+]
+
+_MOST_CHOSEN = 2**31 - 1
+_FAMILIES: dict[str, Family] = {
+    "exponential": BoundedRange,
+    "permute_and_flip": LaplaceDominated,
+    "one_shot_exponential": LaplaceDominated,
+}
+
+
+def make_permute_and_flip(
+    input_domain: object,
+    input_metric: object,
+    output_measure: object,
+    scale: object,
+    *,
+    negate: bool = False,
+    source: object = None,
+) -> Any:
+    """Choose the index of a large score by permute-and-flip: exponential noise of this scale.
+
+    Guarantee: epsilon = R / scale; rho = epsilon + exp(-epsilon) - 1.
+
+    Args:
+        input_domain, input_metric, output_measure: see the module's docstring.
+        scale: of the noise, in score units; an exact positive rational.
+        negate: choose a small score.
+        source: source of random bytes; the default is a cryptographic generator.
+
+    Returns:
+        A measurement from vectors of integers to an index.
+
+    Raises:
+        ParameterError: a parameter is wrong, or OpenDP is not installed.
+    """
+    space = Space.read(input_domain, input_metric, output_measure, negate, source)
+    size = _read_scale(scale)
+
+    def release(scores: object) -> int:
+        choice = permute_and_flip(scores, epsilon=1, range_=size, minimize=negate, source=source)
+        return choice.index
+
+    return space.measurement(Draws(LaplaceDominated, 1, 1 / size), release, "usize")
+
+
+def make_exponential_mechanism(
+    input_domain: object,
+    input_metric: object,
+    output_measure: object,
+    scale: object,
+    *,
+    negate: bool = False,
+    source: object = None,
+) -> Any:
+    """Choose index i with probability proportional to exp(score i / scale): Gumbel noise.
+
+    Guarantee: epsilon = R / scale; rho = x - 1 - ln(x) with x = epsilon / (exp(epsilon) - 1), at
+        most epsilon**2 / 8.
+
+    Args, Returns, Raises: as for `make_permute_and_flip`.
+    """
+    space = Space.read(input_domain, input_metric, output_measure, negate, source)
+    size = _read_scale(scale)
+
+    def release(scores: object) -> int:
+        choice = exponential_mechanism(
+            scores, epsilon=1, range_=size, minimize=negate, source=source
+        )
+        return choice.index
+
+    return space.measurement(Draws(BoundedRange, 1, 1 / size), release, "usize")
+
+
+def make_report_noisy_max(
+    input_domain: object,
+    input_metric: object,
+    output_measure: object,
+    scale: object,
+    *,
+    noise: Literal["exponential", "laplace", "gumbel"],
+    negate: bool = False,
+    source: object = None,
+) -> Any:
+    """Report the index of the largest score + noise of this scale.
+
+    Guarantee: epsilon = R / scale; rho as for `make_exponential_mechanism` with "gumbel", as for
+        `make_permute_and_flip` with the others.
+
+    Args, Returns, Raises: as for `make_permute_and_flip`; `noise` is "exponential", "laplace" or
+        "gumbel".
+    """
+    if not isinstance(noise, str) or noise not in ("exponential", "laplace", "gumbel"):
+        raise ParameterError(
+            f"noise must be 'exponential', 'laplace' or 'gumbel', got {describe(noise)}"
+        )
+    space = Space.read(input_domain, input_metric, output_measure, negate, source)
+    size = _read_scale(scale)
+
+    def release(scores: object) -> int:
+        choice = report_noisy_max(
+            scores, epsilon=1, range_=size, noise=noise, minimize=negate, source=source
+        )
+        return choice.index
+
+    family = BoundedRange if noise == "gumbel" else LaplaceDominated
+    return space.measurement(Draws(family, 1, 1 / size), release, "usize")
+
+
+def make_top_k(
+    input_domain: object,
+    input_metric: object,
+    output_measure: object,
+    k: int,
+    scale: object,
+    *,
+    mechanism: Literal["exponential", "permute_and_flip", "one_shot_exponential"] | None = None,
+    negate: bool = False,
+    source: object = None,
+) -> Any:
+    """Choose the indices of k large scores, best first, with noise of this scale.
+
+    Guarantee: epsilon = k R / scale.  rho is k times that of `make_exponential_mechanism` for
+        "exponential", k times that of `make_permute_and_flip` for "permute_and_flip", and that of
+        epsilon as a whole, epsilon + exp(-epsilon) - 1, for "one_shot_exponential".
+
+    Args:
+        k: how many, at most as many as there are scores.
+        mechanism: as for `top_k`: by default "one_shot_exponential" for max-divergence,
+            "exponential" for zero-concentrated divergence.
+        input_domain, input_metric, output_measure, scale, negate, source: as for
+            `make_permute_and_flip`.
+
+    Returns:
+        A measurement from vectors of integers to a list of k indices.
+
+    Raises:
+        ParameterError: as for `make_permute_and_flip`.
+    """
+    if mechanism is not None and not (isinstance(mechanism, str) and mechanism in _FAMILIES):
+        raise ParameterError(
+            f"mechanism must be one of {', '.join(_FAMILIES)}; got {describe(mechanism)}"
+        )
+    space = Space.read(input_domain, input_metric, output_measure, negate, source)
+    name = mechanism or ("one_shot_exponential" if space.pure else "exponential")
+    count, size = integer(k, "k", minimum=1, maximum=_MOST_CHOSEN), _read_scale(scale)
+
+    def release(scores: object) -> list[int]:
+        best = top_k(
+            scores,
+            k=count,
+            epsilon=count,
+            range_=size,
+            mechanism=name,
+            minimize=negate,
+            source=source,
+        )
+        return list(best.indices)
+
+    draws = 1 if name == "one_shot_exponential" else count
+    cost = Draws(_FAMILIES[name], draws, Fraction(count, draws) / size)
+    return space.measurement(cost, release, "Vec<usize>")
+
+
+def make_top_k_with_gaps(
+    input_domain: object,
+    input_metric: object,
+    output_measure: object,
+    k: int,
+    scale: object,
+    *,
+    noise: Literal["exponential", "laplace"] = "exponential",
+    gap_grid: object = None,
+    negate: bool = False,
+    source: object = None,
+) -> Any:
+    """Choose the indices of k large scores, best first, each with the gap to the next noisy score.
+
+    Guarantee: epsilon = k R / scale, rho = epsilon + exp(-epsilon) - 1, for indices and gaps.
+
+    Args:
+        noise: "exponential" or "laplace".
+        gap_grid: as for `top_k_with_gaps`.
+        input_domain, input_metric, output_measure, k, scale, negate, source: as for `make_top_k`;
+            k is at most the number of scores less one.
+
+    Returns:
+        A measurement from vectors of integers to a list of k pairs (index, gap), each gap an exact
+        Fraction in score units.
+
+    Raises:
+        ParameterError: as for `make_permute_and_flip`.
+    """
+    if not isinstance(noise, str) or noise not in ("exponential", "laplace"):
+        raise ParameterError(f"noise must be 'exponential' or 'laplace', got {describe(noise)}")
+    space = Space.read(input_domain, input_metric, output_measure, negate, source)
+    count, size = integer(k, "k", minimum=1, maximum=_MOST_CHOSEN), _read_scale(scale)
+    step = None if gap_grid is None else rational(gap_grid, "gap_grid")
+
+    def release(scores: object) -> list[tuple[int, Fraction]]:
+        best = top_k_with_gaps(
+            scores,
+            k=count,
+            epsilon=count,
+            range_=size,
+            noise=noise,
+            gap_grid=step,
+            minimize=negate,
+            source=source,
+        )
+        return list(zip(best.indices, best.gaps or (), strict=True))
+
+    cost = Draws(LaplaceDominated, 1, count / size)
+    return space.measurement(cost, release, "ExtrinsicObject")
+
+
+def _read_scale(scale: object) -> Fraction:
+    size = rational(scale, "scale")
+    Decay(1 / size)  # a rate that no release could use is refused now
+    return size

@@ -1,0 +1,292 @@
+"""Our guarantees inside the real accountants: never cheaper than they are, and counted as often."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from safeselect import (
+    ApproximateDP,
+    BoundedRange,
+    LaplaceDominated,
+    ParameterError,
+    PureDP,
+    ZeroConcentratedDP,
+    compose,
+    top_k,
+)
+from safeselect.adapters.dp_accounting import dp_event, dp_events
+
+dpa: Any = pytest.importorskip("dp_accounting", reason="dp-accounting is not installed")
+from dp_accounting import pld, rdp  # noqa: E402 - they come with it
+
+ADD_REMOVE = dpa.NeighboringRelation.ADD_OR_REMOVE_ONE
+SLACK = 1e-9  # the accountants' own arithmetic: floats, transforms, cut tails
+
+
+def accountant(name: str, **options: Any) -> Any:
+    kind = {"rdp": rdp.RdpAccountant, "pld": pld.PLDAccountant}[name]
+    return kind(neighboring_relation=ADD_REMOVE, **options)
+
+
+EVENTS = [
+    (kind(size), name)
+    for kind, name, size in (
+        (BoundedRange, "rdp", "1/3"),
+        (BoundedRange, "pld", "1/3"),
+        (LaplaceDominated, "rdp", "1/3"),
+        (LaplaceDominated, "rdp", "1e-9"),
+        (LaplaceDominated, "pld", "1/3"),
+        (PureDP, "rdp", "1/3"),
+        (PureDP, "pld", "1/3"),
+        (ZeroConcentratedDP, "rdp", "1/50"),
+    )
+]
+KINDS = {
+    (BoundedRange, "rdp"): "ZCDpEvent",
+    (BoundedRange, "pld"): "LaplaceDpEvent",
+    (LaplaceDominated, "rdp"): "LaplaceDpEvent",
+    (LaplaceDominated, "pld"): "LaplaceDpEvent",
+    (PureDP, "rdp"): "ZCDpEvent",
+    (PureDP, "pld"): "DiscreteLaplaceDpEvent",
+    (ZeroConcentratedDP, "rdp"): "ZCDpEvent",
+}
+
+
+@pytest.mark.parametrize(("kind", "name"), KINDS)
+def test_which_event(kind: type, name: Any) -> None:
+    event = dp_event(kind(1), accountant=name)
+    assert type(event).__name__ == KINDS[kind, name]
+    assert accountant(name).supports(event)
+    assert isinstance(dp_event(kind(0), accountant=name), dpa.NoOpDpEvent)
+
+
+def test_laplace_noise_so_large_that_floats_cancel_is_an_event_of_zcdp() -> None:
+    tiny = dp_event(LaplaceDominated("1e-9"), accountant="rdp")
+    assert isinstance(tiny, dpa.ZCDpEvent)
+    assert tiny.rho == pytest.approx(5e-19, rel=1e-6)
+
+
+# ------------------------------------------------------------------------------- rounding
+
+
+@given(st.fractions(min_value=Fraction(1, 10**30), max_value=256))
+def test_parameters_are_rounded_towards_more_loss(epsilon: Fraction) -> None:
+    """As exact rationals, and after the division that the accountants do."""
+    laplace = dp_event(LaplaceDominated(epsilon), accountant="pld").noise_multiplier
+    assert Fraction(laplace) <= 1 / epsilon
+    assert Fraction(1 / laplace) >= epsilon
+    assert 1 / laplace <= float(epsilon) * (1 + 2**-50)
+    step = dp_event(PureDP(epsilon), accountant="pld").noise_parameter
+    assert Fraction(math.nextafter(step, 0)) < epsilon <= Fraction(step)
+    for kind in (BoundedRange, PureDP):
+        rho = dp_event(kind(epsilon), accountant="rdp").rho
+        exact = kind(epsilon).zcdp.rho
+        assert Fraction(math.nextafter(rho, 0)) < exact <= Fraction(rho)
+
+
+# ------------------------------------------------------------------------------- never cheaper
+
+
+@pytest.mark.parametrize("delta", ["1e-3", "1e-6", "1e-9"])
+@pytest.mark.parametrize("epsilon", ["1e-12", "1e-7", "1e-4", "1/3", "1", "3"])
+@pytest.mark.parametrize(
+    ("kind", "name"), [pair for pair in KINDS if pair[0] is not ZeroConcentratedDP]
+)
+def test_one_release_costs_at_least_its_guarantee(
+    kind: Any, name: Any, epsilon: str, delta: str
+) -> None:
+    guarantee = kind(epsilon)
+    found = accountant(name).compose(dp_event(guarantee, accountant=name)).get_epsilon(float(delta))
+    assert found >= float(guarantee.approximate(delta).epsilon) * (1 - SLACK)
+    if name == "pld" and kind is not BoundedRange:  # the event is as good as the guarantee
+        assert found <= float(guarantee.approximate(delta).epsilon) + 1.01e-4
+
+
+@pytest.mark.parametrize("delta", ["1e-3", "1e-6", "1e-9"])
+@pytest.mark.parametrize("kind", [BoundedRange, LaplaceDominated, PureDP])
+def test_the_event_dominates_its_exact_worst_case(kind: Any, delta: str) -> None:
+    """The hockey-stick divergence of the events' laws, exactly, against the guarantee's own."""
+    guarantee = kind("3/2")
+    for tenths in range(0, 15, 2):
+        at = Fraction(tenths, 10)
+        event = PureDP if kind is PureDP else LaplaceDominated
+        assert event("3/2").delta(at) >= guarantee.delta(at)
+
+
+# ------------------------------------------------------------------------------- n are n
+
+
+def counted(event: Any, name: str, how: str, n: int) -> float:
+    made = accountant(name)
+    if how == "calls":
+        for _ in range(n):
+            made.compose(event)
+    elif how == "count":
+        made.compose(event, n)
+    elif how == "self":
+        made.compose(dpa.SelfComposedDpEvent(event, n))
+    elif how == "self, nested":
+        made.compose(dpa.SelfComposedDpEvent(dpa.SelfComposedDpEvent(event, n // 2), 2))
+    else:
+        made.compose(dpa.ComposedDpEvent([event] * n))
+    return float(made.get_epsilon(1e-6))
+
+
+def counts_right(event: Any, name: str) -> bool:
+    n = 6
+    calls = counted(event, name, "calls", n)
+    ways = ("count", "self", "self, nested", "list")
+    return all(math.isclose(counted(event, name, way, n), calls, rel_tol=1e-6) for way in ways)
+
+
+@pytest.mark.parametrize(("guarantee", "name"), EVENTS)
+def test_an_event_that_happens_n_times_costs_what_n_cost(guarantee: Any, name: Any) -> None:
+    event = dp_event(guarantee, accountant=name)
+    assert counts_right(event, name)
+    n = 6
+    listed = accountant(name).compose(dp_events([guarantee] * n, accountant=name))
+    assert listed.get_epsilon(1e-6) == pytest.approx(counted(event, name, "calls", n), rel=1e-6)
+    if guarantee != LaplaceDominated("1e-9"):
+        assert counted(event, name, "calls", n) > 1.2 * counted(event, name, "calls", 1)
+
+
+@pytest.mark.parametrize("name", ["rdp", "pld"])
+def test_a_dropped_count_is_noticed(monkeypatch: pytest.MonkeyPatch, name: Any) -> None:
+    """The mutant: an accountant that looks at an event once, however often it happened."""
+    made = type(accountant(name))
+    real: Callable[..., Any] = made._maybe_compose
+
+    def once(self: Any, event: Any, count: int, do_compose: bool) -> Any:
+        leaf = not isinstance(event, (dpa.SelfComposedDpEvent, dpa.ComposedDpEvent))
+        return real(self, event, 1 if leaf else count, do_compose)
+
+    monkeypatch.setattr(made, "_maybe_compose", once)
+    for guarantee, of in EVENTS:
+        if of == name and guarantee != LaplaceDominated("1e-9"):
+            assert not counts_right(dp_event(guarantee, accountant=name), name)
+
+
+# ------------------------------------------------------------------------------- our accountant
+
+
+@pytest.mark.parametrize("n", [1, 10, 100])
+@pytest.mark.parametrize(("guarantee", "name"), EVENTS)
+def test_lists_cost_at_least_what_compose_finds(guarantee: Any, name: Any, n: int) -> None:
+    """Ours is the best proved bound, and no larger than theirs, which is found by one method.
+
+    Loss distributions of Laplace noise see more than the moments do that `compose` multiplies: the
+    next test encloses them.
+    """
+    found = accountant(name).compose(dp_events([guarantee] * n, accountant=name)).get_epsilon(1e-6)
+    best = compose([guarantee] * n, "1e-6").guarantee
+    if name == "rdp" or isinstance(guarantee, PureDP):
+        assert found >= float(best.epsilon) * (1 - SLACK)  # type: ignore[union-attr]
+
+
+def laplace_deltas(epsilon: float, n: int, at: float, cells: int) -> tuple[float, float]:
+    """Below and above delta(at) of n Laplace mechanisms: losses rounded down and up to cells.
+
+    The loss epsilon - 2x for x in (0, epsilon) has the density exp(-x) / 2; it is epsilon with
+    probability 1/2, and -epsilon with exp(-epsilon) / 2.
+    """
+    width = 2 * epsilon / cells
+    edges = np.exp(-np.arange(cells + 1) * width / 2) / 2  # from the largest loss downwards
+    middle = (edges[:-1] - edges[1:])[::-1]  # from the smallest loss upwards
+    least, most = [math.exp(-epsilon) / 2], [0.5]
+    bounds = []
+    for one in (
+        np.concatenate([middle, [0.0]]) + np.concatenate([least, np.zeros(cells - 1), most]),
+        np.concatenate([[0.0], middle]) + np.concatenate([least, np.zeros(cells - 1), most]),
+    ):
+        whole = np.array([1.0])
+        for _ in range(n):
+            whole = np.convolve(whole, one)
+        losses = -n * epsilon + width * np.arange(len(whole))
+        bounds.append(float(np.sum(whole * np.maximum(0, -np.expm1(at - losses)))))
+    return bounds[0], bounds[1]
+
+
+@pytest.mark.parametrize("n", [1, 2, 10])
+def test_laplace_noise_composes_as_its_losses_do(n: int) -> None:
+    made = accountant("pld")
+    made.compose(dp_events([LaplaceDominated("1/3")] * n, accountant="pld"))
+    for at in (0.0, 0.1, 0.3, 1.0):
+        found = made.get_delta(at)
+        below, above = laplace_deltas(1 / 3, n, at, cells=400)
+        assert below * (1 - SLACK) <= found <= above * (1 + SLACK) + 1e-12
+        if at < n / 3:
+            assert above - below < 0.002 * n
+            # The mutant: one event less lies below.
+            assert n == 1 or laplace_deltas(1 / 3, n - 1, at, cells=400)[1] < below
+
+
+def test_mixed_parts_and_a_real_release() -> None:
+    best = top_k([5, 3, 9, 1], k=3, rho="1/10", sensitivity=1)
+    event = dp_events([*best.parts, PureDP("1/10"), PureDP("1/10")], accountant="rdp")
+    assert [each.count for each in event.events] == [3, 2]
+    exact = 3 * best.parts[0].zcdp.rho + 2 * PureDP("1/10").zcdp.rho  # type: ignore[union-attr]
+    rho = sum(each.count * each.event.rho for each in event.events)
+    assert rho == pytest.approx(float(exact), rel=1e-15)
+    assert dp_events([], accountant="pld") == dpa.ComposedDpEvent([])
+
+
+# ------------------------------------------------------------------------------- what is refused
+
+
+@pytest.mark.parametrize("name", ["rdp", "pld"])
+def test_what_no_event_covers_is_refused(name: Any) -> None:
+    with pytest.raises(ParameterError, match="ApproximateDP guarantee has no event"):
+        dp_event(ApproximateDP(1, "1e-6"), accountant=name)
+    with pytest.raises(ParameterError, match="ApproximateDP guarantee has no event"):
+        dp_events([PureDP(1), ApproximateDP(1, "1e-6")], accountant=name)
+    for kind in (PureDP, LaplaceDominated, BoundedRange):
+        with pytest.raises(ParameterError, match="at most 256"):
+            dp_event(kind(257), accountant=name)
+
+
+def test_zcdp_has_no_loss_distribution() -> None:
+    with pytest.raises(ParameterError, match="no event for accountant='pld'"):
+        dp_event(ZeroConcentratedDP("1/10"), accountant="pld")
+
+
+@pytest.mark.parametrize(("guarantee", "name"), EVENTS)
+def test_the_other_accountant_is_right_or_refuses(guarantee: Any, name: Any) -> None:
+    other = accountant({"rdp": "pld", "pld": "rdp"}[name])
+    event = dp_event(guarantee, accountant=name)
+    if other.supports(event):
+        assert isinstance(event, dpa.LaplaceDpEvent)  # which both know
+        found = other.compose(event).get_epsilon(1e-6)
+        assert found >= float(guarantee.approximate("1e-6").epsilon) * (1 - SLACK)
+    else:
+        with pytest.raises(dpa.UnsupportedEventError):
+            other.compose(event)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: dp_event(1, accountant="rdp"), r"guarantee must be a guarantee, got 1 \(int\)"),
+        (lambda: dp_event(PureDP(1), accountant="gdp"), "accountant must be 'rdp' or 'pld'"),
+        (lambda: dp_event(PureDP(1), accountant=["rdp"]), "got an object of type list"),
+        (lambda: dp_events(PureDP(1), accountant="rdp"), "guarantees must be a list"),
+        (lambda: dp_events([PureDP(1), "1"], accountant="rdp"), "got '1'"),
+    ],
+)
+def test_wrong_arguments(call: Callable[[], Any], message: str) -> None:
+    with pytest.raises(ParameterError, match=message):
+        call()
+
+
+def test_without_the_library_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "dp_accounting.dp_event", None)
+    with pytest.raises(ParameterError, match=r"safeselect\[dp-accounting\]"):
+        dp_event(PureDP(1), accountant="rdp")

@@ -1,0 +1,462 @@
+"""Our measurements inside the real OpenDP: maps, chains, composition, filters, failures, laws."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections import Counter
+from fractions import Fraction
+from functools import cache
+from typing import Any
+
+import pytest
+from chances import same_law
+from hypothesis import given
+from hypothesis import strategies as st
+
+import safeselect
+from safeselect import BoundedRange, CallbackSource, LaplaceDominated, ParameterError, compose
+from safeselect.adapters import opendp as ours
+from safeselect.adapters._floats import at_least, at_most
+from safeselect.mechanisms._call import Call
+from safeselect.testing import DeterministicSource
+
+dp: Any = pytest.importorskip("opendp.prelude", reason="OpenDP is not installed")
+dp.enable_features("contrib", "honest-but-curious")
+
+SENTINEL = 987_654_321
+PURE, ZCDP = dp.max_divergence(), dp.zero_concentrated_divergence()
+
+
+def space(integers: str = "i32", *, monotonic: bool = False) -> tuple[Any, Any]:
+    domain = dp.vector_domain(dp.atom_domain(T=integers))
+    return domain, dp.linf_distance(T=integers, monotonic=monotonic)
+
+
+# ------------------------------------------------------------------------------- rounding
+
+
+@given(st.fractions(min_value=0))
+def test_floats_are_next_to_the_value(value: Fraction) -> None:
+    high, low = at_least(value), at_most(value)
+    assert Fraction(low) <= value <= Fraction(high)
+    assert low == high or math.nextafter(low, math.inf) == high
+    assert (low == high) == (Fraction(high) == value)
+
+
+@pytest.mark.parametrize(
+    ("value", "low", "high"),
+    [
+        (Fraction(0), 0.0, 0.0),
+        (Fraction(1, 10**400), 0.0, 5e-324),
+        (Fraction(10) ** 400, sys.float_info.max, math.inf),
+        (Fraction(2**53 + 1), 2.0**53, 2.0**53 + 2),
+        (Fraction(1, 10), math.nextafter(0.1, 0), 0.1),
+        (Fraction(3, 10), 0.3, math.nextafter(0.3, 1)),
+    ],
+)
+def test_floats_at_the_ends(value: Fraction, low: float, high: float) -> None:
+    assert (at_most(value), at_least(value)) == (low, high)
+
+
+# ------------------------------------------------------------------------------- privacy maps
+
+CONSTRUCTORS = {
+    "permute_and_flip": (ours.make_permute_and_flip, {}, LaplaceDominated, 1, 1),
+    "exponential_mechanism": (ours.make_exponential_mechanism, {}, BoundedRange, 1, 1),
+    "noisy_max_exponential": (
+        ours.make_report_noisy_max,
+        {"noise": "exponential"},
+        LaplaceDominated,
+        1,
+        1,
+    ),
+    "noisy_max_laplace": (ours.make_report_noisy_max, {"noise": "laplace"}, LaplaceDominated, 1, 1),
+    "noisy_max_gumbel": (ours.make_report_noisy_max, {"noise": "gumbel"}, BoundedRange, 1, 1),
+    "top_3_exponential": (
+        ours.make_top_k,
+        {"k": 3, "mechanism": "exponential"},
+        BoundedRange,
+        3,
+        1,
+    ),
+    "top_3_permute_and_flip": (
+        ours.make_top_k,
+        {"k": 3, "mechanism": "permute_and_flip"},
+        LaplaceDominated,
+        3,
+        1,
+    ),
+    "top_3_one_shot": (
+        ours.make_top_k,
+        {"k": 3, "mechanism": "one_shot_exponential"},
+        LaplaceDominated,
+        1,
+        3,
+    ),
+    "top_2_with_gaps": (ours.make_top_k_with_gaps, {"k": 2}, LaplaceDominated, 1, 2),
+}
+
+
+@pytest.mark.parametrize("d_in", [0, 1, 2, 1000])
+@pytest.mark.parametrize("monotonic", [False, True])
+@pytest.mark.parametrize("name", CONSTRUCTORS)
+def test_the_privacy_map_is_the_guarantee_rounded_up(name: str, monotonic: bool, d_in: int) -> None:
+    """`family`, `draws` and `weight` restate what the mechanisms' docstrings promise."""
+    make, options, family, draws, weight = CONSTRUCTORS[name]
+    scale, moved = Fraction(7, 3), d_in if monotonic else 2 * d_in
+    each = family(weight * moved / scale)
+    for measure, exact in (
+        (PURE, compose([each.pure] * draws).guarantee.epsilon),  # type: ignore[union-attr]
+        (ZCDP, draws * each.zcdp.rho),
+    ):
+        made = make(*space(monotonic=monotonic), measure, scale="7/3", **options)
+        found = made.map(d_in)
+        assert Fraction(found) >= exact
+        assert found == 0 or Fraction(math.nextafter(found, 0)) < exact
+
+
+@pytest.mark.parametrize("name", CONSTRUCTORS)
+def test_what_the_map_says_is_what_the_mechanism_promises(
+    monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """The call that a measurement makes, asked what it costs at the same change of the scores."""
+    make, options, *_ = CONSTRUCTORS[name]
+    promised: list[Any] = []
+    for function in (
+        "permute_and_flip",
+        "exponential_mechanism",
+        "report_noisy_max",
+        "top_k",
+        "top_k_with_gaps",
+    ):
+        real = getattr(safeselect, function)
+
+        def call(scores: object, *, real: Any = real, **given: Any) -> Any:
+            promised.append(real(scores, **given))
+            return promised[-1]
+
+        monkeypatch.setattr(ours, function, call)
+    made = make(*space(monotonic=True), PURE, scale=5, **options)
+    made([3, 1, 2, 4])
+    # The call asks for its noise as that of a range of 5, the scale: so 5 is the d_in it paid for.
+    assert made.map(5) == promised[0].guarantee.pure.epsilon
+    rho = make(*space(monotonic=True), ZCDP, scale=5, **options).map(5)
+    parts = getattr(promised[0], "parts", (promised[0].guarantee,))
+    assert rho == at_least(sum(part.zcdp.rho for part in parts))
+
+
+@pytest.mark.parametrize("name", CONSTRUCTORS)
+def test_the_noise_has_the_scale_that_was_asked_for(
+    monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    make, options, *_ = CONSTRUCTORS[name]
+    rates: set[Fraction] = set()
+    real = Call.decay
+
+    def recorded(call: Call, epsilon: Fraction) -> Any:
+        found = real(call, epsilon)
+        rates.add(found.rate)
+        return found
+
+    monkeypatch.setattr(Call, "decay", recorded)
+    for measure in (PURE, ZCDP):
+        made = make(*space(), measure, scale="7/3", **options)
+        made([3, 1, 2, 4])
+    assert rates == {Fraction(3, 7)}
+
+
+def test_the_default_of_top_k_follows_the_measure() -> None:
+    one_shot = LaplaceDominated(2).zcdp.rho
+    peeled = 2 * BoundedRange(1).zcdp.rho
+    made = ours.make_top_k(*space(monotonic=True), ZCDP, k=2, scale=1)
+    assert made.map(1) == at_least(peeled) < at_least(one_shot)
+    assert ours.make_top_k(*space(monotonic=True), PURE, k=2, scale=1).map(1) == 2
+
+
+@pytest.mark.parametrize("integers", ["i32", "i64", "u32", "u64", "usize"])
+def test_every_integer_type_with_its_extremes(integers: str) -> None:
+    bits = 32 if "32" in integers else 64
+    low = -(2 ** (bits - 1)) if integers.startswith("i") else 0
+    extremes = [low, low + 2**bits - 1, low + 1, low + 2**bits - 2]
+    for make, expected in (
+        (ours.make_permute_and_flip, 1),
+        (ours.make_exponential_mechanism, 1),
+    ):
+        made = make(*space(integers), PURE, scale="1/1000")
+        assert made(extremes) == expected
+        assert make(*space(integers), PURE, scale="1/1000", negate=True)(extremes) == 0
+    best = ours.make_top_k(*space(integers), PURE, 4, "1/1000")
+    assert best(extremes) == [1, 3, 2, 0]
+    assert ours.make_top_k(*space(integers), PURE, 4, "1/1000", negate=True)(extremes) == [
+        0,
+        2,
+        3,
+        1,
+    ]
+
+
+def test_gaps_are_exact() -> None:
+    made = ours.make_top_k_with_gaps(*space(), PURE, k=2, scale="1/1000", gap_grid=1)
+    (first, gap), (second, next_gap) = made([5, 90, 40])
+    assert (first, second) == (1, 2)
+    assert type(gap) is Fraction
+    assert abs(gap - 50) <= 1
+    assert abs(next_gap - 35) <= 1
+
+
+# ------------------------------------------------------------------------------- inside OpenDP
+
+
+def test_a_chain_with_a_transformation() -> None:
+    """A private median: OpenDP scores the candidates, we choose the smallest score."""
+    rows = dp.vector_domain(dp.atom_domain(T=int)), dp.symmetric_distance()
+    scored = dp.t.make_quantile_score_candidates(*rows, [10, 20, 30, 40], alpha=0.5)
+    chosen = ours.make_permute_and_flip(
+        scored.output_domain, scored.output_metric, PURE, scale="0.1", negate=True
+    )
+    chain = scored >> chosen
+    assert chain.map(1) == chosen.map(scored.map(1)) == at_least(Fraction(20))
+    assert chain([30] * 500 + [12] * 100 + [39] * 100) == 2
+
+
+def test_a_chain_from_rows_to_monotonic_counts() -> None:
+    labels = ["a", "b", "c"]
+    domain, metric = space("i64", monotonic=True)
+    counts = dp.t.make_user_transformation(
+        dp.vector_domain(dp.atom_domain(T=str)),
+        dp.symmetric_distance(),
+        domain,
+        metric,
+        lambda rows: [rows.count(label) for label in labels],
+        lambda d_in: d_in,
+    )
+    chain = counts >> ours.make_top_k(domain, metric, PURE, k=2, scale=2)
+    assert chain.map(1) == 1.0
+    assert chain.check(2, 2.0)
+    assert not chain.check(2, 1.99)
+    assert chain(["b"] * 900 + ["c"] * 400 + ["a"]) == [1, 2]
+
+
+def test_composition() -> None:
+    theirs = dp.m.make_noisy_max(*space(), PURE, scale=4.0)
+    mine = ours.make_permute_and_flip(*space(), PURE, scale=8)
+    both = dp.c.make_composition([mine, theirs, mine])
+    assert both.map(1) == 1.0
+    assert len(both([1, 2, 3])) == 3
+    adaptive = dp.c.make_adaptive_composition(
+        *space(), PURE, d_in=1, d_mids=[mine.map(1), theirs.map(1)]
+    )
+    queries = adaptive([1, 2, 3])
+    assert {queries(mine), queries(theirs)} <= {0, 1, 2}
+    with pytest.raises(dp.OpenDPException):
+        queries(mine)  # nothing is left
+
+
+def test_an_odometer_and_a_filter() -> None:
+    odometer = dp.c.make_fully_adaptive_composition(*space(), ZCDP)
+    mine = ours.make_exponential_mechanism(*space(), ZCDP, scale=4)
+    spent = odometer([1, 2, 3])
+    spent(mine)
+    spent(mine)
+    rho = BoundedRange("1/2").zcdp.rho
+    assert spent.privacy_loss(1) == pytest.approx(float(2 * rho), rel=1e-15)
+    assert Fraction(spent.privacy_loss(1)) >= 2 * rho
+    limited = dp.c.make_privacy_filter(odometer, d_in=1, d_out=2.5 * mine.map(1))([1, 2, 3])
+    limited(mine)
+    limited(mine)
+    with pytest.raises(dp.OpenDPException):
+        limited(mine)  # a third does not fit
+
+
+def test_conversions_of_opendp_hold_for_ours() -> None:
+    mine = ours.make_exponential_mechanism(*space(), ZCDP, scale=2)
+    converted = dp.c.make_zCDP_to_approxDP(mine)
+    found = converted.map(1).epsilon(1e-6)
+    assert found >= float(BoundedRange(1).approximate("1e-6").epsilon)
+
+
+# ------------------------------------------------------------------------------- what is refused
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("domain", None), "input_domain must be vector_domain.* got None"),
+        (("domain", "f64"), "got VectorDomain"),
+        (("domain", "bool"), "got VectorDomain"),
+        (("metric", None), r"input_metric must be linf_distance\(T='i32'\), got None"),
+        (("metric", "other"), r"got LInfDistance\(T=i64\)"),
+        (("metric", "l1"), "got L1Distance"),
+        (("measure", None), r"output_measure must be max_divergence\(\) or .*, got None"),
+        (("measure", "approximate"), r"got Approximate\(MaxDivergence\)"),
+        (("scale", 0), "scale must be greater than zero"),
+        (("scale", "0,5"), "write a decimal point"),
+        (("scale", 2.0**50), "the noise rate must be between"),
+        (("scale", True), "scale must be a number"),
+        (("negate", 1), "negate must be True or False, got 1"),
+        (("source", 7), "source"),
+    ],
+)
+def test_bad_parameters_are_refused_when_a_measurement_is_made(
+    arguments: tuple[str, Any], message: str
+) -> None:
+    name, value = arguments
+    domain, metric = space()
+    given: dict[str, Any] = {
+        "domain": domain,
+        "metric": metric,
+        "measure": PURE,
+        "scale": 1,
+        "negate": False,
+        "source": None,
+    }
+    special = {
+        "f64": lambda: dp.vector_domain(dp.atom_domain(T=float)),
+        "bool": lambda: dp.vector_domain(dp.atom_domain(T=bool)),
+        "other": lambda: dp.linf_distance(T="i64"),
+        "l1": lambda: dp.l1_distance(T="i32"),
+        "approximate": lambda: dp.approximate(PURE),
+    }
+    given[name] = special[value]() if value in list(special) else value
+    with pytest.raises(ParameterError, match=message):
+        ours.make_permute_and_flip(
+            given["domain"],
+            given["metric"],
+            given["measure"],
+            given["scale"],
+            negate=given["negate"],
+            source=given["source"],
+        )
+
+
+def test_names_and_numbers_are_refused() -> None:
+    args = *space(), PURE
+    with pytest.raises(ParameterError, match="noise must be"):
+        ours.make_report_noisy_max(*args, 1, noise="gauss")  # type: ignore[arg-type]
+    with pytest.raises(ParameterError, match="noise must be"):
+        ours.make_top_k_with_gaps(*args, 1, 1, noise="gumbel")  # type: ignore[arg-type]
+    with pytest.raises(ParameterError, match="mechanism must be one of"):
+        ours.make_top_k(*args, 1, 1, mechanism="laplace")  # type: ignore[arg-type]
+    for k in (0, -1, True, 1.0):
+        with pytest.raises(ParameterError, match="k must be"):
+            ours.make_top_k(*args, k, 1)  # type: ignore[arg-type]
+    with pytest.raises(ParameterError, match="gap_grid must be greater than zero"):
+        ours.make_top_k_with_gaps(*args, 1, 1, gap_grid=0)
+    made = ours.make_permute_and_flip(*args, 1)
+    with pytest.raises(dp.OpenDPException, match="d_in must be at least zero"):
+        made.map(-1)
+
+
+def test_without_the_library_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "opendp.prelude", None)
+    with pytest.raises(ParameterError, match=r"safeselect\[opendp\]"):
+        ours.make_permute_and_flip(*space(), PURE, 1)
+
+
+# ------------------------------------------------------------------------------- what failures say
+
+
+def told(made: Any, capfd: pytest.CaptureFixture[str]) -> str:
+    """All that a failed release lets out."""
+    with pytest.raises(dp.OpenDPException) as caught:
+        made([SENTINEL, SENTINEL - 1, 0])
+    error = caught.value
+    assert error.__cause__ is None
+    assert error.__context__ is None
+    return "\n".join([str(error), repr(error), str(vars(error)), *capfd.readouterr()])
+
+
+def failing(error: BaseException) -> Any:
+    def mechanism(scores: list[int], **_: Any) -> Any:
+        try:
+            raise ValueError(f"a score is {scores}")
+        except ValueError as cause:
+            raise error from cause
+
+    return mechanism
+
+
+@pytest.mark.parametrize(
+    ("error", "sentence"),
+    [
+        (safeselect.SourceError("the source failed"), "SourceError: the source failed"),
+        (RuntimeError(f"cell {SENTINEL}"), "RuntimeError: the release failed; there is no output"),
+        (KeyboardInterrupt(f"{SENTINEL}"), "RuntimeError: the release failed"),
+    ],
+)
+def test_a_failed_release_says_one_sentence_without_data(
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+    error: BaseException,
+    sentence: str,
+) -> None:
+    monkeypatch.setattr(ours, "permute_and_flip", failing(error))
+    text = told(ours.make_permute_and_flip(*space(), PURE, 1), capfd)
+    assert sentence in text
+    assert str(SENTINEL) not in text
+
+
+def test_without_the_guard_a_score_would_be_told(capfd: pytest.CaptureFixture[str]) -> None:
+    """The mutant: the same failure as a plain function of Python."""
+    made = dp.m.make_user_measurement(
+        *space(), PURE, failing(RuntimeError("no")), lambda _: 1.0, TO="usize"
+    )
+    assert str(SENTINEL) in told(made, capfd)
+
+
+def test_real_refusals(capfd: pytest.CaptureFixture[str]) -> None:
+    def broken(count: int) -> bytes:
+        raise OSError(f"{SENTINEL}")
+
+    args = *space(), PURE
+    for made, sentence in (
+        (ours.make_top_k(*args, k=4, scale=1), "ParameterError: k must be between 1 and 3, got 4"),
+        (ours.make_permute_and_flip(*args, 1, source=CallbackSource(broken)), "SourceError: "),
+    ):
+        text = told(made, capfd)
+        assert sentence in text
+        assert str(SENTINEL) not in text
+    with pytest.raises(dp.OpenDPException, match="scores must contain at least one candidate"):
+        ours.make_permute_and_flip(*args, 1)([])
+
+
+# ------------------------------------------------------------------------------- the same laws
+
+DRAWS = 6_000
+SCORES = [2, 0, 3, 0, 0, 0, 0, 0, 1, 0]
+
+
+@cache
+def sample(name: str, scale: int = 1) -> Counter[int]:
+    """Draws of a measurement; ours from a fixed stream, OpenDP's own from its own generator."""
+    with pytest.warns(safeselect.testing.InsecureSourceWarning):
+        tape = DeterministicSource(b"opendp", i_understand_this_is_not_private=True)
+    made = {
+        "ours, exponential mechanism": lambda: ours.make_exponential_mechanism(
+            *space(), ZCDP, scale, source=tape
+        ),
+        "ours, permute-and-flip": lambda: ours.make_permute_and_flip(
+            *space(), PURE, scale, source=tape
+        ),
+        # The noise follows from the measure: exponential for pure DP, Gumbel for zCDP.
+        "theirs, exponential mechanism": lambda: dp.m.make_noisy_max(*space(), ZCDP, float(scale)),
+        "theirs, permute-and-flip": lambda: dp.m.make_noisy_max(*space(), PURE, float(scale)),
+    }[name]()
+    return Counter(made(SCORES) for _ in range(DRAWS))
+
+
+@pytest.mark.parametrize("law", ["exponential mechanism", "permute-and-flip"])
+def test_the_law_is_that_of_opendps_own_noisy_max(law: str) -> None:
+    """A false alarm in 1e9; a difference of 0.1 in one outcome is found (see `same_law`)."""
+    assert same_law(sample(f"ours, {law}"), sample(f"theirs, {law}"), len(SCORES))
+
+
+def test_other_laws_are_told_apart() -> None:
+    """The mutants: the other noise, and noise of twice the scale."""
+    flips, mechanism = "ours, permute-and-flip", "ours, exponential mechanism"
+    theirs = sample("theirs, permute-and-flip"), sample("theirs, exponential mechanism")
+    assert not same_law(sample(flips), theirs[1], len(SCORES))
+    assert not same_law(sample(mechanism), theirs[0], len(SCORES))
+    assert not same_law(sample(flips, 2), theirs[0], len(SCORES))
+    assert not same_law(sample(mechanism, 2), theirs[1], len(SCORES))

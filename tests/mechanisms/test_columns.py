@@ -1,0 +1,201 @@
+"""Columns and tables of the real libraries: what each declared type is read as, and what is not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+import pytest
+
+from safeselect import ParameterError, ScoreError, permute_and_flip, top_k
+from safeselect.mechanisms._scores import read_candidates
+
+pd = pytest.importorskip("pandas", reason="pandas is not installed")
+pl = pytest.importorskip("polars", reason="polars is not installed")
+pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
+pc = pytest.importorskip("pyarrow.compute")
+
+NULL = "scores must not contain nulls: decide what a missing score means before selecting"
+SURE = {"epsilon": 10_000, "sensitivity": 1}
+# Floats cannot tell them apart.
+NEAR = [2**53, 2**53 + 1, 2**53 - 1]
+
+
+def encoded(values: list[Any], indices: list[int]) -> Any:
+    return pa.DictionaryArray.from_arrays(pa.array(indices, pa.int32()), pa.array(values))
+
+
+INTEGERS: dict[str, Callable[[list[int]], Any]] = {
+    "pandas": lambda v: pd.Series(v),
+    "pandas Int64": lambda v: pd.Series(v, dtype="Int64"),
+    "pandas UInt64": lambda v: pd.Series(v, dtype="UInt64"),
+    "pandas array": lambda v: pd.array(v),
+    "pandas of Arrow": lambda v: pd.Series(v, dtype="uint64[pyarrow]"),
+    "pandas decimals of Arrow": lambda v: pd.Series(
+        [Decimal(x) for x in v], dtype=pd.ArrowDtype(pa.decimal128(38, 0))
+    ),
+    "pandas categories": lambda v: pd.Series(v, dtype="category"),
+    "pandas table": lambda v: pd.DataFrame({"n": v}, index=v),
+    "polars": lambda v: pl.Series(v),
+    "polars UInt64": lambda v: pl.Series(v, dtype=pl.UInt64),
+    "polars Int128": lambda v: pl.Series(v, dtype=pl.Int128),
+    "polars decimals": lambda v: pl.Series([Decimal(x) for x in v], dtype=pl.Decimal(38, 0)),
+    "polars table": lambda v: pl.DataFrame({"n": v}),
+    "polars table of Int128": lambda v: pl.DataFrame({"n": v}, schema={"n": pl.Int128}),
+    "pyarrow": lambda v: pa.array(v),
+    "pyarrow uint64": lambda v: pa.array(v, pa.uint64()),
+    "pyarrow chunks": lambda v: pa.chunked_array([v[:1], [], v[1:]], pa.int64()),
+    "pyarrow decimals": lambda v: pa.array([Decimal(x) for x in v], pa.decimal128(38, 0)),
+    "pyarrow chunks of decimals": lambda v: pa.chunked_array(
+        [pa.array([Decimal(x) for x in v], pa.decimal256(60, 0))]
+    ),
+    "pyarrow dictionary": lambda v: encoded(v, [0, 1, 2]),
+    "pyarrow dictionary with a null that is not used": lambda v: encoded([None, *v], [1, 2, 3]),
+    "pyarrow chunks of a dictionary": lambda v: pa.chunked_array([encoded(v, [0, 1, 2])]),
+    "pyarrow table": lambda v: pa.table({"n": v}),
+    "pyarrow batch": lambda v: pa.record_batch({"n": v}),
+}
+
+
+@pytest.mark.parametrize("kind", INTEGERS)
+def test_integers_are_read_exactly(kind: str) -> None:
+    candidates = read_candidates(INTEGERS[kind](NEAR))
+    assert candidates.exact
+    steps = [int(step) for step in candidates.steps]
+    assert [max(steps) - step for step in steps] == [1, 0, 2]
+    assert permute_and_flip(INTEGERS[kind]([5, 9000, 7]), **SURE).index == 1
+    assert permute_and_flip(INTEGERS[kind]([5, 9000, 7]), minimize=True, **SURE).index == 0
+    assert top_k(INTEGERS[kind]([5, 90_000, 7_000]), k=2, grid="1/2", **SURE).indices == (1, 2)
+
+
+def test_integers_beyond_64_bits() -> None:
+    values = [2**100, 2**100 - 3, 0]
+    for column in (
+        pl.Series(values, dtype=pl.Int128),
+        pa.array([Decimal(x) for x in values], pa.decimal128(38, 0)),
+    ):
+        steps = [int(step) for step in read_candidates(column).steps]
+        assert [max(steps) - step for step in steps] == [0, 3, 2**64 - 1]
+
+
+NULLS: dict[str, Callable[[], Any]] = {
+    "pandas Int64": lambda: pd.Series([5, None], dtype="Int64"),
+    "pandas array": lambda: pd.array([5, None]),
+    "pandas categories": lambda: pd.Series([5, None], dtype="category"),
+    "pandas table": lambda: pd.DataFrame({"n": pd.array([5, None])}),
+    "polars": lambda: pl.Series([5, None]),
+    "polars Int128": lambda: pl.Series([5, None], dtype=pl.Int128),
+    "polars decimals": lambda: pl.Series([Decimal(5), None], dtype=pl.Decimal(38, 0)),
+    "polars table": lambda: pl.DataFrame({"n": [5, None]}),
+    "pyarrow decimals": lambda: pa.array([Decimal(5), None], pa.decimal128(38, 0)),
+    "pyarrow chunks": lambda: pa.chunked_array([[5], [None]]),
+    "pyarrow dictionary": lambda: encoded([5], [0]).take(pa.array([0, None])),
+    "pyarrow dictionary with a null inside": lambda: encoded([5, None], [0, 1]),
+    "pyarrow chunks of such": lambda: pa.chunked_array([encoded([5, None], [0, 1])]),
+    "pyarrow table": lambda: pa.table({"n": [5, None]}),
+}
+
+
+@pytest.mark.parametrize("grid", [None, "1/2"])
+@pytest.mark.parametrize("kind", NULLS)
+def test_a_null_is_refused_however_it_is_stored(kind: str, grid: str | None) -> None:
+    with pytest.raises(ScoreError) as caught:
+        read_candidates(NULLS[kind](), grid=grid)
+    assert str(caught.value) == NULL
+
+
+@pytest.mark.parametrize("values", [[5, 5, 7], [5, 5, None]])
+def test_an_encoding_that_hides_its_nulls_is_refused_by_its_type(values: list[Any]) -> None:
+    """The same words with and without one."""
+    with pytest.raises(ScoreError, match="RunEndEncodedArray cannot be read as an array"):
+        read_candidates(pc.run_end_encode(pa.array(values)))
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        pd.DataFrame({"city": ["a", "b"], "n": [5, 7]}),
+        pl.DataFrame({"n": [5, 7], "id": [1, 2]}),
+        pa.table({"n": [5, 7], "id": [1, 2]}),
+        pd.DataFrame(index=[1, 2]),
+        np.array([[5], [7]]),
+    ],
+    ids=lambda table: f"{type(table).__module__.partition('.')[0]} {table.shape}",
+)
+def test_a_table_with_other_than_one_column_is_refused(table: Any) -> None:
+    """Two columns could be taken for one another, and a private one be released as labels."""
+    with pytest.raises(ScoreError, match="scores must have one dimension, got 2; pass one column"):
+        read_candidates(table)
+
+
+def test_decimals_with_places_still_need_a_grid() -> None:
+    for column in (pl.Series([Decimal("1.50")]), pa.array([Decimal("1.50")])):
+        with pytest.raises(ScoreError, match="Decimal need grid="):
+            read_candidates(column)
+
+
+# ------------------------------------------------------------------------------- labels
+
+NAMES: dict[str, Callable[[list[Any]], Any]] = {
+    "pandas": lambda v: pd.Series(v),
+    "pandas with another index": lambda v: pd.Series(v, index=[2, 0, 1]),
+    "pandas index": lambda v: pd.Index(v),
+    "pandas array": lambda v: pd.array(v),
+    "pandas categories": lambda v: pd.Series(v, dtype="category"),
+    "pandas categorical": lambda v: pd.Categorical(v),
+    "pandas categorical index": lambda v: pd.CategoricalIndex(v),
+    "polars": lambda v: pl.Series(v),
+    "pyarrow": lambda v: pa.array(v),
+    "pyarrow chunks": lambda v: pa.chunked_array([v[:1], v[1:]]),
+    "pyarrow dictionary": lambda v: pa.array(v).dictionary_encode(),
+    "numpy": lambda v: np.array(v),
+    "generator": lambda v: iter(v),
+}
+
+
+@pytest.mark.parametrize("values", [["Oslo", "Rome", "Bern"], [7, 9, 8]])
+@pytest.mark.parametrize("kind", NAMES)
+def test_labels_are_plain_python_objects(kind: str, values: list[Any]) -> None:
+    chosen = permute_and_flip([5, 9000, 7], labels=NAMES[kind](values), **SURE)
+    assert chosen.label == values[1]
+    assert type(chosen.label) is type(values[1])
+
+
+def test_labels_of_categories_of_polars() -> None:
+    for kind in (pl.Categorical, pl.Enum(["Bern", "Oslo", "Rome"])):
+        labels = pl.Series(["Oslo", "Rome", "Bern"], dtype=kind)
+        assert permute_and_flip([5, 9000, 7], labels=labels, **SURE).label == "Rome"
+
+
+def test_labels_of_a_grouped_count() -> None:
+    """As pandas gives them: the counts with their labels as index, here of two columns."""
+    rows = pd.DataFrame({"city": ["Oslo"] * 2 + ["Rome"] * 900, "year": [1] * 902})
+    counts = rows.groupby(["city", "year"]).size()
+    assert permute_and_flip(counts, labels=counts.index, **SURE).label == ("Rome", 1)
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        pd.Series(["a", None]),
+        pd.Series([1, None], dtype="Int64"),
+        pd.Series([1.0, None]),
+        pd.Categorical(["a", None]),
+        pl.Series(["a", None]),
+        pa.array(["a", None]),
+        pa.chunked_array([["a"], [None]]),
+    ],
+    ids=lambda labels: f"{type(labels).__module__} {getattr(labels, 'dtype', '')}",
+)
+def test_labels_with_a_null_are_refused(labels: Any) -> None:
+    with pytest.raises(ParameterError, match="labels must not contain nulls"):
+        read_candidates([5, 7], labels=labels)
+
+
+@pytest.mark.parametrize("table", [pd.DataFrame({"a": [1, 2]}), pl.DataFrame({"a": [1, 2]})])
+def test_labels_must_not_be_a_table(table: Any) -> None:
+    """It iterates over its columns."""
+    with pytest.raises(ParameterError, match="labels must have one dimension, got 2"):
+        read_candidates([5, 7], labels=table)
