@@ -20,7 +20,7 @@ LOCK := $(RELEASE)/bin/uv pip compile --quiet --universal --python-version 3.11 
   --generate-hashes --no-annotate --no-header --no-emit-index-url --no-emit-find-links
 BENCH_PIP := $(BENCH)/bin/python -m pip install --disable-pip-version-check --quiet
 
-.PHONY: help demo test spark check format dist release lock bench bench-docs timing clean
+.PHONY: help demo test spark check format release lock bench bench-docs timing clean
 .DEFAULT_GOAL := help
 
 help: ## show this list
@@ -46,10 +46,7 @@ format: $(VENV)/.dev ## put the code into its standard form
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-dist: $(VENV)/.dev ## build the wheel and the source archive into dist/
-	$(BIN)/python -m build --outdir $(DIST) .
-
-release: $(RELEASE)/.installed ## all that is published, into dist/, and checked: wheel, archive, bill of materials, hashes
+release: $(RELEASE)/.installed ## build into dist/ what is published, with SBOM and hashes, and check it
 	rm -rf $(DIST) $(RELEASE)/plain
 	env -u SOURCE_DATE_EPOCH $(RELEASE)/bin/python -m build --no-isolation --outdir $(DIST) .
 	$(PYTHON) -m venv --without-pip $(RELEASE)/plain

@@ -6,16 +6,17 @@
 
 What is checked, each part only if it is asked for but the first:
 
-- wheel: the archive holds the files that its RECORD lists, with these hashes, and nothing else; all of
-  them belong to the package or to its metadata, so that installing it puts no file elsewhere;
+- wheel: the archive holds the files that its RECORD lists, with these hashes, and nothing else; all
+  belong to the package or to its metadata, so that installing it puts no file elsewhere;
 - sums: SHA256SUMS lists the wheel, and the bill of materials if given, with the right hashes;
 - sbom: the bill of materials is about this version and lists what the wheel requires;
 - checkout: every file of the package is that of a commit, byte for byte, and none is missing;
+  version, requirements and commands are those of its pyproject.toml;
 - rebuild: building that commit again gives the same bytes.  It takes hatchling, in the release that
-  the wheel's own metadata names, in the Python that runs this script.
+  requirements/release.lock of that commit names, in the Python that runs this script.
 
-The hashes say that files are the same, not who made them: take SHA256SUMS, or the commit, from where
-you trust it.  Exit code 0 if all that was asked for passed, 1 if not.
+The hashes say that files are the same, not who made them: take SHA256SUMS, or the commit, from
+where you trust it.  Exit code 0 if all that was asked for passed, 1 if not.
 """
 
 from __future__ import annotations
