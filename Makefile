@@ -11,6 +11,7 @@ DIST ?= dist
 BENCH ?= .venv-bench
 SPARK ?= .venv-spark
 RELEASE ?= .venv-release
+MUTANTS ?= .venv-mutants
 # requirements/*.lock name one release of every package, with hashes: what `make test`, `make check`
 # and `make release` install, the same everywhere.  `make LOCKED= test` takes the newest releases that
 # pyproject.toml allows instead, as a user's install does.
@@ -20,7 +21,7 @@ LOCK := $(RELEASE)/bin/uv pip compile --quiet --universal --python-version 3.11 
   --generate-hashes --no-annotate --no-header --no-emit-index-url --no-emit-find-links
 BENCH_PIP := $(BENCH)/bin/python -m pip install --disable-pip-version-check --quiet
 
-.PHONY: help demo test spark check format release lock bench bench-docs timing clean
+.PHONY: help demo test spark check format release lock mutants soak bench bench-docs timing clean
 .DEFAULT_GOAL := help
 
 help: ## show this list
@@ -62,6 +63,9 @@ lock: $(RELEASE)/.installed ## bring the pinned releases in requirements/ up to 
 	$(LOCK) pyproject.toml --constraint requirements/runtime.lock --extra dev --output-file requirements/dev.lock
 	$(LOCK) pyproject.toml --constraint requirements/runtime.lock --extra release --output-file requirements/release.lock
 
+mutants: $(MUTANTS)/.installed ## change the trusted core in many places and see which tests notice (an hour)
+	nice -n 15 $(MUTANTS)/bin/python tools/mutate.py $(ARGS)
+
 bench: $(BENCH)/.installed ## measure against the alternatives, on an idle machine (15 minutes)
 	$(BENCH)/bin/python -W ignore benchmarks/bench.py $(ARGS)
 
@@ -74,7 +78,7 @@ timing: $(BENCH)/.installed ## timing evidence beyond the tests: callgrind and d
 	OPENBLAS_NUM_THREADS=1 $(BENCH)/bin/python benchmarks/timing/l3_dudect.py $(ARGS)
 
 clean: ## remove everything that make created
-	rm -rf .venv .venv-bench .venv-release .venv-spark dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf .venv .venv-bench .venv-mutants .venv-release .venv-spark dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(VENV)/.python:
@@ -107,6 +111,14 @@ $(RELEASE)/.installed: requirements/release.lock
 	@command -v $(PYTHON) >/dev/null || { echo 'make: $(PYTHON) not found; say make PYTHON=...' >&2; exit 1; }
 	$(PYTHON) -m venv $(RELEASE)
 	$(RELEASE_PIP) --require-hashes --requirement requirements/release.lock
+	@touch $@
+
+# Not the package: it would be in the way of its broken copies.
+$(MUTANTS)/.installed: requirements/dev.lock
+	@command -v $(PYTHON) >/dev/null || { echo 'make: $(PYTHON) not found; say make PYTHON=...' >&2; exit 1; }
+	$(PYTHON) -m venv $(MUTANTS)
+	$(MUTANTS)/bin/python -m pip install --disable-pip-version-check --quiet --require-hashes --requirement requirements/dev.lock
+	$(MUTANTS)/bin/python -m pip install --disable-pip-version-check --quiet 'mutmut>=3.8'
 	@touch $@
 
 $(SPARK)/.installed: pyproject.toml
