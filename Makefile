@@ -66,6 +66,9 @@ lock: $(RELEASE)/.installed ## bring the pinned releases in requirements/ up to 
 mutants: $(MUTANTS)/.installed ## change the trusted core in many places and see which tests notice (an hour)
 	nice -n 15 $(MUTANTS)/bin/python tools/mutate.py $(ARGS)
 
+soak: $(VENV)/.dev ## add releases to the evidence for every mechanism's law (3 minutes)
+	$(BIN)/python tools/soak.py $(ARGS)
+
 bench: $(BENCH)/.installed ## measure against the alternatives, on an idle machine (15 minutes)
 	$(BENCH)/bin/python -W ignore benchmarks/bench.py $(ARGS)
 

@@ -155,7 +155,7 @@ MUTANTS = {
             ),
         ),
         "C2",
-        _TESTS + "test_unknown_privacy.py::test_lists_keep_their_promise",
+        _TESTS + "test_unknown_privacy.py::test_lists_keep_their_promise[5-1-4-None-1/2-1/5]",
     ),
     # -------------------------------------------------------------------------------- coins
     "at most for below: rejection": Mutant(
@@ -232,7 +232,7 @@ MUTANTS = {
     "early exit": Mutant(
         (("lattice/select.py", _RISE, _RISE + _EARLY),),
         "C4",
-        "tests/lattice/test_select.py::test_the_same_calls_for_all_values",
+        "tests/lattice/test_select.py::test_the_same_calls_for_all_values[uint64-1000-60-mth_largest]",
     ),
     # --------------------------------------------------------------------------------- bits
     "stale buffer": Mutant(
@@ -244,7 +244,7 @@ MUTANTS = {
             ),
         ),
         "C1",
-        "tests/samplers/test_bits.py::test_takes_are_the_sources_bits_in_order",
+        "tests/samplers/test_bits.py::test_known_answers",
     ),
     "bits shared across a fork": Mutant(
         (("samplers/_bits.py", "if generation() != self._generation:", "if False:"),),
