@@ -87,7 +87,7 @@ def more() -> Iterator[Release]:
     equal = partial(top_k, [7, 7, 7], k=2, range_=1, mechanism="laplace")
     chosen = partial(equal, epsilon="0.2", delta="0.05")
     yield case("top_k, laplace", lambda: tuple(sorted(chosen().indices)), even)
-    found = partial(unknown_domain_top_k, COUNTS, k=2, k_bar=2, epsilon=4, delta="0.1")
+    found = partial(unknown_domain_top_k, COUNTS, k=2, k_bar=2, epsilon=1, delta="0.2")
     yield case("unknown_domain_top_k, gumbel", lambda: found().labels, partial(discovered, found))
 
 
