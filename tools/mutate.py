@@ -6,10 +6,13 @@ says of each part what was killed, what survived and what was not tried:
 
     make mutants ARGS='--minutes 20 --parts _exact guarantees'
 
-It works on a copy in build/mutants; `mutmut show NAME` and `mutmut tests-for-mutant NAME` answer
-questions there.  Left out are tests that start processes or read the source (they would see the
-original or every mutant at once), and those that take longer than --longest: most mutants of the
-lower parts are reached by every test, and a survivor costs them all.
+What survives is then shown to all tests of its own part, with or without a mark: what they notice
+lacks a mark, and what they do not notice lacks a test or is explained.
+
+All happens on a copy in build/mutants; `mutmut show NAME` there shows a mutant.  Left out are tests
+that start processes or read the source (they would see the original or every mutant at once), and
+those that take longer than --longest: most mutants of the lower parts are reached by every test,
+and a survivor costs them all.
 """
 
 from __future__ import annotations
@@ -29,28 +32,17 @@ from xml.etree import ElementTree
 
 ROOT = Path(__file__).parents[1]
 WORK = ROOT / "build" / "mutants"
+RANKING = ("plan", "scale", "draws", "select", "largest", "contenders", "rank", "top", "many")
+THRESHOLDS = ("laws", "logarithm", "fine", "thresholds")
 PARTS = {
-    "_exact": ("_exact/*",),
-    "guarantees": ("guarantees/*",),
-    "thresholds": tuple(
-        f"lattice/{name}.py" for name in ("laws", "logarithm", "fine", "thresholds")
-    ),
-    "ranking": tuple(
-        f"lattice/{name}.py"
-        for name in (
-            "plan",
-            "scale",
-            "draws",
-            "select",
-            "largest",
-            "contenders",
-            "rank",
-            "top",
-            "many",
-        )
-    ),
-    "mechanisms": ("mechanisms/*",),
+    "_exact": (("_exact/*",), "tests/exact"),
+    "guarantees": (("guarantees/*",), "tests/guarantees"),
+    "thresholds": (tuple(f"lattice/{name}.py" for name in THRESHOLDS), "tests/lattice"),
+    "ranking": (tuple(f"lattice/{name}.py" for name in RANKING), "tests/lattice"),
+    "mechanisms": (("mechanisms/*",), "tests/mechanisms"),
 }
+"""The files of a part and the folder of its own tests, in the order in which they build up."""
+
 LEFT_OUT = (
     *("tests/release", "tests/adapters", "tests/timing", "tests/audit", "tests/sources"),
     *("tests/test_lint.py", "tests/test_import.py", "tests/lattice/test_work.py"),
@@ -86,20 +78,21 @@ def main() -> int:
     prepare()
     skipped = [f"--ignore={path}" for path in LEFT_OUT]
     skipped += [f"--deselect={test}" for test in slow(skipped, options.longest)]
-    files = [f"src/safeselect/{file}" for part in options.parts for file in PARTS[part]]
+    files = [f"src/safeselect/{file}" for part in options.parts for file in PARTS[part][0]]
     settings = SETTINGS.format(
         files="\n".join(f"    {file}" for file in files),
         options="\n".join(f"    {each}" for each in ("-m", "claim", *CALM, *skipped)),
     )
     (WORK / "setup.cfg").write_text(settings)
+    noticed: dict[str, bool] = {}
     for part in options.parts:
-        names = [
-            f"safeselect.{file.removesuffix('.py').replace('/', '.')}.*".replace(".*.*", ".*")
-            for file in PARTS[part]
-        ]
-        if not bounded([*MUTMUT, "run", "--max-children", "1", *names], end - monotonic()):
-            break
-    print("\n".join(report()))
+        patterns, own = PARTS[part]
+        names = [f"safeselect.{pattern_of(file)}" for file in patterns]
+        bounded([*MUTMUT, "run", "--max-children", "1", *names], end - monotonic())
+        for name in survivors():
+            if name not in noticed and monotonic() < end:
+                noticed[name] = own_tests_notice(name, own, end - monotonic())
+    print("\n".join(report(noticed)))
     return 0
 
 
@@ -155,20 +148,52 @@ def bounded(command: list[str], seconds: float) -> bool:
     return True
 
 
-def report() -> Iterator[str]:
-    """A table by file, and the names of the survivors."""
-    yield "| file | mutants | killed | survived | not reached | timed out | not run |"
-    yield "|---|---|---|---|---|---|---|"
-    left = []
+def pattern_of(file: str) -> str:
+    """How mutmut calls the mutants of a file, or of all files of a folder."""
+    return f"{file.removesuffix('.py').removesuffix('/*').replace('/', '.')}.*"
+
+
+def results() -> Iterator[tuple[str, dict[str, int | None]]]:
+    """By file: the mutants and how their tests ended."""
     for meta in sorted((WORK / "mutants").rglob("*.meta")):
-        codes = json.loads(meta.read_text())["exit_code_by_key"]
-        count = Counter(VERDICTS.get(code, "timed out") for code in codes.values())
-        left += [name for name, code in codes.items() if code == 0]
         name = meta.relative_to(WORK / "mutants" / "src" / "safeselect").as_posix()
-        kinds = ("killed", "survived", "not reached", "timed out", "not run")
-        cells = [f"`{name.removesuffix('.meta')}`", len(codes), *(count[kind] for kind in kinds)]
+        yield name.removesuffix(".meta"), json.loads(meta.read_text())["exit_code_by_key"]
+
+
+def survivors() -> list[str]:
+    """The mutants that no test with a claim noticed, or reached."""
+    return [name for _, codes in results() for name, code in codes.items() if code in (0, 33)]
+
+
+def own_tests_notice(name: str, own: str, seconds: float) -> bool:
+    """Whether any test of a folder fails on a mutant."""
+    place = WORK / "mutants"
+    environment = {"PYTHONPATH": str(place / "src"), "MUTANT_UNDER_TEST": name}
+    try:
+        run = subprocess.run(
+            [sys.executable, "-m", "pytest", "-q", "-x", *CALM, own],
+            cwd=place,
+            env={**os.environ, **environment},
+            capture_output=True,
+            check=False,
+            timeout=max(seconds, 1),
+        )
+    except subprocess.TimeoutExpired:
+        return False
+    return run.returncode == 1
+
+
+def report(noticed: dict[str, bool]) -> Iterator[str]:
+    """A table by file, and what survived all."""
+    kinds = ("killed", "survived", "not reached", "timed out", "not run")
+    yield f"| file | mutants | {' | '.join(kinds)} | of these noticed by other tests |"
+    yield f"|{'---|' * (len(kinds) + 3)}"
+    for file, codes in results():
+        count = Counter(VERDICTS.get(code, "timed out") for code in codes.values())
+        others = sum(noticed.get(name, False) for name in codes)
+        cells = [f"`{file}`", len(codes), *(count[kind] for kind in kinds), others]
         yield f"| {' | '.join(map(str, cells))} |"
-    for name in left:
+    for name in (name for name in survivors() if not noticed.get(name)):
         show = subprocess.run(
             [*MUTMUT, "show", name], cwd=WORK, capture_output=True, text=True, check=False
         )
