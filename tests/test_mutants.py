@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from mutants import MUTANTS, Mutant, copy, evidence
+from mutants import MUTANTS, ROOT, Mutant, copy, evidence
 
 KILLERS = sorted({mutant.killer for mutant in MUTANTS.values()})
 TESTS = [killer for killer in KILLERS if not killer.startswith("verify ")]
@@ -53,3 +53,10 @@ def test_the_copy_is_what_is_looked_at(tmp_path):
         .replace("return value if value < n else None", "return 0")
     )
     assert not evidence(broken, "verify samplers: coin 1/2")
+
+
+def test_the_page_lists_every_mutant():
+    page = (ROOT / "docs" / "mutants.md").read_text()
+    for name, mutant in MUTANTS.items():
+        files = ", ".join(sorted({file for file, _, _ in mutant.changes}))
+        assert f"| {name} | `{files}` | {mutant.claim} | `{mutant.killer}` |" in page
