@@ -250,7 +250,7 @@ class Soak:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Go round the cases until the time is over; 1 if a law was refuted."""
+    """Go round the cases, once at least, until the time is over; 1 if a law was refuted."""
     words = argparse.ArgumentParser(description="Releases on made-up scores against their laws.")
     words.add_argument("--minutes", type=float, default=3, help="how long (3)")
     words.add_argument("--state", type=Path, default=STATE, help="where the counts are kept")
@@ -259,7 +259,7 @@ def main(arguments: list[str] | None = None) -> int:
     everything, code = read(options.state), library()["source_tree_sha256"]
     soak = Soak(cases(), everything.get(code, {}))
     number = 0
-    while monotonic() < end and not soak.refuted():
+    while (number < len(soak.cases) or monotonic() < end) and not soak.refuted():
         soak.step(number % len(soak.cases))
         number += 1
     everything[code] = dict(zip(soak.names, map(dict, soak.counts), strict=True))
