@@ -234,9 +234,9 @@ class Soak:
         self.names = [f"{each.name} {key}" for each, key in zip(cases, keys, strict=True)]
         self.counts = [Counter(known.get(name, {})) for name in self.names]
 
-    def step(self, number: int, count: int = BATCH) -> None:
+    def step(self, number: int) -> None:
         """Make some more releases of a case."""
-        self.counts[number].update(map(repr, self.cases[number].call(count)))
+        self.counts[number].update(map(repr, self.cases[number].call(BATCH)))
 
     def nats(self) -> list[float]:
         """The evidence against each case, shared out so that all together stay below the alarm."""
