@@ -10,9 +10,18 @@ WORKERS ?= 2
 DIST ?= dist
 BENCH ?= .venv-bench
 SPARK ?= .venv-spark
+RELEASE ?= .venv-release
+MUTANTS ?= .venv-mutants
+# requirements/*.lock name one release of every package, with hashes: what `make test`, `make check`
+# and `make release` install, the same everywhere.  `make LOCKED= test` takes the newest releases that
+# pyproject.toml allows instead, as a user's install does.
+LOCKED ?= yes
+RELEASE_PIP := $(RELEASE)/bin/python -m pip install --disable-pip-version-check --quiet
+LOCK := $(RELEASE)/bin/uv pip compile --quiet --universal --python-version 3.11 --upgrade \
+  --generate-hashes --no-annotate --no-header --no-emit-index-url --no-emit-find-links
 BENCH_PIP := $(BENCH)/bin/python -m pip install --disable-pip-version-check --quiet
 
-.PHONY: help demo test spark check format dist bench bench-docs timing clean
+.PHONY: help demo test spark check format release lock mutants soak bench bench-docs timing clean
 .DEFAULT_GOAL := help
 
 help: ## show this list
@@ -38,8 +47,27 @@ format: $(VENV)/.dev ## put the code into its standard form
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-dist: $(VENV)/.dev ## build the wheel and the source archive into dist/
-	$(BIN)/python -m build --outdir $(DIST) .
+release: $(RELEASE)/.installed ## build into dist/ what is published, with SBOM and hashes, and check it
+	rm -rf $(DIST) $(RELEASE)/plain
+	env -u SOURCE_DATE_EPOCH $(RELEASE)/bin/python -m build --no-isolation --outdir $(DIST) .
+	$(PYTHON) -m venv --without-pip $(RELEASE)/plain
+	$(RELEASE_PIP) --prefix $(RELEASE)/plain --ignore-installed --require-hashes --requirement requirements/runtime.lock
+	$(RELEASE)/bin/cyclonedx-py environment --pyproject pyproject.toml --mc-type library \
+	  --output-reproducible --output-file $(DIST)/$$(basename $(DIST)/*.whl -py3-none-any.whl).cdx.json $(RELEASE)/plain
+	cd $(DIST) && sha256sum *.whl *.tar.gz *.cdx.json > SHA256SUMS
+	$(RELEASE)/bin/python tools/verify_release.py $(DIST)/*.whl --sums $(DIST)/SHA256SUMS \
+	  --sbom $(DIST)/*.cdx.json --checkout . --rebuild
+
+lock: $(RELEASE)/.installed ## bring the pinned releases in requirements/ up to date
+	$(LOCK) pyproject.toml --output-file requirements/runtime.lock
+	$(LOCK) pyproject.toml --constraint requirements/runtime.lock --extra dev --output-file requirements/dev.lock
+	$(LOCK) pyproject.toml --constraint requirements/runtime.lock --extra release --output-file requirements/release.lock
+
+mutants: $(MUTANTS)/.installed ## change the trusted core in many places and see which tests notice (an hour)
+	nice -n 15 $(MUTANTS)/bin/python tools/mutate.py $(ARGS)
+
+soak: $(VENV)/.dev ## add releases to the evidence for every mechanism's law (3 minutes)
+	$(BIN)/python tools/soak.py $(ARGS)
 
 bench: $(BENCH)/.installed ## measure against the alternatives, on an idle machine (15 minutes)
 	$(BENCH)/bin/python -W ignore benchmarks/bench.py $(ARGS)
@@ -53,7 +81,7 @@ timing: $(BENCH)/.installed ## timing evidence beyond the tests: callgrind and d
 	OPENBLAS_NUM_THREADS=1 $(BENCH)/bin/python benchmarks/timing/l3_dudect.py $(ARGS)
 
 clean: ## remove everything that make created
-	rm -rf .venv .venv-bench .venv-spark dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf .venv .venv-bench .venv-mutants .venv-release .venv-spark dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(VENV)/.python:
@@ -67,14 +95,33 @@ $(VENV)/.demo: $(VENV)/.python pyproject.toml
 	$(PIP) --editable '.[tables]'
 	@touch $@
 
-$(VENV)/.dev: $(VENV)/.python pyproject.toml
+$(VENV)/.dev: $(VENV)/.python pyproject.toml requirements/dev.lock
+ifeq ($(LOCKED),)
 	$(PIP) --editable '.[dev]'
+else
+	$(PIP) --require-hashes --requirement requirements/dev.lock
+	$(PIP) --no-deps --no-build-isolation --editable .
+endif
 	@touch $@ $(VENV)/.demo
 
 $(BENCH)/.installed: pyproject.toml benchmarks/requirements.txt
 	@command -v $(PYTHON) >/dev/null || { echo 'make: $(PYTHON) not found; say make PYTHON=...' >&2; exit 1; }
 	$(PYTHON) -m venv $(BENCH)
 	$(BENCH_PIP) --editable . --requirement benchmarks/requirements.txt
+	@touch $@
+
+$(RELEASE)/.installed: requirements/release.lock
+	@command -v $(PYTHON) >/dev/null || { echo 'make: $(PYTHON) not found; say make PYTHON=...' >&2; exit 1; }
+	$(PYTHON) -m venv $(RELEASE)
+	$(RELEASE_PIP) --require-hashes --requirement requirements/release.lock
+	@touch $@
+
+# Not the package: it would be in the way of its broken copies.
+$(MUTANTS)/.installed: requirements/dev.lock
+	@command -v $(PYTHON) >/dev/null || { echo 'make: $(PYTHON) not found; say make PYTHON=...' >&2; exit 1; }
+	$(PYTHON) -m venv $(MUTANTS)
+	$(MUTANTS)/bin/python -m pip install --disable-pip-version-check --quiet --require-hashes --requirement requirements/dev.lock
+	$(MUTANTS)/bin/python -m pip install --disable-pip-version-check --quiet 'mutmut>=3.8'
 	@touch $@
 
 $(SPARK)/.installed: pyproject.toml

@@ -13,7 +13,7 @@ CLAIMS = (ROOT / "docs" / "claims.md").read_text()
 SECURITY = (ROOT / "SECURITY.md").read_text()
 ROW = re.compile(r"^\| (C\d+) \|(.*)\|$", re.MULTILINE)
 TEST = re.compile(r"`(tests/[\w/]+\.py)::(\w+)`")
-CODE = re.compile(r"`(src/safeselect/[\w/]+\.py)(?:::([\w.]+))?`")
+CODE = re.compile(r"`((?:src/safeselect|tools)/[\w/]+\.py)(?:::([\w.]+))?`")
 
 
 def lines() -> list[tuple[str, str]]:

@@ -7,7 +7,7 @@ from math import comb
 
 import mpmath
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from safeselect._exact import Interval, binomial_below
@@ -27,6 +27,9 @@ def below(trials: int, last: int, q: Fraction, precision: int = 128) -> tuple[Fr
         min_value=Fraction(1, 1000), max_value=Fraction(999, 1000), max_denominator=1000
     ),
 )
+@example(trials=5, last=-1, q=Fraction(1, 3))
+@example(trials=5, last=5, q=Fraction(1, 3))
+@example(trials=5, last=6, q=Fraction(1, 3))
 @FAST
 def test_the_exact_sum_is_enclosed(trials, last, q):
     low, high = below(trials, last, q)
@@ -35,6 +38,13 @@ def test_the_exact_sum_is_enclosed(trials, last, q):
     )
     assert low <= exact <= high
     assert high - low <= exact / 2**90
+
+
+def test_none_and_all_are_certain():
+    """Bounds that are exact need no enclosure; none is below zero hits."""
+    assert below(5, -1, Fraction(1, 3)) == (0, 0)
+    assert below(5, 5, Fraction(1, 3)) == below(5, 6, Fraction(1, 3)) == (1, 1)
+    assert binomial_below(5, -1, *[Interval.of(Fraction(1, 2), 96).log()] * 2).precision == 96
 
 
 def incomplete_beta(a, b, x):

@@ -520,3 +520,27 @@ def test_permute_and_flip_has_no_bounded_range_of_its_epsilon(name):
     assert range_of_loss([0, 0], [0, 1]) == pytest.approx(float(case["seed"]), rel=1e-9)
     assert range_of_loss([0, 0.5], [0.5, 0]) == pytest.approx(float(case["real_scores"]), rel=1e-9)
     assert epsilon * 1.2 < float(case["seed"]) < float(case["real_scores"]) < 2 * epsilon
+
+
+@pytest.mark.parametrize(
+    ("wrong", "name"),
+    [
+        *((kind, "epsilon") for kind in PURE_KINDS),
+        *((kind(Fraction(1)).delta, "epsilon") for kind in PURE_KINDS),
+        *((kind(Fraction(1)).approximate, "delta") for kind in PURE_KINDS),
+        (ZeroConcentratedDP, "rho"),
+        (ZeroConcentratedDP(Fraction(1)).approximate, "delta"),
+        (lambda value: ApproximateDP(value, "1/2"), "epsilon"),
+        (lambda value: ApproximateDP(1, value), "delta"),
+    ],
+)
+def test_a_wrong_number_is_named(wrong, name):
+    with pytest.raises(ParameterError, match=f"^{name} must be"):
+        wrong(-1)
+
+
+def test_nothing_is_lost_beyond_its_own_epsilon_or_at_no_rho():
+    for kind in PURE_KINDS:
+        assert kind(Fraction(1)).delta(1) == kind(Fraction(1)).delta(2) == 0
+        assert kind(Fraction(1)).delta("999/1000") > 0
+    assert ZeroConcentratedDP(Fraction(0)).approximate("1/10") == ApproximateDP(0, "1/10")

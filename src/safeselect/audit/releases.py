@@ -103,8 +103,12 @@ def releases() -> Iterator[Release]:
         "report_noisy_max, gumbel": (partial(report_noisy_max, noise="gumbel"), GUMBEL),
     }
     for name, (single, noise) in singles.items():
-        for calibration, monotonic, rate in (("monotonic", True, one), ("general", False, half)):
-            call = partial(single, _SCORES, epsilon=1, sensitivity=1, monotonic=monotonic)
+        for calibration, sensitivity, monotonic, rate in (
+            ("monotonic", 1, True, one),
+            ("general", 1, False, half),
+            ("sensitivity 2", 2, True, half),
+        ):
+            call = partial(single, _SCORES, epsilon=1, sensitivity=sensitivity, monotonic=monotonic)
             yield Release(
                 f"{name}, {calibration}", partial(_chosen, call), partial(_law, noise, rate)
             )

@@ -1,0 +1,85 @@
+"""The lock files name all that pyproject.toml asks for, by hash and without a place."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+from packaging.version import Version
+
+ROOT = Path(__file__).parents[2]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+EXTRAS = {"runtime": None, "dev": "dev", "release": "release"}
+PIN = re.compile(
+    r"^([a-z0-9-]+)(?:\[[a-z,]+\])?==([\w.]+)(?: ; .+)?((?: --hash=sha256:[0-9a-f]{64})+)$"
+)
+
+
+def pins(text: str) -> dict[str, set[Version]]:
+    """The releases that a lock file names; more than one where Python's version decides."""
+    found: dict[str, set[Version]] = {}
+    for line in re.sub(r" *\\\n *", " ", text).splitlines():
+        pin = PIN.match(line)
+        assert pin, f"not a pin with hashes: {line[:80]}"
+        found.setdefault(pin[1], set()).add(Version(pin[2]))
+    return found
+
+
+def asked(extra: str | None) -> list[Requirement]:
+    """What an extra asks for, with the extras of the package that it names in turn."""
+    lines = PROJECT["dependencies"] if extra is None else PROJECT["optional-dependencies"][extra]
+    found: list[Requirement] = []
+    for requirement in map(Requirement, lines):
+        if requirement.name == PROJECT["name"]:
+            found += [each for more in sorted(requirement.extras) for each in asked(more)]
+        else:
+            found.append(requirement)
+    return found if extra is None else [*asked(None), *found]
+
+
+def lacking(text: str, extra: str | None) -> list[str]:
+    """What a lock file does not name, or names in a release that is not allowed."""
+    named = pins(text)
+    return [
+        str(requirement)
+        for requirement in asked(extra)
+        if not (releases := named.get(canonicalize_name(requirement.name)))
+        or not all(release in requirement.specifier for release in releases)
+    ]
+
+
+def lock(name: str) -> str:
+    return (ROOT / "requirements" / f"{name}.lock").read_text()
+
+
+@pytest.mark.parametrize("name", EXTRAS)
+def test_a_lock_names_what_is_asked_for(name):
+    assert lacking(lock(name), EXTRAS[name]) == []
+
+
+def test_all_locks_agree_on_what_is_installed_with_the_package():
+    runtime = pins(lock("runtime"))
+    assert set(runtime) == {"gmpy2", "numpy"}
+    for name in ("dev", "release"):
+        assert runtime.items() <= pins(lock(name)).items()
+
+
+@pytest.mark.claim("C13")
+def test_the_build_uses_the_release_that_is_locked():
+    """What `make release` builds with; another release of it may pack the same files otherwise."""
+    assert len(pins(lock("release"))["hatchling"]) == 1
+    assert pins(lock("release"))["hatchling"] == pins(lock("dev"))["hatchling"]
+
+
+def test_a_broken_lock_is_noticed():
+    right = lock("runtime")
+    assert lacking(right, None) == []
+    assert lacking(right.replace("gmpy2==2.3", "gmpy2==2.2"), None) == ["gmpy2>=2.3"]
+    assert lacking(re.sub(r"gmpy2(?s:.*?)(?=numpy)", "", right, count=1), None) == ["gmpy2>=2.3"]
+    for wrong in ("--index-url https://example.org\n" + right, right + "safe==1.0\n"):
+        with pytest.raises(AssertionError, match="not a pin"):
+            pins(wrong)

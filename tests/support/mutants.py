@@ -1,0 +1,265 @@
+"""Broken copies of the package, each with the evidence that must notice it.
+
+A mutant is a small change of the text of the shipped source.  If the text is no longer there, or is
+there twice, making the copy fails: the mutant then has to follow the code.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import safeselect
+
+ROOT = Path(__file__).parents[2]
+PACKAGE = Path(safeselect.__file__).parent
+
+_VERIFY = """
+import sys
+from safeselect.audit.verify import QUICK, checks, found
+named = [check for check in checks() if f"{check.kind}: {check.name}" == sys.argv[1]]
+(check,) = named
+sys.exit(10 + (not found(check, QUICK).passed))
+"""
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """What is changed, and what must notice it.
+
+    Args:
+        changes: (file, text, other text) in `src/safeselect`.
+        claim: the claim of SECURITY.md that the mutant breaks.
+        killer: a check of `safeselect verify` as "verify kind: name", or a test marked with the
+            claim as "tests/path/test_file.py::test_name", parameters included.
+    """
+
+    changes: tuple[tuple[str, str, str], ...]
+    claim: str
+    killer: str
+
+
+def copy(place: Path, mutant: Mutant | None = None) -> Path:
+    """A copy of the package in `place`, broken as the mutant says.
+
+    Raises:
+        ValueError: a text to be changed is not in its file exactly once.
+    """
+    shutil.copytree(
+        PACKAGE,
+        place / "safeselect",
+        ignore=shutil.ignore_patterns("__pycache__"),
+        dirs_exist_ok=True,
+    )
+    for file, text, other in mutant.changes if mutant else ():
+        path = place / "safeselect" / file
+        source = path.read_text()
+        if source.count(text) != 1:
+            raise ValueError(f"{file} has {source.count(text)} times: {text}")
+        path.write_text(source.replace(text, other))
+    return place
+
+
+def evidence(package: Path, *killers: str) -> bool:
+    """Whether this evidence holds for a copy of the package.
+
+    Raises:
+        RuntimeError: it could not be had: the copy cannot be imported, or there is no such test.
+    """
+    if killers[0].startswith("verify "):
+        command, holds = ["-c", _VERIFY, killers[0].removeprefix("verify ")], {10: True, 11: False}
+    else:
+        holds = {0: True, 1: False}
+        options = ("-q", "-x", "-p", "no:cacheprovider", "-p", "no:xdist")
+        command = ["-m", "pytest", *options, *killers]
+    run = subprocess.run(
+        [sys.executable, *command],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(package), "PYTHONDONTWRITEBYTECODE": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=100,
+    )
+    if run.returncode not in holds:
+        raise RuntimeError(f"{killers}: {run.stdout[-500:]}{run.stderr[-500:]}")
+    return holds[run.returncode]
+
+
+_CALL = "mechanisms/_call.py"
+_TESTS = "tests/mechanisms/"
+
+_RISE = "        level ^= (none, step)[int(np.count_nonzero(reached)) >= m]\n"
+_EARLY = """\
+        if int(np.count_nonzero(reached)) == m:
+            return level
+"""
+_CHARGED = """\
+            if self._account is not None:
+                self._account.charge(self._source, self._bits)
+"""
+_RELEASED = "        return result if self._account is None else"
+_LATE = """\
+        if self._account is not None:
+            self._account.charge(self._source, self.bits)
+"""
+_SETTLED = """\
+            row = self._append(journal, kind, {"charge": str(charge), named: what})
+"""
+_REFUND = """\
+            if kind == "aborted":
+                back = read_record(journal.rows(charge, 1)[0].body, "")
+                budget = {**back["budget"], "after": back["budget"]["before"]}
+                back = {**back, "budget": budget, "nonce": "00" * 16}
+                row = self._append(journal, "charged", back)
+"""
+
+MUTANTS = {
+    # --------------------------------------------------------------------------- calibration
+    "factor 2 dropped": Mutant(
+        ((_CALL, "return each if self.monotonic else 2 * each", "return each"),),
+        "C2",
+        "verify privacy: gumbel noise, top 1, general",
+    ),
+    "monotonic ignored": Mutant(
+        ((_CALL, "return each if self.monotonic else 2 * each", "return 2 * each"),),
+        "C1",
+        "verify releases: permute_and_flip, monotonic",
+    ),
+    "sensitivity ignored": Mutant(
+        (
+            (
+                _CALL,
+                "each = self.sensitivity if grid == 1 else self.sensitivity / grid",
+                "each = Fraction(1)",
+            ),
+        ),
+        "C2",
+        "verify releases: permute_and_flip, sensitivity 2",
+    ),
+    "rate upside down": Mutant(
+        ((_CALL, "Decay(epsilon / range_in_steps)", "Decay(range_in_steps / epsilon)"),),
+        "C1",
+        "verify releases: exponential_mechanism, general",
+    ),
+    "threshold for unknown candidates off by one": Mutant(
+        (
+            (
+                "mechanisms/_threshold.py",
+                "return max(0, -(-steps.numerator // steps.denominator))",
+                "return max(0, -(-steps.numerator // steps.denominator) - 1)",
+            ),
+        ),
+        "C2",
+        _TESTS + "test_unknown_privacy.py::test_lists_keep_their_promise[5-1-4-None-1/2-1/5]",
+    ),
+    # -------------------------------------------------------------------------------- coins
+    "at most for below: rejection": Mutant(
+        (("samplers/uniform.py", "value if value < n else None", "value if value <= n else None"),),
+        "C1",
+        "verify samplers: uniform below 3",
+    ),
+    "at most for below: coin": Mutant(
+        (
+            (
+                "samplers/bernoulli.py",
+                "uniform_below(bits, denominator) < numerator",
+                "uniform_below(bits, denominator) <= numerator",
+            ),
+        ),
+        "C1",
+        "verify samplers: coin 1/3",
+    ),
+    "uniform by remainder": Mutant(
+        (("samplers/uniform.py", "value if value < n else None", "value % n"),),
+        "C1",
+        "verify samplers: uniform below 3",
+    ),
+    # -------------------------------------------------------------------------- array engine
+    "word bounds off by one": Mutant(
+        (
+            (
+                "lattice/thresholds.py",
+                "noise += ERROR - (law.lowest << _STEP_BITS)",
+                "noise[:-1] = noise[1:]\n    noise += ERROR - (law.lowest << _STEP_BITS)",
+            ),
+        ),
+        "C1",
+        "verify noise: exponential: word bounds",
+    ),
+    "tail thresholds off by one": Mutant(
+        (
+            (
+                "lattice/thresholds.py",
+                "bounds = np.arange(len(ends), -1, -1, dtype=np.uint64)",
+                "bounds = np.maximum(np.arange(len(ends), -1, -1), 1).astype(np.uint64) - 1",
+            ),
+        ),
+        "C1",
+        "verify noise: exponential: word bounds",
+    ),
+    "no refinement": Mutant(
+        (("lattice/rank.py", "if False in decided:", "if not decided:"),),
+        "C1",
+        "verify noise: exponential: decisions",
+    ),
+    "refinement biased": Mutant(
+        (
+            (
+                "lattice/rank.py",
+                "        if result is not None:\n            return result\n",
+                "        return result or Ranking(tuple(candidates[: plan.k]))\n",
+            ),
+        ),
+        "C1",
+        "tests/lattice/test_settle.py::test_a_long_tie_takes_as_many_rounds_as_it_needs",
+    ),
+    "largest over the wrong axis": Mutant(
+        (
+            (
+                "lattice/many.py",
+                "best = np.max(block, axis=0)",
+                "best = np.max(block, axis=1, keepdims=True)",
+            ),
+        ),
+        "C1",
+        "verify releases: select_many, exponential",
+    ),
+    "early exit": Mutant(
+        (("lattice/select.py", _RISE, _RISE + _EARLY),),
+        "C4",
+        "tests/lattice/test_select.py::test_the_same_calls_for_all_values[uint64-1000-60-mth_largest]",
+    ),
+    # --------------------------------------------------------------------------------- bits
+    "stale buffer": Mutant(
+        (
+            (
+                "samplers/_bits.py",
+                "for start in range(0, size, self._piece):",
+                "for start in range(0, size if self._consumed == 0 else 0, self._piece):",
+            ),
+        ),
+        "C1",
+        "tests/samplers/test_bits.py::test_known_answers",
+    ),
+    "bits shared across a fork": Mutant(
+        (("samplers/_bits.py", "if generation() != self._generation:", "if False:"),),
+        "C6",
+        "tests/samplers/test_bits.py::test_a_child_forked_inside_a_request_gets_no_bits",
+    ),
+    # ------------------------------------------------------------------------------- ledger
+    "charge after release": Mutant(
+        ((_CALL, _CHARGED, ""), (_CALL, _RELEASED, _LATE + _RELEASED)),
+        "C8",
+        _TESTS + "test_ledger.py::test_the_charge_is_in_the_ledger_before_the_first_bit",
+    ),
+    "refund on error": Mutant(
+        (("accounting/_ledger_book.py", _SETTLED, _SETTLED + _REFUND),),
+        "C8",
+        _TESTS + "test_ledger.py::test_a_later_failure_keeps_the_charge_and_is_written",
+    ),
+}

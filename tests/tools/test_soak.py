@@ -1,0 +1,145 @@
+"""The soak: its evidence is fair, finds what is wrong, and is kept."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from fractions import Fraction
+from functools import partial
+from itertools import accumulate
+from math import comb, exp, inf, log
+
+import pytest
+
+import soak
+from safeselect import permute_and_flip
+from safeselect.audit.releases import Release
+from safeselect.testing import DeterministicSource, InsecureSourceWarning
+
+LAW = {"a": 0.5, "b": 0.3, "c": 0.2}
+POINT = {name: (p, p) for name, p in LAW.items()}
+BOX = {"a": (0.45, 0.55), "b": (0.25, 0.35), "c": (0.1, 0.3)}
+REFUTES = log(soak.ALARM) + log(31)  # of 31 cases
+
+
+def tables(total: int, cells: int) -> Iterator[tuple[int, ...]]:
+    if cells == 1:
+        yield (total,)
+        return
+    for first in range(total + 1):
+        for rest in tables(total - first, cells - 1):
+            yield first, *rest
+
+
+def average(box, law, n: int) -> float:
+    """The mean of the e-value over all counts of n outcomes of a law."""
+    total = 0.0
+    for seen in tables(n, len(law)):
+        ways = 1
+        for place, so_far in zip(seen, accumulate(seen), strict=True):
+            ways *= comb(so_far, place)
+        chance = ways * exp(sum(c * log(p) for c, p in zip(seen, law, strict=True)))
+        total += chance * exp(soak.evidence(dict(zip(box, seen, strict=True)), box))
+    return total
+
+
+@pytest.mark.parametrize("n", [1, 2, 7, 12])
+def test_the_bet_gains_nothing_on_average(n):
+    """The definition of an e-value, for one law and for laws anywhere in a box."""
+    assert average(POINT, LAW.values(), n) == pytest.approx(1)
+    for law in ([0.5, 0.3, 0.2], [0.45, 0.25, 0.3], [0.55, 0.35, 0.1], [0.46, 0.34, 0.2]):
+        assert average(BOX, law, n) <= 1 + 1e-9
+    # And it does gain where the law is another, inside the box of no law.
+    assert average(POINT, [0.1, 0.1, 0.8], n) > 1
+    assert n < 7 or average(BOX, [0.1, 0.1, 0.8], n) > 1
+
+
+def test_the_likeliest_law_of_a_box():
+    box = list(BOX.values())
+    assert soak.likeliest([50, 30, 20], box) == pytest.approx([0.5, 0.3, 0.2])
+    for seen in ([0, 0, 0], [9, 0, 0], [0, 0, 7], [1, 80, 3]):
+        best = soak.likeliest(seen, box)
+        # Less than 1 where what was seen is at its upper end, and the rest is for the unseen.
+        full = all(p == high for c, p, (_, high) in zip(seen, best, box, strict=True) if c)
+        assert sum(best) == pytest.approx(1) or (full and sum(best) < 1)
+
+        def likelihood(law, seen=seen):
+            return sum(c * log(p) for c, p in zip(seen, law, strict=True) if c)
+
+        for a in range(45, 56):
+            for b in range(25, 36):
+                if 10 <= 100 - a - b <= 30:
+                    assert likelihood([a / 100, b / 100, 1 - (a + b) / 100]) <= (
+                        likelihood(best) + 1e-9
+                    )
+
+
+def test_the_power_that_is_stated():
+    """A shift of 0.02 at 1/2: found with 45 000 releases, by counts as they are on average."""
+    shifted = {"a": 0.52, "b": 0.29, "c": 0.19}
+
+    def nats(n, law):
+        return soak.evidence({name: round(n * p) for name, p in law.items()}, POINT)
+
+    assert nats(20_000, shifted) < REFUTES < nats(45_000, shifted)
+    assert nats(45_000, LAW) < 0
+
+
+def test_an_outcome_that_cannot_be_refutes():
+    assert soak.evidence({"a": 5, "d": 1}, POINT) == inf
+
+
+def released(epsilon: str, source) -> Release:
+    """Permute-and-flip whose documentation claims epsilon 1."""
+    claimed = next(r for r in soak.releases() if r.name == "permute_and_flip, monotonic")
+    call = partial(
+        permute_and_flip, [3, 1, 0], epsilon=epsilon, sensitivity=1, monotonic=True, source=source
+    )
+    return Release("permute_and_flip", lambda n: [(call().index,) for _ in range(n)], claimed.law)
+
+
+@pytest.mark.parametrize(("epsilon", "broken"), [("1", False), ("2", True), ("0.7", True)])
+def test_a_broken_mechanism_is_found_and_a_right_one_is_not(epsilon, broken):
+    """Twice the rate, and 0.7 times it, within 3 000 releases; the bytes are those of a seed."""
+    with pytest.warns(InsecureSourceWarning):
+        tape = DeterministicSource(b"soak", i_understand_this_is_not_private=True)
+    run = soak.Soak([released(epsilon, tape)], {})
+    for _ in range(6):
+        run.step(0)
+    assert bool(run.refuted()) == broken
+
+
+def test_evidence_adds_up_over_runs(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(soak, "BATCH", 5)
+    state = tmp_path / "deep" / "soak.json"
+    plain = released("1", None)
+    monkeypatch.setattr(soak, "cases", lambda: [plain])
+    totals = []
+    for code in ("one", "one", "two", "one"):
+        monkeypatch.setattr(soak, "library", lambda code=code: {"source_tree_sha256": code})
+        assert soak.main(["--minutes", "0", "--state", str(state)]) == 0
+        kept = json.loads(state.read_text())["counts"]
+        totals.append({code: sum(sum(c.values()) for c in kept[code].values()) for code in kept})
+    assert "releases" in capsys.readouterr().out
+    assert [total["one"] for total in totals] == [5, 10, 10, 15]
+    assert totals[2]["two"] == totals[3]["two"] == 5
+    # A law that is claimed anew starts with nothing.
+    other = Release(plain.name, plain.call, lambda: dict.fromkeys(plain.law(), (Fraction(0),) * 2))
+    known = json.loads(state.read_text())["counts"]["one"]
+    assert soak.Soak([plain], known).counts[0].total() == totals[3]["one"]
+    assert soak.Soak([other], known).counts[0].total() == 0
+
+
+def test_a_refuted_law_ends_the_run_with_an_error(tmp_path, monkeypatch, capsys):
+    wrong = Release("impossible", lambda n: ["x"] * n, lambda: {"y": (Fraction(1), Fraction(1))})
+    monkeypatch.setattr(soak, "cases", lambda: [wrong])
+    assert soak.main(["--minutes", "0", "--state", str(tmp_path / "s.json")]) == 1
+    assert "REFUTED: impossible" in capsys.readouterr().out
+
+
+def test_the_laws_of_the_cases_are_laws():
+    """Every box holds a law, and so narrow that the power stated is not lost in it."""
+    for each in soak.cases():
+        law = each.law()
+        assert sum(low for low, _ in law.values()) <= 1 <= sum(high for _, high in law.values())
+        assert all(high - low < Fraction(1, 100) for low, high in law.values()), each.name
