@@ -256,7 +256,7 @@ def test_the_command_verifies_shows_and_reports_both_records(
     assert "settled (outcomes 1, queries 1); a test" in shown
     assert "no outcome; a test" in shown
     page = said("report", str(path))
-    assert "2: 1 released or settled, 0 aborted, 1 without an outcome" in page
+    assert "2: 0 released, 1 settled, 0 aborted, 1 without an outcome" in page
     edited = log.read_text().replace('"spent":{"outcomes":"1"', '"spent":{"outcomes":"0"')
     assert edited != log.read_text()
     log.write_text(edited)

@@ -86,8 +86,9 @@ def report(name: str, made: str, checker: Checker, found: Sequence[Release]) -> 
 
 def _summary(made: str, checker: Checker, found: Sequence[Release]) -> Iterator[str]:
     outcomes = [release.outcome.split(" ")[0] for release in found]
+    settled = outcomes.count("settled")  # sessions alone are
     counts = (
-        f"{outcomes.count('released') + outcomes.count('settled')} released or settled, "
+        f"{outcomes.count('released')} released, {f'{settled} settled, ' if settled else ''}"
         f"{outcomes.count('aborted')} aborted, "
         f"{outcomes.count('no')} without an outcome"
     )
