@@ -1,23 +1,29 @@
 """From 40 million rows in a file to a release: how long, and in how much memory.
 
-    python benchmarks/tables.py [FOLDER]
+    python benchmarks/tables.py [--spark] [FOLDER]
 
 Writes FOLDER/pairs.parquet (317 MB; by default in a folder that is removed again): 40 million
 (user, item) rows, 2 million users, 300 000 items, some a thousand times as frequent as others.
-Then counts and selects, each run in a process of its own, as the command does.
+Then counts and selects, each run in a process of its own, as the command does.  With --spark it
+counts on a local Spark too (pyspark, Java, and 3 GB of heap), and the counts must be the same.
 """
 
 from __future__ import annotations
 
+import argparse
+import hashlib
+import os
 import resource
 import subprocess
 import sys
 import tempfile
 import time
+from contextlib import nullcontext
 from pathlib import Path
+from typing import Any
 
 ROWS, USERS, ITEMS = 40_000_000, 2_000_000, 300_000
-K, PLACES, MEMORY = 10, 100, "1500MB"
+K, PLACES, MEMORY, HEAP = 10, 100, "1500MB", "3GB"
 
 _WRITE = """
 COPY (
@@ -40,48 +46,76 @@ def write(path: Path) -> None:
         raise SystemExit("the rows that were written are not those that were meant")
 
 
-def run(path: Path, contributions: int | None) -> None:
-    """One release, with what it took."""
+def run(path: Path, engine: str, contributions: int | None) -> None:
+    """One release, with what it took; prints a hash of the counts at the end."""
     from safeselect import unknown_domain_top_k
+    from safeselect.adapters._spark_local import parquet_on_spark
     from safeselect.adapters.tables import largest_counts
 
     total = {"k": K, "k_bar": PLACES, "epsilon": 1, "delta": "1e-9"}
     unknown_domain_top_k({}, **total, max_contributions=contributions)  # tables are built once
     start = time.perf_counter()
-    counts = largest_counts(
-        path,
-        item="item",
-        user="user",
-        places=PLACES + 1,
-        max_contributions=contributions,
-        memory=MEMORY,
-    )
+    source: Any = nullcontext(path)
+    if engine == "spark":
+        source = parquet_on_spark(path, memory=HEAP)
+    with source as table:
+        counts = largest_counts(
+            table,
+            item="item",
+            user="user",
+            places=PLACES + 1,
+            max_contributions=contributions,
+            memory=MEMORY,
+        )
+        peak = _peak()
     counted = time.perf_counter()
     result = unknown_domain_top_k(counts, **total, max_contributions=contributions)
     end = time.perf_counter()
-    used = resource.getrusage(resource.RUSAGE_SELF)
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    processor = sum(each.ru_utime + each.ru_stime for each in used)
     print(
-        f"cap {contributions or 'none':>4}   {end - start:6.2f} s in all, "
-        f"{used.ru_utime + used.ru_stime:6.2f} s of processor, {used.ru_maxrss / 2**20:5.2f} GiB; "
-        f"selection {1000 * (end - counted):5.2f} ms; {len(result.labels)} of {K} items"
+        f"{engine:6} cap {contributions or 'none':>4}   {end - start:6.2f} s in all, "
+        f"{processor:6.2f} s of processor, {peak / 2**20:5.2f} GiB; "
+        f"selection {1000 * (end - counted):5.2f} ms; {len(result.labels)} of {K} items; counts",
+        hashlib.sha256(str(list(counts.items())).encode()).hexdigest()[:16],
     )
 
 
-def main(folder: Path) -> None:
+def _peak() -> int:
+    """The most memory, in KiB, that this process and the Java it started have had, on Linux."""
+    children = Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()
+    lines = [
+        line
+        for each in ("self", *children)
+        for line in Path(f"/proc/{each}/status").read_text().splitlines()
+    ]
+    return sum(int(line.split()[1]) for line in lines if line.startswith("VmHWM:"))
+
+
+def main(folder: Path, *, spark: bool) -> None:
     path = folder / "pairs.parquet"
     if not path.exists():
         start = time.perf_counter()
         write(path)
         print(f"written in {time.perf_counter() - start:.1f} s, {path.stat().st_size >> 20} MiB")
     for contributions in ("", "5"):
-        subprocess.run([sys.executable, __file__, "--run", str(path), contributions], check=True)
+        hashes = set()
+        for engine in ("duckdb", "spark") if spark else ("duckdb",):
+            command = [sys.executable, __file__, "--run", str(path), engine, contributions]
+            said = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+            print(said, end="", flush=True)
+            hashes.add(said.split()[-1])
+        if len(hashes) > 1:
+            raise SystemExit("the two engines count differently")
 
 
 if __name__ == "__main__":
     if sys.argv[1:2] == ["--run"]:
-        run(Path(sys.argv[2]), int(sys.argv[3]) if sys.argv[3] else None)
-    elif len(sys.argv) > 1:
-        main(Path(sys.argv[1]))
+        run(Path(sys.argv[2]), sys.argv[3], int(sys.argv[4]) if sys.argv[4] else None)
     else:
+        parser = argparse.ArgumentParser()
+        parser.add_argument("--spark", action="store_true")
+        parser.add_argument("folder", nargs="?", type=Path)
+        options = parser.parse_args()
         with tempfile.TemporaryDirectory() as private:
-            main(Path(private))
+            main(options.folder or Path(private), spark=options.spark)

@@ -192,6 +192,30 @@ def test_even_with_new_hashes_a_record_must_make_sense(ledger: Ledger) -> None:
             check(forge(log, place, **changes))
 
 
+def test_a_session_cannot_have_used_more_than_it_reserved() -> None:
+    made = new(":memory:", epsilon=1)
+    there = {"outcomes": "5", "queries": "2"}
+    session = scope(made).charge(pure(parameters=there))
+    session.settled("{}", b"s" * 32, {"outcomes": 5, "queries": 1})
+    with pytest.raises(LedgerError, match="in the ledger already"):
+        session.settled("{}", b"s" * 32, {"outcomes": 5, "queries": 1})
+    log = lines(made)
+    assert check(log).pending == set()
+    assert check(log).scopes["a"].spent == {"epsilon": Fraction(1, 10)}
+    for spent in (
+        {"outcomes": "6", "queries": "1"},
+        {"outcomes": "1/2"},
+        {"outcomes": "-1"},
+        {"outcomes": ["1"]},
+        {"labels": "1"},
+        {},
+        "5",
+    ):
+        with pytest.raises(LedgerError):
+            check(forge(log, 3, spent=spent))
+    check(forge(log, 3, spent={"outcomes": "0", "queries": "0"}))  # known to be false by nobody
+
+
 def test_a_log_of_another_kind_is_refused() -> None:
     for log in (b"", b"\n", b"{}\n", b"[]\n", b'"x"\n', b"1\n", b"\xff\n", b"[" * 10**5 + b"\n"):
         with pytest.raises(LedgerError):

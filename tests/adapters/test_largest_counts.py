@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from collections import Counter, defaultdict
+from collections.abc import Callable
 from hashlib import md5
 from itertools import product
 from pathlib import Path
@@ -17,7 +18,7 @@ from safeselect import InputError, ParameterError
 from safeselect.adapters import _progress
 from safeselect.adapters._duckdb import open_table
 from safeselect.adapters._progress import reported
-from safeselect.adapters._sql import LARGEST_COUNTS
+from safeselect.adapters._sql import LARGEST_CAPPED_COUNTS, LARGEST_COUNTS
 from safeselect.adapters.tables import largest_counts
 
 duckdb = pytest.importorskip("duckdb")
@@ -45,7 +46,13 @@ def largest(rows: Rows, places: int, cap: int | None = None) -> list[tuple[str, 
     return list(found.items())
 
 
-def plain(rows: Rows, places: int, cap: int | None) -> list[tuple[str, int]]:
+def hashed(text: str) -> str:
+    return md5(text.encode(), usedforsecurity=False).hexdigest()[:12]
+
+
+def plain(
+    rows: Rows, places: int, cap: int | None, hashed: Callable[[str], str] = hashed
+) -> list[tuple[str, int]]:
     """The same in Python: who keeps what, counted, in the order of (count, label)."""
     items = defaultdict(set)
     for item, user in rows:
@@ -53,13 +60,9 @@ def plain(rows: Rows, places: int, cap: int | None) -> list[tuple[str, int]]:
             items[user].add(item)
     counts: Counter[str] = Counter()
     for user, mine in items.items():
-        order = sorted(mine, key=lambda item: (hashed(f"{user} {item}"), str(item)))
+        order = sorted(sorted(mine), key=lambda item: hashed(f"{user} {item}"))
         counts.update(str(item) for item in order[:cap])
     return sorted(counts.items(), key=lambda pair: (-pair[1], pair[0].encode()))[:places]
-
-
-def hashed(text: str) -> str:
-    return md5(text.encode(), usedforsecurity=False).hexdigest()[:12]
 
 
 TEXT = st.one_of(st.none(), st.sampled_from(["a", "B", "b", "é", "z", "", " a", "𝔘", "￿"]))
@@ -79,6 +82,18 @@ def test_integers_are_ordered_as_the_text_they_are_released_as() -> None:
     rows = [(9, 1), (10, 1), (-3, 1), (10, 2)]
     assert largest(rows, 9) == [("10", 2), ("-3", 1), ("9", 1)]
     assert largest(rows, 9, 1) == plain(rows, 9, 1)
+
+
+@pytest.mark.parametrize("items", [(9, 10, -3, 0), ("é", "B", "b", "\uffff", "\U0001d518")])
+def test_items_of_equal_hash_are_in_their_own_order(items: tuple[Any, ...]) -> None:
+    rows = [(item, user) for user in range(3) for item in items[user:] * 2]
+    hash_, constant = "LEFT(md5(", "LEFT(CONCAT("
+    assert LARGEST_CAPPED_COUNTS.count(hash_) == 1
+    for cap in (1, 2, 3):
+        sql = LARGEST_CAPPED_COUNTS.format(places=9, contributions=cap).replace(hash_, constant)
+        with open_table(table(rows), {"item": "item", "person": "user"}) as opened:
+            found = opened.fetch(sql.replace("), 12)", "), 0)"))
+        assert found == plain(rows, 9, cap, lambda _: "")
 
 
 def test_one_user_moves_few_counts_and_only_upwards() -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -12,6 +15,7 @@ from safeselect import InputError, unknown_domain_top_k
 from safeselect.adapters.tables import count_distinct_users, largest_counts
 
 pa = pytest.importorskip("pyarrow")
+parquet = pytest.importorskip("pyarrow.parquet")
 pytest.importorskip("duckdb")
 pyspark = pytest.importorskip("pyspark")
 
@@ -117,6 +121,53 @@ def test_other_tables_are_refused_without_a_cell(spark: Any, sql: str, message: 
     assert PRIVATE not in str(caught.value)
     assert caught.value.__cause__ is None
     assert caught.value.__context__ is None
+
+
+def command(*arguments: object) -> tuple[int, bytes, list[str]]:
+    """Run in a process of its own: exit code, standard output, lines of standard error."""
+    found = subprocess.run(
+        [sys.executable, "-m", "safeselect", "top-k", *map(str, arguments)],
+        capture_output=True,
+        check=False,
+    )
+    return found.returncode, found.stdout, found.stderr.decode().splitlines()
+
+
+CALL = ("--item", "item", "--user", "user", "-k", 2, "--epsilon", 20, "--delta", "1e-6")
+
+
+def test_the_command_counts_on_spark(tmp_path: Path) -> None:
+    path = tmp_path / "odd[1] *{name}.parquet"
+    rows = [(item, user) for user in range(400) for item in ("b", "b", "a", None)[user % 3 :]]
+    rows += [("c", 1), ("c", None)]
+    parquet.write_table(table(rows), path)
+    more = ("--max-contributions", 2, "--memory", "600MB", "--json")
+    code, out, said = command(path, *CALL, *more, "--engine", "spark")
+    assert code == 0
+    assert [line.split()[0] for line in said] == ["guarantee", "neighbours:", "mechanism"]
+    release = json.loads(out)
+    usual = json.loads(command(path, *CALL, *more)[1])
+    assert release["labels"] == usual["labels"] == ["a", "b"]
+    exact = largest_counts(path, item="item", user="user", places=2, max_contributions=2)
+    for found in (release, usual):
+        # Noise of 10 a count moves neither by 4 but once in 10**15 times.
+        noise = [abs(int(a) - b) for a, b in zip(found["counts"], exact.values(), strict=True)]
+        assert max(noise) < 4
+
+
+def test_the_command_says_one_sentence_of_a_damaged_file(tmp_path: Path) -> None:
+    whole, cut, damaged = (tmp_path / f"{name}.parquet" for name in ("whole", "cut", "damaged"))
+    parquet.write_table(table([(f"{PRIVATE}-{i % 9}", i) for i in range(20000)]), whole)
+    content = bytearray(whole.read_bytes())
+    cut.write_bytes(content[: len(content) // 2])
+    content[200:2000] = bytes(byte ^ 0x5A for byte in content[200:2000])
+    damaged.write_bytes(content)
+    for path, sentence in ((cut, "cannot be read as Parquet"), (damaged, "could not count")):
+        code, out, said = command(path, *CALL, "--engine", "spark")
+        assert (code, out, len(said)) == (2, b"", 1)
+        assert said[0].startswith("safeselect: ")
+        assert sentence in said[0]
+        assert PRIVATE not in said[0]
 
 
 def test_odd_names_mean_nothing_to_sql(spark: Any) -> None:

@@ -166,8 +166,8 @@ def _order(histogram: tuple[int, ...]) -> list[int]:
 
 
 def renamed(law: Law, rename: Callable[[Any], Hashable]) -> dict[Hashable, Any]:
-    """The law of renamed outcomes, each of which is a tuple."""
-    return {tuple(rename(part) for part in outcome): chance for outcome, chance in law.items()}
+    """The law of renamed outcomes: tuples where their order is released, otherwise frozensets."""
+    return {type(outcome)(map(rename, outcome)): chance for outcome, chance in law.items()}
 
 
 def worst(

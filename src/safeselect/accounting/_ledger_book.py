@@ -4,7 +4,8 @@
 - Within its transaction the running total is compared with the record before it, the caps are
   checked, and the nonce of the call must be new: one that was seen before means that the source of
   randomness is a copy of another.
-- Each charge gets one second record: released or aborted.  One without was cut short; it stands.
+- Each charge gets one second record: released, aborted or, for a session that reserved the worst
+  case, settled.  One without was cut short; it stands, and so does one with: nothing is freed.
 """
 
 from __future__ import annotations
@@ -133,13 +134,14 @@ class Book:
         self._seen = (row.seq, row.hash)
         return row.seq
 
-    def settle(self, charge: int, kind: Literal["released", "aborted"], what: str) -> int:
+    def settle(
+        self, charge: int, kind: Literal["released", "aborted", "settled"], **what: Content
+    ) -> int:
         """Write the outcome of a charge and return the place of the record."""
         with self._writing() as journal:
             if journal.is_settled(charge):
                 raise LedgerError(f"the outcome of charge {charge} is in the ledger already")
-            named = "commitment" if kind == "released" else "reason"
-            row = self._append(journal, kind, {"charge": str(charge), named: what})
+            row = self._append(journal, kind, {"charge": str(charge), **what})
         self._seen = (row.seq, row.hash)
         return row.seq
 
@@ -220,12 +222,26 @@ class Pending:
         Raises:
             LedgerError: it could not be written; the charge stands.
         """
-        record = self.book.settle(self.charge, "released", commitment(salt, output))
+        committed = commitment(salt, output)
+        record = self.book.settle(self.charge, "released", commitment=committed)
+        return Receipt(self.book.id, record, salt)
+
+    def settled(self, output: str, salt: bytes, spent: Mapping[str, int]) -> Receipt:
+        """Write what a session used of what was reserved; the charge stands as it is.
+
+        Args:
+            spent: by the names under which the charge's parameters say how much there is.
+
+        Raises:
+            LedgerError: it could not be written.
+        """
+        committed, used = commitment(salt, output), {name: str(n) for name, n in spent.items()}
+        record = self.book.settle(self.charge, "settled", commitment=committed, spent={**used})
         return Receipt(self.book.id, record, salt)
 
     def aborted(self, reason: Literal["source", "interrupt", "error"]) -> None:
         """Write that there will be no output; the charge stands."""
-        self.book.settle(self.charge, "aborted", reason)
+        self.book.settle(self.charge, "aborted", reason=reason)
 
 
 def _standing(journal: Journal, scope: str) -> Standing:

@@ -30,9 +30,11 @@ _KINDS = {
     },
     "released": {"charge", "commitment"},
     "aborted": {"charge", "reason"},
+    "settled": {"charge", "commitment", "spent"},
 }
+_OUTCOMES = ("released", "aborted", "settled")
 _LISTS = {"parts"}
-_OBJECTS = {"library", "signer", "terms", "guarantee", "parameters", "budget", "source"}
+_OBJECTS = {"library", "signer", "terms", "guarantee", "parameters", "budget", "source", "spent"}
 _HEAD = re.compile(r"(0|[1-9][0-9]{0,17}):([0-9a-f]{64})", re.ASCII)
 _SIGNATURE = re.compile(r"([0-9a-f]{2})+", re.ASCII)
 
@@ -117,6 +119,7 @@ class Checker:
     scopes: dict[str, Standing] = field(default_factory=dict)
     pending: set[str] = field(default_factory=set)
     _nonces: set[str] = field(default_factory=set)
+    _parameters: dict[str, dict[str, Any]] = field(default_factory=dict)
     _wanted: tuple[int, str] | None = None
 
     def __post_init__(self) -> None:
@@ -197,16 +200,28 @@ class Checker:
             self._nonces.add(record["nonce"])
             self.scopes[record["scope"]] = now
             self.pending.add(record["seq"])
+            self._parameters[record["seq"]] = record["parameters"]
         elif record["kind"] != "created":
             if record["charge"] not in self.pending:
                 raise LedgerError(f"{where} tells the outcome of a charge that awaits none")
             self.pending.remove(record["charge"])
+            reserved = self._parameters.pop(record["charge"])
+            if record["kind"] == "settled":
+                _check_spent(record["spent"], reserved, where)
+
+
+def _check_spent(spent: Mapping[str, Any], reserved: Mapping[str, Any], where: str) -> None:
+    """What a session used is counted, and no more than its charge says there was."""
+    used = read_numbers(spent, where)
+    there = read_numbers({name: reserved.get(name) for name in spent}, where)
+    if not used or any(n.denominator != 1 or n > there[name] for name, n in used.items()):
+        raise LedgerError(f"{where} does not tell what was used of what was reserved")
 
 
 def filed(record: Mapping[str, Any], body: str, hash_: str, signature: str) -> Row:
     """The row of a record, filed under what the record says of itself."""
     total_of = record["scope"] if record["kind"] in ("scope", "charged") else None
-    settles = int(record["charge"]) if record["kind"] in ("released", "aborted") else None
+    settles = int(record["charge"]) if record["kind"] in _OUTCOMES else None
     return Row(int(record["seq"]), body, hash_, signature, total_of, record.get("nonce"), settles)
 
 

@@ -16,7 +16,6 @@ The rules, which `tables` relies on:
 from __future__ import annotations
 
 import os
-import re
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -25,8 +24,15 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from safeselect._exact import describe
-from safeselect.adapters._files import identifier, literal, position, reader, regular_file, shown
+from safeselect.adapters._files import (
+    identifier,
+    literal,
+    memory_size,
+    position,
+    reader,
+    regular_file,
+    shown,
+)
 from safeselect.adapters._frames import as_arrow
 from safeselect.adapters._progress import reported
 from safeselect.errors import InputError, ParameterError
@@ -52,7 +58,6 @@ _LOCKED_IN_ORDER = (
     "SET enable_external_access = false",
     "SET lock_configuration = true",
 )
-_MEMORY = re.compile(r"[1-9][0-9]{0,5}(MB|GB)", re.ASCII)
 _FRAME = "safeselect_frame"
 
 
@@ -109,7 +114,9 @@ def open_table(
     for column in columns.values():
         if not isinstance(column, str):
             raise ParameterError(f"a column's name must be a string, got {type(column).__name__}")
-    config = _CONFIG if memory is None else {**_CONFIG, "memory_limit": _read_memory(memory)}
+    config = _CONFIG
+    if memory is not None:
+        config = {**_CONFIG, "memory_limit": f"{memory_size(memory) // 1000}KB"}
     duckdb = _import_duckdb()
     frame = as_arrow(table, list(columns.values())) if file is None else None
     with tempfile.TemporaryDirectory(prefix="safeselect-") as private:  # mode 0700
@@ -141,14 +148,6 @@ def open_table(
             yield Table(types, connection, failure, progress)
         finally:
             connection.close()
-
-
-def _read_memory(memory: object) -> str:
-    if not isinstance(memory, str) or not _MEMORY.fullmatch(memory):
-        raise ParameterError(
-            f"memory must be a size such as '500MB' or '2GB', got {describe(memory)}"
-        )
-    return memory
 
 
 def _run(

@@ -10,13 +10,23 @@ import csv
 import gzip
 import io
 import os
+import re
 import zlib
 from pathlib import Path
 from typing import Any
 
-from safeselect.errors import InputError
+from safeselect._exact import describe
+from safeselect.errors import InputError, ParameterError
 
-__all__ = ["identifier", "literal", "position", "reader", "regular_file", "shown"]
+__all__ = [
+    "identifier",
+    "literal",
+    "memory_size",
+    "position",
+    "reader",
+    "regular_file",
+    "shown",
+]
 
 _CSV = (
     "read_csv({file}, auto_detect = false, header = true, delim = ',', quote = '\"', "
@@ -24,6 +34,7 @@ _CSV = (
     "hive_partitioning = false, columns = {{{columns}}})"
 )
 _PARQUET = "read_parquet({file}, hive_partitioning = false)"
+_MEMORY = re.compile(r"[1-9][0-9]{0,5}(MB|GB)", re.ASCII)
 _HEADER_LIMIT = 1 << 20  # characters; a header line is far shorter, and is never searched further
 
 
@@ -100,6 +111,15 @@ def position(names: list[str], wanted: str, place: str) -> int:
         found = "no column" if wanted not in names else "more than one column"
         raise InputError(f"{place} has {found} named {shown(wanted)}")
     return names.index(wanted)
+
+
+def memory_size(memory: object) -> int:
+    """The bytes of a size such as "500MB" or "2GB"."""
+    if not isinstance(memory, str) or not _MEMORY.fullmatch(memory):
+        raise ParameterError(
+            f"memory must be a size such as '500MB' or '2GB', got {describe(memory)}"
+        )
+    return int(memory[:-2]) * (10**6 if memory.endswith("MB") else 10**9)
 
 
 def identifier(name: str) -> str:

@@ -113,5 +113,5 @@ def _ask(question: Callable[[], Any]) -> Any:
     except Exception:  # noqa: BLE001 - whatever it is, it may hold cells
         failed = True
     if failed:
-        raise InputError("Spark could not count the table; its own log says why")
+        raise InputError("Spark could not count the table; its own log, if it keeps one, says why")
     return answer

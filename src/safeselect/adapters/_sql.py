@@ -51,9 +51,7 @@ WITH pairs AS (
 ), placed AS (
   SELECT item, ROW_NUMBER() OVER (
     PARTITION BY person
-    ORDER BY
-      LEFT(md5(CONCAT(CAST(person AS STRING), ' ', CAST(item AS STRING))), 12),
-      CAST(item AS STRING)
+    ORDER BY LEFT(md5(CONCAT(CAST(person AS STRING), ' ', CAST(item AS STRING))), 12), item
   ) AS place
   FROM pairs
 )
@@ -68,4 +66,5 @@ LIMIT {places}
 
 Which of a person's items count follows from the two keys alone, by a fixed hash: no other person's
 rows change it, so a person moves at most so many counts.  It is no secret and need not be one.
+Equal hashes are in the order of the items: numbers by value, text by its bytes.
 """

@@ -15,9 +15,11 @@ import os
 import sys
 from collections.abc import Sequence
 from dataclasses import fields
+from typing import Any
 from unicodedata import category
 
 from safeselect import DiscoveredTopK, TopK, TopSet, explain, top_k, unknown_domain_top_k
+from safeselect.adapters._spark_local import parquet_on_spark
 from safeselect.adapters.tables import (
     count_distinct_users,
     largest_counts,
@@ -125,14 +127,15 @@ def _top_k(options: argparse.Namespace) -> Release:
         raise ParameterError("--k-bar and --max-contributions go with an unknown domain")
     ledger = open_scope(options, neighbours="add_remove")
     candidates = None if options.candidates is None else read_candidates(options.candidates)
-    counts = count_distinct_users(
-        options.file,
-        item=options.item,
-        user=options.user,
-        candidates=candidates,
-        memory=options.memory,
-        progress=True,
-    )
+    with _counted(options) as table:
+        counts = count_distinct_users(
+            table,
+            item=options.item,
+            user=options.user,
+            candidates=candidates,
+            memory=options.memory,
+            progress=True,
+        )
     return top_k(
         counts,
         k=options.k,
@@ -154,15 +157,16 @@ def _discover(options: argparse.Namespace) -> DiscoveredTopK:
         raise ParameterError("--mechanism goes with known candidates")
     k, _, places = read_places(options.k, options.k_bar or _PLACES * options.k)
     ledger = open_scope(options, neighbours="add_remove")
-    counts = largest_counts(
-        options.file,
-        item=options.item,
-        user=options.user,
-        places=places + 1,
-        max_contributions=options.max_contributions,
-        memory=options.memory,
-        progress=True,
-    )
+    with _counted(options) as table:
+        counts = largest_counts(
+            table,
+            item=options.item,
+            user=options.user,
+            places=places + 1,
+            max_contributions=options.max_contributions,
+            memory=options.memory,
+            progress=True,
+        )
     return unknown_domain_top_k(
         counts,
         k=k,
@@ -172,6 +176,13 @@ def _discover(options: argparse.Namespace) -> DiscoveredTopK:
         max_contributions=options.max_contributions,
         ledger=ledger,
     )
+
+
+def _counted(options: argparse.Namespace) -> contextlib.AbstractContextManager[Any]:
+    """The table, on the engine that counts."""
+    if options.engine == "spark":
+        return parquet_on_spark(options.file, memory=options.memory)
+    return contextlib.nullcontext(options.file)
 
 
 def _select(options: argparse.Namespace) -> Release:

@@ -80,7 +80,15 @@ def build_parser() -> argparse.ArgumentParser:
         "--max-contributions", type=_count, metavar="D", help="count a user for D items at most"
     )
     counting.add_argument(
-        "--memory", metavar="SIZE", help="the most that counting may use, such as 2GB"
+        "--engine",
+        choices=("duckdb", "spark"),
+        default="duckdb",
+        help="what counts: DuckDB (default), or Apache Spark on this machine, for .parquet files",
+    )
+    counting.add_argument(
+        "--memory",
+        metavar="SIZE",
+        help="the most that DuckDB may use, or the heap of Spark's Java, such as 2GB",
     )
     counting.set_defaults(
         command="top-k",

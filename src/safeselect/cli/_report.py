@@ -22,7 +22,7 @@ class Release:
 
     Attributes:
         record: the record of the charge.
-        outcome: "released", "aborted (reason)" or "no outcome".
+        outcome: "released", "settled (what was used)", "aborted (reason)" or "no outcome".
     """
 
     record: Record
@@ -49,6 +49,9 @@ def releases(records: Iterable[Record]) -> list[Release]:
             found[content["charge"]].outcome = "released"
         elif content["kind"] == "aborted":
             found[content["charge"]].outcome = f"aborted ({content['reason']})"
+        elif content["kind"] == "settled":
+            used = ", ".join(f"{name} {number}" for name, number in content["spent"].items())
+            found[content["charge"]].outcome = f"settled ({used})"
     return list(found.values())
 
 
@@ -83,8 +86,10 @@ def report(name: str, made: str, checker: Checker, found: Sequence[Release]) -> 
 
 def _summary(made: str, checker: Checker, found: Sequence[Release]) -> Iterator[str]:
     outcomes = [release.outcome.split(" ")[0] for release in found]
+    settled = outcomes.count("settled")  # sessions alone are
     counts = (
-        f"{outcomes.count('released')} released, {outcomes.count('aborted')} aborted, "
+        f"{outcomes.count('released')} released, {f'{settled} settled, ' if settled else ''}"
+        f"{outcomes.count('aborted')} aborted, "
         f"{outcomes.count('no')} without an outcome"
     )
     if not checker.signer:
@@ -171,7 +176,7 @@ def _table(found: Sequence[Release]) -> Iterator[str]:
     )
     for release in found:
         content = release.content
-        kind = "ok" if release.outcome == "released" else "bad"
+        kind = "ok" if release.outcome.startswith(("released", "settled")) else "bad"
         yield (
             f"<tr><td>{content['seq']}<td>{_day(content['utc'])}<td>{escape(content['purpose'])}"
             f'<td><code class="name">{escape(content["mechanism"])}</code>{_details(release)}'

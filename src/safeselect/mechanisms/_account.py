@@ -16,7 +16,7 @@ from safeselect.mechanisms._results import Opened, Release
 from safeselect.samplers._bits import Bits
 from safeselect.sources import Source
 
-__all__ = ["Account", "open_session", "read_ledger", "source_name"]
+__all__ = ["Account", "open_session", "read_ledger", "reserve_session", "source_name"]
 
 _Result = TypeVar("_Result", bound=Release)
 _Drawn = TypeVar("_Drawn")
@@ -54,7 +54,16 @@ class Account:
         mechanism, guarantee, parts, parameters: as in `Charge`.
     """
 
-    __slots__ = ("_guarantee", "_mechanism", "_parameters", "_parts", "_pending", "_salt", "_scope")
+    __slots__ = (
+        "_guarantee",
+        "_mechanism",
+        "_parameters",
+        "_parts",
+        "_pending",
+        "_salt",
+        "_scope",
+        "_source",
+    )
 
     def __init__(
         self,
@@ -69,9 +78,11 @@ class Account:
         self._parameters = parameters
         self._pending: Pending | None = None
         self._salt = b""
+        self._source = ""
 
     def charge(self, source: Source, bits: Bits) -> None:
         """Charge the release, then draw the salt: the only bits drawn that no sampler uses."""
+        self._source = source_name(source)
         self._pending = self._scope.charge(
             Charge(
                 self._mechanism,
@@ -101,6 +112,20 @@ class Account:
         # Every result is a frozen dataclass with this field, which a protocol cannot say.
         return replace(result, receipt=receipt)  # type: ignore[type-var]
 
+    def settled(self, spent: Mapping[str, int]) -> Receipt:
+        """Write what a session used of what it reserved, and that it ended.
+
+        Raises:
+            LedgerError: it was written before, or could not be written now; then it may be tried
+                again.
+        """
+        if self._pending is None:
+            raise LedgerError("what the session used is in the ledger already")
+        closed = Opened(self._guarantee, self._mechanism, self._source, spent)
+        receipt = self._pending.settled(closed.to_json(), self._salt, spent)
+        self._pending = None
+        return receipt
+
     def end(self, error: BaseException | None) -> None:
         """Write that there is no output, unless one was released.
 
@@ -118,6 +143,28 @@ class Account:
             pending.aborted(kind)  # type: ignore[arg-type]  # one of its three words
         if error is None:
             raise LedgerError("the mechanism ended without an output; the charge stands")
+
+
+def reserve_session(
+    scope: Scope,
+    source: Source,
+    guarantee: Guarantee,
+    mechanism: str,
+    parts: tuple[tuple[Guarantee, int], ...],
+    parameters: Mapping[str, str],
+) -> Account:
+    """Charge a session its whole cost; `settled` tells at its end what was used.
+
+    A process that dies in between leaves a charge without an outcome, and charges stand.
+    """
+    account = Account(scope, mechanism, guarantee, parts, parameters)
+    with Bits(source) as bits:
+        try:
+            account.charge(source, bits)
+        except BaseException as error:
+            account.end(error)
+            raise
+    return account
 
 
 def open_session(

@@ -42,16 +42,22 @@ class Release(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """A session that was opened: what a ledger commits to, since its answers come later."""
+    """A session that was opened: what a ledger commits to, since its answers come later.
+
+    Attributes:
+        spent: for a session that is settled at its end, what it used.
+    """
 
     guarantee: Guarantee
     mechanism: str
     source: str
+    spent: Mapping[str, int] | None = None
     receipt: Receipt | None = None
 
     def to_json(self) -> str:
         """One line of JSON, schema "safeselect.session/1"."""
-        return spelled("safeselect.session/1", {}, self)
+        used = {} if self.spent is None else {"spent": {k: str(n) for k, n in self.spent.items()}}
+        return spelled("safeselect.session/1", used, self)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import asdict, dataclass
 from fractions import Fraction
 from threading import Lock
 from typing import final
 
 from safeselect._exact import Interval, integer, rounded_up
 from safeselect.accounting import Receipt, Scope
-from safeselect.errors import BudgetError, SourceError
+from safeselect.errors import BudgetError, LedgerError, SourceError
 from safeselect.guarantees import ApproximateDP, BoundedRange, Guarantee
-from safeselect.mechanisms._account import open_session, read_ledger
+from safeselect.mechanisms._account import Account, read_ledger, reserve_session
 from safeselect.mechanisms._bottom import (
     ListQuery,
     draw_list,
@@ -25,7 +26,6 @@ from safeselect.mechanisms._bottom import (
 from safeselect.mechanisms._discovered import DiscoveredTopK
 from safeselect.mechanisms._engines import choose_engine
 from safeselect.mechanisms._histogram import read_histogram
-from safeselect.samplers._bits import Bits
 from safeselect.sources import resolve
 from safeselect.sources._fork import generation
 from safeselect.sources._sealed import sealed
@@ -71,13 +71,18 @@ class PayWhatYouGet:
     A session is for one process: a child of a fork cannot spend from it, nor can a copy, for there
     is none.  Threads take turns.
 
+    With a ledger the whole cost is reserved in one record when the session opens, and settled in a
+    second one when it is exhausted or closed: how many outcomes and queries were used.  The charge
+    stands whatever was used, and if the process dies, without a second record.
+
     Args:
         outcomes: how many outcomes all queries may cost together.
         queries: how many queries there may be.
         epsilon, delta: total cost of the session, to be charged when it opens.
         threshold_delta: the part of delta that pays for the bottoms of all queries; by default
             delta or half of it, whichever puts the bottom lower.
-        ledger: `ledger.scope(...)`: epsilon and delta are charged there when the session opens.
+        ledger: `ledger.scope(...)`: epsilon and delta are charged there when the session opens;
+            close it, or use it in a `with` block, so that what was used is written too.
         source, engine: as for `unknown_domain_top_k`.
 
     Raises:
@@ -85,7 +90,9 @@ class PayWhatYouGet:
     """
 
     __slots__ = (
+        "_account",
         "_born",
+        "_closed",
         "_each",
         "_engine",
         "_guarantee",
@@ -122,13 +129,15 @@ class PayWhatYouGet:
         self._engine = engine
         self._source = source if source is None else resolve(source)
         scope = read_ledger(ledger, monotonic=True)
-        self._receipt: Receipt | None = None
+        self._account: Account | None = None
         if scope is not None:
             parts = (BoundedRange(self._each), most), (ApproximateDP(Fraction(0), self._part), 1)
-            told = {"outcomes": str(most), "queries": str(self._limit.queries)}
-            _, self._receipt = open_session(
-                scope, resolve(source), self._guarantee, _MECHANISM, parts, told, _nothing
+            told = {name: str(number) for name, number in asdict(self._limit).items()}
+            self._account = reserve_session(
+                scope, resolve(source), self._guarantee, _MECHANISM, parts, told
             )
+        self._receipt: Receipt | None = None
+        self._closed = False
         self._spent = Outlay(0, 0)
         self._born = generation()
         self._lock = Lock()
@@ -146,7 +155,7 @@ class PayWhatYouGet:
 
     @property
     def receipt(self) -> Receipt | None:
-        """With `ledger=`, where the record of its opening is."""
+        """With `ledger=`, once the session is settled: where the record of what it used is."""
         return self._receipt
 
     @property
@@ -175,7 +184,7 @@ class PayWhatYouGet:
 
         Raises:
             ParameterError, ScoreError: an argument is wrong; nothing was spent.
-            BudgetError: the session has not enough left; nothing was spent.
+            BudgetError: the session has not enough left, or is closed; nothing was spent.
             SourceError: the source failed, or the session belongs to another process.
         """
         # Before the lock, which a fork may have copied while it was held.
@@ -192,6 +201,10 @@ class PayWhatYouGet:
             with call:
                 found, chosen = draw_list(query, histogram, call)
             self._settle(query.draws + 1, query.draws - k + len(found) + 1)
+            if self._exhausted:
+                # The answer is paid for: it is not lost with the record, which `close` tries again.
+                with suppress(LedgerError):
+                    self._tell()
         return DiscoveredTopK(
             labels=found,
             counts=None,
@@ -202,6 +215,25 @@ class PayWhatYouGet:
             mechanism=_MECHANISM,
             source=call.source_name,
         )
+
+    def close(self) -> None:
+        """End the session; with a ledger, settle it unless that was done when it was exhausted.
+
+        Raises:
+            LedgerError: the record could not be written; the session is closed, and closing it
+                again tries again.
+        """
+        if generation() != self._born:
+            return  # the process that opened it settles it
+        with self._lock:
+            self._closed = True
+            self._tell()
+
+    def __enter__(self) -> PayWhatYouGet:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     def published(self) -> ApproximateDP:
         """For comparison: what Theorem 2 of Durfee and Rogers (2019) states for the same draws.
@@ -235,6 +267,8 @@ class PayWhatYouGet:
 
     def _require(self, worst: int) -> None:
         left = self.remaining
+        if self._closed:
+            raise BudgetError("the session is closed")
         if left.queries < 1:
             raise BudgetError("the session has no queries left")
         if left.outcomes < worst:
@@ -251,6 +285,13 @@ class PayWhatYouGet:
         """Bring back what was reserved and not needed."""
         self._spent = Outlay(self._spent.outcomes - worst + cost, self._spent.queries)
 
+    @property
+    def _exhausted(self) -> bool:
+        """Whether not even a query for one label is left."""
+        return self.remaining.queries < 1 or self.remaining.outcomes < 2
 
-def _nothing(bits: Bits) -> None:
-    """What a session starts with that draws with its first query only."""
+    def _tell(self) -> None:
+        """Write what was used, once, if there is a ledger."""
+        if self._account is not None:
+            self._receipt = self._account.settled(asdict(self._spent))
+            self._account = None

@@ -1,0 +1,112 @@
+"""Apache Spark on this machine, for the command: a session of our own that reads one Parquet file.
+
+- Parquet alone: Spark's reader of CSV takes a damaged file for a table, and then one user's rows
+  could swallow those of another.
+- Java's own output goes nowhere, for it quotes cells, and standard output is for the release.
+- What Spark writes goes into a fresh directory of mode 0700, removed afterwards; its ports are
+  open to this machine alone.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from subprocess import DEVNULL
+from typing import Any
+from warnings import catch_warnings
+
+from safeselect.adapters._files import memory_size, reader, regular_file, shown
+from safeselect.errors import InputError
+
+__all__ = ["parquet_on_spark"]
+
+_SETTINGS = {
+    "spark.app.name": "safeselect",
+    "spark.master": "local[*]",
+    "spark.ui.enabled": "false",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.driver.host": "127.0.0.1",
+    "spark.sql.caseSensitive": "true",  # so that "User" and "user" are two columns
+}
+
+
+@contextmanager
+def parquet_on_spark(path: str | os.PathLike[str], *, memory: str | None = None) -> Iterator[Any]:
+    """A Parquet file as a Spark DataFrame, for the length of a `with` block.
+
+    Args:
+        path: a regular file whose name ends in .parquet.
+        memory: the largest heap that Java may have, such as "2GB"; what is more goes to disk.
+
+    Raises:
+        InputError: no pyspark or no Java, or a file that is not Parquet.
+        ParameterError: an argument of the wrong type.
+    """
+    file = regular_file(path)
+    if not file.name.lower().endswith(".parquet"):
+        raise InputError(
+            f"{shown(file)} must be named .parquet for Spark, which would read a damaged CSV file "
+            "without saying so; DuckDB reads .csv and .csv.gz"
+        )
+    heap = None if memory is None else f"{memory_size(memory) // 1024}k"
+    # Of warnings, because Spark's own are not for who reads a release.
+    with (
+        catch_warnings(action="ignore"),
+        tempfile.TemporaryDirectory(prefix="safeselect-") as private,  # mode 0700
+    ):
+        alias = Path(private, "input.parquet")
+        alias.symlink_to(file.resolve())
+        session, java = _started(private, heap)
+        try:
+            yield _read(session, alias, reader(file, alias)[1])
+        finally:
+            session.stop()
+            if java is not None:  # it ends when nobody can write to it any more
+                java.stdin.close()
+                java.wait()
+
+
+def _started(private: str, heap: str | None) -> tuple[Any, Any]:
+    """A new session, and the process of its Java."""
+    try:
+        from pyspark import SparkConf, SparkContext
+        from pyspark.java_gateway import launch_gateway
+        from pyspark.sql import SparkSession
+    except ImportError:
+        raise InputError(
+            "counting with Spark needs pyspark: install it with pip install 'safeselect[spark]'"
+        ) from None
+    settings = {
+        **_SETTINGS,
+        "spark.local.dir": private,
+        "spark.sql.warehouse.dir": private,
+        "spark.driver.extraJavaOptions": f"-Djava.io.tmpdir={private}",
+        **({} if heap is None else {"spark.driver.memory": heap}),
+    }
+    started = None
+    try:
+        configuration = SparkConf(loadDefaults=False).setAll(list(settings.items()))
+        gateway = launch_gateway(configuration, {"stdout": DEVNULL, "stderr": DEVNULL})
+        context = SparkContext(conf=configuration, gateway=gateway)
+        started = SparkSession(context), gateway.proc
+    except Exception:  # noqa: BLE001 - whatever it is, our own sentence says enough
+        started = None
+    if started is None:
+        raise InputError(
+            "Spark cannot be started on this machine; it needs Java 17 and 500MB of memory, or more"
+        )
+    return started
+
+
+def _read(session: Any, alias: Path, failure: str) -> Any:
+    frame = None
+    try:
+        frame = session.read.parquet(f"file:{alias}")
+    except Exception:  # noqa: BLE001 - whatever it is, it may hold cells
+        frame = None
+    if frame is None:
+        raise InputError(failure)
+    return frame

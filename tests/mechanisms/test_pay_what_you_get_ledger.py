@@ -1,0 +1,263 @@
+"""A session with a ledger: the worst case in one record, what was used in a second."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ledgers import TERMS, new, scope
+
+from safeselect import (
+    Budget,
+    BudgetError,
+    CallbackSource,
+    Ledger,
+    LedgerError,
+    PayWhatYouGet,
+    SourceError,
+)
+from safeselect.accounting._ledger_sqlite import SQLiteStore
+from safeselect.accounting.record import commitment
+from safeselect.cli import main
+
+SESSION: dict[str, Any] = {"outcomes": 6, "queries": 2, "epsilon": "1/2", "delta": "1e-9"}
+PRICE = {"epsilon": Fraction(1, 2), "delta": Fraction(1, 10**9)}
+BUDGET: dict[str, Any] = {"epsilon": 1, "delta": "2e-9"}  # for two sessions
+NOTHING: dict[str, Any] = {"k": 3, "k_bar": 5}
+
+
+def contents(ledger: Ledger) -> list[dict[str, Any]]:
+    return [record.content for record in ledger.records()][2:]
+
+
+def kinds(ledger: Ledger) -> list[str]:
+    return [each["kind"] for each in contents(ledger)]
+
+
+def test_the_second_record_tells_what_was_used_and_frees_nothing() -> None:
+    ledger = new(":memory:", **BUDGET)
+    with PayWhatYouGet(**SESSION, ledger=scope(ledger)) as session:
+        assert ledger.standing("a").spent == PRICE
+        assert ledger.check().pending == {"2"}
+        session.query({"Zebedee": 10**6}, **NOTHING)
+        assert kinds(ledger) == ["charged"]
+    charged, settled = contents(ledger)
+    assert charged["parameters"] == {"outcomes": "6", "queries": "2"}
+    assert settled["charge"] == charged["seq"]
+    assert settled["spent"] == {"outcomes": "2", "queries": "1"}
+    assert ledger.check().pending == set()
+    assert ledger.standing("a").spent == PRICE
+    receipt = session.receipt
+    assert receipt is not None
+    assert (receipt.ledger, str(receipt.record)) == (ledger.id, settled["seq"])
+    summary = {
+        "schema": "safeselect.session/1",
+        "guarantee": charged["guarantee"],
+        "mechanism": charged["mechanism"],
+        "source": "OpenSSLSource",
+        "spent": settled["spent"],
+    }
+    opened = commitment(receipt.salt, json.dumps(summary, sort_keys=True))
+    assert settled["commitment"] == opened
+    assert "Zebedee" not in str(contents(ledger))
+
+
+def test_an_exhausted_session_is_settled_at_once_and_only_once() -> None:
+    for more in ({}, {"outcomes": 4}):  # of queries; of outcomes
+        ledger = new(":memory:", **BUDGET)
+        session = PayWhatYouGet(**{**SESSION, **more}, ledger=scope(ledger))
+        many = dict.fromkeys("abc", 10**6) if more else {}
+        session.query(many, **NOTHING)
+        if not more:
+            assert kinds(ledger) == ["charged"]
+            session.query(many, **NOTHING)
+        assert kinds(ledger) == ["charged", "settled"]
+        spent = {"outcomes": "4", "queries": "1"} if more else {"outcomes": "2", "queries": "2"}
+        assert contents(ledger)[1]["spent"] == spent
+        head = ledger.head
+        session.close()
+        session.close()
+        for _ in range(2):
+            with pytest.raises(BudgetError):
+                session.query({}, k=1, k_bar=1)
+        assert ledger.head == head
+
+
+def test_a_closed_session_refuses_and_an_exhausted_budget_opens_none() -> None:
+    ledger = new(":memory:", **BUDGET)
+    for _ in range(2):
+        session = PayWhatYouGet(**SESSION, ledger=scope(ledger))
+        session.close()
+        with pytest.raises(BudgetError, match="the session is closed"):
+            session.query({}, k=1, k_bar=1)
+    # What the two left unused is not to be had again.
+    with pytest.raises(BudgetError, match="does not allow this release"):
+        PayWhatYouGet(**SESSION, ledger=scope(ledger))
+    assert kinds(ledger) == ["charged", "settled"] * 2
+    plain = PayWhatYouGet(**SESSION)
+    plain.close()
+    assert plain.receipt is None
+    with pytest.raises(BudgetError, match="the session is closed"):
+        plain.query({}, k=1, k_bar=1)
+
+
+def test_a_query_that_failed_is_settled_with_all_it_reserved() -> None:
+    calls = []
+
+    def breaks(n: int) -> bytes:
+        calls.append(n)
+        if broken:
+            raise OSError("no device")
+        return os.urandom(n)
+
+    broken: list[int] = []
+    ledger = new(":memory:", **BUDGET)
+    source = CallbackSource(breaks, exclusive=True, name="breaks")
+    session = PayWhatYouGet(**SESSION, ledger=scope(ledger), source=source)
+    broken.append(1)
+    with pytest.raises(SourceError), session:
+        session.query({}, **NOTHING)
+    assert contents(ledger)[1]["spent"] == {"outcomes": "4", "queries": "1"}
+
+
+def test_a_record_that_cannot_be_written_loses_no_answer_and_is_tried_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    ledger = new(":memory:", **BUDGET)
+    session = PayWhatYouGet(**{**SESSION, "queries": 1}, ledger=scope(ledger))
+
+    def full(_: SQLiteStore) -> Any:
+        raise LedgerError("the disk is full")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(SQLiteStore, "writing", full)
+        assert session.query({"a": 10**6}, **NOTHING).labels == ("a",)
+        assert session.receipt is None
+        with pytest.raises(LedgerError, match="the disk is full"):
+            session.close()
+    assert kinds(ledger) == ["charged"]
+    session.close()
+    assert contents(ledger)[1]["spent"] == {"outcomes": "2", "queries": "1"}
+
+
+def test_many_threads_settle_once() -> None:
+    ledger = new(":memory:", **BUDGET)
+    session = PayWhatYouGet(**{**SESSION, "queries": 12, "outcomes": 64}, ledger=scope(ledger))
+    start = threading.Barrier(6)
+    granted = []
+
+    def work() -> None:
+        start.wait()
+        for _ in range(3):
+            try:
+                session.query({}, k=1, k_bar=1)
+                granted.append(1)
+            except BudgetError:
+                pass
+        session.close()
+
+    threads = [threading.Thread(target=work) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert kinds(ledger) == ["charged", "settled"]
+    used = str(len(granted))
+    assert contents(ledger)[1]["spent"] == {"outcomes": used, "queries": used}
+
+
+_CHILD = """
+import sys
+from safeselect import Ledger, PayWhatYouGet
+there = Ledger.open(sys.argv[1]).scope(
+    "a", unit="person", neighbours="add_remove", purpose="a test"
+)
+session = PayWhatYouGet(outcomes=6, queries=2, epsilon="1/2", delta="1e-9", ledger=there)
+for _ in range(int(sys.argv[2])):
+    session.query({"a": 10**6}, k=3, k_bar=5)
+print("here", flush=True)
+sys.stdin.read()
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="kills as Unix does")
+def test_a_process_that_is_killed_keeps_the_reservation(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "budget.db"
+    ledger = Ledger.create(path, {"a": Budget(**TERMS, **BUDGET)})
+    children = [
+        subprocess.Popen(
+            [sys.executable, "-c", _CHILD, str(path), str(queries)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        for queries in (0, 1)
+    ]
+    for child in children:
+        assert child.stdout is not None
+        assert child.stdout.readline() == "here\n"
+        child.send_signal(signal.SIGKILL)
+        child.communicate()
+        assert child.returncode == -signal.SIGKILL
+    # Whether it had asked or not: two charges without a second record, and nothing is left.
+    assert kinds(ledger) == ["charged", "charged"]
+    checker = ledger.check()
+    assert len(checker.pending) == 2
+    assert checker.scopes["a"].left == {"epsilon": 0, "delta": 0}
+    with pytest.raises(BudgetError):
+        PayWhatYouGet(**SESSION, ledger=scope(ledger))
+    assert main(["ledger", "verify", str(path)]) == 0
+    assert "all 4 records follow" in capsys.readouterr().err
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="forks as Unix does")
+def test_a_child_does_not_settle_for_its_parent(tmp_path: Path) -> None:
+    ledger = new(tmp_path / "budget.db", **BUDGET)
+    session = PayWhatYouGet(**SESSION, ledger=scope(ledger))
+    child = os.fork()
+    if child == 0:
+        try:
+            session.close()
+        finally:
+            os._exit(0)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert kinds(ledger) == ["charged"]
+    session.query({}, k=1, k_bar=1)
+    session.close()
+    assert contents(ledger)[1]["spent"] == {"outcomes": "1", "queries": "1"}
+
+
+def test_the_command_verifies_shows_and_reports_both_records(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path, log = tmp_path / "budget.db", tmp_path / "log.jsonl"
+    ledger = new(path, **BUDGET)
+    with PayWhatYouGet(**SESSION, ledger=scope(ledger)) as session:
+        session.query({}, k=1, k_bar=1)
+    PayWhatYouGet(**SESSION, ledger=scope(ledger))  # never closed
+
+    def said(*arguments: str) -> str:
+        assert main(["ledger", *arguments]) == 0
+        return capsys.readouterr().out
+
+    log.write_text(said("export", str(path)))
+    assert said("verify", str(log), "--head", ledger.head) == f"head {ledger.head}\n"
+    shown = said("show", str(path))
+    assert "settled (outcomes 1, queries 1); a test" in shown
+    assert "no outcome; a test" in shown
+    page = said("report", str(path))
+    assert "2: 0 released, 1 settled, 0 aborted, 1 without an outcome" in page
+    edited = log.read_text().replace('"spent":{"outcomes":"1"', '"spent":{"outcomes":"0"')
+    assert edited != log.read_text()
+    log.write_text(edited)
+    assert main(["ledger", "verify", str(log)]) != 0
