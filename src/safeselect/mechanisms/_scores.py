@@ -33,7 +33,10 @@ Steps = npt.NDArray[np.uint64]
 
 _LARGEST = 2**64 - 1
 _MAX_EXPONENT = 4096  # of a Decimal score, beyond which its integer would exhaust the memory
-_NOT_FINITE = "scores must be finite numbers: NaN and infinity are refused"
+_NOT_FINITE = (
+    "scores must be finite numbers: NaN and infinity are refused; decide what such a record counts "
+    "before records are added up"
+)
 _TOO_LARGE = "scores must be below 10**4096 in size"
 
 
@@ -92,7 +95,9 @@ def read_candidates(
     extra = [] if threshold is None else [_floor_to_grid(threshold, step or Fraction(1))]
     if isinstance(scores, Mapping):
         if labels is not None:
-            raise ParameterError("labels= is not needed with a mapping: its keys are the labels")
+            raise ParameterError(
+                "labels= is not needed with a mapping, whose keys are the labels; leave it out"
+            )
         pairs = list(scores.items())  # read once: keys and values belong together
         labels, scores = [key for key, _ in pairs], [value for _, value in pairs]
     values = as_column(scores)
@@ -124,7 +129,8 @@ def read_matrix(
         isinstance(scores, np.ndarray) and scores.ndim == 2
     ):
         raise ScoreError(
-            f"scores must be a two-dimensional array or a list of rows, got {type(scores).__name__}"
+            "scores must be a two-dimensional array or a list of rows, got "
+            f"{type(scores).__name__}; write [scores] for one row, scores.to_numpy() for a table"
         )
     if len(scores) == 0:
         raise ScoreError("scores must contain at least one row")
@@ -166,20 +172,29 @@ def _all_integers(kinds: Iterable[type]) -> bool:
 def read_labels(labels: object, count: int) -> tuple[Hashable, ...]:
     # A set has no order of its own: which label belongs to which score would be left to chance.
     if isinstance(labels, (str, bytes, Set)) or not isinstance(labels, Iterable):
-        raise ParameterError(f"labels must be a list of labels, got {type(labels).__name__}")
+        raise ParameterError(
+            f"labels must be a list of labels, got {type(labels).__name__}; write them in the "
+            "order of the scores, such as labels=['red', 'blue']"
+        )
     if isinstance(labels, np.ndarray) and labels.ndim != 1:
         raise ParameterError(f"labels must have one dimension, got {labels.ndim}")
     names: tuple[Hashable, ...] = tuple(
         labels.tolist() if isinstance(labels, np.ndarray) else labels
     )
     if len(names) != count:
-        raise ParameterError(f"labels must be as many as the scores: {len(names)} for {count}")
+        raise ParameterError(
+            f"labels must be as many as the scores, got {len(names)} for {count}; write one label "
+            "for each score, in the same order"
+        )
     try:
         different = len(set(names))
     except TypeError:
         raise ParameterError("labels must be hashable, such as strings or integers") from None
     if different != count:
-        raise ParameterError("labels must be different from one another")
+        raise ParameterError(
+            f"labels must be different from one another, got {different} different ones among "
+            f"{count}; without labels= each candidate is called by its position"
+        )
     return names
 
 
