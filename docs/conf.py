@@ -1,7 +1,7 @@
-"""Sphinx: the pages of this folder, and the interface from the docstrings.  `make docs` builds them.
+"""Sphinx: the pages of this folder, and the interface from the docstrings; `make docs` builds them.
 
-The pages are written for a plain git forge and stay readable there; what Sphinx needs beside that is
-here.
+The pages are written for a plain git forge and stay readable there; what Sphinx needs beside that
+is here.
 """
 
 from __future__ import annotations

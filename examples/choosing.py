@@ -3,8 +3,8 @@
     python examples/choosing.py 1000 10 1 1e-6             # n, k, epsilon, delta: the table
     python examples/choosing.py --figure docs/choosing.svg # needs safeselect[plots]
 
-k of n candidates have the same score and all others lie `gap` below.  Each candidate of the k that is
-missed loses `gap`.  No data are touched and nothing is drawn, so all this is free.
+k of n candidates have the same score and all others lie `gap` below.  Each of the k that is missed
+loses `gap`.  No data are touched and nothing is drawn, so all this is free.
 """
 
 from __future__ import annotations
