@@ -38,12 +38,12 @@ smartquotes = False  # "reference" is what one writes
 _SECTION = re.compile(r"([A-Z][a-z]+(?:, [A-Za-z]+)*):(?: (.*))?")
 _LISTS = ("Args", "Attributes", "Raises")
 _INDENTS = dict.fromkeys(_LISTS, "      ")
-_CODE = re.compile(r"(`+[^`]*`+)")
+_CODE = re.compile(r"(`+[^`]*`+|(?<![\w*])\*\w+\*(?![\w*]))")
 _MARKUP = re.compile(r"(?<=\w)_(?!\w)|\*\*?|\|")
 
 
 def docstring(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
-    """Turn a docstring in the style of CONTRIBUTING.md into fields; only `code` is markup."""
+    """Turn a docstring in the style of CONTRIBUTING.md into fields; only `code` and *stress* are markup."""
     made: list[str] = []
     section = ""
     for line in map(_escaped, lines):
