@@ -43,7 +43,10 @@ _MARKUP = re.compile(r"(?<=\w)_(?!\w)|\*\*?|\|")
 
 
 def docstring(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
-    """Turn a docstring in the style of CONTRIBUTING.md into fields; only `code` and *stress* are markup."""
+    """Turn a docstring in the style of CONTRIBUTING.md into fields.
+
+    Only `code` and *stress* in it are markup.
+    """
     made: list[str] = []
     section = ""
     for line in map(_escaped, lines):
