@@ -88,8 +88,8 @@ MISTAKES = {
         "same order"
     ),
     "permute_and_flip(counts, labels=['red', 'blue', 'red'], epsilon=1, sensitivity=1)": (
-        "labels must be different from one another, got 2 different ones among 3; without labels= "
-        "each candidate is called by its position"
+        "labels must be different from one another, got 2 different ones among 3; write a name "
+        "of its own for each"
     ),
     "permute_and_flip(counts, labels={'red', 'blue', 'green'}, epsilon=1, sensitivity=1)": (
         "labels must be a list of labels, got set; write them in the order of the scores, such as "
@@ -193,6 +193,17 @@ def message(typed: str, kind: type[Exception]) -> str:
 def test_mistake(typed: str, said: str) -> None:
     assert message(typed, SafeSelectError) == said
     assert str(SECRET)[:6] not in said
+
+
+def test_how_many_items_there_are_is_not_told_where_it_is_private() -> None:
+    """In an unknown domain the number of items comes from the data."""
+    call = "unknown_domain_top_k({}, labels={}, k=1, k_bar=2, epsilon=1, delta='1e-9')"
+    for labels in (["a"], ["a", "b", "c"], ["a", "a"]):
+        longer = [*labels, *(f"item {place}" for place in range(1000))]
+        counts = [7] * (len(labels) if len(set(labels)) < len(labels) else 2)
+        few = message(call.format(counts, labels), SafeSelectError)
+        assert few == message(call.format([*counts, *[7] * 1000], longer), SafeSelectError)
+        assert not any(character.isdigit() for character in few)
 
 
 @pytest.mark.parametrize(("typed", "said"), PYTHONS.items(), ids=str)

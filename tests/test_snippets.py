@@ -54,6 +54,7 @@ NOT_RUN = {
 BLOCKS_NOT_RUN = {
     "from safeselect.adapters.postgres import": "tests/adapters/test_postgres.py, with a server",
 }
+NEEDS = {"docs/adapters.md": ("opendp", "dp_accounting")}  # a page runs where these are installed
 PAGES_RUN_ELSEWHERE = {"docs/gaps.md": "tests/estimates/test_page.py, with what it says"}
 
 
@@ -169,6 +170,8 @@ def check_console(block: Block, page: str, monkeypatch: pytest.MonkeyPatch) -> N
 
 @pytest.mark.parametrize("page", PAGES)
 def test_page(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for package in NEEDS.get(page, ()):
+        pytest.importorskip(package)
     text = (ROOT / page).read_text("utf-8")
     assert not INDENTED.search(text), f"{page}: put commands into ```console"
     monkeypatch.chdir(tmp_path)

@@ -169,7 +169,12 @@ def _all_integers(kinds: Iterable[type]) -> bool:
     return all(issubclass(kind, INTEGERS) for kind in kinds)
 
 
-def read_labels(labels: object, count: int) -> tuple[Hashable, ...]:
+def read_labels(labels: object, count: int, *, public: bool = True) -> tuple[Hashable, ...]:
+    """Read one label for each of `count` scores; messages give numbers only where they are public.
+
+    Raises:
+        ParameterError: no list, another number of labels, or labels that are not all different.
+    """
     # A set has no order of its own: which label belongs to which score would be left to chance.
     if isinstance(labels, (str, bytes, Set)) or not isinstance(labels, Iterable):
         raise ParameterError(
@@ -183,8 +188,8 @@ def read_labels(labels: object, count: int) -> tuple[Hashable, ...]:
     )
     if len(names) != count:
         raise ParameterError(
-            f"labels must be as many as the scores, got {len(names)} for {count}; write one label "
-            "for each score, in the same order"
+            f"labels must be as many as the scores{f', got {len(names)} for {count}' * public}; "
+            "write one label for each score, in the same order"
         )
     try:
         different = len(set(names))
@@ -192,8 +197,9 @@ def read_labels(labels: object, count: int) -> tuple[Hashable, ...]:
         raise ParameterError("labels must be hashable, such as strings or integers") from None
     if different != count:
         raise ParameterError(
-            f"labels must be different from one another, got {different} different ones among "
-            f"{count}; without labels= each candidate is called by its position"
+            "labels must be different from one another"
+            f"{f', got {different} different ones among {count}' * public}; "
+            "write a name of its own for each"
         )
     return names
 
