@@ -10,6 +10,8 @@ WORKERS ?= 2
 DIST ?= dist
 BENCH ?= .venv-bench
 SPARK ?= .venv-spark
+DOCS ?= .venv-docs
+SITE ?= docs/_build
 RELEASE ?= .venv-release
 MUTANTS ?= .venv-mutants
 # requirements/*.lock name one release of every package, with hashes: what `make test`, `make check`
@@ -21,7 +23,7 @@ LOCK := $(RELEASE)/bin/uv pip compile --quiet --universal --python-version 3.11 
   --generate-hashes --no-annotate --no-header --no-emit-index-url --no-emit-find-links
 BENCH_PIP := $(BENCH)/bin/python -m pip install --disable-pip-version-check --quiet
 
-.PHONY: help demo test spark check format release lock mutants soak bench bench-docs timing clean
+.PHONY: help demo test docs spark check format release lock mutants soak bench bench-docs timing clean
 .DEFAULT_GOAL := help
 
 help: ## show this list
@@ -32,6 +34,9 @@ demo: $(VENV)/.demo ## a differentially private top 10 from real data, explained
 
 test: $(VENV)/.dev ## run the tests
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(ARGS)
+
+docs: $(DOCS)/.installed ## build the site into docs/_build; warnings are errors
+	$(DOCS)/bin/python -m sphinx --fail-on-warning --keep-going --quiet docs $(SITE)
 
 spark: $(SPARK)/.installed ## run the tests that need Apache Spark, on a local one (needs Java)
 	@command -v java >/dev/null || { echo 'make: java not found; Spark needs Java 17' >&2; exit 1; }
@@ -81,7 +86,8 @@ timing: $(BENCH)/.installed ## timing evidence beyond the tests: callgrind and d
 	OPENBLAS_NUM_THREADS=1 $(BENCH)/bin/python benchmarks/timing/l3_dudect.py $(ARGS)
 
 clean: ## remove everything that make created
-	rm -rf .venv .venv-bench .venv-mutants .venv-release .venv-spark dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf .venv .venv-bench .venv-docs .venv-mutants .venv-release .venv-spark docs/_build dist build
+	rm -rf .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(VENV)/.python:
@@ -108,6 +114,12 @@ $(BENCH)/.installed: pyproject.toml benchmarks/requirements.txt
 	@command -v $(PYTHON) >/dev/null || { echo 'make: $(PYTHON) not found; say make PYTHON=...' >&2; exit 1; }
 	$(PYTHON) -m venv $(BENCH)
 	$(BENCH_PIP) --editable . --requirement benchmarks/requirements.txt
+	@touch $@
+
+$(DOCS)/.installed: pyproject.toml
+	@command -v $(PYTHON) >/dev/null || { echo 'make: $(PYTHON) not found; say make PYTHON=...' >&2; exit 1; }
+	$(PYTHON) -m venv $(DOCS)
+	$(DOCS)/bin/python -m pip install --disable-pip-version-check --quiet --editable '.[docs]'
 	@touch $@
 
 $(RELEASE)/.installed: requirements/release.lock

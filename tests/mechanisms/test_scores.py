@@ -23,7 +23,10 @@ LARGEST = 2**64 - 1
 SENTINEL = 987_654_321  # a private score; its digits must appear nowhere
 FAST = settings(derandomize=True, deadline=None, max_examples=60)
 NULL = "scores must not contain nulls: decide what a missing score means before selecting"
-NOT_FINITE = "scores must be finite numbers: NaN and infinity are refused"
+NOT_FINITE = (
+    "scores must be finite numbers: NaN and infinity are refused; decide what such a record counts "
+    "before records are added up"
+)
 
 
 def shortfalls(scores, **options) -> list[int]:

@@ -443,7 +443,7 @@ def test_wrong_parameters(change: dict[str, Any], message: str) -> None:
     ("counts", "labels", "error", "message"),
     [
         ([1], None, ParameterError, "counts need labels="),
-        ([1, 2], ["a"], ParameterError, "2"),
+        ([1, 2], ["a"], ParameterError, "labels must be as many as the scores; write"),
         ([1, 2], ["a", "a"], ParameterError, "labels must be different"),
         ([1.0], ["a"], ScoreError, "counts must be integers, got float"),
         (np.array([1.0]), ["a"], ScoreError, "counts must be integers, got float64"),

@@ -25,10 +25,11 @@ MAX_BITS = 4096
 _SMALL = 1 << 32
 _MAX_DIGITS = 1234  # decimal digits that surely fit in MAX_BITS, and far below int()'s own limit
 _TOO_LONG = f"has too many digits: at most {_MAX_DIGITS} are read"
-_NO_NUMBER = "must be a finite number"
 _FRACTION = re.compile(r"([+-]?[0-9]+)(?:/([0-9]+))?", re.ASCII)
 # NumPy counts its booleans and time spans among the numbers.
 _NO_NUMBERS = (bool, np.bool_, np.timedelta64)
+# What to write instead, by the last word of a parameter's name.
+_EXAMPLES = {"delta": "'1e-9'", "epsilon": "1 or '0.1'", "grid": "'0.01'", "sensitivity": "1"}
 _DECIMAL = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,6})?", re.ASCII)
 
 
@@ -56,18 +57,26 @@ def decimal(value: Fraction) -> str:
     return f"{Decimal(round(value * 10**places)).scaleb(-places):.4g}"
 
 
-def integer(value: object, name: str, *, minimum: int, maximum: int) -> int:
+def integer(value: object, name: str, *, minimum: int, maximum: int, limit: str = "") -> int:
     """Read an integer parameter; booleans and numbers that merely equal an integer are refused.
+
+    Args:
+        value, name, minimum, maximum: what the caller passed, and what is allowed.
+        limit: what the maximum is, for messages.
 
     Raises:
         ParameterError: not an int (or NumPy integer), or outside minimum .. maximum.
     """
     if isinstance(value, _NO_NUMBERS) or not isinstance(value, (int, np.integer)):
-        raise ParameterError(f"{name} must be an integer, got {describe(value)}")
+        example = min(max(3, minimum), maximum)
+        raise ParameterError(
+            f"{name} must be an integer, got {describe(value)}; write for example {example}"
+        )
     number = int(value)
     if not minimum <= number <= maximum:
         limits = f"between {minimum} and {maximum}" if maximum >= minimum else "impossible here"
-        raise ParameterError(f"{name} must be {limits}, got {describe(number)}")
+        why = f"; {maximum} is {limit}" if limit else ""
+        raise ParameterError(f"{name} must be {limits}, got {describe(number)}{why}")
     return number
 
 
@@ -102,9 +111,9 @@ def rational(
         raise ParameterError(f"{name} must have at most {MAX_BITS} bits above and below the line")
     if not signed and (number.numerator < 0 or (number.numerator == 0 and not zero)):
         least = "at least" if zero else "greater than"
-        raise ParameterError(f"{name} must be {least} zero, got {describe(value)}")
+        raise _wrong(f"{least} zero", value, name)
     if below is not None and number.numerator >= below * number.denominator:
-        raise ParameterError(f"{name} must be less than {below}, got {describe(value)}")
+        raise _wrong(f"less than {below}", value, name)
     return number
 
 
@@ -117,7 +126,7 @@ def _read(value: Any, name: str) -> Fraction:
     if type(value) is Fraction:
         return value
     if isinstance(value, _NO_NUMBERS):
-        raise ParameterError(f"{name} must be a number, got {describe(value)}")
+        raise _wrong("a number", value, name)
     if isinstance(value, (int, np.integer)) or type(value) is type(mpz(0)):
         size = 64 if isinstance(value, np.integer) else value.bit_length()
         if size <= MAX_BITS:
@@ -150,15 +159,14 @@ def _read_text(text: str, name: str, value: object) -> Fraction:
     number = _parsed(text) if len(text) <= 2 * _MAX_DIGITS else _TOO_LONG
     if isinstance(number, Fraction):
         return number
-    if number is _NO_NUMBER:
-        hint = "; write a decimal point, not a comma" if "," in text else ""
-        number = f"{_NO_NUMBER}, got {describe(value)}{hint}"
+    if number is None:
+        raise _wrong("a finite number", value, name, comma="," in text)
     raise ParameterError(f"{name} {number}")
 
 
 @lru_cache(maxsize=256)
-def _parsed(text: str) -> Fraction | str:
-    """The number, or what is wrong with the text."""
+def _parsed(text: str) -> Fraction | str | None:
+    """The number, or what is wrong with it in words; None for what is no number."""
     if match := _FRACTION.fullmatch(text):
         numerator, denominator = match.group(1), match.group(2) or "1"
         if max(len(numerator), len(denominator)) > _MAX_DIGITS:
@@ -166,12 +174,18 @@ def _parsed(text: str) -> Fraction | str:
         above, below = _integer(numerator), _integer(denominator)
         return Fraction(above, below) if below else "must not have a denominator of zero"
     if not _DECIMAL.fullmatch(text):
-        return _NO_NUMBER
+        return None
     decimal = Decimal(text)  # the constructor is exact: it never rounds to the context
     exponent = decimal.as_tuple().exponent
     if not isinstance(exponent, int) or abs(exponent) > _MAX_DIGITS:
         return f"must have an exponent between -{_MAX_DIGITS} and {_MAX_DIGITS}"
     return Fraction(decimal)
+
+
+def _wrong(wanted: str, value: object, name: str, *, comma: bool = False) -> ParameterError:
+    example = _EXAMPLES.get(name.rpartition("_")[2], "'0.5'")
+    instead = "write a decimal point, not a comma" if comma else f"write for example {example}"
+    return ParameterError(f"{name} must be {wanted}, got {describe(value)}; {instead}")
 
 
 def _integer(digits: str) -> int:

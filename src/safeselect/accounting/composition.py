@@ -91,10 +91,18 @@ def compose(
     """
     if not isinstance(adaptive, bool):
         raise ParameterError(f"adaptive must be True or False, got {describe(adaptive)}")
+    if not isinstance(guarantees, Iterable):
+        raise ParameterError(
+            f"guarantees must be a list of guarantees, got {describe(guarantees)}; write [...] "
+            "around it"
+        )
     counted: Counter[Guarantee] = Counter()
     for guarantee in guarantees:
         if not isinstance(guarantee, _KINDS):
-            raise ParameterError(f"every part must be a guarantee, got {describe(guarantee)}")
+            raise ParameterError(
+                f"every part must be a guarantee, got {describe(guarantee)}; write "
+                "result.guarantee, or PureDP('0.5')"
+            )
         counted[guarantee] += 1
     parts = _ordered(counted.items())
     if delta is None:

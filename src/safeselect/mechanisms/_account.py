@@ -37,7 +37,10 @@ def read_ledger(ledger: object, *, monotonic: bool) -> Scope | None:
     if ledger is None:
         return None
     if not isinstance(ledger, Scope):
-        raise ParameterError(f"ledger must be ledger.scope(...), got {describe(ledger)}")
+        raise ParameterError(
+            "ledger must be what ledger.scope('name', unit=, neighbours=, purpose=) returns, "
+            f"got {describe(ledger)}"
+        )
     if monotonic and ledger.neighbours == "replace_one":
         raise ParameterError(
             f"monotonic=True needs add/remove neighbours; scope {ledger.name!r} has replace_one"

@@ -31,11 +31,13 @@ from safeselect.samplers._bits import Bits
 from safeselect.samplers.decay import Decay
 from safeselect.sources import Source, resolve
 
-__all__ = ["Call", "Change", "Total", "exactly_one"]
+__all__ = ["CANDIDATES", "Call", "Change", "Total", "exactly_one"]
 
 _Result = TypeVar("_Result", bound=Release)
 
 Parts = tuple[tuple[Guarantee, int], ...]
+_EXAMPLE = "for counts of people write sensitivity=1, monotonic=True"
+CANDIDATES = "the number of candidates"
 _NOTHING: Mapping[str, str] = MappingProxyType({})
 
 
@@ -59,7 +61,7 @@ class Change:
             ParameterError: not exactly one of the two, monotonic with range_, or a wrong value.
         """
         if (sensitivity is None) == (range_ is None):
-            exactly_one({"sensitivity": sensitivity, "range_": range_})
+            exactly_one({"sensitivity": sensitivity, "range_": range_}, _EXAMPLE)
         if not isinstance(monotonic, (bool, np.bool_)):
             raise ParameterError(f"monotonic must be True or False, got {describe(monotonic)}")
         if monotonic and range_ is not None:
@@ -234,7 +236,7 @@ class Call:
         Raises:
             ParameterError: k is not an integer, or out of range.
         """
-        return integer(k, "k", minimum=1, maximum=self.size)
+        return integer(k, "k", minimum=1, maximum=self.size, limit=CANDIDATES)
 
     def decay(self, epsilon: Fraction) -> Decay:
         """The decay per grid step of noise that costs epsilon over the range of the change."""

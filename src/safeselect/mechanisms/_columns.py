@@ -6,7 +6,7 @@ is an error of another library, which may quote one, passed on.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence, ValuesView
 from contextlib import suppress
 from decimal import Decimal
 from fractions import Fraction
@@ -25,10 +25,14 @@ _FLOATS = (np.float16, np.float32, np.float64)
 _NUMBERS = (*INTEGERS, float, *_FLOATS, Decimal, *RATIONALS)
 # Python's booleans are integers to `isinstance`, and so are NumPy's time spans.
 _NO_NUMBERS = (bool, np.bool_, np.timedelta64)
-_ONE_COLUMN = "scores must have one dimension, got {}; pass one column or one row"
+_ONE_COLUMN = (
+    "scores must have one dimension, got {} with {}; pass one column, such as table['votes'], or "
+    "one row; select_many takes many rows at once"
+)
 _WIDE = ("Int128", "UInt128")  # polars' integers for which NumPy has no type
 _ENCODED = ("dictionary<", "run_end_encoded<")  # pyarrow's, whose nulls are not counted outside
 _NULL = "scores must not contain nulls: decide what a missing score means before selecting"
+_CONVERT = "convert them to integers first, such as {}"
 
 
 def as_column(scores: object) -> np.ndarray[Any, Any] | Sequence[Any]:
@@ -48,19 +52,23 @@ def as_column(scores: object) -> np.ndarray[Any, Any] | Sequence[Any]:
             return values
         array = values
     else:
+        once = isinstance(scores, (Iterator, ValuesView))
         raise ScoreError(
             "scores must be a list, a tuple, a mapping, a NumPy array or a column of a table, "
-            f"got {type(scores).__name__}"
+            f"got {type(scores).__name__}{'; write list(scores)' if once else ''}"
         )
     if array.ndim != 1:
-        raise ScoreError(_ONE_COLUMN.format(array.ndim))
+        raise ScoreError(_ONE_COLUMN.format(type(scores).__name__, array.ndim))
     if array.dtype.kind in "iu" or array.dtype.kind == "O":
         return list(array) if array.dtype.kind == "O" else array
     # By type, so that the byte order does not matter; and no text of a dtype: for strings it tells
     # how long the longest one is.
     if issubclass(array.dtype.type, _FLOATS):
         return array
-    raise ScoreError(f"scores must be numbers, got an array of {array.dtype.type.__name__}")
+    raise ScoreError(
+        f"scores must be numbers, got an array of {array.dtype.type.__name__}; "
+        + _CONVERT.format("scores.astype(int)")
+    )
 
 
 def _convert(column: Any) -> np.ndarray[Any, Any] | list[int]:
@@ -78,7 +86,7 @@ def _convert(column: Any) -> np.ndarray[Any, Any] | list[int]:
     except Exception:  # noqa: BLE001 - whatever it is, it is raised anew below, without a context
         dimensions = 1
     if dimensions != 1:
-        raise ScoreError(_ONE_COLUMN.format(dimensions))
+        raise ScoreError(_ONE_COLUMN.format(type(column).__name__, dimensions))
     if nulls:
         raise ScoreError(_NULL)
     if values is None:
@@ -148,4 +156,10 @@ def refuse_types(kinds: set[type]) -> None:
         if issubclass(kind, _NO_NUMBERS) or not issubclass(kind, _NUMBERS)
     )
     if wrong:
-        raise ScoreError(f"scores must be numbers, got {', '.join(wrong[:3])}")
+        rows = all(issubclass(kind, (list, tuple, np.ndarray)) for kind in kinds)
+        instead = (
+            "pass one row of numbers; select_many takes many rows at once"
+            if rows
+            else _CONVERT.format("[int(score) for score in scores]")
+        )
+        raise ScoreError(f"scores must be numbers, got {', '.join(wrong[:3])}; {instead}")

@@ -61,7 +61,9 @@ def read_histogram(counts: object, labels: object, size: int) -> Histogram:
     """
     if isinstance(counts, Mapping):
         if labels is not None:
-            raise ParameterError("labels= is not needed with a mapping: its keys are the labels")
+            raise ParameterError(
+                "labels= is not needed with a mapping, whose keys are the labels; leave it out"
+            )
         pairs = list(counts.items())  # read once: keys and values belong together
         labels, counts = [key for key, _ in pairs], [value for _, value in pairs]
     elif labels is None:
@@ -70,7 +72,8 @@ def read_histogram(counts: object, labels: object, size: int) -> Histogram:
             "found in the data means nothing"
         )
     values = _whole(as_column(counts))
-    names = [_label(name) for name in read_labels(labels, values.size)]
+    # How many items there are is private here.
+    names = [_label(name) for name in read_labels(labels, values.size, public=False)]
     kept = np.flatnonzero(values > 0)
     if kept.size > size:
         # Only those that reach the size-th largest count can be among the first.

@@ -42,7 +42,10 @@ _FLIPPED = {
     ("u", True): ~np.uint64(0),
 }
 _MAX_EXPONENT = 4096  # of a Decimal score, beyond which its integer would exhaust the memory
-_NOT_FINITE = "scores must be finite numbers: NaN and infinity are refused"
+_NOT_FINITE = (
+    "scores must be finite numbers: NaN and infinity are refused; decide what such a record counts "
+    "before records are added up"
+)
 _TOO_LARGE = "scores must be below 10**4096 in size"
 
 
@@ -101,7 +104,9 @@ def read_candidates(
     extra = [] if threshold is None else [_floor_to_grid(threshold, step or Fraction(1))]
     if isinstance(scores, Mapping):
         if labels is not None:
-            raise ParameterError("labels= is not needed with a mapping: its keys are the labels")
+            raise ParameterError(
+                "labels= is not needed with a mapping, whose keys are the labels; leave it out"
+            )
         pairs = list(scores.items())  # read once: keys and values belong together
         labels, scores = [key for key, _ in pairs], [value for _, value in pairs]
     values = as_column(scores)
@@ -133,7 +138,8 @@ def read_matrix(
         isinstance(scores, np.ndarray) and scores.ndim == 2
     ):
         raise ScoreError(
-            f"scores must be a two-dimensional array or a list of rows, got {type(scores).__name__}"
+            "scores must be a two-dimensional array or a list of rows, got "
+            f"{type(scores).__name__}; write [scores] for one row, scores.to_numpy() for a table"
         )
     if len(scores) == 0:
         raise ScoreError("scores must contain at least one row")
@@ -172,22 +178,37 @@ def _all_integers(kinds: Iterable[type]) -> bool:
     return all(issubclass(kind, INTEGERS) for kind in kinds)
 
 
-def read_labels(labels: object, count: int) -> tuple[Hashable, ...]:
+def read_labels(labels: object, count: int, *, public: bool = True) -> tuple[Hashable, ...]:
+    """Read one label for each of `count` scores; messages give numbers only where they are public.
+
+    Raises:
+        ParameterError: no list, another number of labels, or labels that are not all different.
+    """
     # A set has no order of its own: which label belongs to which score would be left to chance.
     if isinstance(labels, (str, bytes, Set)) or not isinstance(labels, Iterable):
-        raise ParameterError(f"labels must be a list of labels, got {type(labels).__name__}")
+        raise ParameterError(
+            f"labels must be a list of labels, got {type(labels).__name__}; write them in the "
+            "order of the scores, such as labels=['red', 'blue']"
+        )
     dimensions = len(getattr(labels, "shape", (0,)))
     if dimensions != 1:
         raise ParameterError(f"labels must have one dimension, got {dimensions}")
     names: tuple[Hashable, ...] = tuple(as_names(labels))
     if len(names) != count:
-        raise ParameterError(f"labels must be as many as the scores: {len(names)} for {count}")
+        raise ParameterError(
+            f"labels must be as many as the scores{f', got {len(names)} for {count}' * public}; "
+            "write one label for each score, in the same order"
+        )
     try:
         different = len(set(names))
     except TypeError:
         raise ParameterError("labels must be hashable, such as strings or integers") from None
     if different != count:
-        raise ParameterError("labels must be different from one another")
+        raise ParameterError(
+            "labels must be different from one another"
+            f"{f', got {different} different ones among {count}' * public}; "
+            "write a name of its own for each"
+        )
     return names
 
 

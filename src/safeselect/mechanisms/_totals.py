@@ -20,12 +20,12 @@ from safeselect.guarantees import (
 __all__ = ["Total", "exactly_one"]
 
 
-def exactly_one(given: Mapping[str, object]) -> None:
-    """Refuse none, or more than one, of several alternative parameters."""
+def exactly_one(given: Mapping[str, object], example: str) -> None:
+    """Refuse none, or more than one, of several alternative parameters; the example is for none."""
     named = [name for name, value in given.items() if value is not None]
     if len(named) != 1:
         names = " and ".join(given) if len(given) == 2 else ", ".join(given)
-        got = " and ".join(named) if named else "none"
+        got = f"{' and '.join(named)}: leave one out" if named else f"none: {example}"
         raise ParameterError(f"give exactly one of {names}; got {got}")
 
 
@@ -46,7 +46,7 @@ class Total:
                 that is not a positive number.
         """
         if (epsilon is None) == (rho is None):
-            exactly_one({"epsilon": epsilon, "rho": rho})
+            exactly_one({"epsilon": epsilon, "rho": rho}, "write for example epsilon=1")
         if delta is not None and epsilon is None:
             raise ParameterError("delta goes with epsilon; with rho there is none")
         return cls(

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from safeselect._exact import Interval, decimal, describe, integer, rational, rounded_up
 from safeselect.errors import ParameterError
-from safeselect.mechanisms._call import Change, Total
+from safeselect.mechanisms._call import CANDIDATES, Change, Total
 from safeselect.mechanisms._expected import (
     miss_of_exponential,
     missed_by_one_shot,
@@ -119,7 +119,7 @@ def explain(
 
 def _sizes(n: object, k: object) -> tuple[int, int]:
     size = integer(n, "n", minimum=1, maximum=_LARGEST)
-    return size, integer(k, "k", minimum=1, maximum=size)
+    return size, integer(k, "k", minimum=1, maximum=size, limit=CANDIDATES)
 
 
 def _short_enough(name: str, n: int, k: int) -> bool:

@@ -95,7 +95,7 @@ def exponential_mechanism_base2(
         scores, epsilon, rho, sensitivity, range_, monotonic, minimize, grid, labels, source,
             ledger, engine: as for `permute_and_flip`.
     """
-    exactly_one({"epsilon": epsilon, "rho": rho, "base": base})
+    exactly_one({"epsilon": epsilon, "rho": rho, "base": base}, "write for example epsilon=1")
     factor = None if base is None else rational(base, "base", below=1)
     total = Total(None, None, None) if factor else Total.read(epsilon=epsilon, rho=rho)
     call = Call(

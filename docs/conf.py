@@ -1,0 +1,107 @@
+"""Sphinx: the pages of this folder, and the interface from the docstrings; `make docs` builds them.
+
+The pages are written for a plain git forge and stay readable there; what Sphinx needs beside that
+is here.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+project = "safeselect"
+author = "The safeselect authors"
+copyright = author
+
+extensions = ["myst_parser", "sphinx.ext.autodoc"]
+source_suffix = {".md": "markdown"}
+root_doc = "index"
+exclude_patterns = ["_build"]
+myst_heading_anchors = 3
+
+html_theme = "furo"
+html_title = "safeselect"
+html_static_path = ["_static"]
+html_css_files = ["safeselect.css"]
+html_copy_source = False
+html_show_sourcelink = False
+
+autodoc_member_order = "bysource"
+autodoc_preserve_defaults = True
+python_maximum_signature_line_length = 80
+add_module_names = False
+default_role = "literal"
+smartquotes = False  # "reference" is what one writes
+
+# ------------------------------------------------------------------------------------ docstrings
+
+_SECTION = re.compile(r"([A-Z][a-z]+(?:, [A-Za-z]+)*):(?: (.*))?")
+_LISTS = ("Args", "Attributes", "Raises")
+_INDENTS = dict.fromkeys(_LISTS, "      ")
+_CODE = re.compile(r"(`+[^`]*`+|(?<![\w*])\*\w+\*(?![\w*]))")
+_MARKUP = re.compile(r"(?<=\w)_(?!\w)|\*\*?|\|")
+
+
+def docstring(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
+    """Turn a docstring in the style of CONTRIBUTING.md into fields.
+
+    Only `code` and *stress* in it are markup.
+    """
+    made: list[str] = []
+    section = ""
+    for line in map(_escaped, lines):
+        if found := _SECTION.fullmatch(line):
+            section = found[1]
+            made += ["", f":{section}:", *([f"    {found[2]}"] if found[2] else [])]
+        elif section in _LISTS and re.match(r" {4}\S", line):
+            made += ["", f"    - {line.strip()}"]
+        elif section and line:
+            if not line.startswith(" ") and not made[-1]:
+                section = ""  # a paragraph of its own ends a section
+            made.append(f"{_INDENTS.get(section, '    ')}{line.strip()}" if section else line)
+        else:
+            made.append(line)
+    lines[:] = [_named(line) for line in _joined(made)]
+
+
+def _escaped(line: str) -> str:
+    parts = _CODE.split(line)
+    parts[::2] = [_MARKUP.sub(lambda found: f"\\{found[0]}", part) for part in parts[::2]]
+    return "".join(parts)
+
+
+def _joined(lines: list[str]) -> list[str]:
+    """With the names of an entry that go on in the next line all in one."""
+    joined: list[str] = []
+    for line in lines:
+        if joined and joined[-1].startswith("    - ") and ":" not in joined[-1] and line.strip():
+            joined[-1] += f" {line.strip()}"
+        else:
+            joined.append(line)
+    return joined
+
+
+def _named(line: str) -> str:
+    """An entry `name, name: words` with its names as code."""
+    found = re.fullmatch(r"    - ([\w\\]+(?:, [\w\\]+)*): (.*)", line)
+    if not found:
+        return line
+    names = ", ".join(f"``{name}``" for name in found[1].replace("\\", "").split(", "))
+    return f"    - {names}: {found[2]}"
+
+
+# ------------------------------------------------------------------------ links out of this folder
+
+_ELSEWHERE = {"SECURITY.md": "security.md", "CHANGELOG.md": "changelog.md", "README.md": "index.md"}
+_LINK = re.compile(r"\]\(\.\./([A-Z]+\.md)\)")
+
+
+def inside(app: Any, docname: str, source: list[str]) -> None:
+    """Lead links to files that lie beside this folder to their pages on the site."""
+    source[0] = _LINK.sub(lambda found: f"]({_ELSEWHERE[found[1]]})", source[0])
+
+
+def setup(app: Any) -> None:
+    """Sphinx calls this."""
+    app.connect("autodoc-process-docstring", docstring)
+    app.connect("source-read", inside)

@@ -1,0 +1,58 @@
+"""Private quantiles: how often does a plane leave New York in a year?
+
+Neighbours: all flights of one plane are added or removed.
+Guarantee: two releases of BoundedRange(1/2), together LaplaceDominated(1), hence 1-differential
+privacy, for each plane.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from fractions import Fraction
+
+from flights import by_plane
+
+from safeselect import Selection, compose, exponential_mechanism
+
+GRID = range(0, 1001, 5)  # the candidates: public, made without the data
+HALF = Fraction(1, 2)
+
+
+def scores(values: list[int], above: int, below: int) -> list[int]:
+    """How far each candidate is from the quantile below / (below + above).
+
+    There, above * (number of smaller values) = below * (number of larger values); a score is minus
+    the difference of the two sides.
+
+    Sensitivity: one value more is smaller than a candidate, larger or equal, and changes the
+    difference by `above`, by -`below` or not at all: max(above, below).  Not monotonic: some scores
+    rise and others fall.
+    """
+    ordered = sorted(values)
+    return [
+        -abs(above * bisect_left(ordered, c) - below * (len(ordered) - bisect_right(ordered, c)))
+        for c in GRID
+    ]
+
+
+def quantile(values: list[int], above: int, below: int, epsilon: Fraction) -> Selection:
+    """Choose a candidate near the quantile below / (below + above)."""
+    return exponential_mechanism(
+        scores(values, above, below),
+        labels=GRID,
+        epsilon=epsilon,
+        sensitivity=max(above, below),
+    )
+
+
+def main() -> None:
+    values = [len(plane) for plane in by_plane().values()]
+    median = quantile(values, 1, 1, HALF)
+    tenth = quantile(values, 1, 9, HALF)
+    print(f"half of the planes flew more often than: {median.label}")
+    print(f"a tenth of the planes flew more often than: {tenth.label}")
+    print(f"guarantee: {compose([median.guarantee, tenth.guarantee]).guarantee}")
+
+
+if __name__ == "__main__":
+    main()

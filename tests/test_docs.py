@@ -1,0 +1,45 @@
+"""The pages: every public name is on that of the interface, and every link leads to a file."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from pages import PAGES, ROOT
+
+import safeselect
+import safeselect.estimates
+import safeselect.testing
+from safeselect.adapters import tables
+
+INTERFACE = (ROOT / "docs" / "interface.md").read_text("utf-8")
+MODULE = re.compile(r"currentmodule:: (\S+)(.*?)(?=currentmodule|\Z)", re.DOTALL)
+NAME = re.compile(r"auto(?:function|class|exception):: (\w+)")
+LINK = re.compile(r"\]\((?!https?:|#)([^)#]+)(?:#[^)]*)?\)")
+
+
+def named(module: str) -> set[str]:
+    """The names that the page documents from a module."""
+    parts = [text for name, text in MODULE.findall(INTERFACE) if name == module]
+    return {name for text in parts for name in NAME.findall(text)}
+
+
+def test_every_public_name_is_on_the_page_of_the_interface() -> None:
+    assert named("safeselect") == set(safeselect.__all__)
+    assert named("safeselect.testing") == set(safeselect.testing.__all__)
+    assert named("safeselect.adapters.tables") == set(tables.__all__)
+    estimates = named("safeselect.estimates") | named("safeselect")
+    assert estimates >= set(safeselect.estimates.__all__)
+
+
+def test_every_public_name_has_a_docstring() -> None:
+    for module in (safeselect, safeselect.testing, safeselect.estimates, tables):
+        for name in module.__all__:
+            assert getattr(module, name).__doc__, name
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_links_lead_to_files(page: str) -> None:
+    """Beside those that Sphinx checks: pages must work on a plain git forge as well."""
+    for target in LINK.findall((ROOT / page).read_text("utf-8")):
+        assert (ROOT / page).parent.joinpath(target).exists(), target

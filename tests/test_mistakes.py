@@ -1,0 +1,225 @@
+"""The first hour: the commonest mistakes, and every word that somebody reads who has made one.
+
+Each message says what was wrong, what was got (a type or a parameter, never a score) and what to
+write instead.  The last few are refused by Python itself, before any of our code runs.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import safeselect
+from safeselect import SafeSelectError
+
+pandas = pytest.importorskip("pandas")
+
+SECRET = 987_654_321  # a score: no message may show it
+NAMES = {name: getattr(safeselect, name) for name in safeselect.__all__} | {
+    "np": np,
+    "votes": {"red": 12, "blue": SECRET, "green": 29},
+    "counts": [12, SECRET, 29],
+    "floats": [12.0, SECRET + 0.5, 29.0],
+    "table": pandas.DataFrame({"colour": ["red", "blue"], "votes": [12, SECRET]}),
+    "ledger": safeselect.Ledger.create(
+        ":memory:", {"votes": safeselect.Budget("person", "add_remove", epsilon=2)}
+    ),
+}
+LIST = "scores must be a list, a tuple, a mapping, a NumPy array or a column of a table, got "
+ONE = "scores must have one dimension, got "
+COLUMN = (
+    "; pass one column, such as table['votes'], or one row; select_many takes many rows at once"
+)
+CONVERT = "; convert them to integers first, such as "
+SOURCE = (
+    " Leave source out for the default, or pass OpenSSLSource(), SystemSource() or, for a device "
+    "of your own, CallbackSource(function)."
+)
+
+# What was typed, and what was said.
+MISTAKES = {
+    # --- the scores
+    "permute_and_flip(floats, epsilon=1, sensitivity=1)": (
+        "scores of type float need grid=, a public step such as grid='0.01': they are rounded down "
+        "to it; integers need none"
+    ),
+    "permute_and_flip(['12', '30'], epsilon=1, sensitivity=1)": (
+        f"scores must be numbers, got str{CONVERT}[int(score) for score in scores]"
+    ),
+    "permute_and_flip([True, False], epsilon=1, sensitivity=1)": (
+        f"scores must be numbers, got bool{CONVERT}[int(score) for score in scores]"
+    ),
+    "permute_and_flip(np.array([True, False]), epsilon=1, sensitivity=1)": (
+        f"scores must be numbers, got an array of bool{CONVERT}scores.astype(int)"
+    ),
+    "permute_and_flip([12.5, float('nan')], epsilon=1, sensitivity=1, grid=1)": (
+        "scores must be finite numbers: NaN and infinity are refused; decide what such a record "
+        "counts before records are added up"
+    ),
+    "permute_and_flip([12, None], epsilon=1, sensitivity=1)": (
+        "scores must not contain nulls: decide what a missing score means before selecting"
+    ),
+    "permute_and_flip((n for n in counts), epsilon=1, sensitivity=1)": (
+        f"{LIST}generator; write list(scores)"
+    ),
+    "permute_and_flip(votes.values(), epsilon=1, sensitivity=1)": (
+        f"{LIST}dict_values; write list(scores)"
+    ),
+    "permute_and_flip(set(counts), epsilon=1, sensitivity=1)": f"{LIST}set",
+    "permute_and_flip(None, epsilon=1, sensitivity=1)": f"{LIST}NoneType",
+    "permute_and_flip([], epsilon=1, sensitivity=1)": (
+        "scores must contain at least one candidate"
+    ),
+    "permute_and_flip(table, epsilon=1, sensitivity=1)": f"{ONE}DataFrame with 2{COLUMN}",
+    "permute_and_flip(np.array([counts]), epsilon=1, sensitivity=1)": (
+        f"{ONE}ndarray with 2{COLUMN}"
+    ),
+    "permute_and_flip([counts, counts], epsilon=1, sensitivity=1)": (
+        "scores must be numbers, got list; pass one row of numbers; select_many takes many rows at "
+        "once"
+    ),
+    "select_many(np.array(counts), epsilon=1, sensitivity=1)": (
+        "scores must be a two-dimensional array or a list of rows, got ndarray; write [scores] for "
+        "one row, scores.to_numpy() for a table"
+    ),
+    # --- the labels
+    "permute_and_flip(counts, labels=['red', 'blue'], epsilon=1, sensitivity=1)": (
+        "labels must be as many as the scores, got 2 for 3; write one label for each score, in the "
+        "same order"
+    ),
+    "permute_and_flip(counts, labels=['red', 'blue', 'red'], epsilon=1, sensitivity=1)": (
+        "labels must be different from one another, got 2 different ones among 3; write a name "
+        "of its own for each"
+    ),
+    "permute_and_flip(counts, labels={'red', 'blue', 'green'}, epsilon=1, sensitivity=1)": (
+        "labels must be a list of labels, got set; write them in the order of the scores, such as "
+        "labels=['red', 'blue']"
+    ),
+    "permute_and_flip(votes, labels=['red', 'blue', 'green'], epsilon=1, sensitivity=1)": (
+        "labels= is not needed with a mapping, whose keys are the labels; leave it out"
+    ),
+    # --- how much it may cost
+    "permute_and_flip(votes, epsilon=0, sensitivity=1)": (
+        "epsilon must be greater than zero, got 0 (int); write for example 1 or '0.1'"
+    ),
+    "permute_and_flip(votes, epsilon='0,5', sensitivity=1)": (
+        "epsilon must be a finite number, got '0,5' (str); write a decimal point, not a comma"
+    ),
+    "permute_and_flip(votes, epsilon=float('nan'), sensitivity=1)": (
+        "epsilon must be a finite number, got nan (float); write for example 1 or '0.1'"
+    ),
+    "permute_and_flip(votes, epsilon=True, sensitivity=1)": (
+        "epsilon must be a number, got True (bool); write for example 1 or '0.1'"
+    ),
+    "permute_and_flip(votes, epsilon=[1], sensitivity=1)": (
+        "epsilon must be an int, Fraction, Decimal, float or a string such as '1/3' or '0.1', got "
+        "an object of type list"
+    ),
+    "permute_and_flip(votes, sensitivity=1)": (
+        "give exactly one of epsilon and rho; got none: write for example epsilon=1"
+    ),
+    "permute_and_flip(votes, epsilon=1, rho='0.1', sensitivity=1)": (
+        "give exactly one of epsilon and rho; got epsilon and rho: leave one out"
+    ),
+    "top_k(votes, k=2, epsilon=1, delta=1, sensitivity=1)": (
+        "delta must be less than 1, got 1 (int); write for example '1e-9'"
+    ),
+    # --- how much one unit of privacy changes
+    "permute_and_flip(votes, epsilon=1)": (
+        "give exactly one of sensitivity and range_; got none: for counts of people write "
+        "sensitivity=1, monotonic=True"
+    ),
+    "permute_and_flip(votes, epsilon=1, sensitivity=1, monotonic='yes')": (
+        "monotonic must be True or False, got 'yes' (str)"
+    ),
+    "permute_and_flip(votes, epsilon=1, range_=1, monotonic=True)": (
+        "monotonic=True goes with sensitivity=; range_= already covers it"
+    ),
+    # --- how many
+    "top_k(votes, k=4, epsilon=1, sensitivity=1)": (
+        "k must be between 1 and 3, got 4 (int); 3 is the number of candidates"
+    ),
+    "top_k(votes, k=-1, epsilon=1, sensitivity=1)": (
+        "k must be between 1 and 3, got -1 (int); 3 is the number of candidates"
+    ),
+    "top_k(votes, k=2.0, epsilon=1, sensitivity=1)": (
+        "k must be an integer, got 2.0 (float); write for example 3"
+    ),
+    # --- randomness, budget, accounting
+    "permute_and_flip(votes, epsilon=1, sensitivity=1, source=np.random.default_rng())": (
+        "an object of type Generator cannot be the source: its output can be predicted from "
+        "earlier output or from its seed, and whoever predicts the noise can subtract it." + SOURCE
+    ),
+    "permute_and_flip(votes, epsilon=1, sensitivity=1, source=42)": (
+        "a source is not a seed: noise that can be repeated can be subtracted. For tests there is "
+        "safeselect.testing.DeterministicSource." + SOURCE
+    ),
+    "permute_and_flip(votes, epsilon=1, sensitivity=1, ledger=ledger)": (
+        "ledger must be what ledger.scope('name', unit=, neighbours=, purpose=) returns, got an "
+        "object of type Ledger"
+    ),
+    "compose([permute_and_flip(votes, epsilon=1, sensitivity=1)])": (
+        "every part must be a guarantee, got an object of type Selection; write result.guarantee, "
+        "or PureDP('0.5')"
+    ),
+    "compose(PureDP(1))": (
+        "guarantees must be a list of guarantees, got an object of type PureDP; write [...] around "
+        "it"
+    ),
+}
+
+# The start of Python's own words, which differ between its versions.
+PYTHONS = {
+    "permute_and_flip(votes, epsilon=1, sensitivity=1, seed=42)": (
+        "permute_and_flip() got an unexpected keyword argument 'seed'"
+    ),
+    "permute_and_flip(votes, epsilon=1, sensitivity=1, delta='1e-9')": (
+        "permute_and_flip() got an unexpected keyword argument 'delta'"
+    ),
+    "permute_and_flip(votes, 1, sensitivity=1)": "permute_and_flip() takes 1 positional argument",
+    "top_k(votes, epsilon=1, sensitivity=1)": (
+        "top_k() missing 1 required keyword-only argument: 'k'"
+    ),
+}
+
+
+def message(typed: str, kind: type[Exception]) -> str:
+    with pytest.raises(kind) as caught:
+        eval(typed, dict(NAMES))  # noqa: S307 - the table above
+    return str(caught.value)
+
+
+@pytest.mark.parametrize(("typed", "said"), MISTAKES.items(), ids=str)
+def test_mistake(typed: str, said: str) -> None:
+    assert message(typed, SafeSelectError) == said
+    assert str(SECRET)[:6] not in said
+
+
+def test_how_many_items_there_are_is_not_told_where_it_is_private() -> None:
+    """In an unknown domain the number of items comes from the data."""
+    call = "unknown_domain_top_k({}, labels={}, k=1, k_bar=2, epsilon=1, delta='1e-9')"
+    for labels in (["a"], ["a", "b", "c"], ["a", "a"]):
+        longer = [*labels, *(f"item {place}" for place in range(1000))]
+        counts = [7] * (len(labels) if len(set(labels)) < len(labels) else 2)
+        few = message(call.format(counts, labels), SafeSelectError)
+        assert few == message(call.format([*counts, *[7] * 1000], longer), SafeSelectError)
+        assert not any(character.isdigit() for character in few)
+
+
+@pytest.mark.parametrize(("typed", "said"), PYTHONS.items(), ids=str)
+def test_mistake_that_python_refuses(typed: str, said: str) -> None:
+    assert message(typed, TypeError).startswith(said)
+
+
+def test_what_to_write_instead_is_right() -> None:
+    """What the messages advise is accepted."""
+    safeselect.permute_and_flip(NAMES["votes"], epsilon=1, sensitivity=1, monotonic=True)
+    safeselect.permute_and_flip(NAMES["table"]["votes"], epsilon=1, sensitivity=1)
+    safeselect.permute_and_flip(list(NAMES["votes"].values()), epsilon=1, sensitivity=1)
+    safeselect.permute_and_flip(
+        [float(n) for n in NAMES["counts"]], epsilon="0.1", sensitivity=1, grid="0.01"
+    )
+    safeselect.top_k(NAMES["votes"], k=3, epsilon=1, delta="1e-9", sensitivity=1)
+    safeselect.compose([safeselect.PureDP("0.5")])
+    safeselect.select_many([NAMES["counts"]], epsilon=1, sensitivity=1)
+    safeselect.select_many(NAMES["table"][["votes"]].to_numpy(), epsilon=1, sensitivity=1)

@@ -1,0 +1,226 @@
+"""Every snippet of every page runs, page by page and in order, or is listed here with the reason.
+
+- ```python blocks run in one namespace a page.  With prompts they are doctests; without, what
+  stands in a comment behind an expression is compared with its repr, where it is a value.
+- ```console blocks: `safeselect ...` and `python examples/choosing.py ...` run, and the lines below
+  a command must be what it prints.
+- A block of another kind, or a command that is neither run nor listed, fails.
+"""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import doctest
+import io
+import re
+import runpy
+import shlex
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+from pages import PAGES, ROOT
+
+from safeselect.cli import main
+
+duckdb = pytest.importorskip("duckdb")
+
+FENCE = re.compile(r"^```(\S*)(?: [^\n]*)?\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+INDENTED = re.compile(r"^(?: {4}|\t)(?:\$ |(?:safeselect|make|pip|python3?|git) )", re.MULTILINE)
+OTHER_KINDS = {
+    "text": "a drawing, or what a program printed",
+    "{literalinclude}": "a file: the examples, which tests/test_examples.py runs",
+    "{include}": "a page of this list",
+    "{eval-rst}": "Sphinx",
+    "{toctree}": "Sphinx",
+}
+
+# Commands that are not run here, by how they begin, and why.
+NOT_RUN = {
+    "make demo": "runs in .ci/run, in a fresh environment",
+    "make test": "is what runs this",
+    "make check": "runs in .ci/run",
+    "make docs": "runs in .ci/run",
+    "make format": "writes into the checkout",
+    "make bench": "takes a quarter of an hour; no test depends on a clock",
+    "make timing": "the same",
+    "python benchmarks/timing/": "the same",
+    "pip install": "needs the network; .ci/run installs the built wheel",
+    "python examples/batch.py": "runs in tests/test_examples.py",
+}
+BLOCKS_NOT_RUN = {
+    "from safeselect.adapters.postgres import": "tests/adapters/test_postgres.py, with a server",
+}
+NEEDS = {"docs/adapters.md": ("opendp", "dp_accounting")}  # a page runs where these are installed
+PAGES_RUN_ELSEWHERE = {"docs/gaps.md": "tests/estimates/test_page.py, with what it says"}
+
+
+class Block(NamedTuple):
+    """A fenced block: what it calls itself, its text and the line where it begins."""
+
+    kind: str
+    text: str
+    line: int
+
+
+def blocks(page: str) -> list[Block]:
+    return [
+        Block(found[1], found[2], page.count("\n", 0, found.start()) + 1)
+        for found in FENCE.finditer(page)
+    ]
+
+
+def commands(text: str) -> Iterator[tuple[str, list[str]]]:
+    """Each command of a console block, in one line, and the lines that it is said to print."""
+    for part in re.split(r"^\$ ", text, flags=re.MULTILINE)[1:]:
+        first, *printed = part.replace("\\\n", " ").rstrip("\n").split("\n")
+        yield first, printed
+
+
+# ------------------------------------------------------------------ what a page takes for granted
+
+
+def trips(names: dict[str, Any]) -> None:
+    rows = "SELECT 'city ' || i % 7 AS city, i AS rider FROM range(100) AS numbers(i)"
+    duckdb.execute(f"COPY ({rows}) TO 'trips.parquet' (FORMAT parquet)")
+
+
+def visits(names: dict[str, Any]) -> None:
+    Path("visits.csv").write_text("ward,patient\nnorth,1\nsouth,2\nsouth,1\n")
+    Path("wards.txt").write_text("east\nnorth\nsouth\nwest\n")
+    names["counts"] = {"east": 3, "north": 4, "south": 1}
+
+
+GRANTED: dict[str, Callable[[dict[str, Any]], None]] = {
+    "docs/tables.md": trips,
+    "docs/ledger.md": visits,
+}
+
+# ----------------------------------------------------------------------------------- running a page
+
+
+def run_python(block: Block, names: dict[str, Any], page: str) -> None:
+    if any(block.text.startswith(start) for start in BLOCKS_NOT_RUN):
+        return
+    if block.text.startswith(">>>"):
+        test = doctest.DocTestParser().get_doctest(block.text, names, page, page, block.line)
+        said = io.StringIO()
+        runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
+        runner.run(test, out=said.write, clear_globs=False)
+        names.update(test.globs)
+        assert runner.failures == 0, said.getvalue()
+        return
+    lines = block.text.splitlines()
+    for node in ast.parse(block.text).body:
+        code = ast.Module([node], [])
+        if not isinstance(node, ast.Expr):
+            exec(compile(code, page, "exec"), names)  # noqa: S102 - our own page
+            continue
+        value = eval(compile(ast.Expression(node.value), page, "eval"), names)  # noqa: S307
+        _, _, comment = lines[(node.end_lineno or 1) - 1].partition("  # ")
+        if is_value(comment):
+            assert repr(value) == comment, f"{page}: {ast.unparse(node)}"
+
+
+def is_value(comment: str) -> bool:
+    """Whether a comment tells a value, rather than something about it."""
+    try:
+        node = ast.parse(comment, mode="eval").body
+    except SyntaxError:
+        return False
+    return isinstance(node, (ast.Call, ast.Dict, ast.Constant, ast.Tuple, ast.List))
+
+
+def run_console(command: str) -> str:
+    """Run a command and return what it prints."""
+    words = shlex.split(command, comments=True)
+    target = words.pop() if words[-2:-1] == [">"] else None
+    said = io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True)
+    with contextlib.redirect_stdout(said), contextlib.redirect_stderr(io.StringIO()) as error:
+        if words[0] == "safeselect":
+            code = main(words[1 : -1 if target else None])
+            assert code == 0, f"{command}\n{error.getvalue()}"
+        else:
+            runpy.run_path(words[1], run_name="__main__")
+    said.seek(0)
+    printed = said.read()
+    if target:
+        Path(target).write_text(printed)
+    return printed
+
+
+def check_console(block: Block, page: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    ran = list(commands(block.text))
+    assert ran, f"{page}:{block.line}: no line begins with $"
+    for command, printed in ran:
+        if any(command.startswith(start) for start in NOT_RUN):
+            assert not printed, f"{page}: {command}"
+            continue
+        assert re.match(r"safeselect |python examples/choosing\.py ", command), (
+            f"{page}:{block.line}: neither run nor listed: {command}"
+        )
+        monkeypatch.setattr(sys, "argv", shlex.split(command)[1:])
+        out = run_console(command).rstrip("\n")
+        if any(printed):
+            assert out == "\n".join(printed).rstrip("\n"), f"{page}: {command}"
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_page(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for package in NEEDS.get(page, ()):
+        pytest.importorskip(package)
+    text = (ROOT / page).read_text("utf-8")
+    assert not INDENTED.search(text), f"{page}: put commands into ```console"
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "1000")
+    for folder in ("examples", "benchmarks"):
+        Path(folder).symlink_to(ROOT / folder)
+    names: dict[str, Any] = {}
+    GRANTED.get(page, lambda _: None)(names)
+    for block in blocks(text):
+        assert block.kind in ("python", "console", *OTHER_KINDS), f"{page}:{block.line}"
+        if block.kind == "python" and page not in PAGES_RUN_ELSEWHERE:
+            run_python(block, names, page)
+        elif block.kind == "console":
+            check_console(block, page, monkeypatch)
+
+
+def test_what_is_listed_is_there() -> None:
+    """A reason without its snippet is out of date."""
+    found = [(page, block) for page in PAGES for block in blocks((ROOT / page).read_text("utf-8"))]
+    typed = [
+        command
+        for _, block in found
+        if block.kind == "console"
+        for command, _ in commands(block.text)
+    ]
+    for start in NOT_RUN:
+        assert any(command.startswith(start) for command in typed), start
+    for start in BLOCKS_NOT_RUN:
+        assert any(block.text.startswith(start) for _, block in found), start
+    for page in (*PAGES_RUN_ELSEWHERE, *GRANTED):
+        assert any(name == page and block.kind == "python" for name, block in found), page
+
+
+def test_what_is_wrong_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A wrong value, a wrong output, an unlisted command and a failing command each fail."""
+    monkeypatch.chdir(tmp_path)
+    run_python(Block("python", "x = 1\nx  # 1\nx  # one\n", 1), {}, "page")
+    run_python(Block("python", ">>> 1 + 1\n2\n", 1), {}, "page")
+    for text in ("x = 1\nx  # 2\n", ">>> 1 + 1\n3\n"):
+        with pytest.raises(AssertionError):
+            run_python(Block("python", text, 1), {}, "page")
+    right = "$ safeselect explain -k 1 --epsilon 1 -n 1 --gap 1\n"
+    printed = run_console(right[2:])
+    check_console(Block("console", right + printed, 1), "page", monkeypatch)
+    for text in (
+        right + "nothing\n",
+        "$ rm -r x\n",
+        "safeselect\n",
+        "$ safeselect top-k x.csv --item a --user b -k 1 --epsilon 1 --delta 1e-9\n",
+    ):
+        with pytest.raises(AssertionError):
+            check_console(Block("console", text, 1), "page", monkeypatch)
