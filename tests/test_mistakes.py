@@ -195,6 +195,7 @@ def test_mistake(typed: str, said: str) -> None:
     assert str(SECRET)[:6] not in said
 
 
+@pytest.mark.claim("C10")
 def test_how_many_items_there_are_is_not_told_where_it_is_private() -> None:
     """In an unknown domain the number of items comes from the data."""
     call = "unknown_domain_top_k({}, labels={}, k=1, k_bar=2, epsilon=1, delta='1e-9')"

@@ -192,6 +192,7 @@ def test_even_with_new_hashes_a_record_must_make_sense(ledger: Ledger) -> None:
             check(forge(log, place, **changes))
 
 
+@pytest.mark.claim("C8")
 def test_a_session_cannot_have_used_more_than_it_reserved() -> None:
     made = new(":memory:", epsilon=1)
     there = {"outcomes": "5", "queries": "2"}

@@ -18,6 +18,7 @@ ROW = re.compile(r"^\| (\d+) \| (.*) \| (\S+) \| (\S+) \| (\S+) \|$", re.MULTILI
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 
 
+@pytest.mark.claim("C2")
 @pytest.mark.parametrize("number", range(1, 51))
 def test_both_libraries_agree(number: int) -> None:
     case = cases()[number - 1]

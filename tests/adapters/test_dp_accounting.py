@@ -96,6 +96,7 @@ def test_parameters_are_rounded_towards_more_loss(epsilon: Fraction) -> None:
 # ------------------------------------------------------------------------------- never cheaper
 
 
+@pytest.mark.claim("C2")
 @pytest.mark.parametrize("delta", ["1e-3", "1e-6", "1e-9"])
 @pytest.mark.parametrize("epsilon", ["1e-12", "1e-7", "1e-4", "1/3", "1", "3"])
 @pytest.mark.parametrize(
@@ -148,6 +149,7 @@ def counts_right(event: Any, name: str) -> bool:
     return all(math.isclose(counted(event, name, way, n), calls, rel_tol=1e-6) for way in ways)
 
 
+@pytest.mark.claim("C2")
 @pytest.mark.parametrize(("guarantee", "name"), EVENTS)
 def test_an_event_that_happens_n_times_costs_what_n_cost(guarantee: Any, name: Any) -> None:
     event = dp_event(guarantee, accountant=name)
@@ -215,6 +217,7 @@ def laplace_deltas(epsilon: float, n: int, at: float, cells: int) -> tuple[float
     return bounds[0], bounds[1]
 
 
+@pytest.mark.claim("C2")
 @pytest.mark.parametrize("n", [1, 2, 10])
 def test_laplace_noise_composes_as_its_losses_do(n: int) -> None:
     made = accountant("pld")

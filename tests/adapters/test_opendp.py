@@ -98,6 +98,7 @@ CONSTRUCTORS = {
 }
 
 
+@pytest.mark.claim("C2")
 @pytest.mark.parametrize("d_in", [0, 1, 2, 1000])
 @pytest.mark.parametrize("monotonic", [False, True])
 @pytest.mark.parametrize("name", CONSTRUCTORS)
@@ -146,6 +147,7 @@ def test_what_the_map_says_is_what_the_mechanism_promises(
     assert rho == at_least(sum(part.zcdp.rho for part in parts))
 
 
+@pytest.mark.claim("C1")
 @pytest.mark.parametrize("name", CONSTRUCTORS)
 def test_the_noise_has_the_scale_that_was_asked_for(
     monkeypatch: pytest.MonkeyPatch, name: str
@@ -377,6 +379,7 @@ def failing(error: BaseException) -> Any:
     return mechanism
 
 
+@pytest.mark.claim("C10")
 @pytest.mark.parametrize(
     ("error", "sentence"),
     [
@@ -446,6 +449,7 @@ def sample(name: str, scale: int = 1) -> Counter[int]:
     return Counter(made(SCORES) for _ in range(DRAWS))
 
 
+@pytest.mark.claim("C1")
 @pytest.mark.parametrize("law", ["exponential mechanism", "permute-and-flip"])
 def test_the_law_is_that_of_opendps_own_noisy_max(law: str) -> None:
     """A false alarm in 1e9; a difference of 0.1 in one outcome is found (see `same_law`)."""

@@ -61,6 +61,7 @@ def test_a_tie_is_broken_by_further_digits(law: Law) -> None:
     assert run([5, 5], draws, public, Script(HALF, 0)).indices == (1,)
 
 
+@pytest.mark.claim("C1")
 @each_law
 def test_a_long_tie_takes_as_many_rounds_as_it_needs(law: Law) -> None:
     public, draws = two(law, [HALF + 7, HALF + 7])

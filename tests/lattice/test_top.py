@@ -190,6 +190,7 @@ def test_gaps_follow_their_law() -> None:
     assert fits(found, law)
 
 
+@pytest.mark.claim("C1")
 @pytest.mark.parametrize("top", TOPS)
 @pytest.mark.parametrize("n", [4097, 24575, 49151])
 @pytest.mark.parametrize("share", [130, 200, 1000])

@@ -98,6 +98,7 @@ NULLS: dict[str, Callable[[], Any]] = {
 }
 
 
+@pytest.mark.claim("C10")
 @pytest.mark.parametrize("grid", [None, "1/2"])
 @pytest.mark.parametrize("kind", NULLS)
 def test_a_null_is_refused_however_it_is_stored(kind: str, grid: str | None) -> None:

@@ -62,6 +62,7 @@ BATCHES = {
 }
 
 
+@pytest.mark.claim("C1")
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("mechanism", BATCHES)
 def test_batches_follow_their_laws(mechanism, engine):
@@ -80,6 +81,7 @@ def test_batches_follow_their_laws(mechanism, engine):
             assert not fits(Counter(map(tuple, ordered.indices.tolist())), double)
 
 
+@pytest.mark.claim("C1")
 @pytest.mark.parametrize("engine", ENGINES)
 def test_a_batch_in_base_2_follows_its_law(engine):
     rows = np.tile(SCORES, (ROWS, 1))
@@ -132,6 +134,7 @@ def session(tape: DeterministicSource, engine: str):
     return opened.query(COUNTS, k=2, k_bar=2)
 
 
+@pytest.mark.claim("C1")
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("run", [discovered, session])
 def test_lists_follow_their_law(run, engine):
@@ -165,6 +168,7 @@ def counts_law(rate: float, offset: int) -> dict[Hashable, float]:
     return {labels: float(chance[cell].sum()) for labels, cell in cells.items()}
 
 
+@pytest.mark.claim("C1")
 @pytest.mark.parametrize("engine", ENGINES)
 def test_lists_with_counts_follow_their_law(engine):
     tape = source()

@@ -42,6 +42,7 @@ def kinds(ledger: Ledger) -> list[str]:
     return [each["kind"] for each in contents(ledger)]
 
 
+@pytest.mark.claim("C8")
 def test_the_second_record_tells_what_was_used_and_frees_nothing() -> None:
     ledger = new(":memory:", **BUDGET)
     with PayWhatYouGet(**SESSION, ledger=scope(ledger)) as session:
@@ -148,6 +149,7 @@ def test_a_record_that_cannot_be_written_loses_no_answer_and_is_tried_again(
     assert contents(ledger)[1]["spent"] == {"outcomes": "2", "queries": "1"}
 
 
+@pytest.mark.claim("C8")
 def test_many_threads_settle_once() -> None:
     ledger = new(":memory:", **BUDGET)
     session = PayWhatYouGet(**{**SESSION, "queries": 12, "outcomes": 64}, ledger=scope(ledger))
@@ -188,6 +190,7 @@ sys.stdin.read()
 """
 
 
+@pytest.mark.claim("C8")
 @pytest.mark.skipif(os.name != "posix", reason="kills as Unix does")
 def test_a_process_that_is_killed_keeps_the_reservation(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]

@@ -328,6 +328,7 @@ def test_released_counts_with_wrong_bottoms_are_caught() -> None:
     assert measured(right, inclusive=True) > delta + 1e-6
 
 
+@pytest.mark.claim("C2")
 def test_a_bottom_for_one_item_is_caught_where_a_user_may_bring_two() -> None:
     each, delta = Fraction(3, 2), Fraction(1, 10)
     pairs = list(neighbours(4, 2, 2, 2))

@@ -72,6 +72,7 @@ def test_fill_and_take_never_share_a_bit(steps, piece):
     assert len(source.data) == position
 
 
+@pytest.mark.claim("C1")
 def test_known_answers():
     bits = Bits(ReplaySource(bytes([0b10110001, 0b01111111, 0x80])), piece=1)
     assert [bits.coin() for _ in range(4)] == [1, 0, 1, 1]
