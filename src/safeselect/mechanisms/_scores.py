@@ -15,6 +15,7 @@ The rules, which the rest of the package relies on:
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence, Set
+from contextlib import suppress
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -174,10 +175,11 @@ def read_labels(labels: object, count: int) -> tuple[Hashable, ...]:
     )
     if len(names) != count:
         raise ParameterError(f"labels must be as many as the scores: {len(names)} for {count}")
-    try:
+    different = None
+    with suppress(Exception):  # of the labels' own: it may quote one, so ours is raised below
         different = len(set(names))
-    except TypeError:
-        raise ParameterError("labels must be hashable, such as strings or integers") from None
+    if different is None:
+        raise ParameterError("labels must be hashable, such as strings or integers")
     if different != count:
         raise ParameterError("labels must be different from one another")
     return names
