@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from interrupts import stopped_at
-from ledgers import new, scope
+from ledgers import new, pure, scope
 from sentinels import everything_of, found_in, near
 
 import safeselect
@@ -97,6 +97,19 @@ def sweep(
 def test_a_release_stopped_anywhere(kind, engine, stride):
     ledger = new(":memory:", epsilon=10**6)
     sweep(release(ledger, engine), ledger, kind, stride)
+
+
+def test_a_charge_after_the_noise_is_found_out():
+    """The sweep sees the careless order, in which an interrupt leaves a release unpaid."""
+    ledger = new(":memory:", epsilon=10**6)
+
+    def careless(source: Counted) -> Any:
+        result = safeselect.permute_and_flip([3, 1], epsilon=1, sensitivity=1, source=source)
+        scope(ledger).charge(pure(PRICE)).released(result.to_json(), bytes(32))
+        return result
+
+    with pytest.raises(AssertionError):
+        sweep(careless, ledger, KeyboardInterrupt, 5)
 
 
 @pytest.mark.parametrize("kind", [KeyboardInterrupt, MemoryError])

@@ -67,11 +67,12 @@ def broken_at(byte: int, how: str) -> Callable[[int], Any]:
     return device
 
 
-def bytes_of(name: str) -> int:
-    """How many bytes a release with a ledger takes at least, the nonce included."""
+def bytes_of(name: str) -> tuple[int, int]:
+    """How many bytes a release with a ledger takes before its charge, and in all."""
     source = RecordingSource(OpenSSLSource())
     CALLS[name](source=source, ledger=scope(new(":memory:", epsilon=1, delta="1e-3")))
-    return NONCE + len(source.data)
+    nonces = NONCE * len(source.nonces)
+    return nonces, nonces + len(source.data)
 
 
 def outcomes(ledger: Ledger) -> list[str]:
@@ -83,9 +84,10 @@ def outcomes(ledger: Ledger) -> list[str]:
 @pytest.mark.parametrize("name", CALLS)
 def test_a_device_that_breaks_at_any_byte(name, how):
     ledger = new(":memory:", epsilon=10**4, delta="1/2")
-    there, total = scope(ledger), bytes_of(name)
+    there, (nonces, total) = scope(ledger), bytes_of(name)
     # Every byte at the seams, and some of those in between.
-    places = [*range(total)] if how == "short" else [0, 15, 16, 47, 48, *range(49, total, 29)]
+    seams = [0, 15, 16, 31, 32, 47, 48, *range(49, total, 29)]
+    places = [*range(total)] if how == "short" else seams
     failed = charged = 0
     for byte in places:
         source = CallbackSource(broken_at(byte, how), exclusive=True)
@@ -93,12 +95,12 @@ def test_a_device_that_breaks_at_any_byte(name, how):
             CALLS[name](source=source, ledger=there)
         assert caught.value.__context__ is None
         failed += 1
-        charged += byte >= NONCE
+        charged += byte >= nonces
         with pytest.raises(SourceError, match="stays failed"):
             CALLS[name](source=source, ledger=there)
     assert outcomes(ledger) == ["charged", "source"] * charged
     assert ledger.check().scopes["a"].spent["epsilon"] == charged * PRICE
-    assert 0 < failed - charged <= NONCE
+    assert 0 < failed - charged <= nonces
     CALLS[name](source=CallbackSource(good), ledger=there)
     assert outcomes(ledger)[-2:] == ["charged", "released"]
 
