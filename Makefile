@@ -21,9 +21,11 @@ LOCKED ?= yes
 RELEASE_PIP := $(RELEASE)/bin/python -m pip install --disable-pip-version-check --quiet
 LOCK := $(RELEASE)/bin/uv pip compile --quiet --universal --python-version 3.11 --upgrade \
   --generate-hashes --no-annotate --no-header --no-emit-index-url --no-emit-find-links
+FUZZ ?= .venv-fuzz
+SECONDS_EACH ?= 60
 BENCH_PIP := $(BENCH)/bin/python -m pip install --disable-pip-version-check --quiet
 
-.PHONY: help demo test docs spark check format release lock mutants soak bench bench-docs timing clean
+.PHONY: help demo test docs spark check format release lock mutants soak bench bench-docs timing fuzz clean
 .DEFAULT_GOAL := help
 
 help: ## show this list
@@ -85,9 +87,12 @@ timing: $(BENCH)/.installed ## timing evidence beyond the tests: callgrind and d
 	$(BENCH)/bin/python benchmarks/timing/l2_callgrind.py
 	OPENBLAS_NUM_THREADS=1 $(BENCH)/bin/python benchmarks/timing/l3_dudect.py $(ARGS)
 
+fuzz: $(FUZZ)/.installed ## look for hostile input, a minute for each target
+	$(FUZZ)/bin/python fuzz/run.py $(SECONDS_EACH) $(ARGS)
+
 clean: ## remove everything that make created
-	rm -rf .venv .venv-bench .venv-docs .venv-mutants .venv-release .venv-spark docs/_build dist build
-	rm -rf .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf .venv .venv-bench .venv-docs .venv-fuzz .venv-mutants .venv-release .venv-spark docs/_build fuzz/found
+	rm -rf dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(VENV)/.python:
@@ -140,4 +145,10 @@ $(SPARK)/.installed: pyproject.toml
 	@command -v $(PYTHON) >/dev/null || { echo 'make: $(PYTHON) not found; say make PYTHON=...' >&2; exit 1; }
 	$(PYTHON) -m venv $(SPARK)
 	$(SPARK)/bin/python -m pip install --disable-pip-version-check --quiet --editable '.[test,spark]'
+	@touch $@
+
+$(FUZZ)/.installed: pyproject.toml
+	@command -v $(PYTHON) >/dev/null || { echo 'make: $(PYTHON) not found; say make PYTHON=...' >&2; exit 1; }
+	$(PYTHON) -m venv $(FUZZ)
+	$(FUZZ)/bin/python -m pip install --disable-pip-version-check --quiet --editable . 'atheris>=3.0'
 	@touch $@

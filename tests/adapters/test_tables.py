@@ -3,6 +3,7 @@ from __future__ import annotations
 import csv
 import datetime
 import gzip
+import sys
 from collections import defaultdict
 from decimal import Decimal
 from pathlib import Path
@@ -209,6 +210,17 @@ def test_text_is_read_exactly(tmp_path: Path) -> None:
     path = write(tmp_path / "u.csv", "item,n\na,0.1\nb,-.5\nc,1e-3\nd,7\n")
     expected = [Decimal("0.1"), Decimal("-0.5"), Decimal("0.001"), Decimal(7)]
     assert scores(path, decimals=True) == (["a", "b", "c", "d"], expected)
+
+
+def test_the_limit_on_the_digits_of_integers_changes_nothing(tmp_path: Path) -> None:
+    path = write(tmp_path / "t.csv", f"item,n\na,{'7' * 1234}\n")
+    usual = sys.get_int_max_str_digits()
+    sys.set_int_max_str_digits(640)
+    try:
+        labels, (score,) = scores(path)
+    finally:
+        sys.set_int_max_str_digits(usual)
+    assert (labels, score) == (["a"], int("7" * 1234))
 
 
 @pytest.mark.parametrize("cell", ["1.5", "x", "1_000", "0x1", "nan", "١", "1 2", "9" * 1300])

@@ -708,6 +708,13 @@ def all_strings(value) -> bool:
     return isinstance(value, str)
 
 
+def test_integers_of_any_length_are_labels():
+    """Once the noise is drawn, writing the result down must not fail."""
+    label = 10**5000
+    result = permute_and_flip([9, 0], labels=[label, 1], epsilon=10**4, sensitivity=1)
+    assert json.loads(result.to_json())["label"] == "1" + "0" * 5000
+
+
 def test_numbers_in_json_are_strings():
     for call in ALL.values():
         for labels in (None, [1, 2, 3], [(1, "x"), None, Fraction(1, 2)]):

@@ -483,6 +483,25 @@ def test_a_session_that_cannot_open_keeps_its_charge(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", SESSIONS)
+def test_a_session_is_not_recorded_as_opened_if_its_source_refuses_to_begin(name: str) -> None:
+    for good in range(3):
+        ledger = new(":memory:", **BOTH)
+
+        class Refusing(Watched):
+            def begin(self, good: int = good) -> bytes:
+                if len(self.begun) >= good:
+                    raise SourceError("refused")
+                return super().begin()
+
+        try:
+            SESSIONS[name](source=Refusing(ledger), ledger=scope(ledger))
+        except SourceError:
+            assert outcomes(ledger) == []
+        else:
+            assert outcomes(ledger) == ["charged", "released"]
+
+
+@pytest.mark.parametrize("name", SESSIONS)
 def test_a_session_without_a_ledger_has_no_receipt(name: str) -> None:
     assert SESSIONS[name]().receipt is None
     with pytest.raises(ParameterError, match="ledger must be"):

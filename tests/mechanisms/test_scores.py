@@ -686,6 +686,7 @@ def test_labels_of_a_numpy_array_are_python_objects():
         ([1, 1.0], "different"),
         ([["a"], ["b"]], "hashable"),
         ([{"a": 1}, "b"], "hashable"),
+        ([np.timedelta64(5), "b"], "hashable"),
         ("ab", "list of labels, got str"),
         (b"ab", "list of labels, got bytes"),
         (5, "list of labels, got int"),

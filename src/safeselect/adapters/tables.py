@@ -208,7 +208,8 @@ def _parse(cells: list[str], decimals: bool, column: str) -> list[int] | list[De
         raise ScoreError(f"every score in column {shown(column)} must be a number: {wanted}")
     if decimals:
         return [Decimal(cell.strip()) for cell in cells]
-    return [int(cell) for cell in cells]
+    # By way of Decimal, whose constructor is exact: int() has a limit that anyone may lower.
+    return [int(Decimal(cell.strip())) for cell in cells]
 
 
 def _labels(candidates: Iterable[str | int]) -> list[str]:

@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from safeselect.errors import ParameterError, ScoreError
 from safeselect.mechanisms._columns import INTEGERS, as_column, refuse_types
-from safeselect.mechanisms._scores import read_labels
+from safeselect.mechanisms._labels import read_labels
 
 __all__ = ["Histogram", "Label", "read_histogram"]
 

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from safeselect.accounting.record import Receipt, told
+from safeselect.accounting.record import Receipt, exact, told
 from safeselect.guarantees import Guarantee
 
 __all__ = ["Opened", "Release", "Selection", "Selections", "TopK", "TopSet", "plain", "spelled"]
@@ -252,4 +252,7 @@ def spelled(schema: str, content: Mapping[str, object], result: Release) -> str:
 
 
 def plain(label: Hashable) -> str:
+    """A label as text; never an error that depends on which one was chosen."""
+    if type(label) is int:
+        return exact(Fraction(label))  # Python may limit how many digits of an int str() writes
     return label if isinstance(label, str) else str(label)

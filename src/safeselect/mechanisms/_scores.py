@@ -14,7 +14,7 @@ The rules, which the rest of the package relies on:
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence, Set
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -25,9 +25,10 @@ import numpy.typing as npt
 
 from safeselect._exact import describe, rational
 from safeselect.errors import ParameterError, ScoreError
-from safeselect.mechanisms._columns import INTEGERS, RATIONALS, as_column, as_names, refuse_types
+from safeselect.mechanisms._columns import INTEGERS, RATIONALS, as_column, refuse_types
+from safeselect.mechanisms._labels import read_labels
 
-__all__ = ["Candidates", "Steps", "read_candidates", "read_labels", "read_matrix", "read_values"]
+__all__ = ["Candidates", "Steps", "read_candidates", "read_matrix", "read_values"]
 
 Steps = npt.NDArray[np.uint64]
 
@@ -176,40 +177,6 @@ def read_values(values: object, *, grid: Fraction | None) -> list[int]:
 
 def _all_integers(kinds: Iterable[type]) -> bool:
     return all(issubclass(kind, INTEGERS) for kind in kinds)
-
-
-def read_labels(labels: object, count: int, *, public: bool = True) -> tuple[Hashable, ...]:
-    """Read one label for each of `count` scores; messages give numbers only where they are public.
-
-    Raises:
-        ParameterError: no list, another number of labels, or labels that are not all different.
-    """
-    # A set has no order of its own: which label belongs to which score would be left to chance.
-    if isinstance(labels, (str, bytes, Set)) or not isinstance(labels, Iterable):
-        raise ParameterError(
-            f"labels must be a list of labels, got {type(labels).__name__}; write them in the "
-            "order of the scores, such as labels=['red', 'blue']"
-        )
-    dimensions = len(getattr(labels, "shape", (0,)))
-    if dimensions != 1:
-        raise ParameterError(f"labels must have one dimension, got {dimensions}")
-    names: tuple[Hashable, ...] = tuple(as_names(labels))
-    if len(names) != count:
-        raise ParameterError(
-            f"labels must be as many as the scores{f', got {len(names)} for {count}' * public}; "
-            "write one label for each score, in the same order"
-        )
-    try:
-        different = len(set(names))
-    except TypeError:
-        raise ParameterError("labels must be hashable, such as strings or integers") from None
-    if different != count:
-        raise ParameterError(
-            "labels must be different from one another"
-            f"{f', got {different} different ones among {count}' * public}; "
-            "write a name of its own for each"
-        )
-    return names
 
 
 def _from_array(

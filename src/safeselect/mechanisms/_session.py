@@ -95,6 +95,9 @@ class Session:
         self._busy = False
         self._end: tuple[type[SafeSelectError], str] | None = None
         self._below = self._answer_below(terms.epsilon - terms.start)
+        # One answer's bytes at a time: between two answers no random bits are left over.  Begun
+        # before the ledger is told that the session was opened, for a source may refuse to begin.
+        self._bits = Bits(source, piece=self._bytes(1))
         self._noise: KnownNoise | None
         self._noise, self.receipt = open_session(
             scope,
@@ -105,8 +108,6 @@ class Session:
             terms.told,
             lambda bits: self._draw(terms.decay, bits),
         )
-        # One answer's bytes at a time: between two answers no random bits are left over.
-        self._bits = Bits(source, piece=self._bytes(1))
 
     @property
     def source(self) -> str:

@@ -1,0 +1,217 @@
+"""What is fuzzed: functions of bytes that return, or raise where the library does what it must not.
+
+An error of the library is an answer; any other exception, a wrong answer or a crash of the process
+is a find.  `tests/fuzz/test_targets.py` runs each of them on its seeds and on random bytes.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import tempfile
+from collections.abc import Callable
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from safeselect import (
+    Budget,
+    Ledger,
+    ParameterError,
+    PureDP,
+    SafeSelectError,
+    compose,
+    permute_and_flip,
+)
+from safeselect._exact import MAX_BITS, rational
+from safeselect.accounting import Charge, Checker, Row, check_log, log_lines
+from safeselect.accounting.record import canonical, parse, record_hash
+from safeselect.adapters.tables import read_candidates
+from safeselect.cli import escaped
+from safeselect.mechanisms._histogram import read_histogram
+from safeselect.mechanisms._scores import read_candidates as read_scores
+
+__all__ = ["SEEDS", "TARGETS"]
+
+TERMS = {"unit": "person", "neighbours": "add_remove"}
+
+
+class Kept:
+    """A store of rows in a list, whatever they are."""
+
+    name = "rows"
+
+    def __init__(self, rows: list[Row]) -> None:
+        self.kept = rows
+
+    @contextlib.contextmanager
+    def writing(self) -> Any:
+        before = len(self.kept)
+        try:
+            yield self
+        except BaseException:
+            del self.kept[before:]
+            raise
+
+    create = reading = writing
+
+    def last(self) -> Row | None:
+        return self.kept[-1] if self.kept else None
+
+    def rows(self, first: int, count: int) -> list[Row]:
+        return self.kept[first : first + count]
+
+    def total(self, scope: str) -> Row | None:
+        return next((row for row in reversed(self.kept) if row.total_of == scope), None)
+
+    def has_nonce(self, nonce: str) -> bool:
+        return any(row.nonce == nonce for row in self.kept)
+
+    def is_settled(self, charge: int) -> bool:
+        return any(row.settles == charge for row in self.kept)
+
+    def append(self, row: Row) -> None:
+        self.kept.append(row)
+
+
+def _sample() -> list[Row]:
+    store = Kept([])
+    ledger = Ledger.create(store, {"a": Budget(**TERMS, epsilon=1, delta="1e-3")})
+    there = ledger.scope("a", **TERMS, purpose="fuzz")
+    part = PureDP("1/4")
+    for nonce in (b"n" * 16, b"m" * 16):
+        there.charge(Charge("fuzz/1", part, ((part, 1),), {}, "none", True, nonce))
+    return store.kept
+
+
+SAMPLE = _sample()
+LOG = "".join(log_lines(Ledger.open(Kept(list(SAMPLE))).records())).encode()
+
+
+def _text(data: bytes) -> str:
+    return data.decode("utf-8", "surrogateescape")
+
+
+def parameter(data: bytes) -> None:
+    """A parameter typed as text is the number that Python reads, or refused."""
+    text = _text(data)
+    try:
+        found = rational(text, "epsilon", signed=True)
+    except ParameterError as error:
+        if len(str(error)) > 500:
+            raise AssertionError("a long message") from error
+        return
+    if max(found.numerator.bit_length(), found.denominator.bit_length()) > MAX_BITS:
+        raise AssertionError("a long number")
+    if found != Fraction(text):
+        raise AssertionError("another number")
+
+
+def record(data: bytes) -> None:
+    """Canonical JSON has one spelling."""
+    text = _text(data)
+    with contextlib.suppress(SafeSelectError):
+        if canonical(parse(text, "it")) != text:
+            raise AssertionError("another spelling")
+
+
+def log(data: bytes) -> None:
+    """Every log but the one that was exported is refused, given its head."""
+    checker = Checker(published=f"{len(SAMPLE) - 1}:{SAMPLE[-1].hash}")
+    try:
+        list(check_log(io.BytesIO(data), checker))
+    except SafeSelectError:
+        return
+    if data != LOG:
+        raise AssertionError("a forged log")
+
+
+def ledger(data: bytes) -> None:
+    """A row of anything, with its hash made good, behind those of a ledger."""
+    text = _text(data)
+    last = SAMPLE[-1]
+    row = Row(len(SAMPLE), text, record_hash(text), "", "a", None, None)
+    for rows in ([*SAMPLE, row], [*SAMPLE[:1], row], [row], [*SAMPLE[:-1], row, last]):
+        for use in (
+            lambda store: Ledger.open(store).check(),
+            lambda store: Ledger.open(store).standing("a").left,
+        ):
+            with contextlib.suppress(SafeSelectError):
+                use(Kept(rows))
+
+
+def candidates(data: bytes) -> None:
+    """A file of candidates: different labels that survive one line of output, or refused."""
+    with tempfile.NamedTemporaryFile() as file:
+        Path(file.name).write_bytes(data)
+        try:
+            labels = read_candidates(file.name)
+        except SafeSelectError:
+            return
+    if len(set(labels)) != len(labels) or not all(labels):
+        raise AssertionError("labels that are not labels")
+    if any(len(escaped(label).splitlines()) > 1 for label in labels):
+        raise AssertionError("a label on two lines")
+
+
+def _number(word: str) -> Any:
+    kinds: dict[str, Callable[[str], Any]] = {"d": Decimal, "f": float, "i": int, "q": Fraction}
+    kind = kinds.get(word[:1])
+    try:
+        if kind is None or (kind is Fraction and "e" in word.lower()):
+            return word  # Fraction("1e999999999") would take all memory before it gets to us
+        return kind(word[1:])
+    except (ArithmeticError, ValueError):
+        return None
+
+
+def scores(data: bytes) -> None:
+    """Words such as i5, f0.1, d1e-9, q1/3: what is accepted is released."""
+    words = _text(data)[:2000].split()
+    numbers = [_number(word) for word in words]
+    with contextlib.suppress(SafeSelectError):
+        read_histogram(numbers, list(range(len(numbers))), 3)
+    for grid in (None, "1/3"):
+        try:
+            read_scores(numbers, grid=grid)
+        except SafeSelectError:
+            continue
+        found = permute_and_flip(numbers, epsilon="1/9", sensitivity=1, grid=grid)
+        if not 0 <= found.index < len(numbers):
+            raise AssertionError("no candidate")
+
+
+def guarantees(data: bytes) -> None:
+    """Three texts as epsilons and delta of what is added up."""
+    words = [*_text(data).split("\n"), "", "", ""][:3]
+    try:
+        parts = [PureDP(words[0]), PureDP(words[1]), PureDP(words[0])]
+        total = compose(parts, words[2])
+    except SafeSelectError:
+        return
+    plain = sum(part.epsilon for part in parts)
+    # Rounded up to 64 significant bits.
+    if total.guarantee.epsilon > plain * (1 + Fraction(1, 2**60)):
+        raise AssertionError("a total beyond the sum")
+
+
+TARGETS: dict[str, Callable[[bytes], None]] = {
+    "parameter": parameter,
+    "record": record,
+    "log": log,
+    "ledger": ledger,
+    "candidates": candidates,
+    "scores": scores,
+    "guarantees": guarantees,
+}
+
+SEEDS: dict[str, list[bytes]] = {
+    "parameter": [b"1/3", b"0.1", b"-1e-6", b"1e1234", b"1" * 1234, b".5", b"+7."],
+    "record": [row.body.encode() for row in SAMPLE],
+    "log": [LOG, LOG[:-1], LOG[: len(LOG) // 2]],
+    "ledger": [row.body.encode() for row in SAMPLE],
+    "candidates": [b"a\nb\n", b"\xef\xbb\xbfa\r\nb\r\n", "røm\nåre".encode()],
+    "scores": [b"i1 i2 i3", b"f0.1 f-3 f1e300", b"d1e-9 q1/3 i0", b"i" + b"9" * 100],
+    "guarantees": [b"1\n1/2\n1e-6", b"0.1\n0.01\n1e-300"],
+}

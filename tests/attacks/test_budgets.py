@@ -1,0 +1,85 @@
+"""A6: budgets that drift, and budgets that grow."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import pytest
+from ledgers import new, pure, scope
+
+from safeselect import BudgetError, ParameterError, PureDP, compose, permute_and_flip
+
+
+class FloatBudget:
+    """The obvious way: a number that gets smaller."""
+
+    def __init__(self, cap: float) -> None:
+        self.cap, self.spent = cap, 0.0
+
+    def charge(self, price: float) -> bool:
+        if self.spent + price > self.cap:
+            return False
+        self.spent += price
+        return True
+
+
+def test_a6_naive_budgets_refuse_what_fits_and_allow_what_does_not():
+    tight = FloatBudget(0.3)
+    assert tight.charge(0.1)
+    assert not tight.charge(0.2)
+    used_up = FloatBudget(1.0)
+    assert all(used_up.charge(0.1) for _ in range(10))
+    assert used_up.charge(1e-16)  # ten tenths were a little less than one
+    full = FloatBudget(1.0)
+    assert full.charge(1.0)
+    # What is too small to be added costs nothing, however often it is charged.
+    assert all(full.charge(2.0**-54) for _ in range(10**4))
+
+
+def test_a6_naive_budgets_take_refunds_and_nonsense():
+    budget = FloatBudget(1.0)
+    assert budget.charge(1.0)
+    assert budget.charge(-5.0)
+    assert budget.charge(5.0)  # bought with the refund
+    assert budget.charge(math.nan)
+    assert budget.charge(100.0)  # a total of NaN exceeds no cap
+
+
+def test_a6_ours_add_up_as_on_paper():
+    ledger = new(":memory:", epsilon=0.3)
+    for price in (0.1, 0.2):
+        scope(ledger).charge(pure(price))
+    assert ledger.standing("a").left == {"epsilon": 0}
+    with pytest.raises(BudgetError):
+        scope(ledger).charge(pure("1e-300"))
+    assert compose([PureDP(0.1)] * 10).guarantee.epsilon == 1
+
+
+def test_a6_ours_ten_releases_of_a_tenth_are_one_and_an_eleventh_is_refused():
+    ledger = new(":memory:", epsilon=1)
+    for _ in range(10):
+        permute_and_flip([3, 1], epsilon=0.1, sensitivity=1, ledger=scope(ledger))
+    with pytest.raises(BudgetError):
+        permute_and_flip([3, 1], epsilon="1e-6", sensitivity=1, ledger=scope(ledger))
+    assert ledger.check().scopes["a"].spent == {"epsilon": 1}
+
+
+def test_a6_ours_counts_the_smallest_charge():
+    tiny = Fraction(1, 2**54)
+    ledger = new(":memory:", epsilon=1 + 3 * tiny)
+    for price in (1, tiny, tiny, tiny):
+        scope(ledger).charge(pure(price))
+    assert ledger.standing("a").left == {"epsilon": 0}
+    with pytest.raises(BudgetError):
+        scope(ledger).charge(pure(tiny))
+
+
+@pytest.mark.parametrize("price", [-5, -0.0, 0, math.nan, math.inf, -math.inf, True, "-1/10"])
+def test_a6_ours_takes_no_refund_and_no_nonsense(price):
+    ledger = new(":memory:", epsilon=1)
+    with pytest.raises(ParameterError):
+        permute_and_flip([3, 1], epsilon=price, sensitivity=1, ledger=scope(ledger))
+    with pytest.raises(ParameterError):
+        new(":memory:", epsilon=price)
+    assert ledger.standing("a").spent == {"epsilon": 0}

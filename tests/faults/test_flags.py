@@ -1,0 +1,95 @@
+"""The same under every flag of the interpreter: releases, refusals, records and sessions."""
+
+from __future__ import annotations
+
+import functools
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import safeselect
+
+# With -I the environment names no directories.
+FIND = f"import sys; sys.path.insert(0, {str(Path(safeselect.__file__).parents[1])!r})\n"
+PROGRAM = """
+import warnings
+import safeselect
+from safeselect import Budget, Ledger
+from safeselect.testing import DeterministicSource
+
+def tape(seed):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return DeterministicSource(seed, i_understand_this_is_not_private=True)
+
+terms = {"unit": "person", "neighbours": "add_remove"}
+ledger = Ledger.create(":memory:", {"a": Budget(**terms, epsilon=9, delta="1e-3")})
+there = ledger.scope("a", **terms, purpose="flags")
+scores, cost = [5, 9, 2, 7], {"epsilon": 1, "sensitivity": 1}
+counts = {"a": 90, "b": 70, "c": 1}
+calls = [
+    lambda **o: safeselect.permute_and_flip(scores, **cost, **o),
+    lambda **o: safeselect.exponential_mechanism(scores, **cost, **o),
+    lambda **o: safeselect.exponential_mechanism_base2(scores, base="1/2", sensitivity=1, **o),
+    lambda **o: safeselect.report_noisy_max_with_gap(scores, noise="laplace", **cost, **o),
+    lambda **o: safeselect.top_k(scores, k=2, mechanism="permute_and_flip", **cost, **o),
+    lambda **o: safeselect.top_k_above(scores, k=2, threshold=6, **cost, **o),
+    lambda **o: safeselect.top_k_many([scores, scores], k=2, **cost, **o),
+    lambda **o: safeselect.unknown_domain_top_k(counts, k=1, k_bar=2, epsilon=1, delta="1e-4", **o),
+]
+for seed, call in enumerate(calls):
+    for engine in (None, "reference"):
+        result = call(source=tape(seed), engine=engine)
+        print(result.to_json())
+try:
+    for seed in range(100):
+        calls[0](source=tape(b"ledger %d" % seed), ledger=there)
+except safeselect.BudgetError as error:
+    print(seed, error)
+print(ledger.check().scopes["a"].spent)
+session = safeselect.SparseVector(threshold=6, k=2, source=tape(b"s"), **cost)
+print(session.query_many([1, 90, 2, 90, 3]))
+wrong = [{"epsilon": -1}, {"epsilon": True}, {"sensitivity": 0}, {"epsilon": "1e-9999"},
+         {"labels": ["a"]}, {"monotonic": 1}, {"grid": 0}, {"source": 7}, {"ledger": 7},
+         {"epsilon": 10**5000}, {"range_": 1}, {"engine": "fast"}]
+for each in wrong:
+    try:
+        safeselect.permute_and_flip(scores, **{**cost, **each})
+    except safeselect.ParameterError as error:
+        print(error)
+for bad in ([], [None], ["1"], [0.5], [float("nan")], [True], {1}, 1, b"1"):
+    try:
+        safeselect.permute_and_flip(bad, **cost)
+    except safeselect.ScoreError as error:
+        print(error)
+"""
+
+
+@functools.cache
+def said(flags: str) -> tuple[int, str, str]:
+    names = {"PYTHONOPTIMIZE", "PYTHONWARNINGS", "PYTHONDEVMODE"}
+    done = subprocess.run(
+        [sys.executable, *flags.split(), "-c", FIND + PROGRAM],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+        env={name: value for name, value in os.environ.items() if name not in names},
+    )
+    return done.returncode, done.stdout, done.stderr
+
+
+def test_the_program_does_what_it_should():
+    code, out, error = said("")
+    assert (code, error) == (0, "")
+    lines = out.splitlines()
+    assert len(lines) == 16 + 1 + 1 + 1 + 12 + 9
+    assert "9 the budget of scope 'a' does not allow" in out
+
+
+@pytest.mark.parametrize("flags", ["-O", "-OO", "-I -W error -bb", "-X dev -W error"])
+def test_everything_is_the_same(flags):
+    assert said(flags) == said("")

@@ -1,0 +1,180 @@
+"""Sources that fail, stick, repeat, shorten or lie, at every byte of a whole release.
+
+There is no result; with a ledger the release is charged unless it failed before its charge; the
+record tells why there is no output; the next release, from a good source, works.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from fractions import Fraction
+from typing import Any
+
+import pytest
+from ledgers import new, scope
+
+import safeselect
+from safeselect import CallbackSource, Ledger, SourceError
+from safeselect.sources import OpenSSLSource
+from safeselect.testing import RecordingSource
+
+PRICE = Fraction(1)
+CALLS: dict[str, Callable[..., Any]] = {
+    "permute_and_flip": lambda **more: safeselect.permute_and_flip(
+        [3, 1, 2], epsilon=PRICE, sensitivity=1, **more
+    ),
+    "top_k": lambda **more: safeselect.top_k(
+        [3, 1, 2], k=2, mechanism="permute_and_flip", epsilon=PRICE, sensitivity=1, **more
+    ),
+    "top_k_with_gaps": lambda **more: safeselect.top_k_with_gaps(
+        [3, 1, 2], k=2, epsilon=PRICE, sensitivity=1, **more
+    ),
+    "unknown_domain_top_k": lambda **more: safeselect.unknown_domain_top_k(
+        {"a": 9, "b": 5}, k=1, k_bar=1, epsilon=PRICE, delta="1e-6", **more
+    ),
+    "sparse_vector": lambda **more: safeselect.SparseVector(
+        threshold=1, k=1, epsilon=PRICE, sensitivity=1, **more
+    ),
+}
+STARTUP = 4 * 1024  # bytes that the start-up tests of a callback take
+NONCE = 16
+
+
+def good(count: int) -> bytes:
+    return os.urandom(count)
+
+
+def broken_at(byte: int, how: str) -> Callable[[int], Any]:
+    """A device whose answers are wrong from this byte on, counted after the start-up tests."""
+    given = 0
+
+    def device(count: int) -> Any:
+        nonlocal given
+        start, given = given, given + count
+        if given - STARTUP <= byte:
+            return good(count)
+        before = good(max(byte - (start - STARTUP), 0))
+        return {
+            "short": lambda: before,
+            "long": lambda: good(count + 1),
+            "raises": lambda: (_ for _ in ()).throw(OSError("gone")),
+            "none": lambda: None,
+            "another type": lambda: bytearray(good(count)),
+        }[how]()
+
+    return device
+
+
+def bytes_of(name: str) -> tuple[int, int]:
+    """How many bytes a release with a ledger takes before its charge, and in all."""
+    source = RecordingSource(OpenSSLSource())
+    CALLS[name](source=source, ledger=scope(new(":memory:", epsilon=1, delta="1e-3")))
+    nonces = NONCE * len(source.nonces)
+    return nonces, nonces + len(source.data)
+
+
+def outcomes(ledger: Ledger) -> list[str]:
+    kinds = [record.content for record in ledger.records()][2:]
+    return [each.get("reason", each["kind"]) for each in kinds]
+
+
+@pytest.mark.parametrize("how", ["short", "long", "raises", "none", "another type"])
+@pytest.mark.parametrize("name", CALLS)
+def test_a_device_that_breaks_at_any_byte(name, how):
+    ledger = new(":memory:", epsilon=10**4, delta="1/2")
+    there, (nonces, total) = scope(ledger), bytes_of(name)
+    # Every byte at the seams, and some of those in between.
+    seams = [0, 15, 16, 31, 32, 47, 48, *range(49, total, 29)]
+    places = [*range(total)] if how == "short" else seams
+    failed = charged = 0
+    for byte in places:
+        source = CallbackSource(broken_at(byte, how), exclusive=True)
+        with pytest.raises(SourceError) as caught:
+            CALLS[name](source=source, ledger=there)
+        assert caught.value.__context__ is None
+        failed += 1
+        charged += byte >= nonces
+        with pytest.raises(SourceError, match="stays failed"):
+            CALLS[name](source=source, ledger=there)
+    assert outcomes(ledger) == ["charged", "source"] * charged
+    assert ledger.check().scopes["a"].spent["epsilon"] == charged * PRICE
+    assert 0 < failed - charged <= nonces
+    CALLS[name](source=CallbackSource(good), ledger=there)
+    assert outcomes(ledger)[-2:] == ["charged", "released"]
+
+
+# A session asks for two nonces as it opens, so it notices by itself.
+@pytest.mark.parametrize("name", [name for name in CALLS if name != "sparse_vector"])
+def test_a_device_that_sticks_or_repeats_itself(name):
+    """Noticed by the start-up test, by the nonce of the second call, or by the ledger."""
+    ledger = new(":memory:", epsilon=100, delta="1/2")
+    there = scope(ledger)
+    constant = CallbackSource(lambda count: b"\x5a" * count, exclusive=True)
+    with pytest.raises(SourceError, match="start-up test"):
+        CALLS[name](source=constant, ledger=there)
+    assert outcomes(ledger) == []
+
+    taken = good(2 * STARTUP)
+    position = 0
+
+    def loop(count: int) -> bytes:
+        """Good bytes, the same ones again for each call after the start-up tests."""
+        nonlocal position
+        if count == NONCE:
+            position = STARTUP
+        piece = taken[position : position + count]
+        position += count
+        return piece
+
+    repeating = CallbackSource(loop, exclusive=True)
+    CALLS[name](source=repeating, ledger=there)
+    with pytest.raises(SourceError, match="stuck"):
+        CALLS[name](source=repeating, ledger=there)
+    position = 0
+    with pytest.raises(SourceError, match="a copy of another's"):
+        CALLS[name](source=CallbackSource(loop, exclusive=True), ledger=there)
+    assert outcomes(ledger) == ["charged", "released"]
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_two_sources_of_which_one_breaks(name):
+    """A combined source fails as a whole: no release from what is left."""
+    for byte in (0, 16, 50):
+        broken = CallbackSource(broken_at(byte, "raises"), exclusive=True)
+        ledger = new(":memory:", epsilon=100, delta="1/2")
+        source = safeselect.CombinedSource(OpenSSLSource(), broken)
+        with pytest.raises(SourceError):
+            CALLS[name](source=source, ledger=scope(ledger))
+        assert outcomes(ledger) in ([], ["charged", "source"])
+
+
+@pytest.mark.parametrize("engine", [None, "reference"])
+def test_a_session_whose_device_breaks_at_any_byte_of_its_answers(engine):
+    """What was charged when it opened stays charged; no answer comes of a broken device."""
+    ledger = new(":memory:", epsilon=10**4)
+    answered = opened = 0
+    places = range(64, 400, 3)
+    for byte in places:
+        device = CallbackSource(broken_at(byte, "short"), exclusive=True)
+        try:
+            session = safeselect.SparseVector(
+                threshold=1, k=9, epsilon=PRICE, sensitivity=1,
+                source=device, ledger=scope(ledger), engine=engine,
+            )  # fmt: skip
+        except SourceError:
+            continue
+        opened += 1
+        answers = list(answers_of(session))
+        answered += len(answers)
+        assert len(answers) == 9 or list(answers_of(session)) == []
+    assert answered > 0 < opened
+    assert ledger.check().scopes["a"].spent["epsilon"] == len(places) * PRICE
+
+
+def answers_of(session: safeselect.SparseVector) -> Iterator[safeselect.Answer]:
+    """Answers until the session or its device refuses, nine at most."""
+    with suppress(SourceError, safeselect.BudgetError):
+        for _ in range(9):
+            yield session.query(2)

@@ -1,0 +1,136 @@
+"""Hostile files and command lines: one of our errors, and never the exit code of the unforeseen."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import tempfile
+from pathlib import Path
+
+import pytest
+from hostile import refused
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from safeselect import SafeSelectError
+from safeselect.adapters.tables import count_distinct_users, read_candidates, read_scores
+from safeselect.cli import main
+
+pytest.importorskip("duckdb")
+
+CELLS = st.one_of(
+    st.text('ab,"\n\r 0189.-+e\0\t\ufeff', max_size=8),
+    st.text(max_size=4),
+    st.integers().map(str),
+    st.floats().map(str),
+)
+ROWS = st.lists(st.lists(CELLS, max_size=4), max_size=6)
+
+
+def table(rows: list[list[str]], *, quoted: bool) -> bytes:
+    lines = [["item", "n"], *rows]
+    if quoted:
+        lines = [['"' + cell.replace('"', '""') + '"' for cell in line] for line in lines]
+    return "\n".join(",".join(line) for line in lines).encode("utf-8", "surrogatepass")
+
+
+FILES = st.one_of(st.builds(lambda r, q: table(r, quoted=q), ROWS, st.booleans()), st.binary())
+
+
+@contextlib.contextmanager
+def written(content: bytes, name: str = "t.csv"):
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, name)
+        path.write_bytes(content)
+        yield path
+
+
+@settings(max_examples=25)
+@given(FILES, st.sampled_from(["t.csv", "t.csv.gz", "t.parquet"]), st.booleans())
+def test_tables(content, name, decimals):
+    with written(content, name) as path:
+        for read in (
+            lambda: read_scores(path, label="item", score="n", decimals=decimals),
+            lambda: count_distinct_users(path, item="item", user="n"),
+        ):
+            with contextlib.suppress(SafeSelectError):
+                read()
+
+
+@settings(max_examples=80)
+@given(st.one_of(FILES, st.text().map(lambda text: text.encode("utf-8", "surrogatepass"))))
+def test_candidates(content):
+    with written(content) as path:
+        try:
+            found = read_candidates(path)
+        except SafeSelectError as error:
+            refused(error)
+            return
+    assert found
+    assert len(set(found)) == len(found)
+
+
+WORDS = st.one_of(
+    st.sampled_from(
+        [
+            "top-k",
+            "select",
+            "explain",
+            "ledger",
+            "t.csv",
+            "item",
+            "n",
+            "1",
+            "0.5",
+            "1e-9",
+            "1/3",
+            "-1",
+            "nan",
+            "1e99999",
+            "laplace",
+            "-k",
+            "--item",
+            "--user",
+            "--epsilon",
+            "--delta",
+            "--rho",
+            "--label",
+            "--score",
+            "--sensitivity",
+            "--grid",
+            "--json",
+            "--candidates",
+            "--candidates-are-public",
+            "--k-bar",
+            "--monotonic",
+            "--mechanism",
+            "--gap",
+            "--memory",
+        ]
+    ),
+    st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=5),
+)
+
+
+@settings(max_examples=40)
+@given(st.lists(WORDS, max_size=12), FILES)
+@pytest.mark.parametrize(
+    "start",
+    [
+        [],
+        ["select", "t.csv", "--label", "item", "--score", "n", "--epsilon", "1"],
+        ["top-k", "t.csv", "--item", "item", "--user", "n", "--epsilon", "1", "-k", "1"],
+        ["explain", "--epsilon", "1", "-k", "2"],
+    ],
+    ids=lambda words: (words or ["anything"])[0],
+)
+def test_command_lines(start, words, content):
+    with written(content) as path, contextlib.chdir(path.parent):
+        out, error = io.TextIOWrapper(io.BytesIO()), io.StringIO()
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(error):
+            try:
+                code = main([*start, *words])
+            except SystemExit as exit_:  # of argparse
+                code = exit_.code
+    assert code in (0, 2, 3), error.getvalue()
+    assert "Traceback" not in error.getvalue()

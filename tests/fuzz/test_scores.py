@@ -1,0 +1,105 @@
+"""Hostile scores, counts and values: a release, or one of our errors, which quotes nothing."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from hostile import numbers, refused, things
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import safeselect
+from safeselect import SafeSelectError
+from safeselect.mechanisms._histogram import read_histogram
+from safeselect.mechanisms._scores import read_candidates, read_matrix, read_values
+
+LARGEST = 2**64 - 1
+DTYPES = ("int8", "uint8", "int64", "uint64", "float16", "float32", "float64", ">i4", "bool", "U3")
+
+
+def scores() -> st.SearchStrategy[Any]:
+    some = st.lists(numbers(), max_size=5)
+    alike = st.one_of(st.lists(st.integers(), max_size=6), st.lists(st.floats(), max_size=6))
+    arrays = st.builds(
+        lambda kind, size, fill: np.full(size, fill).astype(kind),
+        st.sampled_from(DTYPES),
+        st.sampled_from([(), 0, 1, 4, (2, 3), (1, 0), (2, 2, 2)]),
+        st.integers(0, 100),
+    )
+    mappings = st.dictionaries(st.one_of(st.text(max_size=2), st.integers()), numbers(), max_size=4)
+    return st.one_of(some, alike, alike.map(tuple), arrays, mappings, things())
+
+
+GRIDS = st.sampled_from([None, 1, "1/3", 7, "1e-1234", "1e1000", 2**4000])
+
+
+@settings(max_examples=400)
+@given(scores(), GRIDS, st.booleans())
+def test_scores(given_scores, grid, minimize):
+    for read in (read_candidates, read_matrix):
+        try:
+            found = read(given_scores, grid=grid, minimize=minimize)
+        except SafeSelectError as error:
+            refused(error)
+            continue
+        assert found.steps.dtype == np.uint64
+        assert found.steps.size > 0
+
+
+@settings(max_examples=200)
+@given(scores(), st.sampled_from([None, Fraction(1, 3), Fraction(7), Fraction(1, 10**1000)]))
+def test_values(values, grid):
+    try:
+        found = read_values(values, grid=grid)
+    except SafeSelectError as error:
+        refused(error)
+        return
+    assert all(type(each) is int for each in found)
+
+
+@settings(max_examples=200)
+@given(scores(), st.one_of(st.none(), st.lists(things(), max_size=5)), st.integers(1, 6))
+def test_counts(counts, labels, size):
+    try:
+        found = read_histogram(counts, labels, size)
+    except SafeSelectError as error:
+        refused(error)
+        return
+    assert len(found.labels) == len(found.counts) == size
+    assert list(found.counts) == sorted(found.counts, reverse=True)
+
+
+@settings(max_examples=150)
+@given(
+    st.lists(st.integers(-(2**70), 2**70), min_size=2, max_size=6),
+    st.sampled_from(["1e-6", "1/3", 1, 1000]),
+    st.sampled_from([None, "reference"]),
+)
+@pytest.mark.parametrize("name", ["permute_and_flip", "exponential_mechanism", "report_noisy_max"])
+def test_whatever_is_accepted_is_released(name, given_scores, epsilon, engine):
+    more: dict[str, Any] = {"noise": "laplace"} if name == "report_noisy_max" else {}
+    found = getattr(safeselect, name)(
+        given_scores, epsilon=epsilon, sensitivity=1, engine=engine, **more
+    )
+    assert 0 <= found.index < len(given_scores)
+
+
+@settings(max_examples=120)
+@given(st.lists(numbers(), max_size=4))
+@pytest.mark.parametrize("kind", [safeselect.SparseVector, safeselect.AdaptiveSparseVector])
+def test_sessions(kind, values):
+    """A refused value leaves the session as it was; one that is read gets its answer."""
+    session = kind(threshold=3, k=2, epsilon=1, sensitivity=1, grid="1/2")
+    for value in values:
+        left = session.remaining
+        try:
+            answer = session.query(value)
+        except SafeSelectError as error:
+            refused(error)
+            unchanged = session.remaining == left
+        else:
+            unchanged = answer.remaining == session.remaining <= left
+        assert unchanged

@@ -1,0 +1,70 @@
+"""The targets of `make fuzz`: nothing is found near their seeds, and faults would be."""
+
+from __future__ import annotations
+
+import importlib.util
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from safeselect import ApproximateDP, Composition
+
+PATH = Path(__file__).parents[2] / "fuzz" / "targets.py"
+SPEC = importlib.util.spec_from_file_location("fuzz_targets", PATH)
+targets = importlib.util.module_from_spec(SPEC)
+SPEC.loader.exec_module(targets)
+
+
+def near(seeds: list[bytes]) -> st.SearchStrategy[bytes]:
+    """Seeds with a piece of them replaced, and bytes of any kind."""
+    changed = st.builds(
+        lambda seed, at, gone, new: seed[: at % (len(seed) + 1)] + new + seed[at % 999 + gone :],
+        st.sampled_from(seeds),
+        st.integers(0, 9999),
+        st.integers(0, 9),
+        st.binary(max_size=6),
+    )
+    return st.one_of(st.sampled_from(seeds), changed, st.binary(max_size=60))
+
+
+@pytest.mark.parametrize("name", targets.TARGETS)
+def test_nothing_is_found(name):
+    @settings(max_examples=60)
+    @given(near(targets.SEEDS[name]))
+    def run(data: bytes) -> None:
+        targets.TARGETS[name](data)
+
+    run()
+
+
+@pytest.mark.parametrize(
+    ("name", "broken", "instead"),
+    [
+        ("parameter", "rational", lambda text, _, **__: Fraction(1, 2)),
+        ("parameter", "rational", lambda text, _, **__: int(text)),
+        ("record", "canonical", lambda content: "{}"),
+        ("log", "check_log", lambda log, checker: []),
+        ("candidates", "read_candidates", lambda path: ["a", "a"]),
+        ("candidates", "escaped", lambda label: "a\nb"),
+        ("scores", "read_scores", lambda numbers, **__: None),
+        ("guarantees", "compose", lambda parts, delta: Composition(ApproximateDP(99, delta), "")),
+    ],
+)
+def test_a_fault_is_found(monkeypatch, name, broken, instead):
+    """In one of the seeds, or in a seed that is no seed of it."""
+    monkeypatch.setattr(targets, broken, instead)
+    seeds = [*targets.SEEDS[name], b"nan", b"d1 dNaN", b"?"]
+
+    def run_all() -> None:
+        for seed in seeds:
+            targets.TARGETS[name](seed)
+
+    with pytest.raises(Exception, match=r"."):
+        run_all()
+
+
+def test_every_target_has_seeds():
+    assert targets.TARGETS.keys() == targets.SEEDS.keys()

@@ -1,0 +1,410 @@
+"""C10: whatever goes right or wrong, nothing that anybody sees shows a private value.
+
+Every public function and session that takes scores, with everything that can go wrong: wrong
+scores, arguments in each other's place, sources that fail at every request, interrupts, ledgers
+that refuse.  What is read: results and exceptions with all that hangs behind them, their pickles,
+standard output and error, log records, warnings and the file of the ledger.
+"""
+
+from __future__ import annotations
+
+import array
+import inspect
+import logging
+import os
+import traceback
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from ledgers import new, scope
+from sentinels import LABEL, NUMBER, everything_of, found_in, near
+
+import safeselect
+from safeselect import AdaptiveSparseVector, PayWhatYouGet, SourceError, SparseVector
+
+pytestmark = pytest.mark.filterwarnings("ignore::safeselect.testing.InsecureSourceWarning")
+
+COST: dict[str, Any] = {"epsilon": 1, "sensitivity": 1}
+PUBLIC = 10**13  # a grid for gaps, so coarse that a released gap says nothing about a score
+
+
+def bind(name: str, **more: Any) -> Callable[..., Any]:
+    function = getattr(safeselect, name)
+    names = inspect.signature(function).parameters
+    given = {key: value for key, value in COST.items() if key in names} | more
+    return lambda scores, **other: function(scores, **given | other)
+
+
+TOPS = ("exponential", "permute_and_flip", "one_shot_exponential", "laplace")
+MECHANISMS: dict[str, Callable[..., Any]] = {
+    "permute_and_flip": bind("permute_and_flip"),
+    "exponential_mechanism": bind("exponential_mechanism"),
+    "exponential_mechanism_base2": bind("exponential_mechanism_base2"),
+    "report_noisy_max": bind("report_noisy_max", noise="laplace"),
+    "report_noisy_max gumbel": bind("report_noisy_max", noise="gumbel"),
+    "permute_and_flip_with_gap": bind("permute_and_flip_with_gap", gap_grid=PUBLIC),
+    "exponential_mechanism_with_gap": bind("exponential_mechanism_with_gap", gap_grid=PUBLIC),
+    "report_noisy_max_with_gap": bind(
+        "report_noisy_max_with_gap", noise="laplace", gap_grid=PUBLIC
+    ),
+    "top_k_with_gaps": bind("top_k_with_gaps", k=2, gap_grid=PUBLIC),
+    "top_k_above": bind("top_k_above", k=2, threshold=1, gap_grid=PUBLIC),
+    **{f"top_k {name}": bind("top_k", k=2, mechanism=name) for name in TOPS[:3]},
+}
+MECHANISMS["top_k laplace"] = bind("top_k", k=2, mechanism="laplace", epsilon="0.1", delta="0.01")
+ROWS: dict[str, Callable[..., Any]] = {
+    "select_many": bind("select_many"),
+    "top_k_many": bind("top_k_many", k=2),
+}
+UNKNOWN = {"k": 1, "k_bar": 2, "epsilon": 1, "delta": "1e-9"}
+DISCOVER: dict[str, Callable[..., Any]] = {
+    "unknown_domain_top_k": bind("unknown_domain_top_k", **UNKNOWN),
+    "unknown_domain_top_k counts": bind("unknown_domain_top_k", **UNKNOWN, max_contributions=1),
+}
+ALL = MECHANISMS | ROWS | DISCOVER
+
+
+def private(name: str) -> Any:
+    """Private scores for this function.
+
+    Equal counts, because the labels and noisy counts of those far ahead are what is released.
+    """
+    if name in DISCOVER:
+        return {f"{LABEL} {place}": NUMBER for place in range(4)}
+    return [near(3), near(3)] if name in ROWS else near(3)
+
+
+def outcome(call: Callable[[], Any]) -> Any:
+    """What a call returns, or what it raises."""
+    try:
+        return call()
+    except BaseException as error:
+        return error
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_said(
+    capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> Iterator[None]:
+    caplog.set_level(logging.DEBUG)
+    yield
+    assert found_in("".join(capfd.readouterr())) == []
+    assert found_in(caplog.text) == []
+
+
+def check(call: Callable[[], Any]) -> Any:
+    """Run a call and read everything that comes of it."""
+    result = outcome(call)
+    assert found_in(everything_of(result)) == []
+    return result
+
+
+# ------------------------------------------------------------------------------- results
+
+
+def containers(scores: list[int]) -> dict[str, tuple[Any, dict[str, Any]]]:
+    """The same scores in every type that is read."""
+    grid = {"grid": "1/2"}
+    return {
+        "list": (scores, {}),
+        "mapping": (dict(zip("abcd", scores, strict=False)), {}),
+        "int64": (np.array(scores, dtype=np.int64), {}),
+        "uint64 on a grid": (np.array(scores, dtype=np.uint64), grid),
+        "floats": ([float(score) for score in scores], grid),
+        "float64": (np.array(scores, dtype=np.float64), grid),
+        "decimals": ([Decimal(score) for score in scores], grid),
+        "fractions": ([Fraction(score) for score in scores], grid),
+    }
+
+
+@pytest.mark.parametrize("engine", [None, "reference"])
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_results_of_every_type_of_scores(name, engine):
+    for scores, more in containers(private(name)).values():
+        result = check(lambda s=scores, m=more: MECHANISMS[name](s, engine=engine, **m))
+        assert not isinstance(result, BaseException)
+
+
+@pytest.mark.parametrize("engine", [None, "reference"])
+@pytest.mark.parametrize("name", ROWS | DISCOVER)
+def test_other_results(name, engine):
+    result = check(lambda: ALL[name](private(name), engine=engine))
+    assert not isinstance(result, BaseException)
+
+
+# ---------------------------------------------------------------------- wrong scores, wrong places
+
+
+class Odd:
+    """No number, but it shows one."""
+
+    def __repr__(self) -> str:
+        return str(NUMBER)
+
+
+def wrong_scores() -> list[Any]:
+    one, several = NUMBER, near(3)
+    return [
+        [*several, None],
+        [*several, str(one)],
+        [*several, float("nan")],
+        [*several, float("-inf")],
+        [*several, Odd()],
+        [*several, complex(one)],
+        [*several, True],
+        [*several, Decimal("sNaN")],
+        [*several, Decimal(one).scaleb(5000)],
+        [*several, timedelta(seconds=1)],
+        [*several, np.timedelta64(one)],
+        [[[one]], [one, one]],
+        [several, several[1:]],
+        [float(one), 0.5],
+        [],
+        {},
+        one,
+        str(one),
+        str(one).encode(),
+        Odd(),
+        set(several),
+        dict.fromkeys(several),
+        {LABEL: str(one)},
+        (each for each in several),
+        array.array("q", several),
+        memoryview(array.array("q", several)),
+        np.array(several, dtype=np.float64),
+        np.array([one, np.nan]),
+        np.array([several, several]).T[:, :, None],
+        np.array(one),
+        np.array([str(one)]),
+        np.array(several, dtype=object),
+        np.array(several, dtype="datetime64[s]"),
+        np.ma.masked_array(several, [0, 1, 0]),
+        np.rec.array([(one, 2)], names="a,b"),
+    ]
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_wrong_scores(name):
+    errors = [check(lambda s=scores: ALL[name](s)) for scores in wrong_scores()]
+    refused = [error for error in errors if isinstance(error, BaseException)]
+    assert len(refused) > len(errors) / 2
+    assert all(isinstance(error, safeselect.SafeSelectError) for error in refused)
+    for labels in (["a", "b"], ["a", "b", "a"], Odd(), ["a", "b", [NUMBER]]):
+        error = check(lambda each=labels: ALL[name](private(name), labels=each))
+        assert isinstance(error, safeselect.SafeSelectError)
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_scores_in_the_place_of_another_argument(name):
+    """Whoever passes data for a parameter by mistake finds its type in the message, no more."""
+    function = getattr(safeselect, name.split()[0])
+    places = [each for each in inspect.signature(function).parameters if each != "labels"]
+    misplaced = [near(3), np.array(near(3)), {LABEL: NUMBER}, Odd(), tuple(near(2)), [LABEL]]
+    for place in places[1:]:
+        for data in misplaced:
+            if place == "k_bar" and isinstance(data, tuple):
+                continue  # which may be a pair of numbers
+            error = check(lambda p=place, d=data: ALL[name](private(name), **{p: d}))
+            assert isinstance(error, (safeselect.SafeSelectError, TypeError)), (place, type(data))
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_wrong_parameters(name):
+    function = getattr(safeselect, name.split()[0])
+    places = list(inspect.signature(function).parameters)[1:]
+    for place in places:
+        for bad in (-1, 0, "x", float("nan"), object(), 10**5000, "1/0", True, b"1"):
+            check(lambda p=place, b=bad: ALL[name](private(name), **{p: b}))
+
+
+# ------------------------------------------------------------------------------- sources
+
+
+class Failing:
+    """A function for `CallbackSource` that fails at some request and says what it must not."""
+
+    def __init__(self, at: int, how: object) -> None:
+        self.at, self.how, self.asked = at, how, 0
+
+    def __call__(self, count: int) -> bytes:
+        self.asked += 1
+        if self.asked <= self.at:
+            return os.urandom(count)
+        if isinstance(self.how, BaseException):
+            raise self.how
+        return self.how  # type: ignore[return-value]
+
+
+HOWS = {
+    "error": ValueError(NUMBER, LABEL),
+    "memory": MemoryError(str(NUMBER)),
+    "number": NUMBER,
+    "short": str(NUMBER).encode(),
+    "text": str(NUMBER) * 1000,
+}
+
+
+@pytest.mark.parametrize("how", HOWS)
+@pytest.mark.parametrize("engine", [None, "reference"])
+@pytest.mark.parametrize("name", ALL)
+def test_sources_that_fail_at_every_request(name, engine, how):
+    for at in range(12):  # 4 for start-up tests, one for the nonce, then those of the call
+        callback = Failing(at, HOWS[how])
+        source = safeselect.CallbackSource(callback, exclusive=True)
+        result = check(lambda s=source: ALL[name](private(name), source=s, engine=engine))
+        if callback.asked <= at:
+            break
+        assert isinstance(result, SourceError)
+        assert result.__context__ is None
+        check(lambda s=source: ALL[name](private(name), source=s, engine=engine))
+    assert at >= 5
+
+
+class Raising:
+    """A source of one's own, whose exceptions pass as they are; at some request it raises one."""
+
+    name = "Raising"
+    production = True
+
+    def __init__(self, at: int, error: BaseException) -> None:
+        self.at, self.error, self.asked = at, error, 0
+
+    def begin(self) -> bytes:
+        self._count()
+        return os.urandom(16)
+
+    def fill(self, buffer: bytearray | memoryview, /) -> None:
+        self._count()
+        buffer[:] = os.urandom(len(buffer))
+
+    def _count(self) -> None:
+        self.asked += 1
+        if self.asked > self.at:
+            raise self.error
+
+
+@pytest.mark.parametrize("kind", [KeyboardInterrupt, MemoryError, SystemExit, SourceError])
+@pytest.mark.parametrize("engine", [None, "reference"])
+@pytest.mark.parametrize("name", ALL)
+def test_interrupts_at_every_request(name, engine, kind):
+    for at in range(4):
+        source = Raising(at, kind("stopped"))
+        check(lambda s=source: ALL[name](private(name), source=s, engine=engine))
+
+
+# ------------------------------------------------------------------------------- ledgers
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_ledgers(name, tmp_path):
+    """Released, refused, interrupted, damaged, gone: neither the file nor a message tells."""
+    path = tmp_path / "budget.db"
+    ledger = new(path, epsilon=4, delta="1/10")
+    there = scope(ledger)
+
+    def call(**more: Any) -> Any:
+        return check(lambda: ALL[name](private(name), ledger=there, **more))
+
+    assert not isinstance(call(), BaseException)
+    assert isinstance(call(source=Raising(2, KeyboardInterrupt())), KeyboardInterrupt)
+    assert isinstance(call(source=Raising(2, SourceError("stuck"))), SourceError)
+    while not isinstance(call(), safeselect.BudgetError):
+        pass
+    ledger.check()
+    everywhere = b"".join(each.read_bytes() for each in tmp_path.iterdir())
+    assert b"charged" in everywhere
+    assert found_in(everywhere) == []
+    damage(path)
+    assert isinstance(call(), safeselect.LedgerError)
+    path.unlink()
+    assert isinstance(call(), safeselect.LedgerError)
+
+
+def damage(path: Path) -> None:
+    content = bytearray(path.read_bytes())
+    content[100:] = bytes(len(content) - 100)
+    path.write_bytes(content)
+
+
+# ------------------------------------------------------------------------------ sessions
+
+
+TERMS: dict[str, Any] = {"threshold": 1, "k": 2, "epsilon": 1, "sensitivity": 1}
+SESSIONS: dict[str, Callable[..., Any]] = {
+    "sparse": lambda **more: SparseVector(**TERMS, gap_grid=PUBLIC, **more),
+    "adaptive": lambda **more: AdaptiveSparseVector(**TERMS, gap_grid=PUBLIC, **more),
+}
+VALUES = [NUMBER, -NUMBER, str(NUMBER), None, float(NUMBER), complex(NUMBER), Odd(), [NUMBER]]
+
+
+@pytest.mark.parametrize("engine", [None, "reference"])
+@pytest.mark.parametrize("name", SESSIONS)
+def test_sessions(name, engine):
+    session = SESSIONS[name](engine=engine)
+    for value in VALUES:
+        check(lambda v=value: session.query(v))
+        check(lambda v=value: session.query_many(v))
+    for values in ([-NUMBER] * 3, [NUMBER] * 20, wrong_scores()[4], np.array([-NUMBER])):
+        check(lambda v=values: session.query_many(v))
+    check(lambda: session)
+    session.close()
+    for value in VALUES:
+        assert isinstance(check(lambda v=value: session.query(v)), BaseException)
+
+
+@pytest.mark.parametrize("kind", [KeyboardInterrupt, MemoryError, SourceError])
+@pytest.mark.parametrize("engine", [None, "reference"])
+@pytest.mark.parametrize("name", SESSIONS)
+def test_sessions_whose_source_fails_at_every_request(name, engine, kind):
+    for at in range(2, 8):
+        source = Raising(at, kind("stopped"))
+        opened = check(lambda s=source: SESSIONS[name](source=s, engine=engine))
+        if not isinstance(opened, BaseException):
+            for _ in range(3):
+                check(lambda o=opened: o.query(-NUMBER))
+            check(lambda o=opened: o.query_many([-NUMBER] * 5))
+
+
+def test_sessions_that_refuse_to_open():
+    for place in TERMS:
+        for bad in (near(2), Odd(), {LABEL: NUMBER}, np.array(near(2))):
+            for kind in (SparseVector, AdaptiveSparseVector):
+                error = check(lambda k=kind, p=place, b=bad: k(**TERMS | {p: b}))
+                assert isinstance(error, safeselect.SafeSelectError)
+
+
+def test_pay_what_you_get():
+    counts = private("unknown_domain_top_k")
+    for at in range(1, 8):
+        source = Raising(at, MemoryError("stopped"))
+        session = PayWhatYouGet(outcomes=20, queries=8, epsilon=1, delta="1e-9", source=source)
+        for wrong in (counts, *wrong_scores(), dict.fromkeys(counts), {Odd(): 1}, {1.5: NUMBER}):
+            check(lambda s=session, w=wrong: s.query(w, k=1, k_bar=2))
+        check(lambda s=session: s.query(counts, k=1, k_bar=Odd()))
+        check(lambda s=session: s)
+
+
+# ------------------------------------------------------------------- what Python itself shows
+
+
+def test_local_variables_are_the_callers_to_switch_off():
+    """A traceback shows no score, unless it is told to print local variables.
+
+    Those of the caller's own frame hold the scores, so no library could keep them out.
+    """
+
+    def work() -> None:
+        scores = near(3)
+        safeselect.permute_and_flip(scores, **COST, labels=["a"])
+
+    error = outcome(work)
+    plain = traceback.TracebackException.from_exception(error)
+    assert found_in("".join(plain.format())) == []
+    told = traceback.TracebackException.from_exception(error, capture_locals=True)
+    assert found_in("".join(told.format()))
