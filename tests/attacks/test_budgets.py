@@ -46,6 +46,7 @@ def test_a6_naive_budgets_take_refunds_and_nonsense():
     assert budget.charge(100.0)  # a total of NaN exceeds no cap
 
 
+@pytest.mark.claim("C8")
 def test_a6_ours_add_up_as_on_paper():
     ledger = new(":memory:", epsilon=0.3)
     for price in (0.1, 0.2):

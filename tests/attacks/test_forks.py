@@ -52,6 +52,7 @@ def test_a17_a_naive_buffer_repeats_itself():
     assert in_child(lambda: release(source)) == release(source)
 
 
+@pytest.mark.claim("C6")
 def test_a17_our_sources_do_not():
     for source in (None, safeselect.OpenSSLSource(), safeselect.SystemSource()):
         release(source)

@@ -70,6 +70,7 @@ CALLS: dict[str, Callable[..., object]] = {
 }
 
 
+@pytest.mark.claim("C3")
 @pytest.mark.parametrize("engine", [None, "reference"])
 @pytest.mark.parametrize("name", CALLS)
 def test_a7_ours_has_no_float_to_slow_down(name, engine):

@@ -90,6 +90,7 @@ def test_the_program_does_what_it_should():
     assert "9 the budget of scope 'a' does not allow" in out
 
 
+@pytest.mark.claim("C12")
 @pytest.mark.parametrize("flags", ["-O", "-OO", "-I -W error -bb", "-X dev -W error"])
 def test_everything_is_the_same(flags):
     assert said(flags) == said("")

@@ -86,6 +86,7 @@ def sweep(
     assert found["aborted"] > 0
 
 
+@pytest.mark.claim("C8")
 @pytest.mark.parametrize(
     ("kind", "engine", "stride"),
     [

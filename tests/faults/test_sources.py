@@ -80,6 +80,7 @@ def outcomes(ledger: Ledger) -> list[str]:
     return [each.get("reason", each["kind"]) for each in kinds]
 
 
+@pytest.mark.claim("C5")
 @pytest.mark.parametrize("how", ["short", "long", "raises", "none", "another type"])
 @pytest.mark.parametrize("name", CALLS)
 def test_a_device_that_breaks_at_any_byte(name, how):
@@ -138,6 +139,7 @@ def test_a_device_that_sticks_or_repeats_itself(name):
     assert outcomes(ledger) == ["charged", "released"]
 
 
+@pytest.mark.claim("C5")
 @pytest.mark.parametrize("name", CALLS)
 def test_two_sources_of_which_one_breaks(name):
     """A combined source fails as a whole: no release from what is left."""

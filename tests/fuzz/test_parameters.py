@@ -17,6 +17,7 @@ from safeselect import ParameterError, SafeSelectError
 from safeselect._exact import MAX_BITS, integer, rational
 
 
+@pytest.mark.claim("C11")
 @settings(max_examples=600)
 @given(things(), st.booleans(), st.booleans(), st.sampled_from([None, 1, 7]))
 def test_rationals(value, zero, signed, below):

@@ -119,6 +119,7 @@ def test_deep_nesting_is_refused(opening, size):
     assert size == 10
 
 
+@pytest.mark.claim("C9")
 @settings(max_examples=300)
 @given(st.integers(0, len(LOG)), st.integers(0, 40), st.binary(max_size=20))
 def test_a_damaged_log_is_refused(at, dropped, inserted):

@@ -189,6 +189,7 @@ def wrong_scores() -> list[Any]:
     ]
 
 
+@pytest.mark.claim("C10")
 @pytest.mark.parametrize("name", ALL)
 def test_wrong_scores(name):
     errors = [check(lambda s=scores: ALL[name](s)) for scores in wrong_scores()]
@@ -250,6 +251,7 @@ HOWS = {
 }
 
 
+@pytest.mark.claim("C10")
 @pytest.mark.parametrize("how", HOWS)
 @pytest.mark.parametrize("engine", [None, "reference"])
 @pytest.mark.parametrize("name", ALL)
@@ -301,6 +303,7 @@ def test_interrupts_at_every_request(name, engine, kind):
 # ------------------------------------------------------------------------------- ledgers
 
 
+@pytest.mark.claim("C10")
 @pytest.mark.parametrize("name", ALL)
 def test_ledgers(name, tmp_path):
     """Released, refused, interrupted, damaged, gone: neither the file nor a message tells."""

@@ -78,6 +78,7 @@ def of_scores(path: Any) -> list[Callable[[], Any]]:
     ]
 
 
+@pytest.mark.claim("C10")
 @pytest.mark.parametrize("name", CSV)
 def test_damaged_files(name, tmp_path):
     path = tmp_path / "table.csv"

@@ -108,7 +108,7 @@ _LATE = """\
             self._account.charge(self._source, self.bits)
 """
 _SETTLED = """\
-            row = self._append(journal, kind, {"charge": str(charge), named: what})
+            row = self._append(journal, kind, {"charge": str(charge), **what})
 """
 _REFUND = """\
             if kind == "aborted":
