@@ -6,7 +6,7 @@ import argparse
 import re
 import sys
 from importlib.metadata import PackageNotFoundError, version
-from typing import Any
+from typing import Any, NoReturn
 
 from safeselect.cli._ledger_parser import add_charging, add_ledger
 from safeselect.cli._numbers import number
@@ -52,8 +52,15 @@ exit codes: 0 done, 2 command line, 1 unforeseen
 """
 
 
+class _Parser(argparse.ArgumentParser):
+    """Says what is wrong in one line, as all other mistakes are said; subcommands inherit it."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"{self.prog}: {message}; see {self.prog} --help\n")
+
+
 def build_parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="safeselect",
         description="Differentially private selection, sampled exactly: which candidates are best.",
         allow_abbrev=False,
