@@ -35,11 +35,14 @@ from time import monotonic
 
 from safeselect import (
     DiscoveredTopK,
+    PayWhatYouGet,
     SparseVector,
     report_noisy_max,
     report_noisy_max_with_gap,
+    select_many,
     top_k,
     top_k_above,
+    top_k_many,
     top_k_with_gaps,
     unknown_domain_top_k,
 )
@@ -89,6 +92,30 @@ def more() -> Iterator[Release]:
     yield case("top_k, laplace", lambda: tuple(sorted(chosen().indices)), even)
     found = partial(unknown_domain_top_k, COUNTS, k=2, k_bar=2, epsilon=1, delta="0.2")
     yield case("unknown_domain_top_k, gumbel", lambda: found().labels, partial(discovered, found))
+    yield case("PayWhatYouGet", lambda: session().labels, partial(discovered, session))
+    for name, noise in (("permute_and_flip", EXPONENTIAL), ("exponential", GUMBEL)):
+        yield Release(f"select_many, {name}", partial(batch, name), ranked(noise, 1))
+    yield Release("top_k_many, permute_and_flip", lists, peeled_law)
+
+
+def session() -> DiscoveredTopK:
+    """One query of a session."""
+    with PayWhatYouGet(outcomes=3, queries=1, epsilon=2, delta="0.2") as opened:
+        return opened.query(COUNTS, k=2, k_bar=2)
+
+
+def batch(mechanism: str, count: int) -> list[Hashable]:
+    """One winner in each of so many equal rows, each at rate 1."""
+    rows = [SCORES] * count
+    won = select_many(rows, epsilon=count, range_=1, mechanism=mechanism)
+    return [(index,) for index in won.indices.tolist()]
+
+
+def lists(count: int) -> list[Hashable]:
+    """The first two in each of so many equal rows, at rate 1 a draw."""
+    rows = [SCORES] * count
+    best = top_k_many(rows, k=2, epsilon=2 * count, range_=1, mechanism="permute_and_flip")
+    return [tuple(indices) for indices in best.indices.tolist()]
 
 
 def case(name: str, once: Callable[[], Hashable], law: Callable[[], Enclosure]) -> Release:
