@@ -39,7 +39,6 @@ from safeselect import (
     SparseVector,
     report_noisy_max,
     report_noisy_max_with_gap,
-    select_many,
     top_k,
     top_k_above,
     top_k_many,
@@ -93,8 +92,6 @@ def more() -> Iterator[Release]:
     found = partial(unknown_domain_top_k, COUNTS, k=2, k_bar=2, epsilon=1, delta="0.2")
     yield case("unknown_domain_top_k, gumbel", lambda: found().labels, partial(discovered, found))
     yield case("PayWhatYouGet", lambda: session().labels, partial(discovered, session))
-    for name, noise in (("permute_and_flip", EXPONENTIAL), ("exponential", GUMBEL)):
-        yield Release(f"select_many, {name}", partial(batch, name), ranked(noise, 1))
     yield Release("top_k_many, permute_and_flip", lists, peeled_law)
 
 
@@ -102,13 +99,6 @@ def session() -> DiscoveredTopK:
     """One query of a session."""
     with PayWhatYouGet(outcomes=3, queries=1, epsilon=2, delta="0.2") as opened:
         return opened.query(COUNTS, k=2, k_bar=2)
-
-
-def batch(mechanism: str, count: int) -> list[Hashable]:
-    """One winner in each of so many equal rows, each at rate 1."""
-    rows = [SCORES] * count
-    won = select_many(rows, epsilon=count, range_=1, mechanism=mechanism)
-    return [(index,) for index in won.indices.tolist()]
 
 
 def lists(count: int) -> list[Hashable]:
