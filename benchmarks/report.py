@@ -19,7 +19,8 @@ _METHOD = (
     "and what is inside the measured time, stands in `benchmarks/README.md`."
 )
 _STAGES = (
-    "Medians of each stage at rate 1/4, clock readings included (0.2 µs each). Up to 24 candidates "
+    "Medians of each stage at rate 1/4, clock readings included (0.2 µs each), measured after all "
+    "else: the machine changes its pace, so look at the shares. Up to 24 candidates "
     "all get exact logarithms; up to 4096 all get finely tabulated noise; beyond, 16-bit keys."
 )
 _TIMING = Path(__file__).parent / "timing" / "results"
@@ -221,7 +222,8 @@ def _stages(results: Results) -> Iterable[str]:
     yield from ("## Where the time of one permute-and-flip goes", "", _STAGES, "")
     sizes = [f"{int(name.removeprefix('stages-')):,}".replace(",", " ") for name in cases]
     yield from (f"| stage | {' | '.join(f'n = {size}' for size in sizes)} |", "|---|--:|--:|--:|")
-    for label in dict.fromkeys(label for column in columns for label in column):
+    # The largest n has most stages, in the order in which they follow.
+    for label in dict.fromkeys(label for column in reversed(columns) for label in column):
         cells = [_amount(column[label]) if label in column else "" for column in columns]
         yield f"| {label} | {' | '.join(cells)} |"
     yield ""
