@@ -219,8 +219,8 @@ _UNIFORM = (
     "of the former is what random words, the table of bounds and the maxima take without the rest"
 )
 _TEN = (
-    "two requests to OpenSSL, each after 32 fresh kernel bytes, which make it reseed, take a quarter "
-    "of the call, ten exact logarithms in Python's integers almost a third"
+    "two requests to OpenSSL, each after 32 fresh kernel bytes, which make it reseed, take a "
+    "quarter of the call, ten exact logarithms in Python's integers almost a third"
 )
 _THOUSAND = "some forty NumPy calls of a microsecond each, and what ten candidates cost besides"
 _HUNDRED_THOUSAND = (
