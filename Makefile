@@ -5,7 +5,9 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
-PIP := $(BIN)/python -m pip install --disable-pip-version-check --quiet
+INSTALL := -m pip install --disable-pip-version-check --quiet
+PIP := $(BIN)/python $(INSTALL)
+NEEDS_PYTHON = @command -v $(PYTHON) >/dev/null || { echo 'make: $(PYTHON) not found; say make PYTHON=...' >&2; exit 1; }
 WORKERS ?= 2
 DIST ?= dist
 BENCH ?= .venv-bench
@@ -18,12 +20,12 @@ MUTANTS ?= .venv-mutants
 # and `make release` install, the same everywhere.  `make LOCKED= test` takes the newest releases that
 # pyproject.toml allows instead, as a user's install does.
 LOCKED ?= yes
-RELEASE_PIP := $(RELEASE)/bin/python -m pip install --disable-pip-version-check --quiet
+RELEASE_PIP := $(RELEASE)/bin/python $(INSTALL)
 LOCK := $(RELEASE)/bin/uv pip compile --quiet --universal --python-version 3.11 --upgrade \
   --generate-hashes --no-annotate --no-header --no-emit-index-url --no-emit-find-links
 FUZZ ?= .venv-fuzz
 SECONDS_EACH ?= 60
-BENCH_PIP := $(BENCH)/bin/python -m pip install --disable-pip-version-check --quiet
+BENCH_PIP := $(BENCH)/bin/python $(INSTALL)
 
 .PHONY: help demo test docs spark check format release lock mutants soak bench bench-docs timing fuzz clean
 .DEFAULT_GOAL := help
@@ -96,7 +98,7 @@ clean: ## remove everything that make created
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(VENV)/.python:
-	@command -v $(PYTHON) >/dev/null || { echo 'make: $(PYTHON) not found; say make PYTHON=...' >&2; exit 1; }
+	$(NEEDS_PYTHON)
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
 	  || { echo 'make: safeselect needs Python 3.11 or later; say make PYTHON=python3.12' >&2; exit 1; }
 	$(PYTHON) -m venv $(VENV)
@@ -116,39 +118,39 @@ endif
 	@touch $@ $(VENV)/.demo
 
 $(BENCH)/.installed: pyproject.toml benchmarks/requirements.txt
-	@command -v $(PYTHON) >/dev/null || { echo 'make: $(PYTHON) not found; say make PYTHON=...' >&2; exit 1; }
+	$(NEEDS_PYTHON)
 	$(PYTHON) -m venv $(BENCH)
 	$(BENCH_PIP) --editable . --requirement benchmarks/requirements.txt
 	@touch $@
 
 $(DOCS)/.installed: pyproject.toml
-	@command -v $(PYTHON) >/dev/null || { echo 'make: $(PYTHON) not found; say make PYTHON=...' >&2; exit 1; }
+	$(NEEDS_PYTHON)
 	$(PYTHON) -m venv $(DOCS)
-	$(DOCS)/bin/python -m pip install --disable-pip-version-check --quiet --editable '.[docs]'
+	$(DOCS)/bin/python $(INSTALL) --editable '.[docs]'
 	@touch $@
 
 $(RELEASE)/.installed: requirements/release.lock
-	@command -v $(PYTHON) >/dev/null || { echo 'make: $(PYTHON) not found; say make PYTHON=...' >&2; exit 1; }
+	$(NEEDS_PYTHON)
 	$(PYTHON) -m venv $(RELEASE)
 	$(RELEASE_PIP) --require-hashes --requirement requirements/release.lock
 	@touch $@
 
 # Not the package: it would be in the way of its broken copies.
 $(MUTANTS)/.installed: requirements/dev.lock
-	@command -v $(PYTHON) >/dev/null || { echo 'make: $(PYTHON) not found; say make PYTHON=...' >&2; exit 1; }
+	$(NEEDS_PYTHON)
 	$(PYTHON) -m venv $(MUTANTS)
-	$(MUTANTS)/bin/python -m pip install --disable-pip-version-check --quiet --require-hashes --requirement requirements/dev.lock
-	$(MUTANTS)/bin/python -m pip install --disable-pip-version-check --quiet 'mutmut>=3.8'
+	$(MUTANTS)/bin/python $(INSTALL) --require-hashes --requirement requirements/dev.lock
+	$(MUTANTS)/bin/python $(INSTALL) 'mutmut>=3.8'
 	@touch $@
 
 $(SPARK)/.installed: pyproject.toml
-	@command -v $(PYTHON) >/dev/null || { echo 'make: $(PYTHON) not found; say make PYTHON=...' >&2; exit 1; }
+	$(NEEDS_PYTHON)
 	$(PYTHON) -m venv $(SPARK)
-	$(SPARK)/bin/python -m pip install --disable-pip-version-check --quiet --editable '.[test,spark]'
+	$(SPARK)/bin/python $(INSTALL) --editable '.[test,spark]'
 	@touch $@
 
 $(FUZZ)/.installed: pyproject.toml
-	@command -v $(PYTHON) >/dev/null || { echo 'make: $(PYTHON) not found; say make PYTHON=...' >&2; exit 1; }
+	$(NEEDS_PYTHON)
 	$(PYTHON) -m venv $(FUZZ)
-	$(FUZZ)/bin/python -m pip install --disable-pip-version-check --quiet --editable . 'atheris>=3.0'
+	$(FUZZ)/bin/python $(INSTALL) --editable . 'atheris>=3.0'
 	@touch $@

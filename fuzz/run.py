@@ -14,6 +14,7 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 FOUND = HERE / "found"
+sys.path[:0] = [str(HERE), str(HERE.parent / "tests" / "support")]
 
 
 def fuzz(name: str, seconds: int) -> None:
@@ -40,7 +41,6 @@ def main(arguments: list[str]) -> int:
         fuzz(arguments[1], int(arguments[2]))
         return 0
     seconds, *names = arguments
-    sys.path.insert(0, str(HERE))
     import targets
 
     bad = []

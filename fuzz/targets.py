@@ -15,6 +15,8 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+from ledgers import TERMS, ListStore
+
 from safeselect import (
     Budget,
     Ledger,
@@ -34,49 +36,9 @@ from safeselect.mechanisms._scores import read_candidates as read_scores
 
 __all__ = ["SEEDS", "TARGETS"]
 
-TERMS = {"unit": "person", "neighbours": "add_remove"}
-
-
-class Kept:
-    """A store of rows in a list, whatever they are."""
-
-    name = "rows"
-
-    def __init__(self, rows: list[Row]) -> None:
-        self.kept = rows
-
-    @contextlib.contextmanager
-    def writing(self) -> Any:
-        before = len(self.kept)
-        try:
-            yield self
-        except BaseException:
-            del self.kept[before:]
-            raise
-
-    create = reading = writing
-
-    def last(self) -> Row | None:
-        return self.kept[-1] if self.kept else None
-
-    def rows(self, first: int, count: int) -> list[Row]:
-        return self.kept[first : first + count]
-
-    def total(self, scope: str) -> Row | None:
-        return next((row for row in reversed(self.kept) if row.total_of == scope), None)
-
-    def has_nonce(self, nonce: str) -> bool:
-        return any(row.nonce == nonce for row in self.kept)
-
-    def is_settled(self, charge: int) -> bool:
-        return any(row.settles == charge for row in self.kept)
-
-    def append(self, row: Row) -> None:
-        self.kept.append(row)
-
 
 def _sample() -> list[Row]:
-    store = Kept([])
+    store = ListStore()
     ledger = Ledger.create(store, {"a": Budget(**TERMS, epsilon=1, delta="1e-3")})
     there = ledger.scope("a", **TERMS, purpose="fuzz")
     part = PureDP("1/4")
@@ -86,7 +48,7 @@ def _sample() -> list[Row]:
 
 
 SAMPLE = _sample()
-LOG = "".join(log_lines(Ledger.open(Kept(list(SAMPLE))).records())).encode()
+LOG = "".join(log_lines(Ledger.open(ListStore(list(SAMPLE))).records())).encode()
 
 
 def _text(data: bytes) -> str:
@@ -138,7 +100,7 @@ def ledger(data: bytes) -> None:
             lambda store: Ledger.open(store).standing("a").left,
         ):
             with contextlib.suppress(SafeSelectError):
-                use(Kept(rows))
+                use(ListStore(rows))
 
 
 def candidates(data: bytes) -> None:

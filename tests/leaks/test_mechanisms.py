@@ -10,10 +10,9 @@ from __future__ import annotations
 
 import array
 import inspect
-import logging
 import os
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import timedelta
 from decimal import Decimal
 from fractions import Fraction
@@ -29,6 +28,8 @@ import safeselect
 from safeselect import AdaptiveSparseVector, PayWhatYouGet, SourceError, SparseVector
 
 pytestmark = pytest.mark.filterwarnings("ignore::safeselect.testing.InsecureSourceWarning")
+
+pytestmark = pytest.mark.usefixtures("nothing_is_said")
 
 COST: dict[str, Any] = {"epsilon": 1, "sensitivity": 1}
 PUBLIC = 10**13  # a grid for gaps, so coarse that a released gap says nothing about a score
@@ -86,16 +87,6 @@ def outcome(call: Callable[[], Any]) -> Any:
         return call()
     except BaseException as error:
         return error
-
-
-@pytest.fixture(autouse=True)
-def nothing_is_said(
-    capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
-) -> Iterator[None]:
-    caplog.set_level(logging.DEBUG)
-    yield
-    assert found_in("".join(capfd.readouterr())) == []
-    assert found_in(caplog.text) == []
 
 
 def check(call: Callable[[], Any]) -> Any:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import gzip
-import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ from safeselect.adapters.tables import count_distinct_users, largest_counts, rea
 from safeselect.cli import main
 
 pytest.importorskip("duckdb")
+pytestmark = pytest.mark.usefixtures("nothing_is_said")
 
 HEADER = "item,user,score\n"
 GOOD = "".join(f"{LABEL},user-{LABEL},{NUMBER}\n" for _ in range(3))
@@ -39,16 +39,6 @@ CSV: dict[str, bytes] = {
     "utf-16": (HEADER + GOOD).encode("utf-16"),
     "nothing": b"",
 }
-
-
-@pytest.fixture(autouse=True)
-def nothing_is_said(
-    capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
-) -> Iterator[None]:
-    caplog.set_level(logging.DEBUG)
-    yield
-    assert found_in("".join(capfd.readouterr())) == []
-    assert found_in(caplog.text) == []
 
 
 def check(call: Callable[[], Any]) -> BaseException | None:

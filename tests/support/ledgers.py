@@ -49,8 +49,8 @@ class ListStore:
 
     name = "a list"
 
-    def __init__(self) -> None:
-        self.kept: list[Row] | None = None
+    def __init__(self, kept: list[Row] | None = None) -> None:
+        self.kept = kept
 
     @contextmanager
     def create(self) -> Iterator[ListStore]:

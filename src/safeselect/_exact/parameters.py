@@ -22,7 +22,7 @@ __all__ = ["MAX_BITS", "decimal", "describe", "integer", "rational"]
 MAX_BITS = 4096
 """Largest bit length of a parameter's numerator and of its denominator."""
 
-_SMALL = 1 << 32
+_SMALL = 1 << 32  # integers below are what people mostly type: read once, and kept
 _MAX_DIGITS = 1234  # decimal digits that surely fit in MAX_BITS, and far below int()'s own limit
 _TOO_LONG = f"has too many digits: at most {_MAX_DIGITS} are read"
 _FRACTION = re.compile(r"([+-]?[0-9]+)(?:/([0-9]+))?", re.ASCII)

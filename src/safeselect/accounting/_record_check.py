@@ -106,8 +106,6 @@ class Checker:
         last: hash of the last one.
         signer: algorithm and name of the key; empty for a ledger without signatures.
         scopes: where each scope stands.
-        pending: places of charges without an outcome: their calls run still, or died.  They stay
-            charged.
     """
 
     verifier: Verifier | None = None
@@ -117,13 +115,17 @@ class Checker:
     last: str = START
     signer: dict[str, str] = field(default_factory=dict)
     scopes: dict[str, Standing] = field(default_factory=dict)
-    pending: set[str] = field(default_factory=set)
     _nonces: set[str] = field(default_factory=set)
-    _parameters: dict[str, dict[str, Any]] = field(default_factory=dict)
+    _reserved: dict[str, dict[str, Any]] = field(default_factory=dict)
     _wanted: tuple[int, str] | None = None
 
     def __post_init__(self) -> None:
         self._wanted = _read_head(self.published)
+
+    @property
+    def pending(self) -> set[str]:
+        """Places of charges without an outcome: their calls run still, or died.  They stand."""
+        return set(self._reserved)
 
     @property
     def head(self) -> str:
@@ -199,13 +201,11 @@ class Checker:
                 raise LedgerError(f"{where} repeats a nonce")
             self._nonces.add(record["nonce"])
             self.scopes[record["scope"]] = now
-            self.pending.add(record["seq"])
-            self._parameters[record["seq"]] = record["parameters"]
+            self._reserved[record["seq"]] = record["parameters"]
         elif record["kind"] != "created":
-            if record["charge"] not in self.pending:
+            if record["charge"] not in self._reserved:
                 raise LedgerError(f"{where} tells the outcome of a charge that awaits none")
-            self.pending.remove(record["charge"])
-            reserved = self._parameters.pop(record["charge"])
+            reserved = self._reserved.pop(record["charge"])
             if record["kind"] == "settled":
                 _check_spent(record["spent"], reserved, where)
 

@@ -35,7 +35,6 @@ from safeselect.adapters._floats import at_least, at_most
 from safeselect.errors import ParameterError
 from safeselect.guarantees import (
     ApproximateDP,
-    BoundedRange,
     Guarantee,
     LaplaceDominated,
     PureDP,
@@ -44,7 +43,6 @@ from safeselect.guarantees import (
 
 __all__ = ["dp_event", "dp_events"]
 
-_KINDS = (BoundedRange, LaplaceDominated, PureDP, ZeroConcentratedDP, ApproximateDP)
 # Below this the Rényi divergence of Laplace noise, about order * epsilon**2 / 2, is the difference
 # of numbers so much larger that floats keep few of its digits.
 _CANCELS = Fraction(1, 2**20)
@@ -67,7 +65,7 @@ def dp_event(guarantee: Guarantee, *, accountant: Literal["rdp", "pld"]) -> Any:
         ParameterError: no event of this accountant is proved to cover the guarantee, its epsilon
             is above 256, or dp-accounting is not installed.
     """
-    if not isinstance(guarantee, _KINDS):
+    if not isinstance(guarantee, Guarantee):
         raise ParameterError(f"guarantee must be a guarantee, got {describe(guarantee)}")
     if not isinstance(accountant, str) or accountant not in ("rdp", "pld"):
         raise ParameterError(f"accountant must be 'rdp' or 'pld', got {describe(accountant)}")
@@ -105,7 +103,7 @@ def dp_events(guarantees: Iterable[Guarantee], *, accountant: Literal["rdp", "pl
         raise ParameterError(f"guarantees must be a list, got {describe(guarantees)}")
     counted: Counter[Guarantee] = Counter()
     for guarantee in guarantees:
-        if not isinstance(guarantee, _KINDS):
+        if not isinstance(guarantee, Guarantee):
             raise ParameterError(f"guarantees must be guarantees, got {describe(guarantee)}")
         counted[guarantee] += 1
     events = _events()

@@ -18,7 +18,9 @@ or rho, and the privacy map returns the next float that is at least as large.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
+from functools import partial
 from typing import Any, Literal
 
 from safeselect._exact import describe, integer, rational
@@ -27,6 +29,7 @@ from safeselect.adapters._opendp_space import Draws, Space
 from safeselect.errors import ParameterError
 from safeselect.guarantees import BoundedRange, LaplaceDominated
 from safeselect.mechanisms import (
+    Selection,
     exponential_mechanism,
     permute_and_flip,
     report_noisy_max,
@@ -77,13 +80,7 @@ def make_permute_and_flip(
         ParameterError: a parameter is wrong, or OpenDP is not installed.
     """
     space = Space.read(input_domain, input_metric, output_measure, negate, source)
-    size = _read_scale(scale)
-
-    def release(scores: object) -> int:
-        choice = permute_and_flip(scores, epsilon=1, range_=size, minimize=negate, source=source)
-        return choice.index
-
-    return space.measurement(Draws(LaplaceDominated, 1, 1 / size), release, "usize")
+    return _single(space, LaplaceDominated, permute_and_flip, scale, negate, source)
 
 
 def make_exponential_mechanism(
@@ -103,15 +100,7 @@ def make_exponential_mechanism(
     Args, Returns, Raises: as for `make_permute_and_flip`.
     """
     space = Space.read(input_domain, input_metric, output_measure, negate, source)
-    size = _read_scale(scale)
-
-    def release(scores: object) -> int:
-        choice = exponential_mechanism(
-            scores, epsilon=1, range_=size, minimize=negate, source=source
-        )
-        return choice.index
-
-    return space.measurement(Draws(BoundedRange, 1, 1 / size), release, "usize")
+    return _single(space, BoundedRange, exponential_mechanism, scale, negate, source)
 
 
 def make_report_noisy_max(
@@ -137,16 +126,8 @@ def make_report_noisy_max(
             f"noise must be 'exponential', 'laplace' or 'gumbel', got {describe(noise)}"
         )
     space = Space.read(input_domain, input_metric, output_measure, negate, source)
-    size = _read_scale(scale)
-
-    def release(scores: object) -> int:
-        choice = report_noisy_max(
-            scores, epsilon=1, range_=size, noise=noise, minimize=negate, source=source
-        )
-        return choice.index
-
     family = BoundedRange if noise == "gumbel" else LaplaceDominated
-    return space.measurement(Draws(family, 1, 1 / size), release, "usize")
+    return _single(space, family, partial(report_noisy_max, noise=noise), scale, negate, source)
 
 
 def make_top_k(
@@ -254,6 +235,23 @@ def make_top_k_with_gaps(
 
     cost = Draws(LaplaceDominated, 1, count / size)
     return space.measurement(cost, release, "ExtrinsicObject")
+
+
+def _single(
+    space: Space,
+    family: Family,
+    mechanism: Callable[..., Selection],
+    scale: object,
+    negate: bool,
+    source: object,
+) -> Any:
+    """The measurement that releases the index of one choice."""
+    size = _read_scale(scale)
+
+    def release(scores: object) -> int:
+        return mechanism(scores, epsilon=1, range_=size, minimize=negate, source=source).index
+
+    return space.measurement(Draws(family, 1, 1 / size), release, "usize")
 
 
 def _read_scale(scale: object) -> Fraction:

@@ -118,7 +118,7 @@ class _Near:
     """Scores near a level: those beyond low .. high are moved there.
 
     Args:
-        lows, highs: the ends, over and over: NumPy is twice as quick with arrays as with scalars.
+        lows, highs: the ends, over and over: NumPy is quicker with arrays than with scalars.
             Without highs no score exceeds `high`.
         shift: distances are in 2**-shift grid steps, rounded down where that is more than one.
     """

@@ -42,11 +42,7 @@ def largest(
     """
     block = block_size(n)
     if n <= _DIRECT or n < 4 * GROUP * m:
-        values = np.empty(n, dtype=dtype)
-        for start in range(0, n, block):
-            out = values[start : start + block]
-            np.copyto(out, read(slice(start, start + out.size), out))
-        return np.arange(n, dtype=np.int64), values
+        return np.arange(n, dtype=np.int64), _in_blocks(n, block, read, dtype)
     groups = _best(_maxima(n, block, read, dtype), m, bits)
     width = block // GROUP
     # Group g holds one column of a block: g // width blocks, then column g % width, 32 rows.
@@ -55,7 +51,7 @@ def largest(
     members = _members(firsts, width)
     valid = np.less(members, n)
     np.minimum(members, n - 1, out=members)
-    values = _in_blocks(members, block, read, dtype)
+    values = _in_blocks(members.size, block, read, dtype, members)
     np.multiply(values, valid, out=values)
     return members, values
 
@@ -70,13 +66,18 @@ def block_size(n: int) -> int:
 
 
 def _in_blocks(
-    members: Indices, block: int, read: Read, dtype: type[np.unsignedinteger[Any]]
+    size: int,
+    block: int,
+    read: Read,
+    dtype: type[np.unsignedinteger[Any]],
+    members: Indices | None = None,
 ) -> Numbers:
-    """The numbers at some indices, of which there may be more than `read` has room for."""
-    values = np.empty(members.size, dtype=dtype)
-    for start in range(0, members.size, block):
-        out = values[start : start + block]
-        np.copyto(out, read(members[start : start + block], out))
+    """All numbers, or those at some indices; there may be more than `read` has room for."""
+    values = np.empty(size, dtype=dtype)
+    for start in range(0, size, block):
+        where = slice(start, min(start + block, size))
+        out = values[where]
+        np.copyto(out, read(where if members is None else members[where], out))
     return values
 
 
