@@ -29,16 +29,20 @@ from collections.abc import Callable, Hashable, Iterator, Mapping
 from fractions import Fraction
 from functools import partial
 from hashlib import sha256
+from itertools import product
 from math import exp, inf, lgamma, log
 from pathlib import Path
 from time import monotonic
 
 from safeselect import (
+    AdaptiveSparseVector,
     DiscoveredTopK,
     PayWhatYouGet,
+    Selections,
     SparseVector,
     report_noisy_max,
     report_noisy_max_with_gap,
+    select_many,
     top_k,
     top_k_above,
     top_k_many,
@@ -84,6 +88,12 @@ def more() -> Iterator[Release]:
             partial(cut, noise, [*SCORES, 1], ONE),
         )
         yield case(f"SparseVector, {name}", partial(asked, name), partial(first, noise))
+        # The noise of an answer is like that of the threshold for "top" with this split, for
+        # "middle" with that one.
+        top = partial(asked_twice, name, "1/3", 1)
+        yield case(f"AdaptiveSparseVector, top, {name}", top, partial(first, noise))
+        middle = partial(asked_twice, name, "1/2", 10**6)
+        yield case(f"AdaptiveSparseVector, middle, {name}", middle, partial(first, noise))
     peeled = partial(top_k, SCORES, k=2, epsilon=2, range_=1, mechanism="permute_and_flip")
     yield case("top_k, permute_and_flip", lambda: peeled().indices, peeled_law)
     equal = partial(top_k, [7, 7, 7], k=2, range_=1, mechanism="laplace")
@@ -92,7 +102,10 @@ def more() -> Iterator[Release]:
     found = partial(unknown_domain_top_k, COUNTS, k=2, k_bar=2, epsilon=1, delta="0.2")
     yield case("unknown_domain_top_k, gumbel", lambda: found().labels, partial(discovered, found))
     yield case("PayWhatYouGet", lambda: session().labels, partial(discovered, session))
+    listed = partial(found, k_bar=1, k=1, epsilon=2, max_contributions=1)
+    yield case("unknown_domain_top_k, laplace", lambda: told(listed()), partial(count_law, listed))
     yield Release("top_k_many, permute_and_flip", lists, peeled_law)
+    yield Release("select_many, exponential_base2", rows_by_powers, powers_law)
 
 
 def session() -> DiscoveredTopK:
@@ -106,6 +119,17 @@ def lists(count: int) -> list[Hashable]:
     rows = [SCORES] * count
     best = top_k_many(rows, k=2, epsilon=2 * count, range_=1, mechanism="permute_and_flip")
     return [tuple(indices) for indices in best.indices.tolist()]
+
+
+def by_powers(count: int) -> Selections:
+    """One choice in each of so many equal rows, by rational weights."""
+    rows = [SCORES] * count
+    return select_many(rows, epsilon=count, range_=1, mechanism="exponential_base2")
+
+
+def rows_by_powers(count: int) -> list[Hashable]:
+    """The candidates that it chose."""
+    return list(by_powers(count).indices.tolist())
 
 
 def case(name: str, once: Callable[[], Hashable], law: Callable[[], Enclosure]) -> Release:
@@ -122,6 +146,22 @@ def asked(noise: str) -> bool:
         return session.query(2).above
 
 
+def asked_twice(noise: str, split: str, sigma: int) -> bool:
+    """Whether 2 is above 1 with the noise of "middle", or 3 by a sigma of 1 with that of "top"."""
+    session = AdaptiveSparseVector(
+        threshold=1,
+        k=1,
+        epsilon=3 if sigma == 1 else 2,
+        sensitivity=1,
+        monotonic=True,
+        noise=noise,
+        split=split,
+        sigma=sigma,
+    )
+    with session:
+        return session.query(3).branch == "top" if sigma == 1 else session.query(2).above
+
+
 # -------------------------------------------------------------------------------------- laws
 
 
@@ -134,6 +174,41 @@ def first(noise: Law) -> Enclosure:
     """Whether 2 with noise is above 1 with noise, at rate 1."""
     law = ranking_law(noise, [2, 1], ONE, fineness=8)
     return {True: law[0,], False: law[1,]}
+
+
+def powers_law() -> Enclosure:
+    """Rational weights; the base is public."""
+    base = by_powers(BATCH).base
+    weights = [base**-score for score in SCORES]
+    return {i: (w / sum(weights), w / sum(weights)) for i, w in enumerate(weights)}
+
+
+def told(found: DiscoveredTopK) -> int | None:
+    """The noisy count of the only item, if it was found."""
+    return next(map(clipped, found.counts or ()), None)
+
+
+def clipped(count: int) -> int:
+    """What is told apart."""
+    return min(max(count, 7), 11)
+
+
+def count_law(found: Callable[[], DiscoveredTopK]) -> Enclosure:
+    """The noisy count of the largest item where it is above the bottom; both at rate 2.
+
+    The bottom's place is public.  Noise beyond 40 has a chance below 1e-34.
+    """
+    bottom, decay = COUNTS["b"] + int(found().offset), exp(-2)
+    noise = {x: (1 - decay) / (1 + decay) * decay ** abs(x) for x in range(-40, 41)}
+    sums: Counter[Hashable] = Counter()
+    for x, y in product(noise, repeat=2):
+        count = COUNTS["a"] + x
+        sums[clipped(count) if count > bottom + y else None] += noise[x] * noise[y]
+    room = Fraction(1, 10**9)  # for the rounding of the floats
+    return {
+        outcome: (max(Fraction(chance) - room, Fraction(0)), Fraction(chance) + room)
+        for outcome, chance in sums.items()
+    }
 
 
 def cut(noise: Law, scores: list[int], decay: Decay) -> Enclosure:
@@ -164,12 +239,12 @@ def even() -> Enclosure:
 
 def discovered(found: Callable[[], DiscoveredTopK]) -> Enclosure:
     """A ranking with the bottom as one more candidate; its place and the rate are public."""
-    told = found()
-    bottom = COUNTS["c"] + told.offset
+    query = found()
+    bottom = COUNTS["c"] + query.offset
     unit = bottom.denominator
     scores = [COUNTS["a"] * unit, COUNTS["b"] * unit, int(bottom * unit)]
     labels = ("a", "b")
-    law = cut(GUMBEL, scores, Decay(told.parts[0].epsilon / unit))
+    law = cut(GUMBEL, scores, Decay(query.parts[0].epsilon / unit))
     return {tuple(labels[i] for i in order): bounds for order, bounds in law.items()}
 
 
