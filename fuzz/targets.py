@@ -7,7 +7,10 @@ is a find.  `tests/fuzz/test_targets.py` runs each of them on its seeds and on r
 from __future__ import annotations
 
 import contextlib
+import gzip
+import importlib
 import io
+import re
 import tempfile
 from collections.abc import Callable
 from decimal import Decimal
@@ -15,6 +18,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+from hostile_files import read_table, run_command, written
 from ledgers import TERMS, ListStore
 
 from safeselect import (
@@ -49,6 +53,18 @@ def _sample() -> list[Row]:
 
 SAMPLE = _sample()
 LOG = "".join(log_lines(Ledger.open(ListStore(list(SAMPLE))).records())).encode()
+CSV = b'item,n\n"a b",1\n"say ""x"", y",2.5\n\xc3\xb8,-3\n'
+
+
+def _parquet() -> bytes:
+    """A small table; without DuckDB, the start of one."""
+    with tempfile.TemporaryDirectory() as folder, contextlib.suppress(ImportError):
+        duckdb = importlib.import_module("duckdb")
+        path = Path(folder, "t.parquet")
+        select = "SELECT 'x' || i AS item, i AS n FROM range(3) rows(i)"
+        duckdb.sql(f"COPY ({select}) TO '{path}' (FORMAT parquet)")
+        return path.read_bytes()
+    return b"PAR1"
 
 
 def _text(data: bytes) -> str:
@@ -105,16 +121,36 @@ def ledger(data: bytes) -> None:
 
 def candidates(data: bytes) -> None:
     """A file of candidates: different labels that survive one line of output, or refused."""
-    with tempfile.NamedTemporaryFile() as file:
-        Path(file.name).write_bytes(data)
+    with written(data) as path:
         try:
-            labels = read_candidates(file.name)
+            labels = read_candidates(path)
         except SafeSelectError:
             return
     if len(set(labels)) != len(labels) or not all(labels):
         raise AssertionError("labels that are not labels")
     if any(len(escaped(label).splitlines()) > 1 for label in labels):
         raise AssertionError("a label on two lines")
+
+
+def table(data: bytes) -> None:
+    """A file of the kind that its first bytes say: all readers of tables agree, or refuse it."""
+    kinds = {b"PAR1": "t.parquet", b"\x1f\x8b\x08\x00": "t.csv.gz"}
+    read_table(data, kinds.get(data[:4], "t.csv"))
+
+
+_SLASH = re.compile("(?<![0-9])/|/(?![0-9])")
+
+
+def command(data: bytes) -> None:
+    """The words of the first line as a command, with the other lines as its file "t.csv"."""
+    line, _, content = data.partition(b"\n")
+    # No path to another folder, and no number that only says how long to work.
+    words = [word[:4] if word.isdigit() else word for word in _text(line).split()]
+    words = [word for word in words if "\0" not in word and not _SLASH.search(word)]
+    first = next((word for word in words if not word.startswith("-")), "")
+    if first == "verify" or any("spark" in word for word in words):
+        return  # long checks of the installation, and another program
+    run_command(words, content)
 
 
 def _number(word: str) -> Any:
@@ -164,6 +200,8 @@ TARGETS: dict[str, Callable[[bytes], None]] = {
     "log": log,
     "ledger": ledger,
     "candidates": candidates,
+    "table": table,
+    "command": command,
     "scores": scores,
     "guarantees": guarantees,
 }
@@ -174,6 +212,17 @@ SEEDS: dict[str, list[bytes]] = {
     "log": [LOG, LOG[:-1], LOG[: len(LOG) // 2]],
     "ledger": [row.body.encode() for row in SAMPLE],
     "candidates": [b"a\nb\n", b"\xef\xbb\xbfa\r\nb\r\n", "røm\nåre".encode()],
+    "table": [CSV, gzip.compress(CSV, mtime=0), _parquet()],
+    "command": [
+        b"select t.csv --label item --score n --sensitivity 1 --grid 0.01 --epsilon 1/3\n" + CSV,
+        b"top-k t.csv --item item --user n --epsilon 1 --delta 1e-9 -k 2 --k-bar 9 --json\n" + CSV,
+        b"top-k t.csv --item item --user n --rho 1 -k 1 --candidates-are-public\n" + CSV,
+        b"top-k t.csv --item item --user n --epsilon 1 -k 1 --candidates t.csv --memory 99MB\n",
+        b"explain -k 2 --epsilon 0.5 --delta 1e-6 -n 20 --gap 3\n",
+        b"ledger create l.db --scope a --unit person --neighbours add_remove --epsilon 1\n",
+        *(b"ledger " + word + b" t.csv\n" + LOG for word in (b"show", b"export", b"report")),
+        b"ledger verify t.csv --head 1:" + SAMPLE[1].hash.encode() + b"\n" + LOG,
+    ],
     "scores": [b"i1 i2 i3", b"f0.1 f-3 f1e300", b"d1e-9 q1/3 i0", b"i" + b"9" * 100],
     "guarantees": [b"1\n1/2\n1e-6", b"0.1\n0.01\n1e-300"],
 }

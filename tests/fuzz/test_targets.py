@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import importlib.util
+import sys
 from fractions import Fraction
 from pathlib import Path
 
+import hostile_files
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -40,6 +42,12 @@ def test_nothing_is_found(name):
     run()
 
 
+def run_all(name: str) -> None:
+    """The seeds of a target, and some that are no seeds of it."""
+    for seed in [*targets.SEEDS[name], b"nan", b"d1 dNaN", b"?"]:
+        targets.TARGETS[name](seed)
+
+
 @pytest.mark.parametrize(
     ("name", "broken", "instead"),
     [
@@ -54,16 +62,29 @@ def test_nothing_is_found(name):
     ],
 )
 def test_a_fault_is_found(monkeypatch, name, broken, instead):
-    """In one of the seeds, or in a seed that is no seed of it."""
     monkeypatch.setattr(targets, broken, instead)
-    seeds = [*targets.SEEDS[name], b"nan", b"d1 dNaN", b"?"]
-
-    def run_all() -> None:
-        for seed in seeds:
-            targets.TARGETS[name](seed)
-
     with pytest.raises(Exception, match=r"."):
-        run_all()
+        run_all(name)
+
+
+@pytest.mark.parametrize(
+    ("name", "broken", "instead"),
+    [
+        ("table", "read_scores", lambda *_, **__: (["b", "a"], [1, 2])),
+        ("table", "read_scores", lambda *_, **__: (["a"], [1, 2])),
+        ("table", "count_distinct_users", lambda *_, **__: {"a": 0}),
+        ("table", "largest_counts", lambda *_, **__: {}),
+        ("table", "largest_counts", lambda *_, **__: int("a cell")),
+        ("command", "main", lambda words: 1),
+        ("command", "main", lambda words: sys.stderr.write("Traceback") and 2),
+        ("command", "main", lambda words: int("a word")),
+    ],
+)
+def test_a_fault_in_reading_files_is_found(monkeypatch, name, broken, instead):
+    pytest.importorskip("duckdb")
+    monkeypatch.setattr(hostile_files, broken, instead)
+    with pytest.raises(Exception, match=r"."):
+        run_all(name)
 
 
 def test_every_target_has_seeds():

@@ -23,7 +23,7 @@ MAX_BITS = 4096
 """Largest bit length of a parameter's numerator and of its denominator."""
 
 _SMALL = 1 << 32  # integers below are what people mostly type: read once, and kept
-_MAX_DIGITS = 1234  # decimal digits that surely fit in MAX_BITS, and far below int()'s own limit
+_MAX_DIGITS = 1234  # decimal digits of 2**MAX_BITS, and far below int()'s own limit
 _TOO_LONG = f"has too many digits: at most {_MAX_DIGITS} are read"
 _FRACTION = re.compile(r"([+-]?[0-9]+)(?:/([0-9]+))?", re.ASCII)
 # NumPy counts its booleans and time spans among the numbers.
@@ -51,10 +51,11 @@ def decimal(value: Fraction) -> str:
     """A number at least 0 for people: four significant digits, or all of a whole number."""
     if value.denominator == 1 and value < 10**9:
         return str(value)
-    places, limit = 0, 4 * value.denominator.bit_length()
-    while value * 10**places < 1000 and places < limit:
-        places += 1
-    return f"{Decimal(round(value * 10**places)).scaleb(-places):.4g}"
+    above, below = value.as_integer_ratio()
+    places, limit = 0, 4 * below.bit_length()
+    while above < 1000 * below and places < limit:
+        above, places = 10 * above, places + 1
+    return f"{Decimal(round(Fraction(above, below))).scaleb(-places):.4g}"
 
 
 def integer(value: object, name: str, *, minimum: int, maximum: int, limit: str = "") -> int:
@@ -128,10 +129,7 @@ def _read(value: Any, name: str) -> Fraction:
     if isinstance(value, _NO_NUMBERS):
         raise _wrong("a number", value, name)
     if isinstance(value, (int, np.integer)) or type(value) is type(mpz(0)):
-        size = 64 if isinstance(value, np.integer) else value.bit_length()
-        if size <= MAX_BITS:
-            return Fraction(int(value))
-        raise ParameterError(f"{name} must have at most {MAX_BITS} bits, got {describe(value)}")
+        return Fraction(int(value))
     if isinstance(value, Fraction):
         return value
     if type(value) is type(mpq(0)):

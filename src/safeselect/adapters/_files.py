@@ -36,6 +36,7 @@ _CSV = (
 _PARQUET = "read_parquet({file}, hive_partitioning = false)"
 _MEMORY = re.compile(r"[1-9][0-9]{0,5}(MB|GB)", re.ASCII)
 _HEADER_LIMIT = 1 << 20  # characters; a header line is far shorter, and is never searched further
+_MOST_COLUMNS = 10_000  # ten times as many take DuckDB gigabytes, whatever is in them
 
 
 def shown(text: object) -> str:
@@ -102,6 +103,8 @@ def _header(file: Path, compressed: bool) -> list[str]:
         header = []
     if not header:
         raise InputError(f"{shown(file)} has no header line; its first line must name the columns")
+    if len(header) > _MOST_COLUMNS:
+        raise InputError(f"{shown(file)} has more than {_MOST_COLUMNS} columns")
     return header
 
 

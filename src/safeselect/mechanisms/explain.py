@@ -23,6 +23,7 @@ __all__ = ["expected_error", "explain"]
 
 _LARGEST = 10_000  # made-up candidates
 _MOST_WORK = 200_000  # enclosures that one expectation may take: about a second
+_FARTHEST = 2**13  # nats between the two levels: exp(-2**13) is below 2**-11000
 
 
 def expected_error(
@@ -43,7 +44,8 @@ def expected_error(
     k of n candidates have the score `gap` and all others 0; what is lost is the sum of the k best
     scores less the sum of the scores chosen, so `gap` for each of the best that is missed.
 
-    Exactness: the exact expectation, rounded up to 64 significant bits.
+    Exactness: the exact expectation, rounded up to 64 significant bits; where the noise rate times
+        the gap exceeds 2**13, an upper bound below 2**-7000.
 
     Args:
         n: number of candidates, up to 10 000.
@@ -136,9 +138,13 @@ def _decay(name: str, k: int, total: Total, range_: Fraction) -> Decay:
 def _missed(name: str, n: int, k: int, gap: Fraction, decay: Decay) -> Fraction:
     """The expected number of the k best that are not chosen, rounded up."""
     bad = n - k
+    # A larger gap misses less, so this is an upper bound; the rational exp(-rate * gap) would have
+    # as many digits as the gap is large.
+    slowest, _ = decay.nats(64).fractions()
+    distance = min(gap, _FARTHEST / slowest)
 
     def missed(precision: int) -> Interval:
-        p = (-(decay.nats(precision) * Interval.of(gap, precision))).exp()
+        p = (-(decay.nats(precision) * Interval.of(distance, precision))).exp()
         if name == "one_shot_exponential":
             return missed_by_one_shot(k, bad, p)
         miss = misses_of_flips(k, bad, p) if name == "permute_and_flip" else miss_of_exponential(p)
