@@ -27,7 +27,7 @@ FUZZ ?= .venv-fuzz
 SECONDS_EACH ?= 60
 BENCH_PIP := $(BENCH)/bin/python $(INSTALL)
 
-.PHONY: help demo test docs spark check format release lock mutants soak bench bench-docs timing fuzz clean
+.PHONY: help demo test docs spark check format release lock claims mutants soak bench bench-docs timing fuzz clean
 .DEFAULT_GOAL := help
 
 help: ## show this list
@@ -71,6 +71,9 @@ lock: $(RELEASE)/.installed ## bring the pinned releases in requirements/ up to 
 	$(LOCK) pyproject.toml --output-file requirements/runtime.lock
 	$(LOCK) pyproject.toml --constraint requirements/runtime.lock --extra dev --output-file requirements/dev.lock
 	$(LOCK) pyproject.toml --constraint requirements/runtime.lock --extra release --output-file requirements/release.lock
+
+claims: ## write the tests of every claim into docs/claims.md, from their marks
+	$(PYTHON) tools/claims.py
 
 mutants: $(MUTANTS)/.installed ## change the trusted core in many places and see which tests notice (an hour)
 	nice -n 15 $(MUTANTS)/bin/python tools/mutate.py $(ARGS)
@@ -140,7 +143,7 @@ $(MUTANTS)/.installed: requirements/dev.lock
 	$(NEEDS_PYTHON)
 	$(PYTHON) -m venv $(MUTANTS)
 	$(MUTANTS)/bin/python $(INSTALL) --require-hashes --requirement requirements/dev.lock
-	$(MUTANTS)/bin/python $(INSTALL) 'mutmut>=3.8'
+	$(MUTANTS)/bin/python $(INSTALL) 'mutmut==3.8.1'
 	@touch $@
 
 $(SPARK)/.installed: pyproject.toml
@@ -152,5 +155,5 @@ $(SPARK)/.installed: pyproject.toml
 $(FUZZ)/.installed: pyproject.toml
 	$(NEEDS_PYTHON)
 	$(PYTHON) -m venv $(FUZZ)
-	$(FUZZ)/bin/python $(INSTALL) --editable . 'atheris>=3.0'
+	$(FUZZ)/bin/python $(INSTALL) --editable '.[tables]' 'atheris>=3.0'
 	@touch $@

@@ -1,7 +1,8 @@
 """Settings for all tests.
 
 - Examples of hypothesis are the same on every run: a pass stays a pass and a failure can be
-  repeated; `HYPOTHESIS_PROFILE=explore make test` looks for new ones.
+  repeated; `HYPOTHESIS_PROFILE=explore make test` looks for new ones;
+  `first_failure` is `repeatable` that does not look for a smaller example (`make mutants`).
 - No output of any test may show a private value: see `leak_net`.
 """
 
@@ -10,11 +11,18 @@ from __future__ import annotations
 import os
 
 import pytest
-from hypothesis import settings
+from hypothesis import Phase, settings
 from leak_net import LeakNet
 
 settings.register_profile("repeatable", derandomize=True, deadline=None)
 settings.register_profile("explore", deadline=None)
+settings.register_profile(
+    "first_failure",
+    derandomize=True,
+    deadline=None,
+    phases=(Phase.explicit, Phase.generate),
+    report_multiple_bugs=False,
+)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
 
 

@@ -1,112 +1,136 @@
-"""Mutation testing of the trusted core: `make mutants`.  docs/mutants.md explains what survives.
+"""Mutation testing of the trusted core: `make mutants`.  docs/mutants.md has the results.
 
-mutmut makes small changes to the code, one at a time, and runs the tests marked with a claim.  The
-order is that in which the parts build on one another, and all stops when the time is over, so a run
-says of each part what was killed, what survived and what was not tried:
+mutmut makes small changes to the code, one at a time, and `mutant_judge` shows each to the tests
+that call the changed function and are marked with a claim; what they do not notice, to the
+unmarked tests of its own part.  The order is that in which the parts build on one another, and
+all stops when the time is over:
 
     make mutants ARGS='--minutes 20 --parts _exact guarantees'
 
-What survives is then shown to all tests of its own part, with or without a mark: what they notice
-lacks a mark, and what they do not notice lacks a test or is explained.
+A mutant that no test notices must be explained in tools/survivors.toml: the exit status is 1 if
+one is not, or if an explanation is of a mutant that is no longer made.
 
-All happens on a copy in build/mutants; `mutmut show NAME` there shows a mutant.  Left out are tests
-that start processes or read the source (they would see the original or every mutant at once), and
-those that take longer than --longest: most mutants of the lower parts are reached by every test,
-and a survivor costs them all.
+All happens on a copy in build/mutants.  There, `@cache` and `@property` are taken off functions and
+applied after them, since mutmut leaves decorated functions alone.  Left alone are the texts of
+errors (the leak tests read those).  Left out are tests that start processes or read the source:
+they would see the original, or all mutants at once.
 """
 
 from __future__ import annotations
 
 import argparse
+import ast
+import difflib
 import json
 import os
 import shutil
-import signal
 import subprocess
 import sys
+import tomllib
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import chdir
+from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
-from xml.etree import ElementTree
 
 ROOT = Path(__file__).parents[1]
 WORK = ROOT / "build" / "mutants"
-RANKING = ("plan", "scale", "draws", "select", "largest", "contenders", "rank", "top", "many")
+EXPLAINED = ROOT / "tools" / "survivors.toml"
 THRESHOLDS = ("laws", "logarithm", "fine", "thresholds")
+RANKING = ("plan", "scale", "draws", "select", "largest", "contenders", "rank", "top", "many")
 PARTS = {
-    "_exact": (("_exact/*",), "tests/exact"),
-    "guarantees": (("guarantees/*",), "tests/guarantees"),
+    "_exact": (("_exact/*.py",), "tests/exact"),
+    "guarantees": (("guarantees/*.py",), "tests/guarantees"),
     "thresholds": (tuple(f"lattice/{name}.py" for name in THRESHOLDS), "tests/lattice"),
     "ranking": (tuple(f"lattice/{name}.py" for name in RANKING), "tests/lattice"),
-    "mechanisms": (("mechanisms/*",), "tests/mechanisms"),
+    "mechanisms": (("mechanisms/*.py",), "tests/mechanisms"),
 }
 """The files of a part and the folder of its own tests, in the order in which they build up."""
 
 LEFT_OUT = (
     *("tests/release", "tests/adapters", "tests/timing", "tests/audit", "tests/sources"),
     *("tests/test_lint.py", "tests/test_import.py", "tests/lattice/test_work.py"),
+    "tests/fuzz/test_bounds.py",
     *("tests/accounting/test_ledger_processes.py", "tests/accounting/test_ledger_faults.py"),
     "tests/mechanisms/test_threads_and_forks.py",
 )
-SETTINGS = """[mutmut]
-source_paths=src
-only_mutate=
-{files}
-also_copy=
-    tools
-    docs
-    examples
-    requirements
-    README.md
-    SECURITY.md
-process_isolation=forkserver
-timeout_multiplier=4
-timeout_constant=10
-pytest_add_cli_args=
-{options}
-pytest_add_cli_args_test_selection=
-    tests
-"""
-VERDICTS = {0: "survived", 1: "killed", 3: "killed", 33: "not reached", None: "not run"}
+FIRST_FAILURE = {"HYPOTHESIS_PROFILE": "first_failure"}
+"""One failure is enough: no search for a smaller example."""
+
+CACHES = ("lru_cache", "cache", "property")
+KINDS = ("killed", "killed by a test without a mark", "timed out", "survived", "not reached")
+"""What becomes of a mutant; `timed out` is noticed too, by whoever waits."""
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """A small change: where, and the lines that differ."""
+
+    name: str
+    file: str
+    own: str
+    before: str
+    after: str
+
+    @property
+    def change(self) -> str:
+        """The change in one line, as survivors.toml names it."""
+        return f"{self.file}: {self.before} -> {self.after}"
 
 
 def main() -> int:
-    """Copy, time the tests, mutate part by part until the time is over, report."""
+    """Copy, mutate, judge, report."""
     options = parser().parse_args()
     end = monotonic() + 60 * options.minutes
     prepare()
-    skipped = [f"--ignore={path}" for path in LEFT_OUT]
-    skipped += [f"--deselect={test}" for test in slow(skipped, options.longest)]
-    files = [f"src/safeselect/{file}" for part in options.parts for file in PARTS[part][0]]
-    settings = SETTINGS.format(
-        files="\n".join(f"    {file}" for file in files),
-        options="\n".join(f"    {each}" for each in ("-m", "claim", *CALM, *skipped)),
+    mutants = {mutant.name: mutant for part in options.parts for mutant in mutate(part)}
+    judge(mutants, options, end - monotonic())
+    lines = [json.loads(line) for line in (WORK / "verdicts").read_text().splitlines()]
+    count, verdicts = lines[0], {line["mutant"]: line for line in lines[1:]}
+    for name, line in verdicts.items():
+        if line["at_import"] and line["verdict"] in ("survived", "not reached"):
+            line["verdict"] = at_import(mutants[name], end - monotonic())
+    reasons = explained()
+    unexplained = [
+        mutants[name]
+        for name, line in verdicts.items()
+        if line["verdict"] in ("survived", "not reached") and mutants[name].change not in reasons
+    ]
+    files, changes = zip(
+        *((mutant.file, mutant.change) for mutant in mutants.values()), strict=True
     )
-    (WORK / "setup.cfg").write_text(settings)
-    noticed: dict[str, bool] = {}
-    for part in options.parts:
-        patterns, own = PARTS[part]
-        names = [f"safeselect.{pattern_of(file)}" for file in patterns]
-        bounded([*MUTMUT, "run", "--max-children", "1", *names], end - monotonic())
-        for name in survivors():
-            if name not in noticed and monotonic() < end:
-                noticed[name] = own_tests_notice(name, own, end - monotonic())
-    print("\n".join(report(noticed)))
-    return 0
-
-
-CALM = ("-p", "no:cacheprovider", "-p", "no:xdist")
-MUTMUT = (sys.executable, "-m", "mutmut")
+    stale = [each for each in reasons if each.split(":")[0] in files and each not in changes]
+    print(f"{count['tests']} of {count['of']} tests in use")
+    print("\n".join(table(mutants, verdicts)))
+    print(f"\nNot explained: {len(unexplained)}")
+    print("\n".join(f"{mutant.name}\n    {mutant.change}" for mutant in unexplained))
+    print(f"\nExplained, but no longer made: {len(stale)}", *stale, sep="\n    ")
+    return 1 if unexplained or stale else 0
 
 
 def parser() -> argparse.ArgumentParser:
     """What can be asked for."""
     words = argparse.ArgumentParser(description="Mutation testing of the trusted core.")
-    words.add_argument("--minutes", type=float, default=55, help="when to stop (55)")
-    words.add_argument("--longest", type=float, default=1, help="seconds of a test, at most (1)")
+    words.add_argument("--minutes", type=float, default=60, help="when to stop (60)")
+    words.add_argument("--longest", type=float, default=5, help="seconds of a test, at most (5)")
+    words.add_argument(
+        "--patience", type=float, default=5, help="seconds of tests for one mutant, at most (5)"
+    )
     words.add_argument("--parts", nargs="+", choices=PARTS, default=list(PARTS))
+    words.add_argument("--files", nargs="+", help="only these, such as lattice/rank.py")
+    words.add_argument("--tests", nargs="+", default=["tests"], help="only these tests")
+    words.add_argument("--only", help="only mutants whose name contains this")
     return words
+
+
+def explained() -> dict[str, str]:
+    """Change -> why nothing that is promised changes with it."""
+    reasons = tomllib.loads(EXPLAINED.read_text())["reason"]
+    return {change: reason["why"] for reason in reasons for change in reason["changes"]}
+
+
+# ---- the copy
 
 
 def prepare() -> None:
@@ -117,92 +141,131 @@ def prepare() -> None:
         shutil.copytree(ROOT / name, WORK / name, ignore=shutil.ignore_patterns("__pycache__"))
     for name in ("pyproject.toml", "README.md", "SECURITY.md"):
         shutil.copy(ROOT / name, WORK)
-
-
-def slow(skipped: list[str], longest: float) -> Iterator[str]:
-    """The tests that take too long here, or fail already in the copy."""
-    found = WORK / "durations.xml"
-    command = [sys.executable, "-m", "pytest", "-q", "-m", "claim", *CALM, *skipped]
-    subprocess.run(
-        [*command, "-o", "junit_family=xunit1", f"--junitxml={found}", "tests"],
-        cwd=WORK,
-        env={**os.environ, "PYTHONPATH": str(WORK / "src")},
-        check=False,
+    (WORK / "setup.cfg").write_text(
+        "[mutmut]\nsource_paths=src\ntrack_dependencies=true\ndo_not_mutate_patterns=\\braise\\b\n"
     )
-    for case in ElementTree.parse(found).iter("testcase"):  # noqa: S314 - as above
-        if float(case.attrib["time"]) > longest or case.find("failure") is not None:
-            yield f"{case.attrib['file']}::{case.attrib['name']}"
 
 
-def bounded(command: list[str], seconds: float) -> bool:
-    """Run a command and all that it starts for so long at most; whether it ended by itself."""
-    if seconds <= 0:
-        return False
-    run = subprocess.Popen(command, cwd=WORK, start_new_session=True)
-    try:
-        run.wait(seconds)
-    except subprocess.TimeoutExpired:
-        os.killpg(run.pid, signal.SIGKILL)
-        run.wait()
-        return False
-    return True
+def mutate(part: str) -> Iterator[Mutant]:
+    """Put all mutants of a part into the copy."""
+    from mutmut.mutation.file_mutation import mutate_file_contents
+
+    patterns, own = PARTS[part]
+    package = WORK / "src" / "safeselect"
+    for path in (path for pattern in patterns for path in sorted(package.glob(pattern))):
+        with chdir(WORK):
+            mutated = mutate_file_contents(str(path), undecorated(path.read_text()))
+        path.write_text(mutated.code)
+        file = path.relative_to(package).as_posix()
+        module = ".".join(path.relative_to(WORK / "src").with_suffix("").parts)
+        functions = texts(mutated.code)
+        for name in mutated.mutant_names:
+            original = f"{name.partition('__mutmut_')[0]}__mutmut_orig"
+            before, after = difference(functions[original], functions[name])
+            yield Mutant(f"{module.removesuffix('.__init__')}.{name}", file, own, before, after)
 
 
-def pattern_of(file: str) -> str:
-    """How mutmut calls the mutants of a file, or of all files of a folder."""
-    return f"{file.removesuffix('.py').removesuffix('/*').replace('/', '.')}.*"
+def undecorated(text: str) -> str:
+    """Apply caches and properties after their functions, where mutmut is not put off by them."""
+    lines = text.splitlines()
+    for node in sorted(functions_of(ast.parse(text)), key=lambda node: -node.lineno):
+        for decorator in node.decorator_list:
+            if ast.unparse(decorator).partition("(")[0] in CACHES:
+                applied = f"{ast.unparse(decorator)}({node.name})"
+                if applied.startswith(("cache", "lru_cache")):
+                    applied = f"__import__('mutant_notes').noted({applied})"
+                indent = " " * node.col_offset
+                lines.insert(node.end_lineno or 0, f"{indent}{node.name} = {applied}")
+                del lines[decorator.lineno - 1 : decorator.end_lineno]
+    return "\n".join(lines) + "\n"
 
 
-def results() -> Iterator[tuple[str, dict[str, int | None]]]:
-    """By file: the mutants and how their tests ended."""
-    for meta in sorted((WORK / "mutants").rglob("*.meta")):
-        name = meta.relative_to(WORK / "mutants" / "src" / "safeselect").as_posix()
-        yield name.removesuffix(".meta"), json.loads(meta.read_text())["exit_code_by_key"]
+def functions_of(tree: ast.Module) -> Iterator[ast.FunctionDef]:
+    """Functions and methods."""
+    for node in tree.body:
+        inner = node.body if isinstance(node, ast.ClassDef) else [node]
+        yield from (each for each in inner if isinstance(each, ast.FunctionDef))
 
 
-def survivors() -> list[str]:
-    """The mutants that no test with a claim noticed, or reached."""
-    return [name for _, codes in results() for name, code in codes.items() if code in (0, 33)]
+def texts(code: str) -> dict[str, list[str]]:
+    """The lines of the body of each function."""
+    return {
+        node.name: ast.unparse(node).replace(node.name, "").splitlines()
+        for node in functions_of(ast.parse(code))
+    }
 
 
-def own_tests_notice(name: str, own: str, seconds: float) -> bool:
-    """Whether any test of a folder fails on a mutant."""
-    place = WORK / "mutants"
-    environment = {"PYTHONPATH": str(place / "src"), "MUTANT_UNDER_TEST": name}
-    try:
-        run = subprocess.run(
-            [sys.executable, "-m", "pytest", "-q", "-x", *CALM, own],
-            cwd=place,
-            env={**os.environ, **environment},
-            capture_output=True,
+def difference(before: list[str], after: list[str]) -> tuple[str, str]:
+    """The lines that differ, in one line each."""
+    changed = [line for line in difflib.ndiff(before, after) if line[0] in "-+"]
+    old, new = ([line[2:].strip() for line in changed if line[0] == sign] for sign in "-+")
+    return " ".join(old), " ".join(new)
+
+
+# ---- the verdicts
+
+
+def judge(mutants: dict[str, Mutant], options: argparse.Namespace, seconds: float) -> None:
+    """Show mutants to the tests, in a process that collects the tests once."""
+    files, only = options.files or [], options.only or ""
+    plan = {
+        name: mutant.own
+        for name, mutant in mutants.items()
+        if only in name and (not files or mutant.file in files)
+    }
+    (WORK / "plan.json").write_text(json.dumps(plan))
+    words = {
+        "plan": WORK / "plan.json",
+        "verdicts": WORK / "verdicts",
+        "seconds": seconds,
+        "longest": options.longest,
+        "patience": options.patience,
+        "workers": os.process_cpu_count() if sys.version_info >= (3, 13) else os.cpu_count(),
+    }
+    owns = {own for _, own in PARTS.values()}
+    run_tests(
+        [str(ROOT / "tools" / "mutant_judge.py")]
+        + [f"--{word}={value}" for word, value in words.items()]
+        + [f"--own={own}" for own in sorted(owns)],
+        options.tests,
+    ).check_returncode()
+
+
+def run_tests(command: list[str], tests: list[str], **extra: str) -> subprocess.CompletedProcess:
+    """Run pytest in the copy."""
+    calm = ["-q", "--tb=no", "-p", "no:cacheprovider", "-p", "no:xdist"]
+    with (WORK / "pytest.log").open("a") as log:
+        return subprocess.run(
+            [sys.executable, *command, *calm, *(f"--ignore={path}" for path in LEFT_OUT), *tests],
+            cwd=WORK,
+            env={**os.environ, "PYTHONPATH": str(WORK / "src"), **FIRST_FAILURE, **extra},
             check=False,
-            timeout=max(seconds, 1),
+            stdout=log,
+            stderr=log,
         )
-    except subprocess.TimeoutExpired:
-        return False
-    return run.returncode in (1, 2)  # 2: not even collected, for what runs at import
 
 
-def report(noticed: dict[str, bool]) -> Iterator[str]:
-    """A table by file, and what survived all."""
-    kinds = ("killed", "survived", "not reached", "timed out", "not run")
-    yield f"| file | mutants | {' | '.join(kinds)} | of these noticed by other tests |"
-    yield f"|{'---|' * (len(kinds) + 3)}"
-    for file, codes in results():
-        count = Counter(VERDICTS.get(code, "timed out") for code in codes.values())
-        others = sum(noticed.get(name, False) for name in codes)
-        cells = [f"`{file}`", len(codes), *(count[kind] for kind in kinds), others]
+def at_import(mutant: Mutant, seconds: float) -> str:
+    """The verdict on what ran before its mutant could be switched on: pytest from the start."""
+    if seconds < 0:
+        return "not run"
+    ended = run_tests(["-m", "pytest", "-x"], [mutant.own], MUTANT_UNDER_TEST=mutant.name)
+    return "survived" if ended.returncode == 0 else KINDS[1]
+
+
+# ---- the report
+
+
+def table(mutants: dict[str, Mutant], verdicts: dict[str, dict]) -> Iterator[str]:
+    """A line a file: how many mutants, and what became of them."""
+    yield f"| file | mutants | {' | '.join(KINDS)} | not run |"
+    yield f"|---|{'--:|' * (len(KINDS) + 2)}"
+    for file in dict.fromkeys(mutant.file for mutant in mutants.values()):
+        names = [name for name, mutant in mutants.items() if mutant.file == file]
+        count = Counter(verdicts.get(name, {"verdict": "not run"})["verdict"] for name in names)
+        count["killed"] += count.pop("crashed", 0)
+        cells = [f"`{file}`", len(names), *(count[kind] for kind in KINDS), count["not run"]]
         yield f"| {' | '.join(map(str, cells))} |"
-    for name in (name for name in survivors() if not noticed.get(name)):
-        show = subprocess.run(
-            [*MUTMUT, "show", name], cwd=WORK, capture_output=True, text=True, check=False
-        )
-        yield f"\n{name}"
-        yield from (
-            line
-            for line in show.stdout.splitlines()
-            if line[:1] in "+-" and line[:3] not in ("+++", "---")
-        )
 
 
 if __name__ == "__main__":

@@ -29,6 +29,8 @@ from safeselect.accounting.closed_forms import (
 from safeselect.mechanisms._call import Total
 from safeselect.mechanisms.top_k import laplace_rate
 
+pytestmark = pytest.mark.claim("C2")
+
 VECTORS = json.loads((Path(__file__).parents[1] / "vectors" / "guarantees.json").read_text())
 
 

@@ -31,6 +31,8 @@ from safeselect.accounting.closed_forms import (
     durfee_rogers_epsilon,
 )
 
+pytestmark = pytest.mark.claim("C2")
+
 VECTORS = json.loads((Path(__file__).parents[1] / "vectors" / "guarantees.json").read_text())
 FAST = settings(derandomize=True, deadline=None, max_examples=25)
 SMALL = st.fractions(min_value=Fraction(1, 50), max_value=2, max_denominator=50)

@@ -24,6 +24,8 @@ from safeselect import (
 from safeselect.accounting import composed_epsilon
 from safeselect.accounting.orders import epsilon_at_order, epsilon_by_orders, log_moment
 
+pytestmark = pytest.mark.claim("C2")
+
 VECTORS = json.loads((Path(__file__).parents[1] / "vectors" / "guarantees.json").read_text())
 FAST = settings(derandomize=True, deadline=None, max_examples=25)
 KINDS = (BoundedRange, LaplaceDominated, PureDP, ZeroConcentratedDP)

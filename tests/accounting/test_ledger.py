@@ -29,6 +29,8 @@ from safeselect import (
     ZeroConcentratedDP,
 )
 
+pytestmark = pytest.mark.claim("C8")
+
 Place = Callable[[], Any]
 
 

@@ -19,6 +19,8 @@ from safeselect.accounting.optimal import EqualPure, smallest_delta, smallest_ep
 from safeselect.accounting.ranges import EqualBoundedRange
 from safeselect.accounting.unequal import UnequalPure
 
+pytestmark = pytest.mark.claim("C2")
+
 VECTORS = json.loads((Path(__file__).parents[1] / "vectors" / "guarantees.json").read_text())
 FAST = settings(derandomize=True, deadline=None, max_examples=25)
 EPSILONS = st.fractions(min_value=Fraction(1, 20), max_value=3, max_denominator=20)

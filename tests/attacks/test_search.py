@@ -19,7 +19,10 @@ from chances import FALSE_ALARM, divergence
 import safeselect
 from safeselect.testing import DeterministicSource
 
-pytestmark = pytest.mark.filterwarnings("ignore::safeselect.testing.InsecureSourceWarning")
+pytestmark = [
+    pytest.mark.claim("C2"),
+    pytest.mark.filterwarnings("ignore::safeselect.testing.InsecureSourceWarning"),
+]
 
 RUNS = 40_000
 EPSILON = 1

@@ -17,7 +17,10 @@ from safeselect import (
 )
 from safeselect.testing import DeterministicSource, SensitivityExceeded, check_sensitivity
 
-pytestmark = pytest.mark.filterwarnings("ignore::safeselect.testing.InsecureSourceWarning")
+pytestmark = [
+    pytest.mark.claim("C3"),
+    pytest.mark.filterwarnings("ignore::safeselect.testing.InsecureSourceWarning"),
+]
 
 # ------------------------------------------------------------------ A11: sums of floats
 

@@ -11,6 +11,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from safeselect._exact import Interval, binomial_below
+from safeselect._exact.binomial import _walk
+
+pytestmark = pytest.mark.claim("C2")
 
 FAST = settings(derandomize=True, deadline=None, max_examples=60)
 
@@ -93,3 +96,13 @@ def test_a_probability_far_below_the_largest_keeps_its_digits():
     low, high = below(1000, 3, Fraction(99, 100))
     assert 0 < low <= high <= low * (1 + Fraction(1, 2**90))
     assert high < Fraction(1, 10**1900)
+
+
+@pytest.mark.parametrize("steps", [8, 16, 100])
+def test_the_rest_of_a_walk_is_not_forgotten(steps):
+    """1/2 + 1/4 + ... in nine bits, where the sum of the first eight terms needs no rounding."""
+    walk = _walk([(1, 1)] * steps, Interval.of(Fraction(1, 2), 9))
+    low, high = walk.fractions()
+    assert low <= 1 - Fraction(1, 2**steps) <= high
+    assert high - low <= Fraction(1, 2**5)
+    assert walk.precision == 9

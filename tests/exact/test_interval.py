@@ -16,6 +16,8 @@ from hypothesis import strategies as st
 from safeselect._exact import Interval, argmin, rounded_down, rounded_up
 from safeselect.errors import ParameterError
 
+pytestmark = pytest.mark.claim("C1")
+
 FAST = settings(derandomize=True, deadline=None, max_examples=60)
 PRECISIONS = st.sampled_from([2, 5, 24, 53, 64, 128, 300])
 RATIONALS = st.builds(
@@ -30,6 +32,10 @@ POINTS = [Fraction(p, q) for p in (-7, -1, 0, 1, 2, 9) for q in (1, 3, 8)]
 def ends(interval: Interval) -> tuple[Fraction, Fraction]:
     assert interval.bounded
     return interval.fractions()
+
+
+def hull(low: Interval, high: Interval) -> Interval:
+    return Interval(low.lower, high.upper, low.precision)
 
 
 def contains(interval: Interval, value: Fraction) -> bool:
@@ -158,28 +164,31 @@ def test_log_inverts_an_integer_taylor_series(value):
 
 
 @pytest.mark.parametrize(
-    "interval",
+    "undefined",
     [
-        Interval.of(1, 64) / Interval.of(0, 64),
-        Interval.of(1, 64) / Interval(mpfr(-1), mpfr(1), 64),
-        Interval.of(0, 64) / Interval.of(0, 64),
-        Interval.of(1, 64) / Interval(mpfr(0), mpfr(1), 64),
-        Interval.of(0, 64).log(),
-        Interval.of(-1, 64).log(),
-        Interval(mpfr(-1), mpfr(2), 64).log(),
-        Interval.of(-1, 64).sqrt(),
-        Interval(mpfr(-1), mpfr(2), 64).sqrt(),
-        Interval.of(2**80, 64).exp(),
-        Interval.of(2**80, 64).expm1(),
-        Interval.of(0, 64) * Interval(mpfr("-inf"), mpfr("inf"), 64),
-        Interval(mpfr(1), mpfr("inf"), 64) - Interval(mpfr(1), mpfr("inf"), 64),
-        Interval(mpfr("inf"), mpfr("inf"), 64) - Interval(mpfr("inf"), mpfr("inf"), 64),
-        Interval(mpfr("-inf"), mpfr("inf"), 64).exp(),
-        Interval(mpfr("nan"), mpfr(1), 64) + Interval.of(1, 64),
+        lambda: Interval.of(1, 64) / Interval.of(0, 64),
+        lambda: Interval.of(1, 64) / Interval(mpfr(-1), mpfr(1), 64),
+        lambda: Interval.of(0, 64) / Interval.of(0, 64),
+        lambda: Interval.of(1, 64) / Interval(mpfr(0), mpfr(1), 64),
+        lambda: Interval.of(1, 64) / Interval(mpfr(-1), mpfr(0), 64),
+        lambda: Interval.of(0, 64).log(),
+        lambda: Interval.of(-1, 64).log(),
+        lambda: Interval(mpfr(-1), mpfr(2), 64).log(),
+        lambda: Interval.of(-1, 64).sqrt(),
+        lambda: Interval(mpfr(-1), mpfr(2), 64).sqrt(),
+        lambda: Interval.of(2**80, 64).exp(),
+        lambda: Interval.of(2**80, 64).expm1(),
+        lambda: Interval.of(0, 64) * Interval(mpfr("-inf"), mpfr("inf"), 64),
+        lambda: Interval.of(0, 64) * Interval(mpfr(1), mpfr("inf"), 64),
+        lambda: Interval(mpfr(1), mpfr("inf"), 64) - Interval(mpfr(1), mpfr("inf"), 64),
+        lambda: Interval(mpfr("inf"), mpfr("inf"), 64) - Interval(mpfr("inf"), mpfr("inf"), 64),
+        lambda: Interval(mpfr("-inf"), mpfr("inf"), 64).exp(),
+        lambda: Interval(mpfr("nan"), mpfr(1), 64) + Interval.of(1, 64),
     ],
-    ids=range(16),
+    ids=range(18),
 )
-def test_what_is_undefined_or_too_large_is_unbounded(interval):
+def test_what_is_undefined_or_too_large_is_unbounded(undefined):
+    interval = undefined()
     assert not interval.bounded
     assert interval.upper == mpfr("inf")
     assert not gmpy2.is_nan(interval.lower)
@@ -336,6 +345,38 @@ def test_cancellation_is_overcome_by_more_precision():
 
     assert x * x / 2 < rounded_up(bound) < x * x * Fraction(2**63 + 2, 2**64)
     assert rounded_down(bound) > x * x * Fraction(2**63 - 2, 2**64)
+
+
+def test_what_is_unbounded_at_first_is_looked_at_with_more_precision():
+    """1 + 2**-200 is 1 to 128 bits, and the logarithm of what is left of it says nothing."""
+    one = Fraction(1)
+
+    def bound(bits: int) -> Interval:
+        return (Interval.of(one + Fraction(1, 2**200), bits) - Interval.of(one, bits)).log()
+
+    below, above = precise(mpmath.log, Fraction(1, 2**200))
+    assert not bound(128).bounded
+    assert below <= rounded_up(bound) <= above * (1 - Fraction(1, 2**60))
+
+
+def test_the_enclosure_has_to_be_narrower_than_the_rounding():
+    """Of p / 4 - 2 bits: 128 and 256 are too few; the rounding of 512 is as if it were exact."""
+    third = Fraction(1, 3)
+    exact = Fraction(math.ceil(third * 2**65), 2**65)
+    assert rounded_up(lambda bits: Interval.of(third, bits // 4 - 2)) == exact
+    assert rounded_down(lambda bits: Interval.of(third, bits // 4 - 2)) == exact - Fraction(
+        1, 2**65
+    )
+
+
+def test_a_rounding_begins_at_the_end_that_is_on_its_side():
+    """1 is a number of 64 bits, and the enclosure lies on both sides of it."""
+    around = hull(
+        Interval.of(1 - Fraction(1, 2**100), 128), Interval.of(1 + Fraction(1, 2**100), 128)
+    )
+    low, high = around.fractions()
+    assert low < 1 < high
+    assert rounded_down(lambda _: around) < 1 < rounded_up(lambda _: around)
 
 
 def test_an_exact_zero_is_answered_within_bounds():

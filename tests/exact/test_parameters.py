@@ -15,7 +15,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from safeselect._exact import MAX_BITS, decimal, describe, integer, rational
+from safeselect._exact.parameters import _parsed
 from safeselect.errors import ParameterError
+
+pytestmark = pytest.mark.claim("C11")
 
 LONGEST_MESSAGE = 220  # characters
 SLOWEST = 0.05  # seconds of processor time, the best of three
@@ -250,7 +253,10 @@ def test_huge_numbers_are_refused_before_any_big_arithmetic(name):
 
 
 def test_a_comma_is_answered_with_a_hint():
-    assert "decimal point" in refused(rational, "0,5", "epsilon")
+    hint = "write a decimal point, not a comma"
+    assert (
+        refused(rational, "0,5", "rho") == f"rho must be a finite number, got '0,5' (str); {hint}"
+    )
 
 
 def test_the_message_quotes_the_parameter_and_its_type():
@@ -331,6 +337,74 @@ def test_integers_out_of_range_never_wrap(value):
     assert "between 1 and 5" in refused(integer, value, "k", minimum=1, maximum=5)
 
 
+@pytest.mark.parametrize(
+    ("value", "name", "message"),
+    [
+        ("x", "epsilon", "must be a finite number, got 'x' (str); write for example 1 or '0.1'"),
+        (
+            -1,
+            "threshold_delta",
+            "must be greater than zero, got -1 (int); write for example '1e-9'",
+        ),
+        (0, "gap_grid", "must be greater than zero, got 0 (int); write for example '0.01'"),
+        (0, "split", "must be greater than zero, got 0 (int); write for example '0.5'"),
+        (True, "sensitivity", "must be a number, got True (bool); write for example 1"),
+        (float("nan"), "rho", "must be a finite number, got nan (float); write for example '0.5'"),
+    ],
+)
+def test_the_message_says_what_to_write(value, name, message):
+    assert refused(rational, value, name) == f"{name} {message}"
+
+
+def test_the_longest_numbers():
+    assert rational("1" + "0" * 1233, "epsilon") == 10**1233
+    assert rational("1/1" + "0" * 1233, "epsilon") == Fraction(1, 10**1233)
+    assert rational("1e1233", "epsilon") == 10**1233
+    assert rational("0e1234", "epsilon", zero=True) == 0
+    for text in ("0" * 1235, "1/" + "0" * 1235, "0e1235", "1e1234", "1" + "0" * 1234):
+        refused(rational, text, "epsilon", zero=True)
+
+
+def test_too_long_a_text_is_not_kept():
+    before = _parsed.cache_info()
+    refused(rational, "1" * 10_000, "epsilon")
+    assert _parsed.cache_info() == before
+
+
+@pytest.mark.parametrize(
+    ("value", "least", "most", "limit", "message"),
+    [
+        ("x", 1, 5, "", "k must be an integer, got 'x' (str); write for example 3"),
+        ("x", 7, 9, "", "k must be an integer, got 'x' (str); write for example 7"),
+        ("x", 1, 2, "", "k must be an integer, got 'x' (str); write for example 2"),
+        (0, 1, 5, "", "k must be between 1 and 5, got 0 (int)"),
+        (6, 1, 5, "n", "k must be between 1 and 5, got 6 (int); 5 is n"),
+        (2, 1, 1, "", "k must be between 1 and 1, got 2 (int)"),
+        (1, 1, 0, "", "k must be impossible here, got 1 (int)"),
+    ],
+)
+def test_the_message_says_what_is_allowed(value, least, most, limit, message):
+    assert refused(integer, value, "k", minimum=least, maximum=most, limit=limit) == message
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (2**128 - 1, f"{2**128 - 1} (int)"),
+        (2**128, "int of 129 bits"),
+        (Fraction(1, 10**18), f"Fraction(1, {10**18}) (Fraction)"),
+        (Fraction(1, 2**127), f"Fraction(1, {2**127}) (Fraction)"),
+        (Fraction(2**128, 3), "Fraction of 129 bits"),
+        ("a" * 58, f"'{'a' * 58}' (str)"),
+        ("a" * 59, "a str of 61 characters"),
+        (None, "None (NoneType)"),
+        ([7], "an object of type list"),
+    ],
+)
+def test_short_values_are_quoted_and_others_measured(value, text):
+    assert describe(value) == text
+
+
 @given(st.text(max_size=300) | st.integers() | st.floats() | st.decimals() | st.binary(max_size=50))
 @settings(derandomize=True, deadline=None)
 def test_a_description_is_short(value):
@@ -348,6 +422,9 @@ def test_a_description_is_short(value):
         ("1e-9", "1.000e-9"),
         ("999999999/2", "5.000e+8"),
         (10**8, "100000000"),
+        (10**9 - 1, "999999999"),
+        (10**9, "1.000e+9"),
+        ("1/3000", "0.0003333"),
         ("1/8", "0.1250"),
     ],
 )

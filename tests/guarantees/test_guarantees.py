@@ -24,6 +24,8 @@ from safeselect import (
 from safeselect._exact import MAX_BITS
 from safeselect.accounting.orders import log_moment
 
+pytestmark = pytest.mark.claim("C2")
+
 VECTORS = json.loads((Path(__file__).parents[1] / "vectors" / "guarantees.json").read_text())
 PURE_KINDS = (BoundedRange, LaplaceDominated, PureDP)  # from the strongest to the weakest
 FAST = settings(derandomize=True, deadline=None, max_examples=40)

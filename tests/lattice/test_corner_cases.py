@@ -18,6 +18,8 @@ from safeselect.lattice.laws import EXPONENTIAL, GUMBEL, LAPLACE, Law
 from safeselect.lattice.plan import plan
 from safeselect.samplers.decay import Decay
 
+pytestmark = pytest.mark.claim("C1")
+
 LAWS = [EXPONENTIAL, LAPLACE, GUMBEL]
 
 

@@ -9,6 +9,8 @@ import pytest
 from safeselect.lattice.fine import ERROR, UNIT_BITS, UNKNOWN, fine_noise, fine_table
 from safeselect.lattice.laws import EXPONENTIAL, GUMBEL, LAPLACE, Law
 
+pytestmark = pytest.mark.claim("C1")
+
 LAWS = [EXPONENTIAL, LAPLACE, GUMBEL]
 each_law = pytest.mark.parametrize("law", LAWS, ids=lambda law: law.name)
 

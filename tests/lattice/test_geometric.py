@@ -19,6 +19,8 @@ from safeselect.lattice.digits import FINE, MARK, DigitTable, build, draw_digits
 from safeselect.lattice.geometric import _unbounded, digit_tables, discrete_laplace, geometric
 from safeselect.samplers.decay import Decay
 
+pytestmark = pytest.mark.claim("C1")
+
 DECAYS = [
     Decay(Fraction(1)),
     Decay(Fraction(1, 4)),

@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 from safeselect.lattice.arrays import Indices, Numbers
 from safeselect.lattice.largest import GROUP, block_size, largest
 
+pytestmark = pytest.mark.claim("C1")
+
 
 def select(values: Numbers, m: int, bits: int | None = None) -> tuple[list[int], list[int]]:
     def read(where: slice | Indices, out: Numbers) -> Numbers:

@@ -6,6 +6,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 import gmpy2
+import mpmath
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -13,6 +14,8 @@ from lattice_oracle import survival_bounds
 
 from safeselect.lattice.laws import EXPONENTIAL, GUMBEL, LAPLACE, UNBOUNDED, Law, enclose
 from safeselect.lattice.logarithm import DIGITS
+
+pytestmark = pytest.mark.claim("C1")
 
 LAWS = [EXPONENTIAL, LAPLACE, GUMBEL]
 
@@ -48,6 +51,46 @@ def test_the_quick_quantile(law: Law, data: st.DataObject) -> None:
     mantissa, exponent = law.quantile(v, bits, 500).as_mantissa_exp()
     exact = Fraction(int(mantissa)) * Fraction(2) ** int(exponent)
     assert abs(Fraction(law.quick(v, bits), 2**DIGITS) - exact) < Fraction(1, 2**60)
+
+
+def quantile(name: str, v: mpmath.mpf) -> mpmath.mpf:
+    """Q(V), from the definitions."""
+    if name == "laplace":
+        return -mpmath.log(2 * v) if v < 0.5 else mpmath.log(2 * (1 - v))
+    return -mpmath.log(v) if name == "exponential" else -mpmath.log(-mpmath.log(1 - v))
+
+
+def survival(name: str, x: mpmath.mpf) -> mpmath.mpf:
+    """S(x), from the definitions."""
+    if name == "laplace":
+        return mpmath.exp(-x) / 2 if x >= 0 else 1 - mpmath.exp(x) / 2
+    return mpmath.exp(-x) if name == "exponential" else -mpmath.expm1(-mpmath.exp(-x))
+
+
+def exactly(number: gmpy2.mpfr) -> mpmath.mpf:
+    mantissa, exponent = number.as_mantissa_exp()
+    return mpmath.mpf(int(mantissa)) * mpmath.mpf(2) ** int(exponent)
+
+
+@pytest.mark.parametrize("law", LAWS, ids=lambda law: law.name)
+@pytest.mark.parametrize(("bits", "precision"), [(10, 60), (64, 96), (80, 160)])
+def test_a_quantile_is_never_too_small_and_hardly_too_large(law: Law, bits, precision) -> None:
+    with mpmath.workdps(120):
+        for number in range(1, 100):
+            v = number * 2 ** (bits - 10) + number  # on both sides of 1/2 with the next
+            for each in (v, 2**bits - v):
+                room = exactly(law.quantile(each, bits, precision)) - quantile(
+                    law.name, mpmath.mpf(each) / 2**bits
+                )
+                assert 0 <= room < mpmath.mpf(2) ** (9 - precision)
+
+
+@pytest.mark.parametrize("law", LAWS, ids=lambda law: law.name)
+def test_a_survival_is_never_too_small_and_hardly_too_large(law: Law) -> None:
+    with mpmath.workdps(120):
+        for steps in range(law.lowest, 3000, 7):
+            ratio = exactly(law.survival(steps, 64)) / survival(law.name, mpmath.mpf(steps) / 64)
+            assert 1 <= ratio < 1 + mpmath.mpf(2) ** -50
 
 
 @pytest.mark.parametrize("law", LAWS, ids=lambda law: law.name)

@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 from safeselect.lattice import logarithm
 from safeselect.lattice.logarithm import DIGITS, minus_log
 
+pytestmark = pytest.mark.claim("C1")
+
 
 def error(v: int, bits: int) -> mpmath.mpf:
     """How far off, in units of 2**-160."""

@@ -17,6 +17,8 @@ from safeselect.lattice.laws import EXPONENTIAL, GUMBEL
 from safeselect.lattice.rank import decide
 from safeselect.samplers.decay import Decay
 
+pytestmark = pytest.mark.claim("C1")
+
 TOP = 2**64 - 1
 DECAYS = [
     Decay(Fraction(1, 4)),

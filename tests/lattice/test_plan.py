@@ -16,6 +16,8 @@ from safeselect.lattice.laws import EXPONENTIAL, GUMBEL, LAPLACE, Law
 from safeselect.lattice.plan import GUARD, WINDOW, _contenders, plan, rate
 from safeselect.samplers.decay import Decay
 
+pytestmark = pytest.mark.claim("C1")
+
 LAWS = [EXPONENTIAL, LAPLACE, GUMBEL]
 RARE = Fraction(1, 2**42)
 

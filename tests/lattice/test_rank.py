@@ -23,6 +23,8 @@ from safeselect.lattice.plan import Plan, plan
 from safeselect.lattice.ranking import Ranking
 from safeselect.samplers.decay import Decay
 
+pytestmark = pytest.mark.claim("C1")
+
 LAWS = [EXPONENTIAL, LAPLACE, GUMBEL]
 TOP = 2**64 - 1
 DECAYS = [

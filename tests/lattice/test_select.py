@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 from safeselect.lattice import select
 from safeselect.lattice.select import Integers, best_and_rest, mth_largest, top_places
 
+pytestmark = pytest.mark.claim("C1")
+
 KINDS: list[Any] = [np.uint16, np.uint32, np.uint64, np.int32, np.int64]
 
 

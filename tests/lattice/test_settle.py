@@ -18,6 +18,8 @@ from safeselect.lattice.ranking import Ranking
 from safeselect.lattice.thresholds import table
 from safeselect.samplers.decay import Decay
 
+pytestmark = pytest.mark.claim("C1")
+
 LAWS = [EXPONENTIAL, LAPLACE, GUMBEL]
 each_law = pytest.mark.parametrize("law", LAWS, ids=lambda law: law.name)
 HALF = 1 << 63

@@ -14,6 +14,8 @@ from safeselect.lattice.laws import EXPONENTIAL, LAPLACE
 from safeselect.lattice.single import InvertedNoise
 from safeselect.samplers.decay import Decay
 
+pytestmark = pytest.mark.claim("C1")
+
 LAWS = {"exponential": EXPONENTIAL, "laplace": LAPLACE}
 
 

@@ -18,6 +18,8 @@ from safeselect.lattice.laws import EXPONENTIAL, GUMBEL, LAPLACE, Law
 from safeselect.lattice.thresholds import TAIL_BITS, TAIL_DIGITS, keys, table
 from safeselect.samplers.decay import Decay
 
+pytestmark = pytest.mark.claim("C1")
+
 LAWS = [EXPONENTIAL, LAPLACE, GUMBEL]
 each_law = pytest.mark.parametrize("law", LAWS, ids=lambda law: law.name)
 

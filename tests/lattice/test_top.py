@@ -26,6 +26,8 @@ from safeselect.lattice import (
 )
 from safeselect.samplers.decay import Decay
 
+pytestmark = pytest.mark.claim("C1")
+
 VECTORS = json.loads((Path(__file__).parents[1] / "vectors" / "laws.json").read_text("utf-8"))
 DRAWS = 6000
 TOPS = [exponential_top, gumbel_top, laplace_top]

@@ -34,7 +34,10 @@ from safeselect.testing import DeterministicSource
 ENGINES = ("reference", "array")
 BASE = 2**60
 
-pytestmark = pytest.mark.filterwarnings("ignore::safeselect.testing.InsecureSourceWarning")
+pytestmark = [
+    pytest.mark.claim("C3"),
+    pytest.mark.filterwarnings("ignore::safeselect.testing.InsecureSourceWarning"),
+]
 
 MECHANISMS = {
     "permute_and_flip": permute_and_flip,

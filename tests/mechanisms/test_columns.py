@@ -12,6 +12,8 @@ import pytest
 from safeselect import ParameterError, ScoreError, permute_and_flip, top_k
 from safeselect.mechanisms._scores import read_candidates
 
+pytestmark = pytest.mark.claim("C3")
+
 pd = pytest.importorskip("pandas", reason="pandas is not installed")
 pl = pytest.importorskip("polars", reason="polars is not installed")
 pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed")

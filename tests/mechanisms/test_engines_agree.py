@@ -26,6 +26,8 @@ from tiers import RANKS, Noise
 from safeselect.lattice import Ranking
 from safeselect.samplers.decay import Decay
 
+pytestmark = pytest.mark.claim("C1")
+
 VECTORS = json.loads((Path(__file__).parents[1] / "vectors" / "laws.json").read_text())
 SLACK = Fraction(1, 2**48)
 NAMES = ["exponential", "laplace", "gumbel"]

@@ -22,6 +22,8 @@ from safeselect.mechanisms import _reference
 from safeselect.mechanisms._reference import combine_continuous, combine_exponential
 from safeselect.samplers.decay import Decay
 
+pytestmark = pytest.mark.claim("C1")
+
 VECTORS = json.loads((Path(__file__).parents[1] / "vectors" / "gap_laws.json").read_text())
 NOISY_MAX = VECTORS["e3_noisy_max_gap_joint_survival"]["cases"]
 WITH_GAP = VECTORS["e_em_gap_conditional"]["cases"]

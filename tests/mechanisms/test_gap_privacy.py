@@ -29,6 +29,8 @@ from safeselect.lattice import Ranking
 from safeselect.mechanisms import _call, _scores
 from safeselect.mechanisms._reference import ExponentialNoise, combine_exponential
 
+pytestmark = pytest.mark.claim("C2")
+
 ONE = Fraction(1)
 CALIBRATIONS = {
     "general": ({"sensitivity": 1}, {}),

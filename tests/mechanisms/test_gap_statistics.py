@@ -23,6 +23,8 @@ from safeselect.mechanisms._gapped import Gapped
 from safeselect.samplers.decay import Decay
 from safeselect.testing import DeterministicSource
 
+pytestmark = pytest.mark.claim("C1")
+
 DRAWS, FEWER = 4_000, 1_500
 ENGINES = ("array", "reference")
 VECTORS = json.loads((Path(__file__).parents[1] / "vectors" / "gap_laws.json").read_text())

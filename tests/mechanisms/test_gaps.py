@@ -28,6 +28,8 @@ from safeselect import (
 from safeselect.lattice import Ranking
 from safeselect.mechanisms import _call
 
+pytestmark = pytest.mark.claim("C2")
+
 ENGINES = ("reference", "array")
 ONE = {
     "permute_and_flip": permute_and_flip_with_gap,

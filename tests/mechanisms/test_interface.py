@@ -43,6 +43,8 @@ from safeselect.accounting import composed_epsilon
 from safeselect.mechanisms import _call
 from safeselect.testing import DeterministicSource, InsecureSourceWarning
 
+pytestmark = pytest.mark.claim("C2")
+
 ENGINES = ("reference", "array")
 
 SENTINEL = 987_654_321

@@ -25,6 +25,8 @@ from safeselect.mechanisms._call import Call
 from safeselect.mechanisms._results import Selection
 from safeselect.testing import DeterministicSource, RecordingSource
 
+pytestmark = pytest.mark.claim("C8")
+
 COUNTS = {"sensitivity": 1, "monotonic": True}
 ROWS = [[1, 5, 3], [9, 2, 2]]
 MECHANISMS: dict[str, Callable[..., Any]] = {

@@ -24,6 +24,8 @@ from safeselect import (
 from safeselect.accounting import composed_epsilon
 from safeselect.testing import DeterministicSource
 
+pytestmark = pytest.mark.claim("C2")
+
 ENGINES = ("array", "reference")
 SCORES = np.arange(24).reshape(6, 4) % 7
 

@@ -29,6 +29,8 @@ from safeselect.accounting import composed_epsilon
 from safeselect.lattice import Ranking
 from safeselect.mechanisms import _bottom, _call, pay_what_you_get
 
+pytestmark = pytest.mark.claim("C2")
+
 SESSION: dict[str, Any] = {"outcomes": 10, "queries": 4, "epsilon": 1, "delta": "1e-6"}
 COUNTS = {"a": 5, "b": 4, "c": 3, "d": 2}
 

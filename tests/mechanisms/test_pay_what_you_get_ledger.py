@@ -28,6 +28,8 @@ from safeselect.accounting._ledger_sqlite import SQLiteStore
 from safeselect.accounting.record import commitment
 from safeselect.cli import main
 
+pytestmark = pytest.mark.claim("C8")
+
 SESSION: dict[str, Any] = {"outcomes": 6, "queries": 2, "epsilon": "1/2", "delta": "1e-9"}
 PRICE = {"epsilon": Fraction(1, 2), "delta": Fraction(1, 10**9)}
 BUDGET: dict[str, Any] = {"epsilon": 1, "delta": "2e-9"}  # for two sessions

@@ -29,6 +29,8 @@ from safeselect.mechanisms._reference import (
 from safeselect.samplers import LazyGumbel, LazyLaplace
 from safeselect.samplers.decay import Decay
 
+pytestmark = pytest.mark.claim("C1")
+
 VECTORS = json.loads((Path(__file__).parents[1] / "vectors" / "laws.json").read_text())
 
 

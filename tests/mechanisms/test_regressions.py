@@ -43,7 +43,10 @@ ENGINES = ("reference", "array")
 FAST = settings(derandomize=True, deadline=None, max_examples=30)
 SHARP = {"epsilon": 2**20, "sensitivity": 1}  # a rate of 2**19: the noise is nothing
 
-pytestmark = pytest.mark.filterwarnings("ignore::safeselect.testing.InsecureSourceWarning")
+pytestmark = [
+    pytest.mark.claim("C2"),
+    pytest.mark.filterwarnings("ignore::safeselect.testing.InsecureSourceWarning"),
+]
 
 
 def one(mechanism):

@@ -19,6 +19,8 @@ from hypothesis import strategies as st
 from safeselect import ParameterError, ScoreError
 from safeselect.mechanisms._scores import read_candidates
 
+pytestmark = pytest.mark.claim("C3")
+
 LARGEST = 2**64 - 1
 SENTINEL = 987_654_321  # a private score; its digits must appear nowhere
 FAST = settings(derandomize=True, deadline=None, max_examples=60)

@@ -30,7 +30,10 @@ from safeselect.mechanisms import _session
 from safeselect.mechanisms._terms import BELOW, SQRT2, decide, optimal_share
 from safeselect.testing import DeterministicSource, RecordingSource
 
-pytestmark = pytest.mark.filterwarnings("ignore::safeselect.testing.InsecureSourceWarning")
+pytestmark = [
+    pytest.mark.claim("C2"),
+    pytest.mark.filterwarnings("ignore::safeselect.testing.InsecureSourceWarning"),
+]
 
 KINDS = [SparseVector, AdaptiveSparseVector]
 ENGINES = ["array", "reference"]

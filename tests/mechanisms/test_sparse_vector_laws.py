@@ -26,7 +26,10 @@ from safeselect.mechanisms._terms import BELOW, decide
 from safeselect.samplers.decay import Decay
 from safeselect.testing import DeterministicSource
 
-pytestmark = pytest.mark.filterwarnings("ignore::safeselect.testing.InsecureSourceWarning")
+pytestmark = [
+    pytest.mark.claim("C1"),
+    pytest.mark.filterwarnings("ignore::safeselect.testing.InsecureSourceWarning"),
+]
 
 VECTORS = json.loads((Path(__file__).parents[1] / "vectors" / "sparse_vector.json").read_text())
 NOISES = ("exponential", "laplace", "geometric")

@@ -21,6 +21,8 @@ from safeselect import (
     SparseVector,
 )
 
+pytestmark = pytest.mark.claim("C2")
+
 EPSILON = 4
 TOLERANCE = 1e-9  # far above the roundings of the quadrature, which are below 1e-13
 NOISES = ("exponential", "laplace", "geometric")

@@ -22,6 +22,8 @@ from safeselect.mechanisms._reference import ExponentialNoise
 from safeselect.samplers.decay import Decay
 from safeselect.testing import DeterministicSource
 
+pytestmark = pytest.mark.claim("C1")
+
 DRAWS = 6_000
 VECTORS = json.loads((Path(__file__).parents[1] / "vectors" / "laws.json").read_text())
 ENGINES = ("array", "reference")

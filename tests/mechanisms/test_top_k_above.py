@@ -25,7 +25,10 @@ from safeselect.mechanisms import _reference
 from safeselect.mechanisms._scores import read_candidates
 from safeselect.testing import DeterministicSource
 
-pytestmark = pytest.mark.filterwarnings("ignore::safeselect.testing.InsecureSourceWarning")
+pytestmark = [
+    pytest.mark.claim("C1"),
+    pytest.mark.filterwarnings("ignore::safeselect.testing.InsecureSourceWarning"),
+]
 
 VECTORS = json.loads((Path(__file__).parents[1] / "vectors" / "sparse_vector.json").read_text())
 BASE = {"threshold": 5, "k": 2, "epsilon": 1, "sensitivity": 1}

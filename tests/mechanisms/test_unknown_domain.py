@@ -27,6 +27,8 @@ from safeselect.mechanisms._histogram import read_histogram
 from safeselect.mechanisms._threshold import gumbel_offset, laplace_failure, laplace_offset
 from safeselect.testing import DeterministicSource
 
+pytestmark = pytest.mark.claim("C1")
+
 VECTORS = json.loads((Path(__file__).parents[1] / "vectors" / "unknown_domain.json").read_text())
 DIGITS = mpmath.mpf(10) ** -28
 PLAIN: dict[str, Any] = {"k": 2, "k_bar": 3, "epsilon": 1, "delta": "1e-6"}

@@ -31,6 +31,8 @@ from safeselect.lattice import Ranking
 from safeselect.mechanisms import _call, unknown_domain
 from safeselect.mechanisms._threshold import gumbel_offset, laplace_offset
 
+pytestmark = pytest.mark.claim("C2")
+
 ROUNDING = 1e-12
 
 

@@ -16,6 +16,8 @@ from safeselect.samplers.bernoulli import Coin
 from safeselect.samplers.decay import Decay
 from safeselect.samplers.uniform import uniform_below
 
+pytestmark = pytest.mark.claim("C1")
+
 BOTH = (False, True)
 UNIT = [Fraction(1, 8), Fraction(1, 4), Fraction(1, 2), Fraction(3, 4), Fraction(1)]
 ABOVE = [Fraction(3, 2), Fraction(2), Fraction(9, 4), Fraction(5)]

@@ -14,6 +14,8 @@ from safeselect.samplers._bits import FILL_REQUEST, MAX_TAKE, Bits
 from safeselect.sources import CallbackSource, SystemSource
 from safeselect.testing import RecordingSource, ReplaySource
 
+pytestmark = pytest.mark.claim("C1")
+
 
 class Text:
     """The bits of a tape as a string of 0 and 1, read from the left: the specification."""

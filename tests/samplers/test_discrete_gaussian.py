@@ -22,6 +22,8 @@ from safeselect.samplers import discrete_gaussian
 from safeselect.samplers.decay import Decay
 from safeselect.samplers.discrete_gaussian import gaussian_attempt
 
+pytestmark = pytest.mark.claim("C1")
+
 SIGMAS = [
     Fraction(1, 100),
     Fraction(1, 2),

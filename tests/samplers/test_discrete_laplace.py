@@ -24,6 +24,8 @@ from safeselect.samplers.decay import Decay
 from safeselect.samplers.discrete_laplace import laplace_attempt
 from safeselect.samplers.geometric import geometric_exp
 
+pytestmark = pytest.mark.claim("C1")
+
 VECTORS = json.loads((Path(__file__).parents[1] / "vectors" / "samplers.json").read_text())
 RATES = [(1, 1), (2, 1), (1, 2), (3, 1)]
 

@@ -35,6 +35,8 @@ from safeselect.samplers.geometric import (
     remainder_attempt,
 )
 
+pytestmark = pytest.mark.claim("C1")
+
 VECTORS = json.loads((Path(__file__).parents[1] / "vectors" / "samplers.json").read_text())
 MODULE = sys.modules["safeselect.samplers.geometric"]
 

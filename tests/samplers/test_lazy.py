@@ -25,6 +25,8 @@ from safeselect.errors import ParameterError, SourceError
 from safeselect.samplers import LazyExponential, LazyGumbel, LazyLaplace
 from safeselect.samplers.decay import Decay
 
+pytestmark = pytest.mark.claim("C1")
+
 MODULE = sys.modules["safeselect.samplers.lazy"]
 KINDS = [LazyExponential, LazyLaplace, LazyGumbel]
 DECAYS = [

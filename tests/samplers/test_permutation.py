@@ -12,6 +12,8 @@ from safeselect.audit.exact_pmf import bit_tree, choice_tree
 from safeselect.errors import ParameterError
 from safeselect.samplers import permutation, uniform_below
 
+pytestmark = pytest.mark.claim("C1")
+
 
 def order_mass(n):
     return lambda order: (Fraction(1, factorial(n)),) * 2

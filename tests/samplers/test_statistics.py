@@ -23,6 +23,8 @@ from safeselect.samplers import (
     uniform_below,
 )
 
+pytestmark = pytest.mark.claim("C1")
+
 N = 16_000
 
 

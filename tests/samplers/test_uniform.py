@@ -9,6 +9,8 @@ from safeselect.audit.exact_pmf import bit_tree, restarted
 from safeselect.errors import ParameterError
 from safeselect.samplers.uniform import uniform_attempt, uniform_below
 
+pytestmark = pytest.mark.claim("C1")
+
 
 def uniform_mass(n):
     return lambda value: (Fraction(1, n),) * 2 if value in range(n) else (Fraction(0),) * 2
