@@ -7,12 +7,11 @@ that process do the work:
 1. one fork a worker runs its share of the tests on the unchanged code, for how long each takes and
    which functions it calls, itself or by way of a cache (a test that takes longer than --longest,
    or fails, is left out);
-2. one fork a mutant runs the tests that call the mutated function, until one fails: those marked
-   with a claim, then those of its own part that have no mark.  The tests of the file that is named
-   like the mutant's come first, and all of them; then by turns those that call the fewest other
-   functions and those that are unlike the ones before, for as long as --patience allows.
+2. one fork a mutant runs the tests that call the mutated function, until one fails: those of the
+   file that is named like the mutant's, and others for some seconds.  What survives is shown to
+   the rest of its tests in the end.
 
-The process that forks never runs a test, so every fork begins with empty caches.
+The process that forks never runs a test, and its caches are emptied.
 """
 
 from __future__ import annotations
@@ -82,6 +81,8 @@ class Judge:
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         imported = frozenset(state()._stats)
+        for empty in CACHED.values():
+            empty()  # of what the collection has left in them
         gc.collect()
         gc.freeze()  # or every fork would copy the pages that a collection touches
         tests = self.measured(session.items)
@@ -159,7 +160,10 @@ class Judge:
     # ---- the mutants
 
     def verdicts(self, plan: dict[str, str], tests: list[Test]) -> Iterator[tuple[str, str]]:
-        """Each mutant of a plan (its name -> the folder of its own tests) and what became of it."""
+        """Each mutant of a plan (its name -> the folder of its own tests) and what became of it.
+
+        What survives is shown to the rest of its tests when all have had their turn.
+        """
         calling: dict[str, list[Test]] = defaultdict(list)
         for test in tests:
             for function in test.functions:
@@ -168,18 +172,34 @@ class Judge:
             name: self.chosen(name, own, calling[mangled_name_from_mutant_name(name)])
             for name, own in plan.items()
         }
-        yield from ((name, "not reached") for name, shown in chosen.items() if not shown)
+        yield from ((name, "not reached") for name, (first, _) in chosen.items() if not first)
+        first = {name: first for name, (first, _) in chosen.items() if first}
+        rest = {}
+        for name, verdict in self.shown(first):
+            yield name, verdict
+            if verdict == "survived" and chosen[name][1]:
+                rest[name] = chosen[name][1]
+        yield from self.shown(rest)
+
+    def shown(self, chosen: dict[str, list[Test]]) -> Iterator[tuple[str, str]]:
+        """Mutants shown to tests, for as long as there is time."""
         jobs = (
-            (name, lambda name=name, shown=shown: self.show(name, shown))
-            for name, shown in chosen.items()
-            if shown and monotonic() < self.end
+            (name, partial(self.show, name, tests))
+            for name, tests in chosen.items()
+            if monotonic() < self.end
         )
         for name, status in self.forked(jobs):
             yield name, VERDICTS.get(status, "crashed")
 
-    def chosen(self, name: str, own: str, calling: list[Test]) -> list[Test]:
-        """The tests for a mutant, of those that call its function, in their order."""
+    def chosen(self, name: str, own: str, calling: list[Test]) -> tuple[list[Test], list[Test]]:
+        """Of the tests that call a mutant's function, those to begin with and the rest.
+
+        To begin with: all of the namesake, and others for as long as --patience allows; by turns
+        those that call the fewest other functions, and those unlike the ones before.  Unmarked
+        tests come last.
+        """
         namesake = f"{own}/test_{name.split('.x')[0].rpartition('.')[2].lstrip('_')}.py::"
+        calling = [test for test in calling if test.claim or test.item.nodeid.startswith(own)]
         narrow = sorted(calling, key=lambda test: (len(test.functions), test.seconds))
         # A case of every test, then a second case of each: many cases are of one kind.
         turns = dict(zip((test.item.nodeid for test in calling), cases(calling), strict=True))
@@ -188,23 +208,13 @@ class Judge:
         for number, pair in enumerate(zip(narrow, varied, strict=True)):
             for test in pair:
                 place.setdefault(test.item.nodeid, number)
-        tests = sorted(
-            calling,
-            key=lambda test: (not test.item.nodeid.startswith(namesake), place[test.item.nodeid]),
-        )
-        marked = [test for test in tests if test.claim]
-        unmarked = [t for t in tests if not t.claim and t.item.nodeid.startswith(own)]
-        return [*self.bounded(marked, namesake), *self.bounded(unmarked, namesake)]
-
-    def bounded(self, tests: list[Test], namesake: str) -> Iterator[Test]:
-        """As many tests as --patience allows, and all of the namesake."""
-        total = 0.0
-        for test in tests:
-            if not test.item.nodeid.startswith(namesake):
-                total += test.seconds
-                if total > self.options.patience:
-                    return
-            yield test
+        first, rest, seconds = [], [], 0.0
+        for test in sorted(calling, key=lambda test: (not test.claim, place[test.item.nodeid])):
+            of_namesake = test.item.nodeid.startswith(namesake)
+            seconds += 0 if of_namesake else test.seconds
+            (first if of_namesake or seconds <= self.options.patience else rest).append(test)
+        first.sort(key=lambda test: (not test.claim, not test.item.nodeid.startswith(namesake)))
+        return first, rest
 
     def show(self, name: str, tests: list[Test]) -> int:
         set_mutant_under_test(name)
@@ -273,7 +283,7 @@ def main() -> int:
     words.add_argument("--verdicts", required=True, help="where to write, a line a mutant")
     words.add_argument("--seconds", type=float, required=True)
     words.add_argument("--longest", type=float, required=True, help="seconds of a test, at most")
-    words.add_argument("--patience", type=float, required=True, help="seconds of tests a mutant")
+    words.add_argument("--patience", type=float, required=True, help="seconds of tests at first")
     words.add_argument("--workers", type=int, required=True)
     words.add_argument("--own", action="append", required=True, help="folders of unmarked tests")
     options, for_pytest = words.parse_known_args()

@@ -10,14 +10,14 @@ from mutmut.core import MutmutCallStack
 from mutmut.mutation.trampoline import get_mutant_under_test
 from mutmut.stats import record_trampoline_hit
 
-CACHED: set[str] = set()
-"""The names of all cached functions, as mutmut has them."""
+CACHED: dict[str, Callable[[], None]] = {}
+"""What empties the cache of a function, by the name that mutmut has for it."""
 
 
 def noted(cached: Any) -> Callable[..., Any]:
     """A cached function, recorded as called also where the result comes from the cache."""
     name = f"{cached.__module__}.x_{cached.__name__}"
-    CACHED.add(name)
+    CACHED[name] = cached.cache_clear
 
     @wraps(cached)
     def call(*values: Any, **more: Any) -> Any:

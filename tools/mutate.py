@@ -115,7 +115,7 @@ def parser() -> argparse.ArgumentParser:
     words.add_argument("--minutes", type=float, default=60, help="when to stop (60)")
     words.add_argument("--longest", type=float, default=5, help="seconds of a test, at most (5)")
     words.add_argument(
-        "--patience", type=float, default=5, help="seconds of tests for one mutant, at most (5)"
+        "--patience", type=float, default=5, help="seconds of tests for one mutant, at first (5)"
     )
     words.add_argument("--parts", nargs="+", choices=PARTS, default=list(PARTS))
     words.add_argument("--files", nargs="+", help="only these, such as lattice/rank.py")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import mpmath
 import numpy as np
 import pytest
+from lattice_oracle import quantile
 
 from safeselect.lattice.fine import ERROR, UNIT_BITS, UNKNOWN, fine_noise, fine_table
 from safeselect.lattice.laws import EXPONENTIAL, GUMBEL, LAPLACE, Law
@@ -13,14 +14,6 @@ pytestmark = pytest.mark.claim("C1")
 
 LAWS = [EXPONENTIAL, LAPLACE, GUMBEL]
 each_law = pytest.mark.parametrize("law", LAWS, ids=lambda law: law.name)
-
-
-def quantile(law: Law, v: mpmath.mpf) -> mpmath.mpf:
-    if law is EXPONENTIAL:
-        return -mpmath.log(v)
-    if law is GUMBEL:
-        return -mpmath.log(-mpmath.log1p(-v))
-    return -mpmath.log(2 * v) if 2 * v <= 1 else mpmath.log(2 * (1 - v))
 
 
 def noise(law: Law, words: list[int]) -> list[int]:
@@ -48,8 +41,8 @@ def test_every_octave_is_within_the_error(law):
         words = words_of_every_octave()
         worst = mpmath.mpf(0)
         for word, value in zip(words, noise(law, words), strict=True):
-            low = quantile(law, mpmath.ldexp(mpmath.mpf(word + 1), -64))
-            high = quantile(law, mpmath.ldexp(mpmath.mpf(word), -64))
+            low = quantile(law.name, mpmath.ldexp(mpmath.mpf(word + 1), -64))
+            high = quantile(law.name, mpmath.ldexp(mpmath.mpf(word), -64))
             assert value - ERROR <= mpmath.ldexp(low, UNIT_BITS), word
             assert mpmath.ldexp(high, UNIT_BITS) <= value + ERROR, word
             worst = max(worst, abs(mpmath.ldexp(low, UNIT_BITS) - value))
@@ -62,7 +55,7 @@ def test_random_words_are_within_the_error(law):
     words = np.random.default_rng(5).integers(0, 2**64, 3000, dtype=np.uint64).tolist()
     with mpmath.workdps(40):
         for word, value in zip(words, noise(law, words), strict=True):
-            exact = mpmath.ldexp(quantile(law, mpmath.ldexp(mpmath.mpf(word), -64)), UNIT_BITS)
+            exact = mpmath.ldexp(quantile(law.name, mpmath.ldexp(mpmath.mpf(word), -64)), UNIT_BITS)
             assert abs(exact - value) <= ERROR
 
 
@@ -81,7 +74,7 @@ def test_the_bound_on_the_second_derivative(law):
         for side in (0, 1):
 
             def folded(u, side=side):
-                return quantile(law, 1 - u if side else u)
+                return quantile(law.name, 1 - u if side else u)
 
             for i in range(1, 120):
                 u = mpmath.mpf(2) ** (-mpmath.mpf(i) / 4 - 1) * (1 - mpmath.mpf(10) ** -12)
@@ -97,3 +90,18 @@ def test_a_table_with_a_wrong_point_is_noticed():
     array, out = np.array(words, dtype=np.uint64), np.empty(len(words), dtype=np.int64)
     fine_noise(type(right)(right.zeros, wrong, right.slopes), array, out)
     assert out.tolist() != noise(GUMBEL, words)
+
+
+@each_law
+def test_types_and_sizes(law):
+    """By 16 digits; by side, octave and point."""
+    table = fine_table(law)
+    assert (table.zeros.dtype, table.zeros.shape) == (np.uint8, (1 << 16,))
+    assert table.values.dtype == table.slopes.dtype == np.int64
+    assert table.values.shape == table.slopes.shape == (2 * 32 * 64,)
+    with pytest.raises(ValueError, match="read-only"):
+        table.zeros[0] = 0
+    with pytest.raises(ValueError, match="read-only"):
+        table.values[0] = 0
+    with pytest.raises(ValueError, match="read-only"):
+        table.slopes[0] = 0

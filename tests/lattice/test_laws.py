@@ -10,7 +10,7 @@ import mpmath
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from lattice_oracle import survival_bounds
+from lattice_oracle import quantile, survival, survival_bounds
 
 from safeselect.lattice.laws import EXPONENTIAL, GUMBEL, LAPLACE, UNBOUNDED, Law, enclose
 from safeselect.lattice.logarithm import DIGITS
@@ -53,20 +53,6 @@ def test_the_quick_quantile(law: Law, data: st.DataObject) -> None:
     assert abs(Fraction(law.quick(v, bits), 2**DIGITS) - exact) < Fraction(1, 2**60)
 
 
-def quantile(name: str, v: mpmath.mpf) -> mpmath.mpf:
-    """Q(V), from the definitions."""
-    if name == "laplace":
-        return -mpmath.log(2 * v) if v < 0.5 else mpmath.log(2 * (1 - v))
-    return -mpmath.log(v) if name == "exponential" else -mpmath.log(-mpmath.log(1 - v))
-
-
-def survival(name: str, x: mpmath.mpf) -> mpmath.mpf:
-    """S(x), from the definitions."""
-    if name == "laplace":
-        return mpmath.exp(-x) / 2 if x >= 0 else 1 - mpmath.exp(x) / 2
-    return mpmath.exp(-x) if name == "exponential" else -mpmath.expm1(-mpmath.exp(-x))
-
-
 def exactly(number: gmpy2.mpfr) -> mpmath.mpf:
     mantissa, exponent = number.as_mantissa_exp()
     return mpmath.mpf(int(mantissa)) * mpmath.mpf(2) ** int(exponent)
@@ -104,6 +90,17 @@ def test_enclosures_are_as_narrow_as_the_digits_allow(law: Law) -> None:
         for scale in (50, 56, 80):
             low, high = enclose(law, v, 80, scale)
             assert 0 < high - low <= (2 << scale) // min(v, (1 << 80) - 1 - v) + 4
+
+
+@pytest.mark.parametrize("law", LAWS, ids=lambda law: law.name)
+@pytest.mark.parametrize("scale", [20, 50, 56, 57, 80, 144])
+def test_the_upper_end_is_that_of_the_left_end_of_the_cell(law: Law, scale) -> None:
+    """Within two units and a bit, on either way of finding it."""
+    with mpmath.workdps(120):
+        for bits, v in ((8, 3), (8, 100), (8, 200), (80, 2**79 - 12345), (81, 2**79 + 12345)):
+            exact = quantile(law.name, mpmath.mpf(v) / 2**bits) * mpmath.mpf(2) ** scale
+            _, high = enclose(law, v, bits, scale)
+            assert 0 <= high - exact <= 2 + mpmath.mpf(1) / 16
 
 
 @pytest.mark.parametrize("law", LAWS, ids=lambda law: law.name)

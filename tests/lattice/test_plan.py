@@ -1,4 +1,4 @@
-"""The public numbers: what a key may lose, how many contenders suffice, how far padding goes."""
+"""The public numbers: how many contenders suffice, how far padding goes."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from safeselect.lattice.draws import tail_capacity
 from safeselect.lattice.fine import ERROR, LOSS, REACH, UNIT_BITS
 from safeselect.lattice.laws import EXPONENTIAL, GUMBEL, LAPLACE, Law
 from safeselect.lattice.plan import GUARD, WINDOW, _contenders, plan, rate
+from safeselect.lattice.scale import scale_of
 from safeselect.samplers.decay import Decay
 
 pytestmark = pytest.mark.claim("C1")
@@ -26,18 +27,6 @@ rates = st.one_of(
     st.fractions(Fraction(1, 2**40), Fraction(2**20), max_denominator=2**41),
     st.integers(1, 2**20).map(Fraction),
 ).filter(lambda r: Fraction(1, 2**40) <= r <= 2**20)
-
-
-@given(rates, st.data())
-@settings(max_examples=300, deadline=None)
-def test_a_distance_loses_little_and_nothing_overflows(
-    rate_: Fraction, data: st.DataObject
-) -> None:
-    public = plan(EXPONENTIAL, 1, Decay(rate_), False).fine
-    distance = data.draw(st.integers(0, 2 * public.reach) | st.just(2 * public.reach))
-    assert (distance >> public.shift) * public.factor < 2**64
-    assert 0 <= rate_ * 2**UNIT_BITS * distance - public.units(distance) <= LOSS
-    assert public.reach * rate_ >= REACH
 
 
 def test_the_window_of_the_lemma() -> None:
@@ -95,6 +84,45 @@ def test_contenders_suffice_for_many(need: int) -> None:
     assert _contenders(LAPLACE, need) == need + half + rest
     assert chernoff(need + half - 1, WINDOW / 2**16, half) < mpmath.mpf(2) ** -42
     assert chernoff(need + rest - 1, 32 / 2**16, rest) < mpmath.mpf(2) ** -42
+
+
+@pytest.mark.parametrize(("need", "excess"), [(1, 3), (2, 3), (10, 3), (101, 5), (1000, 7)])
+def test_few_suffice_where_noise_is_known_finely(need: int, excess: int) -> None:
+    """The least number by the union bound, and three whose noise is not covered."""
+    assert Fraction(2 * ERROR, 2**UNIT_BITS) + Fraction(LOSS, 2**UNIT_BITS) < Fraction(5, 2**16)
+    few = plan(GUMBEL, need, Decay(Fraction(1)), False).few
+    assert few == need + excess + 3
+    assert tail(need + excess, Fraction(5, 2**16), excess + 1) <= RARE
+    assert comb(need + excess - 1, excess) * Fraction(5, 2**16) ** excess > RARE
+    assert comb(2**12, 4) * Fraction(1, 2**31) ** 4 < Fraction(1, 2**80)
+
+
+@pytest.mark.parametrize(
+    ("law", "need", "contenders"),
+    [
+        *((EXPONENTIAL, 1, 9), (EXPONENTIAL, 10, 22), (EXPONENTIAL, 1000, 1125)),
+        *((GUMBEL, 1, 12), (LAPLACE, 1, 12), (LAPLACE, 10, 26), (LAPLACE, 1001, 1532)),
+    ],
+    ids=lambda each: getattr(each, "name", str(each)),
+)
+def test_the_number_of_contenders_is_pinned(law: Law, need: int, contenders: int) -> None:
+    """It is public, and decides how much work a ranking is."""
+    assert plan(law, need, Decay(Fraction(1)), False).contenders == contenders
+
+
+@pytest.mark.parametrize(
+    ("k", "gaps", "slot_bits", "scale"),
+    [
+        *((1, False, 64, 50), (3, False, 64, 52), (256, False, 64, 66), (257, False, 128, 66)),
+        *((1, True, 128, 144), (300, True, 128, 144)),
+    ],
+)
+def test_the_digits_of_slots_and_enclosures(k: int, gaps: bool, slot_bits: int, scale: int) -> None:
+    """Public too.  Enclosures are a few units wide, and all are separated but rarely."""
+    found = plan(LAPLACE, k, Decay(Fraction(1)), gaps)
+    assert (found.need, found.slot_bits, found.scale) == (k + gaps, slot_bits, scale)
+    assert found.need**2 * Fraction(8, 2**scale) <= RARE
+    assert found.fine == scale_of(Decay(Fraction(1)), UNIT_BITS, REACH)
 
 
 def test_padding_is_far_enough() -> None:

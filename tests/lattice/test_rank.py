@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from lattice_oracle import Tape
+from lattice_oracle import Tape, quantile
 
 from safeselect.lattice import rank
 from safeselect.lattice.contenders import contenders
@@ -38,17 +38,12 @@ UNITS = [Fraction(1), Fraction(10**9), Fraction(3, 7), Fraction(10, 3), Fraction
 each_law = pytest.mark.parametrize("law", LAWS, ids=lambda law: law.name)
 
 
-def quantile(law: Law, v: int, bits: int) -> mpmath.mpf:
+def noise_of(law: Law, v: int, bits: int) -> mpmath.mpf:
     """Q(v / 2**bits), infinite at the ends."""
     if v in (0, 1 << bits):
         edge = 0 if law is EXPONENTIAL else -mpmath.inf
         return mpmath.inf if v == 0 else mpmath.mpf(edge)
-    share = mpmath.ldexp(mpmath.mpf(v), -bits)
-    if law is EXPONENTIAL:
-        return -mpmath.log(share)
-    if law is GUMBEL:
-        return -mpmath.log(-mpmath.log(1 - share))
-    return -mpmath.log(2 * share) if 2 * share <= 1 else mpmath.log(2 * (1 - share))
+    return quantile(law.name, mpmath.ldexp(mpmath.mpf(v), -bits))
 
 
 def nats(decay: Decay) -> mpmath.mpf:
@@ -68,7 +63,7 @@ def ends(steps: list[int], draws: Draws, public: Plan) -> list[tuple[mpmath.mpf,
         v, bits = known[i] if i in known else (int(draws.words[i]), draws.width)
         base = nats(public.decay) * score
         result.append(
-            (base + quantile(public.law, v + 1, bits), base + quantile(public.law, v, bits))
+            (base + noise_of(public.law, v + 1, bits), base + noise_of(public.law, v, bits))
         )
     return result
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from lattice_oracle import survival_bounds
+from lattice_oracle import quantile, survival_bounds
 
 from safeselect.lattice.fine import ERROR
 from safeselect.lattice.laws import EXPONENTIAL, GUMBEL, LAPLACE, Law
@@ -35,13 +35,7 @@ def survival(law: str, steps: int) -> tuple[int, int]:
 
 def noise(law: Law, word: int, width: int = 16) -> mpmath.mpf:
     """Q(word / 2**width) above `lowest`, in units of 2**-32 nat."""
-    share = mpmath.ldexp(mpmath.mpf(word), -width)
-    if law is EXPONENTIAL:
-        nats = -mpmath.log(share)
-    elif law is GUMBEL:
-        nats = -mpmath.log(-mpmath.log1p(-share))
-    else:
-        nats = -mpmath.log(2 * share) if 2 * share <= 1 else mpmath.log(2 * (1 - share))
+    nats = quantile(law.name, mpmath.ldexp(mpmath.mpf(word), -width))
     return mpmath.ldexp(nats - mpmath.mpf(law.lowest) / 64, 32)
 
 
@@ -131,6 +125,18 @@ def test_a_key_is_rounded_up_by_two_units_at_most(law: Law, rate: Fraction) -> N
     assert far + most < 1 << public.bits
     assert public.bits <= 32
     assert near + most <= far
+
+
+@each_law
+@pytest.mark.parametrize("rate", [Fraction(1, 3), Fraction(4), Fraction(99, 100)], ids=str)
+def test_every_key_is_rounded_up(law: Law, rate: Fraction) -> None:
+    public, source = keys(law, Decay(rate)), table(law)
+    unit = rate / Fraction(2) ** public.shift * 2**32
+    pairs = [(source.words, public.words), (source.tail_bounds, public.tail_bounds)]
+    for bounds, found in pairs:
+        for bound, key in zip(bounds.tolist(), found.tolist(), strict=True):
+            # Tail words say nothing.
+            assert (key - 1) * unit.numerator >= bound * unit.denominator or bound == key == 0
 
 
 @each_law

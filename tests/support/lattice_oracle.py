@@ -1,11 +1,30 @@
-"""Independent arithmetic for the tests of the array engine: integers and Taylor series only."""
+"""Independent arithmetic for the tests of the array engine.
+
+The definitions by mpmath, and bounds by integers and Taylor series only.
+"""
 
 from __future__ import annotations
 
 import random
 from fractions import Fraction
 
+import mpmath
+
 ONE = 1 << 512
+
+
+def quantile(name: str, v: mpmath.mpf) -> mpmath.mpf:
+    """Q(V) of a law, from the definitions."""
+    if name == "laplace":
+        return -mpmath.log(2 * v) if v < 0.5 else mpmath.log(2 * (1 - v))
+    return -mpmath.log(v) if name == "exponential" else -mpmath.log(-mpmath.log1p(-v))
+
+
+def survival(name: str, x: mpmath.mpf) -> mpmath.mpf:
+    """S(x) of a law, from the definitions."""
+    if name == "laplace":
+        return mpmath.exp(-x) / 2 if x >= 0 else 1 - mpmath.exp(x) / 2
+    return mpmath.exp(-x) if name == "exponential" else -mpmath.expm1(-mpmath.exp(-x))
 
 
 def exp_bounds(x: Fraction) -> tuple[Fraction, Fraction]:

@@ -83,8 +83,8 @@ def table(law: Law, width: int = 16, tail_bits: int = TAIL_BITS) -> Table:
 def _threshold(law: Law, steps: int, bits: int) -> int:
     """An integer of at least 2**bits * S(steps / 64), rounded up."""
     mantissa, exponent = law.survival(steps, _PRECISION).as_mantissa_exp()
-    shift = int(exponent) + bits
-    return -((-int(mantissa) << max(shift, 0)) >> max(-shift, 0))
+    # The mantissa has 128 digits, and S is below 2: the shift is to the right.
+    return -(-int(mantissa) >> -(int(exponent) + bits))
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,8 +115,8 @@ def keys(law: Law, decay: Decay, width: int = 16, tail_bits: int = TAIL_BITS) ->
         Keys fit 32 bits: 2 * reach are 2**31 units where a step is worth most, else below 2**20.
     """
     low, high = decay.nats(128).fractions()
+    # 2**(e - 1) <= high < 2**e for e = shift - _KEY_BITS, because its denominator is a power of 2.
     shift = high.numerator.bit_length() - high.denominator.bit_length() + _KEY_BITS + 1
-    shift -= high < Fraction(2) ** (shift - 1 - _KEY_BITS)
     unit = Fraction(2) ** (shift - UNIT_BITS) / low  # how many units of a key one of the table has
     # Bounds have 38 digits, and factor has 26: together 64.
     back = 25 - unit.numerator.bit_length() + unit.denominator.bit_length()

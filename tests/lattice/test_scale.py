@@ -1,0 +1,44 @@
+"""Distances in grid steps as units of noise: never too many, hardly too few, and no overflow."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from safeselect.lattice.fine import LOSS, REACH, UNIT_BITS
+from safeselect.lattice.scale import scale_of
+from safeselect.samplers.decay import Decay
+
+pytestmark = pytest.mark.claim("C1")
+
+rates = st.one_of(
+    st.integers(-40, 20).map(lambda e: Fraction(2) ** e),
+    st.fractions(Fraction(1, 2**40), Fraction(2**20), max_denominator=2**41),
+    st.integers(1, 2**20).map(Fraction),
+).filter(lambda r: Fraction(1, 2**40) <= r <= 2**20)
+
+
+@given(rates, st.data())
+@settings(max_examples=300, deadline=None)
+def test_a_distance_loses_little_and_nothing_overflows(
+    rate_: Fraction, data: st.DataObject
+) -> None:
+    public = scale_of(Decay(rate_), UNIT_BITS, REACH)
+    distance = data.draw(st.integers(0, 2 * public.reach) | st.just(2 * public.reach))
+    assert (distance >> public.shift) * public.factor < 2**64
+    assert 0 <= rate_ * 2**UNIT_BITS * distance - public.units(distance) <= LOSS
+    assert public.reach * rate_ >= REACH
+
+
+@pytest.mark.parametrize("rate", [Fraction(1, 2**40), Fraction(1, 3), Fraction(5), Fraction(2**20)])
+def test_arrays_are_scaled_like_numbers(rate: Fraction) -> None:
+    public = scale_of(Decay(rate), UNIT_BITS, REACH)
+    assert REACH <= public.reach * rate < REACH + 2 * rate
+    distances = [0, 1, 2, public.reach, 2 * public.reach - 1, 2 * public.reach]
+    array = np.array(distances, dtype=np.uint64)
+    public.apply(array)
+    assert array.tolist() == [public.units(each) for each in distances]
