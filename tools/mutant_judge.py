@@ -8,8 +8,8 @@ that process do the work:
    which functions it calls, itself or by way of a cache (a test that takes longer than --longest,
    or fails, is left out);
 2. one fork a mutant runs the tests that call the mutated function, until one fails: those of the
-   file that is named like the mutant's, and others for some seconds.  What survives is shown to
-   the rest of its tests in the end.
+   file that is named like the mutant's, and others for some seconds.  What survives and is not
+   explained is shown to the rest of its tests in the end.
 
 The process that forks never runs a test, and its caches are emptied.
 """
@@ -159,25 +159,26 @@ class Judge:
 
     # ---- the mutants
 
-    def verdicts(self, plan: dict[str, str], tests: list[Test]) -> Iterator[tuple[str, str]]:
-        """Each mutant of a plan (its name -> the folder of its own tests) and what became of it.
+    def verdicts(self, plan: dict[str, dict], tests: list[Test]) -> Iterator[tuple[str, str]]:
+        """Each mutant of a plan and what became of it.
 
-        What survives is shown to the rest of its tests when all have had their turn.
+        What survives and is not explained is shown to the rest of its tests when all have had
+        their turn.
         """
         calling: dict[str, list[Test]] = defaultdict(list)
         for test in tests:
             for function in test.functions:
                 calling[function].append(test)
         chosen = {
-            name: self.chosen(name, own, calling[mangled_name_from_mutant_name(name)])
-            for name, own in plan.items()
+            name: self.chosen(name, known["own"], calling[mangled_name_from_mutant_name(name)])
+            for name, known in plan.items()
         }
         yield from ((name, "not reached") for name, (first, _) in chosen.items() if not first)
         first = {name: first for name, (first, _) in chosen.items() if first}
         rest = {}
         for name, verdict in self.shown(first):
             yield name, verdict
-            if verdict == "survived" and chosen[name][1]:
+            if verdict == "survived" and chosen[name][1] and not plan[name]["explained"]:
                 rest[name] = chosen[name][1]
         yield from self.shown(rest)
 
@@ -279,7 +280,7 @@ def is_claim(item: pytest.Item) -> bool:
 def main() -> int:
     """Collect the tests, then judge."""
     words = argparse.ArgumentParser(description=__doc__)
-    words.add_argument("--plan", required=True, help="mutant -> folder of its own tests, as JSON")
+    words.add_argument("--plan", required=True, help="what is known of each mutant, as JSON")
     words.add_argument("--verdicts", required=True, help="where to write, a line a mutant")
     words.add_argument("--seconds", type=float, required=True)
     words.add_argument("--longest", type=float, required=True, help="seconds of a test, at most")

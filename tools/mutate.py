@@ -85,13 +85,14 @@ def main() -> int:
     end = monotonic() + 60 * options.minutes
     prepare()
     mutants = {mutant.name: mutant for part in options.parts for mutant in mutate(part)}
-    judge(mutants, options, end - monotonic())
+    reasons = explained()
+    judge(mutants, reasons, options, end - monotonic())
     lines = [json.loads(line) for line in (WORK / "verdicts").read_text().splitlines()]
     count, verdicts = lines[0], {line["mutant"]: line for line in lines[1:]}
     for name, line in verdicts.items():
-        if line["at_import"] and line["verdict"] in ("survived", "not reached"):
-            line["verdict"] = at_import(mutants[name], end - monotonic())
-    reasons = explained()
+        unseen = line["verdict"] in ("survived", "not reached") and line["at_import"]
+        if unseen and mutants[name].change not in reasons and monotonic() < end:
+            line["verdict"] = at_import(mutants[name])
     unexplained = [
         mutants[name]
         for name, line in verdicts.items()
@@ -205,11 +206,19 @@ def difference(before: list[str], after: list[str]) -> tuple[str, str]:
 # ---- the verdicts
 
 
-def judge(mutants: dict[str, Mutant], options: argparse.Namespace, seconds: float) -> None:
-    """Show mutants to the tests, in a process that collects the tests once."""
+def judge(
+    mutants: dict[str, Mutant],
+    reasons: dict[str, str],
+    options: argparse.Namespace,
+    seconds: float,
+) -> None:
+    """Show mutants to the tests, in a process that collects the tests once.
+
+    A tenth of the time is left for what ran at import.
+    """
     files, only = options.files or [], options.only or ""
     plan = {
-        name: mutant.own
+        name: {"own": mutant.own, "explained": mutant.change in reasons}
         for name, mutant in mutants.items()
         if only in name and (not files or mutant.file in files)
     }

@@ -67,3 +67,57 @@ def test_the_members_of_many_groups_are_read_block_by_block() -> None:
     assert GROUP * m > block_size(n)
     values = np.random.default_rng(3).permutation(n).astype(np.uint64)
     assert sorted(select(values, m)[1])[-m:] == list(range(n - m, n))
+
+
+def filling(values: Numbers):
+    """Like `read` of the engine: it writes into the buffer that it is given."""
+
+    def read(where: slice | Indices, out: Numbers) -> Numbers:
+        np.copyto(out, values[where])
+        return out
+
+    return read
+
+
+@pytest.mark.parametrize("bits", [None, 20])
+@pytest.mark.parametrize("n", [300, 4097, 32769, 70000, 100001, 140000])
+def test_the_best_is_found_wherever_it_is(n: int, bits: int | None) -> None:
+    block = block_size(n)
+    values = np.random.default_rng(n).integers(1, 1000, n, dtype=np.uint32)
+    for place in {0, 1, block - 1, block, n - block, n - 2, n - 1} & set(range(n)):
+        values[place] += 5000
+        indices, some = largest(n, 1, filling(values), np.uint32, bits)
+        assert indices[int(np.argmax(some))] == place
+        assert some.max() == values[place]
+        values[place] -= 5000
+
+
+@pytest.mark.parametrize("bits", [None, 20])
+@pytest.mark.parametrize("n", [70000, 100001, 140000])
+def test_what_the_buffer_held_before_is_not_counted_twice(n: int, bits: int | None) -> None:
+    """The best is in the last whole block, where the shorter one behind it has nothing."""
+    block = block_size(n)
+    assert n % block
+    best, second = n // block * block - 1, 5
+    values = np.ones(n, dtype=np.uint32)
+    values[best], values[second] = 9000, 8000
+    indices, _ = largest(n, 2, filling(values), np.uint32, bits)
+    assert {best, second} <= set(indices.tolist())
+
+
+@pytest.mark.parametrize("n", [70000, 100001, 140000])
+def test_what_lies_beyond_the_end_counts_for_nothing(n: int) -> None:
+    """The only number above 0 is in the shorter block, in its last column."""
+    block = block_size(n)
+    values = np.zeros(n, dtype=np.uint64)
+    place = n // block * block + block // GROUP - 1
+    values[place] = 1
+    indices, some = select(values, 1)
+    assert indices[int(np.argmax(some))] == place
+
+
+@pytest.mark.parametrize("n", [4097, 70001])
+def test_values_of_nothing_are_distinct_indices_too(n: int) -> None:
+    indices, some = select(np.zeros(n, dtype=np.uint64), 50)
+    assert not any(some)
+    assert len(set(indices)) >= 50
