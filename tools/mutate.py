@@ -226,7 +226,7 @@ def judge(
     words = {
         "plan": WORK / "plan.json",
         "verdicts": WORK / "verdicts",
-        "seconds": seconds,
+        "seconds": 0.9 * seconds,
         "longest": options.longest,
         "patience": options.patience,
         "workers": os.process_cpu_count() if sys.version_info >= (3, 13) else os.cpu_count(),
@@ -237,7 +237,9 @@ def judge(
         + [f"--{word}={value}" for word, value in words.items()]
         + [f"--own={own}" for own in sorted(owns)],
         options.tests,
-    ).check_returncode()
+    )
+    if not (WORK / "verdicts").exists():
+        raise SystemExit(f"no test could be collected: {WORK / 'pytest.log'}")
 
 
 def run_tests(command: list[str], tests: list[str], **extra: str) -> subprocess.CompletedProcess:
@@ -254,10 +256,8 @@ def run_tests(command: list[str], tests: list[str], **extra: str) -> subprocess.
         )
 
 
-def at_import(mutant: Mutant, seconds: float) -> str:
+def at_import(mutant: Mutant) -> str:
     """The verdict on what ran before its mutant could be switched on: pytest from the start."""
-    if seconds < 0:
-        return "not run"
     ended = run_tests(["-m", "pytest", "-x"], [mutant.own], MUTANT_UNDER_TEST=mutant.name)
     return "survived" if ended.returncode == 0 else KINDS[1]
 
