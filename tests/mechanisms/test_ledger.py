@@ -150,6 +150,49 @@ def test_the_record_says_what_the_result_says(name: str) -> None:
     assert receipt.salt.hex() not in "".join(str(record) for record in ledger.records())
 
 
+def test_the_record_tells_every_parameter() -> None:
+    ledger = new(":memory:", epsilon=10, delta="1/10")
+    safeselect.permute_and_flip(
+        [1, 5, 3],
+        epsilon=1,
+        range_="1/2",
+        grid="1/4",
+        minimize=True,
+        engine="reference",
+        ledger=scope(ledger),
+    )
+    safeselect.unknown_domain_top_k(
+        {"a": 5, "b": 7}, k=1, k_bar=(2, 3), epsilon=1, delta="1e-6", ledger=scope(ledger)
+    )
+    parameters = [
+        record.content["parameters"]
+        for record in ledger.records()
+        if record.content["kind"] == "charged"
+    ]
+    assert parameters == [
+        {
+            "candidates": "3",
+            "engine": "reference",
+            "grid": "1/4",
+            "k": "1",
+            "minimize": "yes",
+            "monotonic": "no",
+            "range": "1/2",
+        },
+        {
+            "candidates": "4",
+            "engine": "array",
+            "grid": "1",
+            "k": "1",
+            "least_k_bar": "2",
+            "minimize": "no",
+            "monotonic": "yes",
+            "most_k_bar": "3",
+            "sensitivity": "1",
+        },
+    ]
+
+
 FAILURES = [(OSError("no device"), "error"), (SourceError("stuck"), "source")]
 FAILURES += [(KeyboardInterrupt(), "interrupt"), (MemoryError(), "error")]  # type: ignore[list-item]
 

@@ -126,3 +126,13 @@ def test_grid_and_k():
     assert result.indices.tolist() == [1, 0]
     with pytest.raises(ParameterError, match="k must be between 1 and 4"):
         top_k_many(SCORES, k=5, epsilon=1, range_=1)
+
+
+def test_labels_in_json():
+    """A label a row, or a list of them."""
+    sure, labels = [[10**9, 5 * 10**8, 0], [5 * 10**8, 0, 10**9]], ["x", 2, "z"]
+    one = select_many(sure, epsilon=8, sensitivity=1, labels=labels)
+    many = top_k_many(sure, k=2, epsilon=8, sensitivity=1, labels=labels)
+    assert json.loads(one.to_json())["labels"] == ["x", "z"]
+    assert json.loads(many.to_json())["labels"] == [["x", "2"], ["z", "x"]]
+    assert json.loads(many.to_json())["indices"] == [["0", "1"], ["2", "0"]]

@@ -22,7 +22,7 @@ from safeselect import ApproximateDP, BoundedRange, ParameterError, PureDP, Scor
 from safeselect._exact import Interval
 from safeselect.accounting import composed_epsilon
 from safeselect.mechanisms import _bottom, _call
-from safeselect.mechanisms._bottom import ListQuery, draw_list, open_call
+from safeselect.mechanisms._bottom import ListQuery, draw_list, open_call, read_contributions
 from safeselect.mechanisms._histogram import read_histogram
 from safeselect.mechanisms._threshold import gumbel_offset, laplace_failure, laplace_offset
 from safeselect.testing import DeterministicSource
@@ -503,3 +503,23 @@ def test_lists_drawn_have_the_published_law(
     for mutant in (query.offset(3) - 2, 1 + 5):
         monkeypatch.setattr(ListQuery, "offset", lambda *_, to=mutant: to)
         assert not fits(drawn(engine, 2_500, CASE["histogram"], query), law)
+
+
+@pytest.mark.parametrize("engine", ["array", "reference"])
+def test_k_bar_is_chosen_by_either_engine(engine):
+    """A gap of 10^6 behind the second count is found but with a probability below 10^-100."""
+    counts = {"a": 2 * 10**6, "b": 2 * 10**6 - 5, "c": 3, "d": 2, "e": 1}
+    found = safeselect.unknown_domain_top_k(
+        counts, k=2, k_bar=(2, 4), epsilon=1, delta="1e-6", engine=engine
+    )
+    assert found.k_bar == 2
+    assert set(found.labels) == {"a", "b"}
+
+
+def test_how_many_items_a_user_may_have():
+    assert read_contributions(None) is None
+    assert read_contributions(1) == 1
+    assert read_contributions(2**63 - 1) == 2**63 - 1
+    for wrong in (0, -1, 2**63, True, "2"):
+        with pytest.raises(ParameterError, match="max_contributions"):
+            read_contributions(wrong)
