@@ -111,7 +111,10 @@ class Judge:
                 nowhere = os.open(os.devnull, os.O_WRONLY)
                 os.dup2(nowhere, 1)
                 os.dup2(nowhere, 2)
-                os._exit(job())
+                try:
+                    os._exit(job())
+                finally:
+                    os._exit(1)  # a fork never goes on as if it were the process that forks
             running[child] = name
         while running:
             yield ended()
@@ -169,37 +172,38 @@ class Judge:
         for test in tests:
             for function in test.functions:
                 calling[function].append(test)
+        functions = {name: mangled_name_from_mutant_name(name) for name in plan}
+        owns = {functions[name]: known["own"] for name, known in plan.items()}
         chosen = {
-            name: self.chosen(name, known["own"], calling[mangled_name_from_mutant_name(name)])
-            for name, known in plan.items()
+            function: self.chosen(function, own, calling[function])
+            for function, own in owns.items()
         }
-        yield from ((name, "not reached") for name, (first, _) in chosen.items() if not first)
-        first = {name: first for name, (first, _) in chosen.items() if first}
-        rest = {}
-        for name, verdict in self.shown(first):
+        yield from ((name, "not reached") for name in plan if not chosen[functions[name]][0])
+        rest = []
+        for name, verdict in self.shown({name: chosen[functions[name]][0] for name in plan}):
             yield name, verdict
-            if verdict == "survived" and chosen[name][1] and not plan[name]["explained"]:
-                rest[name] = chosen[name][1]
-        yield from self.shown(rest)
+            if verdict == "survived" and not plan[name]["explained"]:
+                rest.append(name)
+        yield from self.shown({name: chosen[functions[name]][1] for name in rest})
 
     def shown(self, chosen: dict[str, list[Test]]) -> Iterator[tuple[str, str]]:
         """Mutants shown to tests, for as long as there is time."""
         jobs = (
             (name, partial(self.show, name, tests))
             for name, tests in chosen.items()
-            if monotonic() < self.end
+            if tests and monotonic() < self.end
         )
         for name, status in self.forked(jobs):
             yield name, VERDICTS.get(status, "crashed")
 
-    def chosen(self, name: str, own: str, calling: list[Test]) -> tuple[list[Test], list[Test]]:
-        """Of the tests that call a mutant's function, those to begin with and the rest.
+    def chosen(self, function: str, own: str, calling: list[Test]) -> tuple[list[Test], list[Test]]:
+        """Of the tests that call a function, those to begin with and the rest.
 
         To begin with: all of the namesake, and others for as long as --patience allows; by turns
         those that call the fewest other functions, and those unlike the ones before.  Unmarked
         tests come last.
         """
-        namesake = f"{own}/test_{name.split('.x')[0].rpartition('.')[2].lstrip('_')}.py::"
+        namesake = f"{own}/test_{function.split('.x')[0].rpartition('.')[2].lstrip('_')}.py::"
         calling = [test for test in calling if test.claim or test.item.nodeid.startswith(own)]
         narrow = sorted(calling, key=lambda test: (len(test.functions), test.seconds))
         # A case of every test, then a second case of each: many cases are of one kind.
