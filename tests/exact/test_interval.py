@@ -197,6 +197,12 @@ def test_what_is_undefined_or_too_large_is_unbounded(undefined):
     assert not (interval * Interval.of(0, 64)).bounded
 
 
+@pytest.mark.parametrize("ends", [(0, 1), (-1, 0), (-1, 1), (0, 0)])
+def test_a_divisor_that_touches_zero_says_nothing(ends):
+    found = Interval.of(1, 64) / Interval(*map(mpfr, ends), 64)
+    assert (found.lower, found.upper) == (mpfr("-inf"), mpfr("inf"))
+
+
 def test_underflow_keeps_zero_and_what_lies_above():
     tiny = (-Interval.of(2**80, 64)).exp()
     assert tiny.bounded
