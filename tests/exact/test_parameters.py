@@ -349,6 +349,11 @@ def test_integers_out_of_range_never_wrap(value):
         (0, "gap_grid", "must be greater than zero, got 0 (int); write for example '0.01'"),
         (0, "split", "must be greater than zero, got 0 (int); write for example '0.5'"),
         (True, "sensitivity", "must be a number, got True (bool); write for example 1"),
+        (
+            Decimal("NaN"),
+            "rho",
+            "must be a finite number, got Decimal('NaN') (Decimal); write for example '0.5'",
+        ),
         (float("nan"), "rho", "must be a finite number, got nan (float); write for example '0.5'"),
     ],
 )
@@ -361,6 +366,8 @@ def test_the_longest_numbers():
     assert rational("1/1" + "0" * 1233, "epsilon") == Fraction(1, 10**1233)
     assert rational("1e1233", "epsilon") == 10**1233
     assert rational("0e1234", "epsilon", zero=True) == 0
+    assert rational(gmpy2.mpq(2**4096 - 1, 2**4096 - 3), "epsilon") > 1
+    refused(rational, gmpy2.mpq(2**4096 + 1, 2), "epsilon")
     for text in ("0" * 1235, "1/" + "0" * 1235, "0e1235", "1e1234", "1" + "0" * 1234):
         refused(rational, text, "epsilon", zero=True)
 
@@ -384,7 +391,8 @@ def test_too_long_a_text_is_not_kept():
     ],
 )
 def test_the_message_says_what_is_allowed(value, least, most, limit, message):
-    assert refused(integer, value, "k", minimum=least, maximum=most, limit=limit) == message
+    told = {"limit": limit} if limit else {}
+    assert refused(integer, value, "k", minimum=least, maximum=most, **told) == message
 
 
 @pytest.mark.parametrize(

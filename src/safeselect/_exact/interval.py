@@ -175,9 +175,8 @@ def _rounded(evaluate: Callable[[int], Interval], significant: int, *, upwards: 
 
 
 def _to_bits(value: Fraction, significant: int, *, upwards: bool) -> Fraction:
-    size = abs(value.numerator).bit_length() - value.denominator.bit_length()
-    if abs(value) >= Fraction(2) ** size:
-        size += 1  # now 2**(size - 1) <= |value| < 2**size
+    # 2**(size - 1) <= |value| < 2**size, because the denominator is a power of 2.
+    size = abs(value.numerator).bit_length() - value.denominator.bit_length() + 1
     unit = Fraction(2) ** (size - significant)
     steps = value / unit
     return (
