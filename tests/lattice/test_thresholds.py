@@ -144,4 +144,6 @@ def test_tables_are_read_only(law: Law) -> None:
     result, public = table(law), keys(law, Decay(Fraction(1, 3)))
     for array in (*(result.words, result.tail, result.tail_bounds), public.words):
         assert not array.flags.writeable
+    assert {array.dtype for array in (public.words, public.tail_bounds)} == {np.dtype(np.uint32)}
+    assert {array.dtype for array in (result.words, result.tail)} == {np.dtype(np.uint64)}
     assert not public.tail_bounds.flags.writeable
