@@ -37,7 +37,7 @@ from mutmut.mutation.trampoline import set_mutant_under_test
 from mutmut.state import state
 from mutmut.utils.format_utils import mangled_name_from_mutant_name
 
-from mutant_notes import CACHED
+from mutant_notes import CACHED, MADE_BY
 
 MEMORY = 4 << 30
 """Bytes of address space of a fork: a mutant may ask for anything."""
@@ -132,11 +132,14 @@ class Judge:
         for _ in self.forked(jobs):
             pass
         lines = [json.loads(line) for file in files for line in Path(file).read_text().splitlines()]
-        below = kept(lines)
+        made_by: dict[str, set[str]] = defaultdict(set)
+        for line in lines:
+            made_by[line.get("cached", "")].update(line.get("made_by", ()))
         named = {item.nodeid: item for item in items}
         tests = []
         for line in sorted((line for line in lines if "test" in line), key=lambda x: x["seconds"]):
-            functions = frozenset(line["functions"]).union(*(below[f] for f in line["functions"]))
+            called = line["functions"]
+            functions = frozenset(called).union(*(made_by[f] for f in called if f in CACHED))
             item = named[line["test"]]
             tests.append(Test(item, line["seconds"], functions, is_claim(item)))
         return tests
@@ -156,8 +159,8 @@ class Judge:
                 line = {"test": item.nodeid, "seconds": seconds, "functions": functions}
                 if not failed and seconds < longest:
                     print(json.dumps(line), file=out)
-            for function, callers in state().function_dependencies.items():
-                print(json.dumps({"function": function, "callers": sorted(callers)}), file=out)
+            for function, functions in MADE_BY.items():
+                print(json.dumps({"cached": function, "made_by": sorted(functions)}), file=out)
         return 0
 
     # ---- the mutants
@@ -246,25 +249,6 @@ class TooSlow(BaseException):
 
 def too_slow(_signal: int, _frame: object) -> None:
     raise TooSlow
-
-
-def kept(lines: list[dict]) -> dict[str, set[str]]:
-    """By cached function: all that making its result was ever seen to call.
-
-    A test that finds a result in a cache depends on what has made it, perhaps for another test.
-    """
-    calls: dict[str, set[str]] = defaultdict(set)
-    for line in lines:
-        for caller in line.get("callers", ()):
-            calls[caller].add(line["function"])
-    below: dict[str, set[str]] = defaultdict(set)
-    for cached in CACHED:
-        ahead = [cached]
-        while ahead:
-            new = calls[ahead.pop()] - below[cached]
-            below[cached] |= new
-            ahead += new
-    return below
 
 
 def cases(tests: list[Test]) -> Iterator[int]:
