@@ -1,0 +1,181 @@
+"""Who is left out lies below what is said of them, whatever the scores and the digits."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import mpmath
+import numpy as np
+import pytest
+from lattice_oracle import Tape, quantile
+
+from safeselect.lattice.contenders import _level, contenders
+from safeselect.lattice.draws import Draws, draw_noise, draw_words
+from safeselect.lattice.fine import ERROR, LOSS, UNKNOWN, fine_table
+from safeselect.lattice.laws import EXPONENTIAL, GUMBEL, LAPLACE, UNBOUNDED, Law
+from safeselect.lattice.plan import Plan, plan
+from safeselect.lattice.thresholds import table
+from safeselect.samplers.decay import Decay
+
+pytestmark = pytest.mark.claim("C1")
+
+N = 600
+LAWS = [EXPONENTIAL, LAPLACE, GUMBEL]
+RATES = [Fraction(1, 2**38), Fraction(1, 3), Fraction(1000), Fraction(2**20)]
+UNSHIFTED = [Fraction(1, 400), Fraction(1, 800), Fraction(1, 1500)]
+"""Rates at which distances are shifted by one digit up, not at all, and by one digit down."""
+TOP = 2**64 - 1
+each_law = pytest.mark.parametrize("law", LAWS, ids=lambda law: law.name)
+
+
+class Fewer(Tape):
+    """A source whose every 40th word of 16 digits begins with eleven zeros: a tail word."""
+
+    def fill(self, buffer: memoryview) -> None:
+        super().fill(buffer)
+        words = np.frombuffer(buffer, dtype=np.uint16)
+        words[-1::-40] %= 32
+
+
+def drawn(law: Law, public: Plan, fine: bool, seed: int, n: int = N) -> Draws:
+    if fine:
+        return draw_noise(n, fine_table(law), Tape(seed), public.few, 0)
+    source = Fewer(seed) if n == N else Tape(seed)  # there is room for one in 50 of N
+    return draw_words(n, table(law), source, public.contenders, public.slot_bits)
+
+
+def scores(kind: str, rate: Fraction, tape: Tape) -> list[int]:
+    """Steps, which are at most 2**64 - 1; `near` ones are within 20 nats or so."""
+    width = max(int(20 / rate), 1)
+    return {
+        "near": [width + tape.take(64) % width for _ in range(N)],
+        "equal": [7] * N,
+        "one far ahead": [tape.take(64) % width for _ in range(N - 1)] + [TOP],
+        "three far ahead": [TOP, TOP - 1, TOP - width] + [tape.take(64) % width] * (N - 3),
+        "one far behind": [0] + [TOP - tape.take(64) % width for _ in range(N - 1)],
+        "anything": [tape.take(64) for _ in range(N)],
+    }[kind]
+
+
+def highest(law: Law, draws: Draws, place: int) -> mpmath.mpf:
+    """The largest noise in nats that the digits of a candidate allow."""
+    word, width = int(draws.words[place]), draws.width
+    tails = draws.tails.tolist()
+    if place in tails:
+        word, width = word << 64 | int(draws.extra[tails.index(place)]), width + 64
+    if not word:
+        return mpmath.inf
+    return quantile(law.name, mpmath.ldexp(mpmath.mpf(word), -width))
+
+
+KINDS = ["near", "equal", "one far ahead", "three far ahead", "one far behind", "anything"]
+
+
+@pytest.mark.parametrize(
+    ("fine", "rate"),
+    [*((True, rate) for rate in RATES), *((False, rate) for rate in [*RATES, *UNSHIFTED])],
+    ids=str,
+)
+@each_law
+def test_all_who_are_left_out_lie_below_the_ceiling(law: Law, rate: Fraction, fine: bool) -> None:
+    tape = Tape(11)
+    for seed, kind in enumerate(KINDS):
+        for k in (1, 2, 4):
+            public = plan(law, k, Decay(rate), False)
+            steps, draws = scores(kind, rate, tape), drawn(law, public, fine, seed)
+            tails = draws.tails[draws.tails < N].tolist()
+            ahead = max(range(N), key=steps.__getitem__)
+            for removed in ([], sorted({ahead, 5, *tails[:2]})):
+                check(law, public, steps, draws, removed, public.few if fine else public.contenders)
+
+
+def check(
+    law: Law, public: Plan, steps: list[int], draws: Draws, removed: list[int], count: int
+) -> None:
+    """All who are neither found nor removed lie below the ceiling."""
+    words = draws.words.copy()
+    found, ceiling = contenders(np.array(steps, dtype=np.uint64), draws, public, count, removed)
+    draws.words[:] = words  # those of whom is removed are overwritten
+    assert len(found) == len(set(found)) == count
+    assert not set(found) & set(removed)
+    assert ceiling is not None
+    score, units = ceiling
+    if units >= UNBOUNDED:
+        return
+    rate = public.decay.rate
+    with mpmath.workdps(40):
+        for place in set(range(len(steps))) - set(found) - set(removed):
+            # Exactly, in units of 2**-32 nat: where the score is worth, and what is left.
+            room = (score - steps[place]) * rate * 2**32 + units
+            assert mpmath.ldexp(highest(law, draws, place), 32) <= mpmath.mpf(
+                room.numerator
+            ) / mpmath.mpf(room.denominator)
+
+
+@each_law
+def test_the_errors_of_noise_and_of_distances_are_added(law: Law) -> None:
+    """The table's and the scale's: each may be as large as is stated."""
+    public = plan(law, 1, Decay(Fraction(1, 3)), False)
+    steps, draws = scores("near", Fraction(1, 3), Tape(3)), drawn(law, public, True, 4)
+    found, (score, bound) = contenders(
+        np.array(steps, dtype=np.uint64), draws, public, public.few, []
+    )
+    noisy = [
+        int(noise) + public.fine.units(max(step, score) - score)
+        for noise, step in zip(draws.noise, steps, strict=True)
+    ]
+    assert bound == max(noisy[i] for i in set(range(N)) - set(found)) + ERROR + LOSS
+
+
+@each_law
+def test_the_best_of_many_may_be_far_apart(law: Law) -> None:
+    """In groups of their own, 3 nats from one to the next: more of them than are looked for."""
+    public, n = plan(law, 1, Decay(Fraction(1)), False), 20_000
+    draws, steps = drawn(law, public, False, 8, n), [0] * n
+    for number in range(public.contenders + 3):
+        steps[7 + 601 * number] = 3 * number + 1
+    check(law, public, steps, draws, [], public.contenders)
+
+
+@pytest.mark.parametrize("need", [1, 2, 5, 30])
+@pytest.mark.parametrize("n", [40, 5000, 70_000])
+def test_the_level_is_the_need_th_largest(n: int, need: int) -> None:
+    steps = np.random.default_rng(n).integers(0, TOP, n, dtype=np.uint64, endpoint=True)
+    assert _level(steps, need) == sorted(steps.tolist())[-need]
+
+
+@each_law
+def test_whoever_was_moved_down_has_no_bound(law: Law) -> None:
+    """All places are taken by noise that is not covered."""
+    public = plan(law, 2, Decay(Fraction(1)), False)
+    draws, steps = drawn(law, public, True, 9), np.zeros(N, dtype=np.uint64)
+    steps[0], steps[1] = 2**63, 2**40
+    draws.noise[2 : public.few + 2] = UNKNOWN
+    found, (_, bound) = contenders(steps, draws, public, public.few, [])
+    assert 0 not in found
+    assert bound == UNBOUNDED
+
+
+@each_law
+def test_noise_that_is_not_covered_has_no_bound(law: Law) -> None:
+    public = plan(law, 1, Decay(Fraction(1)), False)
+    draws = drawn(law, public, True, 5)
+    draws.noise[: public.few + 1] = UNKNOWN
+    steps = np.array(scores("near", Fraction(1), Tape(6)), dtype=np.uint64)
+    _, (_, bound) = contenders(steps.copy(), draws, public, public.few, [])
+    assert bound == UNBOUNDED
+    # The same candidates once they are removed: nobody without a bound is left.
+    _, (_, bound) = contenders(steps, draws, public, public.few, list(range(public.few + 1)))
+    assert bound < UNBOUNDED
+
+
+@pytest.mark.parametrize("fine", [True, False], ids=["noise", "keys"])
+def test_few_candidates_are_all_contenders(fine: bool) -> None:
+    public = plan(GUMBEL, 1, Decay(Fraction(1)), False)
+    draws = drawn(GUMBEL, public, fine, 7)
+    steps = np.arange(N, dtype=np.uint64)
+    assert contenders(steps, draws, public, N, []) == (list(range(N)), None)
+    assert contenders(steps, draws, public, N - 2, [3, 0]) == (
+        [i for i in range(N) if i not in (0, 3)],
+        None,
+    )
