@@ -65,8 +65,10 @@ def test_a_bound_on_the_numbers_changes_nothing(n: int, m: int) -> None:
 def test_the_members_of_many_groups_are_read_block_by_block() -> None:
     n, m = 49151, 383
     assert GROUP * m > block_size(n)
+    assert 2 * block_size(n) < n < 4 * GROUP * (m + 1)  # and then all are read, in three blocks
     values = np.random.default_rng(3).permutation(n).astype(np.uint64)
-    assert sorted(select(values, m)[1])[-m:] == list(range(n - m, n))
+    for count in (m, m + 1):
+        assert sorted(select(values, count)[1])[-count:] == list(range(n - count, n))
 
 
 def filling(values: Numbers):
@@ -116,8 +118,10 @@ def test_what_lies_beyond_the_end_counts_for_nothing(n: int) -> None:
     assert indices[int(np.argmax(some))] == place
 
 
+@pytest.mark.parametrize("m", [3, 50])
 @pytest.mark.parametrize("n", [4097, 70001])
-def test_values_of_nothing_are_distinct_indices_too(n: int) -> None:
-    indices, some = select(np.zeros(n, dtype=np.uint64), 50)
+def test_values_of_nothing_are_distinct_indices_too(n: int, m: int) -> None:
+    indices, some = select(np.zeros(n, dtype=np.uint64), m)
     assert not any(some)
-    assert len(set(indices)) >= 50
+    # All of one group are the same beyond the end.
+    assert len(set(indices)) >= min(m * GROUP, n) / 2

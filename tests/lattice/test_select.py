@@ -40,6 +40,16 @@ def test_places_and_values_as_by_sorting(data: st.DataObject) -> None:
     assert values.tolist() == numbers
 
 
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("m", [1, 40, 99, 100, 199, 200])
+def test_the_whole_range_of_a_type(kind: Any, m: int) -> None:
+    """Bit by bit for all but the first; half of the signed ones lie below zero."""
+    limits = np.iinfo(kind)
+    values = np.random.default_rng(m).integers(limits.min, limits.max, 200, kind, endpoint=True)
+    assert mth_largest(values, m) == sorted(values.tolist(), reverse=True)[m - 1]
+    assert top_places(values, m).tolist() == expected_places(values, m)
+
+
 @given(st.integers(1, 16), st.sampled_from(KINDS), st.integers(0, 2**32))
 @settings(max_examples=60, deadline=None)
 def test_a_bound_on_the_values(bits: int, kind: Any, seed: int) -> None:
