@@ -62,6 +62,8 @@ CACHES = ("lru_cache", "cache", "property")
 KINDS = ("killed", "killed by a test without a mark", "timed out", "survived", "not reached")
 """What becomes of a mutant; `timed out` is noticed too, by whoever waits."""
 
+UNNOTICED = ("survived", "not reached")
+
 
 @dataclass(frozen=True)
 class Mutant:
@@ -85,23 +87,22 @@ def main() -> int:
     end = monotonic() + 60 * options.minutes
     prepare()
     mutants = {mutant.name: mutant for part in options.parts for mutant in mutate(part)}
-    reasons = explained()
-    judge(mutants, reasons, options, end - monotonic())
+    known = explained()
+    judge(mutants, known, options, end - monotonic())
     lines = [json.loads(line) for line in (WORK / "verdicts").read_text().splitlines()]
     count, verdicts = lines[0], {line["mutant"]: line for line in lines[1:]}
     for name, line in verdicts.items():
-        unseen = line["verdict"] in ("survived", "not reached") and line["at_import"]
-        if unseen and mutants[name].change not in reasons and monotonic() < end:
+        unseen = line["verdict"] in UNNOTICED and line["at_import"]
+        if unseen and mutants[name].change not in known and monotonic() < end:
             line["verdict"] = at_import(mutants[name])
     unexplained = [
         mutants[name]
         for name, line in verdicts.items()
-        if line["verdict"] in ("survived", "not reached") and mutants[name].change not in reasons
+        if line["verdict"] in UNNOTICED and mutants[name].change not in known
     ]
-    files, changes = zip(
-        *((mutant.file, mutant.change) for mutant in mutants.values()), strict=True
-    )
-    stale = [each for each in reasons if each.split(":")[0] in files and each not in changes]
+    files = {mutant.file for mutant in mutants.values()}
+    made = {mutant.change for mutant in mutants.values()}
+    stale = sorted(each for each in known - made if each.split(":")[0] in files)
     print(f"{count['tests']} of {count['of']} tests in use")
     print("\n".join(table(mutants, verdicts)))
     print(f"\nNot explained: {len(unexplained)}")
@@ -125,10 +126,10 @@ def parser() -> argparse.ArgumentParser:
     return words
 
 
-def explained() -> dict[str, str]:
-    """Change -> why nothing that is promised changes with it."""
+def explained() -> set[str]:
+    """The changes of which it is written down why nothing that is promised changes with them."""
     reasons = tomllib.loads(EXPLAINED.read_text())["reason"]
-    return {change: reason["why"] for reason in reasons for change in reason["changes"]}
+    return {change for reason in reasons for change in reason["changes"]}
 
 
 # ---- the copy
@@ -207,10 +208,7 @@ def difference(before: list[str], after: list[str]) -> tuple[str, str]:
 
 
 def judge(
-    mutants: dict[str, Mutant],
-    reasons: dict[str, str],
-    options: argparse.Namespace,
-    seconds: float,
+    mutants: dict[str, Mutant], known: set[str], options: argparse.Namespace, seconds: float
 ) -> None:
     """Show mutants to the tests, in a process that collects the tests once.
 
@@ -218,7 +216,7 @@ def judge(
     """
     files, only = options.files or [], options.only or ""
     plan = {
-        name: {"own": mutant.own, "explained": mutant.change in reasons}
+        name: {"own": mutant.own, "explained": mutant.change in known}
         for name, mutant in mutants.items()
         if only in name and (not files or mutant.file in files)
     }
@@ -229,7 +227,7 @@ def judge(
         "seconds": 0.9 * seconds,
         "longest": options.longest,
         "patience": options.patience,
-        "workers": os.process_cpu_count() if sys.version_info >= (3, 13) else os.cpu_count(),
+        "workers": os.cpu_count(),
     }
     owns = {own for _, own in PARTS.values()}
     run_tests(

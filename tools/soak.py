@@ -33,6 +33,7 @@ from itertools import product
 from math import exp, inf, lgamma, log
 from pathlib import Path
 from time import monotonic
+from typing import Any
 
 from safeselect import (
     AdaptiveSparseVector,
@@ -60,6 +61,7 @@ ALARM = 1e9
 BATCH = 500
 SCORES = [3, 1, 0]
 COUNTS = {"a": 9, "b": 7, "c": 2}
+SESSION: dict[str, Any] = {"threshold": 1, "k": 1, "sensitivity": 1, "monotonic": True}
 ONE, HALF = Decay(Fraction(1)), Decay(Fraction(1, 2))
 
 
@@ -88,11 +90,8 @@ def more() -> Iterator[Release]:
             partial(cut, noise, [*SCORES, 1], ONE),
         )
         yield case(f"SparseVector, {name}", partial(asked, name), partial(first, noise))
-        # The noise of an answer is like that of the threshold for "top" with this split, for
-        # "middle" with that one.
-        top = partial(asked_twice, name, "1/3", 1)
+        top, middle = partial(at_the_top, name), partial(in_the_middle, name)
         yield case(f"AdaptiveSparseVector, top, {name}", top, partial(first, noise))
-        middle = partial(asked_twice, name, "1/2", 10**6)
         yield case(f"AdaptiveSparseVector, middle, {name}", middle, partial(first, noise))
     peeled = partial(top_k, SCORES, k=2, epsilon=2, range_=1, mechanism="permute_and_flip")
     yield case("top_k, permute_and_flip", lambda: peeled().indices, peeled_law)
@@ -139,27 +138,23 @@ def case(name: str, once: Callable[[], Hashable], law: Callable[[], Enclosure]) 
 
 def asked(noise: str) -> bool:
     """The answer of a sparse vector; with half of epsilon for either, both noises are alike."""
-    session = SparseVector(
-        threshold=1, k=1, epsilon=2, sensitivity=1, monotonic=True, noise=noise, split="1/2"
-    )
-    with session:
-        return session.query(2).above
+    with SparseVector(**SESSION, epsilon=2, noise=noise, split="1/2") as opened:
+        return opened.query(2).above
 
 
-def asked_twice(noise: str, split: str, sigma: int) -> bool:
-    """Whether 2 is above 1 with the noise of "middle", or 3 by a sigma of 1 with that of "top"."""
-    session = AdaptiveSparseVector(
-        threshold=1,
-        k=1,
-        epsilon=3 if sigma == 1 else 2,
-        sensitivity=1,
-        monotonic=True,
-        noise=noise,
-        split=split,
-        sigma=sigma,
-    )
-    with session:
-        return session.query(3).branch == "top" if sigma == 1 else session.query(2).above
+def at_the_top(noise: str) -> bool:
+    """Whether 3 is above 1 by a sigma of 1: with this split that noise is like the threshold's."""
+    with AdaptiveSparseVector(**SESSION, epsilon=3, noise=noise, split="1/3", sigma=1) as opened:
+        return opened.query(3).branch == "top"
+
+
+def in_the_middle(noise: str) -> bool:
+    """Whether 2 is above 1, where nothing reaches sigma: with this split the other one is."""
+    sigma = 10**6
+    with AdaptiveSparseVector(
+        **SESSION, epsilon=2, noise=noise, split="1/2", sigma=sigma
+    ) as opened:
+        return opened.query(2).above
 
 
 # -------------------------------------------------------------------------------------- laws

@@ -9,6 +9,7 @@ import mpmath
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from lattice_oracle import RATES
 
 from safeselect.lattice.draws import tail_capacity
 from safeselect.lattice.fine import ERROR, LOSS, REACH, UNIT_BITS
@@ -22,12 +23,6 @@ pytestmark = pytest.mark.claim("C1")
 LAWS = [EXPONENTIAL, LAPLACE, GUMBEL]
 RARE = Fraction(1, 2**42)
 
-rates = st.one_of(
-    st.integers(-40, 20).map(lambda e: Fraction(2) ** e),
-    st.fractions(Fraction(1, 2**40), Fraction(2**20), max_denominator=2**41),
-    st.integers(1, 2**20).map(Fraction),
-).filter(lambda r: Fraction(1, 2**40) <= r <= 2**20)
-
 
 def test_the_window_of_the_lemma() -> None:
     """A word's width (`test_thresholds`), the fine table's error, and two units of a key."""
@@ -35,7 +30,7 @@ def test_the_window_of_the_lemma() -> None:
     assert nats < Fraction(WINDOW, 2**16)
 
 
-@given(rates, st.sampled_from([None, Fraction(1, 2), Fraction(2, 3)]), st.sampled_from([48, 144]))
+@given(RATES, st.sampled_from([None, Fraction(1, 2), Fraction(2, 3)]), st.sampled_from([48, 144]))
 @settings(max_examples=100, deadline=None)
 def test_the_rate_is_enclosed(number: Fraction, base: Fraction | None, scale: int) -> None:
     if base is not None and not Fraction(1, 2**38) < number < 2**19:

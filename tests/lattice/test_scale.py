@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from lattice_oracle import RATES
 
 from safeselect.lattice.fine import LOSS, REACH, UNIT_BITS
 from safeselect.lattice.scale import scale_of
@@ -15,14 +16,8 @@ from safeselect.samplers.decay import Decay
 
 pytestmark = pytest.mark.claim("C1")
 
-rates = st.one_of(
-    st.integers(-40, 20).map(lambda e: Fraction(2) ** e),
-    st.fractions(Fraction(1, 2**40), Fraction(2**20), max_denominator=2**41),
-    st.integers(1, 2**20).map(Fraction),
-).filter(lambda r: Fraction(1, 2**40) <= r <= 2**20)
 
-
-@given(rates, st.data())
+@given(RATES, st.data())
 @settings(max_examples=300, deadline=None)
 def test_a_distance_loses_little_and_nothing_overflows(
     rate_: Fraction, data: st.DataObject

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from lattice_oracle import quantile, survival_bounds
+from lattice_oracle import RATES, quantile, survival_bounds
 
 from safeselect.lattice.fine import ERROR
 from safeselect.lattice.laws import EXPONENTIAL, GUMBEL, LAPLACE, Law
@@ -97,13 +97,7 @@ def test_small_tables_are_right_too(law: Law, width: int) -> None:
         assert 0 <= int(result.words[word]) - noise(law, word, width) <= 2 * ERROR
 
 
-rates = st.one_of(
-    st.integers(-40, 20).map(lambda e: Fraction(2) ** e),
-    st.fractions(Fraction(1, 2**40), Fraction(2**20), max_denominator=2**41),
-).filter(lambda r: Fraction(1, 2**40) <= r <= 2**20)
-
-
-@given(st.sampled_from(LAWS), rates)
+@given(st.sampled_from(LAWS), RATES)
 @settings(max_examples=60, deadline=None)
 def test_a_key_is_rounded_up_by_two_units_at_most(law: Law, rate: Fraction) -> None:
     public, source = keys(law, Decay(rate)), table(law)

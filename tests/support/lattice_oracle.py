@@ -9,8 +9,16 @@ import random
 from fractions import Fraction
 
 import mpmath
+from hypothesis import strategies as st
 
 ONE = 1 << 512
+
+RATES = st.one_of(
+    st.integers(-40, 20).map(lambda e: Fraction(2) ** e),
+    st.fractions(Fraction(1, 2**40), Fraction(2**20), max_denominator=2**41),
+    st.integers(1, 2**20).map(Fraction),
+).filter(lambda r: Fraction(1, 2**40) <= r <= 2**20)
+"""Rates of every size and kind that a release may have."""
 
 
 def quantile(name: str, v: mpmath.mpf) -> mpmath.mpf:

@@ -108,8 +108,7 @@ def rational(
     if type(value) is int and 0 < value < _SMALL and below is None:
         return _small(value)
     number = _read(value, name)
-    if _bits(number) > MAX_BITS:
-        raise ParameterError(f"{name} must have at most {MAX_BITS} bits above and below the line")
+    _check_size(number, name)
     if not signed and (number.numerator < 0 or (number.numerator == 0 and not zero)):
         least = "at least" if zero else "greater than"
         raise _wrong(f"{least} zero", value, name)
@@ -134,10 +133,7 @@ def _read(value: Any, name: str) -> Fraction:
         return value
     if type(value) is type(mpq(0)):
         # Checked here, because building a Fraction takes a greatest common divisor.
-        if _bits(value) > MAX_BITS:
-            raise ParameterError(
-                f"{name} must have at most {MAX_BITS} bits above and below the line"
-            )
+        _check_size(value, name)
         return Fraction(int(value.numerator), int(value.denominator))
     if isinstance(value, (float, np.floating)):
         # str() of every NumPy float is the shortest decimal that reads back as the same number.
@@ -189,6 +185,11 @@ def _wrong(wanted: str, value: object, name: str, *, comma: bool = False) -> Par
 def _integer(digits: str) -> int:
     # By way of Decimal, whose constructor is exact: int() has a limit that anyone may lower.
     return int(Decimal(digits))
+
+
+def _check_size(value: Any, name: str) -> None:
+    if _bits(value) > MAX_BITS:
+        raise ParameterError(f"{name} must have at most {MAX_BITS} bits above and below the line")
 
 
 def _bits(value: Any) -> int:
