@@ -239,7 +239,7 @@ class Pending:
         record = self.book.settle(self.charge, "settled", commitment=committed, spent={**used})
         return Receipt(self.book.id, record, salt)
 
-    def aborted(self, reason: Literal["source", "interrupt", "error"]) -> None:
+    def aborted(self, reason: Literal["source", "interrupt", "error", "input"]) -> None:
         """Write that there will be no output; the charge stands."""
         self.book.settle(self.charge, "aborted", reason=reason)
 

@@ -33,7 +33,7 @@ from safeselect.audit.primitives import check_primitive, primitives
 from safeselect.audit.releases import check_releases, releases
 from safeselect.guarantees import BoundedRange, LaplaceDominated
 from safeselect.lattice.laws import EXPONENTIAL, GUMBEL, LAPLACE, Law
-from safeselect.mechanisms._call import Change
+from safeselect.mechanisms._reading import INTEGERS, Change
 from safeselect.samplers.decay import Decay
 
 __all__ = ["FULL", "QUICK", "Check", "Finding", "Instance", "checks", "found", "instances", "run"]
@@ -147,7 +147,7 @@ class Instance:
     def law(self, fineness: int) -> Callable[[tuple[int, ...]], Enclosure]:
         """The law at some scores, by the calibration that the mechanisms use."""
         change = Change.read(sensitivity=1, range_=None, monotonic=self.monotonic)
-        steps = change.range_in_steps(Fraction(1), exact=True)
+        steps = change.range_in_steps(INTEGERS)
         # Gumbel noise alone is peeled: k draws; the others are one draw at the k-fold scale.
         family, draws = (BoundedRange, self.k) if self.noise is GUMBEL else (LaplaceDominated, 1)
         each = per_draw_epsilon(family, draws, epsilon=Fraction(1), delta=None, rho=None)

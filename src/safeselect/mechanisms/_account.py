@@ -10,7 +10,7 @@ from typing import TypeVar, final
 from safeselect._exact import describe
 from safeselect.accounting import Charge, Pending, Receipt, Scope
 from safeselect.accounting.record import SALT_BYTES
-from safeselect.errors import LedgerError, ParameterError, SourceError
+from safeselect.errors import LedgerError, ParameterError, ScoreError, SourceError
 from safeselect.guarantees import Guarantee
 from safeselect.mechanisms._results import Opened, Release
 from safeselect.samplers._bits import Bits
@@ -138,12 +138,13 @@ class Account:
         if self._pending is None:
             return
         pending, self._pending = self._pending, None
-        kind = "source" if isinstance(error, SourceError) else "error"
+        kinds = {ScoreError: "input", SourceError: "source"}
+        kind = next((kind for each, kind in kinds.items() if isinstance(error, each)), "error")
         if error is not None and not isinstance(error, Exception):
             kind = "interrupt"
         # The error is on its way already; a charge without an outcome stands all the same.
         with suppress(LedgerError):
-            pending.aborted(kind)  # type: ignore[arg-type]  # one of its three words
+            pending.aborted(kind)  # type: ignore[arg-type]  # one of its words
         if error is None:
             raise LedgerError("the mechanism ended without an output; the charge stands")
 

@@ -171,6 +171,8 @@ def open_call(histogram: Histogram, source: object, engine: object, ledger: obje
             monotonic=True,
             minimize=False,
             grid=None,
+            on_grid=False,
+            score_error=None,
             labels=None,
             source=source,
             ledger=ledger,
@@ -189,7 +191,7 @@ def draw_list(query: ListQuery, histogram: Histogram, call: Call) -> tuple[tuple
     Reveals: beyond what is returned, nothing; shapes and requests follow from the query and, where
         it was chosen, from k_bar.
     """
-    counts = call.candidates.steps
+    counts = call.steps
     k_bar = query.least if query.least == query.most else _choose_places(query, counts, call)
     steps = np.empty(k_bar + 1, dtype=np.uint64)
     # Only differences matter, and no count lies below the (k_bar + 1)-th.

@@ -1,98 +1,48 @@
 """What all mechanisms do before and after the noise: read, calibrate, draw, wipe, report.
 
-The order never changes: public parameters are read first, then the scores; only when all of it is
-accepted is the source touched, then the ledger charged, and only then is a bit drawn.
+The order never changes.  Public parameters come first, with the class of the scores, their number
+and their labels.  When all of that is accepted, the ledger is charged.  Only then the scores are
+looked at, and only then a bit is drawn.
 """
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from types import MappingProxyType, TracebackType
 from typing import Self, TypeVar
 
-import numpy as np
-
-from safeselect._exact import describe, integer, rational
-from safeselect.accounting.record import exact
-from safeselect.errors import ParameterError
+from safeselect._exact import integer, rational
+from safeselect.errors import ParameterError, ScoreError
 from safeselect.guarantees import (
     Guarantee,
 )
 from safeselect.lattice import Ranking
 from safeselect.mechanisms._account import Account, read_ledger, source_name
 from safeselect.mechanisms._engines import Engine, choose_engine
+from safeselect.mechanisms._reading import Change, Reading, flag
 from safeselect.mechanisms._results import Release, Selection
-from safeselect.mechanisms._scores import Candidates, read_candidates, read_matrix
+from safeselect.mechanisms._scores import Candidates, Steps, read_candidates, read_matrix
 from safeselect.mechanisms._totals import Total, exactly_one
 from safeselect.samplers._bits import Bits
 from safeselect.samplers.decay import Decay
 from safeselect.sources import Source, resolve
 
-__all__ = ["CANDIDATES", "Call", "Change", "Total", "exactly_one"]
+__all__ = ["CANDIDATES", "UNREADABLE", "Call", "Total", "exactly_one"]
 
 _Result = TypeVar("_Result", bound=Release)
 
 Parts = tuple[tuple[Guarantee, int], ...]
-_EXAMPLE = "for counts of people write sensitivity=1, monotonic=True"
 CANDIDATES = "the number of candidates"
+UNREADABLE = (
+    "the scores cannot be read as the arguments say; what was charged stays charged, and the "
+    "ledger records it as aborted: input.  Try the same call without a ledger on made-up scores of "
+    "this kind: there the message says what is wrong"
+)
+"""The one sentence for all refusals that depend on values, after a charge."""
+
 _NOTHING: Mapping[str, str] = MappingProxyType({})
-
-
-@dataclass(frozen=True, slots=True)
-class Change:
-    """How far one unit of privacy, a person say, may move the scores.
-
-    Either `sensitivity`, the largest change of any one score, or `range_`, the largest difference
-    between the changes of two scores.
-    """
-
-    sensitivity: Fraction | None
-    range_: Fraction | None
-    monotonic: bool
-
-    @classmethod
-    def read(cls, *, sensitivity: object, range_: object, monotonic: object) -> Change:
-        """Read and check the parameters.
-
-        Raises:
-            ParameterError: not exactly one of the two, monotonic with range_, or a wrong value.
-        """
-        if (sensitivity is None) == (range_ is None):
-            exactly_one({"sensitivity": sensitivity, "range_": range_}, _EXAMPLE)
-        if not isinstance(monotonic, (bool, np.bool_)):
-            raise ParameterError(f"monotonic must be True or False, got {describe(monotonic)}")
-        if monotonic and range_ is not None:
-            raise ParameterError("monotonic=True goes with sensitivity=; range_= already covers it")
-        return cls(
-            None if sensitivity is None else rational(sensitivity, "sensitivity"),
-            None if range_ is None else rational(range_, "range_"),
-            bool(monotonic),
-        )
-
-    def told(self, grid: Fraction) -> dict[str, str]:
-        """As parameters for records, with the grid of the scores."""
-        values = {"sensitivity": self.sensitivity, "range": self.range_, "grid": grid}
-        given = {name: exact(value) for name, value in values.items() if value is not None}
-        return {**given, "monotonic": "yes" if self.monotonic else "no"}
-
-    def range_in_steps(self, grid: Fraction, *, exact: bool) -> Fraction:
-        """The range of the change of the scores on the grid, in steps; rounded up.
-
-        Two scores move apart by at most 2 * sensitivity, or by sensitivity where all move the same
-        way.  Rounding scores down to the grid may stretch each change to the next whole step, and
-        a range by one step more (`docs/mathematics.md`, section 6).
-        """
-        if self.sensitivity is not None:
-            each = self.sensitivity if grid == 1 else self.sensitivity / grid
-            each = each if exact else Fraction(-(-each // 1))
-            return each if self.monotonic else 2 * each
-        if self.range_ is None:
-            raise ParameterError("give exactly one of sensitivity and range_; got none")
-        steps = self.range_ / grid
-        return steps if exact else Fraction(-(-steps // 1) + 1)
 
 
 @lru_cache(maxsize=256)
@@ -107,14 +57,14 @@ class Call:
             ...
             return call.released(result)
 
-    On entering, the ledger is charged before the first bit.  On leaving, the private copy of the
-    scores and the unused random bits are overwritten; a call that released nothing says so in the
-    ledger.
+    On entering, the ledger is charged, then the scores are read, then the first bit is drawn.  On
+    leaving, the private copy of the scores and the unused random bits are overwritten; a call that
+    released nothing says so in the ledger.
     """
 
     __slots__ = (
-        *("_account", "_bits", "_change", "_scope", "_source", "_told"),
-        *("candidates", "engine", "range_in_steps"),
+        *("_account", "_bits", "_change", "_minimize", "_scope", "_source", "_steps", "_threshold"),
+        *("_told", "candidates", "engine", "range_in_steps", "reading"),
     )
 
     def __init__(
@@ -126,32 +76,34 @@ class Call:
         monotonic: object,
         minimize: object,
         grid: object,
+        on_grid: object,
+        score_error: object,
         labels: object,
         source: object,
         engine: object,
         ledger: object = None,
         rows: bool = False,
-        threshold: Fraction | None = None,
+        threshold: object = None,
     ) -> None:
         change = Change.read(sensitivity=sensitivity, range_=range_, monotonic=monotonic)
+        self.reading = Reading.read(grid=grid, on_grid=on_grid, score_error=score_error)
+        self.range_in_steps = change.range_in_steps(self.reading)
+        self._minimize = flag(minimize, "minimize")
+        self._threshold = (
+            None if threshold is None else rational(threshold, "threshold", signed=True)
+        )
         self._scope = read_ledger(ledger, monotonic=change.monotonic)
         self._account: Account | None = None
         self._source: Source = resolve(source)
         self.engine: Engine = choose_engine(engine)
         self._bits: Bits | None = None
-        self.candidates: Candidates = (
-            read_matrix(scores, grid=grid, labels=labels, minimize=minimize)
-            if rows
-            else read_candidates(
-                scores, grid=grid, labels=labels, minimize=minimize, threshold=threshold
-            )
-        )
-        self.range_in_steps = change.range_in_steps(
-            self.candidates.grid, exact=self.candidates.exact
+        self._steps: Steps | None = None
+        self.candidates: Candidates = (read_matrix if rows else read_candidates)(
+            scores, labels=labels
         )
         self._change = change
         self._told = {
-            "minimize": "yes" if minimize else "no",
+            "minimize": "yes" if self._minimize else "no",
             "engine": "array" if engine is None else str(engine),
         }
 
@@ -174,10 +126,9 @@ class Call:
             more: further public parameters, for the record.
         """
         if self._scope is not None:
-            shape = [str(length) for length in self.candidates.steps.shape]
-            told = {**self._change.told(self.candidates.grid), **self._told, **more}
-            told |= {"candidates": shape[-1], "k": str(k)}
-            told |= {"rows": shape[0]} if len(shape) > 1 else {}
+            told = {**self._change.told(self.reading), **self._told, **more}
+            told |= {"candidates": str(self.size), "k": str(k)}
+            told |= {"rows": str(self.rows)} if self.candidates.is_matrix else {}
             parts = ((guarantee, 1),) if parts is None else parts
             self._account = Account(self._scope, mechanism, guarantee, parts, told)
         return self
@@ -188,15 +139,36 @@ class Call:
 
     def __enter__(self) -> Self:
         try:
-            if self._account is None and self._scope is not None:
+            if self._scope is None:
+                # Nothing is asked of the source before the scores are known to be good.
+                self._steps = self._read()
+                self._bits = Bits(self._source)
+            elif self._account is None:
                 raise ParameterError("a call with a ledger says what it releases")
-            self._bits = Bits(self._source)
-            if self._account is not None:
+            else:
+                self._bits = Bits(self._source)
                 self._account.charge(self._source, self._bits)
+                self._steps = self._read_once_charged()
         except BaseException as error:
             self._end(error)
             raise
         return self
+
+    def _read(self) -> Steps:
+        return self.candidates.steps(
+            self.reading,
+            minimize=self._minimize,
+            proposed=self.reading.propose(self._change.size),
+            threshold=self._threshold,
+        )
+
+    def _read_once_charged(self) -> Steps:
+        """Whatever is wrong with the scores, one sentence says so: it depends on private values."""
+        try:
+            return self._read()
+        except Exception:  # noqa: BLE001 - also what a library or the memory says of the values
+            failed = ScoreError(UNREADABLE)
+        raise failed  # outside the handler: what happened is not its context
 
     def __exit__(
         self,
@@ -207,11 +179,19 @@ class Call:
         self._end(error)
 
     def _end(self, error: BaseException | None) -> None:
-        self.candidates.steps.fill(0)
+        if self._steps is not None:
+            self._steps.fill(0)
         if self._bits is not None:
             self._bits.close()
         if self._account is not None:
             self._account.end(error)
+
+    @property
+    def steps(self) -> Steps:
+        """The scores on the grid; private, and there only inside the `with` block."""
+        if self._steps is None:
+            raise ParameterError("a call has scores only inside its with block")
+        return self._steps
 
     @property
     def bits(self) -> Bits:
@@ -223,7 +203,17 @@ class Call:
     @property
     def size(self) -> int:
         """The number of candidates."""
-        return int(self.candidates.steps.shape[-1])
+        return self.candidates.size + (self._threshold is not None)
+
+    @property
+    def rows(self) -> int:
+        """The number of rows of a matrix; 1 for a list of candidates."""
+        return len(self.candidates.rows)
+
+    @property
+    def effective_range(self) -> Fraction:
+        """The range that the noise is calibrated to, in score units."""
+        return self.range_in_steps * self.reading.step
 
     @property
     def source_name(self) -> str:

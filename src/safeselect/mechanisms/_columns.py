@@ -1,94 +1,191 @@
 """How scores and labels may be handed over: lists, arrays, and columns of other libraries.
 
-Only types and shapes are looked at here, and whether there are nulls; no message quotes a cell, nor
-is an error of another library, which may quote one, passed on.
+In two looks, between which a ledger is charged.  `hand_over` knows containers by their class and
+asks how many scores there are, nothing else.  `numbers` looks at types and values.  No message
+quotes a cell, nor is an error of another library, which may quote one, passed on.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence, ValuesView
+import struct
+import sys
+from collections import Counter, OrderedDict, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, ValuesView
 from contextlib import suppress
-from decimal import Decimal
-from fractions import Fraction
+from dataclasses import dataclass
 from typing import Any
 
-import gmpy2
 import numpy as np
 
 from safeselect.errors import ParameterError, ScoreError
 
-__all__ = ["INTEGERS", "RATIONALS", "as_column", "as_names", "refuse_types"]
+__all__ = ["ARRAYS", "CONVERT", "FLOATS", "NULL", "Column", "as_names", "hand_over", "pairs"]
 
-INTEGERS = (int, type(gmpy2.mpz()), np.integer)
-RATIONALS = (Fraction, type(gmpy2.mpq()))
-_FLOATS = (np.float16, np.float32, np.float64)
-_NUMBERS = (*INTEGERS, float, *_FLOATS, Decimal, *RATIONALS)
-# Python's booleans are integers to `isinstance`, and so are NumPy's time spans.
-_NO_NUMBERS = (bool, np.bool_, np.timedelta64)
+FLOATS = (float, np.float16, np.float32, np.float64)
+# Only of these exact classes is the length asked for before a charge: it is theirs, and no code of
+# anybody else runs.
+_LISTS = (list, tuple)
+_MAPPINGS = (dict, Counter, OrderedDict, defaultdict)
+ARRAYS = (np.ndarray, np.memmap)
+# Classes of other libraries whose rows are there already; subclasses that a user defined are not.
+_TABLES = {
+    "pandas": ("Series", "DataFrame", "Index", "api.extensions.ExtensionArray"),
+    "polars": ("Series", "DataFrame"),
+    "pyarrow": ("Array", "ChunkedArray", "Table", "RecordBatch"),
+}
+_LAZY = ("LazyFrame",)
 _ONE_COLUMN = (
     "scores must have one dimension, got {} with {}; pass one column, such as table['votes'], or "
     "one row; select_many takes many rows at once"
 )
 _WIDE = ("Int128", "UInt128")  # polars' integers for which NumPy has no type
 _ENCODED = ("dictionary<", "run_end_encoded<")  # pyarrow's, whose nulls are not counted outside
-_NULL = "scores must not contain nulls: decide what a missing score means before selecting"
-_CONVERT = "convert them to integers first, such as {}"
+NULL = "scores must not contain nulls: decide what a missing score means before selecting"
+CONVERT = "convert them to integers first, such as {}"
 
 
-def as_column(scores: object) -> np.ndarray[Any, Any] | Sequence[Any]:
-    """The scores as a plain array of numbers, or as a list of numbers to be read one by one."""
-    if isinstance(scores, (list, tuple)):
-        return list(scores)
+@dataclass(frozen=True, slots=True, repr=False, eq=False)
+class Column:
+    """Scores that were handed over, of which only the number was looked at; its repr is silent.
+
+    Attributes:
+        held: a list, a plain array of one dimension, or a column of another library.
+        size: how many scores there are.
+    """
+
+    held: Any
+    size: int
+
+    def __repr__(self) -> str:
+        return f"<column of {self.size} scores>"
+
+    def numbers(self) -> np.ndarray[Any, Any] | list[Any]:
+        """The scores as a plain array of integers or floats, or as a list to be read one by one.
+
+        Raises:
+            ScoreError: nulls, or a type that is no number.
+        """
+        held = self.held
+        if isinstance(held, np.ndarray):
+            values: np.ndarray[Any, Any] | list[Any] = np.asarray(held)
+        else:
+            values = list(held) if type(held) in _LISTS else _convert(held)
+        if len(values) != self.size:
+            raise ScoreError("the scores changed their number while they were read")
+        return _plain(values, type(held).__name__)
+
+
+def hand_over(scores: object) -> Column:
+    """Take scores of a class that is known, and ask how many there are.
+
+    Raises:
+        ScoreError: another class, or not one dimension.
+    """
+    kind = type(scores)
+    if kind in _LISTS:
+        return Column(scores, len(scores))  # type: ignore[arg-type]  # one of those classes
+    if kind in ARRAYS:
+        array: np.ndarray[Any, Any] = scores  # type: ignore[assignment]  # the same
+        if array.ndim != 1:
+            raise ScoreError(_ONE_COLUMN.format(kind.__name__, array.ndim))
+        return Column(array, len(array))
     if isinstance(scores, np.ndarray):
-        if type(scores) not in (np.ndarray, np.memmap):
-            raise ScoreError(
-                f"scores must be a plain NumPy array, got {type(scores).__name__}; "
-                "its subclass may change what the numbers mean"
-            )
-        array = np.asarray(scores)
-    elif hasattr(scores, "__array__"):
-        values = _convert(scores)
-        if isinstance(values, list):
-            return values
-        array = values
-    else:
-        once = isinstance(scores, (Iterator, ValuesView))
         raise ScoreError(
-            "scores must be a list, a tuple, a mapping, a NumPy array or a column of a table, "
-            f"got {type(scores).__name__}{'; write list(scores)' if once else ''}"
+            f"scores must be a plain NumPy array, got {kind.__name__}; "
+            "its subclass may change what the numbers mean"
         )
-    if array.ndim != 1:
-        raise ScoreError(_ONE_COLUMN.format(type(scores).__name__, array.ndim))
-    if array.dtype.kind in "iu" or array.dtype.kind == "O":
-        return list(array) if array.dtype.kind == "O" else array
+    if not _is_table(scores):
+        instead = "write list(scores)" if isinstance(scores, (Iterator, ValuesView)) else ""
+        instead = "write scores.collect()" if kind.__name__ in _LAZY else instead
+        if isinstance(scores, (list, tuple, Mapping)):
+            plain = "dict" if isinstance(scores, Mapping) else "list"
+            instead = f"a subclass may count as it likes: write {plain}(scores)"
+        elif hasattr(kind, "__array__"):
+            instead = "write numpy.asarray(scores)"
+        raise ScoreError(
+            "scores must be a list, a tuple, a dict, a NumPy array or a column of pandas, polars "
+            f"or Arrow, got {kind.__name__}{'; ' * bool(instead)}{instead}"
+        )
+    column = _only_column(scores)
+    shape: tuple[int, ...] = getattr(column, "shape", (0,))
+    if len(shape) != 1:
+        raise ScoreError(_ONE_COLUMN.format(type(column).__name__, len(shape)))
+    return Column(column, len(column))
+
+
+def pairs(scores: object) -> tuple[list[Any], list[Any]] | None:
+    """The keys and the values of a mapping, which belong together; None for anything else.
+
+    Raises:
+        ScoreError: a mapping of another class than those of the standard library.
+    """
+    if type(scores) not in _MAPPINGS:
+        return None
+    items: list[Any] = list(dict.items(scores))  # type: ignore[arg-type]  # one of those classes
+    return [key for key, _ in items], [value for _, value in items]
+
+
+def _is_table(value: object) -> bool:
+    home, _, inside = type(value).__module__.partition(".")
+    # Whoever hands over a table has imported its library; this package never does.
+    library = sys.modules.get(home)
+    if library is None or home not in _TABLES or not inside:
+        return False
+    classes = []
+    for name in _TABLES[home]:
+        found: Any = library
+        for part in name.split("."):
+            found = getattr(found, part, None)
+        classes += [found] if isinstance(found, type) else []
+    return isinstance(value, tuple(classes))
+
+
+def _plain(values: np.ndarray[Any, Any] | list[Any], name: str) -> np.ndarray[Any, Any] | list[Any]:
+    """Numbers in the form in which they are read fastest; nothing is changed by it."""
+    if isinstance(values, np.ndarray) and values.dtype.kind == "O":
+        values = list(values)
+    if isinstance(values, list):
+        packed = _packed(values)
+        return values if packed is None else packed
+    if values.dtype.kind in "iu":
+        return values
+    if values.dtype.kind == "b":
+        return values.astype(np.uint8)
     # By type, so that the byte order does not matter; and no text of a dtype: for strings it tells
     # how long the longest one is.
-    if issubclass(array.dtype.type, _FLOATS):
-        return array
+    if issubclass(values.dtype.type, FLOATS):
+        return values.astype(np.float64)  # every narrower float is one of these
     raise ScoreError(
-        f"scores must be numbers, got an array of {array.dtype.type.__name__}; "
-        + _CONVERT.format("scores.astype(int)")
+        f"scores must be numbers, got {name} of {values.dtype.type.__name__}; "
+        + CONVERT.format("scores.astype(int)")
     )
 
 
-def _convert(column: Any) -> np.ndarray[Any, Any] | list[int]:
-    """Another library's column as an array; that library's own errors may quote cells."""
-    dimensions, nulls, values = 1, 0, None
+def _packed(values: list[Any]) -> np.ndarray[Any, Any] | None:
+    """A list of integers of 64 bits, or of floats, as an array; None for any other list."""
+    buffer = bytearray(8 * len(values))
     try:
-        column = _only_column(column)
-        dimensions = len(getattr(column, "shape", (0,)))
-        if dimensions == 1:
-            if str(getattr(column, "type", "")).startswith(_ENCODED):
-                column = column.cast(column.type.value_type)
-            # Counted before conversion, because converting turns nulls into NaN or into zeros.
-            nulls = _count_nulls(column)
-            values = _values(column) if not nulls else None
-    except Exception:  # noqa: BLE001 - whatever it is, it is raised anew below, without a context
-        dimensions = 1
-    if dimensions != 1:
-        raise ScoreError(_ONE_COLUMN.format(type(column).__name__, dimensions))
+        # Takes what Python takes for an index: integers of any class, and True and False.
+        struct.pack_into(f"{len(values)}q", buffer, 0, *values)
+    except (struct.error, TypeError, OverflowError):
+        kinds = set(map(type, values))
+        return np.array(values, dtype=np.float64) if kinds.issubset(FLOATS) else None
+    return np.frombuffer(buffer, dtype=np.int64)
+
+
+def _convert(column: Any) -> np.ndarray[Any, Any] | list[Any]:
+    """Another library's column as an array; that library's own errors may quote cells."""
+    nulls, values = 0, None
+    try:
+        if str(getattr(column, "type", "")).startswith(_ENCODED):
+            column = column.cast(column.type.value_type)
+        # Counted before conversion, because converting turns nulls into NaN or into zeros.
+        nulls = _count_nulls(column)
+        values = _values(column) if not nulls else None
+    except Exception:  # noqa: BLE001, S110 - whatever it is, ours is raised below, without a context
+        pass
     if nulls:
-        raise ScoreError(_NULL)
+        raise ScoreError(NULL)
     if values is None:
         raise ScoreError(f"scores of type {type(column).__name__} cannot be read as an array")
     return values
@@ -109,16 +206,10 @@ def _only_column(table: Any) -> Any:
 
 
 def _values(column: Any) -> np.ndarray[Any, Any] | list[int]:
-    """The cells, as the column's declared type says: wide integers and decimals without places,
-    which is how engines add up integers, are integers.
-    """
-    kind = getattr(column, "type", getattr(column, "dtype", None))
-    if str(kind) in _WIDE:
+    """The cells: integers for which NumPy has no type as Python's."""
+    if str(getattr(column, "dtype", None)) in _WIDE:
         return list(column.to_list())
-    array = np.asarray(column)
-    if getattr(getattr(kind, "pyarrow_dtype", kind), "scale", None) == 0:
-        return [int(value) for value in array]
-    return array
+    return np.asarray(column)
 
 
 def _count_nulls(column: Any) -> int:
@@ -145,21 +236,3 @@ def as_names(labels: Iterable[Any], parameter: str = "labels") -> list[Any]:
         if _count_nulls(labels):
             raise ParameterError(f"{parameter} must not contain nulls: every one needs a name")
     return list(read())
-
-
-def refuse_types(kinds: set[type]) -> None:
-    if type(None) in kinds:
-        raise ScoreError(_NULL)
-    wrong = sorted(
-        kind.__name__
-        for kind in kinds
-        if issubclass(kind, _NO_NUMBERS) or not issubclass(kind, _NUMBERS)
-    )
-    if wrong:
-        rows = all(issubclass(kind, (list, tuple, np.ndarray)) for kind in kinds)
-        instead = (
-            "pass one row of numbers; select_many takes many rows at once"
-            if rows
-            else _CONVERT.format("[int(score) for score in scores]")
-        )
-        raise ScoreError(f"scores must be numbers, got {', '.join(wrong[:3])}; {instead}")

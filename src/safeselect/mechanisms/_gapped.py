@@ -40,8 +40,8 @@ class Gapped:
     ) -> None:
         self._call, self._k, self._noise = call, k, noise
         self._decay = call.decay(each)
-        self._step = call.candidates.grid if step is None else step
-        self._unit = self._step / call.candidates.grid
+        self._step = call.reading.step if step is None else step
+        self._unit = self._step / call.reading.step
         self.told = {"gap_grid": exact(self._step)}
         if self._decay.rate < MIN_RATE * self._unit.denominator:
             raise ParameterError(
@@ -58,7 +58,7 @@ class Gapped:
             "gumbel": call.engine.gumbel_top,
         }
         ranking = ways[self._noise](
-            call.candidates.steps, self._k, self._decay, call.bits, gaps=True, gap_unit=self._unit
+            call.steps, self._k, self._decay, call.bits, gaps=True, gap_unit=self._unit
         )
         # From two integers: the same work whatever they are; a product of fractions is not.
         gaps = tuple(Fraction(gap * step.numerator, step.denominator) for gap in ranking.gaps or ())

@@ -14,14 +14,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from safeselect.errors import ParameterError, ScoreError
-from safeselect.mechanisms._columns import INTEGERS, as_column, refuse_types
+from safeselect.errors import ParameterError
+from safeselect.mechanisms._columns import Column, hand_over
 from safeselect.mechanisms._labels import read_labels
+from safeselect.mechanisms._reading import INTEGERS
+from safeselect.mechanisms._scores import read_values
 
 __all__ = ["Histogram", "Label", "read_histogram"]
 
@@ -71,7 +72,7 @@ def read_histogram(counts: object, labels: object, size: int) -> Histogram:
             "counts need labels=, or a mapping label -> count: a position in a table of items "
             "found in the data means nothing"
         )
-    values = _whole(as_column(counts))
+    values = _whole(hand_over(counts))
     # How many items there are is private here.
     names = [_label(name) for name in read_labels(labels, values.size, public=False)]
     kept = np.flatnonzero(values > 0)
@@ -89,24 +90,15 @@ def read_histogram(counts: object, labels: object, size: int) -> Histogram:
     return Histogram(result, (*(name for _, _, name in found), *(None,) * padding))
 
 
-def _whole(values: Any) -> npt.NDArray[np.int64]:
+def _whole(column: Column) -> npt.NDArray[np.int64]:
     """A private copy of the counts, cut to 0 .. 2**42."""
-    if len(values) == 0:
-        # Of whatever type: NumPy calls an empty list an array of floats, and an empty table must
-        # not be told from another.
-        return np.empty(0, dtype=np.int64)
-    if isinstance(values, np.ndarray):
-        if values.dtype.kind not in "iu":
-            raise ScoreError(f"counts must be integers, got {values.dtype.type.__name__}")
+    values = column.numbers() if column.size else []
+    if isinstance(values, np.ndarray) and values.dtype.kind in "iu":
         wide = values.astype(np.int64 if values.dtype.kind == "i" else np.uint64)
-        wide = np.minimum(wide, _MOST).astype(np.int64)
-        return np.maximum(wide, 0, out=wide)
-    kinds = set(map(type, values))
-    refuse_types(kinds)
-    wrong = sorted(kind.__name__ for kind in kinds if not issubclass(kind, INTEGERS))
-    if wrong:
-        raise ScoreError(f"counts must be integers, got {', '.join(wrong)}")
-    return np.array([min(max(int(value), 0), _MOST) for value in values], dtype=np.int64)
+        counts: npt.NDArray[np.int64] = np.minimum(wide, _MOST).astype(np.int64)
+        return np.maximum(counts, 0, out=counts)
+    whole = read_values(Column(values, len(values)), INTEGERS, "integers")
+    return np.array([min(max(value, 0), _MOST) for value in whole], dtype=np.int64)
 
 
 def _label(label: object) -> Label:

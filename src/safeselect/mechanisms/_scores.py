@@ -2,39 +2,44 @@
 
 The rules, which the rest of the package relies on:
 
-- What happens is decided by *types* and arguments, never by values.
+- What a call does is decided by its *arguments* and by n, never by the type or the representation
+  of scores.  Inputs that are equal as real numbers, in whatever types, are the same input.
+- Containers, their lengths and public labels are looked at before a ledger is charged; types and
+  values of scores only afterwards.
 - The caller's scores are copied once; later writes by the caller change nothing.
 - Only differences between scores are kept: each candidate's shortfall from the best, in grid
   steps.  A shortfall beyond 2**64 - 1 steps is cut to that.  Cutting shortfalls is safe for every
   calibration: a neighbour moves all shortfalls within an interval of the range's length that
   contains 0, and cutting only shortens each move (docs/adr/0008).
-- No message quotes a score.  Three sentences, and nothing else, depend on values: one for NaN
-  and infinity, one for nulls, and one for decimals of more than 4096 places before the point.
+- No message quotes a score.  SECURITY.md lists the sentences that depend on values.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
+from operator import index
 from typing import Any
 
+import gmpy2
 import numpy as np
 import numpy.typing as npt
 
-from safeselect._exact import describe, rational
 from safeselect.errors import ParameterError, ScoreError
-from safeselect.mechanisms._columns import INTEGERS, RATIONALS, as_column, refuse_types
+from safeselect.mechanisms._columns import ARRAYS, CONVERT, FLOATS, NULL, Column, hand_over, pairs
+from safeselect.mechanisms._float_columns import NOT_FINITE, float_steps, is_fast
 from safeselect.mechanisms._labels import read_labels
+from safeselect.mechanisms._reading import Reading
 
 __all__ = ["Candidates", "Steps", "read_candidates", "read_matrix", "read_values"]
 
 Steps = npt.NDArray[np.uint64]
 
 _LARGEST = 2**64 - 1
-# What to flip in an integer of that kind, to minimize or not.  Flipping the sign bit maps int64
-# onto uint64 in order, with all differences kept; flipping all bits turns the order round.
+# XOR masks that map a dtype onto uint64 in order, or in reverse order.  Flipping the sign bit maps
+# int64 onto uint64 with all differences kept; flipping all bits reverses the order.
 _SIGN = np.int64(-(2**63))
 _FLIPPED = {
     ("i", False): _SIGN,
@@ -43,173 +48,205 @@ _FLIPPED = {
     ("u", True): ~np.uint64(0),
 }
 _MAX_EXPONENT = 4096  # of a Decimal score, beyond which its integer would exhaust the memory
-_NOT_FINITE = (
-    "scores must be finite numbers: NaN and infinity are refused; decide what such a record counts "
-    "before records are added up"
-)
 _TOO_LARGE = "scores must be below 10**4096 in size"
+_NOT_WHOLE = (
+    "scores must be integers where no grid= is given; for real scores write {}, a thousandth of "
+    "what you declare that they change by; for multiples of a step, such as k/n computed in "
+    "floats, write grid=that step, on_grid=True"
+)
+_RATIONALS = (Fraction, type(gmpy2.mpq()))
+
+
+class _NotWholeError(Exception):
+    """A score that should be an integer is none; told to the caller as a `ScoreError`."""
 
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
 class Candidates:
-    """The scores of one call, ready to be selected from; its repr says nothing about them.
+    """The candidates of one call: how many and what they are called; no score was looked at.
 
     Attributes:
-        steps: uint64, shape (n,), or (m, n) for m rows; private: larger is better, only
-            differences within a row matter.
+        rows: the scores: one column, or a column for each row, or a plain array of all rows.
+        size: how many candidates there are.
         labels: what to call the candidates, or None for their positions.
-        grid: the size of one step in score units.
-        exact: whether the types make sure that no score was moved by putting it on the grid.
+        is_matrix: whether rows of scores were handed over.
     """
 
-    steps: Steps
+    rows: tuple[Column, ...] | np.ndarray[Any, Any]
+    size: int
     labels: tuple[Hashable, ...] | None
-    grid: Fraction
-    exact: bool
+    is_matrix: bool = False
 
     def __repr__(self) -> str:
-        return f"<{len(self.steps)} candidates>"
+        return f"<{self.size} candidates>"
 
     def label(self, index: int) -> Hashable:
         """The label of a candidate; without labels, its position."""
         return index if self.labels is None else self.labels[index]
 
+    def steps(
+        self,
+        reading: Reading,
+        *,
+        minimize: bool = False,
+        proposed: str = "grid=",
+        threshold: Fraction | None = None,
+    ) -> Steps:
+        """Read the scores.
 
-def read_candidates(
-    scores: object,
-    *,
-    grid: object = None,
-    labels: object = None,
-    minimize: object = False,
-    threshold: Fraction | None = None,
-) -> Candidates:
-    """Read scores and labels.
+        Args:
+            reading: how numbers become steps.
+            minimize: prefer small scores.
+            proposed: the grid that a message proposes; it follows from parameters.
+            threshold: a public number that takes part as one more candidate, the last.
+
+        Returns:
+            uint64, shape (n,), or (m, n) for m rows, of which the caller is the only owner;
+            private: larger is better, only differences within a row matter.
+
+        Raises:
+            ScoreError: a score is no number, or none that the reading covers.
+        """
+        extra = [] if threshold is None else [reading.nearest(threshold)]
+        steps: Steps = np.empty((len(self.rows), self.size + len(extra)), dtype=np.uint64)
+        rows = self.rows
+        if isinstance(rows, np.ndarray) and rows.dtype.kind in "iu" and reading.step == 1:
+            _in_order(rows, minimize, steps)
+            return steps
+        try:
+            for row, out in zip(rows, steps, strict=True):
+                column = row if isinstance(row, Column) else Column(row, self.size)
+                _read(column.numbers(), reading, minimize, extra, out)
+        except _NotWholeError:
+            raise ScoreError(_NOT_WHOLE.format(proposed)) from None
+        return steps if self.is_matrix else steps[0]
+
+
+def read_candidates(scores: object, *, labels: object = None) -> Candidates:
+    """Take scores and read their labels.
 
     Args:
-        scores: a mapping label -> score, a list or tuple, a one-dimensional NumPy array, or a
-            column (or a table of one column) of another library that offers itself as one.
-        grid: positive rational, the public grid; needed for every type but integers.
-        labels: one hashable label a candidate, all different; not with a mapping.
-        minimize: prefer small scores.
-        threshold: a public number that takes part as one more candidate, the last, without a label;
-            rounded down to the grid as scores are.
+        scores: a dict label -> score, a list or tuple, a one-dimensional NumPy array, or a column
+            (or a table of one column) of pandas, polars or Arrow.
+        labels: one hashable label a candidate, all different; not with a dict.
 
     Raises:
-        ParameterError: grid or labels are wrong.
-        ScoreError: the scores have a type, a shape or a missing grid that cannot be read.
+        ParameterError: the labels are wrong.
+        ScoreError: the scores have a class or a shape that cannot be read.
     """
-    if not isinstance(minimize, (bool, np.bool_)):
-        raise ParameterError(f"minimize must be True or False, got {describe(minimize)}")
-    minimize = bool(minimize)
-    step = None if grid is None else rational(grid, "grid")
-    extra = [] if threshold is None else [_floor_to_grid(threshold, step or Fraction(1))]
-    if isinstance(scores, Mapping):
+    found = pairs(scores)
+    if found is not None:
         if labels is not None:
             raise ParameterError(
                 "labels= is not needed with a mapping, whose keys are the labels; leave it out"
             )
-        pairs = list(scores.items())  # read once: keys and values belong together
-        labels, scores = [key for key, _ in pairs], [value for _, value in pairs]
-    values = as_column(scores)
-    if len(values) == 0:
-        raise ScoreError("scores must contain at least one candidate")
-    names = None if labels is None else read_labels(labels, len(values))
-    if isinstance(values, np.ndarray):
-        integers = values.dtype.kind in "iu"
-        steps = _from_array(values, step, minimize, extra)
-    else:
-        kinds = set(map(type, values))
-        refuse_types(kinds)
-        integers = _all_integers(kinds)
-        steps = _from_numbers(values, step, minimize, integers=integers, extra=extra)
-    size = Fraction(1) if step is None else step
-    # An integer lies on every grid 1, 1/2, 1/3 ...; nothing else is known from the type alone.
-    return Candidates(steps, names, size, exact=integers and size.numerator == 1)
+        labels, scores = found
+    column = hand_over(scores)
+    return Candidates((column,), column.size, _names(labels, column.size))
 
 
-def read_matrix(
-    scores: object, *, grid: object = None, labels: object = None, minimize: object = False
-) -> Candidates:
-    """Read m rows of scores of the same n candidates; otherwise as `read_candidates`.
+def read_matrix(scores: object, *, labels: object = None) -> Candidates:
+    """Take m rows of scores of the same n candidates; otherwise as `read_candidates`.
 
     Args:
         scores: a two-dimensional NumPy array, or a list of m lists of n numbers.
     """
-    if not isinstance(scores, (list, tuple)) and not (
-        isinstance(scores, np.ndarray) and scores.ndim == 2
-    ):
+    if type(scores) not in (list, tuple, *ARRAYS) or getattr(scores, "ndim", 2) != 2:
         raise ScoreError(
             "scores must be a two-dimensional array or a list of rows, got "
             f"{type(scores).__name__}; write [scores] for one row, scores.to_numpy() for a table"
         )
-    if len(scores) == 0:
+    rows: Any = scores
+    if len(rows) == 0:
         raise ScoreError("scores must contain at least one row")
-    first = read_candidates(scores[0], grid=grid, labels=labels, minimize=minimize)
-    if isinstance(scores, np.ndarray) and scores.dtype.kind in "iu" and first.grid == 1:
-        # All rows in one conversion; a subclass of arrays was refused with its first row.
-        steps = _from_array(np.asarray(scores), None, bool(minimize))
-        first.steps.fill(0)
-        return Candidates(steps, first.labels, first.grid, first.exact)
-    others = [read_candidates(row, grid=grid, minimize=minimize) for row in scores[1:]]
-    if any(each.steps.size != first.steps.size for each in others):
+    if type(rows) in ARRAYS:
+        size = rows.shape[1]
+        return Candidates(np.asarray(rows), size, _names(labels, size), is_matrix=True)
+    columns = tuple(map(hand_over, rows))
+    size = columns[0].size
+    if any(column.size != size for column in columns):
         raise ScoreError("every row of scores must have the same number of candidates")
-    steps = np.stack([first.steps, *(each.steps for each in others)])
-    exact = all(each.exact for each in (first, *others))
-    for each in (first, *others):  # copies of a copy
-        each.steps.fill(0)
-    return Candidates(steps, first.labels, first.grid, exact)
+    return Candidates(columns, size, _names(labels, size), is_matrix=True)
 
 
-def read_values(values: object, *, grid: Fraction | None) -> list[int]:
-    """Read numbers that count by themselves, not by their differences: whole grid steps of each.
+def _names(labels: object, size: int) -> tuple[Hashable, ...] | None:
+    if size == 0:
+        raise ScoreError("scores must contain at least one candidate")
+    return None if labels is None else read_labels(labels, size)
+
+
+def read_values(values: Column, reading: Reading, proposed: str) -> list[int]:
+    """Read numbers that count by themselves, not by their differences: the nearest step of each.
 
     Raises:
-        ScoreError: as for `read_candidates`.
+        ScoreError: as for `Candidates.steps`.
     """
-    column = as_column(values)
-    if isinstance(column, np.ndarray):
-        integers = column.dtype.kind in "iu"
-        return _whole_steps(column.tolist() if integers else list(column), grid, integers=integers)
-    kinds = set(map(type, column))
-    refuse_types(kinds)
-    return _whole_steps(column, grid, integers=_all_integers(kinds))
+    numbers = values.numbers()
+    try:
+        return _nearest(numbers.tolist() if isinstance(numbers, np.ndarray) else numbers, reading)
+    except _NotWholeError:
+        raise ScoreError(_NOT_WHOLE.format(proposed)) from None
 
 
-def _all_integers(kinds: Iterable[type]) -> bool:
-    return all(issubclass(kind, INTEGERS) for kind in kinds)
+def _whole_times(step: Fraction) -> bool:
+    """Whether integers lie on this grid, and a product with one over it keeps to 64 bits."""
+    return step.numerator == 1 and step.denominator < 1 << 64
 
 
-def _from_array(
-    values: np.ndarray[Any, Any], grid: Fraction | None, minimize: bool, extra: Sequence[int] = ()
-) -> Steps:
-    kind = values.dtype.kind
-    if kind == "f":
-        if grid is None:
-            raise ScoreError(_grid_hint(str(values.dtype)))
-        return _from_numbers(list(values), grid, minimize, integers=False, extra=extra)
-    wide_type = np.int64 if kind == "i" else np.uint64
-    fits = all(np.iinfo(wide_type).min <= steps <= np.iinfo(wide_type).max for steps in extra)
-    if (grid is not None and grid != 1) or not fits:
-        return _from_numbers(values.tolist(), grid, minimize, integers=True, extra=extra)
-    count = values.shape[-1]
-    steps: Steps = np.empty((*values.shape[:-1], count + len(extra)), dtype=np.uint64)
-    flipped = _FLIPPED[kind, minimize]
-    wide = steps.view(wide_type)
-    np.bitwise_xor(values, flipped, out=wide[..., :count], dtype=wide_type)
-    if extra:
-        np.bitwise_xor(np.array(extra, dtype=wide_type), flipped, out=wide[..., count:])
-    return steps
-
-
-def _from_numbers(
-    values: Sequence[Any],
-    grid: Fraction | None,
+def _read(
+    values: np.ndarray[Any, Any] | list[Any],
+    reading: Reading,
     minimize: bool,
-    *,
-    integers: bool,
-    extra: Sequence[int] = (),
-) -> Steps:
-    whole = [*_whole_steps(values, grid, integers=integers), *extra]
+    extra: Sequence[int],
+    out: Steps,
+) -> None:
+    """Write the steps of one row, the fastest way that its type and the grid allow."""
+    step = reading.step
+    if isinstance(values, np.ndarray) and values.dtype.kind == "f" and is_fast(step):
+        if reading.grid is None and not bool(np.all(np.rint(values) == values)):
+            # Infinity is equal to itself and is told below; NaN is not.
+            raise ScoreError(NOT_FINITE) if np.isnan(values).any() else _NotWholeError
+        out[:] = float_steps(values, step, minimize=minimize, extra=extra)
+    elif isinstance(values, np.ndarray) and values.dtype.kind in "iu" and _whole_times(step):
+        _from_integers(values, step.denominator, minimize, extra, out)
+    else:
+        numbers = values.tolist() if isinstance(values, np.ndarray) else values
+        out[:] = _shortfalls([*_nearest(numbers, reading), *extra], minimize)
+
+
+def _from_integers(
+    values: np.ndarray[Any, Any],
+    times: int,
+    minimize: bool,
+    extra: Sequence[int],
+    out: Steps,
+) -> None:
+    """Integers on the grid 1 / times, on which they are whole; modulo 2**64 until the last line."""
+    steps = out[: len(values)]
+    _in_order(values, minimize, steps)
+    if times == 1 and not extra:
+        return
+    best = int(values.min() if minimize else values.max()) * times
+    first = min([best, *extra]) if minimize else max([best, *extra])
+    behind = abs(first - best)
+    # Whoever is more integers than that behind the best is 2**64 steps or more behind the first.
+    most = (_LARGEST - behind) // times
+    np.subtract(steps.max(), steps, out=steps)
+    near = np.logical_and(steps <= np.uint64(max(most, 0)), most >= 0)
+    np.multiply(steps, np.uint64(times), out=steps)
+    np.subtract(np.uint64((_LARGEST - behind) % (1 << 64)), steps, out=steps)
+    np.multiply(steps, near, out=steps)
+    out[len(values) :] = [max(0, _LARGEST - abs(first - step)) for step in extra]
+
+
+def _in_order(values: np.ndarray[Any, Any], minimize: bool, out: Steps) -> None:
+    """Integers of a dtype as uint64, larger is better, with all differences kept."""
+    wide_type = np.int64 if values.dtype.kind == "i" else np.uint64
+    flipped = _FLIPPED[values.dtype.kind, minimize]
+    np.bitwise_xor(values, flipped, out=out.view(wide_type), dtype=wide_type)
+
+
+def _shortfalls(whole: Sequence[int], minimize: bool) -> Steps:
     best = min(whole) if minimize else max(whole)
     sign = -1 if minimize else 1
     # min() rather than a branch: the same work whatever the shortfalls are.
@@ -217,53 +254,54 @@ def _from_numbers(
     return np.array(kept, dtype=np.uint64)
 
 
-def _whole_steps(values: Sequence[Any], grid: Fraction | None, *, integers: bool) -> list[int]:
-    if grid is None and not integers:
-        raise ScoreError(_grid_hint(_type_names(values)))
-    size = Fraction(1) if grid is None else grid
-    return [_floor_to_grid(value, size) for value in values]
+def _nearest(values: Sequence[Any], reading: Reading) -> list[int]:
+    """The number of the nearest step of each value, halves up."""
+    p, q = reading.step.numerator, reading.step.denominator
+    found = []
+    for value in values:
+        above, below = _exact(value)
+        if reading.grid is None and above % below:
+            raise _NotWholeError
+        found.append((2 * above * q + p * below) // (2 * p * below))
+    return found
 
 
-def _floor_to_grid(value: Any, grid: Fraction) -> int:
-    """The number of whole grid steps in a score: exact on the grid, else rounded down.
+def _exact(value: Any) -> tuple[int, int]:
+    """A score as numerator and denominator.
 
-    Rounding down is monotone and commutes with shifts by a step, so it keeps Delta and
-    monotonicity up to the next multiple of the grid (`docs/mathematics.md`, section 6).
+    A float is the binary number that it is: scores are computed, parameters are typed.
     """
-    if isinstance(value, INTEGERS):
-        return int(value) * grid.denominator // grid.numerator
-    if isinstance(value, float):  # NumPy's float64 is one too
-        # The shortest decimal that reads back as the same float: the number that was typed.
-        return _floor_decimal(Decimal(repr(float(value))), grid)
-    if isinstance(value, (np.float16, np.float32)):
-        return _floor_decimal(Decimal(str(value)), grid)
+    if isinstance(value, FLOATS):
+        if not np.isfinite(value):
+            raise ScoreError(NOT_FINITE)
+        above, below = value.as_integer_ratio()
+        return above, below
     if isinstance(value, Decimal):
-        return _floor_decimal(value, grid)
-    if isinstance(value, RATIONALS):
-        numerator, denominator = int(value.numerator), int(value.denominator)
-        return numerator * grid.denominator // (denominator * grid.numerator)
-    raise ScoreError(f"scores must be numbers, got {type(value).__name__}")
+        return _decimal(value)
+    if isinstance(value, _RATIONALS):
+        return int(value.numerator), int(value.denominator)
+    if isinstance(value, np.bool_) or hasattr(type(value), "__index__"):
+        return index(bool(value) if isinstance(value, np.bool_) else value), 1
+    raise _no_number(value)
 
 
-def _floor_decimal(value: Decimal, grid: Fraction) -> int:
+def _decimal(value: Decimal) -> tuple[int, int]:
     if not value.is_finite():
-        raise ScoreError(_NOT_FINITE)
-    if not value:
-        return 0
-    if value.adjusted() < -_MAX_EXPONENT:  # nearer to 0 than any grid step can be
-        return -1 if value < 0 else 0
-    if value.adjusted() > _MAX_EXPONENT:
+        raise ScoreError(NOT_FINITE)
+    if value and value.adjusted() > _MAX_EXPONENT:
         raise ScoreError(_TOO_LARGE)
-    numerator, denominator = value.as_integer_ratio()
-    return numerator * grid.denominator // (denominator * grid.numerator)
+    if value and value.adjusted() < -_MAX_EXPONENT:
+        # Nearer to 0 than half a step of any grid can be, and no integer.
+        return (-1 if value < 0 else 1), 1 << 4 * _MAX_EXPONENT
+    return value.as_integer_ratio()
 
 
-def _grid_hint(kind: str) -> str:
-    return (
-        f"scores of type {kind} need grid=, a public step such as grid='0.01': they are rounded "
-        "down to it; integers need none"
+def _no_number(value: object) -> ScoreError:
+    if value is None:
+        return ScoreError(NULL)
+    instead = (
+        "pass one row of numbers; select_many takes many rows at once"
+        if isinstance(value, (list, tuple, np.ndarray))
+        else CONVERT.format("[int(score) for score in scores]")
     )
-
-
-def _type_names(values: Sequence[Any]) -> str:
-    return ", ".join(sorted({type(value).__name__ for value in values}))
+    return ScoreError(f"scores must be numbers, got {type(value).__name__}; {instead}")

@@ -6,7 +6,8 @@ The rules that it keeps:
   copy or pickle, and it is dropped as soon as the session ends;
 - the noise of a value is drawn for it alone, all branches before any of them is looked at;
 - a session ends when its budget is used up, when it is closed, and whenever anything goes wrong
-  after the first bit of an answer was asked for: what was half drawn is never drawn again;
+  once a value is looked at: what was half drawn is never drawn again, and how often a session says
+  that a value cannot be read, which depends on the value, is once;
 - one thread at a time, and only in the process that opened it.
 
 Which error is raised depends on the parameters, on the answers released so far and on what became
@@ -21,10 +22,17 @@ from threading import RLock
 from typing import TypeVar, final
 
 from safeselect.accounting import Scope
-from safeselect.errors import BudgetError, ParameterError, SafeSelectError, SourceError
+from safeselect.errors import (
+    BudgetError,
+    ParameterError,
+    SafeSelectError,
+    ScoreError,
+    SourceError,
+)
 from safeselect.lattice.single import KnownNoise
 from safeselect.mechanisms._account import open_session, source_name
 from safeselect.mechanisms._answers import Answer, Answers
+from safeselect.mechanisms._columns import Column, hand_over
 from safeselect.mechanisms._engines import Engine
 from safeselect.mechanisms._scores import read_values
 from safeselect.mechanisms._terms import BELOW, Branch, Terms, decide
@@ -49,6 +57,13 @@ _CLOSED = ParameterError, "this session is closed"
 _FAILED = (
     SourceError,
     ("this session ended when an answer could not be finished; what was charged stays charged"),
+)
+_UNREAD = (
+    ScoreError,
+    (
+        "this session ended with a value that cannot be read as the arguments say; what was "
+        "charged stays charged"
+    ),
 )
 _ELSEWHERE = (
     SourceError,
@@ -126,13 +141,17 @@ class Session:
 
     def query(self, value: object) -> Answer:
         """Answer for one value."""
-        (steps,) = read_values([value], grid=self.terms.step)
-        return self._run(lambda: self._answer(steps, self._bits))
+        column = hand_over([value])
+        return self._run(lambda: self._answer(self._read(column)[0], self._bits))
 
     def query_many(self, values: object) -> Answers:
         """Answer for one value after the other, until they or the budget are used up."""
-        steps = read_values(values, grid=self.terms.step)
-        return self._run(lambda: self._answers(steps))
+        column = hand_over(values)
+        return self._run(lambda: self._answers(self._read(column)))
+
+    def _read(self, column: Column) -> list[int]:
+        """Read values; whether that fails depends on them, so it ends the session."""
+        return read_values(column, self.terms.reading, self.terms.proposed)
 
     def close(self) -> None:
         """End the session and drop its noise."""
@@ -157,11 +176,18 @@ class Session:
             self._busy = True
             try:
                 return work()
+            except ScoreError:
+                self._finish(_UNREAD)
+                if self.receipt is None:
+                    raise
+                failed = ScoreError(_UNREAD[1])
             except BaseException:
                 self._finish(_FAILED)
                 raise
             finally:
                 self._busy = False
+            # What is wrong with it depends on the value: with a ledger, one sentence for all.
+            raise failed
 
     def _finish(self, end: tuple[type[SafeSelectError], str]) -> None:
         self._end = self._end or end

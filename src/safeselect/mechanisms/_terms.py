@@ -12,13 +12,13 @@ from math import isqrt, lcm
 from typing import get_args
 
 import gmpy2
-import numpy as np
 
 from safeselect._exact import Interval, describe, integer, rational
 from safeselect.accounting.record import exact
 from safeselect.errors import ParameterError
 from safeselect.guarantees import LaplaceDominated, PureDP
 from safeselect.lattice.single import SPARE, Kind
+from safeselect.mechanisms._reading import Reading, flag
 from safeselect.samplers.decay import Decay
 
 __all__ = ["BELOW", "MAX_K", "SQRT2", "Branch", "Setting", "Terms", "decide", "optimal_share"]
@@ -67,7 +67,8 @@ class Terms:
         start: the part of it that the threshold's noise costs.
         decay: of the threshold's noise, per grid step.
         branches: tried in this order.
-        step: the grid of the values, or None for integers as they are.
+        reading: how values become steps.
+        proposed: the grid that a message proposes.
         parts: into how many a grid step is divided, so that all public numbers are whole.
         middle: the threshold in grid steps, rounded down.
         digits: of each noise by inversion; see `_digits`.
@@ -80,7 +81,8 @@ class Terms:
     start: Fraction
     decay: Decay
     branches: tuple[Branch, ...]
-    step: Fraction | None
+    reading: Reading
+    proposed: str
     gap_grid: Fraction
     parts: int
     middle: int
@@ -106,19 +108,22 @@ class Setting:
     """The parameters that both kinds of session share, read and checked.
 
     Attributes:
-        change: the largest change of a value on the grid, in grid steps.
-        sides: 2, or 1 for monotonic values.
+        rise, spread: every value moves within [-b, a] steps between neighbours, or every value
+            within [-a, b]: `rise` is a, the larger one, and `spread` a + b.  The threshold's noise
+            has to cover a, that of an answer a + b.
         share: of the threshold's noise in epsilon.
     """
 
     epsilon: Fraction
     k: int
-    change: Fraction
-    sides: int
+    sensitivity: Fraction
+    monotonic: bool
+    rise: Fraction
+    spread: Fraction
     share: Fraction
     noise: Kind
     threshold: Fraction
-    step: Fraction | None
+    reading: Reading
     gap_grid: Fraction
 
     @classmethod
@@ -133,6 +138,8 @@ class Setting:
         noise: object,
         split: object,
         grid: object,
+        on_grid: object,
+        score_error: object,
         gap_grid: object,
     ) -> Setting:
         """Read and check them.
@@ -140,31 +147,34 @@ class Setting:
         Raises:
             ParameterError: one of them is wrong.
         """
-        if not isinstance(monotonic, (bool, np.bool_)):
-            raise ParameterError(f"monotonic must be True or False, got {describe(monotonic)}")
+        one_way = flag(monotonic, "monotonic")
         if not isinstance(noise, str) or noise not in get_args(Kind):
             names = ", ".join(map(repr, get_args(Kind)))
             raise ParameterError(f"noise must be one of {names}; got {describe(noise)}")
         count = integer(k, "k", minimum=1, maximum=MAX_K)
-        step = None if grid is None else rational(grid, "grid")
-        size = Fraction(1) if step is None else step
-        change = rational(sensitivity, "sensitivity") / size
-        if step is not None or noise == "geometric":
-            # Values may be rounded to the grid, or the noise knows whole steps only.
-            change = Fraction(-(-change // 1))
-        sides = 1 if monotonic else 2
+        reading = Reading.read(grid=grid, on_grid=on_grid, score_error=score_error)
+        change = rational(sensitivity, "sensitivity")
+        rise, fall = reading.moves(change, monotonic=one_way)
+        if noise == "geometric":
+            # This noise knows whole steps only.
+            rise, fall = Fraction(-(-rise // 1)), Fraction(-(-fall // 1))
+        spread = rise + fall
+        place = rational(threshold, "threshold", signed=True)
         return cls(
             epsilon=rational(epsilon, "epsilon"),
             k=count,
-            change=change,
-            sides=sides,
-            share=optimal_share(sides * count)
+            sensitivity=change,
+            monotonic=one_way,
+            rise=rise,
+            spread=spread,
+            share=optimal_share(spread / rise * count)
             if split is None
             else rational(split, "split", below=1),
             noise=noise,  # type: ignore[arg-type]  # one of the names, as checked above
-            threshold=rational(threshold, "threshold", signed=True),
-            step=step,
-            gap_grid=size if gap_grid is None else rational(gap_grid, "gap_grid"),
+            # Values are read to the nearest step, and so is what they are compared with.
+            threshold=place if grid is None else reading.nearest(place) * reading.step,
+            reading=reading,
+            gap_grid=reading.step if gap_grid is None else rational(gap_grid, "gap_grid"),
         )
 
     @property
@@ -173,15 +183,15 @@ class Setting:
         return self.epsilon * (1 - self.share) / self.k
 
     def scale(self, epsilon: Fraction) -> Fraction:
-        """c * Delta / epsilon in score units: the scale of noise that costs epsilon an answer."""
-        return self.sides * self.change * (self.step or 1) / epsilon
+        """(a + b) / epsilon in score units: the scale of noise that costs epsilon an answer."""
+        return self.spread * self.reading.step / epsilon
 
     def terms(self, mechanism: str, *branches: tuple[str | None, Fraction, Fraction]) -> Terms:
         """The terms of a session with these branches: name, margin and epsilon of each."""
-        size = self.step or Fraction(1)
+        size = self.reading.step
         start = self.epsilon * self.share
-        decay = Decay(start / self.change)
-        decays = [Decay(epsilon / (self.sides * self.change)) for _, _, epsilon in branches]
+        decay = Decay(start / self.rise)
+        decays = [Decay(epsilon / self.spread) for _, _, epsilon in branches]
         # What the noise adds on average is public, and is taken off again.
         places = [
             self.threshold / size + _mean(self.noise, each) - _mean(self.noise, decay)
@@ -210,7 +220,8 @@ class Setting:
                     branches, decays, places, margins, strict=True
                 )
             ),
-            step=self.step,
+            reading=self.reading,
+            proposed=self.reading.propose(self.sensitivity),
             gap_grid=self.gap_grid,
             parts=parts,
             middle=self.threshold // size,
@@ -223,26 +234,28 @@ class Setting:
     def told(self) -> dict[str, str]:
         """As parameters for records."""
         values = {
-            "sensitivity": self.change * (self.step or 1),
+            "sensitivity": self.sensitivity,
+            "effective_range": self.spread * self.reading.step,
             "threshold": self.threshold,
             "split": self.share,
             "gap_grid": self.gap_grid,
         }
         return {
             **{name: exact(value) for name, value in values.items()},
-            "grid": "none" if self.step is None else exact(self.step),
+            **self.reading.told,
             "k": str(self.k),
-            "monotonic": "yes" if self.sides == 1 else "no",
+            "monotonic": "yes" if self.monotonic else "no",
         }
 
 
-def optimal_share(sides_k: int) -> Fraction:
-    """1 / (1 + (c k)**(2/3)) for c k = sides_k, as a fraction of denominator at most 2**20.
+def optimal_share(ratio: Fraction) -> Fraction:
+    """1 / (1 + (c k)**(2/3)) for c k = ratio, as a fraction of denominator at most 2**20.
 
+    c is (a + b) / a, in the terms of `Setting`: 1 for integers that are monotonic, 2 for others.
     It makes the variance of the gap smallest (`docs/mathematics.md`, section 12); any other share
     is as private.
     """
-    root, _ = gmpy2.iroot(sides_k**2 << 180, 3)
+    root, _ = gmpy2.iroot((ratio.numerator**2 << 180) // ratio.denominator**2, 3)
     return Fraction(1 << 60, (1 << 60) + int(root)).limit_denominator(_MOST_PARTS)
 
 

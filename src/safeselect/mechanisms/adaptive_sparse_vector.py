@@ -41,8 +41,8 @@ class AdaptiveSparseVector:
         k: how many answers above the threshold are sure to be had, 1 .. 2**20.
         sigma: positive rational, in score units; by default c sensitivity / e2 times the square
             root of 2 (a fraction near it), which is the standard deviation of that Laplace noise.
-        threshold, epsilon, sensitivity, monotonic, noise, split, grid, gap_grid, source, ledger,
-            engine: as for `SparseVector`.
+        threshold, epsilon, sensitivity, monotonic, noise, split, grid, on_grid, score_error,
+            gap_grid, source, ledger, engine: as for `SparseVector`.
 
     Raises:
         ParameterError, SourceError: as for `SparseVector`.
@@ -62,6 +62,8 @@ class AdaptiveSparseVector:
         split: object = None,
         sigma: object = None,
         grid: object = None,
+        on_grid: bool = False,
+        score_error: object = None,
         gap_grid: object = None,
         source: object = None,
         ledger: Scope | None = None,
@@ -76,6 +78,8 @@ class AdaptiveSparseVector:
             noise=noise,
             split=split,
             grid=grid,
+            on_grid=on_grid,
+            score_error=score_error,
             gap_grid=gap_grid,
         )
         half = setting.answer / 2
@@ -86,7 +90,7 @@ class AdaptiveSparseVector:
             ("middle", Fraction(0), setting.answer),
         )
         bytes_from, tier = resolve(source), choose_engine(engine)
-        scope = read_ledger(ledger, monotonic=setting.sides == 1)
+        scope = read_ledger(ledger, monotonic=setting.monotonic)
         # All is accepted, name and guarantee are settled; the next line draws the first bit.
         self._session = Session(terms, bytes_from, tier, scope)
 

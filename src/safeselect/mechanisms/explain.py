@@ -8,13 +8,14 @@ from fractions import Fraction
 
 from safeselect._exact import Interval, decimal, describe, integer, rational, rounded_up
 from safeselect.errors import ParameterError
-from safeselect.mechanisms._call import CANDIDATES, Change, Total
+from safeselect.mechanisms._call import CANDIDATES, Total
 from safeselect.mechanisms._expected import (
     miss_of_exponential,
     missed_by_one_shot,
     missed_by_peeling,
     misses_of_flips,
 )
+from safeselect.mechanisms._reading import Change, Reading
 from safeselect.mechanisms.exponential import dyadic_decay
 from safeselect.mechanisms.top_k import MECHANISMS, Mechanism, calibrated, laplace_rate
 from safeselect.samplers.decay import Decay
@@ -38,6 +39,9 @@ def expected_error(
     range_: object = None,
     monotonic: bool = False,
     mechanism: Mechanism | None = None,
+    grid: object = None,
+    on_grid: bool = False,
+    score_error: object = None,
 ) -> Fraction:
     """Return how much score `top_k` would lose on average, on made-up scores.
 
@@ -50,8 +54,10 @@ def expected_error(
     Args:
         n: number of candidates, up to 10 000.
         gap: how much better the k best are, in score units; positive rational.
-        k, epsilon, delta, rho, sensitivity, range_, monotonic, mechanism: as for `top_k`, except
-            that mechanism="laplace" is not offered: its law has no short form.
+        k, epsilon, delta, rho, sensitivity, range_, monotonic, mechanism, grid, on_grid,
+            score_error: as for `top_k`, except that mechanism="laplace" is not offered: its law has
+            no short form.  With a grid, what reading adds to the range of the change is counted;
+            the made-up scores lie on the grid as far as `gap` does.
 
     Raises:
         ParameterError: as for `top_k`; or n k is too large.
@@ -66,8 +72,9 @@ def expected_error(
         raise ParameterError(f"mechanism must be one of {names}; got {describe(mechanism)}")
     if not _short_enough(name, size, count):
         raise ParameterError("n and k are too large for an exact expectation")
-    decay = _decay(name, count, total, change.range_in_steps(Fraction(1), exact=True))
-    return _missed(name, size, count, distance, decay) * distance
+    reading = Reading.read(grid=grid, on_grid=on_grid, score_error=score_error)
+    decay = _decay(name, count, total, change.range_in_steps(reading))
+    return _missed(name, size, count, distance / reading.step, decay) * distance
 
 
 def explain(
@@ -78,17 +85,27 @@ def explain(
     rho: object = None,
     n: int | None = None,
     gap: object = None,
+    sensitivity: object = None,
+    range_: object = None,
+    monotonic: bool | None = None,
+    grid: object = None,
+    on_grid: bool = False,
+    score_error: object = None,
 ) -> str:
     """Return a table of what each mechanism of `top_k` would cost and lose, in text.
 
-    The example is public and made up: n candidates, k of which count `gap` more than all others;
-    counts of users, so the sensitivity is 1 and the change monotonic.  No data is touched.
+    The example is public and made up: n candidates, k of which score `gap` more than all others; by
+    default counts of users, so the sensitivity is 1 and the change monotonic.  No data is touched.
 
     Args:
         k: how many to choose.
         epsilon, delta, rho: the total, as for `top_k`.
         n: candidates of the example; by default the larger of 100 and 10 k.
-        gap: of the example; by default 4 over the noise rate of "exponential", rounded up.
+        gap: of the example, in score units; by default 4 over the noise rate of "exponential",
+            rounded up to a whole step.
+        sensitivity, range_, monotonic, grid, on_grid, score_error: as for `top_k`; by default
+            sensitivity=1, monotonic=True.  The table tells the effective range, to which the noise
+            is calibrated: what a coarse grid wastes is seen there.
 
     Raises:
         ParameterError: as for `expected_error`.
@@ -96,14 +113,21 @@ def explain(
     total = Total.read(epsilon=epsilon, rho=rho, delta=delta)
     usual = min(_LARGEST, max(100, 10 * integer(k, "k", minimum=1, maximum=_LARGEST)))
     size, count = _sizes(usual if n is None else n, k)
+    reading = Reading.read(grid=grid, on_grid=on_grid, score_error=score_error)
+    if sensitivity is None and range_ is None:
+        sensitivity, monotonic = 1, True if monotonic is None else monotonic
+    change = Change.read(
+        sensitivity=sensitivity, range_=range_, monotonic=False if monotonic is None else monotonic
+    )
+    range_in_steps = change.range_in_steps(reading)
     if gap is None:
         _, _, each = calibrated("exponential", count, total)
-        distance = Fraction(-(-4 // each))
+        distance = -(-4 * range_in_steps // each) * reading.step
     else:
         distance = rational(gap, "gap")
     rows = [("mechanism", "noise rate", "guarantee of a draw", "missed of k", "error")]
     for name in MECHANISMS:
-        row = _row(name, size, count, distance, total)
+        row = _row(name, size, count, distance, total, range_in_steps, reading.step)
         rows += [row] if row else []
     promised = ", ".join(
         f"{field.name} = {decimal(value)}"
@@ -111,12 +135,20 @@ def explain(
         if (value := getattr(total, field.name)) is not None
     )
     example = (
-        f"example: {count} of them count {decimal(distance)} more than the other {size - count}; "
-        "sensitivity 1, monotonic"
+        f"example: {count} of them score {decimal(distance)} more than the other {size - count}; "
+        f"{_declared(change, reading)}"
     )
     legend = "noise rate: per unit of score; error: units of score lost per call, on average"
     title = f"top {count} of {size} candidates for a total of {promised}"
     return "\n".join([title, example, *_aligned(rows), legend])
+
+
+def _declared(change: Change, reading: Reading) -> str:
+    """What the scores may do, and what the noise is calibrated to."""
+    name = "range" if change.sensitivity is None else "sensitivity"
+    said = f"{name} {decimal(change.size)}{', monotonic' * change.monotonic}"
+    effective = decimal(change.range_in_steps(reading) * reading.step)
+    return f"{said}; effective range {effective}"
 
 
 def _sizes(n: object, k: object) -> tuple[int, int]:
@@ -154,22 +186,22 @@ def _missed(name: str, n: int, k: int, gap: Fraction, decay: Decay) -> Fraction:
 
 
 def _row(
-    name: str, n: int, k: int, gap: Fraction, total: Total
+    name: str, n: int, k: int, gap: Fraction, total: Total, range_in_steps: Fraction, step: Fraction
 ) -> tuple[str, str, str, str, str] | None:
     if name == "laplace":
         try:
-            rate = laplace_rate(total, n, k, Fraction(1))
+            rate = laplace_rate(total, n, k, range_in_steps * step)
         except ParameterError:
             return None  # it is not proved for this total
         return name, decimal(rate), "the whole set", "not known", "not known"
     family, draws, each = calibrated(name, k, total)
-    decay = _decay(name, k, total, Fraction(1))
-    rate = rounded_up(decay.nats)
+    decay = _decay(name, k, total, range_in_steps)
+    rate = rounded_up(decay.nats) / step
     times = f"{draws} x " if draws > 1 else ""
     draw = f"{times}{family.__name__}({decimal(each)})"
     if not _short_enough(name, n, k):
         return name, decimal(rate), draw, "too large", "too large"
-    missed = _missed(name, n, k, gap, decay)
+    missed = _missed(name, n, k, gap / step, decay)
     return name, decimal(rate), draw, decimal(missed), decimal(missed * gap)
 
 

@@ -25,6 +25,8 @@ def exponential_mechanism(
     monotonic: bool = False,
     minimize: bool = False,
     grid: object = None,
+    on_grid: bool = False,
+    score_error: object = None,
     labels: object = None,
     source: object = None,
     ledger: Scope | None = None,
@@ -49,6 +51,8 @@ def exponential_mechanism(
         monotonic=monotonic,
         minimize=minimize,
         grid=grid,
+        on_grid=on_grid,
+        score_error=score_error,
         labels=labels,
         source=source,
         ledger=ledger,
@@ -58,7 +62,7 @@ def exponential_mechanism(
     decay = call.decay(each)
     guarantee, mechanism = BoundedRange(each), "exponential_mechanism/1"
     with call.release(guarantee, mechanism):
-        ranking = call.engine.gumbel_top(call.candidates.steps, 1, decay, call.bits)
+        ranking = call.engine.gumbel_top(call.steps, 1, decay, call.bits)
         return call.selection(ranking, guarantee, mechanism)
 
 
@@ -73,6 +77,8 @@ def exponential_mechanism_base2(
     monotonic: bool = False,
     minimize: bool = False,
     grid: object = None,
+    on_grid: bool = False,
+    score_error: object = None,
     labels: object = None,
     source: object = None,
     ledger: Scope | None = None,
@@ -92,8 +98,8 @@ def exponential_mechanism_base2(
 
     Args:
         base: an exact rational between 0 and 1; instead of epsilon and rho.  The result keeps it.
-        scores, epsilon, rho, sensitivity, range_, monotonic, minimize, grid, labels, source,
-            ledger, engine: as for `permute_and_flip`.
+        scores, epsilon, rho, sensitivity, range_, monotonic, minimize, grid, on_grid, score_error,
+            labels, source, ledger, engine: as for `permute_and_flip`.
     """
     exactly_one({"epsilon": epsilon, "rho": rho, "base": base}, "write for example epsilon=1")
     factor = None if base is None else rational(base, "base", below=1)
@@ -105,6 +111,8 @@ def exponential_mechanism_base2(
         monotonic=monotonic,
         minimize=minimize,
         grid=grid,
+        on_grid=on_grid,
+        score_error=score_error,
         labels=labels,
         source=source,
         ledger=ledger,
@@ -122,7 +130,7 @@ def exponential_mechanism_base2(
         decay.base if factor is None else factor,
     )
     with call.release(guarantee, mechanism):
-        ranking = call.engine.gumbel_top(call.candidates.steps, 1, decay, call.bits)
+        ranking = call.engine.gumbel_top(call.steps, 1, decay, call.bits)
         return call.selection(ranking, guarantee, mechanism, base=exact_base)
 
 

@@ -36,6 +36,8 @@ def permute_and_flip_with_gap(
     monotonic: bool = False,
     minimize: bool = False,
     grid: object = None,
+    on_grid: bool = False,
+    score_error: object = None,
     gap_grid: object = None,
     labels: object = None,
     source: object = None,
@@ -57,9 +59,9 @@ def permute_and_flip_with_gap(
     Args:
         gap_grid: public step of the gap in score units; by default that of the scores.  Coarser or
             finer ones cost the same.
-        scores, epsilon, rho, sensitivity, range_, monotonic, minimize, grid, labels, source,
-            ledger, engine: as for `permute_and_flip`; at least two candidates.  With `minimize` the
-            gap is how much smaller the winner's noisy score is.
+        scores, epsilon, rho, sensitivity, range_, monotonic, minimize, grid, on_grid, score_error,
+            labels, source, ledger, engine: as for `permute_and_flip`; at least two candidates.
+            With `minimize` the gap is how much smaller the winner's noisy score is.
 
     Raises:
         ParameterError, ScoreError, SourceError: as for `permute_and_flip`; and ParameterError for
@@ -74,6 +76,8 @@ def permute_and_flip_with_gap(
         monotonic=monotonic,
         minimize=minimize,
         grid=grid,
+        on_grid=on_grid,
+        score_error=score_error,
         labels=labels,
         source=source,
         ledger=ledger,
@@ -92,6 +96,8 @@ def exponential_mechanism_with_gap(
     monotonic: bool = False,
     minimize: bool = False,
     grid: object = None,
+    on_grid: bool = False,
+    score_error: object = None,
     gap_grid: object = None,
     labels: object = None,
     source: object = None,
@@ -118,6 +124,8 @@ def exponential_mechanism_with_gap(
         monotonic=monotonic,
         minimize=minimize,
         grid=grid,
+        on_grid=on_grid,
+        score_error=score_error,
         labels=labels,
         source=source,
         ledger=ledger,
@@ -137,6 +145,8 @@ def report_noisy_max_with_gap(
     noise: Literal["exponential", "laplace", "gumbel"],
     minimize: bool = False,
     grid: object = None,
+    on_grid: bool = False,
+    score_error: object = None,
     gap_grid: object = None,
     labels: object = None,
     source: object = None,
@@ -154,8 +164,8 @@ def report_noisy_max_with_gap(
 
     Args:
         noise: "exponential", "laplace" or "gumbel"; there is no default.
-        scores, epsilon, rho, sensitivity, range_, monotonic, minimize, grid, gap_grid, labels,
-            source, ledger, engine: as for `permute_and_flip_with_gap`.
+        scores, epsilon, rho, sensitivity, range_, monotonic, minimize, grid, on_grid, score_error,
+            gap_grid, labels, source, ledger, engine: as for `permute_and_flip_with_gap`.
     """
     if not isinstance(noise, str) or noise not in ("exponential", "laplace", "gumbel"):
         raise ParameterError(
@@ -169,6 +179,8 @@ def report_noisy_max_with_gap(
         monotonic=monotonic,
         minimize=minimize,
         grid=grid,
+        on_grid=on_grid,
+        score_error=score_error,
         labels=labels,
         source=source,
         ledger=ledger,
@@ -189,6 +201,8 @@ def top_k_with_gaps(
     noise: Literal["exponential", "laplace"] = "exponential",
     minimize: bool = False,
     grid: object = None,
+    on_grid: bool = False,
+    score_error: object = None,
     gap_grid: object = None,
     labels: object = None,
     source: object = None,
@@ -209,9 +223,8 @@ def top_k_with_gaps(
         k: how many, from 1 to the number of candidates less one.
         epsilon, rho: total cost of this call.
         noise: "exponential", or "laplace", whose gaps have twice the variance.
-        scores, sensitivity, range_, monotonic, minimize, grid, gap_grid, labels, source, ledger,
-            engine:
-            as for `permute_and_flip_with_gap`.
+        scores, sensitivity, range_, monotonic, minimize, grid, on_grid, score_error, gap_grid,
+            labels, source, ledger, engine: as for `permute_and_flip_with_gap`.
 
     Raises:
         ParameterError, ScoreError, SourceError: as for `permute_and_flip_with_gap`.
@@ -229,6 +242,8 @@ def top_k_with_gaps(
         monotonic=monotonic,
         minimize=minimize,
         grid=grid,
+        on_grid=on_grid,
+        score_error=score_error,
         labels=labels,
         source=source,
         ledger=ledger,

@@ -39,6 +39,8 @@ def select_many(
     mechanism: ManyMechanism | None = None,
     minimize: bool = False,
     grid: object = None,
+    on_grid: bool = False,
+    score_error: object = None,
     labels: object = None,
     source: object = None,
     ledger: Scope | None = None,
@@ -58,8 +60,8 @@ def select_many(
         mechanism: "permute_and_flip" (the default for epsilon alone), "exponential" (the default
             with delta or rho) or "exponential_base2".
         epsilon, delta, rho: total cost of the batch.
-        sensitivity, range_, monotonic, minimize, grid, labels, source, ledger, engine: as for
-            `permute_and_flip`; labels are those of the n candidates.
+        sensitivity, range_, monotonic, minimize, grid, on_grid, score_error, labels, source,
+            ledger, engine: as for `permute_and_flip`; labels are those of the n candidates.
 
     Returns:
         Selections: indices of shape (m,).
@@ -76,6 +78,8 @@ def select_many(
         monotonic=monotonic,
         minimize=minimize,
         grid=grid,
+        on_grid=on_grid,
+        score_error=score_error,
         labels=labels,
         source=source,
         ledger=ledger,
@@ -87,7 +91,7 @@ def select_many(
         pick = (
             call.engine.exponential_many if name == "permute_and_flip" else call.engine.gumbel_many
         )
-        return batch.result(pick(call.candidates.steps, batch.decay, call.bits))
+        return batch.result(pick(call.steps, batch.decay, call.bits))
 
 
 def top_k_many(
@@ -103,6 +107,8 @@ def top_k_many(
     mechanism: ManyMechanism | None = None,
     minimize: bool = False,
     grid: object = None,
+    on_grid: bool = False,
+    score_error: object = None,
     labels: object = None,
     source: object = None,
     ledger: Scope | None = None,
@@ -116,7 +122,7 @@ def top_k_many(
     Args:
         k: how many in each row, from 1 to n.
         scores, epsilon, delta, rho, sensitivity, range_, monotonic, mechanism, minimize, grid,
-            labels, source, ledger, engine: as for `select_many`.
+            on_grid, score_error, labels, source, ledger, engine: as for `select_many`.
 
     Returns:
         Selections: indices of shape (m, k).
@@ -133,6 +139,8 @@ def top_k_many(
         monotonic=monotonic,
         minimize=minimize,
         grid=grid,
+        on_grid=on_grid,
+        score_error=score_error,
         labels=labels,
         source=source,
         ledger=ledger,
@@ -144,7 +152,7 @@ def top_k_many(
     with batch.release("top_k_many"):
         rows = [
             rank_top(name, call.engine, row, count, batch.decay, call.bits).indices
-            for row in call.candidates.steps
+            for row in call.steps
         ]
         return batch.result(np.array(rows, dtype=np.int64))
 
@@ -165,7 +173,7 @@ class _Batch:
     def __init__(self, total: Total, name: ManyMechanism, call: Call, *, draws_each: int) -> None:
         self._call, self._name, self._k = call, name, draws_each
         self._mechanism = ""
-        self._draws = draws = call.candidates.steps.shape[0] * draws_each
+        self._draws = draws = call.rows * draws_each
         family: Family = LaplaceDominated if name == "permute_and_flip" else BoundedRange
         each = total.per_draw(family, draws)
         # Before the first bit: what is promised may be refused, for its size.

@@ -25,6 +25,8 @@ def report_noisy_max(
     noise: Literal["exponential", "laplace", "gumbel"],
     minimize: bool = False,
     grid: object = None,
+    on_grid: bool = False,
+    score_error: object = None,
     labels: object = None,
     source: object = None,
     ledger: Scope | None = None,
@@ -45,8 +47,8 @@ def report_noisy_max(
 
     Args:
         noise: "exponential", "laplace" or "gumbel"; there is no default.
-        scores, epsilon, rho, sensitivity, range_, monotonic, minimize, grid, labels, source,
-            ledger, engine: as for `permute_and_flip`.
+        scores, epsilon, rho, sensitivity, range_, monotonic, minimize, grid, on_grid, score_error,
+            labels, source, ledger, engine: as for `permute_and_flip`.
 
     Raises:
         ParameterError, ScoreError, SourceError, BudgetError: as for `permute_and_flip`.
@@ -63,6 +65,8 @@ def report_noisy_max(
         monotonic=monotonic,
         minimize=minimize,
         grid=grid,
+        on_grid=on_grid,
+        score_error=score_error,
         labels=labels,
         source=source,
         ledger=ledger,
@@ -78,5 +82,5 @@ def report_noisy_max(
     }
     guarantee, mechanism = family(each), f"report_noisy_max_{noise}/1"
     with call.release(guarantee, mechanism):
-        ranking = ways[noise](call.candidates.steps, 1, decay, call.bits)
+        ranking = ways[noise](call.steps, 1, decay, call.bits)
         return call.selection(ranking, guarantee, mechanism)

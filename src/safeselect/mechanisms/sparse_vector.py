@@ -56,7 +56,8 @@ class SparseVector:
         noise: "exponential" (the smallest variance), "laplace" or "geometric".
         split: the share of `epsilon` that the threshold's noise costs, between 0 and 1; by default
             1 / (1 + (c k)**(2/3)), which makes the gap as exact as it can be.
-        grid: public step of the values; needed unless they are integers.  They are rounded down.
+        grid, on_grid, score_error: how values are read, as for `permute_and_flip`; without a grid
+            every value must be an integer.  With one the threshold goes to the nearest step too.
         gap_grid: public step of the gaps; by default that of the values.
         source: source of random bytes; the default is a cryptographic generator.
         ledger: `ledger.scope(...)`: epsilon is charged there before the first bit is drawn.
@@ -80,6 +81,8 @@ class SparseVector:
         noise: Kind = "exponential",
         split: object = None,
         grid: object = None,
+        on_grid: bool = False,
+        score_error: object = None,
         gap_grid: object = None,
         source: object = None,
         ledger: Scope | None = None,
@@ -94,11 +97,13 @@ class SparseVector:
             noise=noise,
             split=split,
             grid=grid,
+            on_grid=on_grid,
+            score_error=score_error,
             gap_grid=gap_grid,
         )
         terms = setting.terms("sparse_vector", (None, Fraction(0), setting.answer))
         bytes_from, tier = resolve(source), choose_engine(engine)
-        scope = read_ledger(ledger, monotonic=setting.sides == 1)
+        scope = read_ledger(ledger, monotonic=setting.monotonic)
         # All is accepted, name and guarantee are settled; the next line draws the first bit.
         self._session = Session(terms, bytes_from, tier, scope)
 
@@ -128,10 +133,10 @@ class SparseVector:
         return self._session.remaining
 
     def query(self, value: object) -> Answer:
-        """Answer for one value: an integer, or any number if there is a `grid`.
+        """Answer for one value: an integer of any type, or any number if there is a `grid`.
 
         Raises:
-            ScoreError: the value cannot be read; the session goes on.
+            ScoreError: the value cannot be read, which ends the session.
             BudgetError: k answers above the threshold have been given.
             SourceError: the source failed, which ends the session, or it had ended so before, or it
                 was opened in another process.

@@ -40,6 +40,8 @@ def top_k(
     mechanism: Mechanism | None = None,
     minimize: bool = False,
     grid: object = None,
+    on_grid: bool = False,
+    score_error: object = None,
     labels: object = None,
     source: object = None,
     ledger: Scope | None = None,
@@ -78,8 +80,8 @@ def top_k(
         rho: total cost of this call in zCDP, instead of epsilon.
         mechanism: see above; by default "one_shot_exponential" for epsilon alone, "exponential"
             where delta or rho is given.
-        scores, sensitivity, range_, monotonic, minimize, grid, labels, source, ledger,
-            engine: as for `permute_and_flip`.
+        scores, sensitivity, range_, monotonic, minimize, grid, on_grid, score_error, labels,
+            source, ledger, engine: as for `permute_and_flip`.
 
     Returns:
         TopK; TopSet for "laplace", whose order is not private.
@@ -100,6 +102,8 @@ def top_k(
         monotonic=monotonic,
         minimize=minimize,
         grid=grid,
+        on_grid=on_grid,
+        score_error=score_error,
         labels=labels,
         source=source,
         ledger=ledger,
@@ -117,7 +121,7 @@ def top_k(
     guarantee, part = total.promise(family, each, draws), family(each)
     mechanism_name = f"top_k_{name}/1"
     with call.release(guarantee, mechanism_name, parts=((part, draws),), k=count):
-        ranking = rank_top(name, call.engine, call.candidates.steps, count, decay, call.bits)
+        ranking = rank_top(name, call.engine, call.steps, count, decay, call.bits)
         return call.released(
             TopK(
                 labels=tuple(call.label(index) for index in ranking.indices),
@@ -153,7 +157,7 @@ def _laplace_set(call: Call, k: int, total: Total) -> TopSet:
     guarantee = laplace_promise(total)
     decay = Decay(laplace_rate(total, call.size, k, call.range_in_steps))
     with call.release(guarantee, "top_k_laplace/1", k=k):
-        ranking = call.engine.laplace_top(call.candidates.steps, k, decay, call.bits)
+        ranking = call.engine.laplace_top(call.steps, k, decay, call.bits)
         return call.released(
             TopSet(
                 labels=frozenset(call.label(index) for index in ranking.indices),

@@ -67,6 +67,8 @@ def top_k_above(
     noise: Literal["exponential", "laplace"] = "exponential",
     minimize: bool = False,
     grid: object = None,
+    on_grid: bool = False,
+    score_error: object = None,
     gap_grid: object = None,
     labels: object = None,
     source: object = None,
@@ -94,8 +96,8 @@ def top_k_above(
         noise: "exponential" or "laplace".
         minimize: smaller scores are better, and those below the threshold are wanted.
         gap_grid: public step of the gaps, as for `top_k_with_gaps`.
-        scores, sensitivity, monotonic, grid, labels, source, ledger, engine: as for
-            `permute_and_flip`.
+        scores, sensitivity, monotonic, grid, on_grid, score_error, labels, source, ledger, engine:
+            as for `permute_and_flip`.
 
     Raises:
         ParameterError, ScoreError, SourceError: as for `permute_and_flip`.
@@ -111,6 +113,8 @@ def top_k_above(
         monotonic=monotonic,
         minimize=minimize,
         grid=grid,
+        on_grid=on_grid,
+        score_error=score_error,
         labels=labels,
         source=source,
         ledger=ledger,

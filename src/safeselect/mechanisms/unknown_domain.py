@@ -193,7 +193,7 @@ def _above_bottom(
     places = len(histogram.labels)
     noise = call.engine.discrete_laplace(places, decay, call.bits).tolist()
     # Stored with the sign bit flipped, so that 2**63 stands for 0.
-    counts = [steps - (1 << 63) for steps in call.candidates.steps.tolist()]
+    counts = [steps - (1 << 63) for steps in call.steps.tolist()]
     noisy = [count + extra for count, extra in zip(counts, noise, strict=True)]
     bottom = noisy.pop() + offset
     found = [

@@ -1,0 +1,244 @@
+"""Columns of floats as whole steps of a public grid p / q, exactly, in a fixed sequence of calls.
+
+A float is the binary number that it is.  Its step is r(x) = floor(x q / p + 1/2), the nearest one,
+halves up.  Every operation on floats below is exact for each score that matters, so the result is
+what integers of any size would give (`docs/mathematics.md`, section 6, "Columns of floats"):
+
+- x + S, S = 1.5 * 2**52 * u for a power of two u, rounds x to a multiple of u, whose number is in
+  the low bits of the sum; (x + S) - S and x less that are then exact as well;
+- sums and products of 64-bit integers are taken modulo 2**64, and only numbers below 2**63 in size
+  are compared;
+- a score 2**64 steps or more behind the best may overflow on the way.  It is recognised by one
+  exact comparison with a float, and what was computed for it is thrown away.
+
+Which calls are made, and on which shapes, follows from the grid and the number of scores alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from safeselect.errors import ScoreError
+
+__all__ = ["NOT_FINITE", "float_steps", "is_fast"]
+
+Floats = npt.NDArray[np.float64]
+Words = npt.NDArray[np.int64]
+Steps = npt.NDArray[np.uint64]
+Kernel = Callable[[Floats, Words, Floats], None]
+
+NOT_FINITE = (
+    "scores must be finite numbers: NaN and infinity are refused; decide what such a record counts "
+    "before records are added up"
+)
+
+_REACH = 2**64
+_LIMIT = 2**32
+_BLOCK = 2**17  # scores at a time: few enough for the cache, many enough for NumPy
+_LARGEST = int(np.finfo(np.float64).max)
+_ROUNDER = float(3 << 51)  # 1.5 * 2**52: from here to 2**53 the floats are the integers
+
+
+def is_fast(grid: Fraction) -> bool:
+    """Whether this grid is read here; on others scores are read number by number."""
+    return grid.numerator < _LIMIT and grid.denominator < _LIMIT
+
+
+def float_steps(values: Floats, grid: Fraction, *, minimize: bool, extra: Sequence[int]) -> Steps:
+    """Return 2**64 - 1 - min(d, 2**64 - 1), d being how many steps a score is behind the best.
+
+    Args:
+        values: float64, shape (n,), n at least 1.
+        grid: a positive rational p / q with p and q below 2**32.
+        minimize: the smallest score is the best.
+        extra: no or one further step, public, that takes part as one more candidate, the last.
+
+    Returns:
+        uint64, shape (n + len(extra),).
+
+    Raises:
+        ScoreError: one of the scores is NaN or infinite.
+    """
+    lowest, highest = values.min(), values.max()
+    if not np.isfinite(lowest) or not np.isfinite(highest):
+        raise ScoreError(NOT_FINITE)
+    best = float(lowest if minimize else highest)
+    p, q = grid.numerator, grid.denominator
+    above, below = best.as_integer_ratio()
+    first = (2 * above * q + p * below) // (2 * p * below)
+    first = min([first, *extra]) if minimize else max([first, *extra])
+    # r(x) > first - 2**64 means x q / p + 1/2 >= first - 2**64 + 1, and from above alike.
+    sign = 1 if minimize else -1
+    with np.errstate(over="ignore"):
+        limit = _last_below((2 * (first + sign * _REACH) - sign) * p, 2 * q)
+        edge = np.nextafter(limit, np.inf) if minimize else limit
+    # Scores that far from 0 are taken less the best.  Any that matters lies within a factor of 2
+    # of it, so the difference is exact (Sterbenz's lemma).
+    offset = best * (abs(above) * q >= p * below << 66)
+    count = len(values)
+    result: Words = np.empty(count + len(extra), dtype=np.int64)
+    result[count:] = [_word(max(0, _REACH - 1 - abs(first - step))) for step in extra]
+    is_dyadic = p & (p - 1) == 0 and q & (q - 1) == 0
+    kernel = (_dyadic if is_dyadic else _rational)(p, q, offset, first, minimize)
+    scratch: Floats = np.empty((5, min(_BLOCK, count)))
+    with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+        for start in range(0, count, _BLOCK):
+            block = values[start : start + _BLOCK]
+            steps, rows = result[start : start + len(block)], scratch[:, : len(block)]
+            kernel(block, steps, rows)
+            # The difference of two floats has an exact sign, whose bit becomes a mask: 0 for a
+            # score that is 2**64 steps or more behind.
+            if minimize:
+                np.subtract(block, edge, out=rows[0])
+            else:
+                np.subtract(edge, block, out=rows[0])
+            mask = rows[0].view(np.int64)
+            np.right_shift(mask, 63, out=mask)
+            np.bitwise_and(steps, mask, out=steps)
+    return result.view(np.uint64)
+
+
+def _dyadic(p: int, q: int, offset: float, first: int, minimize: bool) -> Kernel:
+    """For a grid that is a power of two, h = 2**-k.
+
+    y = x - offset is split at a multiple of 2**32 steps, the nearest one; what remains is at most
+    2**31 steps in size, and exact.  g = floor(2 y / h) is exact too, and r = (g + 1) >> 1.
+    """
+    fineness = q.bit_length() - p.bit_length()
+    rounder = float(np.ldexp(_ROUNDER, 32 - fineness))
+    halves = float(np.ldexp(1, fineness + 1))
+    above, below = offset.as_integer_ratio()
+    # offset is 0, or so large that it is a multiple of the grid.
+    moved = above * q // (below * p) - (_bits(rounder) << 32) - (_bits(_ROUNDER) >> 1)
+    fold, constant = _folded(moved, first, minimize)
+
+    def kernel(scores: Floats, steps: Words, rows: Floats) -> None:
+        y, high, low = rows[0], steps.view(np.float64), rows[1]
+        np.subtract(scores, offset, out=y)
+        np.add(y, rounder, out=high)
+        np.subtract(high, rounder, out=low)
+        np.subtract(y, low, out=y)
+        np.multiply(y, halves, out=y)
+        np.floor(y, out=y)
+        np.add(y, _ROUNDER + 1, out=y)
+        whole = y.view(np.int64)
+        np.right_shift(whole, 1, out=whole)
+        np.left_shift(steps, 32, out=steps)
+        np.add(steps, whole, out=steps)
+        fold(constant, steps, out=steps)
+
+    return kernel
+
+
+def _rational(p: int, q: int, offset: float, first: int, minimize: bool) -> Kernel:
+    """For any other grid.
+
+    In units of 2**b, the grid lying between 4 and 8 of them, y = x - offset is
+    high * 2**32 + middle + z with |middle| <= 2**31 and |z| <= 1/2, all exact, and a step is
+    `wide / narrow` units.  z is a multiple of 2**-51 wherever |x| is at least half a step; nearer
+    to 0 the step is 0 whatever z is rounded to.
+    """
+    unit = p.bit_length() - q.bit_length()
+    unit -= (p < q << unit) if unit >= 0 else (p << -unit < q)
+    unit -= 2
+    wide, narrow = p << max(-unit, 0), q << max(unit, 0)
+    above, below = offset.as_integer_ratio()
+    # offset is 0, or so large that it is a whole number of units.
+    units = (above << max(-unit, 0)) // (below << max(unit, 0))
+    moved, beyond = divmod(units * narrow, wide)
+    quotient, rest = divmod(narrow << 32, wide)
+    to_high, to_middle, to_z = (float(np.ldexp(_ROUNDER, unit + places)) for places in (32, 0, -51))
+    # An estimate k of y's steps; two roundings of numbers below 2**38 leave it within 2**-13, so
+    # the step is k or k + 1 once 2**-10 has been taken off.
+    share_high = float(np.ldexp(float(Fraction(rest, wide)), -unit - 32))
+    share_rest = float(np.ldexp(float(Fraction(narrow, wide)), -unit))
+    less = float(Fraction(beyond, wide) - Fraction(1, 1 << 10))
+    # In 2**-27 of a unit over the grid: what is above k + 1/2, and the constants of the bits.
+    excess = (2 * beyond - wide << 26) - (
+        (_bits(to_high) * rest + _bits(to_middle) * narrow - _bits(_ROUNDER) * wide << 27)
+        + (_bits(to_z) >> 24) * narrow
+    )
+    times = [np.int64(_word(number)) for number in (rest, narrow, wide, quotient)]
+    by_rest, by_narrow, by_wide, by_quotient = times
+    start = np.int64(_word(excess))
+    low_bits = np.int64((1 << 24) - 1)
+    bits = _bits(to_high) * quotient + _bits(_ROUNDER)
+    fold, constant = _folded(moved + 1 - bits, first, minimize)
+
+    def kernel(scores: Floats, steps: Words, rows: Floats) -> None:
+        y, high, middle, estimate, other = rows
+        z = steps.view(np.float64)
+        np.subtract(scores, offset, out=y)
+        np.add(y, to_high, out=high)
+        np.subtract(high, to_high, out=other)
+        np.subtract(y, other, out=y)
+        np.multiply(other, share_high, out=other)
+        np.multiply(y, share_rest, out=estimate)
+        np.add(estimate, other, out=estimate)
+        np.add(estimate, less, out=estimate)
+        np.add(estimate, _ROUNDER, out=estimate)
+        np.add(y, to_middle, out=middle)
+        np.subtract(middle, to_middle, out=other)
+        np.subtract(y, other, out=y)
+        np.add(y, to_z, out=z)
+        # From here on integers: high * rest + middle * narrow - k * wide is small, and so exact
+        # modulo 2**64; so is z * narrow, rounded down to 2**-27.
+        highs, middles, ks, spare = (row.view(np.int64) for row in rows[1:])
+        np.multiply(middles, by_narrow, out=middles)
+        np.multiply(highs, by_rest, out=spare)
+        np.add(middles, spare, out=middles)
+        np.multiply(ks, by_wide, out=spare)
+        np.subtract(middles, spare, out=middles)
+        np.left_shift(middles, 27, out=middles)
+        np.right_shift(steps, 24, out=spare)
+        np.multiply(spare, by_narrow, out=spare)
+        np.add(middles, spare, out=middles)
+        np.bitwise_and(steps, low_bits, out=steps)
+        np.multiply(steps, by_narrow, out=steps)
+        np.right_shift(steps, 24, out=steps)
+        np.add(middles, steps, out=middles)
+        np.add(middles, start, out=middles)
+        # -1 where the step is k, 0 where it is k + 1.
+        np.right_shift(middles, 63, out=middles)
+        np.multiply(highs, by_quotient, out=steps)
+        np.add(steps, ks, out=steps)
+        np.add(steps, middles, out=steps)
+        fold(constant, steps, out=steps)
+
+    return kernel
+
+
+def _folded(moved: int, first: int, minimize: bool) -> tuple[Any, np.int64]:
+    """How a kernel's last call turns t into the result, the step being t + moved modulo 2**64.
+
+    The result is 2**64 - 1 - d: step - first - 1 modulo 2**64, or first - step - 1 to minimize.
+    """
+    if minimize:
+        return np.subtract, np.int64(_word(first - 1 - moved))
+    return np.add, np.int64(_word(moved - first - 1))
+
+
+def _last_below(above: int, below: int) -> float:
+    """The largest float that is strictly less than a rational, infinities included."""
+    # As near as a finite float can be; which of two neighbours it is, is told exactly.
+    near = float(Fraction(max(min(above, below * _LARGEST), -below * _LARGEST), below))
+    numerator, denominator = near.as_integer_ratio()
+    is_less = numerator * below < above * denominator
+    finite = (float(np.nextafter(near, -np.inf)), near)[is_less]
+    out_of_reach = below << 1024
+    return (-np.inf, finite, np.inf)[(above > -out_of_reach) + (above >= out_of_reach)]
+
+
+def _bits(number: float) -> int:
+    """The bits of a float64, as an integer."""
+    return int(np.array([number], dtype=np.float64).view(np.int64)[0])
+
+
+def _word(number: int) -> int:
+    """An integer modulo 2**64, from -2**63 to 2**63 - 1."""
+    return (number + (_REACH >> 1)) % _REACH - (_REACH >> 1)
