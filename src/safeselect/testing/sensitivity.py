@@ -2,20 +2,21 @@
 
 The guarantee of every mechanism rests on that number, which the library has to believe.  Most
 mistakes are found by trying neighbouring data sets, made up for the purpose: sums of floats, for
-one, change with the order of the summands, by much more than any one summand.
+one, change with the order of the summands, by much more than any one summand.  What is compared is
+what a mechanism would see: the steps that the scores are read as, and the range that the noise
+would be calibrated to.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from decimal import Decimal
 from fractions import Fraction
 from typing import TypeVar
 
-import numpy as np
-
-from safeselect._exact import rational
 from safeselect.errors import ParameterError
+from safeselect.mechanisms._columns import hand_over
+from safeselect.mechanisms._reading import Change, Reading
+from safeselect.mechanisms._scores import read_values
 
 __all__ = ["SensitivityExceeded", "check_sensitivity"]
 
@@ -31,8 +32,8 @@ class SensitivityExceeded(AssertionError):
         rule: "sensitivity", "range", "monotonic" or "candidates".
         candidate: position of the candidate that shows it (the first one of two for "range" and
             "monotonic"), or None for "candidates".
-        observed: the exact change, or None for "candidates"; for "range" and "monotonic" it is the
-            largest change minus the smallest.
+        observed: the exact change of the scores as they were read, in score units, or None for
+            "candidates"; for "range" and "monotonic" it is the largest change minus the smallest.
     """
 
     def __init__(
@@ -58,14 +59,17 @@ def check_sensitivity(
     sensitivity: object = None,
     range_: object = None,
     monotonic: bool = False,
+    grid: object = None,
+    on_grid: bool = False,
+    score_error: object = None,
 ) -> int:
     """Raise if a pair of neighbours breaks what is declared; return the number of pairs tried.
 
     Passing proves nothing: it shows that these pairs are not counter-examples.  Use made-up data,
     because the exception quotes differences of scores.
 
-    Exactness: scores are read as the mechanisms read them (integers and rationals as they are, a
-        float as its shortest decimal form), and compared as rationals.
+    Exactness: scores become whole steps by the rule of the mechanisms, and steps are compared, as
+        integers, with the range to which a mechanism with the same arguments calibrates its noise.
 
     Args:
         score_function: data set -> scores of all candidates, a sequence, an array or a mapping.
@@ -74,63 +78,65 @@ def check_sensitivity(
         sensitivity: largest declared change of any one score, in score units.
         range_: largest declared difference between the changes of two candidates.
         monotonic: whether within a pair all scores move in one direction.
+        grid, on_grid, score_error: as for the mechanism; without a grid scores must be integers.
+
+    Returns:
+        How many pairs there were, at least 1.
 
     Raises:
         SensitivityExceeded: a pair that breaks it, the first one found.
-        ParameterError: not exactly one of sensitivity and range_; monotonic with range_; no pairs;
-            or a score that is not a finite number.
+        ParameterError: a wrong argument, or no pairs.
+        ScoreError: a score that the mechanisms would refuse.
+
+    Example:
+        >>> pairs = [("abba", "abb"), ("ab", "a")]
+        >>> count = lambda data: {letter: data.count(letter) for letter in "abc"}
+        >>> check_sensitivity(count, pairs, sensitivity=1, monotonic=True)
+        2
     """
-    if (sensitivity is None) == (range_ is None):
-        raise ParameterError("give exactly one of sensitivity and range_")
-    if monotonic and range_ is not None:
-        raise ParameterError("monotonic goes with sensitivity, not with range_")
-    bound = rational(sensitivity if range_ is None else range_, "sensitivity or range_")
+    change = Change.read(sensitivity=sensitivity, range_=range_, monotonic=monotonic)
+    reading = Reading.read(grid=grid, on_grid=on_grid, score_error=score_error)
+    change.range_in_steps(reading)  # what a mechanism would refuse is refused here
     pairs = 0
     for pair, (left, right) in enumerate(neighbours):
-        changes = _changes(score_function(left), score_function(right), pair)
-        _check_pair(pair, changes, bound, range_ is not None, monotonic)
+        changes = _changes(score_function(left), score_function(right), pair, reading, change)
+        _check_pair(pair, changes, reading, change)
         pairs += 1
     if pairs == 0:
         raise ParameterError("there are no pairs of neighbours to try")
     return pairs
 
 
-def _check_pair(
-    pair: int, changes: list[Fraction], bound: Fraction, as_range: bool, monotonic: bool
-) -> None:
+def _check_pair(pair: int, changes: list[int], reading: Reading, change: Change) -> None:
+    """Compare the changes of all scores, in steps, with what noise is calibrated to."""
     if not changes:
         return
     highest, lowest = max(changes), min(changes)
-    spread = highest - lowest
-    if as_range and spread > bound:
-        raise SensitivityExceeded(pair, "range", changes.index(highest), spread)
+    spread = (highest - lowest) * reading.step
+    if change.sensitivity is None:
+        if highest - lowest > change.range_in_steps(reading):
+            raise SensitivityExceeded(pair, "range", changes.index(highest), spread)
+        return
+    most, least = reading.moves(change.sensitivity, monotonic=change.monotonic)
     largest = max(changes, key=abs)
-    if not as_range and abs(largest) > bound:
-        raise SensitivityExceeded(pair, "sensitivity", changes.index(largest), abs(largest))
-    if monotonic and lowest < 0 < highest:
+    if abs(largest) > most:
+        observed = abs(largest) * reading.step
+        raise SensitivityExceeded(pair, "sensitivity", changes.index(largest), observed)
+    if highest > least and -lowest > least:
         raise SensitivityExceeded(pair, "monotonic", changes.index(highest), spread)
 
 
-def _changes(left: _Scores, right: _Scores, pair: int) -> list[Fraction]:
-    """Exact changes from left to right, candidate by candidate in the order of left."""
+def _changes(
+    left: _Scores, right: _Scores, pair: int, reading: Reading, change: Change
+) -> list[int]:
+    """Changes from left to right in steps, candidate by candidate in the order of left."""
     if isinstance(left, Mapping) and isinstance(right, Mapping):
         if left.keys() != right.keys():
             raise SensitivityExceeded(pair, "candidates", None, None)
-        return [_exact(right[key]) - _exact(left[key]) for key in left]
-    if isinstance(left, Mapping) or isinstance(right, Mapping) or len(left) != len(right):
+        right = [right[key] for key in left]
+        left = list(left.values())
+    elif isinstance(left, Mapping) or isinstance(right, Mapping) or len(left) != len(right):
         raise SensitivityExceeded(pair, "candidates", None, None)
-    return [_exact(after) - _exact(before) for before, after in zip(left, right, strict=True)]
-
-
-def _exact(score: object) -> Fraction:
-    if isinstance(score, (str, bool, np.bool_)):
-        raise ParameterError(f"a score must be a number, got a {type(score).__name__}")
-    if isinstance(score, np.integer):
-        score = int(score)  # NumPy's smallest integer has no negative of its own type
-    if isinstance(score, Decimal) and not score.is_finite():
-        raise ParameterError("a score must be a finite number")
-    if score == 0:
-        return Fraction(0)
-    if score < 0:  # type: ignore[operator]
-        return -rational(-score, "a score")  # type: ignore[operator]
-    return rational(score, "a score")
+    proposed = reading.propose(change.size)
+    before, after = (read_values(hand_over(each), reading, proposed) for each in (left, right))
+    return [late - early for early, late in zip(before, after, strict=True)]
