@@ -16,7 +16,8 @@ from safeselect.accounting import per_draw_epsilon
 from safeselect.errors import ParameterError
 from safeselect.guarantees import ApproximateDP, BoundedRange
 from safeselect.mechanisms._call import Call
-from safeselect.mechanisms._histogram import Histogram, Label
+from safeselect.mechanisms._histogram import Histogram
+from safeselect.mechanisms._items import Label
 from safeselect.mechanisms._scores import Steps
 from safeselect.mechanisms._threshold import gumbel_offset
 from safeselect.samplers.decay import Decay

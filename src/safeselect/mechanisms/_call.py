@@ -6,7 +6,7 @@ accepted is the source touched, then the ledger charged, and only then is a bit 
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -27,6 +27,7 @@ from safeselect.mechanisms._engines import Engine, choose_engine
 from safeselect.mechanisms._results import Release, Selection
 from safeselect.mechanisms._scores import Candidates, read_candidates, read_matrix
 from safeselect.mechanisms._totals import Total, exactly_one
+from safeselect.mechanisms.counts import check_known
 from safeselect.samplers._bits import Bits
 from safeselect.samplers.decay import Decay
 from safeselect.sources import Source, resolve
@@ -135,6 +136,11 @@ class Call:
     ) -> None:
         change = Change.read(sensitivity=sensitivity, range_=range_, monotonic=monotonic)
         self._scope = read_ledger(ledger, monotonic=change.monotonic)
+        unit = None if self._scope is None else self._scope.unit
+        for each in scores if rows and isinstance(scores, (list, tuple)) else (scores,):
+            check_known(
+                each, sensitivity=change.sensitivity, range_=change.range_, unit=unit
+            )
         self._account: Account | None = None
         self._source: Source = resolve(source)
         self.engine: Engine = choose_engine(engine)
@@ -242,9 +248,13 @@ class Call:
         """The decay per grid step of noise that costs epsilon over the range of the change."""
         return _decay(epsilon, self.range_in_steps)
 
-    def label(self, index: int) -> Hashable:
+    def label(self, index: int) -> object:
         """The label of a candidate."""
         return self.candidates.label(index)
+
+    def positions(self, indices: tuple[int, ...]) -> tuple[int, ...] | None:
+        """These positions, if positions among the candidates may be released."""
+        return indices if self.candidates.positions else None
 
     def selection(
         self,
@@ -256,7 +266,10 @@ class Call:
         gap: Fraction | None = None,
     ) -> Selection:
         """The result of a call that chose one candidate, released."""
-        index, source = ranking.indices[0], self.source_name
+        (index,) = ranking.indices
+        place = index if self.candidates.positions else None
         return self.released(
-            Selection(self.label(index), index, guarantee, mechanism, source, base, gap)
+            Selection(
+                self.label(index), place, guarantee, mechanism, self.source_name, base, gap
+            )
         )

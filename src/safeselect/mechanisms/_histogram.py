@@ -4,6 +4,8 @@ The rules, which the proofs of `docs/mathematics.md`, section 15, rely on:
 
 - The order is (count descending, label ascending): integers by value come before strings by code
   point.  It says which of two equal counts comes first without looking at any other count.
+- Items are what they equal (`_items`).  Labels that are the same item keep the larger count; those
+  that can be none are dropped, whatever they count.
 - An item with a count below 1 is as good as absent.  What only the data tell, no items or fewer
   than are wanted, is no error: places that nothing fills are *dummies*, with no label and count 0.
 - Counts beyond 2**42 are cut to that.  Cutting is monotone and moves no count further than before,
@@ -20,14 +22,17 @@ import numpy as np
 import numpy.typing as npt
 
 from safeselect.errors import ParameterError, ScoreError
-from safeselect.mechanisms._columns import INTEGERS, as_column, refuse_types
-from safeselect.mechanisms._labels import read_labels
+from safeselect.mechanisms._columns import as_column
+from safeselect.mechanisms._items import Label, read_items, whole
+from safeselect.mechanisms._labels import index_of
 
-__all__ = ["Histogram", "Label", "read_histogram"]
-
-Label = int | str
+__all__ = ["Histogram", "read_histogram"]
 
 _MOST = 2**42
+_NOT_WHOLE = (
+    "counts must be integers, of whatever type, and none may be missing: decide what a missing "
+    "count means before counts are handed over"
+)
 
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
@@ -50,14 +55,15 @@ def read_histogram(counts: object, labels: object, size: int) -> Histogram:
     """Return the `size` largest counts in the fixed order.
 
     Args:
-        counts: a mapping label -> count, or a list, an array or a column of counts.
-        labels: one label a count, all different, integers or strings; not with a mapping.
+        counts: a mapping label -> count, a pandas column whose index is the labels, or a list, an
+            array or another column of counts.
+        labels: one label a count; not with a mapping.
 
     Reveals: time depends on how many items there are and on how their counts compare.
 
     Raises:
-        ParameterError: the labels have a wrong type or number.
-        ScoreError: the counts have a type or a shape that cannot be read.
+        ParameterError: labels are missing, are no list, or are of another number.
+        ScoreError: the counts have a form that cannot be read, or one of them is no integer.
     """
     if isinstance(counts, Mapping):
         if labels is not None:
@@ -67,26 +73,37 @@ def read_histogram(counts: object, labels: object, size: int) -> Histogram:
         pairs = list(counts.items())  # read once: keys and values belong together
         labels, counts = [key for key, _ in pairs], [value for _, value in pairs]
     elif labels is None:
-        raise ParameterError(
-            "counts need labels=, or a mapping label -> count: a position in a table of items "
-            "found in the data means nothing"
-        )
+        labels = index_of(counts)
+        if labels is None:
+            raise ParameterError(
+                "counts need labels=, or a mapping label -> count: a position in a table of items "
+                "found in the data means nothing"
+            )
     values = _whole(as_column(counts))
-    # How many items there are is private here.
-    names = [_label(name) for name in read_labels(labels, values.size, public=False)]
-    kept = np.flatnonzero(values > 0)
-    if kept.size > size:
-        # Only those that reach the size-th largest count can be among the first.
-        least = np.partition(values[kept], kept.size - size)[kept.size - size]
-        kept = kept[values[kept] >= least]
+    largest: dict[Label, int] = {}
+    for name, value in zip(read_items(labels, values.size), values.tolist(), strict=True):
+        # Of two labels for one item the larger count: one user moves it by as much as those two.
+        if name is not None and value > largest.get(name, 0):
+            largest[name] = value
     found = sorted(
-        (-int(values[place]), isinstance(names[place], str), names[place])
-        for place in kept.tolist()
+        (-count, isinstance(name, str), name) for name, count in _at_least(largest, size)
     )[:size]
     padding = size - len(found)
     result = np.array([-count for count, _, _ in found] + [0] * padding, dtype=np.int64)
     values.fill(0)
     return Histogram(result, (*(name for _, _, name in found), *(None,) * padding))
+
+
+def _at_least(largest: dict[Label, int], size: int) -> list[tuple[Label, int]]:
+    """The items that reach the size-th largest count: no other can be among the first."""
+    pairs = list(largest.items())
+    if len(pairs) <= size:
+        return pairs
+    counts = np.fromiter(largest.values(), dtype=np.int64, count=len(pairs))
+    least = np.partition(counts, counts.size - size)[counts.size - size]
+    kept = np.flatnonzero(counts >= least).tolist()
+    counts.fill(0)
+    return [pairs[place] for place in kept]
 
 
 def _whole(values: Any) -> npt.NDArray[np.int64]:
@@ -95,27 +112,11 @@ def _whole(values: Any) -> npt.NDArray[np.int64]:
         # Of whatever type: NumPy calls an empty list an array of floats, and an empty table must
         # not be told from another.
         return np.empty(0, dtype=np.int64)
-    if isinstance(values, np.ndarray):
-        if values.dtype.kind not in "iu":
-            raise ScoreError(f"counts must be integers, got {values.dtype.type.__name__}")
+    if isinstance(values, np.ndarray) and values.dtype.kind in "iu":
         wide = values.astype(np.int64 if values.dtype.kind == "i" else np.uint64)
         wide = np.minimum(wide, _MOST).astype(np.int64)
         return np.maximum(wide, 0, out=wide)
-    kinds = set(map(type, values))
-    refuse_types(kinds)
-    wrong = sorted(kind.__name__ for kind in kinds if not issubclass(kind, INTEGERS))
-    if wrong:
-        raise ScoreError(f"counts must be integers, got {', '.join(wrong)}")
-    return np.array([min(max(int(value), 0), _MOST) for value in values], dtype=np.int64)
-
-
-def _label(label: object) -> Label:
-    # The plain types only: a subclass may compare as it likes, and the order must be fixed.
-    if type(label) in (int, str):
-        return label  # type: ignore[return-value]
-    is_span = isinstance(label, np.timedelta64)  # which NumPy counts among its integers
-    if isinstance(label, np.integer) and not is_span:
-        return int(label)
-    if type(label) is np.str_:
-        return str(label)
-    raise ParameterError(f"labels must be integers or strings, got {type(label).__name__}")
+    found = [whole(value) for value in values]
+    if None in found:
+        raise ScoreError(_NOT_WHOLE)
+    return np.array([min(max(value or 0, 0), _MOST) for value in found], dtype=np.int64)

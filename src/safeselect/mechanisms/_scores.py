@@ -14,7 +14,7 @@ The rules, which the rest of the package relies on:
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -26,7 +26,7 @@ import numpy.typing as npt
 from safeselect._exact import describe, rational
 from safeselect.errors import ParameterError, ScoreError
 from safeselect.mechanisms._columns import INTEGERS, RATIONALS, as_column, refuse_types
-from safeselect.mechanisms._labels import read_labels
+from safeselect.mechanisms._labels import labels_of, read_labels
 
 __all__ = ["Candidates", "Steps", "read_candidates", "read_matrix", "read_values"]
 
@@ -60,17 +60,20 @@ class Candidates:
         labels: what to call the candidates, or None for their positions.
         grid: the size of one step in score units.
         exact: whether the types make sure that no score was moved by putting it on the grid.
+        positions: whether they may be released: those in a mapping or in a labelled column often
+            follow from the data, as in `value_counts`, which is sorted.
     """
 
     steps: Steps
-    labels: tuple[Hashable, ...] | None
+    labels: tuple[object, ...] | None
     grid: Fraction
     exact: bool
+    positions: bool = True
 
     def __repr__(self) -> str:
         return f"<{len(self.steps)} candidates>"
 
-    def label(self, index: int) -> Hashable:
+    def label(self, index: int) -> object:
         """The label of a candidate; without labels, its position."""
         return index if self.labels is None else self.labels[index]
 
@@ -89,7 +92,8 @@ def read_candidates(
         scores: a mapping label -> score, a list or tuple, a one-dimensional NumPy array, or a
             column (or a table of one column) of another library that offers itself as one.
         grid: positive rational, the public grid; needed for every type but integers.
-        labels: one hashable label a candidate, all different; not with a mapping.
+        labels: one label a candidate, all different; not with a mapping; by default the index of a
+            pandas column.
         minimize: prefer small scores.
         threshold: a public number that takes part as one more candidate, the last, without a label;
             rounded down to the grid as scores are.
@@ -102,6 +106,8 @@ def read_candidates(
         raise ParameterError(f"minimize must be True or False, got {describe(minimize)}")
     minimize = bool(minimize)
     step = None if grid is None else rational(grid, "grid")
+    brought = labels_of(scores) if labels is None else None
+    labels, positions = (labels, True) if brought is None else (brought, False)
     extra = [] if threshold is None else [_floor_to_grid(threshold, step or Fraction(1))]
     if isinstance(scores, Mapping):
         if labels is not None:
@@ -110,6 +116,7 @@ def read_candidates(
             )
         pairs = list(scores.items())  # read once: keys and values belong together
         labels, scores = [key for key, _ in pairs], [value for _, value in pairs]
+        positions = False
     values = as_column(scores)
     if len(values) == 0:
         raise ScoreError("scores must contain at least one candidate")
@@ -124,7 +131,7 @@ def read_candidates(
         steps = _from_numbers(values, step, minimize, integers=integers, extra=extra)
     size = Fraction(1) if step is None else step
     # An integer lies on every grid 1, 1/2, 1/3 ...; nothing else is known from the type alone.
-    return Candidates(steps, names, size, exact=integers and size.numerator == 1)
+    return Candidates(steps, names, size, integers and size.numerator == 1, positions)
 
 
 def read_matrix(
@@ -149,15 +156,27 @@ def read_matrix(
         # All rows in one conversion; a subclass of arrays was refused with its first row.
         steps = _from_array(np.asarray(scores), None, bool(minimize))
         first.steps.fill(0)
-        return Candidates(steps, first.labels, first.grid, first.exact)
-    others = [read_candidates(row, grid=grid, minimize=minimize) for row in scores[1:]]
+        return Candidates(steps, first.labels, first.grid, first.exact, first.positions)
+    others = [
+        read_candidates(
+            row,
+            grid=grid,
+            labels=None if labels_of(row) is None else labels,
+            minimize=minimize,
+        )
+        for row in scores[1:]
+    ]
     if any(each.steps.size != first.steps.size for each in others):
         raise ScoreError("every row of scores must have the same number of candidates")
     steps = np.stack([first.steps, *(each.steps for each in others)])
+    if labels is None and any(each.labels != first.labels for each in others):
+        raise ParameterError(
+            "every row of scores must have the same labels, in the same order; or pass labels="
+        )
     exact = all(each.exact for each in (first, *others))
     for each in (first, *others):  # copies of a copy
         each.steps.fill(0)
-    return Candidates(steps, first.labels, first.grid, exact)
+    return Candidates(steps, first.labels, first.grid, exact, first.positions)
 
 
 def read_values(values: object, *, grid: Fraction | None) -> list[int]:

@@ -62,7 +62,7 @@ def select_many(
             `permute_and_flip`; labels are those of the n candidates.
 
     Returns:
-        Selections: indices of shape (m,).
+        Selections: winners of shape (m,).
 
     Raises:
         ParameterError, ScoreError, SourceError, BudgetError: as for `permute_and_flip`.
@@ -119,7 +119,7 @@ def top_k_many(
             labels, source, ledger, engine: as for `select_many`.
 
     Returns:
-        Selections: indices of shape (m, k).
+        Selections: winners of shape (m, k).
 
     Raises:
         ParameterError, ScoreError, SourceError, BudgetError: as for `permute_and_flip`.
@@ -186,11 +186,19 @@ class _Batch:
 
     def result(self, indices: np.ndarray[tuple[int, ...], np.dtype[np.int64]]) -> Selections:
         """What the call returns."""
+        names, indexed = self._call.candidates.labels, self._call.candidates.positions
+        if names is not None and not indexed:
+            # Named anew in an order that follows from the winners, not from the data.
+            first: dict[int, int] = {}
+            again = [first.setdefault(place, len(first)) for place in indices.ravel().tolist()]
+            indices = np.array(again, dtype=np.int64).reshape(indices.shape)
+            names = tuple(names[place] for place in first)
         indices.flags.writeable = False
         return self._call.released(
             Selections(
                 indices,
-                self._call.candidates.labels,
+                names,
+                indexed,
                 self._guarantee,
                 (self._each,) * self._draws,
                 self._mechanism,

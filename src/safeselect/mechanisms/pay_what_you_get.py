@@ -6,7 +6,7 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass
 from fractions import Fraction
 from threading import Lock
-from typing import final
+from typing import Literal, final
 
 from safeselect._exact import Interval, integer, rounded_up
 from safeselect.accounting import Receipt, Scope
@@ -26,6 +26,7 @@ from safeselect.mechanisms._bottom import (
 from safeselect.mechanisms._discovered import DiscoveredTopK
 from safeselect.mechanisms._engines import choose_engine
 from safeselect.mechanisms._histogram import read_histogram
+from safeselect.mechanisms.counts import check_unknown
 from safeselect.sources import resolve
 from safeselect.sources._fork import generation
 from safeselect.sources._sealed import sealed
@@ -103,6 +104,7 @@ class PayWhatYouGet:
         "_receipt",
         "_source",
         "_spent",
+        "_unit",
     )
 
     def __init__(
@@ -129,6 +131,7 @@ class PayWhatYouGet:
         self._engine = engine
         self._source = source if source is None else resolve(source)
         scope = read_ledger(ledger, monotonic=True)
+        self._unit = None if scope is None else scope.unit
         self._account: Account | None = None
         if scope is not None:
             parts = (BoundedRange(self._each), most), (ApproximateDP(Fraction(0), self._part), 1)
@@ -176,6 +179,7 @@ class PayWhatYouGet:
         k: int,
         k_bar: int | tuple[int, int],
         max_contributions: int | None = None,
+        places: int | Literal["all"] | None = None,
         labels: object = None,
     ) -> DiscoveredTopK:
         """Ask for at most k labels; arguments are those of `unknown_domain_top_k`.
@@ -192,6 +196,9 @@ class PayWhatYouGet:
             raise SourceError("the session was opened in another process and cannot be spent here")
         k, least, most = read_places(k, k_bar)
         contributions = read_contributions(max_contributions)
+        check_unknown(
+            counts, places, k_bar=most, contributions=contributions, unit=self._unit
+        )
         query = ListQuery(k, least, most, self._each, self._odds, contributions)
         with self._lock:
             self._require(query.draws + 1)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
@@ -14,7 +13,8 @@ from safeselect.errors import ParameterError
 from safeselect.guarantees import LaplaceDominated
 from safeselect.mechanisms._call import Call
 from safeselect.mechanisms._gapped import Gapped, read_gap_grid
-from safeselect.mechanisms._results import plain, spelled
+from safeselect.mechanisms._labels import plain
+from safeselect.mechanisms._results import positions, spelled
 
 __all__ = ["TopAbove", "top_k_above"]
 
@@ -25,7 +25,7 @@ class TopAbove:
 
     Attributes:
         labels: their labels (positions where no labels were given).
-        indices: their positions among the candidates.
+        indices: their positions among the candidates, or None, as `Selection.index`.
         gaps: by how much each one's noisy score exceeds that of the next in the order, rounded
             down to the gap grid, in score units.  Behind the last comes the noisy threshold, or, if
             k were found, whoever is next.
@@ -36,8 +36,8 @@ class TopAbove:
         receipt: with `ledger=`, where the record of the release is and the salt of its commitment.
     """
 
-    labels: tuple[Hashable, ...]
-    indices: tuple[int, ...]
+    labels: tuple[object, ...]
+    indices: tuple[int, ...] | None
     gaps: tuple[Fraction, ...]
     guarantee: LaplaceDominated
     spent: Fraction
@@ -46,14 +46,14 @@ class TopAbove:
     receipt: Receipt | None = None
 
     def to_json(self) -> str:
-        """One line of JSON, schema "safeselect.top-above/1"; numbers are strings."""
+        """One line of JSON, schema "safeselect.top-above/2"; numbers are strings."""
         content = {
             "labels": [plain(label) for label in self.labels],
-            "indices": [str(index) for index in self.indices],
+            **positions(self.indices),
             "gaps": [str(gap) for gap in self.gaps],
             "spent": str(self.spent),
         }
-        return spelled("safeselect.top-above/1", content, self)
+        return spelled("safeselect.top-above/2", content, self)
 
 
 def top_k_above(
@@ -129,7 +129,7 @@ def top_k_above(
         return call.released(
             TopAbove(
                 labels=tuple(call.label(index) for index in places[:end]),
-                indices=places[:end],
+                indices=call.positions(places[:end]),
                 gaps=gaps[:end],
                 guarantee=guarantee,
                 spent=guarantee.epsilon * min(end + 1, count) / count,
