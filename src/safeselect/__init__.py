@@ -21,6 +21,7 @@ from safeselect.errors import (
     LedgerError,
     ParameterError,
     SafeSelectError,
+    SafeSelectWarning,
     ScoreError,
     SourceError,
 )
@@ -93,6 +94,7 @@ __all__ = [
     "PureDP",
     "Receipt",
     "SafeSelectError",
+    "SafeSelectWarning",
     "ScoreError",
     "Selection",
     "Selections",

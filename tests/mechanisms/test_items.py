@@ -285,7 +285,7 @@ def test_the_index_of_a_column_of_counts_is_its_labels() -> None:
 
 
 @pytest.mark.parametrize("contributions", [None, 1])
-@pytest.mark.parametrize("label", [None, float("nan"), ("x",), b"x", 1.5, Decimal("sNaN")])
+@pytest.mark.parametrize("label", [None, float("nan"), ("x",), b"x", 1.5, Decimal("NaN")])
 def test_one_more_user_with_an_odd_item_is_as_good_as_none(label: Any, contributions: Any) -> None:
     items: list[Any] = ["a"] * MANY
     call = {**SURE, "max_contributions": contributions}

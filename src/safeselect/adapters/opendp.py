@@ -248,7 +248,7 @@ def _single(
     """The measurement that releases the index of one choice."""
     size = _read_scale(scale)
 
-    def release(scores: object) -> int:
+    def release(scores: object) -> object:
         return mechanism(scores, epsilon=1, range_=size, minimize=negate, source=source).index
 
     return space.measurement(Draws(family, 1, 1 / size), release, "usize")

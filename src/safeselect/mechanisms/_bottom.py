@@ -16,6 +16,7 @@ from safeselect.accounting import per_draw_epsilon
 from safeselect.errors import ParameterError
 from safeselect.guarantees import ApproximateDP, BoundedRange
 from safeselect.mechanisms._call import Call
+from safeselect.mechanisms._cautions import read_epsilon
 from safeselect.mechanisms._histogram import Histogram
 from safeselect.mechanisms._items import Label
 from safeselect.mechanisms._scores import Steps
@@ -104,7 +105,7 @@ def read_total(epsilon: object, delta: object) -> ApproximateDP:
             "an unknown domain needs epsilon and delta: whether an item occurs at all can only be "
             "hidden up to a probability delta"
         )
-    return ApproximateDP(rational(epsilon, "epsilon"), rational(delta, "delta", below=1))
+    return ApproximateDP(read_epsilon(epsilon), rational(delta, "delta", below=1))
 
 
 def read_contributions(max_contributions: object) -> int | None:

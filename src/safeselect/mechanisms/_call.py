@@ -138,9 +138,7 @@ class Call:
         self._scope = read_ledger(ledger, monotonic=change.monotonic)
         unit = None if self._scope is None else self._scope.unit
         for each in scores if rows and isinstance(scores, (list, tuple)) else (scores,):
-            check_known(
-                each, sensitivity=change.sensitivity, range_=change.range_, unit=unit
-            )
+            check_known(each, sensitivity=change.sensitivity, range_=change.range_, unit=unit)
         self._account: Account | None = None
         self._source: Source = resolve(source)
         self.engine: Engine = choose_engine(engine)
@@ -269,7 +267,5 @@ class Call:
         (index,) = ranking.indices
         place = index if self.candidates.positions else None
         return self.released(
-            Selection(
-                self.label(index), place, guarantee, mechanism, self.source_name, base, gap
-            )
+            Selection(self.label(index), place, guarantee, mechanism, self.source_name, base, gap)
         )

@@ -115,7 +115,7 @@ def _cells(labels: Any) -> list[Any]:
     ways = [getattr(labels, name, None) for name in ("to_pylist", "to_list", "tolist")]
     if not any(map(callable, ways)):
         return list(labels)
-    for way in filter(callable, ways):
+    for way in ways:
         with suppress(Exception):  # of another library: it may quote a label
             return list(way())
     cells: list[Any] = []

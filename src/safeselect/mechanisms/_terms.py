@@ -19,6 +19,7 @@ from safeselect.accounting.record import exact
 from safeselect.errors import ParameterError
 from safeselect.guarantees import LaplaceDominated, PureDP
 from safeselect.lattice.single import SPARE, Kind
+from safeselect.mechanisms._cautions import read_epsilon
 from safeselect.samplers.decay import Decay
 
 __all__ = ["BELOW", "MAX_K", "SQRT2", "Branch", "Setting", "Terms", "decide", "optimal_share"]
@@ -154,7 +155,7 @@ class Setting:
             change = Fraction(-(-change // 1))
         sides = 1 if monotonic else 2
         return cls(
-            epsilon=rational(epsilon, "epsilon"),
+            epsilon=read_epsilon(epsilon),
             k=count,
             change=change,
             sides=sides,

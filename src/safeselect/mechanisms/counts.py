@@ -63,7 +63,9 @@ class Counts(Mapping[Any, int]):
         if self.places != "all" and self.order != "count":
             raise ParameterError("places= goes with order='count': the largest counts, or all")
         if self.unit is not None and not isinstance(self.unit, str):
-            raise ParameterError(f"unit must be text such as 'one rider', got {describe(self.unit)}")
+            raise ParameterError(
+                f"unit must be text such as 'one rider', got {describe(self.unit)}"
+            )
         # A copy of its own, so that what the mechanism reads is what was counted.
         object.__setattr__(self, "counts", MappingProxyType(dict(self.counts)))
 

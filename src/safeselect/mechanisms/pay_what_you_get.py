@@ -196,9 +196,7 @@ class PayWhatYouGet:
             raise SourceError("the session was opened in another process and cannot be spent here")
         k, least, most = read_places(k, k_bar)
         contributions = read_contributions(max_contributions)
-        check_unknown(
-            counts, places, k_bar=most, contributions=contributions, unit=self._unit
-        )
+        check_unknown(counts, places, k_bar=most, contributions=contributions, unit=self._unit)
         query = ListQuery(k, least, most, self._each, self._odds, contributions)
         with self._lock:
             self._require(query.draws + 1)

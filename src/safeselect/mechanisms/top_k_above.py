@@ -12,6 +12,7 @@ from safeselect.accounting.record import exact
 from safeselect.errors import ParameterError
 from safeselect.guarantees import LaplaceDominated
 from safeselect.mechanisms._call import Call
+from safeselect.mechanisms._cautions import read_epsilon
 from safeselect.mechanisms._gapped import Gapped, read_gap_grid
 from safeselect.mechanisms._labels import plain
 from safeselect.mechanisms._results import positions, spelled
@@ -102,7 +103,7 @@ def top_k_above(
     """
     if not isinstance(noise, str) or noise not in ("exponential", "laplace"):
         raise ParameterError(f"noise must be 'exponential' or 'laplace', got {describe(noise)}")
-    guarantee, step = LaplaceDominated(rational(epsilon, "epsilon")), read_gap_grid(gap_grid)
+    guarantee, step = LaplaceDominated(read_epsilon(epsilon)), read_gap_grid(gap_grid)
     place = rational(threshold, "threshold", signed=True)
     call = Call(
         scores,
