@@ -22,9 +22,9 @@ from safeselect.mechanisms.top_k import Mechanism
 __all__ = ["top_items"]
 
 _NEEDS_DELTA = (
-    "the domain is unknown, which needs epsilon and delta; or name the candidates, from a list made "
-    "without looking at the data, or say candidates-are-public if the set of items in the table is "
-    "public knowledge"
+    "the domain is unknown, which needs epsilon and delta; or name the candidates, from a list "
+    "made without looking at the data, or say candidates-are-public if the set of items in the "
+    "table is public knowledge"
 )
 _COMPETING = 10  # times k: how many items compete if nothing else is said
 
@@ -79,7 +79,7 @@ def top_items(
         source, ledger: as for `top_k`.
 
     Returns:
-        DiscoveredTopK where the domain is unknown, otherwise TopK, or TopSet for mechanism="laplace".
+        DiscoveredTopK where the domain is unknown, otherwise TopK, or TopSet for "laplace".
 
     Raises:
         InputError: the table, a column or a candidate cannot be used.

@@ -30,13 +30,13 @@ _MOST_PLACES = 20_000  # before the point: more than 2**65536 has
 _MPZ, _MPQ = type(gmpy2.mpz()), type(gmpy2.mpq())
 
 
-def item(label: object) -> Label | None:
+def item(label: Any) -> Label | None:
     """The item that a label equals; None for a label that can be none."""
     kind = type(label)
     if kind is str:
-        return label  # type: ignore[return-value]
+        return label  # type: ignore[no-any-return]
     if issubclass(kind, str):
-        return str.__str__(label)  # type: ignore[arg-type]
+        return str.__str__(label)
     number = whole(label)
     return None if number is None or number.bit_length() > _MOST_BITS else number
 
@@ -112,12 +112,12 @@ def _cells(labels: Any) -> list[Any]:
         raise ParameterError(f"labels must have one dimension, got {dimensions}")
     if getattr(getattr(labels, "dtype", None), "kind", "") in ("M", "m"):
         return [None] * len(labels)  # dates and spans, of which NumPy makes integers
-    ways = [getattr(labels, name, None) for name in ("to_pylist", "to_list", "tolist")]
-    if not any(map(callable, ways)):
+    names = [name for name in ("to_pylist", "to_list", "tolist") if hasattr(labels, name)]
+    if not names:
         return list(labels)
-    for way in ways:
+    for name in names:
         with suppress(Exception):  # of another library: it may quote a label
-            return list(way())
+            return list(getattr(labels, name)())
     cells: list[Any] = []
     for place in range(len(labels)):
         cells.append(None)

@@ -97,7 +97,7 @@ def _count_different(names: tuple[object, ...]) -> int:
     )
 
 
-def _key(label: object) -> object:
+def _key(label: Any) -> object:
     """A hashable stand-in for a label, equal where the labels are equal."""
     with suppress(TypeError):
         hash(label)

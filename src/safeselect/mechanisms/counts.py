@@ -52,8 +52,9 @@ class Counts(Mapping[Any, int]):
     unit: str | None = None
 
     def __post_init__(self) -> None:
-        if not isinstance(self.counts, Mapping):
-            kind = type(self.counts).__name__
+        counts: object = self.counts
+        if not isinstance(counts, Mapping):
+            kind = type(counts).__name__
             raise ParameterError(f"counts must be a mapping label -> count, got {kind}")
         read_fetched(self.places)
         if self.max_contributions is not None:
@@ -62,12 +63,11 @@ class Counts(Mapping[Any, int]):
             raise ParameterError(f"order must be 'count' or 'label', got {describe(self.order)}")
         if self.places != "all" and self.order != "count":
             raise ParameterError("places= goes with order='count': the largest counts, or all")
-        if self.unit is not None and not isinstance(self.unit, str):
-            raise ParameterError(
-                f"unit must be text such as 'one rider', got {describe(self.unit)}"
-            )
+        unit: object = self.unit
+        if unit is not None and not isinstance(unit, str):
+            raise ParameterError(f"unit must be text such as 'one rider', got {describe(unit)}")
         # A copy of its own, so that what the mechanism reads is what was counted.
-        object.__setattr__(self, "counts", MappingProxyType(dict(self.counts)))
+        object.__setattr__(self, "counts", MappingProxyType(dict(counts)))
 
     def __repr__(self) -> str:
         asked = {

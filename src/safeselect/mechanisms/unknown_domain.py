@@ -65,9 +65,9 @@ def unknown_domain_top_k(
     (k_bar + 1)-th sets the bottom, and without it that would lie too low.  `Counts` say what they
     are and are refused where they do not fit; of other counts `places` says it.
 
-    Items are integers and strings.  Labels are private, so none of them is an error: one that equals
-    an integer (1.0, True, Decimal(1)) is that integer, labels of one item keep the larger count, and
-    one that can be no item (None, NaN, a date, a tuple, bytes) is dropped with its count.
+    Items are integers and strings.  Labels are private, so none of them is an error: one that
+    equals an integer (1.0, True, Decimal(1)) is that integer, labels of one item keep the larger
+    count, and one that can be no item (None, NaN, a date, a tuple, bytes) is dropped.
 
     Guarantee: ApproximateDP(epsilon, delta).  For "gumbel" `threshold_delta` of delta pays for the
         bottom, tau = ln(m (1 - threshold_delta) / threshold_delta) / epsilon_0 rounded up, with
@@ -83,7 +83,8 @@ def unknown_domain_top_k(
 
     Args:
         counts: `Counts`, a mapping label -> number of users, a pandas column with its index, or
-            numbers and `labels`; integers, of whatever type.  No items, or fewer than k, is no error.
+            numbers and `labels`; integers, of whatever type.  No items, or fewer than k, are no
+            error.
         k: how many labels at most.
         k_bar: how many items compete, k or more; or a pair (least, most): chosen in that range by
             one more draw.
