@@ -31,7 +31,13 @@ pytestmark = pytest.mark.claim("C1")
 
 VECTORS = json.loads((Path(__file__).parents[1] / "vectors" / "unknown_domain.json").read_text())
 DIGITS = mpmath.mpf(10) ** -28
-PLAIN: dict[str, Any] = {"k": 2, "k_bar": 3, "epsilon": 1, "delta": "1e-6"}
+PLAIN: dict[str, Any] = {
+    "k": 2,
+    "k_bar": 3,
+    "places": "all",
+    "epsilon": 1,
+    "delta": "1e-6",
+}
 
 
 def cases(group: str) -> list[Any]:
@@ -196,6 +202,7 @@ def test_the_public_call_has_the_law_of_the_definition(
             {rank: count for rank, count in enumerate(counts) if count},
             k=2,
             k_bar=3,
+            places="all",
             epsilon=1,
             delta="0.1",
             threshold_delta="0.1",
@@ -223,6 +230,7 @@ def test_choosing_k_bar_is_one_more_exponential_mechanism() -> None:
         dict(enumerate(counts)),
         k=1,
         k_bar=(2, 5),
+        places="all",
         epsilon=2,
         delta="0.1",
         threshold_delta="0.1",
@@ -252,6 +260,7 @@ def test_released_counts_are_those_strictly_above_the_noisy_bottom() -> None:
             counts,
             k=3,
             k_bar=3,
+            places="all",
             epsilon=1,
             delta="0.01",
             max_contributions=2,
@@ -267,6 +276,7 @@ def test_released_counts_are_those_strictly_above_the_noisy_bottom() -> None:
             counts,
             k=1,
             k_bar=3,
+            places="all",
             epsilon=1,
             delta="0.01",
             max_contributions=2,
@@ -510,7 +520,7 @@ def test_k_bar_is_chosen_by_either_engine(engine):
     """The lowest bottom, behind the fourth count, by 10^6: another has a chance below e^-10^4."""
     counts = {"a": 4 * 10**6, "b": 4 * 10**6 - 5, "c": 2 * 10**6, "d": 10**6, "e": 1}
     found = safeselect.unknown_domain_top_k(
-        counts, k=2, k_bar=(2, 4), epsilon=1, delta="1e-6", engine=engine
+        counts, k=2, k_bar=(2, 4), places="all", epsilon=1, delta="1e-6", engine=engine
     )
     assert found.k_bar == 4
     assert set(found.labels) == {"a", "b"}
