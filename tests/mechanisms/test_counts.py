@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import pickle
 import re
 from collections.abc import Mapping
 from dataclasses import FrozenInstanceError
@@ -14,7 +15,7 @@ import pytest
 import safeselect
 from safeselect import Budget, Counts, Ledger, ParameterError, PayWhatYouGet, select_many, top_k
 
-pytestmark = pytest.mark.claim("C6")
+pytestmark = pytest.mark.claim("C2")
 
 FOUND = {"Zebedee": 4711, "Ermintrude": 23}
 CALL: dict[str, Any] = {"k": 1, "epsilon": 1, "delta": "1e-9"}
@@ -60,6 +61,8 @@ def test_counts_are_a_copy() -> None:
     mine["Zebedee"] = 0
     assert counts["Zebedee"] == 4711
     assert copy.copy(counts) == counts
+    with pytest.raises(TypeError, match="cannot pickle"):
+        pickle.dumps(counts)
 
 
 @pytest.mark.parametrize(

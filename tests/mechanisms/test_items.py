@@ -23,7 +23,7 @@ from safeselect import PayWhatYouGet, ScoreError
 from safeselect.mechanisms._histogram import read_histogram
 from safeselect.mechanisms._items import item
 
-pytestmark = pytest.mark.claim("C5")
+pytestmark = pytest.mark.claim("C10")
 
 SURE: dict[str, Any] = {"k": 3, "k_bar": 9, "places": "all", "epsilon": 8, "delta": "1e-6"}
 MANY = 10**6

@@ -16,7 +16,7 @@ import safeselect
 from safeselect import ParameterError, permute_and_flip, select_many, top_k, top_k_above, top_k_many
 from safeselect.mechanisms._labels import read_labels
 
-pytestmark = pytest.mark.claim("C6")
+pytestmark = pytest.mark.claim("C10")
 
 SURE: dict[str, Any] = {"epsilon": 10_000, "sensitivity": 1}
 COLOURS = ["red"] * 7 + ["blue"] * 9 + ["green"] * 2

@@ -78,6 +78,7 @@ def count_distinct_users(
         InputError: the table, a column or a candidate cannot be used.
         ParameterError: an argument of the wrong type.
     """
+    _warn_if_same(item, user)
     labels = None if candidates is None else read_labels(candidates)
     with _keyed(table, item, user, memory, progress) as rows:
         if labels is None:
@@ -123,6 +124,7 @@ def largest_counts(
     Raises:
         InputError, ParameterError: as for `count_distinct_users`.
     """
+    _warn_if_same(item, user)
     limit = integer(places, "places", minimum=1, maximum=2**31 - 1)
     sql, cap = LARGEST_COUNTS.format(places=limit), None
     if max_contributions is not None:
@@ -164,14 +166,17 @@ def read_labels(candidates: Iterable[str | int]) -> list[str]:
     return labels
 
 
+def _warn_if_same(item: object, user: object) -> None:
+    if isinstance(item, str) and item == user:
+        caution("item and user are the same column, so that every count is 1")
+
+
 @contextmanager
 def _keyed(
     table: object, item: str, user: str, memory: str | None, progress: bool
 ) -> Iterator[Table | SparkTable]:
     """A table with the two columns that are counted."""
     columns = {"item": item, "person": user}
-    if item == user:
-        caution("item and user are the same column, so that every count is 1")
     opened = (
         open_spark(table, columns)
         if is_spark(table)

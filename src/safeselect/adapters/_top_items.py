@@ -22,9 +22,9 @@ from safeselect.mechanisms.top_k import Mechanism
 __all__ = ["top_items"]
 
 _NEEDS_DELTA = (
-    "the domain is unknown, which needs epsilon and delta; or name the candidates, from a list "
-    "made without looking at the data, or say candidates-are-public if the set of items in the "
-    "table is public knowledge"
+    "the domain is unknown, which needs epsilon and delta; or pass candidates=, a list made "
+    "without looking at the data, or candidates_are_public=True if the set of items in the table "
+    "is public knowledge"
 )
 _COMPETING = 10  # times k: how many items compete if nothing else is said
 

@@ -172,8 +172,9 @@ def make_top_k(
         best = top_k(
             scores,
             k=count,
-            epsilon=1,
-            range_=size / count,
+            # 1 for each of them; beyond 10 the same noise, said so that no total looks large.
+            epsilon=min(count, 10),
+            range_=size * min(count, 10) / count,
             mechanism=name,
             minimize=negate,
             source=source,
@@ -224,8 +225,9 @@ def make_top_k_with_gaps(
         best = top_k_with_gaps(
             scores,
             k=count,
-            epsilon=1,
-            range_=size / count,
+            # 1 for each of them; beyond 10 the same noise, said so that no total looks large.
+            epsilon=min(count, 10),
+            range_=size * min(count, 10) / count,
             noise=noise,
             gap_grid=step,
             minimize=negate,

@@ -28,6 +28,7 @@ from safeselect.cli._verify import run_verify
 from safeselect.errors import (
     BudgetError,
     InputError,
+    ParameterError,
     SafeSelectError,
     SafeSelectWarning,
     SourceError,
@@ -41,6 +42,11 @@ Release = TopK | TopSet | DiscoveredTopK
 _UNFORESEEN = (
     "something went wrong that safeselect did not foresee; nothing more is said here, because "
     "details may quote data"
+)
+_NEEDS_DELTA = (
+    "the domain is unknown, which needs --epsilon and --delta; or pass --candidates FILE with a "
+    "list made without looking at the data, or --candidates-are-public if the set of items in the "
+    "file is public knowledge"
 )
 
 
@@ -118,6 +124,7 @@ def _parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
 
 
 def _top_k(options: argparse.Namespace) -> Release:
+    _check_options(options)
     ledger = open_scope(options, neighbours="add_remove")
     candidates = None if options.candidates is None else read_candidates(options.candidates)
     return top_items(
@@ -139,6 +146,17 @@ def _top_k(options: argparse.Namespace) -> Release:
         progress=True,
         ledger=ledger,
     )
+
+
+def _check_options(options: argparse.Namespace) -> None:
+    """Say in the words of the command line what `top_items` would refuse in those of Python."""
+    if options.candidates is not None or options.candidates_are_public:
+        if (options.k_bar, options.max_contributions) != (None, None):
+            raise ParameterError("--k-bar and --max-contributions go with an unknown domain")
+    elif options.epsilon is None or options.delta is None:
+        raise ParameterError(_NEEDS_DELTA)
+    elif options.mechanism is not None:
+        raise ParameterError("--mechanism goes with known candidates")
 
 
 def _select(options: argparse.Namespace) -> Release:

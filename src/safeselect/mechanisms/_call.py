@@ -22,7 +22,7 @@ from safeselect.guarantees import (
     Guarantee,
 )
 from safeselect.lattice import Ranking
-from safeselect.mechanisms._account import Account, read_ledger, source_name
+from safeselect.mechanisms._account import Account, read_ledger, source_name, unit_of
 from safeselect.mechanisms._engines import Engine, choose_engine
 from safeselect.mechanisms._results import Release, Selection
 from safeselect.mechanisms._scores import Candidates, read_candidates, read_matrix
@@ -136,7 +136,7 @@ class Call:
     ) -> None:
         change = Change.read(sensitivity=sensitivity, range_=range_, monotonic=monotonic)
         self._scope = read_ledger(ledger, monotonic=change.monotonic)
-        unit = None if self._scope is None else self._scope.unit
+        unit = unit_of(self._scope)
         for each in scores if rows and isinstance(scores, (list, tuple)) else (scores,):
             check_known(each, sensitivity=change.sensitivity, range_=change.range_, unit=unit)
         self._account: Account | None = None

@@ -101,7 +101,9 @@ def read_items(labels: object, count: int) -> list[Label | None]:
     found = [item(label) for label in _cells(labels)]
     if len(found) != count:
         # How many items there are is private here.
-        raise ParameterError("labels must be as many as the counts; write one for each")
+        raise ParameterError(
+            "labels must be as many as the scores; write one label for each, in the same order"
+        )
     return found
 
 

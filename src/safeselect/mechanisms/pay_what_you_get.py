@@ -12,7 +12,7 @@ from safeselect._exact import Interval, integer, rounded_up
 from safeselect.accounting import Receipt, Scope
 from safeselect.errors import BudgetError, LedgerError, SourceError
 from safeselect.guarantees import ApproximateDP, BoundedRange, Guarantee
-from safeselect.mechanisms._account import Account, read_ledger, reserve_session
+from safeselect.mechanisms._account import Account, read_ledger, reserve_session, unit_of
 from safeselect.mechanisms._bottom import (
     ListQuery,
     draw_list,
@@ -131,7 +131,7 @@ class PayWhatYouGet:
         self._engine = engine
         self._source = source if source is None else resolve(source)
         scope = read_ledger(ledger, monotonic=True)
-        self._unit = None if scope is None else scope.unit
+        self._unit = unit_of(scope)
         self._account: Account | None = None
         if scope is not None:
             parts = (BoundedRange(self._each), most), (ApproximateDP(Fraction(0), self._part), 1)
@@ -202,10 +202,10 @@ class PayWhatYouGet:
             self._require(query.draws + 1)
             histogram = read_histogram(counts, labels, most + 1)
             call = open_call(histogram, self._source, self._engine)
-            self._reserve(query.draws + 1)
+            self._spend(query.draws + 1, 1)  # the largest cost, before the first bit of noise
             with call:
                 found, chosen = draw_list(query, histogram, call)
-            self._settle(query.draws + 1, query.draws - k + len(found) + 1)
+            self._spend(len(found) - k, 0)  # what was reserved and not needed comes back
             if self._exhausted:
                 # The answer is paid for: it is not lost with the record, which `close` tries again.
                 with suppress(LedgerError):
@@ -282,13 +282,8 @@ class PayWhatYouGet:
                 "ask for a smaller k"
             )
 
-    def _reserve(self, worst: int) -> None:
-        """Charge the largest cost, before the first bit of noise."""
-        self._spent = Outlay(self._spent.outcomes + worst, self._spent.queries + 1)
-
-    def _settle(self, worst: int, cost: int) -> None:
-        """Bring back what was reserved and not needed."""
-        self._spent = Outlay(self._spent.outcomes - worst + cost, self._spent.queries)
+    def _spend(self, outcomes: int, queries: int) -> None:
+        self._spent = Outlay(self._spent.outcomes + outcomes, self._spent.queries + queries)
 
     @property
     def _exhausted(self) -> bool:

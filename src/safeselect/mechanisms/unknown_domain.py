@@ -10,7 +10,7 @@ from safeselect.accounting import Scope
 from safeselect.accounting.record import exact
 from safeselect.errors import ParameterError
 from safeselect.guarantees import ApproximateDP, BoundedRange, PureDP
-from safeselect.mechanisms._account import read_ledger
+from safeselect.mechanisms._account import read_ledger, unit_of
 from safeselect.mechanisms._bottom import (
     ListQuery,
     draw_list,
@@ -119,7 +119,7 @@ def unknown_domain_top_k(
         places,
         k_bar=most,
         contributions=contributions,
-        unit=None if scope is None else scope.unit,
+        unit=unit_of(scope),
     )
     if contributions is not None and noise != "gumbel":
         if isinstance(k_bar, tuple) or threshold_delta is not None:
