@@ -199,8 +199,7 @@ def test_every_error_has_its_exit_code_and_no_traceback(
     assert "Traceback" not in said
     # Our own errors speak for themselves; anything else may quote data and is not repeated.
     assert ("Zebedee-4711" in said) == issubclass(error, safeselect.SafeSelectError)
-    assert said.startswith(LARGE)
-    assert said.count("\n") == (1 if error is KeyboardInterrupt else 2)
+    assert said.count("\n") == (0 if error is KeyboardInterrupt else 1)
 
 
 def test_a_source_that_fails_gives_code_4_and_no_release(
@@ -271,7 +270,7 @@ def test_a_reader_that_leaves_is_no_traceback(tmp_path: Path, arguments: list[st
             env=settings,
             check=False,
         )
-    assert done.stderr == b""
+    assert all(line.startswith(LARGE.encode()) for line in done.stderr.splitlines())
     # argparse itself forgives a reader of its help that leaves.
     assert done.returncode == 141 or (done.returncode == 0 and "--help" in arguments)
 
