@@ -116,7 +116,7 @@ def _whole(values: Any) -> npt.NDArray[np.int64]:
         wide = values.astype(np.int64 if values.dtype.kind == "i" else np.uint64)
         wide = np.minimum(wide, _MOST).astype(np.int64)
         return np.maximum(wide, 0, out=wide)
-    found = [whole(value) for value in values]
+    found = [value if type(value) is int else whole(value) for value in values]
     if None in found:
         raise ScoreError(_NOT_WHOLE)
     return np.array([min(max(value or 0, 0), _MOST) for value in found], dtype=np.int64)

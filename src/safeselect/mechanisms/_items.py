@@ -98,7 +98,7 @@ def read_items(labels: object, count: int) -> list[Label | None]:
             f"labels must be a list of labels, got {type(labels).__name__}; write them in the "
             "order of the counts"
         )
-    found = [item(label) for label in _cells(labels)]
+    found = [label if type(label) is str else item(label) for label in _cells(labels)]
     if len(found) != count:
         # How many items there are is private here.
         raise ParameterError(

@@ -57,7 +57,8 @@ def read_labels(labels: object, count: int) -> tuple[object, ...]:
     different = None
     with suppress(Exception):  # of a label's own: it may quote one, so ours is raised below
         for name in names:
-            plain(name)  # now, when nothing depends on which one is chosen
+            if type(name) not in (str, int):
+                plain(name)  # now, when nothing depends on which one is chosen
         different = _count_different(names)
     if different is None:
         raise ParameterError(
@@ -82,6 +83,8 @@ def plain(label: object) -> str:
 
 def _count_different(names: tuple[object, ...]) -> int:
     """How many of these labels are different: by a hash where there is one, else one by one."""
+    with suppress(Exception):  # a label without a hash
+        return len(set(names))
     keys: set[object] = set()
     known: list[object] = []
     rest: list[object] = []
