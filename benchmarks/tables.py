@@ -53,7 +53,9 @@ def run(path: Path, engine: str, contributions: int | None) -> None:
     from safeselect.adapters.tables import largest_counts
 
     total = {"k": K, "k_bar": PLACES, "epsilon": 1, "delta": "1e-9"}
-    unknown_domain_top_k({}, **total, max_contributions=contributions)  # tables are built once
+    unknown_domain_top_k(
+        {}, **total, places="all", max_contributions=contributions
+    )  # tables are built once
     start = time.perf_counter()
     source: Any = nullcontext(path)
     if engine == "spark":

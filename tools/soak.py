@@ -98,10 +98,12 @@ def more() -> Iterator[Release]:
     equal = partial(top_k, [7, 7, 7], k=2, range_=1, mechanism="laplace")
     chosen = partial(equal, epsilon="0.2", delta="0.05")
     yield case("top_k, laplace", lambda: tuple(sorted(chosen().indices)), even)
-    found = partial(unknown_domain_top_k, COUNTS, k=2, k_bar=2, epsilon=1, delta="0.2")
+    found = partial(
+        unknown_domain_top_k, COUNTS, k=2, k_bar=2, places="all", epsilon=1, delta="0.2"
+    )
     yield case("unknown_domain_top_k, gumbel", lambda: found().labels, partial(discovered, found))
     yield case("PayWhatYouGet", lambda: session().labels, partial(discovered, session))
-    listed = partial(found, k_bar=1, k=1, epsilon=2, max_contributions=1)
+    listed = partial(found, k_bar=1, places="all", k=1, epsilon=2, max_contributions=1)
     yield case("unknown_domain_top_k, laplace", lambda: told(listed()), partial(count_law, listed))
     yield Release("top_k_many, permute_and_flip", lists, peeled_law)
     yield Release("select_many, exponential_base2", rows_by_powers, powers_law)
@@ -110,7 +112,7 @@ def more() -> Iterator[Release]:
 def session() -> DiscoveredTopK:
     """One query of a session."""
     with PayWhatYouGet(outcomes=3, queries=1, epsilon=2, delta="0.2") as opened:
-        return opened.query(COUNTS, k=2, k_bar=2)
+        return opened.query(COUNTS, k=2, k_bar=2, places="all")
 
 
 def lists(count: int) -> list[Hashable]:

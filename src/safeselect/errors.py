@@ -1,4 +1,4 @@
-"""Every exception that safeselect raises on purpose.
+"""Every exception and every warning that safeselect raises on purpose.
 
 One class for each decision that a caller can take.  Messages quote parameters, types and
 positions in public lists; they never quote a score, a count, a random byte or a cell of a table,
@@ -13,6 +13,7 @@ __all__ = [
     "LedgerError",
     "ParameterError",
     "SafeSelectError",
+    "SafeSelectWarning",
     "ScoreError",
     "SourceError",
 ]
@@ -20,6 +21,10 @@ __all__ = [
 
 class SafeSelectError(Exception):
     """The base of all of them; never raised itself."""
+
+
+class SafeSelectWarning(UserWarning):
+    """A parameter is legal and almost surely a mistake, such as an epsilon above 10."""
 
 
 class ParameterError(SafeSelectError, ValueError):

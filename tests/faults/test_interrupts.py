@@ -162,7 +162,9 @@ def test_pay_what_you_get_stopped_anywhere():
         terms: dict[str, Any] = {"outcomes": 20, "queries": 5, "epsilon": 1, "delta": "1e-6"}
         opened = safeselect.PayWhatYouGet(source=source, **terms)
         done = stopped_at(
-            lambda o=opened: o.query({"a": 5, "b": 5}, k=2, k_bar=2), at, KeyboardInterrupt()
+            lambda o=opened: o.query({"a": 5, "b": 5}, k=2, k_bar=2, places="all"),
+            at,
+            KeyboardInterrupt(),
         )
         if not done.place:
             break
@@ -171,7 +173,7 @@ def test_pay_what_you_get_stopped_anywhere():
         assert spent.queries == 1 or not source.drawn, done.place
         if spent.outcomes < 3 and spent.queries:
             assert source.drawn  # what came back is what the list did not need
-        opened.query({"a": 5}, k=1, k_bar=1)  # the lock is free
+        opened.query({"a": 5}, k=1, k_bar=1, places="all")  # the lock is free
         assert opened.spent.queries == spent.queries + 1
         at += 1
     assert at > 50

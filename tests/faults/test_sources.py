@@ -32,7 +32,7 @@ CALLS: dict[str, Callable[..., Any]] = {
         [3, 1, 2], k=2, epsilon=PRICE, sensitivity=1, **more
     ),
     "unknown_domain_top_k": lambda **more: safeselect.unknown_domain_top_k(
-        {"a": 9, "b": 5}, k=1, k_bar=1, epsilon=PRICE, delta="1e-6", **more
+        {"a": 9, "b": 5}, k=1, k_bar=1, places="all", epsilon=PRICE, delta="1e-6", **more
     ),
     "sparse_vector": lambda **more: safeselect.SparseVector(
         threshold=1, k=1, epsilon=PRICE, sensitivity=1, **more

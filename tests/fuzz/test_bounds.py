@@ -160,10 +160,10 @@ def sessions() -> None:
 
 def unknown_domains() -> None:
     """The most candidates, of which the table has three."""
-    unknown_domain_top_k(SCORES, k=10_000, k_bar=2**20, epsilon=1000, delta="1e-6")
-    unknown_domain_top_k(SCORES, k=1, k_bar=(1, 1024), epsilon=1, delta="1e-1000")
+    unknown_domain_top_k(SCORES, k=10_000, k_bar=2**20, places="all", epsilon=1000, delta="1e-6")
+    unknown_domain_top_k(SCORES, k=1, k_bar=(1, 1024), places="all", epsilon=1, delta="1e-1000")
     session = PayWhatYouGet(outcomes=2**20, queries=2**20, epsilon=1000, delta="1e-6")
-    session.query(SCORES, k=1, k_bar=2**20)
+    session.query(SCORES, k=1, k_bar=2**20, places="all")
 
 
 def equal_scores() -> None:
@@ -180,7 +180,9 @@ def equal_scores() -> None:
 def long_labels() -> None:
     found = permute_and_flip({"x" * DIGITS: 1, "y" * DIGITS: 2}, epsilon=1, sensitivity=1)
     assert len(found.label) == DIGITS
-    unknown_domain_top_k({"x" * 10**6: 2**2000, 2**2000: 5}, k=1, k_bar=2, epsilon=1, delta="1e-6")
+    unknown_domain_top_k(
+        {"x" * 10**6: 2**2000, 2**2000: 5}, k=1, k_bar=2, places="all", epsilon=1, delta="1e-6"
+    )
 
 
 def many_parts() -> None:

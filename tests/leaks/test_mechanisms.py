@@ -63,7 +63,7 @@ ROWS: dict[str, Callable[..., Any]] = {
     "select_many": bind("select_many"),
     "top_k_many": bind("top_k_many", k=2),
 }
-UNKNOWN = {"k": 1, "k_bar": 2, "epsilon": 1, "delta": "1e-9"}
+UNKNOWN = {"k": 1, "k_bar": 2, "places": "all", "epsilon": 1, "delta": "1e-9"}
 DISCOVER: dict[str, Callable[..., Any]] = {
     "unknown_domain_top_k": bind("unknown_domain_top_k", **UNKNOWN),
     "unknown_domain_top_k counts": bind("unknown_domain_top_k", **UNKNOWN, max_contributions=1),
@@ -379,8 +379,8 @@ def test_pay_what_you_get():
         source = Raising(at, MemoryError("stopped"))
         session = PayWhatYouGet(outcomes=20, queries=8, epsilon=1, delta="1e-9", source=source)
         for wrong in (counts, *wrong_scores(), dict.fromkeys(counts), {Odd(): 1}, {1.5: NUMBER}):
-            check(lambda s=session, w=wrong: s.query(w, k=1, k_bar=2))
-        check(lambda s=session: s.query(counts, k=1, k_bar=Odd()))
+            check(lambda s=session, w=wrong: s.query(w, k=1, k_bar=2, places="all"))
+        check(lambda s=session: s.query(counts, k=1, k_bar=Odd(), places="all"))
         check(lambda s=session: s)
 
 

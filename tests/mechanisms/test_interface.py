@@ -191,7 +191,7 @@ WRONG = {
     "grid": [0, -1, True, "x", float("nan"), 1 << 5000],
     "engine": ["fast", "Reference", 1, True, ["reference"], np.array(["reference"]), ""],
     "source": [0, 42, "seed", b"seed", np.random.default_rng(1), object(), Counting, print],
-    "labels": ["ab", 5, ["a"], ["a", "a", "b"], [[], 1, 2]],
+    "labels": ["ab", 5, ["a"], ["a", "a", "b"], [[], [], 2]],
 }
 
 
@@ -566,7 +566,9 @@ def test_the_order_is_right_where_the_noise_is_nothing(mechanism, engine):
         assert top_k(scores, k=k, minimize=True, **options).indices == (1, 3, 4, 0, 2)[:k]
     named = top_k(dict(zip("abcde", scores, strict=True)), k=2, **options)
     assert named.labels == ("c", "a")
-    assert named.indices == (2, 0)
+    assert named.indices is None
+    listed = top_k(scores, k=2, labels=["a", "b", "c", "d", "e"], **options)
+    assert (listed.labels, listed.indices) == (("c", "a"), (2, 0))
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -649,12 +651,12 @@ def test_nothing_is_logged_or_printed(caplog, capsys):
 @pytest.mark.parametrize("engine", ENGINES)
 def test_json_of_one(engine):
     text = permute_and_flip(
-        {"røm\n": 5000, "oslo": 0}, epsilon="100000.5", sensitivity=1, engine=engine
+        [5000, 0], labels=["røm\n", "oslo"], epsilon="100000.5", sensitivity=1, engine=engine
     ).to_json()
     assert "\n" not in text
     assert text.isascii()
     assert json.loads(text) == {
-        "schema": "safeselect.selection/1",
+        "schema": "safeselect.selection/2",
         "label": "røm\n",
         "index": "0",
         "guarantee": {"type": "LaplaceDominated", "epsilon": "200001/2"},
@@ -665,10 +667,12 @@ def test_json_of_one(engine):
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_json_of_several(engine):
-    scores = {"b": 2 * 10**9, "a": 10**9, "c": 0}
-    result = top_k(scores, k=2, epsilon=1, delta="1e-6", sensitivity=1, engine=engine)
+    scores, labels = [2 * 10**9, 10**9, 0], ["b", "a", "c"]
+    result = top_k(
+        scores, k=2, epsilon=1, delta="1e-6", sensitivity=1, labels=labels, engine=engine
+    )
     assert json.loads(result.to_json()) == {
-        "schema": "safeselect.top-k/1",
+        "schema": "safeselect.top-k/2",
         "labels": ["b", "a"],
         "indices": ["0", "1"],
         "guarantee": {"type": "ApproximateDP", "epsilon": "1", "delta": "1/1000000"},
@@ -686,10 +690,11 @@ def test_json_of_several(engine):
         delta="0.01",
         sensitivity=1,
         mechanism="laplace",
+        labels=labels,
         engine=engine,
     )
     assert json.loads(result.to_json()) == {
-        "schema": "safeselect.top-set/1",
+        "schema": "safeselect.top-set/2",
         "labels": ["a", "b"],
         "indices": ["0", "1"],
         "guarantee": {"type": "ApproximateDP", "epsilon": "1/10", "delta": "1/100"},

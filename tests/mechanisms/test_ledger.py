@@ -162,7 +162,13 @@ def test_the_record_tells_every_parameter() -> None:
         ledger=scope(ledger),
     )
     safeselect.unknown_domain_top_k(
-        {"a": 5, "b": 7}, k=1, k_bar=(2, 3), epsilon=1, delta="1e-6", ledger=scope(ledger)
+        {"a": 5, "b": 7},
+        k=1,
+        k_bar=(2, 3),
+        places="all",
+        epsilon=1,
+        delta="1e-6",
+        ledger=scope(ledger),
     )
     parameters = [
         record.content["parameters"]
@@ -438,7 +444,13 @@ def test_every_mechanism_with_a_ledger_is_tested_here() -> None:
 # --------------------------------------------------------------------------- unknown domains
 
 
-DISCOVER: dict[str, Any] = {"k": 2, "k_bar": 3, "epsilon": "1/2", "delta": "1e-9"}
+DISCOVER: dict[str, Any] = {
+    "k": 2,
+    "k_bar": 3,
+    "places": "all",
+    "epsilon": "1/2",
+    "delta": "1e-9",
+}
 BOTH = {"epsilon": 1, "delta": "2e-9"}
 
 
@@ -492,7 +504,7 @@ SESSIONS: dict[str, Callable[..., Any]] = {
 ASKS: dict[str, Callable[[Any], object]] = {
     "sparse_vector": lambda session: session.query(9),
     "adaptive_sparse_vector": lambda session: session.query(9),
-    "pay_what_you_get": lambda session: session.query({"a": 90}, k=1, k_bar=2),
+    "pay_what_you_get": lambda session: session.query({"a": 90}, k=1, k_bar=2, places="all"),
 }
 
 

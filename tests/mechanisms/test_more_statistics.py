@@ -123,7 +123,7 @@ def list_law(epsilon: Fraction, offset: Fraction) -> dict[Hashable, float]:
 
 def discovered(tape: DeterministicSource, engine: str):
     return unknown_domain_top_k(
-        COUNTS, k=2, k_bar=2, epsilon=1, delta="0.2", engine=engine, source=tape
+        COUNTS, k=2, k_bar=2, places="all", epsilon=1, delta="0.2", engine=engine, source=tape
     )
 
 
@@ -131,7 +131,7 @@ def session(tape: DeterministicSource, engine: str):
     opened = PayWhatYouGet(
         outcomes=3, queries=1, epsilon=2, delta="0.2", engine=engine, source=tape
     )
-    return opened.query(COUNTS, k=2, k_bar=2)
+    return opened.query(COUNTS, k=2, k_bar=2, places="all")
 
 
 @pytest.mark.claim("C1")
@@ -178,6 +178,7 @@ def test_lists_with_counts_follow_their_law(engine):
             COUNTS,
             k=2,
             k_bar=2,
+            places="all",
             epsilon="1/2",
             delta="0.2",
             max_contributions=1,

@@ -47,47 +47,47 @@ def test_a_query_costs_what_it_returned_and_one_more(teller: Teller) -> None:
     session = PayWhatYouGet(**SESSION)
     assert (session.remaining.outcomes, session.remaining.queries) == (10, 4)
     teller.order = (0, 3, 1)  # the bottom comes second
-    assert session.query(COUNTS, k=3, k_bar=3).labels == ("a",)
+    assert session.query(COUNTS, k=3, k_bar=3, places="all").labels == ("a",)
     assert (session.spent.outcomes, session.spent.queries) == (2, 1)
     teller.order = (3, 0, 1)  # nothing, however much was asked for
-    assert session.query(COUNTS, k=3, k_bar=3).labels == ()
+    assert session.query(COUNTS, k=3, k_bar=3, places="all").labels == ()
     assert (session.spent.outcomes, session.spent.queries) == (3, 2)
     teller.order = (2, 1, 0)
-    assert session.query(COUNTS, k=3, k_bar=3).labels == ("c", "b", "a")
+    assert session.query(COUNTS, k=3, k_bar=3, places="all").labels == ("c", "b", "a")
     assert (session.remaining.outcomes, session.remaining.queries) == (3, 1)
     # A dummy ends a list as the bottom does.
     teller.order = (0, 1)
-    assert session.query({"a": 1}, k=2, k_bar=3).labels == ("a",)
+    assert session.query({"a": 1}, k=2, k_bar=3, places="all").labels == ("a",)
     assert (session.remaining.outcomes, session.remaining.queries) == (1, 0)
     with pytest.raises(BudgetError, match="no queries left"):
-        session.query(COUNTS, k=1, k_bar=1)
+        session.query(COUNTS, k=1, k_bar=1, places="all")
 
 
 def test_a_query_that_may_cost_too_much_is_refused_and_costs_nothing(teller: Teller) -> None:
     session = PayWhatYouGet(**SESSION)
     for k in (10, 11):
         with pytest.raises(BudgetError, match=f"10 outcomes left, and this query may cost {k + 1}"):
-            session.query({"Zebedee": 4711}, k=k, k_bar=20)
+            session.query({"Zebedee": 4711}, k=k, k_bar=20, places="all")
     assert session.spent == pay_what_you_get.Outlay(0, 0)
     teller.order = tuple(range(21))  # three labels, then a dummy
-    session.query(dict.fromkeys(range(3), 9), k=9, k_bar=20)
+    session.query(dict.fromkeys(range(3), 9), k=9, k_bar=20, places="all")
     assert session.remaining.outcomes == 6
     # One draw more where k_bar is chosen.
     with pytest.raises(BudgetError, match="6 outcomes left, and this query may cost 7"):
-        session.query(COUNTS, k=5, k_bar=(5, 20))
+        session.query(COUNTS, k=5, k_bar=(5, 20), places="all")
     teller.order = ()
-    session.query({}, k=4, k_bar=(5, 20))
+    session.query({}, k=4, k_bar=(5, 20), places="all")
     assert session.remaining.outcomes == 4
 
 
 def test_refused_input_costs_nothing() -> None:
     session = PayWhatYouGet(**SESSION)
     with pytest.raises(ScoreError, match="counts must be integers"):
-        session.query({"Zebedee": 0.5}, k=1, k_bar=1)
+        session.query({"Zebedee": 0.5}, k=1, k_bar=1, places="all")
     with pytest.raises(ParameterError, match="k_bar must be between 2"):
-        session.query(COUNTS, k=2, k_bar=1)
+        session.query(COUNTS, k=2, k_bar=1, places="all")
     with pytest.raises(ParameterError, match="max_contributions"):
-        session.query(COUNTS, k=2, k_bar=3, max_contributions=0)
+        session.query(COUNTS, k=2, k_bar=3, places="all", max_contributions=0)
     assert session.spent == pay_what_you_get.Outlay(0, 0)
 
 
@@ -103,11 +103,11 @@ def test_a_query_that_fails_keeps_its_reservation() -> None:
     broken = Broken()
     source = safeselect.CallbackSource(broken, exclusive=True, name="breaks")
     session = PayWhatYouGet(**SESSION, source=source)
-    session.query({}, k=1, k_bar=5)
+    session.query({}, k=1, k_bar=5, places="all")
     assert session.spent.outcomes == 1
     broken.draws = 1
     with pytest.raises(SourceError):
-        session.query({}, k=3, k_bar=5)
+        session.query({}, k=3, k_bar=5, places="all")
     # The source refused to begin, and even that costs what might have been drawn.
     assert session.spent == pay_what_you_get.Outlay(5, 2)
 
@@ -122,7 +122,7 @@ def test_noise_that_fails_half_way_keeps_the_reservation(
 
     monkeypatch.setattr(teller, "gumbel_top", fail)
     with pytest.raises(SourceError):
-        session.query(COUNTS, k=3, k_bar=3)
+        session.query(COUNTS, k=3, k_bar=3, places="all")
     assert session.spent == pay_what_you_get.Outlay(4, 1)
 
 
@@ -145,7 +145,10 @@ def test_there_are_never_more_draws_or_queries_than_were_paid_for(
             before = session.spent
             try:
                 result = session.query(
-                    dict.fromkeys(range(7), 1), k=k, k_bar=(6, 7) if chosen else 6
+                    dict.fromkeys(range(7), 1),
+                    k=k,
+                    k_bar=(6, 7) if chosen else 6,
+                    places="all",
                 )
             except BudgetError:
                 assert session.spent == before
@@ -167,7 +170,7 @@ def test_the_promise_is_that_of_the_adaptive_accountant() -> None:
     assert bottoms == ApproximateDP(0, "5e-7")
     assert composed_epsilon([(draws[0], 50)], Fraction(1, 2 * 10**6)) <= 2
     assert draws[0].epsilon > Fraction(2, 50)
-    result = session.query({}, k=3, k_bar=9)
+    result = session.query({}, k=3, k_bar=9, places="all")
     assert (result.guarantee, result.parts) == (session.guarantee, session.parts)
     # The bottom of each query pays a tenth of its part: m (1 - d) / d in the logarithm.
     each, part = float(draws[0].epsilon), 5e-8
@@ -217,7 +220,7 @@ def test_two_adaptive_queries_keep_the_promise(teller: Teller, monkeypatch: Any)
             session = PayWhatYouGet(
                 outcomes=6, queries=2, epsilon=3, delta="0.2", threshold_delta="0.2"
             )
-            labels = session.query(counts, k=min(k, 2), k_bar=2).labels
+            labels = session.query(counts, k=min(k, 2), k_bar=2, places="all").labels
             return labels if len(labels) == min(k, 2) else (*labels, BOTTOM)
 
         return law_of_list(run)
@@ -251,7 +254,7 @@ def test_a_session_is_for_one_process() -> None:
     child = os.fork()
     if child == 0:
         try:
-            session.query({}, k=1, k_bar=1)
+            session.query({}, k=1, k_bar=1, places="all")
             os.write(write, b"spent")
         except SourceError:
             os.write(write, b"refused")
@@ -261,7 +264,7 @@ def test_a_session_is_for_one_process() -> None:
     with os.fdopen(read, "rb") as answer:
         assert answer.read() == b"refused"
     os.waitpid(child, 0)
-    session.query({}, k=1, k_bar=1)
+    session.query({}, k=1, k_bar=1, places="all")
 
 
 def test_threads_take_turns() -> None:
@@ -271,7 +274,7 @@ def test_threads_take_turns() -> None:
     def ask() -> None:
         for _ in range(10):
             try:
-                session.query({}, k=3, k_bar=4)
+                session.query({}, k=3, k_bar=4, places="all")
             except BudgetError:
                 refused.append(1)
 

@@ -33,7 +33,7 @@ pytestmark = pytest.mark.claim("C8")
 SESSION: dict[str, Any] = {"outcomes": 6, "queries": 2, "epsilon": "1/2", "delta": "1e-9"}
 PRICE = {"epsilon": Fraction(1, 2), "delta": Fraction(1, 10**9)}
 BUDGET: dict[str, Any] = {"epsilon": 1, "delta": "2e-9"}  # for two sessions
-NOTHING: dict[str, Any] = {"k": 3, "k_bar": 5}
+NOTHING: dict[str, Any] = {"k": 3, "k_bar": 5, "places": "all"}
 
 
 def contents(ledger: Ledger) -> list[dict[str, Any]]:
@@ -90,7 +90,7 @@ def test_an_exhausted_session_is_settled_at_once_and_only_once() -> None:
         session.close()
         for _ in range(2):
             with pytest.raises(BudgetError):
-                session.query({}, k=1, k_bar=1)
+                session.query({}, k=1, k_bar=1, places="all")
         assert ledger.head == head
 
 
@@ -100,7 +100,7 @@ def test_a_closed_session_refuses_and_an_exhausted_budget_opens_none() -> None:
         session = PayWhatYouGet(**SESSION, ledger=scope(ledger))
         session.close()
         with pytest.raises(BudgetError, match="the session is closed"):
-            session.query({}, k=1, k_bar=1)
+            session.query({}, k=1, k_bar=1, places="all")
     # What the two left unused is not to be had again.
     with pytest.raises(BudgetError, match="does not allow this release"):
         PayWhatYouGet(**SESSION, ledger=scope(ledger))
@@ -109,7 +109,7 @@ def test_a_closed_session_refuses_and_an_exhausted_budget_opens_none() -> None:
     plain.close()
     assert plain.receipt is None
     with pytest.raises(BudgetError, match="the session is closed"):
-        plain.query({}, k=1, k_bar=1)
+        plain.query({}, k=1, k_bar=1, places="all")
 
 
 def test_a_query_that_failed_is_settled_with_all_it_reserved() -> None:
@@ -162,7 +162,7 @@ def test_many_threads_settle_once() -> None:
         start.wait()
         for _ in range(3):
             try:
-                session.query({}, k=1, k_bar=1)
+                session.query({}, k=1, k_bar=1, places="all")
                 granted.append(1)
             except BudgetError:
                 pass
@@ -186,7 +186,7 @@ there = Ledger.open(sys.argv[1]).scope(
 )
 session = PayWhatYouGet(outcomes=6, queries=2, epsilon="1/2", delta="1e-9", ledger=there)
 for _ in range(int(sys.argv[2])):
-    session.query({"a": 10**6}, k=3, k_bar=5)
+    session.query({"a": 10**6}, k=3, k_bar=5, places="all")
 print("here", flush=True)
 sys.stdin.read()
 """
@@ -237,7 +237,7 @@ def test_a_child_does_not_settle_for_its_parent(tmp_path: Path) -> None:
             os._exit(0)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
     assert kinds(ledger) == ["charged"]
-    session.query({}, k=1, k_bar=1)
+    session.query({}, k=1, k_bar=1, places="all")
     session.close()
     assert contents(ledger)[1]["spent"] == {"outcomes": "1", "queries": "1"}
 
@@ -248,7 +248,7 @@ def test_the_command_verifies_shows_and_reports_both_records(
     path, log = tmp_path / "budget.db", tmp_path / "log.jsonl"
     ledger = new(path, **BUDGET)
     with PayWhatYouGet(**SESSION, ledger=scope(ledger)) as session:
-        session.query({}, k=1, k_bar=1)
+        session.query({}, k=1, k_bar=1, places="all")
     PayWhatYouGet(**SESSION, ledger=scope(ledger))  # never closed
 
     def said(*arguments: str) -> str:

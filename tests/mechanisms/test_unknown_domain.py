@@ -31,7 +31,13 @@ pytestmark = pytest.mark.claim("C1")
 
 VECTORS = json.loads((Path(__file__).parents[1] / "vectors" / "unknown_domain.json").read_text())
 DIGITS = mpmath.mpf(10) ** -28
-PLAIN: dict[str, Any] = {"k": 2, "k_bar": 3, "epsilon": 1, "delta": "1e-6"}
+PLAIN: dict[str, Any] = {
+    "k": 2,
+    "k_bar": 3,
+    "places": "all",
+    "epsilon": 1,
+    "delta": "1e-6",
+}
 
 
 def cases(group: str) -> list[Any]:
@@ -196,6 +202,7 @@ def test_the_public_call_has_the_law_of_the_definition(
             {rank: count for rank, count in enumerate(counts) if count},
             k=2,
             k_bar=3,
+            places="all",
             epsilon=1,
             delta="0.1",
             threshold_delta="0.1",
@@ -223,6 +230,7 @@ def test_choosing_k_bar_is_one_more_exponential_mechanism() -> None:
         dict(enumerate(counts)),
         k=1,
         k_bar=(2, 5),
+        places="all",
         epsilon=2,
         delta="0.1",
         threshold_delta="0.1",
@@ -252,6 +260,7 @@ def test_released_counts_are_those_strictly_above_the_noisy_bottom() -> None:
             counts,
             k=3,
             k_bar=3,
+            places="all",
             epsilon=1,
             delta="0.01",
             max_contributions=2,
@@ -267,6 +276,7 @@ def test_released_counts_are_those_strictly_above_the_noisy_bottom() -> None:
             counts,
             k=1,
             k_bar=3,
+            places="all",
             epsilon=1,
             delta="0.01",
             max_contributions=2,
@@ -446,24 +456,16 @@ def test_wrong_parameters(change: dict[str, Any], message: str) -> None:
     [
         ([1], None, ParameterError, "counts need labels="),
         ([1, 2], ["a"], ParameterError, "labels must be as many as the scores; write"),
-        ([1, 2], ["a", "a"], ParameterError, "labels must be different"),
-        ([1.0], ["a"], ScoreError, "counts must be integers, got float"),
-        (np.array([1.0]), ["a"], ScoreError, "counts must be integers, got float64"),
+        ([1.5], ["a"], ScoreError, "counts must be integers"),
+        (np.array([0.5]), ["a"], ScoreError, "counts must be integers"),
         (np.array([True]), ["a"], ScoreError, "numbers"),
-        ([True], ["a"], ScoreError, "numbers, got bool"),
-        ([Fraction(4711)], ["a"], ScoreError, "counts must be integers, got Fraction"),
-        ([None], ["a"], ScoreError, "nulls"),
-        ([[1]], ["a"], ScoreError, "numbers, got list"),
-        ({1.5: 4711}, None, ParameterError, "integers or strings, got float"),
-        ({True: 4711}, None, ParameterError, "integers or strings, got bool"),
-        ({None: 4711}, None, ParameterError, "integers or strings, got NoneType"),
-        (
-            {np.timedelta64(1, "D"): 4711},
-            None,
-            ParameterError,
-            "integers or strings, got timedelta64",
-        ),
-        ({("a",): 4711}, None, ParameterError, "integers or strings, got tuple"),
+        ([Fraction(4711, 2)], ["a"], ScoreError, "counts must be integers"),
+        ([None], ["a"], ScoreError, "counts must be integers"),
+        ([[1]], ["a"], ScoreError, "counts must be integers"),
+        ([4711], {"a"}, ParameterError, "labels must be a list of labels, got set"),
+        ([4711], "a", ParameterError, "labels must be a list of labels, got str"),
+        ([4711], 7, ParameterError, "labels must be a list of labels, got int"),
+        ([4711], np.array([["a"]]), ParameterError, "labels must have one dimension, got 2"),
         (7, ["a"], ScoreError, "got int"),
     ],
 )
@@ -510,7 +512,7 @@ def test_k_bar_is_chosen_by_either_engine(engine):
     """The lowest bottom, behind the fourth count, by 10^6: another has a chance below e^-10^4."""
     counts = {"a": 4 * 10**6, "b": 4 * 10**6 - 5, "c": 2 * 10**6, "d": 10**6, "e": 1}
     found = safeselect.unknown_domain_top_k(
-        counts, k=2, k_bar=(2, 4), epsilon=1, delta="1e-6", engine=engine
+        counts, k=2, k_bar=(2, 4), places="all", epsilon=1, delta="1e-6", engine=engine
     )
     assert found.k_bar == 4
     assert set(found.labels) == {"a", "b"}

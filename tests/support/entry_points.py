@@ -26,7 +26,7 @@ FUNCTIONS: dict[str, dict[str, Any]] = {
     "top_k_many": {"k": 2, "epsilon": 1, "sensitivity": 1},
     "top_k_with_gaps": {"k": 2, "epsilon": 1, "sensitivity": 1},
     "top_k_above": {"k": 2, "threshold": 2, "epsilon": 1, "sensitivity": 1},
-    "unknown_domain_top_k": {"k": 1, "k_bar": 2, "epsilon": 1, "delta": "1e-6"},
+    "unknown_domain_top_k": {"k": 1, "k_bar": 2, "places": "all", "epsilon": 1, "delta": "1e-6"},
     "SparseVector": {"threshold": 2, "k": 2, "epsilon": 1, "sensitivity": 1},
     "AdaptiveSparseVector": {"threshold": 2, "k": 2, "epsilon": 1, "sensitivity": 1},
     "PayWhatYouGet": {"outcomes": 5, "queries": 2, "epsilon": 1, "delta": "1e-6"},
@@ -70,4 +70,4 @@ def call(name: str, **given: Any) -> None:
     if isinstance(found, (SparseVector, AdaptiveSparseVector)):
         found.query(3)
     if isinstance(found, PayWhatYouGet):
-        found.query(SCORES, k=1, k_bar=2)
+        found.query(SCORES, k=1, k_bar=2, places="all")

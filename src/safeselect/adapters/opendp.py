@@ -168,17 +168,18 @@ def make_top_k(
     name = mechanism or ("one_shot_exponential" if space.pure else "exponential")
     count, size = integer(k, "k", minimum=1, maximum=_MOST_CHOSEN), _read_scale(scale)
 
-    def release(scores: object) -> list[int]:
+    def release(scores: object) -> list[object]:
         best = top_k(
             scores,
             k=count,
-            epsilon=count,
-            range_=size,
+            # 1 for each of them; beyond 10 the same noise, said so that no total looks large.
+            epsilon=min(count, 10),
+            range_=size * min(count, 10) / count,
             mechanism=name,
             minimize=negate,
             source=source,
         )
-        return list(best.indices)
+        return list(best.labels)
 
     draws = 1 if name == "one_shot_exponential" else count
     cost = Draws(_FAMILIES[name], draws, Fraction(count, draws) / size)
@@ -220,18 +221,19 @@ def make_top_k_with_gaps(
     count, size = integer(k, "k", minimum=1, maximum=_MOST_CHOSEN), _read_scale(scale)
     step = None if gap_grid is None else rational(gap_grid, "gap_grid")
 
-    def release(scores: object) -> list[tuple[int, Fraction]]:
+    def release(scores: object) -> list[tuple[object, Fraction]]:
         best = top_k_with_gaps(
             scores,
             k=count,
-            epsilon=count,
-            range_=size,
+            # 1 for each of them; beyond 10 the same noise, said so that no total looks large.
+            epsilon=min(count, 10),
+            range_=size * min(count, 10) / count,
             noise=noise,
             gap_grid=step,
             minimize=negate,
             source=source,
         )
-        return list(zip(best.indices, best.gaps or (), strict=True))
+        return list(zip(best.labels, best.gaps or (), strict=True))
 
     cost = Draws(LaplaceDominated, 1, count / size)
     return space.measurement(cost, release, "ExtrinsicObject")
@@ -248,7 +250,7 @@ def _single(
     """The measurement that releases the index of one choice."""
     size = _read_scale(scale)
 
-    def release(scores: object) -> int:
+    def release(scores: object) -> object:
         return mechanism(scores, epsilon=1, range_=size, minimize=negate, source=source).index
 
     return space.measurement(Draws(family, 1, 1 / size), release, "usize")

@@ -151,10 +151,11 @@ def _gapped(call: Callable[[], Selection], count: int) -> list[Hashable]:
 
 def _ranked(mechanism: Any, count: int) -> list[Hashable]:
     call = partial(top_k, _SCORES, k=2, epsilon=2, sensitivity=1, monotonic=True)
-    return [tuple(call(mechanism=mechanism).indices) for _ in range(count)]
+    return [tuple(call(mechanism=mechanism).labels) for _ in range(count)]
 
 
 def _batched(mechanism: Any, count: int) -> list[Hashable]:
     rows = [_SCORES] * count
-    batch = select_many(rows, epsilon=2 * count, sensitivity=1, mechanism=mechanism)
-    return [(index,) for index in batch.indices.tolist()]
+    # 2 for each row, said so that no caution about a large total is given.
+    batch = select_many(rows, epsilon=2, sensitivity=Fraction(1, count), mechanism=mechanism)
+    return [(index,) for index in batch.labels]

@@ -13,19 +13,15 @@ import argparse
 import contextlib
 import os
 import sys
-from collections.abc import Sequence
+import warnings
+from collections.abc import Callable, Sequence
 from dataclasses import fields
+from functools import partial
 from typing import Any
 from unicodedata import category
 
-from safeselect import DiscoveredTopK, TopK, TopSet, explain, top_k, unknown_domain_top_k
-from safeselect.adapters._spark_local import parquet_on_spark
-from safeselect.adapters.tables import (
-    count_distinct_users,
-    largest_counts,
-    read_candidates,
-    read_scores,
-)
+from safeselect import DiscoveredTopK, TopK, TopSet, explain, top_k
+from safeselect.adapters.tables import read_candidates, read_scores, top_items
 from safeselect.cli._ledger import open_scope, run_ledger
 from safeselect.cli._parser import build_parser
 from safeselect.cli._verify import run_verify
@@ -34,9 +30,10 @@ from safeselect.errors import (
     InputError,
     ParameterError,
     SafeSelectError,
+    SafeSelectWarning,
     SourceError,
 )
-from safeselect.mechanisms._bottom import read_places
+from safeselect.mechanisms._labels import plain
 
 __all__ = ["escaped", "main"]
 
@@ -51,7 +48,6 @@ _NEEDS_DELTA = (
     "list made without looking at the data, or --candidates-are-public if the set of items in the "
     "file is public knowledge"
 )
-_PLACES = 10  # times k: how many items compete if nothing else is said
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -60,6 +56,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Args:
         arguments: the command line without the program's name; by default that of the process.
     """
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", SafeSelectWarning)
+        warnings.showwarning = partial(_show, warnings.showwarning)
+        return _main(arguments)
+
+
+def _main(arguments: Sequence[str] | None) -> int:
     try:
         options = _parsed(arguments)
         if sys.stdout is None:
@@ -108,7 +111,7 @@ def escaped(label: object) -> str:
         character.encode("unicode_escape").decode("ascii")
         if character == "\\" or category(character) in ("Cc", "Cs", "Zl", "Zp")
         else character
-        for character in str(label)
+        for character in plain(label)
     )
 
 
@@ -121,68 +124,39 @@ def _parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
 
 
 def _top_k(options: argparse.Namespace) -> Release:
-    if options.candidates is None and not options.candidates_are_public:
-        return _discover(options)
-    if options.k_bar is not None or options.max_contributions is not None:
-        raise ParameterError("--k-bar and --max-contributions go with an unknown domain")
+    _check_options(options)
     ledger = open_scope(options, neighbours="add_remove")
     candidates = None if options.candidates is None else read_candidates(options.candidates)
-    with _counted(options) as table:
-        counts = count_distinct_users(
-            table,
-            item=options.item,
-            user=options.user,
-            candidates=candidates,
-            memory=options.memory,
-            progress=True,
-        )
-    return top_k(
-        counts,
+    return top_items(
+        options.file,
+        item=options.item,
+        user=options.user,
         k=options.k,
         epsilon=options.epsilon,
         delta=options.delta,
         rho=options.rho,
-        sensitivity=1,
-        monotonic=True,
-        mechanism=options.mechanism,
-        ledger=ledger,
-    )
-
-
-def _discover(options: argparse.Namespace) -> DiscoveredTopK:
-    """Items that are found in the file; the parameters are read before it is opened."""
-    if options.epsilon is None or options.delta is None:
-        raise ParameterError(_NEEDS_DELTA)
-    if options.mechanism is not None:
-        raise ParameterError("--mechanism goes with known candidates")
-    k, _, places = read_places(options.k, options.k_bar or _PLACES * options.k)
-    ledger = open_scope(options, neighbours="add_remove")
-    with _counted(options) as table:
-        counts = largest_counts(
-            table,
-            item=options.item,
-            user=options.user,
-            places=places + 1,
-            max_contributions=options.max_contributions,
-            memory=options.memory,
-            progress=True,
-        )
-    return unknown_domain_top_k(
-        counts,
-        k=k,
-        k_bar=places,
-        epsilon=options.epsilon,
-        delta=options.delta,
+        candidates=candidates,
+        candidates_are_public=options.candidates_are_public,
+        k_bar=options.k_bar,
         max_contributions=options.max_contributions,
+        mechanism=options.mechanism,
+        rows=options.rows,
+        engine=options.engine,
+        memory=options.memory,
+        progress=True,
         ledger=ledger,
     )
 
 
-def _counted(options: argparse.Namespace) -> contextlib.AbstractContextManager[Any]:
-    """The table, on the engine that counts."""
-    if options.engine == "spark":
-        return parquet_on_spark(options.file, memory=options.memory)
-    return contextlib.nullcontext(options.file)
+def _check_options(options: argparse.Namespace) -> None:
+    """Say in the words of the command line what `top_items` would refuse in those of Python."""
+    if options.candidates is not None or options.candidates_are_public:
+        if (options.k_bar, options.max_contributions) != (None, None):
+            raise ParameterError("--k-bar and --max-contributions go with an unknown domain")
+    elif options.epsilon is None or options.delta is None:
+        raise ParameterError(_NEEDS_DELTA)
+    elif options.mechanism is not None:
+        raise ParameterError("--mechanism goes with known candidates")
 
 
 def _select(options: argparse.Namespace) -> Release:
@@ -222,7 +196,7 @@ def _explain(options: argparse.Namespace) -> str:
 
 def _release(result: Release, *, as_json: bool) -> None:
     # An unordered set is printed in alphabetical order, so that nothing is said by the order.
-    labels = sorted(result.labels, key=str) if isinstance(result, TopSet) else result.labels
+    labels = sorted(result.labels, key=plain) if isinstance(result, TopSet) else result.labels
     lines = [escaped(label) for label in labels]
     if as_json:
         lines = [result.to_json()]
@@ -251,6 +225,16 @@ def _promise(result: Release) -> str:
     guarantee = result.guarantee
     numbers = [f"{field.name} = {getattr(guarantee, field.name)}" for field in fields(guarantee)]
     return f"guarantee {', '.join(numbers)} in total ({type(guarantee).__name__})"
+
+
+def _show(
+    show: Callable[..., None], message: Warning | str, category: type[Warning], *where: Any
+) -> None:
+    """A warning of ours is one sentence; others are shown as always."""
+    if issubclass(category, SafeSelectWarning):
+        _say(f"safeselect: warning: {message}")
+    else:
+        show(message, category, *where)
 
 
 def _say(text: str) -> None:

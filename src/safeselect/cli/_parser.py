@@ -87,6 +87,12 @@ def build_parser() -> argparse.ArgumentParser:
         "--max-contributions", type=_count, metavar="D", help="count a user for D items at most"
     )
     counting.add_argument(
+        "--rows",
+        type=_count,
+        metavar="N",
+        help="how many rows FILE has, as far as that is public: warn if --delta is above 1/N",
+    )
+    counting.add_argument(
         "--engine",
         choices=("duckdb", "spark"),
         default="duckdb",

@@ -4,6 +4,7 @@ from safeselect.mechanisms._answers import Answer, Answers
 from safeselect.mechanisms._discovered import DiscoveredTopK
 from safeselect.mechanisms._results import Selection, Selections, TopK, TopSet
 from safeselect.mechanisms.adaptive_sparse_vector import AdaptiveSparseVector
+from safeselect.mechanisms.counts import Counts
 from safeselect.mechanisms.explain import expected_error, explain
 from safeselect.mechanisms.exponential import exponential_mechanism, exponential_mechanism_base2
 from safeselect.mechanisms.gaps import (
@@ -25,6 +26,7 @@ __all__ = [
     "AdaptiveSparseVector",
     "Answer",
     "Answers",
+    "Counts",
     "DiscoveredTopK",
     "PayWhatYouGet",
     "Selection",

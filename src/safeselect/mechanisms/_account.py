@@ -16,10 +16,15 @@ from safeselect.mechanisms._results import Opened, Release
 from safeselect.samplers._bits import Bits
 from safeselect.sources import Source
 
-__all__ = ["Account", "open_session", "read_ledger", "reserve_session", "source_name"]
+__all__ = ["Account", "open_session", "read_ledger", "reserve_session", "source_name", "unit_of"]
 
 _Result = TypeVar("_Result", bound=Release)
 _Drawn = TypeVar("_Drawn")
+
+
+def unit_of(scope: Scope | None) -> str | None:
+    """Whom a scope protects; None without one."""
+    return None if scope is None else scope.unit
 
 
 def source_name(source: Source) -> str:

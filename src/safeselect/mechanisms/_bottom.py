@@ -16,7 +16,9 @@ from safeselect.accounting import per_draw_epsilon
 from safeselect.errors import ParameterError
 from safeselect.guarantees import ApproximateDP, BoundedRange
 from safeselect.mechanisms._call import Call
-from safeselect.mechanisms._histogram import Histogram, Label
+from safeselect.mechanisms._cautions import read_epsilon
+from safeselect.mechanisms._histogram import HeldCounts
+from safeselect.mechanisms._items import Label
 from safeselect.mechanisms._scores import Steps
 from safeselect.mechanisms._threshold import gumbel_offset
 from safeselect.samplers.decay import Decay
@@ -103,7 +105,7 @@ def read_total(epsilon: object, delta: object) -> ApproximateDP:
             "an unknown domain needs epsilon and delta: whether an item occurs at all can only be "
             "hidden up to a probability delta"
         )
-    return ApproximateDP(rational(epsilon, "epsilon"), rational(delta, "delta", below=1))
+    return ApproximateDP(read_epsilon(epsilon), rational(delta, "delta", below=1))
 
 
 def read_contributions(max_contributions: object) -> int | None:
@@ -161,28 +163,25 @@ def odds(delta: Fraction) -> Fraction:
     return delta / (1 - delta)
 
 
-def open_call(histogram: Histogram, source: object, engine: object, ledger: object = None) -> Call:
+def open_call(counts: HeldCounts, source: object, engine: object, ledger: object = None) -> Call:
     """A call on the counts: one user moves each by at most 1, and all the same way."""
-    try:
-        return Call(
-            histogram.counts,
-            sensitivity=1,
-            range_=None,
-            monotonic=True,
-            minimize=False,
-            grid=None,
-            on_grid=False,
-            score_error=None,
-            labels=None,
-            source=source,
-            ledger=ledger,
-            engine=engine,
-        )
-    finally:
-        histogram.counts.fill(0)
+    return Call(
+        counts,
+        sensitivity=1,
+        range_=None,
+        monotonic=True,
+        minimize=False,
+        grid=None,
+        on_grid=False,
+        score_error=None,
+        labels=None,
+        source=source,
+        ledger=ledger,
+        engine=engine,
+    )
 
 
-def draw_list(query: ListQuery, histogram: Histogram, call: Call) -> tuple[tuple[Label, ...], int]:
+def draw_list(query: ListQuery, held: HeldCounts, call: Call) -> tuple[tuple[Label, ...], int]:
     """Return the labels of one noisy list, and the k_bar that it was drawn from.
 
     The bottom lies 1 + tau above the (k_bar + 1)-th count; the list ends before the bottom, before
@@ -204,7 +203,7 @@ def draw_list(query: ListQuery, histogram: Histogram, call: Call) -> tuple[tuple
         steps.fill(0)
     labels: list[Label] = []
     for place in ranking.indices:
-        label = histogram.labels[place] if place < k_bar else None
+        label = held.items[place] if place < k_bar else None
         if label is None:
             break
         labels.append(label)

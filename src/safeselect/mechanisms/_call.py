@@ -7,7 +7,8 @@ looked at, and only then a bit is drawn.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Mapping
+from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
 from types import MappingProxyType, TracebackType
@@ -19,12 +20,14 @@ from safeselect.guarantees import (
     Guarantee,
 )
 from safeselect.lattice import Ranking
-from safeselect.mechanisms._account import Account, read_ledger, source_name
+from safeselect.mechanisms._account import Account, read_ledger, source_name, unit_of
 from safeselect.mechanisms._engines import Engine, choose_engine
+from safeselect.mechanisms._histogram import HeldCounts
 from safeselect.mechanisms._reading import Change, Reading, flag
 from safeselect.mechanisms._results import Release, Selection
 from safeselect.mechanisms._scores import Candidates, Steps, read_candidates, read_matrix
 from safeselect.mechanisms._totals import Total, exactly_one
+from safeselect.mechanisms.counts import check_known
 from safeselect.samplers._bits import Bits
 from safeselect.samplers.decay import Decay
 from safeselect.sources import Source, resolve
@@ -93,13 +96,18 @@ class Call:
             None if threshold is None else rational(threshold, "threshold", signed=True)
         )
         self._scope = read_ledger(ledger, monotonic=change.monotonic)
+        unit = unit_of(self._scope)
+        for each in scores if rows and isinstance(scores, (list, tuple)) else (scores,):
+            check_known(each, sensitivity=change.sensitivity, range_=change.range_, unit=unit)
         self._account: Account | None = None
         self._source: Source = resolve(source)
         self.engine: Engine = choose_engine(engine)
         self._bits: Bits | None = None
         self._steps: Steps | None = None
-        self.candidates: Candidates = (read_matrix if rows else read_candidates)(
-            scores, labels=labels
+        self.candidates: Candidates | HeldCounts = (
+            scores
+            if isinstance(scores, HeldCounts)
+            else (read_matrix if rows else read_candidates)(scores, labels=labels)
         )
         self._change = change
         self._told = {
@@ -134,7 +142,9 @@ class Call:
         return self
 
     def released(self, result: _Result) -> _Result:
-        """The result with its receipt, once its record is written; without a ledger as it is."""
+        """The result with its effective range and, once its record is written, its receipt."""
+        # Every result is a frozen dataclass with this field, which a protocol cannot say.
+        result = replace(result, effective_range=self.effective_range)  # type: ignore[type-var]
         return result if self._account is None else self._account.released(result)
 
     def __enter__(self) -> Self:
@@ -232,9 +242,13 @@ class Call:
         """The decay per grid step of noise that costs epsilon over the range of the change."""
         return _decay(epsilon, self.range_in_steps)
 
-    def label(self, index: int) -> Hashable:
+    def label(self, index: int) -> object:
         """The label of a candidate."""
         return self.candidates.label(index)
+
+    def positions(self, indices: tuple[int, ...]) -> tuple[int, ...] | None:
+        """These positions, if positions among the candidates may be released."""
+        return indices if self.candidates.positions else None
 
     def selection(
         self,
@@ -246,7 +260,8 @@ class Call:
         gap: Fraction | None = None,
     ) -> Selection:
         """The result of a call that chose one candidate, released."""
-        index, source = ranking.indices[0], self.source_name
+        (index,) = ranking.indices
+        place = index if self.candidates.positions else None
         return self.released(
-            Selection(self.label(index), index, guarantee, mechanism, source, base, gap)
+            Selection(self.label(index), place, guarantee, mechanism, self.source_name, base, gap)
         )

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from safeselect.errors import ParameterError, ScoreError
+from safeselect.mechanisms.counts import Counts
 
 __all__ = ["ARRAYS", "CONVERT", "FLOATS", "NULL", "Column", "as_names", "hand_over", "pairs"]
 
@@ -114,14 +115,11 @@ def hand_over(scores: object) -> Column:
 
 
 def pairs(scores: object) -> tuple[list[Any], list[Any]] | None:
-    """The keys and the values of a mapping, which belong together; None for anything else.
-
-    Raises:
-        ScoreError: a mapping of another class than those of the standard library.
-    """
-    if type(scores) not in _MAPPINGS:
+    """The keys and the values of a mapping, which belong together; None for anything else."""
+    mapping: Any = dict(scores.counts) if type(scores) is Counts else scores
+    if type(mapping) not in _MAPPINGS:
         return None
-    items: list[Any] = list(dict.items(scores))  # type: ignore[arg-type]  # one of those classes
+    items: list[tuple[Any, Any]] = list(dict.items(mapping))
     return [key for key, _ in items], [value for _, value in items]
 
 

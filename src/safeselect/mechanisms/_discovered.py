@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from fractions import Fraction
 from itertools import groupby
 
 from safeselect.accounting.record import Receipt, told
 from safeselect.guarantees import ApproximateDP, Guarantee
-from safeselect.mechanisms._histogram import Label
+from safeselect.mechanisms._items import Label
+from safeselect.mechanisms._labels import plain
 from safeselect.mechanisms._results import spelled
 
 __all__ = ["DiscoveredTopK"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class DiscoveredTopK:
     """At most k items that were found in the data, best first.
 
@@ -27,6 +28,8 @@ class DiscoveredTopK:
         parts: the guarantees whose composition `guarantee` is.
         mechanism: name of the mechanism and version of its law.
         source: where the random bytes came from.
+        effective_range: to how large a range of the change of the scores the noise was calibrated, in
+            score units: what was declared, and what reading the scores adds.
         receipt: with `ledger=`, where the record of the release is and the salt of its commitment.
     """
 
@@ -38,12 +41,21 @@ class DiscoveredTopK:
     parts: tuple[Guarantee, ...]
     mechanism: str
     source: str
+    effective_range: Fraction | None = None
     receipt: Receipt | None = None
+
+    def __repr__(self) -> str:
+        # Not the generated one: Python refuses to write out an integer of many digits.
+        shown = ", ".join(
+            plain(label) if isinstance(label, int) else repr(label) for label in self.labels
+        )
+        rest = [f"{field.name}={getattr(self, field.name)!r}" for field in fields(self)[1:]]
+        return f"DiscoveredTopK(labels=[{shown}], {', '.join(rest)})"
 
     def to_json(self) -> str:
         """One line of JSON, schema "safeselect.discovered-top-k/1"; numbers are strings."""
         content: dict[str, object] = {
-            "labels": [str(label) for label in self.labels],
+            "labels": [plain(label) for label in self.labels],
             "k_bar": str(self.k_bar),
             "offset": str(self.offset),
             "parts": [

@@ -4,6 +4,8 @@ The rules, which the proofs of `docs/mathematics.md`, section 15, rely on:
 
 - The order is (count descending, label ascending): integers by value come before strings by code
   point.  It says which of two equal counts comes first without looking at any other count.
+- Items are what they equal (`_items`).  Labels that are the same item keep the larger count; those
+  that can be none are dropped, whatever they count.
 - An item with a count below 1 is as good as absent.  What only the data tell, no items or fewer
   than are wanted, is no error: places that nothing fills are *dummies*, with no label and count 0.
 - Counts beyond 2**42 are cut to that.  Cutting is monotone and moves no count further than before,
@@ -12,23 +14,28 @@ The rules, which the proofs of `docs/mathematics.md`, section 15, rely on:
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Set
 from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from safeselect.errors import ParameterError
-from safeselect.mechanisms._columns import Column, hand_over
-from safeselect.mechanisms._labels import read_labels
-from safeselect.mechanisms._reading import INTEGERS
-from safeselect.mechanisms._scores import read_values
+from safeselect.errors import ParameterError, ScoreError
+from safeselect.mechanisms._columns import Column, hand_over, pairs
+from safeselect.mechanisms._items import Label, read_items
+from safeselect.mechanisms._labels import index_of
+from safeselect.mechanisms._reading import INTEGERS, Reading
+from safeselect.mechanisms._scores import Candidates, Steps, read_values
 
-__all__ = ["Histogram", "Label", "read_histogram"]
-
-Label = int | str
+__all__ = ["HeldCounts", "Histogram", "hold_counts", "read_histogram"]
 
 _MOST = 2**42
+_NOT_WHOLE = (
+    "counts must be integers, of whatever type, and none may be missing: decide what a missing "
+    "count means before counts are handed over"
+)
 
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
@@ -47,67 +54,135 @@ class Histogram:
         return f"<Histogram of {len(self.labels)} places>"
 
 
-def read_histogram(counts: object, labels: object, size: int) -> Histogram:
-    """Return the `size` largest counts in the fixed order.
+@dataclass(slots=True, repr=False, eq=False)
+class HeldCounts:
+    """Counts that were handed over; what they are, and of what, is looked at by `steps`.
+
+    A call reads them as it reads `Candidates`, once it is charged.
+
+    Attributes:
+        size: how many places are wanted: public.
+        items: once they were read, what is in these places; None for a dummy.
+    """
+
+    _counts: Column
+    _labels: Any
+    size: int
+    items: tuple[Label | None, ...] = ()
+    labels: None = None
+    rows: tuple[()] = ()
+    is_matrix: bool = False
+    positions: bool = False
+
+    def __repr__(self) -> str:
+        return f"<counts for {self.size} places>"
+
+    def label(self, index: int) -> object:
+        """What is in a place."""
+        return self.items[index]
+
+    def read(self) -> Histogram:
+        """Return the largest counts in the fixed order.
+
+        Reveals: time depends on how many items there are and on how their counts compare.
+
+        Raises:
+            ParameterError: labels are of another number than counts.
+            ScoreError: a count is no integer.
+        """
+        values = _whole(self._counts)
+        largest: dict[Label, int] = {}
+        for name, value in zip(read_items(self._labels, values.size), values.tolist(), strict=True):
+            # Of two labels for one item the larger count: one user moves it no further.
+            if name is not None and value > largest.get(name, 0):
+                largest[name] = value
+        found = sorted(
+            (-count, isinstance(name, str), name) for name, count in _at_least(largest, self.size)
+        )[: self.size]
+        padding = self.size - len(found)
+        result = np.array([-count for count, _, _ in found] + [0] * padding, dtype=np.int64)
+        values.fill(0)
+        return Histogram(result, (*(name for _, _, name in found), *(None,) * padding))
+
+    def steps(
+        self,
+        reading: Reading,
+        *,
+        minimize: bool = False,
+        proposed: str = "",
+        threshold: Fraction | None = None,
+    ) -> Steps:
+        """The counts in the fixed order as uint64, in which only differences matter."""
+        histogram = self.read()
+        self.items = histogram.labels
+        return Candidates((Column(histogram.counts, self.size),), self.size, None).steps(
+            reading, minimize=minimize, proposed=proposed, threshold=threshold
+        )
+
+
+def hold_counts(counts: object, labels: object, size: int) -> HeldCounts:
+    """Take counts of which the `size` largest will be read.
 
     Args:
-        counts: a mapping label -> count, or a list, an array or a column of counts.
-        labels: one label a count, all different, integers or strings; not with a mapping.
-
-    Reveals: time depends on how many items there are and on how their counts compare.
+        counts: a mapping label -> count, a pandas column whose index is the labels, or a list, an
+            array or another column of counts.
+        labels: one label a count; not with a mapping.
 
     Raises:
-        ParameterError: the labels have a wrong type or number.
-        ScoreError: the counts have a type or a shape that cannot be read.
+        ParameterError: labels are missing, or are no list.
+        ScoreError: the counts have a class that cannot be read.
     """
-    if isinstance(counts, Mapping):
+    found = pairs(counts)
+    if found is not None:
         if labels is not None:
             raise ParameterError(
                 "labels= is not needed with a mapping, whose keys are the labels; leave it out"
             )
-        pairs = list(counts.items())  # read once: keys and values belong together
-        labels, counts = [key for key, _ in pairs], [value for _, value in pairs]
-    elif labels is None:
+        labels, counts = found
+    column = hand_over(counts)
+    if labels is None:
+        labels = index_of(counts)
+    if labels is None:
         raise ParameterError(
             "counts need labels=, or a mapping label -> count: a position in a table of items "
             "found in the data means nothing"
         )
-    values = _whole(hand_over(counts))
-    # How many items there are is private here.
-    names = [_label(name) for name in read_labels(labels, values.size, public=False)]
-    kept = np.flatnonzero(values > 0)
-    if kept.size > size:
-        # Only those that reach the size-th largest count can be among the first.
-        least = np.partition(values[kept], kept.size - size)[kept.size - size]
-        kept = kept[values[kept] >= least]
-    found = sorted(
-        (-int(values[place]), isinstance(names[place], str), names[place])
-        for place in kept.tolist()
-    )[:size]
-    padding = size - len(found)
-    result = np.array([-count for count, _, _ in found] + [0] * padding, dtype=np.int64)
-    values.fill(0)
-    return Histogram(result, (*(name for _, _, name in found), *(None,) * padding))
+    # A set has no order of its own: which label belongs to which count would be left to chance.
+    if isinstance(labels, (str, bytes, Set)) or not isinstance(labels, Iterable):
+        raise ParameterError(
+            f"labels must be a list of labels, got {type(labels).__name__}; write them in the "
+            "order of the counts"
+        )
+    return HeldCounts(column, labels, size)
+
+
+def read_histogram(counts: object, labels: object, size: int) -> Histogram:
+    """Return the `size` largest counts in the fixed order; as `hold_counts` and its `read`."""
+    return hold_counts(counts, labels, size).read()
+
+
+def _at_least(largest: dict[Label, int], size: int) -> list[tuple[Label, int]]:
+    """The items that reach the size-th largest count: no other can be among the first."""
+    pairs = list(largest.items())
+    if len(pairs) <= size:
+        return pairs
+    counts = np.fromiter(largest.values(), dtype=np.int64, count=len(pairs))
+    least = np.partition(counts, counts.size - size)[counts.size - size]
+    kept = np.flatnonzero(counts >= least).tolist()
+    counts.fill(0)
+    return [pairs[place] for place in kept]
 
 
 def _whole(column: Column) -> npt.NDArray[np.int64]:
     """A private copy of the counts, cut to 0 .. 2**42."""
+    # An empty table must not be told from another, and NumPy calls an empty list one of floats.
     values = column.numbers() if column.size else []
     if isinstance(values, np.ndarray) and values.dtype.kind in "iu":
         wide = values.astype(np.int64 if values.dtype.kind == "i" else np.uint64)
         counts: npt.NDArray[np.int64] = np.minimum(wide, _MOST).astype(np.int64)
         return np.maximum(counts, 0, out=counts)
-    whole = read_values(Column(values, len(values)), INTEGERS, "integers")
+    try:
+        whole = read_values(Column(values, len(values)), INTEGERS, "integers")
+    except ScoreError:
+        raise ScoreError(_NOT_WHOLE) from None
     return np.array([min(max(value, 0), _MOST) for value in whole], dtype=np.int64)
-
-
-def _label(label: object) -> Label:
-    # The plain types only: a subclass may compare as it likes, and the order must be fixed.
-    if type(label) in (int, str):
-        return label  # type: ignore[return-value]
-    is_span = isinstance(label, np.timedelta64)  # which NumPy counts among its integers
-    if isinstance(label, np.integer) and not is_span:
-        return int(label)
-    if type(label) is np.str_:
-        return str(label)
-    raise ParameterError(f"labels must be integers or strings, got {type(label).__name__}")

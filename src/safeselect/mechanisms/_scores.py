@@ -16,7 +16,7 @@ The rules, which the rest of the package relies on:
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -30,7 +30,7 @@ import numpy.typing as npt
 from safeselect.errors import ParameterError, ScoreError
 from safeselect.mechanisms._columns import ARRAYS, CONVERT, FLOATS, NULL, Column, hand_over, pairs
 from safeselect.mechanisms._float_columns import NOT_FINITE, float_steps, is_fast
-from safeselect.mechanisms._labels import read_labels
+from safeselect.mechanisms._labels import labels_of, read_labels
 from safeselect.mechanisms._reading import Reading
 
 __all__ = ["Candidates", "Steps", "read_candidates", "read_matrix", "read_values"]
@@ -70,17 +70,20 @@ class Candidates:
         size: how many candidates there are.
         labels: what to call the candidates, or None for their positions.
         is_matrix: whether rows of scores were handed over.
+        positions: whether they may be released: those in a mapping or in a labelled column often
+            follow from the data, as in `value_counts`, which is sorted.
     """
 
     rows: tuple[Column, ...] | np.ndarray[Any, Any]
     size: int
-    labels: tuple[Hashable, ...] | None
+    labels: tuple[object, ...] | None
     is_matrix: bool = False
+    positions: bool = True
 
     def __repr__(self) -> str:
         return f"<{self.size} candidates>"
 
-    def label(self, index: int) -> Hashable:
+    def label(self, index: int) -> object:
         """The label of a candidate; without labels, its position."""
         return index if self.labels is None else self.labels[index]
 
@@ -128,7 +131,8 @@ def read_candidates(scores: object, *, labels: object = None) -> Candidates:
     Args:
         scores: a dict label -> score, a list or tuple, a one-dimensional NumPy array, or a column
             (or a table of one column) of pandas, polars or Arrow.
-        labels: one hashable label a candidate, all different; not with a dict.
+        labels: one label a candidate, all different; not with a mapping; by default the index of a
+            pandas column.
 
     Raises:
         ParameterError: the labels are wrong.
@@ -140,8 +144,13 @@ def read_candidates(scores: object, *, labels: object = None) -> Candidates:
             raise ParameterError(
                 "labels= is not needed with a mapping, whose keys are the labels; leave it out"
             )
-        labels, scores = found
+        keys, values = found
+        column = hand_over(values)
+        return Candidates((column,), column.size, _names(keys, column.size), positions=False)
     column = hand_over(scores)
+    brought = labels_of(scores) if labels is None else None
+    if brought is not None:
+        return Candidates((column,), column.size, _names(brought, column.size), positions=False)
     return Candidates((column,), column.size, _names(labels, column.size))
 
 
@@ -162,14 +171,21 @@ def read_matrix(scores: object, *, labels: object = None) -> Candidates:
     if type(rows) in ARRAYS:
         size = rows.shape[1]
         return Candidates(np.asarray(rows), size, _names(labels, size), is_matrix=True)
-    columns = tuple(map(hand_over, rows))
-    size = columns[0].size
-    if any(column.size != size for column in columns):
+    first, *others = (
+        read_candidates(row, labels=labels if place == 0 or labels_of(row) is not None else None)
+        for place, row in enumerate(rows)
+    )
+    if any(each.size != first.size for each in others):
         raise ScoreError("every row of scores must have the same number of candidates")
-    return Candidates(columns, size, _names(labels, size), is_matrix=True)
+    if labels is None and any(each.labels != first.labels for each in others):
+        raise ParameterError(
+            "every row of scores must have the same labels, in the same order; or pass labels="
+        )
+    columns = tuple(column for each in (first, *others) for column in each.rows)
+    return Candidates(columns, first.size, first.labels, True, first.positions)
 
 
-def _names(labels: object, size: int) -> tuple[Hashable, ...] | None:
+def _names(labels: object, size: int) -> tuple[object, ...] | None:
     if size == 0:
         raise ScoreError("scores must contain at least one candidate")
     return None if labels is None else read_labels(labels, size)

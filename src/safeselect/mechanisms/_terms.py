@@ -18,6 +18,7 @@ from safeselect.accounting.record import exact
 from safeselect.errors import ParameterError
 from safeselect.guarantees import LaplaceDominated, PureDP
 from safeselect.lattice.single import SPARE, Kind
+from safeselect.mechanisms._cautions import read_epsilon
 from safeselect.mechanisms._reading import Reading, flag
 from safeselect.samplers.decay import Decay
 
@@ -161,7 +162,7 @@ class Setting:
         spread = rise + fall
         place = rational(threshold, "threshold", signed=True)
         return cls(
-            epsilon=rational(epsilon, "epsilon"),
+            epsilon=read_epsilon(epsilon),
             k=count,
             sensitivity=change,
             monotonic=one_way,

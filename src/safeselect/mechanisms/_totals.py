@@ -16,6 +16,7 @@ from safeselect.guarantees import (
     LaplaceDominated,
     ZeroConcentratedDP,
 )
+from safeselect.mechanisms._cautions import read_epsilon
 
 __all__ = ["Total", "exactly_one"]
 
@@ -50,7 +51,7 @@ class Total:
         if delta is not None and epsilon is None:
             raise ParameterError("delta goes with epsilon; with rho there is none")
         return cls(
-            None if epsilon is None else rational(epsilon, "epsilon"),
+            None if epsilon is None else read_epsilon(epsilon),
             None if delta is None else rational(delta, "delta", below=1),
             None if rho is None else rational(rho, "rho"),
         )

@@ -259,7 +259,7 @@ def top_k_with_gaps(
         return call.released(
             TopK(
                 labels=tuple(call.label(index) for index in ranking.indices),
-                indices=ranking.indices,
+                indices=call.positions(ranking.indices),
                 guarantee=guarantee,
                 parts=(guarantee,),
                 mechanism=mechanism,

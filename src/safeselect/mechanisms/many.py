@@ -64,7 +64,7 @@ def select_many(
             ledger, engine: as for `permute_and_flip`; labels are those of the n candidates.
 
     Returns:
-        Selections: indices of shape (m,).
+        Selections: winners of shape (m,).
 
     Raises:
         ParameterError, ScoreError, SourceError, BudgetError: as for `permute_and_flip`.
@@ -125,7 +125,7 @@ def top_k_many(
             on_grid, score_error, labels, source, ledger, engine: as for `select_many`.
 
     Returns:
-        Selections: indices of shape (m, k).
+        Selections: winners of shape (m, k).
 
     Raises:
         ParameterError, ScoreError, SourceError, BudgetError: as for `permute_and_flip`.
@@ -194,11 +194,19 @@ class _Batch:
 
     def result(self, indices: np.ndarray[tuple[int, ...], np.dtype[np.int64]]) -> Selections:
         """What the call returns."""
+        names, indexed = self._call.candidates.labels, self._call.candidates.positions
+        if names is not None and not indexed:
+            # Named anew in an order that follows from the winners, not from the data.
+            first: dict[int, int] = {}
+            again = [first.setdefault(place, len(first)) for place in indices.ravel().tolist()]
+            indices = np.array(again, dtype=np.int64).reshape(indices.shape)
+            names = tuple(names[place] for place in first)
         indices.flags.writeable = False
         return self._call.released(
             Selections(
                 indices,
-                self._call.candidates.labels,
+                names,
+                indexed,
                 self._guarantee,
                 (self._each,) * self._draws,
                 self._mechanism,

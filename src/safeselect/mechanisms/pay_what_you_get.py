@@ -6,13 +6,19 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass
 from fractions import Fraction
 from threading import Lock
-from typing import final
+from typing import Literal, final
 
 from safeselect._exact import Interval, integer, rounded_up
 from safeselect.accounting import Receipt, Scope
-from safeselect.errors import BudgetError, LedgerError, SourceError
+from safeselect.errors import (
+    BudgetError,
+    LedgerError,
+    ParameterError,
+    ScoreError,
+    SourceError,
+)
 from safeselect.guarantees import ApproximateDP, BoundedRange, Guarantee
-from safeselect.mechanisms._account import Account, read_ledger, reserve_session
+from safeselect.mechanisms._account import Account, read_ledger, reserve_session, unit_of
 from safeselect.mechanisms._bottom import (
     ListQuery,
     draw_list,
@@ -25,7 +31,8 @@ from safeselect.mechanisms._bottom import (
 )
 from safeselect.mechanisms._discovered import DiscoveredTopK
 from safeselect.mechanisms._engines import choose_engine
-from safeselect.mechanisms._histogram import read_histogram
+from safeselect.mechanisms._histogram import hold_counts
+from safeselect.mechanisms.counts import check_unknown
 from safeselect.sources import resolve
 from safeselect.sources._fork import generation
 from safeselect.sources._sealed import sealed
@@ -33,6 +40,7 @@ from safeselect.sources._sealed import sealed
 __all__ = ["Outlay", "PayWhatYouGet"]
 
 _MOST = 2**20
+_UNREAD = "the counts cannot be read as the arguments say; what the query may cost was spent"
 _MECHANISM = "pay_what_you_get_gumbel/1"
 
 
@@ -103,6 +111,7 @@ class PayWhatYouGet:
         "_receipt",
         "_source",
         "_spent",
+        "_unit",
     )
 
     def __init__(
@@ -129,6 +138,7 @@ class PayWhatYouGet:
         self._engine = engine
         self._source = source if source is None else resolve(source)
         scope = read_ledger(ledger, monotonic=True)
+        self._unit = unit_of(scope)
         self._account: Account | None = None
         if scope is not None:
             parts = (BoundedRange(self._each), most), (ApproximateDP(Fraction(0), self._part), 1)
@@ -176,6 +186,7 @@ class PayWhatYouGet:
         k: int,
         k_bar: int | tuple[int, int],
         max_contributions: int | None = None,
+        places: int | Literal["all"] | None = None,
         labels: object = None,
     ) -> DiscoveredTopK:
         """Ask for at most k labels; arguments are those of `unknown_domain_top_k`.
@@ -183,7 +194,8 @@ class PayWhatYouGet:
         The result's `guarantee` is that of the session: not to be added up.
 
         Raises:
-            ParameterError, ScoreError: an argument is wrong; nothing was spent.
+            ParameterError, ScoreError: an argument is wrong, and nothing was spent; or the counts
+                cannot be read, which depends on them, so the query was spent.
             BudgetError: the session has not enough left, or is closed; nothing was spent.
             SourceError: the source failed, or the session belongs to another process.
         """
@@ -192,15 +204,26 @@ class PayWhatYouGet:
             raise SourceError("the session was opened in another process and cannot be spent here")
         k, least, most = read_places(k, k_bar)
         contributions = read_contributions(max_contributions)
+        check_unknown(counts, places, k_bar=most, contributions=contributions, unit=self._unit)
         query = ListQuery(k, least, most, self._each, self._odds, contributions)
         with self._lock:
             self._require(query.draws + 1)
-            histogram = read_histogram(counts, labels, most + 1)
-            call = open_call(histogram, self._source, self._engine)
-            self._reserve(query.draws + 1)
-            with call:
-                found, chosen = draw_list(query, histogram, call)
-            self._settle(query.draws + 1, query.draws - k + len(found) + 1)
+            held = hold_counts(counts, labels, most + 1)
+            call = open_call(held, self._source, self._engine)
+            unread = False
+            # The largest cost, before a count is looked at and before the first bit of noise.
+            self._spend(query.draws + 1, 1)
+            try:
+                with call:
+                    found, chosen = draw_list(query, held, call)
+            except (ParameterError, ScoreError):
+                if self._unit is None:
+                    raise
+                unread = True
+            if unread:
+                # It depends on the counts: with a ledger, one sentence for all, and it is paid for.
+                raise ScoreError(_UNREAD)
+            self._spend(len(found) - k, 0)  # what was reserved and not needed comes back
             if self._exhausted:
                 # The answer is paid for: it is not lost with the record, which `close` tries again.
                 with suppress(LedgerError):
@@ -277,13 +300,8 @@ class PayWhatYouGet:
                 "ask for a smaller k"
             )
 
-    def _reserve(self, worst: int) -> None:
-        """Charge the largest cost, before the first bit of noise."""
-        self._spent = Outlay(self._spent.outcomes + worst, self._spent.queries + 1)
-
-    def _settle(self, worst: int, cost: int) -> None:
-        """Bring back what was reserved and not needed."""
-        self._spent = Outlay(self._spent.outcomes - worst + cost, self._spent.queries)
+    def _spend(self, outcomes: int, queries: int) -> None:
+        self._spent = Outlay(self._spent.outcomes + outcomes, self._spent.queries + queries)
 
     @property
     def _exhausted(self) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from fractions import Fraction
 from typing import Literal, get_args
 
@@ -13,6 +14,7 @@ from safeselect.guarantees import ApproximateDP, BoundedRange, LaplaceDominated
 from safeselect.lattice import Ranking
 from safeselect.mechanisms._call import Call, Total
 from safeselect.mechanisms._engines import Engine
+from safeselect.mechanisms._labels import plain
 from safeselect.mechanisms._results import TopK, TopSet
 from safeselect.mechanisms._scores import Steps
 from safeselect.mechanisms.exponential import dyadic_decay
@@ -125,7 +127,7 @@ def top_k(
         return call.released(
             TopK(
                 labels=tuple(call.label(index) for index in ranking.indices),
-                indices=ranking.indices,
+                indices=call.positions(ranking.indices),
                 guarantee=guarantee,
                 parts=(part,) * draws,
                 mechanism=mechanism_name,
@@ -158,16 +160,29 @@ def _laplace_set(call: Call, k: int, total: Total) -> TopSet:
     decay = Decay(laplace_rate(total, call.size, k, call.range_in_steps))
     with call.release(guarantee, "top_k_laplace/1", k=k):
         ranking = call.engine.laplace_top(call.steps, k, decay, call.bits)
+        # In an order that is not that of the noise: which of two elements a set names first may
+        # tell which of them was put in first.
+        chosen = tuple(sorted(ranking.indices))
+        places = call.positions(chosen)
         return call.released(
             TopSet(
-                labels=frozenset(call.label(index) for index in ranking.indices),
-                indices=frozenset(ranking.indices),
+                labels=_unordered(call, chosen),
+                indices=None if places is None else frozenset(places),
                 guarantee=guarantee,
                 parts=(guarantee,),
                 mechanism="top_k_laplace/1",
                 source=call.source_name,
             )
         )
+
+
+def _unordered(call: Call, chosen: tuple[int, ...]) -> frozenset[object] | tuple[object, ...]:
+    """Their labels; a tuple where not all candidates have labels that can be hashed."""
+    labels = sorted(map(call.label, chosen), key=lambda label: (plain(label), type(label).__name__))
+    with suppress(Exception):  # whatever a label's class raises
+        hash(call.candidates.labels)
+        return frozenset(labels)
+    return tuple(labels)
 
 
 def laplace_promise(total: Total) -> ApproximateDP:

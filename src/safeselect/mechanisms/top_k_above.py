@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
@@ -13,8 +12,10 @@ from safeselect.accounting.record import exact
 from safeselect.errors import ParameterError
 from safeselect.guarantees import LaplaceDominated
 from safeselect.mechanisms._call import Call
+from safeselect.mechanisms._cautions import read_epsilon
 from safeselect.mechanisms._gapped import Gapped, read_gap_grid
-from safeselect.mechanisms._results import plain, spelled
+from safeselect.mechanisms._labels import plain
+from safeselect.mechanisms._results import positions, spelled
 
 __all__ = ["TopAbove", "top_k_above"]
 
@@ -25,7 +26,7 @@ class TopAbove:
 
     Attributes:
         labels: their labels (positions where no labels were given).
-        indices: their positions among the candidates.
+        indices: their positions among the candidates, or None, as `Selection.index`.
         gaps: by how much each one's noisy score exceeds that of the next in the order, rounded
             down to the gap grid, in score units.  Behind the last comes the noisy threshold, or, if
             k were found, whoever is next.
@@ -33,27 +34,30 @@ class TopAbove:
         spent: how much of epsilon this very release used, ex post; see `top_k_above`.
         mechanism: name of the mechanism and version of its law.
         source: where the random bytes came from.
+        effective_range: to how large a range of the change of the scores the noise was calibrated, in
+            score units: what was declared, and what reading the scores adds.
         receipt: with `ledger=`, where the record of the release is and the salt of its commitment.
     """
 
-    labels: tuple[Hashable, ...]
-    indices: tuple[int, ...]
+    labels: tuple[object, ...]
+    indices: tuple[int, ...] | None
     gaps: tuple[Fraction, ...]
     guarantee: LaplaceDominated
     spent: Fraction
     mechanism: str
     source: str
+    effective_range: Fraction | None = None
     receipt: Receipt | None = None
 
     def to_json(self) -> str:
-        """One line of JSON, schema "safeselect.top-above/1"; numbers are strings."""
+        """One line of JSON, schema "safeselect.top-above/2"; numbers are strings."""
         content = {
             "labels": [plain(label) for label in self.labels],
-            "indices": [str(index) for index in self.indices],
+            **positions(self.indices),
             "gaps": [str(gap) for gap in self.gaps],
             "spent": str(self.spent),
         }
-        return spelled("safeselect.top-above/1", content, self)
+        return spelled("safeselect.top-above/2", content, self)
 
 
 def top_k_above(
@@ -104,7 +108,7 @@ def top_k_above(
     """
     if not isinstance(noise, str) or noise not in ("exponential", "laplace"):
         raise ParameterError(f"noise must be 'exponential' or 'laplace', got {describe(noise)}")
-    guarantee, step = LaplaceDominated(rational(epsilon, "epsilon")), read_gap_grid(gap_grid)
+    guarantee, step = LaplaceDominated(read_epsilon(epsilon)), read_gap_grid(gap_grid)
     place = rational(threshold, "threshold", signed=True)
     call = Call(
         scores,
@@ -133,7 +137,7 @@ def top_k_above(
         return call.released(
             TopAbove(
                 labels=tuple(call.label(index) for index in places[:end]),
-                indices=places[:end],
+                indices=call.positions(places[:end]),
                 gaps=gaps[:end],
                 guarantee=guarantee,
                 spent=guarantee.epsilon * min(end + 1, count) / count,

@@ -10,6 +10,7 @@ from safeselect.accounting import Scope
 from safeselect.accounting.record import exact
 from safeselect.errors import ParameterError
 from safeselect.guarantees import ApproximateDP, BoundedRange, PureDP
+from safeselect.mechanisms._account import read_ledger, unit_of
 from safeselect.mechanisms._bottom import (
     ListQuery,
     draw_list,
@@ -22,8 +23,10 @@ from safeselect.mechanisms._bottom import (
 )
 from safeselect.mechanisms._call import Call
 from safeselect.mechanisms._discovered import DiscoveredTopK
-from safeselect.mechanisms._histogram import Histogram, Label, read_histogram
+from safeselect.mechanisms._histogram import HeldCounts, hold_counts
+from safeselect.mechanisms._items import Label
 from safeselect.mechanisms._threshold import laplace_offset
+from safeselect.mechanisms.counts import check_unknown
 from safeselect.samplers.decay import Decay
 
 __all__ = ["unknown_domain_top_k"]
@@ -42,6 +45,7 @@ def unknown_domain_top_k(
     threshold_delta: object = None,
     max_contributions: int | None = None,
     noise: Noise | None = None,
+    places: int | Literal["all"] | None = None,
     labels: object = None,
     source: object = None,
     ledger: Scope | None = None,
@@ -57,8 +61,13 @@ def unknown_domain_top_k(
       counts of those above the noisy bottom, k at most.
 
     An item is counted once a user.  Give the whole table or, where the engine that counted has cut
-    it, exactly the k_bar + 1 largest counts in the order (count descending, label ascending), the
-    (k_bar + 1)-th included: without it the bottom would lie too low.
+    it, the k_bar + 1 largest counts or more, in the order (count descending, label ascending): the
+    (k_bar + 1)-th sets the bottom, and without it that would lie too low.  `Counts` say what they
+    are and are refused where they do not fit; of other counts `places` says it.
+
+    Items are integers and strings.  Labels are private, so none of them is an error: one that
+    equals an integer (1.0, True, Decimal(1)) is that integer, labels of one item keep the larger
+    count, and one that can be no item (None, NaN, a date, a tuple, bytes) is dropped.
 
     Guarantee: ApproximateDP(epsilon, delta).  For "gumbel" `threshold_delta` of delta pays for the
         bottom, tau = ln(m (1 - threshold_delta) / threshold_delta) / epsilon_0 rounded up, with
@@ -73,8 +82,9 @@ def unknown_domain_top_k(
     Reveals: the time to find the k_bar + 1 largest depends on the table; what follows does not.
 
     Args:
-        counts: a mapping label -> number of users, or numbers and `labels`; integers.  Labels are
-            integers or strings.  No items, or fewer than k, is no error.
+        counts: `Counts`, a mapping label -> number of users, a pandas column with its index, or
+            numbers and `labels`; integers, of whatever type.  No items, or fewer than k, are no
+            error.
         k: how many labels at most.
         k_bar: how many items compete, k or more; or a pair (least, most): chosen in that range by
             one more draw.
@@ -84,6 +94,7 @@ def unknown_domain_top_k(
             being epsilon / draws, or half of it, whichever gives the lower bottom.
         max_contributions: how many items one user may change; needed for "laplace".
         noise: see above; by default "laplace" if max_contributions is given, else "gumbel".
+        places: how many of the largest counts these are, or "all"; needed but for `Counts`.
         labels: what to call the items, where counts are no mapping.
         source: source of random bytes; the default is a cryptographic generator.
         ledger: `ledger.scope(...)`: epsilon and delta are charged there before the first bit is
@@ -91,32 +102,40 @@ def unknown_domain_top_k(
         engine: "reference" for the scalar tier.
 
     Raises:
-        ParameterError: a parameter is wrong.
+        ParameterError: a parameter is wrong, or does not fit what the counts say of themselves.
         ScoreError: the counts cannot be read.
         SourceError: the source failed.
     """
     total = read_total(epsilon, delta)
     count, least, most = read_places(k, k_bar)
     contributions = read_contributions(max_contributions)
+    scope = read_ledger(ledger, monotonic=True)
     if noise is not None and not (isinstance(noise, str) and noise in _NOISES):
         raise ParameterError(f"noise must be 'gumbel' or 'laplace', got {describe(noise)}")
     if noise == "laplace" and contributions is None:
         raise ParameterError("noise='laplace' needs max_contributions")
+    check_unknown(
+        counts,
+        places,
+        k_bar=most,
+        contributions=contributions,
+        unit=unit_of(scope),
+    )
     if contributions is not None and noise != "gumbel":
         if isinstance(k_bar, tuple) or threshold_delta is not None:
             raise ParameterError("noise='laplace' takes one k_bar, and no threshold_delta")
         offset, decay = _plan_counts(total, least, contributions)
-        histogram = read_histogram(counts, labels, least + 1)
-        call = open_call(histogram, source, engine, ledger)
-        return _with_counts(total, count, histogram, call, offset, decay)
+        held = hold_counts(counts, labels, least + 1)
+        call = open_call(held, source, engine, ledger)
+        return _with_counts(total, count, held, call, offset, decay)
     query, part = _plan_list(total, (count, least, most), contributions, threshold_delta)
-    histogram = read_histogram(counts, labels, query.most + 1)
-    call = open_call(histogram, source, engine, ledger)
-    return _list(total, part, query, histogram, call)
+    held = hold_counts(counts, labels, query.most + 1)
+    call = open_call(held, source, engine, ledger)
+    return _list(total, part, query, held, call)
 
 
 def _list(
-    total: ApproximateDP, part: Fraction, query: ListQuery, histogram: Histogram, call: Call
+    total: ApproximateDP, part: Fraction, query: ListQuery, held: HeldCounts, call: Call
 ) -> DiscoveredTopK:
     """Gumbel noise: labels in noisy order, down to the bottom."""
     each, bottom = BoundedRange(query.epsilon), ApproximateDP(Fraction(0), part)
@@ -124,7 +143,7 @@ def _list(
     told = {"least_k_bar": str(query.least), "most_k_bar": str(query.most)}
     parts = (each, query.draws), (bottom, 1)
     with call.release(total, mechanism, parts=parts, k=query.k, more=told):
-        found, chosen = draw_list(query, histogram, call)
+        found, chosen = draw_list(query, held, call)
         return call.released(
             DiscoveredTopK(
                 labels=found,
@@ -140,15 +159,15 @@ def _list(
 
 
 def _with_counts(
-    total: ApproximateDP, k: int, histogram: Histogram, call: Call, offset: int, decay: Decay
+    total: ApproximateDP, k: int, held: HeldCounts, call: Call, offset: int, decay: Decay
 ) -> DiscoveredTopK:
     """Laplace noise: labels and noisy counts of those above the noisy bottom."""
     parts = (PureDP(total.epsilon), ApproximateDP(Fraction(0), total.delta))
     mechanism = "unknown_domain_top_k_laplace/1"
-    k_bar = len(histogram.labels) - 1
+    k_bar = held.size - 1
     told = {"k_bar": str(k_bar), "max_contributions": exact(total.epsilon / decay.rate)}
     with call.release(total, mechanism, parts=tuple((part, 1) for part in parts), k=k, more=told):
-        found = _above_bottom(histogram, call, offset, decay)[:k]
+        found = _above_bottom(held, call, offset, decay)[:k]
         return call.released(
             DiscoveredTopK(
                 labels=tuple(label for label, _ in found),
@@ -183,14 +202,14 @@ def _plan_counts(total: ApproximateDP, k_bar: int, contributions: int) -> tuple[
 
 
 def _above_bottom(
-    histogram: Histogram, call: Call, offset: int, decay: Decay
+    held: HeldCounts, call: Call, offset: int, decay: Decay
 ) -> list[tuple[Label, int]]:
     """The items whose noisy count is above the noisy bottom, the largest first.
 
     Equal noisy counts are in the order of their labels: the order says no more than the released
     pairs do.  Strictly above: the noise that an item needs in order to pass is offset or more.
     """
-    places = len(histogram.labels)
+    places = held.size
     noise = call.engine.discrete_laplace(places, decay, call.bits).tolist()
     # Stored with the sign bit flipped, so that 2**63 stands for 0.
     counts = [steps - (1 << 63) for steps in call.steps.tolist()]
@@ -198,7 +217,7 @@ def _above_bottom(
     bottom = noisy.pop() + offset
     found = [
         (label, count)
-        for label, count in zip(histogram.labels[:-1], noisy, strict=True)
+        for label, count in zip(held.items[:-1], noisy, strict=True)
         if label is not None and count > bottom
     ]
     return sorted(found, key=lambda pair: (-pair[1], isinstance(pair[0], str), pair[0]))

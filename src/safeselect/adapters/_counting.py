@@ -1,0 +1,208 @@
+"""How many users have each item of a table; the rules are those of `tables`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+
+from safeselect._exact import integer
+from safeselect.adapters._duckdb import Table, open_table
+from safeselect.adapters._files import shown
+from safeselect.adapters._spark import SparkTable, is_spark, open_spark
+from safeselect.adapters._sql import (
+    COUNT_CANDIDATES,
+    COUNT_DISTINCT_USERS,
+    LARGEST_CAPPED_COUNTS,
+    LARGEST_COUNTS,
+)
+from safeselect.errors import InputError, ParameterError
+from safeselect.mechanisms import Counts
+from safeselect.mechanisms._cautions import caution
+from safeselect.mechanisms._columns import as_names
+
+__all__ = [
+    "INTEGERS",
+    "TEXT",
+    "count_distinct_users",
+    "largest_counts",
+    "read_labels",
+    "require_key",
+]
+
+INTEGERS = frozenset(
+    sign + size + "INT" for sign in ("", "U") for size in ("TINY", "SMALL", "BIG", "HUGE")
+) | {"INTEGER", "UINTEGER"}
+TEXT = "VARCHAR"
+_NOTHING = '"NULL"'  # a column without a single value, of no declared type
+
+_PLAIN_INTEGER = re.compile(r"-?[1-9][0-9]*|0", re.ASCII)
+
+
+def count_distinct_users(
+    table: object,
+    *,
+    item: str,
+    user: str,
+    candidates: Iterable[str | int] | None = None,
+    unit: str | None = None,
+    memory: str | None = None,
+    progress: bool = False,
+) -> Counts:
+    """Count, for each item, the distinct users that have a row with it.
+
+    Neighbours: adding or removing all rows of one user moves every count by at most 1, and all in
+        the same direction: select with `sensitivity=1, monotonic=True`.
+
+    Args:
+        table: the path of a .csv, .csv.gz or .parquet file, a pandas or polars DataFrame, a pyarrow
+            Table, a DuckDB relation, such as `connection.table("trips")`, or a Spark DataFrame,
+            such as `spark.table("trips")`, which is counted where it is.
+        item: the column that holds the candidates.
+        user: the column that says whose row it is: the one who is protected.
+        candidates: the items to count, all different, as a list or a column: other items are
+            dropped, and a candidate without rows counts 0.  Choose them without looking at the
+            file.  With None every item found in the table is counted: who does so asserts that this
+            set of items is public.
+        unit: who is protected, in the words of the ledger's scope, such as "one rider"; a mechanism
+            then refuses a scope that protects another unit.
+        memory: the most that DuckDB may use, such as "2GB"; what is more goes to a private
+            directory on disk, removed afterwards.
+        progress: tell on standard error, if it is a terminal, how far DuckDB's count is.
+
+    Returns:
+        Counts: label -> number of users, private, in the order of the labels or of `candidates`;
+        labels are text, integers in plain decimal form.
+
+    Raises:
+        InputError: the table, a column or a candidate cannot be used.
+        ParameterError: an argument of the wrong type.
+    """
+    _warn_if_same(item, user)
+    labels = None if candidates is None else read_labels(candidates)
+    with _keyed(table, item, user, memory, progress) as rows:
+        if labels is None:
+            found = dict(rows.fetch(COUNT_DISTINCT_USERS))
+            return Counts(found, places="all", order="label", unit=unit)
+        if rows.types["item"] in INTEGERS:
+            _require_plain_integers(labels, item)
+        rows.store_candidates(labels)
+        found = dict(rows.fetch(COUNT_CANDIDATES))
+    counts = {label: found.get(label, 0) for label in labels}
+    return Counts(counts, places="all", order="label", unit=unit)
+
+
+def largest_counts(
+    table: object,
+    *,
+    item: str,
+    user: str,
+    places: int,
+    max_contributions: int | None = None,
+    unit: str | None = None,
+    memory: str | None = None,
+    progress: bool = False,
+) -> Counts:
+    """Count the distinct users of each item, and return the largest counts.
+
+    What `unknown_domain_top_k` wants: ask for k_bar + 1 places.  Equal counts are in the order of
+    their labels.
+
+    Neighbours: as for `count_distinct_users`; with `max_contributions`, one user moves at most so
+        many counts.
+
+    Args:
+        places: how many counts.
+        max_contributions: count each user for so many items at most, chosen by a fixed hash of user
+            and item; None counts all.
+        table, item, user, unit, memory, progress: as for `count_distinct_users`.
+
+    Returns:
+        Counts: label -> number of users, private, and so are the labels; fewer than `places`, or
+        none, where there are no more items.
+
+    Raises:
+        InputError, ParameterError: as for `count_distinct_users`.
+    """
+    _warn_if_same(item, user)
+    limit = integer(places, "places", minimum=1, maximum=2**31 - 1)
+    sql, cap = LARGEST_COUNTS.format(places=limit), None
+    if max_contributions is not None:
+        cap = integer(max_contributions, "max_contributions", minimum=1, maximum=2**63 - 1)
+        sql = LARGEST_CAPPED_COUNTS.format(places=limit, contributions=cap)
+    with _keyed(table, item, user, memory, progress) as rows:
+        found = dict(rows.fetch(sql))
+    return Counts(found, places=limit, max_contributions=cap, unit=unit)
+
+
+def read_labels(candidates: Iterable[str | int]) -> list[str]:
+    """Read a public list of candidates as text, all different.
+
+    Raises:
+        InputError: a candidate that no table can hold, or that repeats another; an empty list.
+        ParameterError: no list, or a candidate of another type.
+    """
+    if isinstance(candidates, (str, bytes)) or not isinstance(candidates, Iterable):
+        raise ParameterError(
+            f"candidates must be a list of strings or integers, got {type(candidates).__name__}"
+        )
+    labels: list[str] = []
+    seen: dict[str, int] = {}
+    for place, candidate in enumerate(as_names(candidates, "candidates"), 1):
+        if isinstance(candidate, bool) or not isinstance(candidate, (str, int)):
+            kind = type(candidate).__name__
+            raise ParameterError(f"candidate {place} must be a string or an integer, got {kind}")
+        if isinstance(candidate, int) and candidate.bit_length() > 128:
+            raise InputError(f"candidate {place} is larger than any integer column can hold")
+        label = str(candidate)
+        if not label.isascii() and label != label.encode("utf-8", "replace").decode("utf-8"):
+            raise InputError(f"candidate {place} is not text that UTF-8 can hold")
+        if label in seen:
+            raise InputError(f"candidate {place} repeats candidate {seen[label]}")
+        seen[label] = place
+        labels.append(label)
+    if not labels:
+        raise InputError("the list of candidates is empty")
+    return labels
+
+
+def _warn_if_same(item: object, user: object) -> None:
+    if isinstance(item, str) and item == user:
+        caution("item and user are the same column, so that every count is 1")
+
+
+@contextmanager
+def _keyed(
+    table: object, item: str, user: str, memory: str | None, progress: bool
+) -> Iterator[Table | SparkTable]:
+    """A table with the two columns that are counted."""
+    columns = {"item": item, "person": user}
+    opened = (
+        open_spark(table, columns)
+        if is_spark(table)
+        else open_table(table, columns, memory=memory, progress=progress)
+    )
+    with opened as rows:
+        for ours, name in columns.items():
+            require_key(rows, ours, name)
+        yield rows
+
+
+def require_key(table: Table | SparkTable, name: str, column: str) -> None:
+    """Refuse a column that does not hold integers or strings by its declared type."""
+    # Without what follows in brackets: for some types that is a list of values.
+    kind = table.types[name].partition("(")[0]
+    if kind not in (TEXT, _NOTHING) and kind not in INTEGERS:
+        raise InputError(
+            f"column {shown(column)} must hold integers or strings, but holds {kind}; which values "
+            "are equal must not depend on how they are represented"
+        )
+
+
+def _require_plain_integers(labels: list[str], column: str) -> None:
+    for place, label in enumerate(labels, 1):
+        if not _PLAIN_INTEGER.fullmatch(label):
+            raise InputError(
+                f"candidate {place} is not an integer in plain decimal form, but column "
+                f"{shown(column)} holds integers"
+            )

@@ -1,0 +1,182 @@
+"""From a table to a release in one call: the items with the most distinct users."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any, Literal
+
+from safeselect._exact import describe, integer, rational
+from safeselect.accounting import Scope
+from safeselect.adapters._counting import count_distinct_users, largest_counts
+from safeselect.adapters._spark_local import parquet_on_spark
+from safeselect.errors import ParameterError
+from safeselect.mechanisms import DiscoveredTopK, TopK, TopSet, top_k, unknown_domain_top_k
+from safeselect.mechanisms._account import read_ledger
+from safeselect.mechanisms._bottom import read_places
+from safeselect.mechanisms._cautions import warn_delta
+from safeselect.mechanisms._totals import exactly_one
+from safeselect.mechanisms.top_k import Mechanism
+
+__all__ = ["top_items"]
+
+_NEEDS_DELTA = (
+    "the domain is unknown, which needs epsilon and delta; or pass candidates=, a list made "
+    "without looking at the data, or candidates_are_public=True if the set of items in the table "
+    "is public knowledge"
+)
+_COMPETING = 10  # times k: how many items compete if nothing else is said
+
+
+def top_items(
+    table: object,
+    *,
+    item: str,
+    user: str,
+    k: int,
+    epsilon: object = None,
+    delta: object = None,
+    rho: object = None,
+    candidates: Iterable[str | int] | None = None,
+    candidates_are_public: bool = False,
+    k_bar: int | tuple[int, int] | None = None,
+    max_contributions: int | None = None,
+    mechanism: Mechanism | None = None,
+    rows: int | None = None,
+    unit: str | None = None,
+    engine: Literal["duckdb", "spark"] = "duckdb",
+    memory: str | None = None,
+    progress: bool = False,
+    source: object = None,
+    ledger: Scope | None = None,
+) -> TopK | TopSet | DiscoveredTopK:
+    """Choose the k items of a table with the most distinct users; what `safeselect top-k` does.
+
+        best = top_items("trips.parquet", item="city", user="rider", k=10, epsilon=1, delta="1e-9")
+
+    Where nothing is said of the candidates, the items of the table are private themselves: the
+    `k_bar` largest counts go to `unknown_domain_top_k`, which may return fewer than k.  Otherwise
+    all counts go to `top_k`.
+
+    Guarantee, neighbours: those of `unknown_domain_top_k` or of `top_k` with sensitivity=1 and
+        monotonic=True; tables that differ by all rows of one user are neighbours.
+
+    Args:
+        table, item, user, memory, progress, unit: as for `count_distinct_users`.
+        k: how many items, at most where the domain is unknown.
+        epsilon, delta, rho: total cost; an unknown domain needs epsilon and delta.
+        candidates: the items to choose from, made without looking at the table.
+        candidates_are_public: assert instead that the set of items in the table is public.
+        k_bar: how many items compete in an unknown domain, or a pair, as for
+            `unknown_domain_top_k`; 10 k by default.
+        max_contributions: count a user for so many items at most, and release noisy counts too; in
+            an unknown domain.
+        mechanism: as for `top_k`, where the candidates are known.
+        rows: how many rows the table has, as far as that is public; there is a
+            `SafeSelectWarning` if delta is above 1 / rows.
+        engine: what counts a file: "duckdb", or "spark" for a Spark session on this machine.
+        source, ledger: as for `top_k`.
+
+    Returns:
+        DiscoveredTopK where the domain is unknown, otherwise TopK, or TopSet for "laplace".
+
+    Raises:
+        InputError: the table, a column or a candidate cannot be used.
+        ParameterError: a parameter is wrong; nothing was charged.
+        BudgetError, SourceError: as for `top_k`.
+    """
+    _check_total(epsilon, delta, rho, rows)
+    read_ledger(ledger, monotonic=True)
+    count = integer(k, "k", minimum=1, maximum=2**20)
+    opened = _opened(table, engine, memory)
+    if _is_known(candidates, candidates_are_public):
+        if (k_bar, max_contributions) != (None, None):
+            raise ParameterError("k_bar and max_contributions go with an unknown domain")
+        with opened as counted:
+            counts = count_distinct_users(
+                counted,
+                item=item,
+                user=user,
+                candidates=candidates,
+                unit=unit,
+                memory=memory,
+                progress=progress,
+            )
+        return top_k(
+            counts,
+            k=count,
+            epsilon=epsilon,
+            delta=delta,
+            rho=rho,
+            sensitivity=1,
+            monotonic=True,
+            mechanism=mechanism,
+            source=source,
+            ledger=ledger,
+        )
+    if epsilon is None or delta is None:
+        raise ParameterError(_NEEDS_DELTA)
+    if mechanism is not None:
+        raise ParameterError("mechanism goes with known candidates")
+    competing = _COMPETING * count if k_bar is None else k_bar
+    _, _, most = read_places(count, competing)
+    with opened as counted:
+        largest = largest_counts(
+            counted,
+            item=item,
+            user=user,
+            places=most + 1,
+            max_contributions=max_contributions,
+            unit=unit,
+            memory=memory,
+            progress=progress,
+        )
+    return unknown_domain_top_k(
+        largest,
+        k=count,
+        k_bar=competing,
+        epsilon=epsilon,
+        delta=delta,
+        max_contributions=max_contributions,
+        source=source,
+        ledger=ledger,
+    )
+
+
+def _is_known(candidates: object, are_public: object) -> bool:
+    if not isinstance(are_public, bool):
+        raise ParameterError(
+            f"candidates_are_public must be True or False, got {describe(are_public)}"
+        )
+    if are_public and candidates is not None:
+        raise ParameterError("candidates_are_public goes without candidates")
+    return are_public or candidates is not None
+
+
+def _check_total(epsilon: object, delta: object, rho: object, rows: object) -> None:
+    """Refuse what the mechanism would refuse after a long count."""
+    if (epsilon is None) == (rho is None):
+        exactly_one({"epsilon": epsilon, "rho": rho}, "write for example epsilon=1")
+    for name, value in (("epsilon", epsilon), ("rho", rho)):
+        if value is not None:
+            rational(value, name)
+    slack = None if delta is None else rational(delta, "delta", below=1)
+    if rows is not None:
+        stated = integer(rows, "rows", minimum=1, maximum=2**63 - 1)
+        if slack is not None:
+            warn_delta(slack, stated)
+
+
+def _opened(table: object, engine: object, memory: str | None) -> AbstractContextManager[Any]:
+    """The table, on the engine that counts."""
+    if engine not in ("duckdb", "spark"):
+        raise ParameterError(f"engine must be 'duckdb' or 'spark', got {describe(engine)}")
+    if engine == "duckdb":
+        return nullcontext(table)
+    if not isinstance(table, (str, os.PathLike)):
+        raise ParameterError(
+            f"engine='spark' goes with the path of a file, got {type(table).__name__}; a Spark "
+            "DataFrame is counted where it is"
+        )
+    return parquet_on_spark(table, memory=memory)

@@ -1,0 +1,123 @@
+"""Items of an unknown domain: integers and strings, read from labels that are private.
+
+- Nothing about a label raises, now or later.  What a subclass of a string or of a number holds is
+  taken from it by the class that it extends, so that no method of its own is run.
+- Items are what they equal.  A label that equals an integer in Python, such as 1.0, True or
+  Decimal(1), is that integer.
+- Every other label (None, NaN, a date, a tuple, bytes, 1.5) can be no item, and neither can an
+  integer beyond 2**65536.  The label alone decides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from contextlib import suppress
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import gmpy2
+import numpy as np
+
+from safeselect.errors import ParameterError
+
+__all__ = ["Label", "item", "read_items", "whole"]
+
+Label = int | str
+
+_MOST_BITS = 2**16
+_MOST_PLACES = 20_000  # before the point: more than 2**65536 has
+_MPZ, _MPQ = type(gmpy2.mpz()), type(gmpy2.mpq())
+
+
+def item(label: Any) -> Label | None:
+    """The item that a label equals; None for a label that can be none."""
+    kind = type(label)
+    if kind is str:
+        return label  # type: ignore[no-any-return]
+    if issubclass(kind, str):
+        return str.__str__(label)
+    number = whole(label)
+    return None if number is None or number.bit_length() > _MOST_BITS else number
+
+
+def whole(number: object) -> int | None:
+    """The integer that a number equals; None where it equals none, or is no number.
+
+    A Decimal of more than 20 000 places before the point is cut to about that many: written out, it
+    could exhaust the memory.
+    """
+    if type(number) is int:
+        return number
+    # Of NaN and infinity, which equal no integer, and of whatever a class makes of a number.
+    with suppress(Exception):
+        numerator, denominator = _ratio(type(number), number)
+        return numerator if denominator == 1 else None
+    return None
+
+
+def _ratio(kind: type, number: Any) -> tuple[int, int]:
+    """A number in lowest terms."""
+    if issubclass(kind, int):
+        return int.__int__(number), 1
+    # NumPy counts its time spans among its integers.
+    if issubclass(kind, (np.integer, np.bool_, _MPZ)) and not issubclass(kind, np.timedelta64):
+        return int(number), 1
+    if issubclass(kind, float):
+        return float.as_integer_ratio(number)
+    if issubclass(kind, (complex, np.complexfloating)):
+        real, imaginary = number.real, number.imag
+        return (0, 0) if imaginary else _ratio(type(real), real)
+    if issubclass(kind, np.floating):
+        return number.as_integer_ratio()  # type: ignore[no-any-return]
+    if issubclass(kind, Fraction):
+        return Fraction(number).as_integer_ratio()
+    if issubclass(kind, _MPQ):
+        return int(number.numerator), int(number.denominator)
+    return _decimal_ratio(Decimal(number)) if issubclass(kind, Decimal) else (0, 0)
+
+
+def _decimal_ratio(number: Decimal) -> tuple[int, int]:
+    if number.is_finite() and number:
+        if number.adjusted() < 0:
+            return (0, 0)  # less than 1 in size
+        if number.adjusted() > _MOST_PLACES:
+            return (-1 if number < 0 else 1) * 10**_MOST_PLACES, 1
+    return number.as_integer_ratio() if number else (0, 1)
+
+
+def read_items(labels: Iterable[Any], count: int) -> list[Label | None]:
+    """The items that `count` labels equal, None for labels that can be none.
+
+    Raises:
+        ParameterError: another number of labels; never because of a label.
+    """
+    found = [label if type(label) is str else item(label) for label in _cells(labels)]
+    if len(found) != count:
+        # How many items there are is private here.
+        raise ParameterError(
+            "labels must be as many as the scores; write one label for each, in the same order"
+        )
+    return found
+
+
+def _cells(labels: Any) -> list[Any]:
+    """The labels as Python objects, also of columns; a cell that cannot be read is None."""
+    dimensions = len(getattr(labels, "shape", (0,)))
+    if dimensions != 1:
+        raise ParameterError(f"labels must have one dimension, got {dimensions}")
+    if getattr(getattr(labels, "dtype", None), "kind", "") in ("M", "m"):
+        return [None] * len(labels)  # dates and spans, of which NumPy makes integers
+    names = [name for name in ("to_pylist", "to_list", "tolist") if hasattr(labels, name)]
+    if not names:
+        return list(labels)
+    for name in names:
+        with suppress(Exception):  # of another library: it may quote a label
+            return list(getattr(labels, name)())
+    cells: list[Any] = []
+    for place in range(len(labels)):
+        cells.append(None)
+        with suppress(Exception):
+            cell = labels[place]
+            cells[place] = cell.as_py() if hasattr(cell, "as_py") else cell
+    return cells

@@ -1,0 +1,163 @@
+"""Counts that say how they were made, and the mechanisms that refuse what does not fit."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+import re
+from collections.abc import Mapping
+from dataclasses import FrozenInstanceError
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import safeselect
+from safeselect import Budget, Counts, Ledger, ParameterError, PayWhatYouGet, select_many, top_k
+
+pytestmark = pytest.mark.claim("C2")
+
+FOUND = {"Zebedee": 4711, "Ermintrude": 23}
+CALL: dict[str, Any] = {"k": 1, "epsilon": 1, "delta": "1e-9"}
+KNOWN: dict[str, Any] = {"k": 1, "epsilon": 1, "sensitivity": 1, "monotonic": True}
+
+
+def ask(counts: object, **more: Any) -> None:
+    """Both mechanisms for unknown domains; nothing is spent where one refuses."""
+    session = PayWhatYouGet(outcomes=9, queries=2, epsilon=1, delta="1e-9")
+    given = {name: value for name, value in more.items() if name != "noise"}
+    try:
+        session.query(counts, k=1, **given)
+    except ParameterError as error:
+        assert session.spent.queries == 0
+        with pytest.raises(ParameterError, match=f"^{re.escape(str(error))}$"):
+            safeselect.unknown_domain_top_k(counts, **CALL, **more)
+        raise
+    safeselect.unknown_domain_top_k(counts, **CALL, **more)
+
+
+def test_counts_are_read_like_a_mapping_and_say_nothing_of_the_data() -> None:
+    counts = Counts(FOUND, places=101, max_contributions=5, unit="one rider")
+    assert isinstance(counts, Mapping)
+    assert counts == FOUND
+    assert dict(counts) == FOUND
+    assert (len(counts), list(counts)) == (2, list(FOUND))
+    assert list(counts.items()) == list(FOUND.items())
+    assert (list(counts.keys()), list(counts.values())) == (list(FOUND), [4711, 23])
+    assert counts["Zebedee"] == 4711
+    assert counts.get("Dougal", 0) == 0
+    assert "Ermintrude" in counts
+    for text in (repr(counts), str(counts), f"{counts}"):
+        assert text == ("<Counts places=101, max_contributions=5, order='count', unit='one rider'>")
+    with pytest.raises(FrozenInstanceError):
+        counts.places = 5  # type: ignore[misc]
+    with pytest.raises(TypeError, match="does not support item assignment"):
+        counts.counts["Zebedee"] = 0  # type: ignore[index]
+
+
+def test_counts_are_a_copy() -> None:
+    mine = dict(FOUND)
+    counts = Counts(mine, places="all")
+    mine["Zebedee"] = 0
+    assert counts["Zebedee"] == 4711
+    assert copy.copy(counts) == counts
+    with pytest.raises(TypeError, match="cannot pickle"):
+        pickle.dumps(counts)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"counts": [1]}, "counts must be a mapping label -> count, got list"),
+        ({"places": 0}, "places must be"),
+        ({"places": "some"}, "places must be an integer or 'all', got 'some'"),
+        ({"places": 2.5}, "places must be an integer"),
+        ({"max_contributions": 0}, "max_contributions must be"),
+        ({"order": "name"}, "order must be 'count' or 'label'"),
+        ({"places": 5, "order": "label"}, "places= goes with order='count'"),
+        ({"unit": 7}, "unit must be text"),
+    ],
+)
+def test_counts_that_say_what_is_wrong(change: dict[str, Any], message: str) -> None:
+    with pytest.raises(ParameterError, match=message) as caught:
+        Counts(**{"counts": FOUND, "places": "all", **change})
+    assert "4711" not in str(caught.value)
+
+
+@pytest.mark.parametrize("k_bar", [3, (1, 3)])
+def test_more_items_compete_than_were_fetched(k_bar: Any) -> None:
+    for places in (1, 2, 3):
+        with pytest.raises(ParameterError, match=f"only {places} were asked for; write places=4"):
+            ask(Counts(FOUND, places=places), k_bar=k_bar)
+        with pytest.raises(ParameterError, match=f"only {places} were asked for; write places=4"):
+            ask(FOUND, k_bar=k_bar, places=places)
+    for fits in (4, 5, "all"):
+        ask(Counts(FOUND, places=fits), k_bar=k_bar)
+        ask(FOUND, k_bar=k_bar, places=fits)
+
+
+@pytest.mark.parametrize("noise", ["gumbel", "laplace"])
+def test_users_count_for_more_items_than_the_noise_covers(noise: str) -> None:
+    more: dict[str, Any] = {"k_bar": 3, "max_contributions": 2, "noise": noise}
+    with pytest.raises(ParameterError, match="but they were not capped"):
+        ask(Counts(FOUND, places=4), **more)
+    with pytest.raises(ParameterError, match="but they were capped at 3"):
+        ask(Counts(FOUND, places=4, max_contributions=3), **more)
+    for cap in (1, 2):
+        ask(Counts(FOUND, places=4, max_contributions=cap), **more)
+    ask(FOUND, places="all", **more)  # the caller's word
+    ask(Counts(FOUND, places=4, max_contributions=3), k_bar=3)  # any number is covered
+
+
+def test_counts_that_do_not_say_how_many_places_there_are() -> None:
+    for counts, labels in ((FOUND, None), ([4711], ["Zebedee"])):
+        with pytest.raises(ParameterError, match="places= is needed: write places='all'") as caught:
+            ask(counts, labels=labels, k_bar=3)
+        assert "4711" not in str(caught.value)
+    with pytest.raises(ParameterError, match="places= is not needed: these counts say it"):
+        ask(Counts(FOUND, places="all"), k_bar=3, places="all")
+    for wrong in (0, 2.0, "many", True):
+        with pytest.raises(ParameterError, match="places must be"):
+            ask(FOUND, k_bar=3, places=wrong)
+    with pytest.raises(ParameterError, match="labels= is not needed"):
+        ask(Counts(FOUND, places="all"), k_bar=3, labels=["a", "b"])
+
+
+def test_known_domains_take_whole_tables() -> None:
+    for ask_known in (
+        lambda counts, **more: top_k(counts, **{**KNOWN, **more}),
+        lambda counts, **more: select_many(
+            [counts], **{name: value for name, value in {**KNOWN, **more}.items() if name != "k"}
+        ),
+    ):
+        ask_known(Counts(FOUND, places="all"))
+        ask_known(Counts(FOUND, places="all"), monotonic=False, sensitivity=2)
+        ask_known(Counts(FOUND, places="all"), monotonic=False, sensitivity=None, range_=1)
+        with pytest.raises(ParameterError, match="largest counts of a table, whose items are"):
+            ask_known(Counts(FOUND, places=2))
+        with pytest.raises(ParameterError, match="by 1, so sensitivity must be at least 1"):
+            ask_known(Counts(FOUND, places="all"), sensitivity="0.99")
+        with pytest.raises(ParameterError, match="by 1, so range_ must be at least 1"):
+            ask_known(Counts(FOUND, places="all"), monotonic=False, sensitivity=None, range_="0.99")
+
+
+def test_counts_of_another_unit_than_that_of_the_ledger(tmp_path: Path) -> None:
+    budget = Budget(unit="person", neighbours="add_remove", epsilon=9, delta="1e-6")
+    ledger = Ledger.create(tmp_path / "ledger", {"trips": budget})
+    scope = ledger.scope("trips", unit="person", neighbours="add_remove", purpose="test")
+    trip = Counts(FOUND, places="all", unit="trip")
+    with pytest.raises(ParameterError, match=r"protect 'trip' \(str\), but the ledger's scope"):
+        top_k(trip, **KNOWN, ledger=scope)
+    with pytest.raises(ParameterError, match="but the ledger's scope protects 'person'"):
+        safeselect.unknown_domain_top_k(trip, **CALL, k_bar=3, ledger=scope)
+    assert ledger.standing("trips").spent["epsilon"] == 0
+    with PayWhatYouGet(outcomes=9, queries=2, epsilon=1, delta="1e-9", ledger=scope) as session:
+        with pytest.raises(ParameterError, match="but the ledger's scope protects 'person'"):
+            session.query(trip, k=1, k_bar=3)
+        for unit in ("person", None):
+            session.query(Counts(FOUND, places="all", unit=unit), k=1, k_bar=3)
+    for unit in ("person", None):
+        fits = Counts(FOUND, places="all", unit=unit)
+        top_k(fits, **KNOWN, ledger=scope)
+        safeselect.unknown_domain_top_k(fits, **CALL, k_bar=3, ledger=scope)
+    safeselect.unknown_domain_top_k(trip, **CALL, k_bar=3)  # without a ledger nobody said more

@@ -1,0 +1,343 @@
+"""Labels of an unknown domain are private: none of them raises, and equal ones are one item."""
+
+from __future__ import annotations
+
+import enum
+import json
+import sys
+from collections import Counter
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import gmpy2
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import safeselect
+from safeselect import PayWhatYouGet, ScoreError
+from safeselect.mechanisms._histogram import read_histogram
+from safeselect.mechanisms._items import item
+
+pytestmark = pytest.mark.claim("C10")
+
+SURE: dict[str, Any] = {"k": 3, "k_bar": 9, "places": "all", "epsilon": 8, "delta": "1e-6"}
+MANY = 10**6
+
+
+class Mute:
+    """Whatever it is asked, it raises."""
+
+    def __hash__(self) -> int:
+        raise RuntimeError("private")
+
+    def __eq__(self, other: object) -> bool:
+        raise RuntimeError("private")
+
+    def __repr__(self) -> str:
+        raise RuntimeError("private")
+
+    __str__ = __repr__
+
+    @property
+    def __class__(self) -> type:
+        raise RuntimeError("private")
+
+
+class LoudText(str):
+    __slots__ = ()
+
+    def __eq__(self, other: object) -> bool:
+        raise RuntimeError("private")
+
+    def __lt__(self, other: str) -> bool:
+        raise RuntimeError("private")
+
+    def __hash__(self) -> int:
+        return 7
+
+    def __str__(self) -> str:
+        raise RuntimeError("private")
+
+    __repr__ = __str__
+
+
+class LoudNumber(int):
+    def __int__(self) -> int:
+        raise RuntimeError("private")
+
+    __index__ = __abs__ = __neg__ = bit_length = __int__
+
+    def __repr__(self) -> str:
+        raise RuntimeError("private")
+
+    __str__ = __repr__
+
+
+class Colour(enum.Enum):
+    RED = 1
+
+
+class Place(enum.IntEnum):
+    FIRST = 1
+
+
+class Word(enum.StrEnum):
+    A = "a"
+
+
+class LoudFraction(Fraction):
+    @property
+    def numerator(self) -> int:
+        raise RuntimeError("private")
+
+
+NONE: list[Any] = [
+    None,
+    float("nan"),
+    float("inf"),
+    -float("inf"),
+    1.5,
+    np.float32("nan"),
+    np.float64(0.1),
+    np.longdouble("inf"),
+    Decimal("NaN"),
+    Decimal("sNaN"),
+    Decimal("-Infinity"),
+    Decimal("0.5"),
+    Decimal("1e999999999999"),
+    Decimal("1e-999999999999"),
+    Fraction(1, 3),
+    LoudFraction(1, 3),
+    gmpy2.mpq(1, 3),
+    complex(1, 2),
+    complex("nan"),
+    np.complex64(1 + 1j),
+    pd.NaT,
+    pd.NA,
+    pd.Timestamp("2020-01-01"),
+    pd.Timedelta("1D"),
+    pd.Interval(0, 1),
+    date(2020, 1, 1),
+    datetime(2020, 1, 1, tzinfo=UTC),
+    np.datetime64("2020-01-01"),
+    np.timedelta64(1, "D"),
+    np.timedelta64("NaT"),
+    ("a",),
+    (),
+    b"a",
+    np.bytes_(b"a"),
+    frozenset([1]),
+    [1],
+    {},
+    Colour.RED,
+    object(),
+    int,
+    np.array(1),
+    1 << 65537,
+    -(1 << 65537),
+]
+SAME: list[tuple[Any, Any]] = [
+    (1.0, 1),
+    (-0.0, 0),
+    (True, 1),
+    (np.True_, 1),
+    (np.int8(-3), -3),
+    (np.uint64(2**64 - 1), 2**64 - 1),
+    (np.float16(2), 2),
+    (np.float32(2), 2),
+    (np.float64(1e300), int(1e300)),
+    (np.longdouble(7), 7),
+    (Decimal(1), 1),
+    (Decimal("1.000"), 1),
+    (Decimal("1e3"), 1000),
+    (Decimal("0e99999999"), 0),
+    (Fraction(4, 2), 2),
+    (gmpy2.mpz(5), 5),
+    (gmpy2.mpq(4, 2), 2),
+    (complex(3, 0), 3),
+    (np.complex128(3), 3),
+    (Place.FIRST, 1),
+    (LoudNumber(6), 6),
+    (10**5000, 10**5000),
+    ("a", "a"),
+    (np.str_("a"), "a"),
+    (Word.A, "a"),
+    (LoudText("a"), "a"),
+    ("\ud800", "\ud800"),
+    ("", ""),
+    ("1", "1"),
+]
+
+
+@pytest.mark.parametrize("label", NONE, ids=lambda label: type(label).__name__)
+def test_what_can_be_no_item_is_dropped_and_never_an_error(label: Any) -> None:
+    assert item(label) is None
+    read = read_histogram([MANY, 9], [label, "a"], 3)
+    assert read.labels == ("a", None, None)
+    assert read.counts.tolist() == [9, 0, 0]
+    found = safeselect.unknown_domain_top_k([MANY, MANY], labels=[label, "a"], **SURE)
+    assert found.labels == ("a",)
+
+
+@pytest.mark.parametrize(("label", "same"), SAME, ids=lambda label: type(label).__name__)
+def test_items_are_what_they_equal(label: Any, same: Any) -> None:
+    found = item(label)
+    assert found == same
+    assert type(found) in (int, str)
+    read = read_histogram([5, 9, 7], [same, label, same], 3)
+    assert read.labels == (same, None, None)
+    assert read.counts.tolist() == [9, 0, 0]  # the larger count
+    for labels in ([label], [same]):
+        result = safeselect.unknown_domain_top_k([MANY], labels=labels, **SURE)
+        assert result.labels == (same,)
+        assert type(result.labels[0]) is type(same)
+        assert json.loads(result.to_json())["labels"] == [
+            format(Decimal(same), "f") if isinstance(same, int) else same
+        ]
+        assert str(len(repr(result)))
+
+
+def test_a_label_that_raises_whatever_it_is_asked() -> None:
+    for mute in (Mute(), [Mute()], (Mute(),)):
+        assert item(mute) is None
+        found = safeselect.unknown_domain_top_k([MANY, MANY], labels=[mute, "a"], **SURE)
+        assert found.labels == ("a",)
+
+
+def test_an_integer_of_many_digits_can_be_read_and_shown() -> None:
+    """Python may be told to write no integer of more than 640 digits."""
+    limit = sys.get_int_max_str_digits()
+    sys.set_int_max_str_digits(640)
+    try:
+        for label in (10**5000, -(10**5000), Decimal("1e5000")):
+            result = safeselect.unknown_domain_top_k({label: MANY}, **SURE)
+            assert result.labels == (int(label),)
+            assert len(json.loads(result.to_json())["labels"][0]) >= 5001
+            assert "0" * 5000 in repr(result)
+    finally:
+        sys.set_int_max_str_digits(limit)
+
+
+def test_one_user_whose_label_makes_a_column_of_other_labels() -> None:
+    """A missing item turns the labels of the others into floats, or into objects."""
+    plain = pd.Series([1] * MANY + [2] * MANY).value_counts()
+    missing = pd.Series([1] * MANY + [2] * MANY + [None]).value_counts()
+    kept = pd.Series([1] * MANY + [2] * MANY + [None]).value_counts(dropna=False)
+    assert (plain.index.dtype, missing.index.dtype) == (np.int64, np.float64)
+    wanted = read_histogram(plain, None, 4)
+    assert wanted.labels == (1, 2, None, None)
+    for other in (missing, kept, kept.astype(object), Counter([1] * MANY + [2.0] * MANY + [None])):
+        read = read_histogram(other, None, 4)
+        assert read.labels == wanted.labels
+        assert read.counts.tolist() == wanted.counts.tolist()
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        pd.Series(["a", None]),
+        pd.Series(["a", None], dtype="string"),
+        pd.Series(["a", None], dtype="category"),
+        pd.Index(["a", None]),
+        pl.Series(["a", None]),
+        pa.array(["a", None]),
+        pa.array(["a", None]).dictionary_encode(),
+        np.array(["a", None], dtype=object),
+    ],
+    ids=lambda labels: f"{type(labels).__module__}.{type(labels).__name__}",
+)
+def test_a_column_of_labels_may_have_nulls(labels: Any) -> None:
+    assert read_histogram([7, 9], labels, 2).labels == ("a", None)
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        np.array(["2020-01-01", "NaT"], dtype="M8[ns]"),
+        np.array([1, 2], dtype="m8[ns]"),
+        pd.Series(pd.to_datetime(["2020-01-01", None])),
+        pa.array([1, None], pa.timestamp("ns")),
+        pa.array([1, 2], pa.duration("ns")),
+        pd.MultiIndex.from_tuples([("a", 1), ("b", None)]),
+        pl.Series([[1], [2]]),
+        pa.array([{"x": 1}, None]),
+    ],
+    ids=lambda labels: f"{type(labels).__module__}.{type(labels).__name__}",
+)
+def test_a_column_that_holds_no_items_is_as_good_as_empty(labels: Any) -> None:
+    assert read_histogram([7, 9], labels, 2).labels == (None, None)
+
+
+def test_the_index_of_a_column_of_counts_is_its_labels() -> None:
+    """Also the one that counts from 0: pandas makes it wherever the items happen to be 0, 1, 2."""
+    natural, other = pd.Series(Counter([0, 0, 1])), pd.Series(Counter([1, 0, 0]))
+    assert (type(natural.index), type(other.index)) == (pd.RangeIndex, pd.RangeIndex)
+    for counts in (natural, other, pd.Series(Counter([0, 0, 1, "x"]))[[0, 1]]):
+        assert read_histogram(counts, None, 2).labels == (0, 1)
+    table = pd.DataFrame({"users": [1, 2]}, index=["a", "b"])
+    assert read_histogram(table, None, 2).labels == ("b", "a")
+    assert read_histogram(pd.Series([1, 2]), ["a", "b"], 2).labels == ("b", "a")
+
+
+@pytest.mark.parametrize("contributions", [None, 1])
+@pytest.mark.parametrize("label", [None, float("nan"), ("x",), b"x", 1.5, Decimal("NaN")])
+def test_one_more_user_with_an_odd_item_is_as_good_as_none(label: Any, contributions: Any) -> None:
+    items: list[Any] = ["a"] * MANY
+    call = {**SURE, "max_contributions": contributions}
+    for counts in (Counter(items), Counter([*items, label])):
+        assert safeselect.unknown_domain_top_k(counts, **call).labels == ("a",)
+    session = PayWhatYouGet(outcomes=9, queries=2, epsilon=8, delta="1e-6")
+    for counts in (Counter(items), Counter([*items, label])):
+        assert session.query(counts, k=2, k_bar=3, places="all").labels == ("a",)
+
+
+WHOLE: dict[str, Any] = {
+    "int": [5, 3],
+    "float": [5.0, 3.0],
+    "mixed": [5, 3.0],
+    "bool and int": [5, True + 2],
+    "Decimal": [Decimal("5.0"), Decimal(3)],
+    "Fraction": [Fraction(5), Fraction(3)],
+    "mpq": [gmpy2.mpq(5), gmpy2.mpz(3)],
+    "float64": np.array([5.0, 3.0]),
+    "float32": np.array([5, 3], np.float32),
+    "float16": np.array([5, 3], np.float16),
+    "objects": np.array([5, 3.0], object),
+    "reindexed": pd.Series([5, 3], index=["a", "b"]).reindex(["a", "b", "c"]).fillna(0)[:2],
+    "polars": pl.Series([5.0, 3.0]),
+    "arrow": pa.array([5.0, 3.0]),
+}
+
+
+@pytest.mark.parametrize("kind", WHOLE)
+def test_counts_are_read_by_what_they_equal(kind: str) -> None:
+    read = read_histogram(WHOLE[kind], ["a", "b"], 3)
+    assert read.labels == ("a", "b", None)
+    assert read.counts.tolist() == [5, 3, 0]
+
+
+@pytest.mark.parametrize("huge", [1e300, Decimal("1e999999"), 2**5000, Fraction(2**5000)])
+def test_counts_beyond_the_cut_of_any_type(huge: Any) -> None:
+    assert read_histogram([huge, 3], ["a", "b"], 2).counts.tolist() == [2**42, 3]
+    assert read_histogram([-huge, 3], ["a", "b"], 2).counts.tolist() == [3, 0]
+
+
+BROKEN = [0.5, float("nan"), float("inf"), Decimal("sNaN"), Fraction(1, 2), "7", 1j, [1], None]
+
+
+@pytest.mark.parametrize("wrong", BROKEN, ids=repr)
+def test_a_count_that_is_no_integer_is_one_fixed_sentence(wrong: Any) -> None:
+    with pytest.raises(ScoreError, match=r"^counts must be integers") as caught:
+        safeselect.unknown_domain_top_k({"a": 3, "b": wrong}, **SURE)
+    with pytest.raises(ScoreError, match=r"^counts must be integers") as other:
+        safeselect.unknown_domain_top_k([3, 0.25], labels=["a", "b"], **SURE)
+    assert str(caught.value) == str(other.value)
+    if isinstance(wrong, float):
+        with pytest.raises(ScoreError, match=r"^counts must be integers") as array:
+            safeselect.unknown_domain_top_k(np.array([3, wrong]), labels=["a", "b"], **SURE)
+        assert str(array.value) == str(other.value)

@@ -1,0 +1,252 @@
+"""Public labels: what may be one, where they come from, and that no position follows from data."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from itertools import permutations
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+import safeselect
+from safeselect import ParameterError, permute_and_flip, select_many, top_k, top_k_above, top_k_many
+from safeselect.mechanisms._labels import read_labels
+
+pytestmark = pytest.mark.claim("C10")
+
+SURE: dict[str, Any] = {"epsilon": 10_000, "sensitivity": 1}
+COLOURS = ["red"] * 7 + ["blue"] * 9 + ["green"] * 2
+
+
+class NoHash:
+    """Equal to its kin, and no more."""
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, NoHash) and self.name == other.name
+
+    def __repr__(self) -> str:
+        return f"NoHash({self.name})"
+
+
+class Mute:
+    def __eq__(self, other: object) -> bool:
+        raise RuntimeError("private")
+
+    def __hash__(self) -> int:
+        raise RuntimeError("private")
+
+
+class Unwritten:
+    def __str__(self) -> str:
+        raise RuntimeError("private")
+
+
+LABELLED: dict[str, Any] = {
+    "value_counts": pd.Series(COLOURS).value_counts(),
+    "sorted the other way": pd.Series(COLOURS).value_counts(ascending=True),
+    "table": pd.Series(COLOURS).value_counts().to_frame(),
+    "categories": pd.Series(COLOURS, dtype="category").value_counts(),
+    "mapping": dict(Counter(COLOURS).most_common()),
+    "Counter": Counter(COLOURS),
+    "Counts": safeselect.Counts(Counter(COLOURS), places="all"),
+}
+
+
+@pytest.mark.parametrize("kind", LABELLED)
+def test_a_labelled_column_releases_its_labels_and_no_positions(kind: str) -> None:
+    scores = LABELLED[kind]
+    one = permute_and_flip(scores, **SURE)
+    best = top_k(scores, k=2, **SURE)
+    some = top_k(scores, k=2, mechanism="laplace", epsilon="0.2", delta="0.05", sensitivity=1)
+    above = top_k_above(scores, k=2, threshold=5, **SURE)
+    rows = top_k_many([scores, scores], k=2, **SURE)
+    single = select_many([scores], **SURE)
+    assert (one.label, one.index) == ("blue", None)
+    assert (best.labels, best.indices) == (("blue", "red"), None)
+    assert (above.labels, above.indices) == (("blue", "red"), None)
+    assert (rows.labels, rows.indices) == ([["blue", "red"]] * 2, None)
+    assert rows.names == ("blue", "red")  # and not in the order of the column
+    assert (single.labels, single.indices, single.names) == (["blue"], None, ("blue",))
+    assert len(some.labels) == 2
+    assert some.indices is None
+    for result, schema in (
+        (one, "selection"),
+        (best, "top-k"),
+        (some, "top-set"),
+        (above, "top-above"),
+        (rows, "selections"),
+    ):
+        written = json.loads(result.to_json())
+        assert written["schema"] == f"safeselect.{schema}/2"
+        assert not {"index", "indices"} & set(written)
+
+
+@pytest.mark.parametrize(
+    "scores",
+    [
+        [7, 9, 2],
+        np.array([7, 9, 2]),
+        pd.Series([7, 9, 2]),
+        pd.DataFrame({"votes": [7, 9, 2]}),
+        pl.Series([7, 9, 2]),
+        pd.Series([7, 9, 2], index=pd.RangeIndex(3)),
+    ],
+    ids=lambda scores: f"{type(scores).__module__}.{type(scores).__name__}",
+)
+def test_positions_of_what_nobody_named(scores: Any) -> None:
+    assert top_k(scores, k=2, **SURE).labels == (1, 0)
+    assert top_k(scores, k=2, **SURE).indices == (1, 0)
+    named = top_k(scores, k=2, labels=["a", "b", "c"], **SURE)
+    assert (named.labels, named.indices) == (("b", "a"), (1, 0))
+    assert json.loads(named.to_json())["indices"] == ["1", "0"]
+
+
+@pytest.mark.parametrize(
+    "index",
+    [
+        pd.RangeIndex(1, 4),
+        pd.RangeIndex(0, 6, 2),
+        pd.RangeIndex(2, -1, -1),
+        pd.Index([0, 1, 2]),
+        pd.Index([0.5, 1.5, 2.5]),
+        pd.MultiIndex.from_tuples([("a", 1), ("a", 2), ("b", 1)]),
+        pd.date_range("2020-01-01", periods=3),
+        pd.Index([{"C": 1}, {"C": 10}, {"C": 100}], dtype=object),
+    ],
+    ids=repr,
+)
+def test_every_other_index_is_the_labels(index: Any) -> None:
+    best = permute_and_flip(pd.Series([7, 9, 2], index=index), **SURE)
+    assert (best.label, best.index) == (index[1], None)
+    over = permute_and_flip(pd.Series([7, 9, 2], index=index), labels=["a", "b", "c"], **SURE)
+    assert (over.label, over.index) == ("b", 1)
+
+
+def test_rows_that_name_their_candidates_name_them_alike() -> None:
+    one, other = pd.Series([1, 9], index=["a", "b"]), pd.Series([1, 9], index=["b", "a"])
+    assert select_many([one, one], **SURE).labels == ["b", "b"]
+    for rows in ([one, other], [one, [1, 9]], [{"a": 1, "b": 2}, {"b": 1, "a": 2}], [[1, 9], one]):
+        with pytest.raises(ParameterError, match="must have the same labels, in the same order"):
+            select_many(rows, **SURE)
+    assert select_many([one, other], labels=["x", "y"], **SURE).labels == ["y", "y"]
+
+
+LABELS: dict[str, list[Any]] = {
+    "dicts": [{"C": 1, "kernel": "rbf"}, {"C": 10, "kernel": "rbf"}, {"C": 1, "kernel": ["poly"]}],
+    "lists": [[1], [2], [1, [2]]],
+    "tuples": [(1,), (2,), ("a", 1)],
+    "tuples with lists": [(1, [2]), (1, [3]), (1, (2,))],
+    "sets": [{1}, {2}, frozenset({1, 2})],
+    "mixed": ["a", {"a": 1}, NoHash("a")],
+    "equal by nothing but ==": [NoHash("a"), NoHash("b"), NoHash("c")],
+    "none": [None, 1, "1"],
+    "integers": [10**5000, 2, 3],
+    "bytes": [b"a", bytearray(b"b"), "a"],
+}
+
+
+@pytest.mark.parametrize("kind", LABELS)
+def test_any_label_that_can_be_written_down(kind: str) -> None:
+    labels = LABELS[kind]
+    best = top_k([7, 9, 2], k=2, labels=labels, **SURE)
+    assert best.labels == (labels[1], labels[0])
+    assert len(json.loads(best.to_json())["labels"]) == 2
+    many = select_many([[7, 9, 2]], labels=labels, **SURE)
+    assert many.labels == [labels[1]]
+    assert len(json.loads(many.to_json())["labels"]) == 1
+    some = top_k(
+        [7, 9, 2], k=2, labels=labels, mechanism="laplace", epsilon="0.2", delta="0.05", range_=1
+    )
+    assert len(some.labels) == 2
+    assert all(label in labels for label in some.labels)
+    assert len(json.loads(some.to_json())["labels"]) == 2
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        ["a", "b", "a"],
+        [1, 2, 1.0],
+        [1, 2, True],
+        [{"C": 1}, {"C": 2}, {"C": 1.0}],
+        [[1], [2], [True]],
+        [{1}, {2}, frozenset({1})],
+        [b"a", "a", bytearray(b"a")],
+        [NoHash("a"), NoHash("b"), NoHash("a")],
+        [(1, [2]), (1, [3]), (1, [2])],
+        [{"a": {"b": [1]}}, {}, {"a": {"b": [1]}}],
+    ],
+    ids=repr,
+)
+def test_labels_that_are_equal_are_refused(labels: Any) -> None:
+    with pytest.raises(ParameterError, match="got 2 different ones among 3"):
+        top_k([7, 9, 2], k=2, labels=labels, **SURE)
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [[Mute(), Mute()], [Mute(), "a"], ["a", Unwritten()], [np.arange(2), np.arange(2)]],
+    ids=["mute", "mute and text", "unwritten", "arrays"],
+)
+def test_labels_that_cannot_be_compared_or_written(labels: Any) -> None:
+    with pytest.raises(ParameterError, match="can be compared and written down") as caught:
+        top_k([7, 9], k=1, labels=labels, **SURE)
+    assert caught.value.__cause__ is None
+    assert caught.value.__suppress_context__ or caught.value.__context__ is None
+
+
+def test_many_labels_are_told_apart_by_their_hash() -> None:
+    """Each is compared with a handful, not with 30 000: counted, not timed."""
+    asked = 0
+
+    class Counted(str):
+        __slots__ = ()
+
+        def __eq__(self, other: object) -> bool:
+            nonlocal asked
+            asked += 1
+            return str.__eq__(self, other)
+
+        __hash__ = str.__hash__
+
+    names: list[Any] = [Counted(f"label {place}") for place in range(30_000)]
+    assert len(read_labels(names, len(names))) == 30_000
+    assert asked < 300_000
+    dicts = [{"C": place, "kernel": Counted("rbf")} for place in range(30_000)]
+    assert len(read_labels(dicts, len(dicts))) == 30_000
+    assert asked < 900_000
+
+
+def test_a_set_says_nothing_of_the_order_in_which_it_was_drawn() -> None:
+    """Of elements whose hashes collide a set names that first which was put in first."""
+    assert list(frozenset([0, 8])) != list(frozenset([8, 0]))
+    seen = set()
+    for _ in range(60):  # all of one order in each by chance: 2^-59
+        some = top_k(
+            [5, 5], k=2, labels=[0, 8], mechanism="laplace", epsilon="0.2", delta="0.05", range_=1
+        )
+        seen.add((tuple(some.labels), tuple(some.indices or ())))
+    assert len(seen) == 1
+
+
+@pytest.mark.parametrize("labels", [["a", "b", "c"], [{"x": 1}, {"y": 2}, {"z": 3}]])
+def test_a_set_of_labels_that_follows_from_data_is_in_an_order_of_its_own(labels: Any) -> None:
+    orders = set()
+    for order in permutations(range(3)):
+        index = pd.Index([labels[place] for place in order], dtype=object)
+        scores = pd.Series([9, 5, 1], index=index)
+        some = top_k(
+            scores, k=3, mechanism="laplace", epsilon="0.2", delta="0.05", sensitivity=1
+        ).labels
+        orders.add(tuple(map(str, some)))
+    assert len(orders) == 1
+    assert isinstance(some, frozenset) == isinstance(labels[0], str)
