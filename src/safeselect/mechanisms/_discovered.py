@@ -28,7 +28,7 @@ class DiscoveredTopK:
         parts: the guarantees whose composition `guarantee` is.
         mechanism: name of the mechanism and version of its law.
         source: where the random bytes came from.
-        effective_range: to how large a range of the change of the scores the noise was calibrated, in
+        effective_range: the range of the change of the scores that the noise was calibrated to, in
             score units: what was declared, and what reading the scores adds.
         receipt: with `ledger=`, where the record of the release is and the salt of its commitment.
     """

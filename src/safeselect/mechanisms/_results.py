@@ -11,7 +11,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from safeselect.accounting.record import Receipt, told
+from safeselect.accounting.record import Receipt, exact, told
 from safeselect.guarantees import Guarantee
 from safeselect.mechanisms._labels import plain
 
@@ -82,7 +82,7 @@ class Selection:
             grid step for `epsilon=`; otherwise None.
         gap: from the functions `..._with_gap`, by how much the noisy score of the winner exceeds
             the next, in score units, rounded down to a multiple of `gap_grid`; otherwise None.
-        effective_range: to how large a range of the change of the scores the noise was calibrated, in
+        effective_range: the range of the change of the scores that the noise was calibrated to, in
             score units: what was declared, and what reading the scores adds.
         receipt: with `ledger=`, where the record of the release is and the salt of its commitment.
     """
@@ -125,7 +125,7 @@ class TopK:
         gaps: from `top_k_with_gaps`, k gaps between neighbours in the order of the noisy scores,
             the last one to the first candidate not chosen, in score units, each rounded down to a
             multiple of `gap_grid`; otherwise None.
-        effective_range: to how large a range of the change of the scores the noise was calibrated, in
+        effective_range: the range of the change of the scores that the noise was calibrated to, in
             score units: what was declared, and what reading the scores adds.
         receipt: with `ledger=`, where the record of the release is and the salt of its commitment.
     """
@@ -165,7 +165,7 @@ class TopSet:
         parts: the guarantees whose composition `guarantee` is: itself.
         mechanism: name of the mechanism and version of its law.
         source: where the random bytes came from.
-        effective_range: to how large a range of the change of the scores the noise was calibrated, in
+        effective_range: the range of the change of the scores that the noise was calibrated to, in
             score units: what was declared, and what reading the scores adds.
         receipt: with `ledger=`, where the record of the release is and the salt of its commitment.
     """
@@ -204,7 +204,7 @@ class Selections:
         mechanism: name of the mechanism and version of its law.
         source: where the random bytes came from.
         base: for base 2, the exact factor of the weights per grid step; otherwise None.
-        effective_range: to how large a range of the change of the scores the noise was calibrated, in
+        effective_range: the range of the change of the scores that the noise was calibrated to, in
             score units: what was declared, and what reading the scores adds.
         receipt: with `ledger=`, where the record of the release is and the salt of its commitment.
     """
