@@ -14,7 +14,7 @@ from collections.abc import Callable
 
 from safeselect.errors import ParameterError, SourceError
 from safeselect.sources import NONCE_BYTES, Source
-from safeselect.sources._accept import as_source
+from safeselect.sources._accept import members_of
 
 __all__ = ["check_source"]
 
@@ -63,9 +63,14 @@ def _require(condition: bool, rule: str) -> None:
 
 
 def _check_protocol(factory: Callable[[], Source]) -> None:
-    source = as_source(factory())
+    source = factory()
+    told = members_of(source)
     _require(source is not factory(), "the factory must build a new source each time")
-    _require(bool(source.name), "name must not be empty")
+    _require(bool(told.name), "name must not be empty")
+    source.begin()
+    source.fill(bytearray(_SAMPLE))
+    again = members_of(source)
+    _require(told[:2] == again[:2], "name and production are the same whenever they are read")
 
 
 def _check_nonces(factory: Callable[[], Source]) -> None:
