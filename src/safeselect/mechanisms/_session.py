@@ -29,6 +29,7 @@ from safeselect.mechanisms._engines import Engine
 from safeselect.mechanisms._scores import read_values
 from safeselect.mechanisms._terms import BELOW, Branch, Terms, decide
 from safeselect.samplers._bits import Bits
+from safeselect.samplers._rounds import ROUNDS, exhausted
 from safeselect.samplers.decay import Decay
 from safeselect.sources import Source
 from safeselect.sources._fork import generation
@@ -207,7 +208,7 @@ class Session:
         threshold, parts = self._noise, self.terms.parts
         if threshold is None:
             raise SourceError(_FAILED[1])
-        while True:
+        for _ in range(ROUNDS):
             scale = max(noise.scale, threshold.scale)
             low, high = noise.bounds(scale, parts)
             least, most = threshold.bounds(scale, parts)
@@ -220,6 +221,7 @@ class Session:
             if cells is not None:
                 return cells
             (noise if noise.scale <= threshold.scale else threshold).refine(bits)
+        raise exhausted()
 
     def _above(self, branch: Branch, cells: int) -> Answer:
         budget = self.budget - branch.epsilon

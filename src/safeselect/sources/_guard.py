@@ -130,9 +130,9 @@ class Guard:
                 if not len(view):
                     self._run(bytes, 0, 0)
                 for start in range(0, len(view), _CHUNK):
-                    piece = view[start : start + _CHUNK]
-                    taken = self._run(self._draw, len(piece) + canary, canary)
-                    piece[:] = memoryview(taken)[: len(piece)]
+                    size = min(_CHUNK, len(view) - start)
+                    taken = self._run(self._draw, size + canary, canary)
+                    view[start : start + size] = memoryview(taken)[:size]
             except BaseException:
                 wipe(view)
                 raise
