@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from safeselect._exact import Interval
 from safeselect.lattice.arrays import BitSource, fill
-from safeselect.samplers._rounds import ROUNDS, exhausted
+from safeselect.samplers._rounds import exhausted, rounds
 
 __all__ = ["FINE", "MARK", "Chance", "DigitTable", "build", "draw_digits"]
 
@@ -141,7 +141,7 @@ def _refined(fine: NDArray[np.uint64], table: DigitTable, bits: BitSource) -> ND
 def _settled(v: int, d: int, chance: Chance, bits: BitSource) -> int:
     """The digit, d or d - 1, of a V that begins with the 128 digits v, by closer enclosures."""
     size = FINE
-    for _ in range(ROUNDS):
+    for _ in rounds(64):
         low, high = chance(d, size + 64).scaled(size)
         if low > v:
             return d
@@ -157,7 +157,7 @@ def _continue(digits: NDArray[np.int64], table: DigitTable, bits: BitSource) -> 
     Reveals: one round of public size; another with probability 2**-90 a candidate.
     """
     pending = np.flatnonzero(np.equal(digits, len(table.high)))
-    for _ in range(ROUNDS):
+    for _ in rounds(64):
         fine = np.empty((2, _SPARE), dtype=np.uint64)
         fill(fine, bits)
         more = _refined(fine, table, bits)

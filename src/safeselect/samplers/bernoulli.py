@@ -16,7 +16,7 @@ from functools import partial
 from safeselect._exact import Interval
 from safeselect.errors import ParameterError
 from safeselect.samplers._bits import Bits
-from safeselect.samplers._rounds import ROUNDS, exhausted
+from safeselect.samplers._rounds import exhausted, rounds
 from safeselect.samplers.decay import Decay
 from safeselect.samplers.uniform import uniform_below
 
@@ -59,10 +59,10 @@ def bernoulli_exp(bits: Bits, numerator: int, denominator: int) -> bool:
     """
     _check(numerator, denominator)
     whole, rest = divmod(numerator, denominator)
-    for _ in range(min(whole, ROUNDS)):
+    for _ in range(min(whole, len(rounds()))):
         if not _bernoulli_exp_unit(bits, 1, 1):
             return False
-    if whole > ROUNDS:
+    if whole > len(rounds()):
         raise exhausted()
     return _bernoulli_exp_unit(bits, rest, denominator)
 
@@ -123,7 +123,7 @@ class Coin:
         """Return True with probability exactly p; see `bernoulli_enclosed`."""
         word = drawn = 0
         low, high = self.low, self.high
-        for _ in range(ROUNDS):
+        for _ in rounds(self.step):
             word = word << self.step | bits.take(self.step)
             drawn += self.step
             if drawn > self.step:
@@ -146,9 +146,9 @@ def _bernoulli_exp_unit(bits: Bits, numerator: int, denominator: int) -> bool:
     """Return True with probability exp(-numerator / denominator), for a quotient in [0, 1]."""
     if numerator == 0:
         return True
-    for k in range(1, ROUNDS + 1):
-        if not bernoulli(bits, numerator, denominator * k):
-            return k % 2 == 1
+    for k in rounds():
+        if not bernoulli(bits, numerator, denominator * (k + 1)):
+            return k % 2 == 0
     raise exhausted()
 
 

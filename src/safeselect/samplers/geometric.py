@@ -11,7 +11,7 @@ from functools import lru_cache, partial
 from safeselect._exact import Interval
 from safeselect.errors import ParameterError
 from safeselect.samplers._bits import Bits
-from safeselect.samplers._rounds import ROUNDS, exhausted
+from safeselect.samplers._rounds import exhausted, rounds
 from safeselect.samplers.bernoulli import Coin, bernoulli_exp
 from safeselect.samplers.decay import Decay
 from safeselect.samplers.uniform import uniform_below
@@ -57,14 +57,14 @@ def geometric_exp(bits: Bits, numerator: int, denominator: int) -> int:
     if numerator < 1 or denominator < 1:
         raise ParameterError("numerator and denominator must be at least 1")
     remainder = _remainder(bits, denominator)
-    for quotient in range(ROUNDS):
+    for quotient in rounds():
         if not bernoulli_exp(bits, 1, 1):
             return (remainder + denominator * quotient) // numerator
     raise exhausted()
 
 
 def _remainder(bits: Bits, t: int) -> int:
-    for _ in range(ROUNDS):
+    for _ in rounds():
         remainder = remainder_attempt(bits, t)
         if remainder is not None:
             return remainder
@@ -94,7 +94,7 @@ def geometric_digits(bits: Bits, decay: Decay, *, step: int = 64) -> int:
     value = 0
     for j, coin in enumerate(coins[:-1]):
         value |= coin.toss(bits) << j
-    for top in range(ROUNDS):
+    for top in rounds():
         if not coins[-1].toss(bits):
             return top << len(coins) - 1 | value
     raise exhausted()

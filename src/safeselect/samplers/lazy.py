@@ -18,7 +18,7 @@ from typing import Protocol, final
 from safeselect._exact import Interval
 from safeselect.errors import ParameterError
 from safeselect.samplers._bits import Bits
-from safeselect.samplers._rounds import ROUNDS, exhausted
+from safeselect.samplers._rounds import exhausted, rounds
 from safeselect.samplers.bernoulli import Coin
 from safeselect.samplers.decay import Decay
 from safeselect.samplers.geometric import digit_chance, geometric
@@ -135,7 +135,7 @@ class LazyGumbel:
         self.level += levels
 
     def _settle(self, bits: Bits, level: int) -> int:
-        for _ in range(ROUNDS):
+        for _ in rounds(self._step):
             cell = _gumbel_cell(self._decay, self._word, self._drawn)
             if cell.bounded:
                 low, high = cell.scaled(level)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from safeselect.errors import ParameterError
 from safeselect.samplers._bits import Bits
-from safeselect.samplers._rounds import ROUNDS, exhausted
+from safeselect.samplers._rounds import exhausted, rounds
 
 __all__ = ["uniform_attempt", "uniform_below"]
 
@@ -24,7 +24,7 @@ def uniform_below(bits: Bits, n: int) -> int:
     """
     if type(n) is not int or n < 1:
         raise ParameterError("n must be an int of at least 1")
-    for _ in range(ROUNDS):
+    for _ in rounds():
         value = uniform_attempt(bits, n)
         if value is not None:
             return value

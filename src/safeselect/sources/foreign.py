@@ -48,7 +48,10 @@ def guarded(value: object) -> Source:
 
 @final
 class _Device:
-    """What a foreign source gives, in memory of its own: what it keeps or alters is not ours."""
+    """What a foreign source gives, in memory of its own: what it keeps or alters is not ours.
+
+    Every failure becomes a SourceError of constant text; only a source for tests says its own.
+    """
 
     __slots__ = ("_members",)
 
@@ -60,19 +63,28 @@ class _Device:
         try:
             self._members.fill(memoryview(scratch))
             return bytes(scratch)
-        except Exception:  # noqa: BLE001 - whatever it was, its text may hold bytes
-            raise SourceError("the source failed while drawing bytes") from None
+        except MemoryError:
+            raise
+        except Exception as error:  # noqa: BLE001 - whatever it was, its text may hold bytes
+            raise self._failure(error, "the source failed while drawing bytes") from None
         finally:
             wipe(scratch)
 
     def nonce(self, _: int) -> bytes:
         try:
             nonce = self._members.begin()
-        except Exception:  # noqa: BLE001 - as above
-            raise SourceError("the source failed as a call began") from None
+        except MemoryError:
+            raise
+        except Exception as error:  # noqa: BLE001 - as above
+            raise self._failure(error, "the source failed as a call began") from None
         if type(nonce) is not bytes or len(nonce) != NONCE_BYTES:
             raise SourceError(f"the source gave a nonce that is not of {NONCE_BYTES} bytes")
         return nonce
+
+    def _failure(self, error: Exception, sentence: str) -> SourceError:
+        if not self._members.production and type(error) is SourceError:
+            return SourceError(str(error))
+        return SourceError(sentence)
 
 
 @final
@@ -95,7 +107,7 @@ class ForeignSource:
         device = _Device(members)
         self._production = members.production
         self._name = f"ForeignSource({_NO_NAME.sub('_', members.name[:_LONGEST_NAME])})"
-        self._device = Guard(device.draw, nonce=device.nonce, health=self._production)
+        self._device = Guard(device.draw, nonce=device.nonce, health=self._production, vouched=True)
         self._guard = (
             mixed(self._device, SystemSource(), health=False) if self._production else self._device
         )
