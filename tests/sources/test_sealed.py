@@ -15,7 +15,6 @@ from safeselect.testing import DeterministicSource, RecordingSource, ReplaySourc
 pytestmark = pytest.mark.filterwarnings("ignore::safeselect.testing.InsecureSourceWarning")
 
 
-
 class Plain:
     name, production = "Plain", True
 

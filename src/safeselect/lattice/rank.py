@@ -72,7 +72,7 @@ def settle(
     """Decide what `combine` left open: more digits and more contenders until all is clear.
 
     Exactness: digits once drawn stay; who gets further ones follows from the earlier ones alone.
-    Bits: unbounded in the worst case; each round leaves less than 2**-60 undecided.
+    Bits: at most 16 rounds, each of which leaves less than 2**-60 undecided; then `SourceError`.
     Reveals: time and requests depend on scores and noise.  Entered with probability below 2**-40.
     """
     count, scale = len(draws.slots), plan.scale
