@@ -127,7 +127,7 @@ def test_a_failure_of_the_system_ends_one_call_of_the_default_source_too(monkeyp
     with monkeypatch.context() as patch:
         patch.setattr(os, "urandom", gone)
         for source in (None, own):
-            with pytest.raises(safeselect.SourceError, match="OpenSSL's generator failed$"):
+            with pytest.raises(safeselect.SourceError, match=r"OpenSSL's generator failed$"):
                 safeselect.permute_and_flip([0, 0], epsilon=1, sensitivity=1, source=source)
     release()
     assert default_source() is not failed
