@@ -54,6 +54,14 @@ def is_bounded_by_rounds(loop: ast.For) -> bool:
     return bool(names(loop.iter) & {"rounds", "REFINEMENTS"})
 
 
+def draws_itself(tree: ast.AST) -> bool:
+    """Whether there is bits.take or the like; a number of binary digits is called bits, too."""
+    return any(
+        isinstance(node, ast.Attribute) and getattr(node.value, "id", "") == "bits"
+        for node in ast.walk(tree)
+    )
+
+
 def unbounded(tree: ast.AST) -> Iterator[int]:
     """Lines of loops that draw and have no bound, and of calls of a function by itself."""
     for node in ast.walk(tree):
@@ -61,8 +69,7 @@ def unbounded(tree: ast.AST) -> Iterator[int]:
             yield node.lineno
         if isinstance(node, ast.For) and names(node.iter) & ENDLESS and names(node) & DRAWS:
             yield node.lineno
-        # A number of binary digits is called bits, too: here only what is drawn from it counts.
-        if isinstance(node, ast.FunctionDef) and names(node) & DRAWS - {"bits"}:
+        if isinstance(node, ast.FunctionDef) and draws_itself(node):
             calls = [each for each in ast.walk(node) if isinstance(each, ast.Call)]
             inner = (each for each in calls if getattr(each.func, "id", "") == node.name)
             yield from (each.lineno for each in inner)
@@ -150,7 +157,7 @@ class Stuck:
 
 
 def reaches_a_bound(call: Callable[[], object]) -> bool:
-    """Whether the call ends with the error of a bound; it may end well, too, and in no other way."""
+    """Whether the call ends with the error of a bound; it may end well too, in no other way."""
     try:
         call()
     except SourceError as error:
