@@ -2,6 +2,7 @@
 
 import copy
 import hashlib
+import itertools
 import os
 import pickle
 import warnings
@@ -295,6 +296,22 @@ def outside(self, buffer, /):
             whole[-1] = 1
 
 
+def keeps_a_view(self, buffer, /):
+    Careful.fill(self, buffer)
+    self.kept = memoryview(buffer) if isinstance(buffer, bytearray) else None
+
+
+def one_tail(self, view):
+    view[:] = os.urandom(len(view))
+    if len(view) > 32:
+        view[-16:] = b"n" * 16
+
+
+def changing():
+    answers = itertools.count()
+    return property(lambda self: f"Source{next(answers)}")
+
+
 def plain_reduce(self, protocol):
     return (Careful, ())
 
@@ -326,6 +343,9 @@ class TestCheckSource:
             (broken(fill=returns_count), "returns None"),
             (broken(fill=outside), "nothing outside"),
             (broken(fill=takes_lists), "raises ParameterError"),
+            (broken(fill=keeps_a_view), "keeps no view"),
+            (broken(write=one_tail), "the tests of each request"),
+            (broken(name=changing()), "the same whenever"),
             (broken(__reduce_ex__=plain_reduce), "copied"),
             (broken(__copy__=lambda self: self), "copied"),
             (broken(__deepcopy__=lambda self, memo: self), "copied"),

@@ -22,9 +22,9 @@ class Buffered:
     """Random bytes of the kernel, asked for in advance: quick, and the same in every child."""
 
     name = "Buffered"
-    production = True
 
-    def __init__(self) -> None:
+    def __init__(self, production: bool) -> None:
+        self.production = production
         self.stock = hashlib.shake_256(os.urandom(32))
         self.given = 0
 
@@ -48,8 +48,18 @@ def release(source: object, **more: object) -> bytes:
 
 
 def test_a17_a_naive_buffer_repeats_itself():
-    source = Buffered()
+    """Taken as it is, which only a source is that says it is for tests."""
+    source = Buffered(production=False)
     assert in_child(lambda: release(source)) == release(source)
+
+
+@pytest.mark.claim("C6")
+def test_a17_behind_our_guard_it_does_not():
+    source = Buffered(production=True)
+    release(source)
+    drawn = [in_child(lambda: release(source)), release(source)]
+    assert all(len(each) == 10 and isinstance(each, bytes) for each in drawn)
+    assert drawn[0] != drawn[1]  # equal by chance with probability 2**-60
 
 
 @pytest.mark.claim("C6")
@@ -66,7 +76,7 @@ def test_a17_our_sources_do_not():
 
 def test_a17_a_source_that_repeats_itself_is_stopped_by_the_ledger(tmp_path):
     """The second of two releases with one nonce is refused, before its charge."""
-    source, path = Buffered(), tmp_path / "budget.db"
+    source, path = Buffered(production=False), tmp_path / "budget.db"
     new(path, epsilon=100)
 
     def spend() -> bytes:

@@ -334,7 +334,7 @@ def test_who_does_not_release_gaps_has_none(engine):
 @pytest.mark.claim("C5")
 def test_a_failing_source_gives_an_error_and_wiped_scores(monkeypatch, name, engine, failing_at):
     class Failing:
-        name, production, given = "Failing", True, 0
+        name, production, given = "Failing", False, 0
 
         def begin(self):
             if failing_at < 0:

@@ -443,7 +443,7 @@ class Source:
     """A good source that fails once, after so many fills, and works again afterwards."""
 
     name = "Source"
-    production = True
+    production = False  # so that its bytes are taken as they are, and no others asked for
 
     def __init__(self, fail_at: int, error: BaseException | None = None) -> None:
         self.left, self.error = fail_at, error or SourceError("the device failed")
@@ -487,13 +487,15 @@ def test_a_session_asked_by_its_own_source_refuses():
         def fill(self, buffer) -> None:
             super().fill(buffer)
             if self.session is not None:
-                self.session.query(0)
+                with pytest.raises(ParameterError, match="while it was answering"):
+                    self.session.query(0)
+                self.refused = True
 
     source = Nosy(10**9)
-    source.session = None
+    source.session, source.refused = None, False
     source.session = opened(source=source)
-    with pytest.raises(ParameterError, match="while it was answering"):
-        source.session.query(0)
+    source.session.query(0)
+    assert source.refused
 
 
 # ------------------------------------------------------------------- state, threads and processes

@@ -92,7 +92,7 @@ def test_every_wrong_answer_is_an_error(exclusive, wrong):
 @pytest.mark.claim("C5")
 @pytest.mark.parametrize("exclusive", [False, True])
 @pytest.mark.parametrize("bad", [raising(OSError()), lambda n: b"", lambda n: None])
-@pytest.mark.parametrize("position", [*range(20), 255])
+@pytest.mark.parametrize("position", [*range(20), 255, 271])
 def test_a_failure_at_every_byte(position, bad, exclusive):
     device = Device()
     source = CallbackSource(device, exclusive=exclusive, max_chunk=1)
@@ -147,7 +147,7 @@ def test_a_repeated_nonce_is_noticed_at_the_second_call(exclusive):
     source.begin()
     device.answer = lambda n: b"\x17" * n
     source.begin()
-    with pytest.raises(SourceError, match="stuck"):
+    with pytest.raises(SourceError, match="the same nonce twice"):
         source.begin()
     device.answer = os.urandom
     with pytest.raises(SourceError, match="stays failed"):
@@ -162,14 +162,30 @@ def test_exclusive_bytes_are_the_functions():
     buffer = bytearray(12)
     source.fill(buffer)
     assert buffer == bytes([0, 1, 2, 3, 4, 0, 1, 2, 3, 4, 0, 1])
+    assert device.sizes[-6:] == [5] * 5 + [3]  # 12 bytes and the canary
+
+
+@pytest.mark.claim("C5")
+@pytest.mark.parametrize("exclusive", [False, True])
+def test_a_device_that_sticks_later_is_noticed_at_its_next_request(exclusive):
+    device = Device()
+    source = CallbackSource(device, exclusive=exclusive)
+    source.begin()
+    device.answer = lambda n: b"\x17" * n
+    buffer = bytearray(b"\xff" * 8)
+    with pytest.raises(SourceError, match="repeats itself"):
+        source.fill(buffer)
+    assert buffer == bytes(8)
 
 
 def test_otherwise_the_systems_bytes_are_mixed_in(monkeypatch):
     device = Device()
     source = CallbackSource(device)
     source.begin()
-    device.answer = lambda n: b"\x0f" * n
-    monkeypatch.setattr(os, "urandom", lambda n: b"\x3c" * n)
+    device.answer = lambda n: b"\x0f" * (n - 16) + bytes(range(16)) if n > 16 else b"\x0f" * n
+    monkeypatch.setattr(
+        os, "urandom", lambda n: b"\x3c" * (n - 16) + bytes(range(16)) if n > 16 else b"\x3c" * n
+    )
     buffer = bytearray(8)
     source.fill(buffer)
     assert buffer == b"\x33" * 8
@@ -177,7 +193,7 @@ def test_otherwise_the_systems_bytes_are_mixed_in(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("max_chunk", "expected"), [(None, [100]), (100, [100]), (64, [64, 36]), (1, [1] * 100)]
+    ("max_chunk", "expected"), [(None, [116]), (116, [116]), (64, [64, 52]), (1, [1] * 116)]
 )
 def test_requests_are_split_as_told(max_chunk, expected):
     device = Device()
@@ -197,7 +213,9 @@ def test_the_function_is_asked_for_what_the_docstring_says(exclusive):
     source.begin()
     source.fill(bytearray(9))
     source.begin()
-    assert device.sizes == [1024] * 4 + [16, 9, 16]
+    assert device.sizes == [16, *[1024] * 4, 16, 9 + 16, 16]
+    source.fill(bytearray(2**21))
+    assert device.sizes[-2:] == [2**20 + 16] * 2
 
 
 @pytest.mark.parametrize("inner", ["begin", "fill"])

@@ -126,16 +126,16 @@ def test_the_second_parts_bytes_are_wiped(error):
     class Keeping(Plain):
         def fill(self, buffer, /):
             kept.append(buffer)
-            buffer[:] = b"\xa5" * len(buffer)
+            buffer[:] = os.urandom(len(buffer))
             if error is not None:
                 raise error
 
     source = CombinedSource(SystemSource(), Keeping())
-    source._guard._health = False
     expected = nullcontext() if error is None else pytest.raises(type(error))
     with expected:
         source.fill(bytearray(16))
-    assert [bytes(buffer) for buffer in kept] == [bytes(16)]
+    assert kept
+    assert not any(map(any, kept))
 
 
 def test_one_source_twice_is_refused():

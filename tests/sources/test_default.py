@@ -18,6 +18,7 @@ from safeselect.sources import (
     require_production,
     resolve,
 )
+from safeselect.sources.foreign import ForeignSource
 from safeselect.testing import RecordingSource, ReplaySource
 
 VARIABLE = "SAFESELECT_REQUIRE_PRODUCTION"
@@ -70,9 +71,12 @@ class Plain:
         self.__dict__.update(changes)
 
 
-def test_anything_with_the_protocol_is_taken():
+def test_anything_with_the_protocol_is_taken_behind_a_guard():
     source = Plain()
-    assert resolve(source) is source
+    guard = resolve(source)
+    assert type(guard) is ForeignSource
+    assert guard.name == "ForeignSource(Plain)"
+    assert guard is resolve(source) is resolve(guard)
 
 
 class Static:
@@ -145,7 +149,7 @@ def test_sources_for_tests_are_refused_when_hardened(monkeypatch):
     sources = [replay, RecordingSource(replay), CombinedSource(SystemSource(), replay)]
     sources.append(Plain(production=False))
     for source in sources:
-        assert resolve(source) is source
+        assert resolve(source).production is False
     monkeypatch.setenv(VARIABLE, "1")
     for source in sources:
         with pytest.raises(ParameterError, match=VARIABLE):

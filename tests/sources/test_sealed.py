@@ -9,9 +9,21 @@ import pytest
 from safeselect.samplers._bits import Bits
 from safeselect.sources import CallbackSource, CombinedSource, OpenSSLSource, SystemSource
 from safeselect.sources._guard import Guard
+from safeselect.sources.foreign import ForeignSource, guarded
 from safeselect.testing import DeterministicSource, RecordingSource, ReplaySource
 
 pytestmark = pytest.mark.filterwarnings("ignore::safeselect.testing.InsecureSourceWarning")
+
+
+class Plain:
+    name, production = "Plain", True
+
+    def begin(self):
+        return os.urandom(16)
+
+    def fill(self, buffer, /):
+        buffer[:] = os.urandom(len(buffer))
+
 
 BUILD = {
     OpenSSLSource: OpenSSLSource,
@@ -21,7 +33,8 @@ BUILD = {
     DeterministicSource: lambda: DeterministicSource(7, i_understand_this_is_not_private=True),
     ReplaySource: lambda: ReplaySource(b"secret" * 99),
     RecordingSource: lambda: RecordingSource(SystemSource()),
-    Guard: lambda: Guard(lambda view: SystemSource().fill(view)),
+    Guard: lambda: Guard(os.urandom),
+    ForeignSource: lambda: guarded(Plain()),
     Bits: lambda: Bits(SystemSource()),
 }
 

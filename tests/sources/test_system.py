@@ -27,7 +27,7 @@ def test_chunks_are_bounded(monkeypatch):
     monkeypatch.setattr(os, "urandom", lambda n: (sizes.append(n), real(n))[1])
     buffer = bytearray(2**20 + 3)
     source.fill(buffer)
-    assert sizes == [2**20, 3]
+    assert sizes == [2**20 + 16, 19]
     assert any(buffer[-3:])
 
 

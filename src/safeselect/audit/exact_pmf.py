@@ -22,9 +22,12 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from hashlib import shake_256
+from typing import final
 
 from safeselect.errors import ParameterError, SourceError
 from safeselect.samplers._bits import Bits
+from safeselect.sources._own import own
+from safeselect.sources._sealed import sealed
 
 __all__ = ["Choices", "Law", "bit_tree", "choice_tree", "combined", "restarted"]
 
@@ -229,6 +232,9 @@ class _Leaf:
     ended: bool
 
 
+@final
+@own
+@sealed
 class _Tape:
     """A source that gives what is written on it and refuses more."""
 

@@ -2,6 +2,9 @@
 
 Rankings of noisy scores: see `rank` for how, and why that is exact; `many` for batches.
 Arrays of geometric and discrete Laplace numbers: see `digits`.  Noise for one number: `single`.
+
+Loops that refine are bounded, see `samplers._rounds`: a call may raise `SourceError`, with
+probability below 2**-100 on independent fair bits, and the law is exact given that it does not.
 """
 
 from __future__ import annotations

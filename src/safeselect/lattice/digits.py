@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from safeselect._exact import Interval
 from safeselect.lattice.arrays import BitSource, fill
+from safeselect.samplers._rounds import exhausted, rounds
 
 __all__ = ["FINE", "MARK", "Chance", "DigitTable", "build", "draw_digits"]
 
@@ -114,7 +115,7 @@ def draw_digits(out: NDArray[np.uint16], table: DigitTable, bits: BitSource) -> 
         if table.unbounded:
             _continue(digits, table, bits)
         if int(np.max(digits)) >= MARK:
-            raise OverflowError("noise beyond 2**-1000: the source does not give random bytes")
+            raise exhausted()  # noise that has probability below 2**-1000
         np.put(out, index, digits)
 
 
@@ -140,13 +141,14 @@ def _refined(fine: NDArray[np.uint64], table: DigitTable, bits: BitSource) -> ND
 def _settled(v: int, d: int, chance: Chance, bits: BitSource) -> int:
     """The digit, d or d - 1, of a V that begins with the 128 digits v, by closer enclosures."""
     size = FINE
-    while True:
+    for _ in rounds(64):
         low, high = chance(d, size + 64).scaled(size)
         if low > v:
             return d
         if high <= v:
             return d - 1
         v, size = v << 64 | bits.take(64), size + 64
+    raise exhausted()
 
 
 def _continue(digits: NDArray[np.int64], table: DigitTable, bits: BitSource) -> None:
@@ -155,7 +157,7 @@ def _continue(digits: NDArray[np.int64], table: DigitTable, bits: BitSource) -> 
     Reveals: one round of public size; another with probability 2**-90 a candidate.
     """
     pending = np.flatnonzero(np.equal(digits, len(table.high)))
-    while True:
+    for _ in rounds(64):
         fine = np.empty((2, _SPARE), dtype=np.uint64)
         fill(fine, bits)
         more = _refined(fine, table, bits)
@@ -164,3 +166,4 @@ def _continue(digits: NDArray[np.int64], table: DigitTable, bits: BitSource) -> 
         pending = np.concatenate((now[more[: now.size] == len(table.high)], later))
         if not pending.size:
             return
+    raise exhausted()

@@ -23,6 +23,7 @@ from safeselect.lattice.laws import EXPONENTIAL, GUMBEL, Law
 from safeselect.lattice.plan import Plan, plan, rate
 from safeselect.lattice.rank import decide
 from safeselect.lattice.select import best_and_rest
+from safeselect.samplers._rounds import REFINEMENTS, exhausted
 from safeselect.samplers.decay import Decay
 
 __all__ = ["exponential_many", "gumbel_many"]
@@ -205,7 +206,7 @@ def _settle(
     known = {i: (digits[i] << 64 | slot, 128) for i, slot in zip(candidates, extra, strict=True)}
     rest = None if ceiling is None else (max(scores), ceiling + ERROR)
     scale = public.single.scale
-    while True:
+    for _ in range(REFINEMENTS):
         found = decide(
             candidates,
             [scores[i] for i in candidates],
@@ -220,3 +221,4 @@ def _settle(
         for i in candidates:
             v, size = known.get(i, (digits[i], 64))
             known[i] = (v << 64 | bits.take(64), size + 64)
+    raise exhausted()

@@ -27,6 +27,7 @@ from safeselect.lattice.laws import UNBOUNDED, enclose
 from safeselect.lattice.plan import DIRECT_LIMIT, FINE_LIMIT, GUARD, Plan, rate
 from safeselect.lattice.ranking import Ranking
 from safeselect.lattice.thresholds import table
+from safeselect.samplers._rounds import REFINEMENTS, exhausted
 
 __all__ = ["combine", "decide", "draw", "settle"]
 
@@ -71,13 +72,13 @@ def settle(
     """Decide what `combine` left open: more digits and more contenders until all is clear.
 
     Exactness: digits once drawn stay; who gets further ones follows from the earlier ones alone.
-    Bits: unbounded in the worst case; each round leaves less than 2**-60 undecided.
+    Bits: at most 16 rounds, each of which leaves less than 2**-60 undecided; then `SourceError`.
     Reveals: time and requests depend on scores and noise.  Entered with probability below 2**-40.
     """
     count, scale = len(draws.slots), plan.scale
     candidates, ceiling = contenders(steps, draws, plan, count, removed)
     known = dict(zip(candidates, draws.known(candidates, draws.slots), strict=True))
-    while True:
+    for _ in range(REFINEMENTS):
         extra = [i for i in draws.endless if i not in removed]
         candidates = list(dict.fromkeys(candidates + extra))
         new = [i for i in candidates if i not in known]
@@ -91,6 +92,7 @@ def settle(
         if result is not None:
             return result
         candidates, ceiling = contenders(steps, draws, plan, count, removed)
+    raise exhausted()
 
 
 def decide(

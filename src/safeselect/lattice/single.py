@@ -13,6 +13,7 @@ from safeselect.errors import ParameterError
 from safeselect.lattice.arrays import BitSource
 from safeselect.lattice.laws import EXPONENTIAL, LAPLACE, Law, enclose
 from safeselect.samplers._bits import Bits
+from safeselect.samplers._rounds import exhausted, rounds
 from safeselect.samplers.decay import Decay
 from safeselect.sources._sealed import sealed
 
@@ -116,8 +117,9 @@ def noise(kind: Kind, decay: Decay, digits: int, bits: BitSource) -> KnownNoise:
 
 
 def _whole(drawn: InvertedNoise, bits: BitSource) -> int:
-    while True:
+    for _ in rounds(_MORE):
         low, high = (end >> drawn.scale for end in drawn.bounds(drawn.scale, 1))
         if low == high:
             return low
         drawn.refine(bits)
+    raise exhausted()

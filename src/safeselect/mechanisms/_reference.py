@@ -28,6 +28,7 @@ from safeselect.lattice import Ranking
 from safeselect.lattice.single import Kind, KnownNoise, WholeNoise
 from safeselect.mechanisms._scores import Steps
 from safeselect.samplers._bits import Bits
+from safeselect.samplers._rounds import exhausted, rounds
 from safeselect.samplers.decay import Decay
 from safeselect.samplers.discrete_laplace import discrete_laplace as laplace_integer
 from safeselect.samplers.geometric import geometric
@@ -152,13 +153,14 @@ def _continuous_top(
     unit: Fraction,
 ) -> Ranking:
     scores = steps.tolist()
-    while True:
+    for _ in rounds(_DIGITS):
         floors = [each.floor for each in noise]
         ranking = combine_continuous(scores, floors, noise[0].level, k, gaps=gaps, unit=unit)
         if ranking is not None:
             return ranking
         for each in noise:
             each.refine(bits, _DIGITS)
+    raise exhausted()
 
 
 def gumbel_top(

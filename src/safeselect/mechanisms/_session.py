@@ -37,6 +37,7 @@ from safeselect.mechanisms._engines import Engine
 from safeselect.mechanisms._scores import read_values
 from safeselect.mechanisms._terms import BELOW, Branch, Terms, decide
 from safeselect.samplers._bits import Bits
+from safeselect.samplers._rounds import exhausted, rounds
 from safeselect.samplers.decay import Decay
 from safeselect.sources import Source
 from safeselect.sources._fork import generation
@@ -44,6 +45,7 @@ from safeselect.sources._sealed import sealed
 
 __all__ = ["Session"]
 
+_REFINED = 8  # digits by which the scalar tier refines one of two noises; the array engine by 64
 _MANY = 4096  # bytes for which `query_many` asks the source at once
 
 _EXHAUSTED = (
@@ -233,7 +235,7 @@ class Session:
         threshold, parts = self._noise, self.terms.parts
         if threshold is None:
             raise SourceError(_FAILED[1])
-        while True:
+        for _ in rounds(_REFINED):
             scale = max(noise.scale, threshold.scale)
             low, high = noise.bounds(scale, parts)
             least, most = threshold.bounds(scale, parts)
@@ -246,6 +248,7 @@ class Session:
             if cells is not None:
                 return cells
             (noise if noise.scale <= threshold.scale else threshold).refine(bits)
+        raise exhausted()
 
     def _above(self, branch: Branch, cells: int) -> Answer:
         budget = self.budget - branch.epsilon

@@ -3,6 +3,9 @@
 One sampler a file, in the order bits, uniform, coins, geometric, Laplace, Gaussian, lazy noise,
 permutation; each docstring gives its law as a formula.  These are building blocks.  A value drawn
 here is private only as part of a mechanism whose guarantee is proved.
+
+Loops are bounded, see `_rounds`: every sampler may raise `SourceError`, with probability below
+2**-100 on independent fair bits, and its law is the one documented given that it does not.
 """
 
 from __future__ import annotations

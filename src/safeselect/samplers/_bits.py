@@ -14,7 +14,7 @@ from types import TracebackType
 from typing import final
 
 from safeselect.errors import ParameterError, SourceError
-from safeselect.sources import NONCE_BYTES, Source
+from safeselect.sources import Source, resolve
 from safeselect.sources._buffers import byte_view, wipe
 from safeselect.sources._fork import generation
 from safeselect.sources._sealed import sealed
@@ -36,11 +36,11 @@ class Bits:
     """Independent fair bits from a source; a context manager, one for each public call.
 
     Args:
-        source: a source that `sources.resolve` returned.
+        source: a source; `sources.resolve` says what is taken, and refused.
         piece: bytes for which `take` asks the source at once.
 
     Raises:
-        ParameterError: piece is not an integer from 1 to 2**20.
+        ParameterError: piece is not an integer from 1 to 2**20, or the source is none.
         SourceError: the source refuses to begin.
     """
 
@@ -60,16 +60,14 @@ class Bits:
         if type(piece) is not int or not 1 <= piece <= 2**20:
             raise ParameterError("piece must be an integer from 1 to 1048576")
         self._generation = generation()
-        self._source = source
+        self._source = resolve(source)  # nobody's bytes are drawn but behind a guard
         self._piece = piece
         self._buffer = bytearray(piece)
         self._stock = 0  # bits drawn and not yet handed out, the next one on top
         self._held = 0  # how many of them
         self._consumed = 0
         self._closed = False
-        self._nonce = source.begin()
-        if type(self._nonce) is not bytes or len(self._nonce) != NONCE_BYTES:
-            raise SourceError(f"the source gave a nonce that is not of {NONCE_BYTES} bytes")
+        self._nonce = self._source.begin()
 
     @property
     def nonce(self) -> bytes:

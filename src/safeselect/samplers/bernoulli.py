@@ -16,6 +16,7 @@ from functools import partial
 from safeselect._exact import Interval
 from safeselect.errors import ParameterError
 from safeselect.samplers._bits import Bits
+from safeselect.samplers._rounds import exhausted, rounds
 from safeselect.samplers.decay import Decay
 from safeselect.samplers.uniform import uniform_below
 
@@ -58,9 +59,11 @@ def bernoulli_exp(bits: Bits, numerator: int, denominator: int) -> bool:
     """
     _check(numerator, denominator)
     whole, rest = divmod(numerator, denominator)
-    for _ in range(whole):
+    for _ in range(min(whole, len(rounds()))):
         if not _bernoulli_exp_unit(bits, 1, 1):
             return False
+    if whole > len(rounds()):
+        raise exhausted()
     return _bernoulli_exp_unit(bits, rest, denominator)
 
 
@@ -120,7 +123,7 @@ class Coin:
         """Return True with probability exactly p; see `bernoulli_enclosed`."""
         word = drawn = 0
         low, high = self.low, self.high
-        while True:
+        for _ in rounds(self.step):
             word = word << self.step | bits.take(self.step)
             drawn += self.step
             if drawn > self.step:
@@ -130,6 +133,7 @@ class Coin:
                 return True
             if word >= high:
                 return False
+        raise exhausted()
 
 
 def _thresholds(enclose: Callable[[int], Interval], drawn: int) -> tuple[int, int]:
@@ -142,10 +146,10 @@ def _bernoulli_exp_unit(bits: Bits, numerator: int, denominator: int) -> bool:
     """Return True with probability exp(-numerator / denominator), for a quotient in [0, 1]."""
     if numerator == 0:
         return True
-    k = 1
-    while bernoulli(bits, numerator, denominator * k):
-        k += 1
-    return k % 2 == 1
+    for k in rounds():
+        if not bernoulli(bits, numerator, denominator * (k + 1)):
+            return k % 2 == 0
+    raise exhausted()
 
 
 def _check(numerator: int, denominator: int) -> None:

@@ -7,6 +7,7 @@ from math import isqrt
 
 from safeselect.errors import ParameterError
 from safeselect.samplers._bits import Bits
+from safeselect.samplers._rounds import exhausted, rounds
 from safeselect.samplers.bernoulli import bernoulli_exp
 from safeselect.samplers.discrete_laplace import discrete_laplace_exp
 
@@ -29,10 +30,11 @@ def discrete_gaussian(bits: Bits, sigma_squared: Fraction) -> int:
     """
     if type(sigma_squared) is not Fraction or sigma_squared <= 0:
         raise ParameterError("sigma_squared must be a positive Fraction")
-    while True:
+    for _ in rounds():
         value = gaussian_attempt(bits, sigma_squared)
         if value is not None:
             return value
+    raise exhausted()
 
 
 def gaussian_attempt(bits: Bits, sigma_squared: Fraction) -> int | None:

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from functools import partial
 
 from safeselect.samplers._bits import Bits
+from safeselect.samplers._rounds import exhausted, rounds
 from safeselect.samplers.decay import Decay
 from safeselect.samplers.geometric import geometric, geometric_exp
 from safeselect.samplers.lazy import LazyLaplace
@@ -69,7 +70,8 @@ def laplace_floor(bits: Bits, decay: Decay, *, step: int = 64) -> LazyLaplace:
 
 
 def _signed(bits: Bits, magnitude: Callable[[], int]) -> int:
-    while True:
+    for _ in rounds():
         value = laplace_attempt(bits, magnitude)
         if value is not None:
             return value
+    raise exhausted()

@@ -11,6 +11,7 @@ from functools import lru_cache, partial
 from safeselect._exact import Interval
 from safeselect.errors import ParameterError
 from safeselect.samplers._bits import Bits
+from safeselect.samplers._rounds import exhausted, rounds
 from safeselect.samplers.bernoulli import Coin, bernoulli_exp
 from safeselect.samplers.decay import Decay
 from safeselect.samplers.uniform import uniform_below
@@ -55,14 +56,19 @@ def geometric_exp(bits: Bits, numerator: int, denominator: int) -> int:
         raise ParameterError("numerator and denominator must be Python ints")
     if numerator < 1 or denominator < 1:
         raise ParameterError("numerator and denominator must be at least 1")
-    while True:
-        remainder = remainder_attempt(bits, denominator)
+    remainder = _remainder(bits, denominator)
+    for quotient in rounds():
+        if not bernoulli_exp(bits, 1, 1):
+            return (remainder + denominator * quotient) // numerator
+    raise exhausted()
+
+
+def _remainder(bits: Bits, t: int) -> int:
+    for _ in rounds():
+        remainder = remainder_attempt(bits, t)
         if remainder is not None:
-            break
-    quotient = 0
-    while bernoulli_exp(bits, 1, 1):
-        quotient += 1
-    return (remainder + denominator * quotient) // numerator
+            return remainder
+    raise exhausted()
 
 
 def remainder_attempt(bits: Bits, t: int) -> int | None:
@@ -88,10 +94,10 @@ def geometric_digits(bits: Bits, decay: Decay, *, step: int = 64) -> int:
     value = 0
     for j, coin in enumerate(coins[:-1]):
         value |= coin.toss(bits) << j
-    top = 0
-    while coins[-1].toss(bits):
-        top += 1
-    return top << len(coins) - 1 | value
+    for top in rounds():
+        if not coins[-1].toss(bits):
+            return top << len(coins) - 1 | value
+    raise exhausted()
 
 
 def digit_chance(decay: Decay, numerator: int, level: int, precision: int) -> Interval:

@@ -18,6 +18,7 @@ from typing import Protocol, final
 from safeselect._exact import Interval
 from safeselect.errors import ParameterError
 from safeselect.samplers._bits import Bits
+from safeselect.samplers._rounds import exhausted, rounds
 from safeselect.samplers.bernoulli import Coin
 from safeselect.samplers.decay import Decay
 from safeselect.samplers.geometric import digit_chance, geometric
@@ -134,7 +135,7 @@ class LazyGumbel:
         self.level += levels
 
     def _settle(self, bits: Bits, level: int) -> int:
-        while True:
+        for _ in rounds(self._step):
             cell = _gumbel_cell(self._decay, self._word, self._drawn)
             if cell.bounded:
                 low, high = cell.scaled(level)
@@ -143,6 +144,7 @@ class LazyGumbel:
                     return low
             self._word = self._word << self._step | bits.take(self._step)
             self._drawn += self._step
+        raise exhausted()
 
 
 def _gumbel_cell(decay: Decay, word: int, drawn: int) -> Interval:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from safeselect.errors import ParameterError
 from safeselect.samplers._bits import Bits
+from safeselect.samplers._rounds import exhausted, rounds
 
 __all__ = ["uniform_attempt", "uniform_below"]
 
@@ -19,13 +20,15 @@ def uniform_below(bits: Bits, n: int) -> int:
 
     Raises:
         ParameterError: n is not a Python int or is less than 1.
+        SourceError: see `_rounds`.
     """
     if type(n) is not int or n < 1:
         raise ParameterError("n must be an int of at least 1")
-    while True:
+    for _ in rounds():
         value = uniform_attempt(bits, n)
         if value is not None:
             return value
+    raise exhausted()
 
 
 def uniform_attempt(bits: Bits, n: int) -> int | None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from types import ModuleType
-from typing import cast
+from typing import NamedTuple
 
 from safeselect.errors import ParameterError
-from safeselect.sources._protocol import Source
 
-__all__ = ["as_source", "predictable_generator"]
+__all__ = ["Members", "members_of", "predictable_generator"]
 
 _MEMBERS = ("name", "production", "begin", "fill")
 _INSTEAD = (
@@ -50,19 +50,29 @@ def _why_not(value: object) -> str:
     )
 
 
-def as_source(value: object) -> Source:
-    """Return the value if it keeps the form of the Source protocol.
+class Members(NamedTuple):
+    """What an object said of itself when it was asked, once."""
+
+    name: str
+    production: bool
+    begin: Callable[[], object]
+    fill: Callable[[memoryview], object]
+
+
+def members_of(value: object) -> Members:
+    """Return the four members of the Source protocol, each read once: a second answer may differ.
 
     Raises:
-        ParameterError: it does not; the message says what to pass instead.
+        ParameterError: it does not keep the form of the protocol; the message says what to pass
+            instead.
     """
-    if not isinstance(value, type) and all(hasattr(value, member) for member in _MEMBERS):
-        source = cast(Source, value)
-        if (
-            type(source.name) is str
-            and type(source.production) is bool
-            and callable(source.begin)
-            and callable(source.fill)
-        ):
-            return source
+    if not isinstance(value, type):
+        try:
+            name, production, begin, fill = (getattr(value, member) for member in _MEMBERS)
+        except Exception:  # noqa: BLE001, S110 - a property may raise anything, and quote anything
+            pass
+        else:
+            right = type(name) is str and type(production) is bool
+            if right and callable(begin) and callable(fill):
+                return Members(name, production, begin, fill)
     raise ParameterError(f"{_why_not(value)} {_INSTEAD}")

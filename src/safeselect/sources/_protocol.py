@@ -1,6 +1,9 @@
 """What a source of random bytes must do.
 
-Anyone may write a source; `safeselect.testing.check_source` tests it against these rules.
+Anyone may write a source; `safeselect.testing.check_source` tests it against these rules.  It is
+used behind a guard all the same (`ForeignSource`): it is asked for 16 bytes more than are needed,
+which are tested, and the system's bytes are mixed in.  Only one that says `production` is False is
+taken as it is.
 
 1. All or nothing: `fill` fills every byte, or zeroes the buffer and raises `SourceError`.
 2. Latched: a source that failed once fails until a new one is built.
@@ -26,7 +29,10 @@ class Source(Protocol):
 
     @property
     def name(self) -> str:
-        """What results and records say about the origin of the bytes, e.g. "OpenSSLSource"."""
+        """What results and records say about the origin of the bytes, e.g. "OpenSSLSource".
+
+        That of a source of another class than this package's own appears inside ForeignSource(...).
+        """
 
     @property
     def production(self) -> bool:

@@ -10,8 +10,9 @@ from typing import final
 from safeselect.errors import ParameterError, SourceError
 from safeselect.sources._accept import predictable_generator
 from safeselect.sources._guard import Guard
+from safeselect.sources._mixed import mixed
+from safeselect.sources._own import own
 from safeselect.sources._sealed import sealed
-from safeselect.sources.combined import begin_both, draw_both
 from safeselect.sources.system import SystemSource
 
 __all__ = ["CallbackSource"]
@@ -19,35 +20,43 @@ __all__ = ["CallbackSource"]
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}", re.ASCII)
 
 
-def _ask(function: Callable[[int], bytes], max_chunk: int | None, view: memoryview) -> None:
-    step = len(view) if max_chunk is None else max_chunk
-    for start in range(0, len(view), step):
-        piece = view[start : start + step]
+def _ask(function: Callable[[int], bytes], max_chunk: int | None, count: int) -> bytes:
+    pieces = []
+    step = count if max_chunk is None else max_chunk
+    for start in range(0, count, step):
+        size = min(step, count - start)
         try:
-            answer = function(len(piece))
+            answer = function(size)
         except Exception:  # noqa: BLE001 - whatever it was, its text may hold bytes
             raise SourceError("the callback of the source raised an exception") from None
         # Exactly bytes: a bytearray may change after the check, a subclass may lie about itself.
         if type(answer) is not bytes:
             raise SourceError("the callback of the source answered something other than bytes")
-        if len(answer) != len(piece):
+        if len(answer) != size:
             raise SourceError("the callback of the source answered with a wrong number of bytes")
-        piece[:] = answer
+        pieces.append(answer)
+    return pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
 
 @final
+@own
 @sealed
 class CallbackSource:
     """Bytes of a function n -> bytes, XOR-ed with those of the operating system.
 
     The function must return exactly n bytes, as `bytes`; any other answer and any exception is a
     `SourceError`.  A time limit is the function's own affair.  It is called with sizes that depend
-    on public parameters only: 4 times 1024 bytes for the start-up tests of each process, 16 bytes
-    for the nonce of each call, then what the call needs.
+    on public parameters only: 16 bytes for the nonce of each call; after the first one in each
+    process 4 times 1024 and 16 bytes for tests; then for each request what it needs and 16 bytes
+    more, at most 2**20 + 16 at once.  Those 16 are compared and never handed out.
+
+    Its bytes are tested before the system's are mixed in.  No test finds out whether they can be
+    predicted: that is asserted by whoever uses it, and with `exclusive` nothing else protects.
 
     Args:
         function: called with a number of bytes, 1 or more.
-        exclusive: True to use the function's bytes alone, without the operating system's.
+        exclusive: True to use the function's bytes alone, without the operating system's.  Refused
+            while SAFESELECT_REQUIRE_PRODUCTION is set, unless to "asserted".
         name: goes into results and records; ASCII letters, digits, ".", "_" and "-".
         max_chunk: the most bytes that the function may be asked for at once; no limit by default.
         fork_safe: True if the function may go on in a forked child, and then gives other bytes
@@ -57,7 +66,7 @@ class CallbackSource:
         ParameterError: an argument of the wrong type or form.
     """
 
-    __slots__ = ("_guard", "_name")
+    __slots__ = ("_device", "_exclusive", "_guard", "_name")
 
     def __init__(
         self,
@@ -73,13 +82,11 @@ class CallbackSource:
             if type(flag) is not bool:
                 raise ParameterError(f"{label} must be True or False")
         # The function's own bytes are tested, before anything is mixed in that would hide a fault.
-        guard = Guard(partial(_ask, function, max_chunk), fork_safe=fork_safe)
-        if not exclusive:
-            parts = (guard, SystemSource())
-            guard = Guard(
-                partial(draw_both, *parts), nonce=partial(begin_both, *parts), health=False
-            )
-        self._guard = guard
+        self._device = Guard(partial(_ask, function, max_chunk), fork_safe=fork_safe)
+        self._exclusive = exclusive
+        self._guard = (
+            self._device if exclusive else mixed(self._device, SystemSource(), health=False)
+        )
         details = [] if name is None else [name]
         details += ["exclusive=True"] if exclusive else []
         self._name = f"CallbackSource({', '.join(details)})"
@@ -93,6 +100,16 @@ class CallbackSource:
     def production(self) -> bool:
         """True: the function is taken at its word."""
         return True
+
+    @property
+    def exclusive(self) -> bool:
+        """Whether the bytes are the function's alone."""
+        return self._exclusive
+
+    @property
+    def tested(self) -> bool:
+        """Whether the function's bytes passed the tests in this process."""
+        return self._device.tested
 
     def begin(self) -> bytes:
         """Start one public call; see `Source.begin`."""

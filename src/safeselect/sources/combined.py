@@ -2,47 +2,20 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import final
 
-from safeselect.errors import ParameterError, SourceError
-from safeselect.sources._accept import as_source
-from safeselect.sources._buffers import wipe
-from safeselect.sources._guard import Guard
-from safeselect.sources._protocol import NONCE_BYTES, Source
+from safeselect.errors import ParameterError
+from safeselect.sources._mixed import mixed
+from safeselect.sources._own import own
+from safeselect.sources._protocol import Source
 from safeselect.sources._sealed import sealed
+from safeselect.sources.foreign import guarded
 
-__all__ = ["CombinedSource", "begin_both", "draw_both"]
-
-_Part = Source | Guard
-
-
-def xor_into(view: memoryview, other: bytes | bytearray) -> None:
-    mixed = int.from_bytes(view, "little") ^ int.from_bytes(other, "little")
-    view[:] = mixed.to_bytes(len(view), "little")
-
-
-def draw_both(first: _Part, second: _Part, view: memoryview) -> None:
-    """Fill the view with the XOR of both parts' bytes."""
-    other = bytearray(len(view))
-    try:
-        first.fill(view)
-        second.fill(other)
-        xor_into(view, other)
-    finally:
-        wipe(other)
-
-
-def begin_both(first: _Part, second: _Part, view: memoryview) -> None:
-    """Start a call of both parts; the nonce is the XOR of theirs."""
-    nonces = (first.begin(), second.begin())
-    if any(type(nonce) is not bytes or len(nonce) != NONCE_BYTES for nonce in nonces):
-        raise SourceError(f"a part of the combined source gave a nonce not of {NONCE_BYTES} bytes")
-    view[:] = nonces[0]
-    xor_into(view, nonces[1])
+__all__ = ["CombinedSource"]
 
 
 @final
+@own
 @sealed
 class CombinedSource:
     """The XOR of two sources: uniform if either is and they are independent of each other.
@@ -58,19 +31,16 @@ class CombinedSource:
         ParameterError: one of them is no source, or both are the same object.
     """
 
-    __slots__ = ("_guard", "_name", "_production")
+    __slots__ = ("_guard", "_name", "_parts", "_production")
 
     def __init__(self, first: Source, second: Source) -> None:
-        first, second = as_source(first), as_source(second)
+        first, second = guarded(first), guarded(second)
         if first is second:
             raise ParameterError("a combined source needs two different sources, got one twice")
         self._name = f"CombinedSource({first.name}, {second.name})"
         self._production = first.production and second.production
-        self._guard = Guard(
-            partial(draw_both, first, second),
-            nonce=partial(begin_both, first, second),
-            health=self._production,
-        )
+        self._parts = (first, second)
+        self._guard = mixed(first, second, health=self._production)
 
     @property
     def name(self) -> str:
@@ -81,6 +51,11 @@ class CombinedSource:
     def production(self) -> bool:
         """True if both parts are meant for production."""
         return self._production
+
+    @property
+    def parts(self) -> tuple[Source, Source]:
+        """Both sources; one that is not this package's own is behind a guard."""
+        return self._parts
 
     def begin(self) -> bytes:
         """Start one public call; see `Source.begin`."""

@@ -7,15 +7,15 @@ from typing import final
 
 from safeselect.errors import SourceError
 from safeselect.sources._guard import Guard
+from safeselect.sources._own import own
 from safeselect.sources._sealed import sealed
 
 __all__ = ["OpenSSLSource"]
 
-_CHUNK = 2**20
 _FRESH_BYTES = 32
 
 
-def _draw(view: memoryview) -> None:
+def _draw(count: int) -> bytes:
     try:
         import ssl  # takes milliseconds, so only those pay who draw
     except ImportError:
@@ -24,15 +24,19 @@ def _draw(view: memoryview) -> None:
     # namespaces have such children) would repeat the parent's bytes, and so would the clone of a
     # virtual machine.  Fresh kernel bytes before each fill part them; claiming no entropy for them
     # makes OpenSSL reseed from the kernel as well.
-    ssl.RAND_add(os.urandom(_FRESH_BYTES), 0.0)
-    if not ssl.RAND_status():
-        raise SourceError("OpenSSL's generator has not been seeded")
-    for start in range(0, len(view), _CHUNK):
-        piece = view[start : start + _CHUNK]
-        piece[:] = ssl.RAND_bytes(len(piece))
+    try:
+        ssl.RAND_add(os.urandom(_FRESH_BYTES), 0.0)
+        if ssl.RAND_status():
+            return ssl.RAND_bytes(count)
+    except TimeoutError:
+        raise  # a time limit of the caller's: neither generator has one
+    except (OSError, NotImplementedError):  # those of ssl are OSErrors
+        raise SourceError("OpenSSL's generator failed") from None
+    raise SourceError("OpenSSL's generator has not been seeded")
 
 
 @final
+@own
 @sealed
 class OpenSSLSource:
     """Bytes of `ssl.RAND_bytes`, with 32 fresh kernel bytes mixed in before every fill.
@@ -44,7 +48,7 @@ class OpenSSLSource:
     __slots__ = ("_guard",)
 
     def __init__(self) -> None:
-        self._guard = Guard(_draw)
+        self._guard = Guard(_draw, vouched=True)
 
     @property
     def name(self) -> str:
@@ -55,6 +59,16 @@ class OpenSSLSource:
     def production(self) -> bool:
         """True."""
         return True
+
+    @property
+    def tested(self) -> bool:
+        """Whether its bytes passed the tests in this process."""
+        return self._guard.tested
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether it failed otherwise than by a test."""
+        return self._guard.failed and not self._guard.unfit
 
     def begin(self) -> bytes:
         """Start one public call; see `Source.begin`."""

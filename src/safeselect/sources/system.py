@@ -5,21 +5,25 @@ from __future__ import annotations
 import os
 from typing import final
 
+from safeselect.errors import SourceError
 from safeselect.sources._guard import Guard
+from safeselect.sources._own import own
 from safeselect.sources._sealed import sealed
 
 __all__ = ["SystemSource"]
 
-_CHUNK = 2**20
 
-
-def _draw(view: memoryview) -> None:
-    for start in range(0, len(view), _CHUNK):
-        piece = view[start : start + _CHUNK]
-        piece[:] = os.urandom(len(piece))
+def _draw(count: int) -> bytes:
+    try:
+        return os.urandom(count)
+    except TimeoutError:
+        raise  # a time limit of the caller's: the kernel's generator has none
+    except (OSError, NotImplementedError):
+        raise SourceError("the operating system gave no random bytes") from None
 
 
 @final
+@own
 @sealed
 class SystemSource:
     """Bytes of `os.urandom`.
@@ -31,7 +35,7 @@ class SystemSource:
     __slots__ = ("_guard",)
 
     def __init__(self) -> None:
-        self._guard = Guard(_draw)
+        self._guard = Guard(_draw, vouched=True)
 
     @property
     def name(self) -> str:
@@ -42,6 +46,11 @@ class SystemSource:
     def production(self) -> bool:
         """True."""
         return True
+
+    @property
+    def tested(self) -> bool:
+        """Whether its bytes passed the tests in this process."""
+        return self._guard.tested
 
     def begin(self) -> bytes:
         """Start one public call; see `Source.begin`."""

@@ -14,7 +14,8 @@ from collections.abc import Callable
 
 from safeselect.errors import ParameterError, SourceError
 from safeselect.sources import NONCE_BYTES, Source
-from safeselect.sources._accept import as_source
+from safeselect.sources._accept import members_of
+from safeselect.sources.foreign import guarded
 
 __all__ = ["check_source"]
 
@@ -43,6 +44,8 @@ def check_source(
         ("nonces", _check_nonces),
         ("fills exactly", _check_fills),
         ("refuses other buffers", _check_refusals),
+        ("keeps no view", _check_views),
+        ("passes behind the guard", _check_guarded),
         ("no copies", _check_copies),
         ("silent repr", _check_repr),
         ("threads", _check_threads),
@@ -63,9 +66,14 @@ def _require(condition: bool, rule: str) -> None:
 
 
 def _check_protocol(factory: Callable[[], Source]) -> None:
-    source = as_source(factory())
+    source = factory()
+    told = members_of(source)
     _require(source is not factory(), "the factory must build a new source each time")
-    _require(bool(source.name), "name must not be empty")
+    _require(bool(told.name), "name must not be empty")
+    source.begin()
+    source.fill(bytearray(_SAMPLE))
+    again = members_of(source)
+    _require(told[:2] == again[:2], "name and production are the same whenever they are read")
 
 
 def _check_nonces(factory: Callable[[], Source]) -> None:
@@ -125,6 +133,32 @@ def _check_refusals(factory: Callable[[], Source]) -> None:
             f"contiguous buffer of bytes, here a {type(buffer).__name__}"
         )
     source.fill(bytearray(8))  # such a refusal is no failure of the source
+
+
+def _check_views(factory: Callable[[], Source]) -> None:
+    source, buffer = factory(), bytearray(_SAMPLE)
+    source.begin()
+    source.fill(buffer)
+    try:
+        buffer.append(0)
+    except BufferError:
+        raise AssertionError(
+            "the source breaks a rule: fill() keeps no view of the buffer"
+        ) from None
+
+
+def _check_guarded(factory: Callable[[], Source]) -> None:
+    """As in a release: what the tests of the guard notice is an error there."""
+    source = guarded(factory())
+    buffer = bytearray(_SAMPLE)
+    try:
+        for _ in range(_ROUNDS):
+            source.begin()
+            source.fill(buffer)
+    except SourceError as error:
+        raise AssertionError(
+            f"the source breaks a rule: it passes the tests of each request ({error})"
+        ) from None
 
 
 def _check_copies(factory: Callable[[], Source]) -> None:

@@ -8,6 +8,7 @@ from typing import final
 
 from safeselect.errors import ParameterError
 from safeselect.sources._guard import Guard
+from safeselect.sources._own import own
 from safeselect.sources._sealed import sealed
 from safeselect.testing._gate import refuse_in_production
 
@@ -30,19 +31,20 @@ class _Stream:
         self._seed = seed
         self._position = 0
 
-    def draw(self, view: memoryview) -> None:
+    def draw(self, count: int) -> bytes:
         """Hand out the stream's next bytes."""
-        done = 0
-        while done < len(view):
-            index, offset = divmod(self._position, _SEGMENT)
-            count = min(len(view) - done, _SEGMENT - offset)
-            segment = hashlib.shake_256(self._seed + index.to_bytes(8, "big")).digest(_SEGMENT)
-            view[done : done + count] = segment[offset : offset + count]
-            self._position += count
-            done += count
+        start, self._position = self._position, self._position + count
+        first, offset = divmod(start, _SEGMENT)
+        segments = range(first, -(-self._position // _SEGMENT))
+        stream = b"".join(
+            hashlib.shake_256(self._seed + index.to_bytes(8, "big")).digest(_SEGMENT)
+            for index in segments
+        )
+        return stream[offset : offset + count]
 
 
 @final
+@own
 @sealed
 class DeterministicSource:
     """The same bytes for the same seed: a stream of SHAKE-256, nonces included, in order.

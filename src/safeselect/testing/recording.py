@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import final
 
 from safeselect.sources import Source
-from safeselect.sources._accept import as_source
 from safeselect.sources._guard import Guard
+from safeselect.sources._own import own
 from safeselect.sources._sealed import sealed
+from safeselect.sources.foreign import guarded
 from safeselect.testing._gate import refuse_in_production
 
 __all__ = ["RecordingSource"]
@@ -25,17 +26,20 @@ class _Log:
         self.nonces: list[bytes] = []
         self.requests: list[int] = []
 
-    def draw(self, view: memoryview) -> None:
-        self.requests.append(len(view))
-        self.inner.fill(view)
-        self.data += view
+    def draw(self, count: int) -> bytes:
+        self.requests.append(count)
+        buffer = bytearray(count)
+        self.inner.fill(buffer)
+        self.data += buffer
+        return bytes(buffer)
 
-    def nonce(self, view: memoryview) -> None:
-        view[:] = self.inner.begin()
-        self.nonces.append(bytes(view))
+    def nonce(self, _: int) -> bytes:
+        self.nonces.append(self.inner.begin())
+        return self.nonces[-1]
 
 
 @final
+@own
 @sealed
 class RecordingSource:
     """Passes on the bytes of another source and keeps them, with the sizes of the requests.
@@ -56,7 +60,7 @@ class RecordingSource:
 
     def __init__(self, inner: Source) -> None:
         refuse_in_production("RecordingSource")
-        self._log = _Log(as_source(inner))
+        self._log = _Log(guarded(inner))
         self._guard = Guard(self._log.draw, nonce=self._log.nonce, fork_safe=False, health=False)
 
     @property

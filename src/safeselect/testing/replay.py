@@ -8,6 +8,7 @@ from typing import final
 from safeselect.errors import ParameterError, SourceError
 from safeselect.sources import NONCE_BYTES
 from safeselect.sources._guard import Guard
+from safeselect.sources._own import own
 from safeselect.sources._sealed import sealed
 from safeselect.testing._gate import refuse_in_production
 
@@ -26,20 +27,21 @@ class _Tape:
         self.position = 0
         self.calls = 0
 
-    def draw(self, view: memoryview) -> None:
-        end = self.position + len(view)
+    def draw(self, count: int) -> bytes:
+        start, end = self.position, self.position + count
         if end > len(self.data):
             raise SourceError("the replayed bytes are used up")
-        view[:] = self.data[self.position : end]
         self.position = end
+        return self.data[start:end]
 
-    def nonce(self, view: memoryview) -> None:
+    def nonce(self, _: int) -> bytes:
         call, self.calls = self.calls, self.calls + 1
         replayed = call < len(self.nonces)
-        view[:] = self.nonces[call] if replayed else call.to_bytes(NONCE_BYTES, "big")
+        return self.nonces[call] if replayed else call.to_bytes(NONCE_BYTES, "big")
 
 
 @final
+@own
 @sealed
 class ReplaySource:
     """Plays the bytes given, in order, and raises `SourceError` when a request goes beyond them.

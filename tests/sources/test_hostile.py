@@ -1,0 +1,540 @@
+"""Sources that are wrong, or lie, behind the guard: an error, or the right law, whatever they do.
+
+Statistical tests: each counts N outcomes of chance 1/2, or bytes, and alarms if the count is off by
+more than the limit of a two-sided test at 1e-9 (6.11 standard deviations; Hoeffding's bound
+exp(-2 t^2 / N) is used, which is larger).  Power: where a source's own bytes were used, the winner
+among ties would be the same in every call, and the count off by N / 2.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import math
+import os
+import random
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import safeselect
+from safeselect import CallbackSource, CombinedSource, OpenSSLSource, ParameterError, SourceError
+from safeselect.samplers import Bits, uniform_below
+from safeselect.sources import SystemSource, observed, resolve
+from safeselect.sources.foreign import ForeignSource
+from safeselect.testing import RecordingSource, ReplaySource
+
+VARIABLE = "SAFESELECT_REQUIRE_PRODUCTION"
+MODES = [None, "1", "asserted"]
+CALLS = 400
+LIMIT = math.sqrt(CALLS * math.log(2e9) / 2)  # 65.5: Hoeffding, two-sided, 1e-9
+
+
+@pytest.fixture(params=MODES)
+def mode(request, monkeypatch):
+    if request.param is None:
+        monkeypatch.delenv(VARIABLE, raising=False)
+    else:
+        monkeypatch.setenv(VARIABLE, request.param)
+    return request.param
+
+
+class Hostile:
+    """Keeps the form of the protocol and lies about the rest; the name is borrowed."""
+
+    name = "OpenSSLSource"
+    production = True
+
+    def __init__(self, write: Callable[[Any], object], begin: Callable[[], Any] | None = None):
+        self.write = write
+        self.begins = begin or (lambda: os.urandom(16))
+
+    def begin(self) -> Any:
+        return self.begins()
+
+    def fill(self, buffer: Any, /) -> None:
+        self.write(buffer)
+
+
+def partly(buffer):
+    size = len(buffer) // 16
+    buffer[:size] = os.urandom(size)
+
+
+def repeating(block):
+    def write(buffer):
+        buffer[:] = (block * (len(buffer) // len(block) + 1))[: len(buffer)]
+
+    return write
+
+
+def seeded():
+    generator = random.Random(1)
+
+    def write(buffer):
+        buffer[:] = generator.randbytes(len(buffer))
+
+    return write
+
+
+def same_every_time(buffer):
+    buffer[:] = hashlib.shake_256(b"seed").digest(len(buffer))
+
+
+def counter():
+    numbers = itertools.count()
+
+    def write(buffer):
+        stream = b"".join(next(numbers).to_bytes(8, "big") for _ in range(len(buffer) // 8 + 1))
+        buffer[:] = stream[: len(buffer)]
+
+    return write
+
+
+def alternating():
+    blocks = itertools.cycle([os.urandom(1 << 18), os.urandom(1 << 18)])
+
+    def write(buffer):
+        buffer[:] = next(blocks)[: len(buffer)]
+
+    return write
+
+
+def stuck_after(good):
+    left = [good]
+
+    def write(buffer):
+        size = min(left[0], len(buffer))
+        left[0] -= size
+        buffer[:] = os.urandom(size) + b"\x17" * (len(buffer) - size)
+
+    return write
+
+
+def altering_later():
+    kept = []
+
+    def write(buffer):
+        for each in kept:
+            each[:] = bytes(len(each))
+        buffer[:] = os.urandom(len(buffer))
+        kept.append(buffer)
+
+    return write
+
+
+def altering_meanwhile(buffer):
+    """Another thread goes on writing while the answer is read."""
+    buffer[:] = os.urandom(len(buffer))
+
+    def work():
+        for _ in range(20):
+            buffer[:] = bytes(len(buffer))
+
+    threading.Thread(target=work).start()
+
+
+def releasing(buffer):
+    memory = buffer.obj
+    buffer.release()
+    memory.clear()
+
+
+def enlarging(buffer):
+    memory = buffer.obj
+    buffer.release()
+    memory.extend(bytes(64))
+
+
+def beyond(buffer):
+    buffer[:] = os.urandom(len(buffer) + 1)
+
+
+def slowly(buffer):
+    time.sleep(0.0005)
+    buffer[:] = os.urandom(len(buffer))
+
+
+def good(buffer):
+    buffer[:] = os.urandom(len(buffer))
+
+
+def raising(buffer):
+    buffer[:1] = b"\xa5"
+    raise SourceError("0xdeadbeef")
+
+
+SOURCES: dict[str, Callable[[], Hostile]] = {
+    "good": lambda: Hostile(good),
+    "a sixteenth": lambda: Hostile(partly),
+    "nothing": lambda: Hostile(lambda buffer: len(buffer)),
+    "one value": lambda: Hostile(repeating(b"\x5a")),
+    "period 2": lambda: Hostile(repeating(b"\x5a\xa5")),
+    "one block of 16": lambda: Hostile(repeating(os.urandom(16))),
+    "one block of 1000": lambda: Hostile(repeating(os.urandom(1000))),
+    "seeded": lambda: Hostile(seeded()),
+    "the same every time": lambda: Hostile(same_every_time),
+    "counter": lambda: Hostile(counter()),
+    "alternating": lambda: Hostile(alternating()),
+    **{
+        f"stuck after {bytes_}": lambda bytes_=bytes_: Hostile(stuck_after(bytes_))
+        for bytes_ in (1, 4096, 5000, 9999)
+    },
+    "altering later": lambda: Hostile(altering_later()),
+    "altering meanwhile": lambda: Hostile(altering_meanwhile),
+    "releasing": lambda: Hostile(releasing),
+    "enlarging": lambda: Hostile(enlarging),
+    "beyond": lambda: Hostile(beyond),
+    "slow": lambda: Hostile(slowly),
+    "raising": lambda: Hostile(raising),
+    "ValueError": lambda: Hostile(lambda buffer: int("0xdeadbeef")),
+    "constant nonce": lambda: Hostile(good, lambda: b"n" * 16),
+    "long nonce": lambda: Hostile(good, lambda: os.urandom(17)),
+    "mutable nonce": lambda: Hostile(good, lambda: bytearray(16)),
+    "no nonce": lambda: Hostile(good, lambda: None),
+}
+GOOD = {"good", "slow", "altering later"}
+
+
+def winners(source: object, n: int, engine: str | None) -> list[int]:
+    """Winners among n ties, until the source fails."""
+    found: list[int] = []
+    failure: SourceError | None = None
+    while failure is None and len(found) < CALLS:
+        try:
+            one = safeselect.permute_and_flip(
+                np.zeros(n, np.int64), epsilon=1, sensitivity=1, source=source, engine=engine
+            )
+        except SourceError as error:
+            failure = error
+        else:
+            assert one.source == "ForeignSource(OpenSSLSource)"
+            found.append(one.index)
+    assert "deadbeef" not in str(failure)
+    assert failure is None or failure.__context__ is None
+    return found
+
+
+def halves_are_right(found: list[int], n: int) -> bool:
+    return abs(sum(2 * index < n for index in found) - len(found) / 2) <= LIMIT
+
+
+@pytest.mark.claim("C5")
+@pytest.mark.claim("C7")
+@pytest.mark.parametrize("n", [6, 2000, 6000])
+@pytest.mark.parametrize("how", SOURCES)
+def test_the_law_is_right_or_it_is_an_error(how, n, mode):
+    source = SOURCES[how]()
+    found = winners(source, n, None)
+    assert halves_are_right(found, n)
+    if how in GOOD:
+        assert len(found) == CALLS
+    else:
+        assert len(found) == CALLS or not resolve(source).tested
+    if len(found) < CALLS:  # it stays failed
+        with pytest.raises(SourceError, match="stays failed"):
+            safeselect.permute_and_flip([0, 0], epsilon=1, sensitivity=1, source=source)
+
+
+@pytest.mark.parametrize("how", SOURCES)
+def test_the_law_of_the_scalar_tier(how, monkeypatch):
+    monkeypatch.delenv(VARIABLE, raising=False)
+    assert halves_are_right(winners(SOURCES[how](), 6, "reference"), 6)
+
+
+def test_the_alarm_has_power():
+    """The bytes of 'the same every time', not mixed: every call has one winner."""
+    source = SOURCES["the same every time"]()
+    source.production = False
+    found = {
+        safeselect.permute_and_flip([0] * 6, epsilon=1, sensitivity=1, source=source).index
+        for _ in range(20)
+    }
+    assert len(found) == 1
+    assert not halves_are_right(list(found) * CALLS, 6)
+
+
+@pytest.mark.parametrize(
+    "how", ["a sixteenth", "nothing", "one value", "period 2", "stuck after 1"]
+)
+def test_what_is_plainly_broken_never_begins(how, mode):
+    source = SOURCES[how]()
+    with pytest.raises(SourceError, match="start-up test"):
+        safeselect.permute_and_flip([0, 0], epsilon=1, sensitivity=1, source=source)
+
+
+@pytest.mark.parametrize("good_bytes", [4128, 4160, 5000, 9999])
+def test_a_source_that_sticks_later_ends(good_bytes, mode):
+    assert len(winners(SOURCES["good"](), 6, None)) == CALLS
+    assert len(winners(Hostile(stuck_after(good_bytes)), 6, None)) < CALLS
+
+
+# ------------------------------------------------------------------------- callbacks
+
+
+@pytest.mark.claim("C7")
+@pytest.mark.parametrize("exclusive", [False, True])
+@pytest.mark.parametrize("combined", [False, True])
+def test_a_callbacks_bytes_alone_need_the_word_asserted(exclusive, combined, mode):
+    """`lambda n: generator.randbytes(n)` passes every test; nobody can tell."""
+    generator = random.Random(7)
+    source: Any = CallbackSource(lambda n: generator.randbytes(n), exclusive=exclusive)
+    source = CombinedSource(source, OpenSSLSource()) if combined else source
+    if exclusive and mode == "1":
+        with pytest.raises(ParameterError, match=f"set {VARIABLE}=asserted"):
+            resolve(source)
+        with pytest.raises(ParameterError, match=f"set {VARIABLE}=asserted"):
+            Bits(source)
+        return
+    assert resolve(source) is source
+    one = safeselect.permute_and_flip([0, 0], epsilon=1, sensitivity=1, source=source)
+    assert ("exclusive=True" in one.source) == exclusive
+    told = observed(source)
+    assert (told.production, told.health) == ("asserted", "passed")
+    assert told.name == one.source
+
+
+@pytest.mark.parametrize("value", ["0", "yes", "Asserted", "asserted ", "true"])
+def test_any_other_word_hardens(value, monkeypatch):
+    monkeypatch.setenv(VARIABLE, value)
+    with pytest.raises(ParameterError, match="a function's bytes alone"):
+        resolve(CallbackSource(os.urandom, exclusive=True))
+    resolve(CallbackSource(os.urandom))
+
+
+def test_a_seeded_callback_that_is_mixed_has_the_right_law():
+    found = []
+    for _ in range(CALLS):
+        generator = random.Random(7)
+        source = CallbackSource(lambda n, g=generator: g.randbytes(n))
+        found.append(
+            safeselect.permute_and_flip([0, 0], epsilon=1, sensitivity=1, source=source).index
+        )
+    assert halves_are_right(found, 2)
+    same = set()
+    for _ in range(20):
+        generator = random.Random(7)
+        source = CallbackSource(lambda n, g=generator: g.randbytes(n), exclusive=True)
+        same.add(safeselect.permute_and_flip([0, 0], epsilon=1, sensitivity=1, source=source).index)
+    assert len(same) == 1  # the power of the test above
+
+
+# ------------------------------------------------------------------------- what they claim to be
+
+
+class Changing(Hostile):
+    """Says another thing whenever it is asked."""
+
+    def __init__(self):
+        super().__init__(same_every_time)
+        self.asked = {"name": 0, "production": 0}
+
+    @property
+    def name(self):
+        self.asked["name"] += 1
+        return "OpenSSLSource" if self.asked["name"] % 2 else 7
+
+    @property
+    def production(self):
+        self.asked["production"] += 1
+        return self.asked["production"] % 2 == 1
+
+
+def test_every_member_is_read_once(mode):
+    source = Changing()
+    assert halves_are_right(winners(source, 6, None), 6)
+    assert source.asked == {"name": 1, "production": 1}
+    assert resolve(source).production is True
+    assert observed(resolve(source)).production == "asserted"
+
+
+class Pretending:
+    """Claims the class of a source of ours."""
+
+    name, production = "OpenSSLSource", True
+    __class__ = OpenSSLSource  # type: ignore[assignment]
+
+    def begin(self):
+        return os.urandom(16)
+
+    def fill(self, buffer, /):
+        same_every_time(buffer)
+
+
+def test_a_borrowed_class_is_seen_through():
+    source = Pretending()
+    assert isinstance(source, OpenSSLSource)
+    assert type(resolve(source)) is ForeignSource
+    assert observed(resolve(source)).production == "asserted"
+    with pytest.raises(ParameterError, match="what resolve"):
+        observed(source)
+
+
+def test_the_methods_of_ours_on_an_object_of_theirs():
+    borrowed = type(
+        "OpenSSLSource",
+        (),
+        {each: OpenSSLSource.__dict__[each] for each in ("name", "production", "begin", "fill")},
+    )()
+    with pytest.raises(SourceError, match="as a call began"):
+        Bits(borrowed)
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("OpenSSLSource", "ForeignSource(OpenSSLSource)"),
+        ("x), OpenSSLSource", "ForeignSource(x___OpenSSLSource)"),
+        ("a\nb\u202e", "ForeignSource(a_b_)"),
+        ("n" * 10**6, f"ForeignSource({'n' * 64})"),
+        ("", "ForeignSource()"),
+    ],
+)
+def test_names(name, shown):
+    source = Hostile(good)
+    source.name = name
+    assert resolve(source).name == shown
+    assert CombinedSource(source, SystemSource()).name == f"CombinedSource({shown}, SystemSource)"
+
+
+@pytest.mark.parametrize("member", ["name", "production", "begin", "fill"])
+@pytest.mark.parametrize("error", [ValueError("0xdeadbeef"), SourceError("0xdeadbeef")])
+def test_a_member_that_raises(member, error):
+    def broken(self):
+        raise error
+
+    kind = type("Broken", (Hostile,), {member: property(broken)})
+    with pytest.raises(ParameterError, match="is not a source") as caught:
+        resolve(kind(good))
+    assert "deadbeef" not in str(caught.value)
+
+
+class Stop(BaseException):
+    """What no `except Exception` sees."""
+
+
+@pytest.mark.parametrize("error", [Stop, KeyboardInterrupt, SystemExit, GeneratorExit])
+@pytest.mark.parametrize("at", ["begin", "fill"])
+def test_interrupts_pass_and_nothing_is_released(at, error, mode):
+    def stop(*_):
+        raise error
+
+    source = Hostile(stop) if at == "fill" else Hostile(good, stop)
+    with pytest.raises(error):
+        safeselect.permute_and_flip([0, 0], epsilon=1, sensitivity=1, source=source)
+
+
+def test_a_source_that_asks_for_a_release_from_itself():
+    seen = []
+
+    def write(buffer):
+        if not seen:
+            seen.append("")
+            with pytest.raises(SourceError, match="while it was drawing some") as caught:
+                safeselect.permute_and_flip([0, 0], epsilon=1, sensitivity=1, source=source)
+            seen.append(str(caught.value))
+        good(buffer)
+
+    source = Hostile(write)
+    assert len(winners(source, 6, None)) == CALLS
+    assert len(seen) == 2
+
+
+def test_the_engines_memory_is_never_seen():
+    """What a foreign source is given is memory of its own, wiped, and larger than the request."""
+    kept = []
+
+    def write(buffer):
+        good(buffer)
+        kept.append(buffer)
+
+    bits = Bits(Hostile(write))
+    buffer = bytearray(40)
+    bits.fill(buffer)
+    assert any(buffer)
+    assert len(kept[-1]) == 40 + 16
+    assert not any(map(any, kept))
+    kept[-1][:] = b"\xff" * 56
+    assert buffer != b"\xff" * 40
+
+
+def test_it_is_tested_once_and_stays_failed_over_calls():
+    sizes = []
+
+    def write(buffer):
+        sizes.append(len(buffer))
+        good(buffer)
+
+    source = Hostile(write)
+    for _ in range(3):
+        with Bits(source) as bits:
+            uniform_below(bits, 6)
+    assert sizes == [*[1024] * 4, 16, *[256 + 16] * 3]
+    source.write = raising
+    with pytest.raises(SourceError, match="failed while drawing"), Bits(source) as bits:
+        bits.coin()
+    source.write = good
+    with pytest.raises(SourceError, match="stays failed"):
+        Bits(source)
+
+
+def test_sources_that_were_met_are_not_kept_for_ever():
+    from safeselect.sources import foreign
+
+    for _ in range(200):
+        resolve(Hostile(good))
+    assert len(foreign._guards) <= foreign._REMEMBERED
+
+
+# ------------------------------------------------------------------------- what is observed
+
+
+def test_what_is_observed(monkeypatch):
+    monkeypatch.delenv(VARIABLE, raising=False)
+    foreign, callback = Hostile(good), CallbackSource(os.urandom, name="hsm")
+    tape = ReplaySource(bytes(999))
+    cases = [
+        (OpenSSLSource(), "OpenSSLSource", "yes"),
+        (SystemSource(), "SystemSource", "yes"),
+        (CombinedSource(OpenSSLSource(), SystemSource()), None, "yes"),
+        (callback, "CallbackSource(hsm)", "asserted"),
+        (foreign, "ForeignSource(OpenSSLSource)", "asserted"),
+        (CombinedSource(OpenSSLSource(), foreign), None, "asserted"),
+        (CombinedSource(CombinedSource(foreign, callback), SystemSource()), None, "asserted"),
+    ]
+    for source, name, production in cases:
+        own = resolve(source)
+        own.begin()
+        told = observed(own)
+        assert (told.production, told.health) == (production, "passed")
+        assert told.name == own.name
+        assert name in (None, told.name)
+    for source in (
+        tape,
+        RecordingSource(OpenSSLSource()),
+        CombinedSource(OpenSSLSource(), tape),
+        CombinedSource(OpenSSLSource(), RecordingSource(foreign)),
+    ):
+        source.begin()
+        assert observed(resolve(source)).production == "no"
+        assert observed(resolve(source)).health == "not tested"
+
+
+def test_nothing_is_passed_before_it_was_tested_nor_after_it_failed():
+    device = {"answer": os.urandom}
+    for source in (OpenSSLSource(), SystemSource(), resolve(Hostile(good))):
+        assert observed(source).health == "not tested"
+        source.begin()
+        assert observed(source).health == "passed"
+    source = CallbackSource(lambda n: device["answer"](n))
+    assert observed(source).health == "not tested"
+    source.begin()
+    assert observed(source).health == "passed"
+    device["answer"] = bytes
+    with pytest.raises(SourceError, match="repeats itself"):
+        source.fill(bytearray(1))
+    assert observed(source).health == "not tested"
