@@ -27,7 +27,7 @@ FUZZ ?= .venv-fuzz
 SECONDS_EACH ?= 60
 BENCH_PIP := $(BENCH)/bin/python $(INSTALL)
 
-.PHONY: help demo test docs spark check format release lock claims mutants soak bench bench-docs timing fuzz clean
+.PHONY: help demo test docs spark check format release verify lock claims mutants soak bench bench-docs timing fuzz clean
 .DEFAULT_GOAL := help
 
 help: ## show this list
@@ -57,15 +57,14 @@ format: $(VENV)/.dev ## put the code into its standard form
 	$(BIN)/ruff format .
 
 release: $(RELEASE)/.installed ## build into dist/ what is published, with SBOM and hashes, and check it
-	rm -rf $(DIST) $(RELEASE)/plain
+	rm -rf $(DIST)
 	env -u SOURCE_DATE_EPOCH $(RELEASE)/bin/python -m build --no-isolation --outdir $(DIST) .
-	$(PYTHON) -m venv --without-pip $(RELEASE)/plain
-	$(RELEASE_PIP) --prefix $(RELEASE)/plain --ignore-installed --require-hashes --requirement requirements/runtime.lock
-	$(RELEASE)/bin/cyclonedx-py environment --pyproject pyproject.toml --mc-type library \
-	  --output-reproducible --output-file $(DIST)/$$(basename $(DIST)/*.whl -py3-none-any.whl).cdx.json $(RELEASE)/plain
+	$(RELEASE)/bin/python tools/bill.py $(DIST)
 	cd $(DIST) && sha256sum *.whl *.tar.gz *.cdx.json > SHA256SUMS
-	$(RELEASE)/bin/python tools/verify_release.py $(DIST)/*.whl --sums $(DIST)/SHA256SUMS \
-	  --sbom $(DIST)/*.cdx.json --checkout . --rebuild
+	$(RELEASE)/bin/python tools/verify_release.py $(DIST)
+
+verify: $(RELEASE)/.installed ## check the release in dist/ against the commit that is checked out
+	$(RELEASE)/bin/python tools/verify_release.py $(DIST) $(ARGS)
 
 lock: $(RELEASE)/.installed ## bring the pinned releases in requirements/ up to date
 	$(LOCK) pyproject.toml --output-file requirements/runtime.lock

@@ -1,9 +1,9 @@
 """The software bill of materials of a release, CycloneDX JSON: `python tools/bill.py dist`.
 
 It names what the wheel requires, in the releases and with the hashes of requirements/runtime.lock,
-and the compiled libraries in use: those that the wheels of these bring, and OpenSSL, which comes with
-Python.  The latter are asked for their versions, so this must run where the locked releases are
-installed.  One commit, one release of Python (3.11, say) and one OpenSSL give the same bytes.
+and the compiled libraries in use: those that the wheels of these bring, and OpenSSL, which comes
+with Python.  They are asked for their versions, so the locked releases must be installed where this
+runs.  One commit, one minor version of Python and one OpenSSL give the same bytes.
 """
 
 from __future__ import annotations
@@ -60,7 +60,9 @@ def bill(project: dict[str, Any], lock: str, openssl: str | None = None) -> byte
             ],
         },
         "components": parts,
-        "dependencies": [{"ref": ref, "dependsOn": graph.get(ref, [])} for ref in refs(root, parts)],
+        "dependencies": [
+            {"ref": ref, "dependsOn": graph.get(ref, [])} for ref in refs(root, parts)
+        ],
     }
     return (json.dumps(content, indent=2) + "\n").encode()
 
