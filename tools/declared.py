@@ -30,15 +30,11 @@ ALWAYS = ("pyproject.toml", ".gitignore", "README.md", "LICENSE")
 
 @dataclass(frozen=True, slots=True)
 class Commit:
-    """A commit: its name, and its files by their paths."""
+    """A commit: its name, its files by their paths, and its pyproject.toml."""
 
     name: str
     files: dict[str, File]
-
-    @property
-    def configuration(self) -> dict[str, Any]:
-        """Its pyproject.toml."""
-        return tomllib.loads(self.text("pyproject.toml"))
+    configuration: dict[str, Any]
 
     @property
     def project(self) -> dict[str, Any]:
@@ -85,7 +81,9 @@ def read(checkout: Path, commit: str) -> Commit:
                 files[entry.name] = File(content.read() if content else b"", entry.mode & 64 > 0)
             elif not entry.isdir():
                 raise Refused(f"{entry.name} of the commit is not a plain file")
-    return Commit(name, files)
+    if "pyproject.toml" not in files:
+        raise Refused("the commit has no pyproject.toml")
+    return Commit(name, files, tomllib.loads(files["pyproject.toml"].content.decode()))
 
 
 # ------------------------------------------------------------------------------ its archives
