@@ -19,11 +19,11 @@ MUTANTS ?= .venv-mutants
 OLDEST ?= .venv-oldest
 MATRIX ?= .venv-matrix
 PYTHONS ?= python3.11 python3.12 python3.13 python3.14
-# What depends on NumPy, gmpy2 and Python: that it can be imported, arithmetic, fixed vectors, and the law
-# of each mechanism; a minute.
+# What depends on NumPy, gmpy2 and Python: that all can be imported, arithmetic, fixed vectors, and laws.
+# `safeselect verify` goes before it, with the law of each mechanism; together less than a minute.
 SMALL ?= tests/test_import.py tests/test_gmpy2.py tests/exact/test_interval.py tests/guarantees \
-  tests/lattice/test_laws.py tests/samplers/test_uniform.py tests/samplers/test_discrete_laplace.py \
-  $(addprefix tests/mechanisms/test_,reference_laws.py gap_laws.py sparse_vector_laws.py unknown_domain.py)
+  tests/lattice/test_laws.py tests/lattice/test_corner_cases.py tests/samplers/test_uniform.py \
+  tests/mechanisms/test_reference_laws.py
 # requirements/*.lock name one release of every package, with hashes: what `make test`, `make check`
 # and `make release` install, the same everywhere.  `make LOCKED= test` takes the newest releases that
 # pyproject.toml allows instead, as a user's install does.
@@ -65,6 +65,7 @@ format: $(VENV)/.dev ## put the code into its standard form
 	$(BIN)/ruff format .
 
 oldest: $(OLDEST)/.installed ## test with the oldest NumPy and gmpy2 that are allowed (Python 3.11; a minute)
+	$(OLDEST)/bin/safeselect verify
 	$(OLDEST)/bin/python -m pytest -n $(WORKERS) $(SMALL) $(ARGS)
 
 # A Python that is not there is named, and is no failure; a test that fails is one.
@@ -78,6 +79,7 @@ matrix: ## test with every Python that is there (PYTHONS, a minute each)
 	      $$place/bin/python $(INSTALL) --require-hashes --requirement requirements/laws.lock && \
 	      $$place/bin/python $(INSTALL) --no-deps --no-build-isolation --editable . && \
 	      cp requirements/laws.lock $$place/installed.lock; }; } && \
+	  $$place/bin/safeselect verify && \
 	  $$place/bin/python -m pytest -n $(WORKERS) $(SMALL) $(ARGS) || failed="$$failed $$name"; \
 	done; \
 	echo "matrix: ran on$${ran:- none}; not found:$${missing:- none}; failed:$${failed:- none}"; \

@@ -69,7 +69,7 @@ def test_all_locks_agree_on_what_is_installed_with_the_package():
 
 
 def test_the_oldest_releases_are_the_lower_bounds():
-    """What `make oldest` tests with: each requirement at its bound, and no other bound is declared."""
+    """What `make oldest` tests with: each requirement at its bound."""
     named = pins(lock("oldest"))
     for requirement in asked(None):
         (bound,) = requirement.specifier
