@@ -16,6 +16,14 @@ DOCS ?= .venv-docs
 SITE ?= docs/_build
 RELEASE ?= .venv-release
 MUTANTS ?= .venv-mutants
+OLDEST ?= .venv-oldest
+MATRIX ?= .venv-matrix
+PYTHONS ?= python3.11 python3.12 python3.13 python3.14
+# What depends on NumPy, gmpy2 and Python: that all can be imported, arithmetic, fixed vectors, and laws.
+# `safeselect verify` goes before it, with the law of each mechanism; together less than a minute.
+SMALL ?= tests/test_import.py tests/test_gmpy2.py tests/exact/test_interval.py tests/guarantees \
+  tests/lattice/test_laws.py tests/lattice/test_corner_cases.py tests/samplers/test_uniform.py \
+  tests/mechanisms/test_reference_laws.py
 # requirements/*.lock name one release of every package, with hashes: what `make test`, `make check`
 # and `make release` install, the same everywhere.  `make LOCKED= test` takes the newest releases that
 # pyproject.toml allows instead, as a user's install does.
@@ -27,7 +35,7 @@ FUZZ ?= .venv-fuzz
 SECONDS_EACH ?= 60
 BENCH_PIP := $(BENCH)/bin/python $(INSTALL)
 
-.PHONY: help demo test docs spark check format release lock claims mutants soak bench bench-docs timing fuzz clean
+.PHONY: help demo test docs spark check format oldest matrix nightly release verify lock claims mutants soak bench bench-docs timing fuzz clean
 .DEFAULT_GOAL := help
 
 help: ## show this list
@@ -56,21 +64,46 @@ format: $(VENV)/.dev ## put the code into its standard form
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
+oldest: $(OLDEST)/.installed ## test with the oldest NumPy and gmpy2 that are allowed (Python 3.11; a minute)
+	$(OLDEST)/bin/safeselect verify
+	$(OLDEST)/bin/python -m pytest -n $(WORKERS) $(SMALL) $(ARGS)
+
+# A Python that is not there is named, and is no failure; a test that fails is one.
+matrix: ## test with every Python that is there (PYTHONS, a minute each)
+	@ran=; missing=; failed=; for python in $(PYTHONS); do \
+	  name=$$(basename $$python); place=$(MATRIX)/$$name; \
+	  if ! $$python -c 'import venv' 2>/dev/null; then missing="$$missing $$name"; continue; fi; \
+	  echo "--- $$name"; ran="$$ran $$name"; \
+	  { cmp -s requirements/laws.lock $$place/installed.lock || { \
+	      $$python -m venv --clear $$place && \
+	      $$place/bin/python $(INSTALL) --require-hashes --requirement requirements/laws.lock && \
+	      $$place/bin/python $(INSTALL) --no-deps --no-build-isolation --editable . && \
+	      cp requirements/laws.lock $$place/installed.lock; }; } && \
+	  $$place/bin/safeselect verify && \
+	  $$place/bin/python -m pytest -n $(WORKERS) $(SMALL) $(ARGS) || failed="$$failed $$name"; \
+	done; \
+	echo "matrix: ran on$${ran:- none}; not found:$${missing:- none}; failed:$${failed:- none}"; \
+	test -z "$$failed"
+
+nightly: ## soak, mutants, timing, long tests and matrix, with a table of figures (hours; ARGS='--parts soak')
+	$(PYTHON) tools/nightly.py $(ARGS)
+
 release: $(RELEASE)/.installed ## build into dist/ what is published, with SBOM and hashes, and check it
-	rm -rf $(DIST) $(RELEASE)/plain
+	rm -rf $(DIST)
 	env -u SOURCE_DATE_EPOCH $(RELEASE)/bin/python -m build --no-isolation --outdir $(DIST) .
-	$(PYTHON) -m venv --without-pip $(RELEASE)/plain
-	$(RELEASE_PIP) --prefix $(RELEASE)/plain --ignore-installed --require-hashes --requirement requirements/runtime.lock
-	$(RELEASE)/bin/cyclonedx-py environment --pyproject pyproject.toml --mc-type library \
-	  --output-reproducible --output-file $(DIST)/$$(basename $(DIST)/*.whl -py3-none-any.whl).cdx.json $(RELEASE)/plain
+	$(RELEASE)/bin/python tools/bill.py $(DIST)
 	cd $(DIST) && sha256sum *.whl *.tar.gz *.cdx.json > SHA256SUMS
-	$(RELEASE)/bin/python tools/verify_release.py $(DIST)/*.whl --sums $(DIST)/SHA256SUMS \
-	  --sbom $(DIST)/*.cdx.json --checkout . --rebuild
+	$(RELEASE)/bin/python tools/verify_release.py $(DIST)
+
+verify: $(RELEASE)/.installed ## check the release in dist/ against the commit that is checked out
+	$(RELEASE)/bin/python tools/verify_release.py $(DIST) $(ARGS)
 
 lock: $(RELEASE)/.installed ## bring the pinned releases in requirements/ up to date
 	$(LOCK) pyproject.toml --output-file requirements/runtime.lock
 	$(LOCK) pyproject.toml --constraint requirements/runtime.lock --extra dev --output-file requirements/dev.lock
 	$(LOCK) pyproject.toml --constraint requirements/runtime.lock --extra release --output-file requirements/release.lock
+	$(LOCK) pyproject.toml --constraint requirements/dev.lock --extra laws --output-file requirements/laws.lock
+	$(LOCK) pyproject.toml --constraint requirements/oldest.txt --extra laws --output-file requirements/oldest.lock
 
 claims: ## write the tests of every claim into docs/claims.md, from their marks
 	$(PYTHON) tools/claims.py
@@ -96,7 +129,7 @@ fuzz: $(FUZZ)/.installed ## look for hostile input, a minute for each target
 	$(FUZZ)/bin/python fuzz/run.py $(SECONDS_EACH) $(ARGS)
 
 clean: ## remove everything that make created
-	rm -rf .venv .venv-bench .venv-docs .venv-fuzz .venv-mutants .venv-release .venv-spark docs/_build fuzz/found
+	rm -rf .venv .venv-bench .venv-docs .venv-fuzz .venv-matrix .venv-mutants .venv-oldest .venv-release .venv-spark docs/_build fuzz/found
 	rm -rf dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
@@ -136,6 +169,13 @@ $(RELEASE)/.installed: requirements/release.lock
 	$(NEEDS_PYTHON)
 	$(PYTHON) -m venv $(RELEASE)
 	$(RELEASE_PIP) --require-hashes --requirement requirements/release.lock
+	@touch $@
+
+$(OLDEST)/.installed: requirements/oldest.lock pyproject.toml
+	$(NEEDS_PYTHON)
+	$(PYTHON) -m venv $(OLDEST)
+	$(OLDEST)/bin/python $(INSTALL) --require-hashes --requirement requirements/oldest.lock
+	$(OLDEST)/bin/python $(INSTALL) --no-deps --no-build-isolation --editable .
 	@touch $@
 
 # Not the package: it would be in the way of its broken copies.

@@ -13,7 +13,7 @@ from packaging.version import Version
 
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-EXTRAS = {"runtime": None, "dev": "dev", "release": "release"}
+EXTRAS = {"runtime": None, "dev": "dev", "release": "release", "laws": "laws", "oldest": "laws"}
 PIN = re.compile(
     r"^([a-z0-9-]+)(?:\[[a-z,]+\])?==([\w.]+)(?: ; .+)?((?: --hash=sha256:[0-9a-f]{64})+)$"
 )
@@ -64,8 +64,17 @@ def test_a_lock_names_what_is_asked_for(name):
 def test_all_locks_agree_on_what_is_installed_with_the_package():
     runtime = pins(lock("runtime"))
     assert set(runtime) == {"gmpy2", "numpy"}
-    for name in ("dev", "release"):
+    for name in ("dev", "release", "laws"):
         assert runtime.items() <= pins(lock(name)).items()
+
+
+def test_the_oldest_releases_are_the_lower_bounds():
+    """What `make oldest` tests with: each requirement at its bound."""
+    named = pins(lock("oldest"))
+    for requirement in asked(None):
+        (bound,) = requirement.specifier
+        assert bound.operator == ">="
+        assert named[requirement.name] == {Version(bound.version)}
 
 
 @pytest.mark.claim("C13")

@@ -1,0 +1,67 @@
+"""`make nightly`: every part runs, a failure is kept, and figures stand in a table."""
+
+from __future__ import annotations
+
+import re
+import stat
+from pathlib import Path
+
+import pytest
+
+import nightly
+
+ROOT = Path(__file__).parents[2]
+SAID = {
+    "soak": "      1200 releases  10** -1.0  one\n       300 releases  10** -2.0  two\n",
+    "mutants": "20 of 30 tests in use\nNot explained: 0\n",
+    "timing": "t = 1.2\nall within bounds\n",
+    "test": "= 5 passed, 1 skipped in 3.00s =\n",
+    "matrix": "matrix: ran on python3.11; not found: python3.14\n",
+}
+
+
+@pytest.fixture
+def make(tmp_path) -> Path:
+    """What says the same as `make`, and fails for the target in the file `fails`."""
+    for target, text in SAID.items():
+        (tmp_path / target).write_text(text)
+    script = tmp_path / "make"
+    script.write_text(
+        f'#!/bin/sh\ncd "{tmp_path}"\ncat "$3"\n'
+        'echo "$3 $4 LONG=$SAFESELECT_LONG" >> asked\n! grep -qx "$3" fails\n'
+    )
+    script.chmod(script.stat().st_mode | stat.S_IXUSR)
+    (tmp_path / "fails").write_text("")
+    return script
+
+
+def test_all_parts_run_and_show_their_figures(make, capfd):
+    assert nightly.main(["--make", str(make)]) == 0
+    rows = capfd.readouterr().out.split("figures\n")[1].splitlines()
+    expected = [
+        "soak +passed +0 s  releases 1500",
+        "mutants +passed +0 s  tests 20, not explained 0",
+        "timing +passed +0 s  last all within bounds",
+        "long +passed +0 s  tests 5 passed, 1 skipped in 3.00s",
+        "matrix +passed +0 s  pythons matrix: ran on python3.11; not found: python3.14",
+    ]
+    for row, pattern in zip(rows, expected, strict=True):
+        assert re.fullmatch(pattern.replace("+0 s", r"+\d+ s").replace(".", r"\."), row)
+    asked = make.with_name("asked").read_text().splitlines()
+    assert asked[0] == "soak ARGS=--minutes 30 LONG="
+    assert asked[3] == "test ARGS= LONG=1"
+
+
+@pytest.mark.parametrize("target", SAID)
+def test_a_part_that_fails_is_kept_and_the_others_run(target, make, capfd):
+    make.with_name("fails").write_text(target + "\n")
+    assert nightly.main(["--make", str(make)]) == 1
+    rows = capfd.readouterr().out.split("figures\n")[1].splitlines()
+    failed = [row.split()[0] for row in rows if "FAILED" in row]
+    assert failed == ["long" if target == "test" else target]
+    assert len(rows) == len(nightly.PARTS)
+
+
+def test_every_part_is_a_target():
+    targets = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    assert {part.target for part in nightly.PARTS.values()} <= set(targets)
