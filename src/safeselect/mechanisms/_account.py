@@ -10,7 +10,7 @@ from typing import TypeVar, final
 from safeselect._exact import describe
 from safeselect.accounting import Charge, Pending, Receipt, Scope
 from safeselect.accounting.record import SALT_BYTES
-from safeselect.errors import LedgerError, ParameterError, SourceError
+from safeselect.errors import LedgerError, ParameterError, ScoreError, SourceError
 from safeselect.guarantees import Guarantee
 from safeselect.mechanisms._results import Opened, Release
 from safeselect.samplers._bits import Bits
@@ -93,7 +93,8 @@ class Account:
                 self._parts,
                 self._parameters,
                 source.name,
-                source.production,
+                "yes" if source.production else "no",
+                "passed",
                 bits.nonce,
             )
         )
@@ -139,11 +140,13 @@ class Account:
             return
         pending, self._pending = self._pending, None
         kind = "source" if isinstance(error, SourceError) else "error"
+        if isinstance(error, ScoreError):
+            kind = "input"  # after the charge, only private values are still to be refused
         if error is not None and not isinstance(error, Exception):
             kind = "interrupt"
         # The error is on its way already; a charge without an outcome stands all the same.
         with suppress(LedgerError):
-            pending.aborted(kind)  # type: ignore[arg-type]  # one of its three words
+            pending.aborted(kind)  # type: ignore[arg-type]  # one of its four words
         if error is None:
             raise LedgerError("the mechanism ended without an output; the charge stands")
 
