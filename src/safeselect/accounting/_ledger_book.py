@@ -14,7 +14,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Literal, TypeVar, final
+from functools import partial
+from typing import TypeVar, final
 
 from safeselect.accounting._ledger_budget import Budget
 from safeselect.accounting._ledger_store import Journal, Row, Store
@@ -26,7 +27,7 @@ from safeselect.accounting._record_sign import Signer, Verifier, is_key, signed_
 from safeselect.accounting.record import SCHEMA, Content, canonical, record_hash
 from safeselect.errors import LedgerDamaged, LedgerError, LedgerRolledBack, ParameterError
 
-__all__ = ["Book"]
+__all__ = ["Book", "following"]
 
 T = TypeVar("T")
 
@@ -144,15 +145,15 @@ class Book:
         Raises:
             LedgerRolledBack: the last of them is gone before it is reached.
         """
-        end, last = self.last(), None
+        end = self.last()
+        last: Row | None = None
         while last is None or last.seq < end.seq:
-            after = last
-            batch = self._store.read(lambda journal: _following(journal, after))
+            batch = self._store.read(partial(following, last=last))
             if not batch:
                 raise LedgerRolledBack(_REPLACED)
             for row in batch[: end.seq - batch[0].seq + 1]:
-                last = row
                 yield row
+                last = row
         if last.hash != end.hash:
             raise LedgerRolledBack(_REPLACED)
 
@@ -210,21 +211,21 @@ class Book:
         known = self._known
         if known is None:
             return self._replayed(journal)
-        rows = _following(journal, known.last)
+        rows = following(journal, known.last)
         if rows:
             self._known = None
             while rows:
                 for row in rows:
                     known.checker.take(known.checker.read(row))
                     known.last = row
-                rows = _following(journal, known.last)
+                rows = following(journal, known.last)
             self._know(known)
         return known
 
     def _replayed(self, journal: Journal) -> _Known:
         """Read and check everything."""
         checker, last = Checker(self._verifier, self._seen), None
-        while rows := _following(journal, last):
+        while rows := following(journal, last):
             for row in rows:
                 checker.take(checker.read(row, verify=False))
                 last = row
@@ -250,15 +251,17 @@ class Book:
         try:
             return checker.read(Row(checker.count, body, hash_, signature))
         except LedgerDamaged as error:
-            raise LedgerError(f"nothing was written, because a reader would refuse it: {error}") from None
+            said = f"nothing was written, because a reader would refuse it: {error}"
+            raise LedgerError(said) from None
 
 
 _REPLACED = (
-    "the ledger lacks a record that this process has seen in it: it was replaced, or its end was cut"
+    "the ledger lacks a record that this process has seen in it: it was replaced, or its end was "
+    "cut off"
 )
 
 
-def _following(journal: Journal, last: Row | None) -> list[Row]:
+def following(journal: Journal, last: Row | None) -> list[Row]:
     """Rows that come after one that was seen, which must be where it was."""
     if last is None:
         return journal.rows(0, _BATCH)

@@ -132,7 +132,7 @@ class Budget:
                 raise ParameterError("a term of the budget is unknown")
             return cls(unit, text(content["neighbours"], "neighbours"), **terms)
         except ParameterError:
-            raise LedgerDamaged("the record of a scope holds no budget that could be kept") from None
+            raise LedgerDamaged("the record of a scope holds no budget to be kept") from None
 
 
 @lru_cache(maxsize=256)

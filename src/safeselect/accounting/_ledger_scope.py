@@ -104,9 +104,7 @@ class Pending:
         def decide(checker: Checker) -> Written:
             waits = checker.awaits(self.charge)
             if waits is None:
-                raise LedgerError(
-                    f"the outcome of charge {self.charge} is in the ledger already"
-                )
+                raise LedgerError(f"the outcome of charge {self.charge} is in the ledger already")
             if kind == "released":
                 for name in waits.scopes:
                     _check_open(name, checker.scopes[name])

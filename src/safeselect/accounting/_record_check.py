@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from safeselect.accounting.record import OLD_SCHEMA, SCHEMA, parse
+from safeselect.accounting.record import OLD_SCHEMA, SCHEMA, parse, text
 from safeselect.errors import LedgerDamaged, ParameterError
 
 __all__ = ["OUTCOMES", "Fields", "charges_of", "head_of", "read_head", "read_record"]
@@ -18,49 +18,52 @@ __all__ = ["OUTCOMES", "Fields", "charges_of", "head_of", "read_head", "read_rec
 Fields = dict[str, Any]
 """A record, or an object in one."""
 
+_Types = dict[str, type]
 OUTCOMES = ("released", "aborted", "settled")
 _REASONS = ("source", "interrupt", "error", "input")
 
-_COMMON = {"schema": str, "kind": str, "ledger": str, "seq": str, "previous": str}
-_CREATED = {"utc": str, "library": dict, "signer": dict}
-_SCOPE = {"utc": str, "scope": str, "terms": dict}
-_CHARGED = {
+_COMMON: _Types = {"schema": str, "kind": str, "ledger": str, "seq": str, "previous": str}
+_CREATED: _Types = {"utc": str, "library": dict, "signer": dict}
+_SCOPE: _Types = {"utc": str, "scope": str, "terms": dict}
+_CHARGED: _Types = {
     **{"utc": str, "library": dict, "purpose": str, "mechanism": str, "guarantee": dict},
     **{"parts": list, "parameters": dict, "source": dict, "nonce": str},
 }
-_OUTCOME = {"charge": str, "commitment": str}
-_SETTLED = {**_OUTCOME, "spent": dict}
-_ABORTED = {"charge": str, "reason": str}
-_KINDS: dict[tuple[str, str], dict[str, type]] = {
-    (schema, kind): _COMMON | fields
-    for schema, kinds in {
-        OLD_SCHEMA: {
-            "created": _CREATED,
-            "scope": _SCOPE,
-            "charged": {**_CHARGED, "scope": str, "terms": dict, "budget": dict},
-        },
-        SCHEMA: {
-            "created": {**_CREATED, "place": dict},
-            "scope": {**_SCOPE, "caps": dict, "max_refusals": str},
-            "charged": {**_CHARGED, "charges": list, "request": dict},
-            # A limit of a scope that its owner raised.
-            "raised": {
-                **{"utc": str, "scope": str, "limit": str, "before": str, "after": str},
-                **{"reason": str, "approvals": list},
-            },
-            # Bytes that no writer had finished, and that were cut off.
-            "torn": {"length": str, "sha256": str},
-            # All that follows from the records before, so that opening need not work it out.
-            "carried": {"scopes": dict, "open": dict, "nonces": str, "requests": str},
-        },
-    }.items()
-    for kind, fields in {
-        **kinds,
-        **{"released": _OUTCOME, "aborted": _ABORTED, "settled": _SETTLED},
-    }.items()
+_OUTCOME: _Types = {"charge": str, "commitment": str}
+_OUTCOMES: dict[str, _Types] = {
+    "released": _OUTCOME,
+    "settled": {**_OUTCOME, "spent": dict},
+    "aborted": {"charge": str, "reason": str},
+}
+_OLD: dict[str, _Types] = {
+    "created": _CREATED,
+    "scope": _SCOPE,
+    "charged": {**_CHARGED, "scope": str, "terms": dict, "budget": dict},
+    **_OUTCOMES,
+}
+_NEW: dict[str, _Types] = {
+    "created": {**_CREATED, "place": dict},
+    "scope": {**_SCOPE, "caps": dict, "max_refusals": str},
+    "charged": {**_CHARGED, "charges": list, "request": dict},
+    **_OUTCOMES,
+    # A limit of a scope that its owner raised.
+    "raised": {
+        **{"utc": str, "scope": str, "limit": str, "before": str, "after": str},
+        **{"reason": str, "approvals": list},
+    },
+    # Bytes that no writer had finished, and that were cut off.
+    "torn": {"length": str, "sha256": str},
+    # All that follows from the records before, so that opening need not work it out.
+    "carried": {"scopes": dict, "open": dict, "nonces": str, "requests": str},
+}
+_KINDS = {
+    (schema, kind): {**_COMMON, **fields}
+    for schema, kinds in ((OLD_SCHEMA, _OLD), (SCHEMA, _NEW))
+    for kind, fields in kinds.items()
 }
 _CHARGE = {"scope": str, "terms": dict, "before": dict, "charge": dict, "after": dict}
 _SOURCE = {"name": str, "production": str, "health": str}
+_LINES = {"scope", "purpose", "mechanism", "reason"}
 _HEAD = re.compile(r"(0|[1-9][0-9]{0,17}):([0-9a-f]{64})", re.ASCII)
 _HEX = re.compile(r"([0-9a-f]{2})*", re.ASCII)
 _COUNT = re.compile(r"0|[1-9][0-9]{0,17}", re.ASCII)
@@ -93,19 +96,20 @@ def read_record(body: str, where: str) -> Fields:
     """
     record = parse(body, where)
     schema, kind = record.get("schema"), record.get("kind")
-    fields = _KINDS.get((schema, kind)) if isinstance(schema, str) and isinstance(kind, str) else None
+    fields = None
+    if isinstance(schema, str) and isinstance(kind, str):
+        fields = _KINDS.get((schema, kind))
     if fields is None:
         raise LedgerDamaged(f"{where} is not of schema {SCHEMA}, or of a kind that is unknown")
     _check_types(record, fields, where)
     if schema == SCHEMA:
-        _check_texts(record, where)
+        _check_texts(record, body, where)
     if kind == "charged":
         _check_charged(record, where)
     elif kind == "aborted" and schema == SCHEMA and record["reason"] not in _REASONS:
         raise LedgerDamaged(f"{where} gives a reason that is none of {', '.join(_REASONS)}")
-    elif kind == "carried":
-        if not all(map(_COUNT.fullmatch, record["open"])):
-            raise LedgerDamaged(f"{where} names an open charge that has no place")
+    elif kind == "carried" and not all(map(_COUNT.fullmatch, record["open"])):
+        raise LedgerDamaged(f"{where} names an open charge that has no place")
     return record
 
 
@@ -143,8 +147,15 @@ def _check_charged(record: Fields, where: str) -> None:
         raise LedgerDamaged(f"{where} has no nonce of 16 bytes")
 
 
-def _check_texts(record: Fields, where: str) -> None:
+def _check_texts(record: Fields, body: str, where: str) -> None:
     """No control character and no lone surrogate: records are shown to people."""
+    try:
+        for name in _LINES & record.keys():
+            text(record[name], name)
+    except ParameterError:
+        raise LedgerDamaged(f"{where} holds text that cannot be printed") from None
+    if "\\" not in body and "\x7f" not in body:
+        return  # ASCII, and nothing in it is escaped
     rest: list[Any] = [record]
     while rest:
         value = rest.pop()

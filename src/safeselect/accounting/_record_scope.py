@@ -115,9 +115,7 @@ def charged(standing: Standing | None, charge: Mapping[str, Any], where: str) ->
 
 def refused(standing: Standing) -> Standing:
     """A scope after one more call was refused for its private input."""
-    return Standing(
-        standing.budget, standing.spent, standing.refusals + 1, standing.max_refusals
-    )
+    return Standing(standing.budget, standing.spent, standing.refusals + 1, standing.max_refusals)
 
 
 def reopened(

@@ -119,9 +119,7 @@ class Ledger:
         last = self._book.last()
         return head_of(last.seq, last.hash)
 
-    def add_scope(
-        self, name: str, budget: Budget, *, max_refusals: int = MAX_REFUSALS
-    ) -> None:
+    def add_scope(self, name: str, budget: Budget, *, max_refusals: int = MAX_REFUSALS) -> None:
         """Open another scope.  Budgets are never changed.
 
         Raises:

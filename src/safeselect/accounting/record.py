@@ -145,15 +145,19 @@ def parse(body: str, what: str) -> dict[str, Any]:
         if len(body) > LONGEST:
             raise ValueError
         content = _DECODER.decode(body)
-        if not isinstance(content, dict) or not _is_plain(content) or canonical(content) != body:
+        if not isinstance(content, dict) or not _is_plain(content, body):
+            raise ValueError
+        if canonical(content) != body:
             raise ValueError
     except (ValueError, RecursionError):
         raise LedgerDamaged(f"{what} is not canonical JSON: it was changed or cut") from None
     return content
 
 
-def _is_plain(content: object) -> bool:
-    # A list of what is still to be looked at: three times as quick as calling itself.
+def _is_plain(content: object, body: str) -> bool:
+    """Whether there are only strings, lists and objects; numbers are refused already."""
+    if not any(word in body for word in ("true", "false", "null")):
+        return True
     rest = [content]
     while rest:
         value = rest.pop()
