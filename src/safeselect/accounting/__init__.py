@@ -1,6 +1,8 @@
 """Adding up guarantees, finding the rate that a total allows, and keeping both on record."""
 
 from safeselect.accounting._ledger_budget import Budget
+from safeselect.accounting._ledger_kept import kept_records
+from safeselect.accounting._ledger_old import convert
 from safeselect.accounting._ledger_scope import Pending, Scope
 from safeselect.accounting._ledger_store import Journal, Row, Store, Torn
 from safeselect.accounting._record_log import check_log, log_lines
@@ -36,6 +38,8 @@ __all__ = [
     "check_log",
     "compose",
     "composed_epsilon",
+    "convert",
+    "kept_records",
     "log_lines",
     "optimal_bounded_range_delta",
     "optimal_pure_delta",

@@ -34,7 +34,7 @@ try:
 except ImportError:  # Windows: the package works, a ledger in a file does not
     fcntl = None  # type: ignore[assignment]
 
-__all__ = ["FileStore"]
+__all__ = ["FileStore", "end_found"]
 
 T = TypeVar("T")
 
@@ -262,6 +262,17 @@ def _opened(path: Path) -> FileIO:
         return FileIO(path, "r+", opener=lambda name, flags: os.open(name, flags | os.O_APPEND))
     fcntl.fcntl(file, fcntl.F_SETFL, fcntl.fcntl(file, fcntl.F_GETFL) | os.O_APPEND)
     return file
+
+
+def end_found(file: FileIO) -> tuple[int, int]:
+    """Where the last whole line ends and where the file does, with no writer at work."""
+    if fcntl is not None:
+        fcntl.flock(file, fcntl.LOCK_SH)
+    size = os.fstat(file.fileno()).st_size
+    end = end_of_lines(file, size)
+    if fcntl is not None:
+        fcntl.flock(file, fcntl.LOCK_UN)
+    return end, size
 
 
 def _sync(file: FileIO) -> None:

@@ -26,8 +26,15 @@ _COMMON: _Types = {"schema": str, "kind": str, "ledger": str, "seq": str, "previ
 _CREATED: _Types = {"utc": str, "library": dict, "signer": dict}
 _SCOPE: _Types = {"utc": str, "scope": str, "terms": dict}
 _CHARGED: _Types = {
-    **{"utc": str, "library": dict, "purpose": str, "mechanism": str, "guarantee": dict},
-    **{"parts": list, "parameters": dict, "source": dict, "nonce": str},
+    "utc": str,
+    "library": dict,
+    "purpose": str,
+    "mechanism": str,
+    "guarantee": dict,
+    "parts": list,
+    "parameters": dict,
+    "source": dict,
+    "nonce": str,
 }
 _OUTCOME: _Types = {"charge": str, "commitment": str}
 _OUTCOMES: dict[str, _Types] = {
@@ -48,8 +55,13 @@ _NEW: dict[str, _Types] = {
     **_OUTCOMES,
     # A limit of a scope that its owner raised.
     "raised": {
-        **{"utc": str, "scope": str, "limit": str, "before": str, "after": str},
-        **{"reason": str, "approvals": list},
+        "utc": str,
+        "scope": str,
+        "limit": str,
+        "before": str,
+        "after": str,
+        "reason": str,
+        "approvals": list,
     },
     # Bytes that no writer had finished, and that were cut off.
     "torn": {"length": str, "sha256": str},

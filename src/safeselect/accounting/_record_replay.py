@@ -79,6 +79,7 @@ class Checker:
         scopes: where each scope stands.
         torn: how many records tell of bytes that were cut off.
         carried_at: how many records there were when all was last carried over.
+        unfinished: bytes behind the last whole record, where a file was read.
     """
 
     verifier: Verifier | None = None
@@ -90,6 +91,7 @@ class Checker:
     scopes: dict[str, Standing] = field(default_factory=dict)
     torn: int = 0
     carried_at: int = 0
+    unfinished: int = 0
     _nonces: set[int] = field(default_factory=set)
     _requests: set[str] = field(default_factory=set)
     _open: dict[int, Open] = field(default_factory=dict)
@@ -212,7 +214,9 @@ class Checker:
 
     def _check_first(self, record: Fields, where: str) -> None:
         signer = record["signer"]
-        if not all(isinstance(value, str) for value in signer.values()):
+        if not all(isinstance(value, str) for value in signer.values()) or (
+            signer and not signer.keys() >= {"algorithm", "key_id"}
+        ):
             raise LedgerDamaged(f"{where} names no key")
         if self.verifier is not None and not is_key(self.verifier, signer):
             raise LedgerError("the ledger is not signed with the key that is to verify it")
