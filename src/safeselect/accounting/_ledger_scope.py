@@ -38,7 +38,7 @@ class Scope:
             LedgerBusy: others use the ledger; nothing was charged.
             LedgerError: the ledger cannot be used.
         """
-        content = charged(self.purpose, charge)
+        born, content = generation(), charged(self.purpose, charge)
 
         def decide(checker: Checker) -> Written:
             standing = standing_of(checker, self.name)
@@ -53,7 +53,7 @@ class Scope:
             charges: list[Content] = [amounts(self.name, standing, price)]
             return "charged", content | {"charges": charges}
 
-        return Pending(self.book, self.book.write(decide))
+        return Pending(self.book, self.book.write(decide), born)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ class Pending:
 
     book: Book
     charge: int
-    _born: Generation = field(default_factory=generation, repr=False, compare=False)
+    _born: Generation = field(repr=False, compare=False)
 
     def released(self, output: str, salt: bytes) -> Receipt:
         """Write a commitment to the output, which may be shown only when this has returned.
