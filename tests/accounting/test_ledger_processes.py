@@ -191,11 +191,12 @@ def test_a_process_killed_at_any_line_loses_nothing_and_releases_nothing_uncharg
 ) -> None:
     path, reports = tmp_path / "budget.ledger", tmp_path / "reports"
     ledger = new(path, epsilon=100)
+    there = scope(ledger)  # what the parent knows the children know: only what is new is read
     reports.touch()
 
     def release() -> None:
         with reports.open("a", buffering=1) as out:
-            pending = scope(Ledger.open(path)).charge(pure("1/1000"))
+            pending = there.charge(pure("1/1000"))
             out.write("charged\n")
             pending.released("blue", b"s" * 32)
             out.write("released\n")

@@ -41,6 +41,8 @@ class Scope:
         born, content = generation(), charged(self.purpose, charge)
 
         def decide(checker: Checker) -> Written:
+            # A child that goes on with its parent's call would charge once for two answers.
+            _check_process(born)
             standing = standing_of(checker, self.name)
             price = standing.budget.price(charge.guarantee, charge.parts)
             _check_open(self.name, standing)
@@ -98,10 +100,8 @@ class Pending:
         self._settle("aborted", {"reason": reason})
 
     def _settle(self, kind: str, content: Mapping[str, Content]) -> int:
-        if generation() != self._born:
-            raise LedgerError("the outcome of a charge is told by the process that was charged")
-
         def decide(checker: Checker) -> Written:
+            _check_process(self._born)
             waits = checker.awaits(self.charge)
             if waits is None:
                 raise LedgerError(f"the outcome of charge {self.charge} is in the ledger already")
@@ -123,6 +123,19 @@ def standing_of(checker: Checker, scope: str) -> Standing:
     if standing is None:
         raise ParameterError(f"there is no scope {scope!r} in this ledger")
     return standing
+
+
+def _check_process(born: Generation) -> None:
+    """A charge and its outcome belong to the process that began with them.
+
+    Raises:
+        LedgerError: this is its child.
+    """
+    if generation() != born:
+        raise LedgerError(
+            "this process was forked in the middle of a call of its parent's, to which the charge "
+            "belongs: call anew"
+        )
 
 
 def _check_open(scope: str, standing: Standing) -> None:
