@@ -21,9 +21,11 @@ from safeselect.accounting._ledger_budget import Budget
 from safeselect.accounting._ledger_store import Journal, Row, Store
 from safeselect.accounting._ledger_turn import Turn
 from safeselect.accounting._ledger_words import Written, made, opened_scope, was_torn
-from safeselect.accounting._record_replay import Checker, Reading
+from safeselect.accounting._record_reading import Reading
+from safeselect.accounting._record_replay import Checker
 from safeselect.accounting._record_scope import Standing
 from safeselect.accounting._record_sign import Signer, Verifier, is_key, signed_message
+from safeselect.accounting._record_skim import Carrying, skim
 from safeselect.accounting.record import SCHEMA, Content, canonical, record_hash
 from safeselect.errors import LedgerDamaged, LedgerError, LedgerRolledBack, ParameterError
 
@@ -190,7 +192,7 @@ class Book:
         """Write what follows from all records, so that the next process need not work it out."""
 
         def decide(checker: Checker) -> Written:
-            if checker.count < self._next_carried(checker):
+            if checker.count < checker.carried_at + CARRY_EVERY:
                 raise LedgerError("another process has just carried the totals over")
             return "carried", checker.carried()
 
@@ -224,7 +226,7 @@ class Book:
 
     def _replayed(self, journal: Journal) -> _Known:
         """Read and check everything."""
-        checker, last = Checker(self._verifier, self._seen), None
+        checker, last = self._skimmed(journal)
         while rows := following(journal, last):
             for row in rows:
                 checker.take(checker.read(row, verify=False))
@@ -237,6 +239,16 @@ class Book:
         known = _Known(checker, last)
         self._know(known)
         return known
+
+    def _skimmed(self, journal: Journal) -> tuple[Checker, Row | None]:
+        """What the last record that carries all over says, where there is one."""
+        lines = journal.to_carried() if isinstance(journal, Carrying) else None
+        if lines is not None:
+            # Where something is wrong, the replay of everything says what.
+            with suppress(LedgerDamaged, ValueError):
+                checker = Checker(self._verifier, self._seen)
+                return checker, skim(checker, lines)
+        return Checker(self._verifier, self._seen), None
 
     def _judged(self, checker: Checker, written: Written) -> Reading:
         """The record that comes next, signed, and judged by what judges the records of others."""

@@ -24,45 +24,15 @@ from safeselect.accounting._record_check import (
     read_head,
     read_record,
 )
+from safeselect.accounting._record_reading import Open, Reading, check_spent, read_open
 from safeselect.accounting._record_scope import Standing, charged, refused, reopened
 from safeselect.accounting._record_sign import Verifier, is_key, signed_message
-from safeselect.accounting.record import START, read_numbers, record_hash
+from safeselect.accounting.record import START, record_hash
 from safeselect.errors import LedgerDamaged, LedgerError, LedgerRolledBack
 
-__all__ = ["Checker", "Reading"]
+__all__ = ["Checker"]
 
 _SIGNATURE = re.compile(r"([0-9a-f]{2})+", re.ASCII)
-
-
-@dataclass(frozen=True, slots=True)
-class Open:
-    """A charge that has no outcome yet: whose, and with which public parameters."""
-
-    scopes: tuple[str, ...]
-    parameters: Mapping[str, str]
-
-
-@dataclass(frozen=True, slots=True)
-class Reading:
-    """A record that was found right, and what follows from it.
-
-    Attributes:
-        row: the record as it is kept.
-        record: what it says.
-        scopes: where scopes stand after it, those that it moves.
-        nonce: of a charge.
-        request: identity of the request that was charged, if it had one.
-        opens: a charge, which waits for its outcome.
-        closes: the place of the charge whose outcome it tells.
-    """
-
-    row: Row
-    record: Fields
-    scopes: Mapping[str, Standing] = field(default_factory=dict)
-    nonce: int | None = None
-    request: str | None = None
-    opens: Open | None = None
-    closes: int | None = None
 
 
 @dataclass(slots=True)
@@ -77,9 +47,12 @@ class Checker:
         last: hash of the last one.
         signer: algorithm and name of the key; empty for a ledger without signatures.
         scopes: where each scope stands.
-        torn: how many records tell of bytes that were cut off.
+        torn: how many records tell of bytes that were cut off, of those replayed.
         carried_at: how many records there were when all was last carried over.
         unfinished: bytes behind the last whole record, where a file was read.
+        nonces: of all charges.
+        requests: identities of all requests that were charged.
+        wanted: place and hash of the published head.
     """
 
     verifier: Verifier | None = None
@@ -92,14 +65,14 @@ class Checker:
     torn: int = 0
     carried_at: int = 0
     unfinished: int = 0
-    _nonces: set[int] = field(default_factory=set)
-    _requests: set[str] = field(default_factory=set)
+    nonces: set[int] = field(default_factory=set)
+    requests: set[str] = field(default_factory=set)
     _open: dict[int, Open] = field(default_factory=dict)
     _known: dict[tuple[object, ...], Open] = field(default_factory=dict)
-    _wanted: tuple[int, str] | None = None
+    wanted: tuple[int, str] | None = None
 
     def __post_init__(self) -> None:
-        self._wanted = read_head(self.published)
+        self.wanted = read_head(self.published)
 
     @property
     def pending(self) -> set[str]:
@@ -113,7 +86,7 @@ class Checker:
 
     def has_nonce(self, nonce: bytes) -> bool:
         """Whether a charge had this nonce."""
-        return int.from_bytes(nonce, "big") in self._nonces
+        return int.from_bytes(nonce, "big") in self.nonces
 
     def awaits(self, charge: int) -> Open | None:
         """The charge of this place, if it has no outcome yet."""
@@ -153,9 +126,7 @@ class Checker:
             raise LedgerDamaged(f"{where} belongs to another ledger")
         signer = record["signer"] if self.count == 0 else self.signer
         self._check_signature(row, signer, self.verifier if verify else None)
-        wanted = self._wanted
-        if wanted is not None and wanted[0] == self.count and wanted[1] != row.hash:
-            raise LedgerRolledBack(f"{where} is another one than the published head says")
+        self.check_wanted(self.count, row.hash)
         return self._follow(row, record, where)
 
     def take(self, reading: Reading) -> None:
@@ -164,9 +135,9 @@ class Checker:
             self.ledger, self.signer = reading.record["ledger"], reading.record["signer"]
         self.scopes |= reading.scopes
         if reading.nonce is not None:
-            self._nonces.add(reading.nonce)
+            self.nonces.add(reading.nonce)
         if reading.request is not None:
-            self._requests.add(reading.request)
+            self.requests.add(reading.request)
         if reading.opens is not None:
             self._open[self.count] = reading.opens
         if reading.closes is not None:
@@ -175,6 +146,15 @@ class Checker:
         if reading.record["kind"] == "carried":
             self.carried_at = self.count + 1
         self.count, self.last = self.count + 1, reading.row.hash
+
+    def check_wanted(self, seq: int, hash_: str) -> None:
+        """Compare a record with the published head, if that names its place.
+
+        Raises:
+            LedgerRolledBack: it is another one.
+        """
+        if self.wanted is not None and self.wanted[0] == seq and self.wanted[1] != hash_:
+            raise LedgerRolledBack(f"record {seq} is another one than the published head says")
 
     def verify(self, row: Row) -> None:
         """Check the signature of a row that `read` has judged without it.
@@ -193,15 +173,15 @@ class Checker:
         """
         if not self.count:
             raise LedgerDamaged("there is no record; every ledger has at least one")
-        if self._wanted is not None and self._wanted[0] >= self.count:
+        if self.wanted is not None and self.wanted[0] >= self.count:
             raise LedgerRolledBack(
                 f"the records end at {self.count - 1}, before the published head: the end was cut"
             )
 
     def carried(self) -> Fields:
         """All that follows from the records so far, as a record of kind "carried" states it."""
-        nonces = b"".join(nonce.to_bytes(16, "big") for nonce in sorted(self._nonces))
-        requests = "\n".join(sorted(self._requests)).encode()
+        nonces = b"".join(nonce.to_bytes(16, "big") for nonce in sorted(self.nonces))
+        requests = "\n".join(sorted(self.requests)).encode()
         return {
             "scopes": {name: standing.told() for name, standing in self.scopes.items()},
             "open": {
@@ -211,6 +191,24 @@ class Checker:
             "nonces": sha256(nonces).hexdigest(),
             "requests": sha256(requests).hexdigest(),
         }
+
+    def adopt(self, row: Row, record: Fields) -> None:
+        """Take over what a record of kind "carried" states, whose nonces and requests are known.
+
+        Raises:
+            LedgerDamaged: they are others than it speaks of, or it states nothing that can be.
+        """
+        where = f"record {row.seq}"
+        hashes = self.carried()
+        if any(record[name] != hashes[name] for name in ("nonces", "requests")):
+            raise LedgerDamaged(f"{where} speaks of other charges than those before it")
+        if (record["seq"], record["ledger"]) != (str(row.seq), self.ledger):
+            raise LedgerDamaged(f"{where} is of another place")
+        self.scopes = {
+            name: Standing.carried(content, where) for name, content in record["scopes"].items()
+        }
+        self._open = {int(seq): read_open(open_, where) for seq, open_ in record["open"].items()}
+        self.count, self.last, self.carried_at = row.seq + 1, row.hash, row.seq + 1
 
     def _check_first(self, record: Fields, where: str) -> None:
         signer = record["signer"]
@@ -255,9 +253,9 @@ class Checker:
 
     def _charged(self, row: Row, record: Fields, where: str) -> Reading:
         nonce, request = int(record["nonce"], 16), record.get("request", {}).get("id")
-        if nonce in self._nonces:
+        if nonce in self.nonces:
             raise LedgerDamaged(f"{where} repeats a nonce")
-        if request in self._requests:
+        if request in self.requests:
             raise LedgerDamaged(f"{where} repeats a request")
         scopes: dict[str, Standing] = {}
         for charge in charges_of(record):
@@ -284,7 +282,7 @@ class Checker:
             raise LedgerDamaged(f"{where} tells the outcome of a charge that awaits none")
         scopes: dict[str, Standing] = {}
         if record["kind"] == "settled":
-            _check_spent(record["spent"], charge.parameters, where)
+            check_spent(record["spent"], charge.parameters, where)
         elif record["kind"] == "aborted" and record["reason"] == "input":
             scopes = {name: refused(self.scopes[name]) for name in charge.scopes}
         elif record["kind"] == "released" and any(
@@ -296,11 +294,3 @@ class Checker:
 
 _KNOWN = 256  # kinds of charges whose parameters are kept once
 _PLACE = re.compile(r"0|[1-9][0-9]{0,17}", re.ASCII)
-
-
-def _check_spent(spent: Fields, reserved: Mapping[str, str], where: str) -> None:
-    """What a session used is counted, and no more than its charge says there was."""
-    used = read_numbers(spent, where)
-    there = read_numbers({name: reserved.get(name) for name in spent}, where)
-    if not used or any(n.denominator != 1 or n > there[name] for name, n in used.items()):
-        raise LedgerDamaged(f"{where} does not tell what was used of what was reserved")

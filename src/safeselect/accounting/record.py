@@ -30,6 +30,7 @@ from safeselect.guarantees import Guarantee
 __all__ = [
     "LONGEST",
     "OLD_SCHEMA",
+    "RECORD_DOMAIN",
     "SALT_BYTES",
     "SCHEMA",
     "START",
@@ -59,7 +60,7 @@ START = "0" * 64
 Content = str | list["Content"] | dict[str, "Content"]
 
 # Different first bytes for each use of the hash, so that no text of one is a text of the other.
-_RECORD = b"safeselect/record/1\x00"
+RECORD_DOMAIN = b"safeselect/record/1\x00"
 _OUTPUT = b"safeselect/out/1\x00"
 
 _MOST_CHARACTERS = 200
@@ -179,7 +180,7 @@ _DECODER = json.JSONDecoder(parse_int=_refuse, parse_float=_refuse, parse_consta
 
 def record_hash(body: str) -> str:
     """The hash of a record; the body holds the hash of the record before it."""
-    return hashlib.sha256(_RECORD + body.encode("utf-8", "surrogatepass")).hexdigest()
+    return hashlib.sha256(RECORD_DOMAIN + body.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def commitment(salt: bytes, output: str) -> str:
