@@ -86,7 +86,7 @@ def test_a_hole_in_the_last_line_is_ignored_and_in_another_one_is_damage(path: P
         assert kinds(Ledger.open(path))[4:] == ["torn", "charged"]
         pages += 1
         path.write_bytes(whole[:start] + bytes(end - start) + whole[end:] + whole[:last])
-        with pytest.raises(LedgerDamaged, match="record [45] "):
+        with pytest.raises(LedgerDamaged, match=r"record [45] "):
             Ledger.open(path)
     assert pages >= 5
 
@@ -112,7 +112,9 @@ def test_an_edit_of_what_a_charge_builds_on_stops_it(path: Path) -> None:
     ledger = Ledger.open(path)
     there, whole = scope(ledger), path.read_bytes()
     start = whole.rindex(b"\n", 0, -1) + 1
-    path.write_bytes(whole[:start] + whole[start:].replace(b'"commitment":"', b'"commitment":"0', 1))
+    path.write_bytes(
+        whole[:start] + whole[start:].replace(b'"commitment":"', b'"commitment":"0', 1)
+    )
     with pytest.raises(LedgerRolledBack, match="a record that this process has seen"):
         there.charge(pure())
 
@@ -234,7 +236,7 @@ def test_a_write_that_fails_is_taken_back(
         room = 100 if failure == "short write" else 0
         resource.setrlimit(resource.RLIMIT_FSIZE, (len(before) + room, limit[1]))
     try:
-        with pytest.raises(LedgerError, match="look at the disk|disk is full|no file may be so"):
+        with pytest.raises(LedgerError, match=r"look at the disk|disk is full|no file may be so"):
             there.charge(pure())
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limit)

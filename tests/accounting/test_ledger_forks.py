@@ -6,6 +6,7 @@ import os
 import signal
 import sys
 import threading
+from contextlib import suppress
 from fractions import Fraction
 from pathlib import Path
 
@@ -41,10 +42,8 @@ def fork_at(step: int, path: Path, *, charge_in_child: bool) -> tuple[bool, int 
             return
         children.append(0)
         if charge_in_child:
-            try:
+            with suppress(LedgerBusy):  # where the parent holds the lock
                 scope(Ledger.open(FileStore(path, wait=0))).charge(pure("1/1000"))
-            except LedgerBusy:
-                pass  # the parent holds the lock
 
     code = OTHER
     try:

@@ -178,9 +178,7 @@ def test_the_file_may_be_opened_closed_and_hashed_by_anybody(tmp_path: Path) -> 
 
 def dies_at(step: int, work: Callable[[], object]) -> bool:
     """Run in a child that kills itself at this line of the ledger's; whether it got there."""
-    child = start_child(
-        lambda: at_step(work, step, lambda: os.kill(os.getpid(), signal.SIGKILL))
-    )
+    child = start_child(lambda: at_step(work, step, lambda: os.kill(os.getpid(), signal.SIGKILL)))
     code = ended(child)
     assert code in (0, -signal.SIGKILL)
     return code != 0
