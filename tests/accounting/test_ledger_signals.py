@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import os
 import signal
+import time
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,10 @@ class TookTooLongError(Exception):
     """What a soft time limit raises."""
 
 
+def usual(taken: list[float]) -> float:
+    return sorted(taken)[len(taken) // 2]
+
+
 def lock_is_free(path: Path) -> bool:
     with path.open("rb") as other:
         try:
@@ -43,7 +48,7 @@ def lock_is_free(path: Path) -> bool:
 def test_timed_signals_leave_no_lock_and_lose_no_charge(tmp_path: Path, number: int) -> None:
     path, rounds = tmp_path / "budget.ledger", 1000
     ledger = new(path, epsilon=10**9)
-    there, kept, told, stops = scope(ledger), [], 0, 0
+    there, kept, told, stops, taken = scope(ledger), [], 0, 0, [0.001]
 
     def stop(*_: object) -> None:
         raise TookTooLongError
@@ -52,18 +57,23 @@ def test_timed_signals_leave_no_lock_and_lose_no_charge(tmp_path: Path, number: 
     try:
         for i in range(rounds):
             try:
-                # From 1 to 2500 millionths of a second: at any place of a charge, and after it.
-                signal.setitimer(signal.ITIMER_REAL, 1e-6 * (1 + (i * 37 + number) % 2500))
+                # From next to nothing to twice what a charge takes here: at any place, and after.
+                share = (1 + (i * 37 + number) % 1000) / 1000
+                signal.setitimer(signal.ITIMER_REAL, 2 * share * usual(taken))
+                start = time.perf_counter()
                 there.charge(pure())
                 told += 1
                 signal.setitimer(signal.ITIMER_REAL, 0)
+                taken = [*taken[-50:], time.perf_counter() - start]
             except TookTooLongError as error:
                 stops += 1
                 # With its frames: what they hold must not be a lock.
                 kept = [*kept[-5:], error]
             assert lock_is_free(path), i
             if i % 50 == 0:
+                start = time.perf_counter()
                 scope(Ledger.open(FileStore(path, wait=0))).charge(pure())
+                taken = [*taken[-50:], time.perf_counter() - start]
                 told += 1
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
