@@ -1,26 +1,28 @@
-"""What a charge costs beyond the disk's own work: `python benchmarks/ledger.py [FOLDER]`.
+"""What a ledger costs: `python benchmarks/ledger.py [FOLDER]`.
 
-Charges a ledger in FOLDER (a temporary folder by default) as it is, and with SQLite told not to
-wait for the disk; the second figure is what safeselect, Python and SQLite take themselves.
+In FOLDER (a temporary folder by default): milliseconds of a charge, as it is and with nothing
+waiting for the disk, which leaves what safeselect and Python take themselves; microseconds a
+record of opening, replayed and skimmed; and how many bytes a record are kept in memory.
 """
 
 from __future__ import annotations
 
 import os
-import sqlite3
 import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+import tracemalloc
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from safeselect import Budget, LaplaceDominated, Ledger
-from safeselect.accounting import Charge, Scope
-from safeselect.accounting._ledger_sqlite import SQLiteStore
+from safeselect.accounting import Charge, Scope, _ledger_book
+from safeselect.accounting._ledger_journal import FileJournal
 
 CHARGES = 200
+LONG = 6000
 BUDGETS = {
     "epsilon": {"epsilon": 10**6},
     "epsilon and delta": {"epsilon": 10**6, "delta": "1e-6"},
@@ -32,23 +34,24 @@ BUDGETS = {
 def charge() -> Charge:
     guarantee = LaplaceDominated("1/10")
     parameters = {"candidates": "1000", "sensitivity": "1", "monotonic": "yes"}
-    parts = ((guarantee, 1),)
-    return Charge("bench/1", guarantee, parts, parameters, "OpenSSLSource", True, os.urandom(16))
+    parts, source = ((guarantee, 1),), ("OpenSSLSource", "yes", "passed")
+    return Charge("bench/1", guarantee, parts, parameters, *source, os.urandom(16))
+
+
+def made(path: Path, **terms: object) -> Scope:
+    budget = Budget("person", "add_remove", **terms)  # type: ignore[arg-type]
+    words = {"unit": "person", "neighbours": "add_remove", "purpose": "benchmark"}
+    return Ledger.create(path, {"a": budget}).scope("a", **words)
 
 
 @contextmanager
 def without_waiting_for_the_disk() -> Iterator[None]:
-    configure = SQLiteStore._configure
-
-    def quick(self: SQLiteStore, connection: sqlite3.Connection, *, create: bool) -> None:
-        configure(self, connection, create=create)
-        connection.execute("PRAGMA synchronous=OFF")
-
-    SQLiteStore._configure = quick  # type: ignore[method-assign]
+    synced = os.fdatasync
+    os.fdatasync = lambda _: None
     try:
         yield
     finally:
-        SQLiteStore._configure = configure  # type: ignore[method-assign]
+        os.fdatasync = synced
 
 
 def measured(scope: Scope) -> tuple[float, float]:
@@ -62,21 +65,58 @@ def measured(scope: Scope) -> tuple[float, float]:
     return min(taken), statistics.median(taken)
 
 
+def opening(path: Path) -> tuple[float, float]:
+    """Microseconds and kept bytes of an opening."""
+
+    def once() -> float:
+        start = time.process_time()
+        Ledger.open(path)
+        return 1e6 * (time.process_time() - start)
+
+    least = min(once() for _ in range(5))
+    tracemalloc.start()
+    kept = Ledger.open(path)
+    size, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    return least, size if kept.id else 0
+
+
+def long_ledger(path: Path) -> None:
+    with without_waiting_for_the_disk():
+        scope = made(path, epsilon=10**6)
+        for _ in range(LONG // 2):
+            scope.charge(charge()).released("x", b"s" * 32)
+
+
+def without_carried(work: Callable[[], None]) -> None:
+    found = FileJournal.to_carried
+    FileJournal.to_carried = lambda _: None  # type: ignore[method-assign, assignment]
+    try:
+        work()
+    finally:
+        FileJournal.to_carried = found  # type: ignore[method-assign]
+
+
 def main() -> None:
     with tempfile.TemporaryDirectory(dir=sys.argv[1] if sys.argv[1:] else None) as folder:
         for name, terms in BUDGETS.items():
-            path = Path(folder) / f"{name}.db"
-            budget = Budget("person", "add_remove", **terms)
-            scope = Ledger.create(path, {"a": budget}).scope(
-                "a", unit="person", neighbours="add_remove", purpose="benchmark"
-            )
-            waiting = measured(scope)
+            scope = made(Path(folder) / f"{name}.ledger", **terms)
+            least, median = measured(scope)
+            print(f"{name:18} charge {least:6.2f} ms at least, {median:6.2f} ms median")
             with without_waiting_for_the_disk():
-                beyond = measured(scope)
-            print(
-                f"{name:18} a charge: {waiting[1]:6.2f} ms; beyond the disk: "
-                f"least {beyond[0]:.2f}, median {beyond[1]:.2f} ms"
-            )
+                least, median = measured(scope)
+            print(f"{'no waiting':>18} charge {least:6.2f} ms at least, {median:6.2f} ms median")
+        _ledger_book.CARRY_EVERY = LONG  # type: ignore[misc]
+        path = Path(folder) / "long.ledger"
+        long_ledger(path)
+        skimmed, _ = opening(path)
+
+        def replayed() -> None:
+            took, size = opening(path)
+            print(f"opening: {took / LONG:.1f} us a record, {size / LONG:.0f} bytes kept of each")
+
+        without_carried(replayed)
+        print(f"opening before the last carried record: {skimmed / LONG:.1f} us a record")
 
 
 if __name__ == "__main__":

@@ -47,7 +47,7 @@ def _sample() -> list[Row]:
     there = ledger.scope("a", **TERMS, purpose="fuzz")
     part = PureDP("1/4")
     for nonce in (b"n" * 16, b"m" * 16):
-        there.charge(Charge("fuzz/1", part, ((part, 1),), {}, "none", True, nonce))
+        there.charge(Charge("fuzz/1", part, ((part, 1),), {}, "none", "yes", "passed", nonce))
     return store.kept
 
 
@@ -109,7 +109,7 @@ def ledger(data: bytes) -> None:
     """A row of anything, with its hash made good, behind those of a ledger."""
     text = _text(data)
     last = SAMPLE[-1]
-    row = Row(len(SAMPLE), text, record_hash(text), "", "a", None, None)
+    row = Row(len(SAMPLE), text, record_hash(text), "")
     for rows in ([*SAMPLE, row], [*SAMPLE[:1], row], [row], [*SAMPLE[:-1], row, last]):
         for use in (
             lambda store: Ledger.open(store).check(),

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import re
 import shutil
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable
@@ -17,6 +19,9 @@ from ledgers import new, pure, scope
 
 import safeselect
 from safeselect import ApproximateDP, BoundedRange, Budget, Ledger, permute_and_flip
+from safeselect.accounting import Record, log_lines
+from safeselect.accounting._ledger_file import FileStore
+from safeselect.accounting.record import canonical, record_hash
 from safeselect.cli import main
 from safeselect.cli._theorems import theorem
 
@@ -113,7 +118,7 @@ def test_a_signed_ledger_on_the_command_line(run: Run, tmp_path: Path) -> None:
     terms = ["--scope", "a", "--unit", "person", "--neighbours", "add_remove", "--epsilon", "1"]
     assert run("create", "budget.db", *terms, "--key-file", "key", "--key-id", "vault")[0] == 0
     for key, code, words in (
-        ([], 0, "signatures not checked"),
+        ([], 3, "signatures not checked: give --key-file or --public-key"),
         (["--key-file", "key"], 0, "signatures checked"),
         (["--key-file", "other"], 3, "the signature of record 0 is wrong"),
         (["--key-file", "no"], 2, "cannot be read"),
@@ -121,18 +126,136 @@ def test_a_signed_ledger_on_the_command_line(run: Run, tmp_path: Path) -> None:
         found, _, said = run("verify", "budget.db", *key)
         assert (found, words in said) == (code, True), said
     terms[1] = "b"
-    assert run("add", "budget.db", *terms)[0] == 3
+    assert run("add", "budget.db", *terms)[0] == 5
     assert run("add", "budget.db", *terms, "--key-file", "key")[0] == 0
     (tmp_path / "scores.csv").write_text("item,n\nx,1\ny,20000\n")
     choose = ["select", "scores.csv", "--label", "item", "--score", "n", "--sensitivity", "1"]
     choose += ["--epsilon", "1/2", "--ledger", "budget.db", "--scope", "a"]
     pytest.importorskip("duckdb")
-    assert main(choose) == 3
+    assert main(choose) == 5
     assert main([*choose, "--key-file", "key"]) == 0
     assert run("verify", "budget.db", "--key-file", "key")[0] == 0
     new("plain.db")
     code, _, said = run("verify", "plain.db", "--key-file", "key")
     assert (code, "is not signed with a key" in said) == (2, True)
+
+
+def test_who_has_the_public_key_verifies_and_cannot_sign(run: Run) -> None:
+    ed25519 = pytest.importorskip("safeselect.adapters.ed25519")
+    pytest.importorskip("cryptography")
+    signer = ed25519.Ed25519Signer(b"k" * 32, key_id="device 3")
+    made = new("budget.ledger", signer=signer)
+    scope(made).charge(pure()).released("blue", b"s" * 32)
+    assert next(iter(made.records())).content["signer"]["public_key"] == signer.public_key.hex()
+    other = ed25519.Ed25519Signer(b"x" * 32, key_id="device 3").public_key
+    for key, code, words in (
+        ([], 3, "signatures not checked: give --key-file or --public-key"),
+        (["--public-key", signer.public_key.hex()], 0, "signatures checked"),
+        (["--public-key", other.hex()], 5, "not signed with the key that is to verify it"),
+        (["--public-key", "00"], 2, "must be 32 bytes"),
+    ):
+        found, _, said = run("verify", "budget.ledger", *key)
+        assert (found, words in said) == (code, True), said
+    assert run("show", "budget.ledger", "--public-key", signer.public_key.hex())[0] == 0
+    with pytest.raises(SystemExit, match="2"):
+        run("verify", "budget.ledger", "--public-key", "no hex")
+    Path("key").write_bytes(bytes(40))
+    assert run("verify", "budget.ledger", "--key-file", "key")[0] == 2
+
+
+def test_text_of_others_cannot_pretend_to_be_something_else(run: Run) -> None:
+    """A log forged in the older schema, whose texts were not looked at when they were read."""
+    dump = Path(__file__).parent / "vectors" / "ledger_1_plain.sql"
+    connection = sqlite3.connect("old.db")
+    connection.executescript(dump.read_text("utf-8"))
+    bodies = [body for (body,) in connection.execute("SELECT body FROM records ORDER BY seq")]
+    connection.close()
+    previous, lines = "0" * 64, []
+    evil = "x\x1b[2J\x9b31m\nhead 99:" + "0" * 64 + "\u202e\u2028\u200b\\r\x07<b>"
+    for body in bodies:
+        record = json.loads(body) | {"previous": previous}
+        for name in ("purpose", "mechanism", "utc", "reason"):
+            if name in record and (name != "utc" or record["kind"] == "charged"):
+                record[name] = evil if name != "utc" else f"2025-01-01T00:00:00Z{evil}"
+        if record["kind"] == "charged":
+            record["parameters"] |= {evil: evil}
+            record["utc"] = "2025-01-01T00:00:00Z"
+        previous = record_hash(canonical(record))
+        lines += log_lines([Record(record, previous, "")])
+    Path("log.jsonl").write_text("".join(lines))
+    for command in ("show", "report", "verify"):
+        code, out, said = run(command, "log.jsonl")
+        assert code == 0
+        text = out + said
+        assert not [each for each in text if each not in "\n" and not each.isprintable()]
+        assert sum(line.startswith("head ") for line in out.splitlines()) == (command != "report")
+    assert "\\x1b[2J\\x9b31m\\nhead 99" in run("show", "log.jsonl")[1]
+
+
+def test_a_ledger_in_sqlite_is_converted(run: Run) -> None:
+    dump = Path(__file__).parent / "vectors" / "ledger_1_plain.sql"
+    connection = sqlite3.connect("old.db")
+    connection.executescript(dump.read_text("utf-8"))
+    connection.close()
+    code, _, said = run("show", "old.db")
+    assert (code, "safeselect ledger convert OLD NEW" in said) == (5, True)
+    code, out, said = run("convert", "old.db", "budget.ledger")
+    assert (code, said) == (
+        0,
+        "all 10 records are in the new file; nothing charges to the old one\n",
+    )
+    assert run("verify", "budget.ledger", "--head", out.strip())[:2] == (0, f"head {out}")
+    assert run("convert", "old.db", "another.ledger")[0] == 5
+    page(run("report", "budget.ledger")[1])
+
+
+def test_a_closed_scope_is_opened_again_with_a_reason(run: Run) -> None:
+    terms = {"a": Budget("person", "add_remove", epsilon=1)}
+    there = scope(Ledger.create("budget.ledger", terms, max_refusals=1))
+    there.charge(pure()).aborted("input")
+    assert "refusals of private input: 1 of 1: closed" in run("show", "budget.ledger")[1]
+    assert "1 of 1: closed" in page(run("report", "budget.ledger")[1]).text
+    with pytest.raises(SystemExit, match="2"):
+        run("reopen", "budget.ledger", "--scope", "a")
+    code, _, said = run("reopen", "budget.ledger", "--scope", "a", "--reason", "nulls are gone")
+    assert (code, "scope a answers again" in said) == (0, True)
+    there.charge(pure()).released("blue", b"s" * 32)
+    assert '"reason":"nulls are gone"' in run("export", "budget.ledger")[1]
+    assert run("reopen", "budget.ledger", "--scope", "a", "--reason", "again")[0] == 2
+
+
+def test_each_trouble_has_its_exit_code(run: Run, ledger: Ledger, tmp_path: Path) -> None:
+    head = ledger.head
+    whole = Path("budget.db").read_bytes()
+    terms = ["--unit", "person", "--neighbours", "add_remove", "--epsilon", "1"]
+
+    def add(*more: str) -> tuple[int, str]:
+        code, _, said = run("add", "budget.db", "--scope", "c", *terms, *more)
+        return code, said
+
+    Path("budget.db").write_bytes(whole.replace(b'"1/7"', b'"1/8"', 1))
+    assert add()[0] == 3  # damaged
+    Path("budget.db").write_bytes(b"".join(whole.splitlines(keepends=True)[:-1]))
+    code, said = add("--head", head)
+    assert (code, "the end was cut" in said) == (3, True)
+    Path("budget.db").write_bytes(whole)
+    assert run("add", "nothing.db", "--scope", "c", *terms)[0] == 5
+    with Path("budget.db").open("rb") as other:
+        fcntl.flock(other, fcntl.LOCK_EX)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(FileStore, "_lock", impatient)
+            assert add()[0] == 6
+    Path("budget.db").write_bytes(whole + b'{"hash":"')
+    code, _, said = run("verify", "budget.db", "--head", head)
+    assert (code, "9 bytes after them are no whole record" in said) == (0, True)
+
+
+def impatient(store: FileStore, file: object, kind: int) -> None:
+    store._wait = 0
+    LOCK(store, file, kind)  # type: ignore[arg-type]
+
+
+LOCK = FileStore._lock
 
 
 class Page(HTMLParser):

@@ -52,7 +52,8 @@ LEFT_OUT = (
     *("tests/release", "tests/adapters", "tests/timing", "tests/audit", "tests/sources"),
     *("tests/test_lint.py", "tests/test_import.py", "tests/lattice/test_work.py"),
     "tests/fuzz/test_bounds.py",
-    *("tests/accounting/test_ledger_processes.py", "tests/accounting/test_ledger_faults.py"),
+    *("tests/accounting/test_ledger_processes.py", "tests/accounting/test_ledger_file.py"),
+    *("tests/accounting/test_ledger_forks.py", "tests/accounting/test_ledger_signals.py"),
     "tests/mechanisms/test_threads_and_forks.py",
 )
 FIRST_FAILURE = {"HYPOTHESIS_PROFILE": "first_failure"}

@@ -7,10 +7,16 @@ because whoever reads the log is not whoever may read the data.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from fractions import Fraction
+
 __all__ = [
     "BudgetError",
     "InputError",
+    "LedgerBusy",
+    "LedgerDamaged",
     "LedgerError",
+    "LedgerRolledBack",
     "ParameterError",
     "SafeSelectError",
     "SafeSelectWarning",
@@ -40,12 +46,50 @@ class InputError(SafeSelectError, ValueError):
 
 
 class BudgetError(SafeSelectError, RuntimeError):
-    """The privacy budget does not allow this release: nothing was drawn and nothing released."""
+    """The privacy budget does not allow this release: nothing is released.
+
+    Attributes:
+        scope: name of the scope of the ledger, where it is known.
+        asked: what the release would have cost, by name: epsilon, delta, rho.
+        left: what the scope has left of each.
+    """
+
+    def __init__(
+        self,
+        message: str = "",
+        *,
+        scope: str | None = None,
+        asked: Mapping[str, Fraction] | None = None,
+        left: Mapping[str, Fraction] | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.scope = scope
+        self.asked = dict(asked or {})
+        self.left = dict(left or {})
 
 
-class LedgerError(BudgetError):
-    """The ledger cannot be used (locked, full, damaged, of another kind): repair it, then retry."""
+class LedgerError(SafeSelectError, RuntimeError):
+    """The ledger cannot be used (full, read-only, of another kind): nothing is released.
+
+    A charge that was under way may stand.
+    """
+
+
+class LedgerBusy(LedgerError):
+    """Others hold the ledger's lock: nothing was charged, try again."""
+
+
+class LedgerDamaged(LedgerError):
+    """A record is not what a ledger writes: look at the file before anything is released."""
+
+
+class LedgerRolledBack(LedgerError):
+    """A record that was there is missing: the ledger was replaced, or its end was cut."""
 
 
 class SourceError(SafeSelectError, RuntimeError):
     """The source of random bytes failed; there is no output, and what was charged stays charged."""
+
+
+class SafeSelectWarning(UserWarning):
+    """What was asked is allowed, and almost surely not what was meant."""

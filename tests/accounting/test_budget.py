@@ -39,7 +39,7 @@ def charged(filter_, spent, guarantee):
     """What is spent after one more release, by the steps of a charge to a ledger."""
     price = filter_.price(guarantee)
     spent = dict.fromkeys(filter_.caps, Fraction(0)) if spent is None else spent
-    check_cap("scope", spent, price, filter_.caps)
+    check_cap("scope", spent, price, filter_)
     return add(spent, price)
 
 

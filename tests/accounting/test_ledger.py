@@ -22,6 +22,7 @@ from safeselect import (
     HmacSigner,
     LaplaceDominated,
     Ledger,
+    LedgerDamaged,
     LedgerError,
     ParameterError,
     PureDP,
@@ -207,9 +208,13 @@ def test_moments_at_one_order_are_added_up_to_the_cap_that_gives_epsilon_and_del
     assert round(cap, 6) == Fraction("5.343074")
     for _ in range(59):
         scope(ledger).charge(pure(guarantee=ZeroConcentratedDP("1/1000")))
-    said = "costs log_moment about 0.09, and about 0.0330745 of about 5.34307 is left"
-    with pytest.raises(BudgetError, match=said):
+    # Told in epsilon: ln M over order - 1.
+    said = r"costs epsilon about 0\.01, and about 0\.00367494 is left at delta 0\.001"
+    with pytest.raises(BudgetError, match=said) as caught:
         scope(ledger).charge(pure(guarantee=ZeroConcentratedDP("1/1000")))
+    assert caught.value.scope == "a"
+    assert round(caught.value.asked["epsilon"], 30) == Fraction(1, 100)
+    assert caught.value.left == {"epsilon": ledger.standing("a").left["log_moment"] / 9}
 
 
 def test_the_order_is_fixed_before_anything_is_seen() -> None:
@@ -290,12 +295,11 @@ def test_a_signed_ledger_is_written_to_with_its_key_alone(place: Any) -> None:
         scope(reader).charge(pure())
     with pytest.raises(ParameterError, match="not the one"):
         Ledger.open(place, signer=HmacSigner(b"k" * 32, key_id="vault 8"))
-    forged = Ledger.open(place, signer=HmacSigner(b"x" * 32, key_id="vault 7"))
-    scope(forged).charge(pure())
-    with pytest.raises(LedgerError, match="the signature of record 0 is wrong"):
-        forged.check()
-    with pytest.raises(LedgerError, match="the signature of record 3 is wrong"):
-        reader.check(verifier=signer)
+    # Another key under the same name is found before anything is written.
+    with pytest.raises(LedgerDamaged, match="the signature of record 2 is wrong"):
+        Ledger.open(place, signer=HmacSigner(b"x" * 32, key_id="vault 7"))
+    assert Ledger.open(place, verifier=signer).check().verifier is signer
+    assert reader.check(verifier=signer).count == 3
     with pytest.raises(LedgerError, match="not signed with the key"):
         reader.check(verifier=HmacSigner(b"k" * 32, key_id="vault 8"))
 

@@ -18,7 +18,15 @@ from hypothesis import strategies as st
 from ledgers import TERMS, new, pure, scope
 
 import safeselect
-from safeselect import ApproximateDP, Budget, HmacSigner, Ledger, LedgerError, ParameterError
+from safeselect import (
+    ApproximateDP,
+    Budget,
+    HmacSigner,
+    Ledger,
+    LedgerDamaged,
+    LedgerError,
+    ParameterError,
+)
 from safeselect.accounting import Checker, Record, check_log, log_lines
 from safeselect.accounting.library import library
 from safeselect.accounting.record import (
@@ -146,50 +154,73 @@ def test_even_with_new_hashes_a_record_must_make_sense(ledger: Ledger) -> None:
         i for i, line in enumerate(log) if json.loads(line)["record"]["kind"] == "charged"
     )
     first = json.loads(log[charged])["record"]
-    second = json.loads(log[charged + 1])["record"]
     settled = next(i for i, line in enumerate(log) if '"kind":"released"' in line)
+    (was,) = first["charges"]
+
+    def charges(**changes: Any) -> dict[str, Any]:
+        return {"charges": [was | changes]}
+
     zero = {"epsilon": "0", "delta": "0"}
-    free = {"before": zero, "charge": zero, "after": zero}
-    less = {**first["budget"], "after": first["budget"]["before"]}
-    more = {"before": zero, "charge": (two := {"epsilon": "2", "delta": "0"}), "after": two}
-    minus = {"before": zero, "charge": {"epsilon": "-1/3", "delta": "0"}, "after": zero}
-    terms = json.loads(json.dumps(first["terms"]).replace('"1"', '"1000"'))
-    for place, changes in [
-        (charged, {"budget": free}),
-        (charged, {"budget": less}),
-        (charged, {"budget": more}),
-        (charged, {"budget": more, "terms": terms}),
-        (charged, {"budget": minus}),
-        (charged, {"budget": {}}),
-        (charged, {"budget": json.loads(json.dumps(first["budget"]).replace("1/3", "2/6"))}),
-        (charged, {"terms": terms}),
-        (charged, {"terms": {}}),
-        (charged, {"scope": "b"}),
-        (charged, {"scope": "c"}),
-        (charged, {"scope": ["a"]}),
-        (charged, {"kind": "scope"}),
-        (charged, {"kind": "created"}),
-        (charged, {"kind": "refunded"}),
-        (charged, {"kind": ["charged"]}),
-        (charged, {"schema": "safeselect.record/2"}),
-        (charged, {"nonce": second["nonce"]}),
-        (charged, {"seq": "9"}),
-        (charged, {"ledger": "0" * 32}),
-        (charged, {"more": "than its fields"}),
-        (charged, {"source": "a text"}),
-        (charged, {"parts": {"count": 1}}),
-        (settled, {"charge": "0"}),
-        (settled, {"charge": "1000"}),
-        (settled, {"charge": second["seq"]}),
-        (settled, {"reason": "error"}),
-        (1, {"terms": {"unit": "person"}}),
-        (2, {"scope": "a"}),
-        (0, {"signer": {"algorithm": "hmac-sha256", "key_id": "k"}}),
-        (0, {"signer": []}),
-        (0, {"kind": "scope"}),
+    two = {"epsilon": "2", "delta": "0"}
+    minus = {"epsilon": "-1/3", "delta": "0"}
+    spelled = json.loads(json.dumps(was).replace("1/3", "2/6"))
+    terms = json.loads(json.dumps(was["terms"]).replace('"1"', '"1000"'))
+    wrong, fields, order = "is no charge that its budget allows", "the fields of its kind", "follow"
+    for place, changes, said in [
+        (charged, charges(charge=zero, after=zero), wrong),
+        (charged, charges(after=was["before"]), "does not add up"),
+        (charged, charges(charge=two, after=two), wrong),
+        (charged, charges(charge=two, after=two, terms=terms), "running total"),
+        (charged, charges(charge=minus, after=zero), "no number"),
+        (charged, charges(charge={"epsilon": "1/3"}), "does not add up"),
+        (charged, charges(before={"epsilon": "0"}), "running total"),
+        (charged, {"charges": [spelled]}, "another spelling"),
+        (charged, charges(terms=terms), "running total"),
+        (charged, charges(terms={}), "running total"),
+        (charged, charges(scope="b"), "running total"),
+        (charged, charges(scope="c"), "running total"),
+        (charged, charges(scope=["a"]), fields),
+        (charged, {"charges": [was, was]}, "charges a scope twice"),
+        (charged, {"charges": []}, "charges no scope"),
+        (charged, {"charges": ["a"]}, fields),
+        (charged, {"charges": {"a": was}}, fields),
+        (charged, {"kind": "scope"}, fields),
+        (charged, {"kind": "created"}, fields),
+        (charged, {"kind": "refunded"}, "of a kind that is unknown"),
+        (charged, {"kind": ["charged"]}, "of a kind that is unknown"),
+        (charged, {"schema": "safeselect.record/3"}, "is not of schema"),
+        (charged, {"schema": "safeselect.record/1"}, fields),
+        (charged + 1, {"nonce": first["nonce"]}, "repeats a nonce"),
+        (charged, {"nonce": "00"}, "no nonce of 16 bytes"),
+        (charged, {"seq": "9"}, order),
+        (charged, {"ledger": "0" * 32}, "belongs to another ledger"),
+        (charged, {"more": "than its fields"}, fields),
+        (charged, {"source": "a text"}, fields),
+        (charged, {"source": {"name": "x"}}, fields),
+        (charged, {"source": {**first["source"], "production": "perhaps"}}, "for production"),
+        (charged, {"parts": {"count": 1}}, "canonical"),
+        (charged, {"purpose": "two\nlines"}, "cannot be printed"),
+        (charged, {"parameters": {"k": "\u202e"}}, "cannot be printed"),
+        (charged, {"parameters": {"k": ["1"]}}, "a parameter that is no text"),
+        (charged, {"request": {"id": "x"}}, fields),
+        (settled, {"charge": "0"}, "a charge that awaits none"),
+        (settled, {"charge": "1000"}, "a charge that awaits none"),
+        (settled, {"charge": f"0{first['seq']}"}, "a charge that awaits none"),
+        (settled + 1, {"charge": first["seq"]}, "a charge that awaits none"),
+        (settled + 1, {"reason": "boredom"}, "a reason that is none of"),
+        (settled, {"reason": "error"}, fields),
+        (1, {"terms": {"unit": "person"}}, "no budget"),
+        (1, {"caps": {"epsilon": "100", "delta": "1/1000000"}}, "other caps"),
+        (1, {"max_refusals": "0"}, "out of bounds"),
+        (2, {"scope": "a"}, "open already"),
+        (0, {"signer": {"algorithm": "hmac-sha256", "key_id": "k"}}, "record 0 has no signature"),
+        (0, {"signer": {"algorithm": "hmac-sha256"}}, "names no key"),
+        (0, {"signer": []}, fields),
+        (0, {"kind": "scope"}, fields),
     ]:
-        with pytest.raises(LedgerError):
-            check(forge(log, place, **changes))
+        # The forgery is the last record: no other sentence than its own can be said.
+        with pytest.raises(LedgerDamaged, match=said):
+            check(forge(log, place, **changes)[: place + 1])
 
 
 @pytest.mark.claim("C8")
@@ -221,7 +252,7 @@ def test_a_log_of_another_kind_is_refused() -> None:
     for log in (b"", b"\n", b"{}\n", b"[]\n", b'"x"\n', b"1\n", b"\xff\n", b"[" * 10**5 + b"\n"):
         with pytest.raises(LedgerError):
             check(log)
-    with pytest.raises(LedgerError, match="cut, too long"):
+    with pytest.raises(LedgerError, match="is cut, or too long"):
         check(b"x" * 10**6)
 
 
@@ -330,7 +361,8 @@ def test_text_of_records_is_one_printable_line(wrong: Any) -> None:
 def test_the_terms_of_a_scope_are_in_each_of_its_charges(ledger: Ledger) -> None:
     for record in ledger.records():
         if record.content["kind"] == "charged":
-            assert record.content["terms"] == {
+            (charge,) = record.content["charges"]
+            assert charge["terms"] == {
                 **TERMS,
                 "budget": {"delta": "1/1000000", "epsilon": "1"},
             }

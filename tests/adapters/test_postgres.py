@@ -6,9 +6,9 @@ import importlib.util
 import os
 import signal
 import sys
+import threading
 import time
-import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -16,9 +16,21 @@ from typing import Any
 import pytest
 from ledgers import new, pure, scope
 from postgres import Server, binaries
+from stops import at_step
+from workers import ended, kinds, start_child
 
 import safeselect
-from safeselect import BudgetError, Ledger, LedgerError, ParameterError, SourceError
+from safeselect import (
+    BudgetError,
+    HmacSigner,
+    Ledger,
+    LedgerBusy,
+    LedgerDamaged,
+    LedgerError,
+    ParameterError,
+    SourceError,
+)
+from safeselect.accounting.record import canonical, record_hash
 from safeselect.adapters.postgres import PostgresStore
 
 REQUIRED = os.environ.get("SAFESELECT_REQUIRE_POSTGRES", "") != ""
@@ -67,10 +79,6 @@ def schema(store: PostgresStore) -> str:
     return repr(store).split("'")[1]
 
 
-def kinds(ledger: Ledger) -> list[str]:
-    return [record.content["kind"] for record in ledger.records()]
-
-
 def test_without_psycopg_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "psycopg", None)
     with pytest.raises(ParameterError, match=r"safeselect\[postgres\]"):
@@ -103,22 +111,6 @@ def test_a_budget_is_kept_and_found_again(store: PostgresStore) -> None:
         scope(Ledger.open(first.book._store)).charge(charge)
     with pytest.raises(LedgerError, match="in the ledger already"):
         [first.aborted("error") for _ in range(2)]
-
-
-def start_child(work: Callable[[], object]) -> int:
-    child = os.fork()
-    if child == 0:
-        try:
-            work()
-        except BaseException:
-            traceback.print_exc()
-            os._exit(1)
-        os._exit(0)
-    return child
-
-
-def ended(child: int) -> int:
-    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
 
 @needs_postgres
@@ -215,8 +207,119 @@ def test_an_edit_by_the_owner_is_found(server: Server, store: PostgresStore) -> 
     )
     with pytest.raises(LedgerError, match="record 2"):
         ledger.check()
-    with pytest.raises(LedgerError, match="record 2 was changed"):
-        scope(ledger).charge(pure())
+    with pytest.raises(LedgerDamaged, match="record 2 does not have the hash"):
+        Ledger.open(store)
+
+
+@needs_postgres
+def test_a_total_that_a_role_with_insert_resets_is_refused_before_the_next_charge(
+    server: Server, store: PostgresStore
+) -> None:
+    signer = HmacSigner(b"k" * 32, key_id="k")
+    for key in (None, signer):
+        here = PostgresStore(store._conninfo, schema=f"{schema(store)}_{'a' if key else 'b'}")
+        ledger = new(here, signer=key, epsilon=1)
+        there = scope(ledger)
+        there.charge(pure(1))
+        *_, last = ledger.records()
+        (charge,) = last.content["charges"]
+        forged: dict[str, Any] = {**last.content, "seq": "3", "previous": last.hash}
+        forged["charges"] = [{**charge, "before": {"epsilon": "0"}, "charge": {"epsilon": "1/9"}}]
+        forged["charges"][0]["after"] = {"epsilon": "1/9"}
+        forged["nonce"] = "ab" * 16
+        body = canonical(forged)
+        insert = f"INSERT INTO {here._schema}.records VALUES (3, '{body}', '{record_hash(body)}', "  # noqa: S608
+        sql(server, insert + f"'{last.signature}', 'a', 'ab')")
+        said = "running total|the signature of record 3 is wrong"
+        for use in (
+            lambda there=there: there.charge(pure()),
+            lambda ledger=ledger: ledger.standing("a"),
+            lambda here=here, key=key: Ledger.open(here, signer=key),
+        ):
+            with pytest.raises(LedgerDamaged, match=said):
+                use()
+
+
+@needs_postgres
+def test_readers_beside_a_writer_raise_no_false_alarm(store: PostgresStore) -> None:
+    """A snapshot is taken first and read later: what was seen since is not missing from it."""
+    ledger = new(store, epsilon=10**6)
+    there, over, wrong, looked = scope(ledger), threading.Event(), [], []
+
+    def read() -> None:
+        try:
+            while not over.is_set():
+                looked.append(ledger.standing("a"))
+                ledger.check(head=ledger.head)
+        except LedgerError as error:
+            wrong.append(error)
+
+    readers = [threading.Thread(target=read) for _ in range(2)]
+    for reader in readers:
+        reader.start()
+    for _ in range(60):
+        there.charge(pure())
+    over.set()
+    for reader in readers:
+        reader.join()
+    assert wrong == []
+    assert len(looked) > 5
+
+
+@needs_postgres
+def test_a_child_forked_in_a_transaction_leaves_its_parents_alone(store: PostgresStore) -> None:
+    ledger = new(store, epsilon=1)
+    there, children = scope(ledger), []
+    step = 2
+    while True:
+        before = len(children)
+
+        def act() -> None:
+            sys.settrace(None)
+            child = os.fork()
+            children.append(child)
+
+        code = 1
+        try:
+            pending = at_step(lambda: there.charge(pure("1/1000")), step, act)
+        except LedgerError:
+            code = 0
+            if children[-1:] != [0]:
+                raise
+        finally:
+            if children[-1:] == [0]:
+                os._exit(code)
+        if len(children) == before:
+            break
+        pending.released("blue", b"s" * 32)
+        ended(children[-1])
+        assert kinds(ledger).count("charged") == kinds(ledger).count("released") == len(children)
+        step += 9
+    assert len(children) > 5
+    assert ledger.check().scopes["a"].spent["epsilon"] * 1000 == len(children) + 1
+
+
+@needs_postgres
+def test_a_warning_during_the_commit_withholds_the_answer(
+    store: PostgresStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A standby that was not waited for, say: what was committed may be lost."""
+    import psycopg
+
+    ledger = new(store, epsilon=1)
+    there = scope(ledger)
+    pending, execute = there.charge(pure()), psycopg.Connection.execute
+
+    def warns(self: Any, query: Any, *more: Any, **options: Any) -> Any:
+        if query == "COMMIT":
+            query = "DO $$BEGIN RAISE WARNING 'canceling the wait'; END$$; COMMIT"
+        return execute(self, query, *more, **options)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(psycopg.Connection, "execute", warns)
+        with pytest.raises(LedgerError, match="warned while it committed"):
+            pending.released("blue", b"s" * 32)
+    assert ledger.check().pending == set()
 
 
 @needs_postgres
@@ -246,10 +349,13 @@ def test_a_lock_that_is_held_and_a_server_that_is_not_there_are_clear_errors(
     new(store)
     impatient = Ledger.open(PostgresStore(server.conninfo, schema=schema(store), wait=1))
     head = impatient.head
-    with store.writing():
-        with pytest.raises(LedgerError, match="is locked by another writer: try again"):
+
+    def work(_: object) -> None:
+        with pytest.raises(LedgerBusy, match="is locked by another writer: nothing was charged"):
             scope(impatient).charge(pure())
         assert impatient.head == head  # who only reads need not wait
+
+    store.write(work)
     scope(impatient).charge(pure())
     nowhere = PostgresStore("host=/nowhere password=hunter2", schema="s")
     with pytest.raises(LedgerError, match="cannot be reached") as caught:

@@ -75,7 +75,7 @@ def forged(seq: int, record: Any) -> list[Row]:
             content["previous"] = previous
         body = json.dumps(content, sort_keys=True, separators=(",", ":"))
         previous = record_hash(body)
-        rows.append(Row(row.seq, body, previous, "", row.total_of, row.nonce, row.settles))
+        rows.append(Row(row.seq, body, previous, ""))
     return rows
 
 

@@ -18,7 +18,7 @@ from ledgers import new, pure, scope
 import safeselect
 from safeselect import Budget, BudgetError, Ledger, LedgerError, ParameterError, SourceError
 from safeselect.accounting import Standing
-from safeselect.accounting._ledger_sqlite import SQLiteStore
+from safeselect.accounting._ledger_memory import MemoryStore
 from safeselect.accounting.record import commitment, told
 from safeselect.guarantees import BoundedRange, PureDP
 from safeselect.mechanisms._call import Call
@@ -297,16 +297,16 @@ def test_an_exhausted_budget_draws_nothing_and_says_the_same_for_all_scores(name
 
 @contextmanager
 def second_write_fails(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    writing, count = SQLiteStore.writing, []
+    write, count = MemoryStore.write, []
 
-    def fail(self: SQLiteStore) -> Any:
+    def fail(self: MemoryStore, work: Any) -> Any:
         count.append(1)
         if len(count) == 2:
             raise LedgerError("the disk is full")
-        return writing(self)
+        return write(self, work)
 
     with monkeypatch.context() as patch:
-        patch.setattr(SQLiteStore, "writing", fail)
+        patch.setattr(MemoryStore, "write", fail)
         yield
 
 
@@ -468,7 +468,7 @@ def test_an_unknown_domain_charges_epsilon_and_delta(more: dict[str, Any]) -> No
         price = {"epsilon": Fraction(1, 2), "delta": Fraction(1, 10**9)}
         assert all(each.spent == price for each in source.seen)
         charged, released = [record.content for record in ledger.records()][2:]
-        said.add((str(charged["parameters"]), str(charged["budget"]), len(source.seen)))
+        said.add((str(charged["parameters"]), str(charged["charges"]), len(source.seen)))
         assert charged["guarantee"] == told(result.guarantee)
         assert [int(each["count"]) for each in charged["parts"]] == [2, 1][len(more) :] + [1] * len(
             more

@@ -24,7 +24,7 @@ from safeselect import (
     PayWhatYouGet,
     SourceError,
 )
-from safeselect.accounting._ledger_sqlite import SQLiteStore
+from safeselect.accounting._ledger_memory import MemoryStore
 from safeselect.accounting.record import commitment
 from safeselect.cli import main
 
@@ -137,11 +137,11 @@ def test_a_record_that_cannot_be_written_loses_no_answer_and_is_tried_again(
     ledger = new(":memory:", **BUDGET)
     session = PayWhatYouGet(**{**SESSION, "queries": 1}, ledger=scope(ledger))
 
-    def full(_: SQLiteStore) -> Any:
+    def full(*_: Any) -> Any:
         raise LedgerError("the disk is full")
 
     with monkeypatch.context() as patch:
-        patch.setattr(SQLiteStore, "writing", full)
+        patch.setattr(MemoryStore, "write", full)
         assert session.query({"a": 10**6}, **NOTHING).labels == ("a",)
         assert session.receipt is None
         with pytest.raises(LedgerError, match="the disk is full"):

@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +26,8 @@ def pure(epsilon: object = "1/10", **other: Any) -> Charge:
             "parts": ((guarantee, 1),),
             "parameters": {"candidates": "3"},
             "source": "OpenSSLSource",
-            "production": True,
+            "production": "yes",
+            "health": "passed",
             "nonce": os.urandom(16),
         }
         | other
@@ -48,55 +48,41 @@ class ListStore:
     """A store of one's own, as short as the protocol allows: a list that only grows."""
 
     name = "a list"
+    torn = None
 
     def __init__(self, kept: list[Row] | None = None) -> None:
         self.kept = kept
+        self.new: list[Row] = []
 
-    @contextmanager
-    def create(self) -> Iterator[ListStore]:
+    def about(self) -> dict[str, str]:
+        return {}
+
+    def create(self, work: Callable[[Any], Any]) -> Any:
         if self.kept is not None:
             raise LedgerError("there is a list already")
         self.kept = []
         try:
-            yield self
+            return self.write(work)
         except BaseException:
             self.kept = None
             raise
 
-    @contextmanager
-    def writing(self) -> Iterator[ListStore]:
+    def write(self, work: Callable[[Any], Any]) -> Any:
         if self.kept is None:
             raise LedgerError("there is no list")
-        before = len(self.kept)
-        try:
-            yield self
-        except BaseException:
-            del self.kept[before:]
-            raise
+        self.new = []
+        done = work(self)
+        self.kept += self.new
+        return done
 
-    reading = writing
+    read = write
 
-    def last(self) -> Row | None:
-        return self._kept[-1] if self._kept else None
+    def rows(self, first: int, count: int, at: int = 0) -> list[Row]:
+        return (self.kept or [])[first : first + count]
 
-    def rows(self, first: int, count: int) -> list[Row]:
-        return self._kept[first : first + count]
-
-    def total(self, scope: str) -> Row | None:
-        return next((row for row in reversed(self._kept) if row.total_of == scope), None)
-
-    def has_nonce(self, nonce: str) -> bool:
-        return any(row.nonce == nonce for row in self._kept)
-
-    def is_settled(self, charge: int) -> bool:
-        return any(row.settles == charge for row in self._kept)
-
-    def append(self, row: Row) -> None:
-        self._kept.append(row)
-
-    @property
-    def _kept(self) -> list[Row]:
-        return [] if self.kept is None else self.kept
+    def append(self, row: Row) -> Row:
+        self.new.append(row)
+        return row
 
 
 def script(text: str, *arguments: object, **options: Any) -> subprocess.Popen[str]:

@@ -108,14 +108,14 @@ _LATE = """\
             self._account.charge(self._source, self.bits)
 """
 _SETTLED = """\
-            row = self._append(journal, kind, {"charge": str(charge), **what})
+        elif record["kind"] == "aborted" and record["reason"] == "input":
 """
 _REFUND = """\
-            if kind == "aborted":
-                back = read_record(journal.rows(charge, 1)[0].body, "")
-                budget = {**back["budget"], "after": back["budget"]["before"]}
-                back = {**back, "budget": budget, "nonce": "00" * 16}
-                row = self._append(journal, "charged", back)
+        if record["kind"] == "aborted":
+            for name in charge.scopes:
+                was = self.scopes[name]
+                nothing = {each: 0 * amount for each, amount in was.spent.items()}
+                scopes[name] = Standing(was.budget, nothing)
 """
 
 MUTANTS = {
@@ -258,7 +258,7 @@ MUTANTS = {
         _TESTS + "test_ledger.py::test_the_charge_is_in_the_ledger_before_the_first_bit",
     ),
     "refund on error": Mutant(
-        (("accounting/_ledger_book.py", _SETTLED, _SETTLED + _REFUND),),
+        (("accounting/_record_replay.py", _SETTLED, _REFUND + _SETTLED.replace("elif", "if")),),
         "C8",
         _TESTS + "test_ledger.py::test_a_later_failure_keeps_the_charge_and_is_written",
     ),

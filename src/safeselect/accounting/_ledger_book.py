@@ -1,87 +1,112 @@
-"""The inside of a ledger: records that follow each other, written in transactions.
+"""The inside of a ledger: what this process knows of it, and the records it writes.
 
 - A charge is in the book, and on the disk, before `charge` returns.
-- Within its transaction the running total is compared with the record before it, the caps are
-  checked, and the nonce of the call must be new: one that was seen before means that the source of
-  randomness is a copy of another.
+- Nothing is believed that was not replayed and checked: within its transaction a writer reads and
+  checks what is new, and asks the same checker about its own record before it writes it.
+- What is known is never known by half: it is put aside while it is taken further, and whoever is
+  interrupted in that, or forked, works it out anew.
 - Each charge gets one second record: released, aborted or, for a session that reserved the worst
   case, settled.  One without was cut short; it stands, and so does one with: nothing is freed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass
-from datetime import UTC, datetime
-from time import time_ns
-from typing import Literal, final
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TypeVar, final
 
-from safeselect.accounting._ledger_budget import Budget, add, check_cap
+from safeselect.accounting._ledger_budget import Budget
 from safeselect.accounting._ledger_store import Journal, Row, Store
-from safeselect.accounting._record_check import Checker, Standing, filed, read_record
-from safeselect.accounting._record_sign import Signer, key_of, signed_message
-from safeselect.accounting.library import library
-from safeselect.accounting.record import (
-    SCHEMA,
-    START,
-    Charge,
-    Content,
-    Receipt,
-    canonical,
-    commitment,
-    numbers,
-    record_hash,
-    told,
-)
-from safeselect.errors import LedgerError, ParameterError, SourceError
+from safeselect.accounting._ledger_turn import Turn
+from safeselect.accounting._ledger_words import Written, made, opened_scope, was_torn
+from safeselect.accounting._record_reading import Reading
+from safeselect.accounting._record_replay import Checker
+from safeselect.accounting._record_scope import Standing
+from safeselect.accounting._record_sign import Signer, Verifier, is_key, signed_message
+from safeselect.accounting._record_skim import Carrying, skim
+from safeselect.accounting.record import SCHEMA, Content, canonical, record_hash
+from safeselect.errors import LedgerDamaged, LedgerError, LedgerRolledBack, ParameterError
 
-__all__ = ["Book", "Pending", "Scope"]
+__all__ = ["Book", "following"]
+
+T = TypeVar("T")
+
+_WAIT = 30
+_BATCH = 1000  # rows that are read at once
+CARRY_EVERY = 50_000  # records
+
+
+@dataclass(slots=True)
+class _Known:
+    """What follows from the rows up to the last."""
+
+    checker: Checker
+    last: Row
 
 
 @final
 class Book:
     """The records of one ledger: made with `make` or read with `read`."""
 
-    __slots__ = ("_seen", "_signed", "_signer", "_store", "id")
+    __slots__ = ("_known", "_seen", "_signer", "_store", "_tried", "_turn", "_verifier", "id")
 
-    def __init__(self, store: Store, signer: Signer | None, id_: str, *, signed: bool) -> None:
-        self.id = id_
+    def __init__(self, store: Store, signer: Signer | None, verifier: Verifier | None) -> None:
+        self.id = ""
         self._store = store
         self._signer = signer
-        self._signed = signed
-        # Place and hash of a record that was there: it must never be missing again.
-        self._seen: tuple[int, str] | None = None
+        self._verifier = signer if verifier is None else verifier
+        self._turn = Turn(_WAIT)
+        self._known: _Known | None = None
+        # A head that was seen: its record must never be missing again.
+        self._seen: str | None = None
+        self._tried = 0  # where totals were last to be carried over
 
     @classmethod
     def make(
-        cls, store: Store, signer: Signer | None, id_: str, budgets: Mapping[str, Budget]
+        cls,
+        store: Store,
+        signer: Signer | None,
+        id_: str,
+        budgets: Mapping[str, tuple[Budget, int]],
     ) -> Book:
         """Write the first records: of the making, and of each scope."""
-        book = cls(store, signer, id_, signed=signer is not None)
-        about: dict[str, Content] = {"library": dict(library()), "signer": dict(key_of(signer))}
-        with store.create() as journal:
-            row = book._append(journal, "created", {**about, "utc": _utc()})
-            for name, budget in budgets.items():
-                row = book._append(journal, "scope", _opened(name, budget))
-        book._seen = (row.seq, row.hash)
+        book = cls(store, signer, None)
+        book.id = id_
+        first = [made(signer, store.about())]
+        first += [opened_scope(name, *terms) for name, terms in budgets.items()]
+
+        def work(journal: Journal) -> _Known:
+            checker, last = Checker(signer), Row(0, "", "", "")
+            for written in first:
+                reading = book._judged(checker, written)
+                last = journal.append(reading.row)
+                checker.take(reading)
+            return _Known(checker, last)
+
+        book._know(store.create(work))
         return book
 
     @classmethod
-    def read(cls, store: Store, signer: Signer | None) -> Book:
-        """Read the first record, and remember the last.
+    def read(
+        cls, store: Store, signer: Signer | None, verifier: Verifier | None, head: str | None
+    ) -> Book:
+        """Replay all records.
 
         Raises:
             ParameterError: the ledger has another key.
-            LedgerError: it cannot be read.
+            LedgerError: it cannot be read, or does not check.
         """
-        with store.reading() as journal:
-            first, last = journal.rows(0, 1), _last(journal)
-        record = Checker().check(first[0].body, first[0].hash, first[0].signature)
-        if signer is not None and record["signer"] != key_of(signer):
-            raise ParameterError("signer is not the one with which the ledger was made")
-        book = cls(store, signer, record["ledger"], signed=bool(record["signer"]))
-        book._seen = (last.seq, last.hash)
+        book = cls(store, signer, verifier)
+        for row in store.read(lambda journal: journal.rows(0, 1)):
+            first = Checker()
+            first.check(row.body, row.hash, row.signature)
+            if signer is not None and not is_key(signer, first.signer):
+                raise ParameterError("signer is not the one with which the ledger was made")
+            book.id = first.ledger
+        book._seen = head
+        book._turn.take(book._look)
         return book
 
     @property
@@ -90,207 +115,175 @@ class Book:
         return self._store.name
 
     @property
-    def signer(self) -> Signer | None:
+    def verifier(self) -> Verifier | None:
         """The key, if there is one."""
-        return self._signer
-
-    def open_scope(self, name: str, budget: Budget) -> None:
-        """Write the record of a new scope."""
-        with self._writing() as journal:
-            if journal.total(name) is not None:
-                raise ParameterError(f"there is a scope {name!r} already")
-            row = self._append(journal, "scope", _opened(name, budget))
-        self._seen = (row.seq, row.hash)
+        return self._verifier
 
     def standing(self, scope: str) -> Standing:
-        """Where a scope stands, by its last record."""
-        with self.reading() as journal:
-            return _standing(journal, scope)
+        """Where a scope stands."""
+        found = self._turn.take(lambda: self._look().checker.scopes.get(scope))
+        if found is None:
+            raise ParameterError(f"there is no scope {scope!r} in this ledger")
+        return found
 
     def last(self) -> Row:
         """The last record."""
-        with self.reading() as journal:
-            return _last(journal)
+        return self._turn.take(lambda: self._look().last)
 
-    def charge(self, scope: str, purpose: str, charge: Charge) -> int:
-        """Charge a release durably and return the place of the record; see `Scope.charge`."""
-        content = _charged(scope, purpose, charge)
-        with self._writing() as journal:
-            standing = _standing(journal, scope)
-            price = standing.budget.price(charge.guarantee, charge.parts)
-            check_cap(scope, standing.spent, price, standing.budget.caps)
-            if journal.has_nonce(charge.nonce.hex()):
-                raise SourceError(
-                    "the source gave a nonce that this ledger has seen: its randomness is a copy "
-                    "of another's; nothing was charged and nothing released"
-                )
-            content["terms"] = standing.budget.told()
-            content["budget"] = {
-                "before": numbers(standing.spent),
-                "charge": numbers(price),
-                "after": numbers(add(standing.spent, price)),
-            }
-            row = self._append(journal, "charged", content)
-        self._seen = (row.seq, row.hash)
-        return row.seq
+    def write(self, decide: Callable[[Checker], Written]) -> int:
+        """Write the record that is decided by what follows from all before it; returns its place.
 
-    def settle(
-        self, charge: int, kind: Literal["released", "aborted", "settled"], **what: Content
-    ) -> int:
-        """Write the outcome of a charge and return the place of the record."""
-        with self._writing() as journal:
-            if journal.is_settled(charge):
-                raise LedgerError(f"the outcome of charge {charge} is in the ledger already")
-            row = self._append(journal, kind, {"charge": str(charge), **what})
-        self._seen = (row.seq, row.hash)
-        return row.seq
+        Args:
+            decide: may raise, and then nothing is written.
 
-    @contextmanager
-    def reading(self) -> Iterator[Journal]:
-        """A transaction that reads."""
-        with self._store.reading() as journal:
-            self._check_seen(journal)
-            yield journal
+        Raises:
+            LedgerError: it could not be written, or the ledger does not check.
+        """
+        return self._turn.take(lambda: self._written(decide))
 
-    @contextmanager
-    def _writing(self) -> Iterator[Journal]:
-        if self._signed and self._signer is None:
+    def rows(self) -> Iterator[Row]:
+        """All rows that there are now, oldest first, as they are kept.
+
+        Raises:
+            LedgerRolledBack: the last of them is gone before it is reached.
+        """
+        end = self.last()
+        last: Row | None = None
+        while last is None or last.seq < end.seq:
+            batch = self._store.read(partial(following, last=last))
+            if not batch:
+                raise LedgerRolledBack(_REPLACED)
+            for row in batch[: end.seq - batch[0].seq + 1]:
+                yield row
+                last = row
+        if last.hash != end.hash:
+            raise LedgerRolledBack(_REPLACED)
+
+    def _look(self) -> _Known:
+        """What is known, taken further to the last row that there is."""
+        return self._store.read(self._caught_up)
+
+    def _written(self, decide: Callable[[Checker], Written]) -> int:
+        known = self._known or self._look()  # a long look first, which needs no lock
+        if known.checker.signer and self._signer is None:
             raise LedgerError("the ledger is signed: open it with signer= to write to it")
-        with self._store.writing() as journal:
-            self._check_seen(journal)
-            yield journal
+        while True:
+            known, reading, is_torn = self._store.write(lambda journal: self._add(journal, decide))
+            self._known = None
+            known.checker.take(reading)
+            known.last = reading.row
+            self._know(known)
+            if not is_torn:
+                break
+        if known.checker.count >= self._next_carried(known.checker):
+            self._carry()
+        return reading.row.seq
 
-    def _check_seen(self, journal: Journal) -> None:
-        """A copy from before, put in the ledger's place, would make the budget whole again."""
-        if self._seen is not None:
-            seq, hash_ = self._seen
-            if [row.hash for row in journal.rows(seq, 1)] != [hash_]:
-                raise LedgerError(
-                    "the ledger lacks a record that this process has seen in it: it was replaced"
-                )
+    def _add(
+        self, journal: Journal, decide: Callable[[Checker], Written]
+    ) -> tuple[_Known, Reading, bool]:
+        """Append one record: of a torn end that was found, or the one that is asked for."""
+        known, torn = self._caught_up(journal), journal.torn
+        written = decide(known.checker) if torn is None else was_torn(torn)
+        reading = self._judged(known.checker, written)
+        return known, replace(reading, row=journal.append(reading.row)), torn is not None
 
-    def _append(self, journal: Journal, kind: str, content: Mapping[str, Content]) -> Row:
-        """Add a record after the last one."""
-        last = journal.last()
-        seq, previous = (0, START) if last is None else (last.seq + 1, last.hash)
-        if last is not None and record_hash(last.body) != last.hash:
-            raise LedgerError(f"record {last.seq} was changed")
+    def _carry(self) -> None:
+        """Write what follows from all records, so that the next process need not work it out."""
+
+        def decide(checker: Checker) -> Written:
+            if checker.count < checker.carried_at + CARRY_EVERY:
+                raise LedgerError("another process has just carried the totals over")
+            return "carried", checker.carried()
+
+        # The record before it is written: whether this one fits in a line does not matter to it.
+        with suppress(LedgerError):
+            self._tried = self._known.checker.count if self._known is not None else 0
+            self._written(decide)
+
+    def _next_carried(self, checker: Checker) -> int:
+        return max(checker.carried_at, self._tried) + CARRY_EVERY
+
+    def _know(self, known: _Known) -> None:
+        self._known, self._seen = known, known.checker.head
+        self.id = known.checker.ledger
+
+    def _caught_up(self, journal: Journal) -> _Known:
+        """Read and check what is new."""
+        known = self._known
+        if known is None:
+            return self._replayed(journal)
+        rows = following(journal, known.last)
+        if rows:
+            self._known = None
+            while rows:
+                for row in rows:
+                    known.checker.take(known.checker.read(row))
+                    known.last = row
+                rows = following(journal, known.last)
+            self._know(known)
+        return known
+
+    def _replayed(self, journal: Journal) -> _Known:
+        """Read and check everything."""
+        checker, last = self._skimmed(journal)
+        while rows := following(journal, last):
+            for row in rows:
+                checker.take(checker.read(row, verify=False))
+                last = row
+        checker.finish()
+        if last is None:
+            raise LedgerDamaged("there is no record; every ledger has at least one")
+        # The last signature covers, by the chain of hashes, all that is before it.
+        checker.verify(last)
+        known = _Known(checker, last)
+        self._know(known)
+        return known
+
+    def _skimmed(self, journal: Journal) -> tuple[Checker, Row | None]:
+        """What the last record that carries all over says, where there is one."""
+        lines = journal.to_carried() if isinstance(journal, Carrying) else None
+        if lines is not None:
+            # Where something is wrong, the replay of everything says what.
+            with suppress(LedgerDamaged, ValueError):
+                checker = Checker(self._verifier, self._seen)
+                return checker, skim(checker, lines)
+        return Checker(self._verifier, self._seen), None
+
+    def _judged(self, checker: Checker, written: Written) -> Reading:
+        """The record that comes next, signed, and judged by what judges the records of others."""
+        kind, content = written
         record: dict[str, Content] = dict(content)
         record |= {"schema": SCHEMA, "kind": kind, "ledger": self.id}
-        record |= {"seq": str(seq), "previous": previous}
+        record |= {"seq": str(checker.count), "previous": checker.last}
         body = canonical(record)
         hash_, signature = record_hash(body), ""
         if self._signer is not None:
             signature = self._signer.sign(signed_message(hash_)).hex()
-        row = filed(record, body, hash_, signature)
-        journal.append(row)
-        return row
+        try:
+            return checker.read(Row(checker.count, body, hash_, signature))
+        except LedgerDamaged as error:
+            said = f"nothing was written, because a reader would refuse it: {error}"
+            raise LedgerError(said) from None
 
 
-@dataclass(frozen=True, slots=True)
-class Scope:
-    """One scope of a ledger and a purpose: what mechanisms take as `ledger=`."""
-
-    book: Book
-    name: str
-    unit: str
-    neighbours: str
-    purpose: str
-
-    def charge(self, charge: Charge) -> Pending:
-        """Charge a release durably, before its first random bit is drawn.
-
-        Raises:
-            ParameterError: the scope's budget adds up what the guarantee does not bound.
-            BudgetError: a cap does not allow it.
-            SourceError: the nonce is not new.
-            LedgerError: the ledger cannot be used.
-        """
-        return Pending(self.book, self.book.charge(self.name, self.purpose, charge))
+_REPLACED = (
+    "the ledger lacks a record that this process has seen in it: it was replaced, or its end was "
+    "cut off"
+)
 
 
-@dataclass(frozen=True, slots=True)
-class Pending:
-    """A release that was charged and whose outcome is to be written, once."""
-
-    book: Book
-    charge: int
-
-    def released(self, output: str, salt: bytes) -> Receipt:
-        """Write a commitment to the output, which may be shown only when this has returned.
-
-        Raises:
-            LedgerError: it could not be written; the charge stands.
-        """
-        committed = commitment(salt, output)
-        record = self.book.settle(self.charge, "released", commitment=committed)
-        return Receipt(self.book.id, record, salt)
-
-    def settled(self, output: str, salt: bytes, spent: Mapping[str, int]) -> Receipt:
-        """Write what a session used of what was reserved; the charge stands as it is.
-
-        Args:
-            spent: by the names under which the charge's parameters say how much there is.
-
-        Raises:
-            LedgerError: it could not be written.
-        """
-        committed, used = commitment(salt, output), {name: str(n) for name, n in spent.items()}
-        record = self.book.settle(self.charge, "settled", commitment=committed, spent={**used})
-        return Receipt(self.book.id, record, salt)
-
-    def aborted(self, reason: Literal["source", "interrupt", "error", "input"]) -> None:
-        """Write that there will be no output; the charge stands."""
-        self.book.settle(self.charge, "aborted", reason=reason)
-
-
-def _standing(journal: Journal, scope: str) -> Standing:
-    row = journal.total(scope)
-    if row is None:
-        raise ParameterError(f"there is no scope {scope!r} in this ledger")
-    where = f"record {row.seq}"
-    if record_hash(row.body) != row.hash:
-        raise LedgerError(f"{where} was changed")
-    record = read_record(row.body, where)
-    if record.get("scope") != scope:
-        raise LedgerError(f"{where} is filed under another name than its own")
-    return Standing.after(record, where)
-
-
-def _last(journal: Journal) -> Row:
-    row = journal.last()
-    if row is None:
-        raise LedgerError("the ledger has no records, not even that of its making")
-    return row
-
-
-def _opened(name: str, budget: Budget) -> dict[str, Content]:
-    return {"utc": _utc(), "scope": name, "terms": budget.told()}
-
-
-def _charged(scope: str, purpose: str, charge: Charge) -> dict[str, Content]:
-    """What the record of a charge says but for the amounts."""
-    parts: list[Content] = [
-        {"count": str(count), "each": told(guarantee)} for guarantee, count in charge.parts
-    ]
-    # A source that fails its tests raises: whoever is charged passed.
-    production = "yes" if charge.production else "no"
-    source: dict[str, Content] = {"name": charge.source, "production": production}
-    source["health"] = "passed"
-    return {
-        "utc": _utc(),
-        "library": dict(library()),
-        "scope": scope,
-        "purpose": purpose,
-        "mechanism": charge.mechanism,
-        "guarantee": told(charge.guarantee),
-        "parts": parts,
-        "parameters": dict(charge.parameters),
-        "source": source,
-        "nonce": charge.nonce.hex(),
-    }
-
-
-def _utc() -> str:
-    """The time to the second, no finer."""
-    return datetime.fromtimestamp(time_ns() // 10**9, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+def following(journal: Journal, last: Row | None) -> list[Row]:
+    """Rows that come after one that was seen, which must be where it was."""
+    if last is None:
+        return journal.rows(0, _BATCH)
+    try:
+        rows = journal.rows(last.seq, _BATCH, last.at)
+    except LedgerDamaged:
+        with suppress(LedgerDamaged):
+            if journal.rows(last.seq, 1, last.at) == [last]:
+                raise
+        raise LedgerRolledBack(_REPLACED) from None
+    if not rows or rows[0] != last:
+        raise LedgerRolledBack(_REPLACED)
+    return rows[1:]

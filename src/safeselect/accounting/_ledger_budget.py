@@ -8,14 +8,14 @@ promise too much (`docs/ledger.md`).
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
 
 from safeselect._exact import Interval, rational, rounded_down, rounded_up
 from safeselect.accounting.orders import log_moment
 from safeselect.accounting.record import Content, brief, numbers, read_numbers, text
-from safeselect.errors import BudgetError, LedgerError, ParameterError
+from safeselect.errors import BudgetError, LedgerDamaged, ParameterError
 from safeselect.guarantees import ApproximateDP, Guarantee, log_order_constant
 
 __all__ = ["Amounts", "Budget", "add", "check_cap"]
@@ -58,6 +58,8 @@ class Budget:
     delta: Fraction | None = None
     rho: Fraction | None = None
     order: Fraction | None = None
+    _caps: Amounts = field(init=False, repr=False, compare=False)
+    _told: dict[str, Content] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         text(self.unit, "unit")
@@ -75,19 +77,32 @@ class Budget:
             )
         if self.order is not None and self.order <= 1:
             raise ParameterError(f"order must be greater than 1, got {self.order}")
-        _ = self.caps  # a cap that allows nothing is refused here
+        # A cap that allows nothing is refused here.
+        object.__setattr__(self, "_caps", self._worked_out())
+        terms = numbers({name: getattr(self, name) for name in sorted(given)})
+        told: dict[str, Content] = {"unit": self.unit, "neighbours": self.neighbours}
+        object.__setattr__(self, "_told", told | {"budget": terms})
 
     @property
     def caps(self) -> Amounts:
-        """The largest sums allowed.
+        """The largest sums allowed."""
+        return dict(self._caps)
 
-        Raises:
-            ParameterError: at this order, epsilon and delta allow nothing.
-        """
+    def _worked_out(self) -> Amounts:
         if self.epsilon is not None and self.delta is not None and self.order is not None:
             return {"log_moment": _moment_cap(self.epsilon, self.delta, self.order - 1)}
         named = {"epsilon": self.epsilon, "delta": self.delta, "rho": self.rho}
         return {name: value for name, value in named.items() if value is not None}
+
+    def in_epsilon(self, amounts: Amounts) -> Amounts:
+        """Amounts as people compare them: those of ln M at one order as epsilon, at the delta.
+
+        ln M <= ln delta + (order - 1) epsilon - c bounds (epsilon, delta), so what is added to the
+        one adds 1/(order - 1) of it to the other, exactly.
+        """
+        if self.order is None:
+            return dict(amounts)
+        return {"epsilon": amounts["log_moment"] / (self.order - 1)}
 
     def price(self, guarantee: Guarantee, parts: Parts = ()) -> Amounts:
         """What a release costs, rounded up; the cheaper of the whole and the sum of its parts.
@@ -99,25 +114,25 @@ class Budget:
 
     def told(self) -> dict[str, Content]:
         """As content for records."""
-        values = {name: getattr(self, name) for name in ("epsilon", "delta", "rho", "order")}
-        terms = numbers({name: value for name, value in values.items() if value is not None})
-        return {"unit": self.unit, "neighbours": self.neighbours, "budget": terms}
+        return self._told
 
     @classmethod
-    def of(cls, content: Mapping[str, object]) -> Budget:
+    def of(cls, content: object) -> Budget:
         """Read what `told` wrote.
 
         Raises:
-            LedgerError: it is something else.
+            LedgerDamaged: it is something else.
         """
-        terms = read_numbers(content.get("budget"), "the budget of a scope")
+        if not isinstance(content, dict) or content.keys() != {"unit", "neighbours", "budget"}:
+            raise LedgerDamaged("the record of a scope holds no budget")
+        terms = read_numbers(content["budget"], "the budget of a scope")
         try:
-            unit, neighbours = text(content.get("unit"), "unit"), content.get("neighbours")
+            unit = text(content["unit"], "unit")
             if not terms.keys() <= {"epsilon", "delta", "rho", "order"}:
                 raise ParameterError("a term of the budget is unknown")
-            return cls(unit, text(neighbours, "neighbours"), **terms)
+            return cls(unit, text(content["neighbours"], "neighbours"), **terms)
         except ParameterError:
-            raise LedgerError("the record of a scope holds no budget that could be kept") from None
+            raise LedgerDamaged("the record of a scope holds no budget to be kept") from None
 
 
 @lru_cache(maxsize=256)
@@ -152,21 +167,30 @@ def add(total: Mapping[str, Fraction], price: Mapping[str, Fraction]) -> Amounts
     return {name: _rounded(total[name] + price[name]) for name in total}
 
 
-def check_cap(scope: str, total: Amounts, price: Amounts, caps: Amounts) -> None:
+def check_cap(scope: str, total: Amounts, price: Amounts, budget: Budget) -> None:
     """Refuse a price that leads above a cap.
 
     Raises:
         BudgetError: it does.  The message holds public numbers: totals, caps and prices.
     """
-    after = add(total, price)
+    caps, after = budget.caps, add(total, price)
     short = [name for name, cap in caps.items() if after[name] > cap]
-    if short:
-        name = short[0]
-        left = caps[name] - total[name]
-        raise BudgetError(
-            f"the budget of scope {scope!r} does not allow this release: it costs {name} "
-            f"{brief(price[name])}, and {brief(left)} of {brief(caps[name])} is left"
-        )
+    if not short:
+        return
+    left = budget.in_epsilon({name: cap - total[name] for name, cap in caps.items()})
+    asked, allowed = budget.in_epsilon(price), budget.in_epsilon(caps)
+    name = short[0] if short[0] in asked else "epsilon"
+    of = f"{brief(left[name])} of {brief(allowed[name])} is left"
+    if budget.order is not None and budget.delta is not None:
+        # What the first charge leaves is less than epsilon: delta has its price at an order.
+        of = f"{brief(left[name])} is left at delta {brief(budget.delta)}"
+    raise BudgetError(
+        f"the budget of scope {scope!r} does not allow this release: it costs {name} "
+        f"{brief(asked[name])}, and {of}",
+        scope=scope,
+        asked=asked,
+        left=left,
+    )
 
 
 @lru_cache(maxsize=64)

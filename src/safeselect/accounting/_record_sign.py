@@ -7,13 +7,23 @@ file could compute the whole chain anew.  With a signer whose key is kept elsewh
 from __future__ import annotations
 
 import hmac
+from collections.abc import Mapping
 from typing import NoReturn, Protocol, final, runtime_checkable
 
 from safeselect._exact import describe
 from safeselect.accounting.record import text
 from safeselect.errors import ParameterError
 
-__all__ = ["HmacSigner", "Signer", "Verifier", "key_of", "read_signer", "signed_message"]
+__all__ = [
+    "HmacSigner",
+    "Signer",
+    "Verifier",
+    "is_key",
+    "key_of",
+    "read_signer",
+    "read_verifier",
+    "signed_message",
+]
 
 _SIGNED = b"safeselect/signature/1\x00"
 _SHORTEST_KEY = 32
@@ -95,7 +105,24 @@ def signed_message(record_hash: str) -> bytes:
 
 def key_of(key: Verifier | None) -> dict[str, str]:
     """What the first record of a ledger says of its key; nothing where there is none."""
-    return {} if key is None else {"algorithm": key.algorithm, "key_id": key.key_id}
+    if key is None:
+        return {}
+    said = {"algorithm": key.algorithm, "key_id": key.key_id}
+    public = getattr(key, "public_key", None)
+    return said | {"public_key": public.hex()} if isinstance(public, bytes) else said
+
+
+def is_key(key: Verifier, said: Mapping[str, str]) -> bool:
+    """Whether the first record of a ledger means this key.
+
+    Older records name no public key, and a verifier of one's own need not show it.
+    """
+    own = key_of(key)
+    return bool(said) and all(
+        own.get(name) == said.get(name)
+        for name in ("algorithm", "key_id", "public_key")
+        if name != "public_key" or (name in own and name in said)
+    )
 
 
 def read_signer(value: object) -> Signer | None:
@@ -108,4 +135,17 @@ def read_signer(value: object) -> Signer | None:
         return None
     if isinstance(value, type) or not isinstance(value, Signer):
         raise ParameterError(f"signer must have the members of Signer, got {describe(value)}")
+    return value
+
+
+def read_verifier(value: object) -> Verifier | None:
+    """Check an argument `verifier=`.
+
+    Raises:
+        ParameterError: it has not the members of a Verifier.
+    """
+    if value is None:
+        return None
+    if isinstance(value, type) or not isinstance(value, Verifier):
+        raise ParameterError(f"verifier must have the members of Verifier, got {describe(value)}")
     return value

@@ -11,18 +11,21 @@ from collections.abc import Iterator, Mapping
 from typing import final
 
 from safeselect._exact import describe
-from safeselect.accounting._ledger_book import Book, Scope
+from safeselect.accounting._ledger_book import Book
 from safeselect.accounting._ledger_budget import Budget
-from safeselect.accounting._ledger_sqlite import SQLiteStore
+from safeselect.accounting._ledger_file import FileStore
+from safeselect.accounting._ledger_memory import MemoryStore
+from safeselect.accounting._ledger_scope import Scope, standing_of
 from safeselect.accounting._ledger_store import Store
-from safeselect.accounting._record_check import Checker, Standing, filed, head_of
-from safeselect.accounting._record_sign import Signer, Verifier, read_signer
+from safeselect.accounting._ledger_words import Written, opened_scope, raised
+from safeselect.accounting._record_check import head_of, read_head
+from safeselect.accounting._record_replay import Checker
+from safeselect.accounting._record_scope import MAX_REFUSALS, Standing
+from safeselect.accounting._record_sign import Signer, Verifier, read_signer, read_verifier
 from safeselect.accounting.record import Record, text
-from safeselect.errors import LedgerError, ParameterError
+from safeselect.errors import ParameterError
 
 __all__ = ["Ledger"]
-
-_BATCH = 500  # rows read in one transaction: a long look must not keep writers waiting
 
 
 @final
@@ -46,14 +49,17 @@ class Ledger:
         budgets: Mapping[str, Budget],
         *,
         signer: Signer | None = None,
+        max_refusals: int = MAX_REFUSALS,
     ) -> Ledger:
         """Make a new ledger.
 
         Args:
-            place: a path where there is no file yet (not on a network file system, whose locks may
-                not hold), ":memory:", or a store of your own.
+            place: a path on a local disk where there is no file yet, ":memory:", or a store of
+                your own.
             budgets: for each scope, a data set say, what all its releases may cost together.
             signer: signs every record; whoever writes to the ledger later needs the same key.
+            max_refusals: at how many calls that were charged and then refused for their private
+                input a scope is closed, 1 to 1000.
 
         Raises:
             ParameterError: a parameter is wrong.
@@ -63,22 +69,37 @@ class Ledger:
             raise ParameterError(f"budgets must map names of scopes to Budget: {describe(budgets)}")
         for name, budget in budgets.items():
             _check_budget(name, budget)
+        limit = _read_refusals(max_refusals, "max_refusals")
+        terms = {name: (budget, limit) for name, budget in budgets.items()}
         id_ = os.urandom(16).hex()
-        return cls(Book.make(_store(place), read_signer(signer), id_, budgets))
+        return cls(Book.make(_store(place), read_signer(signer), id_, terms))
 
     @classmethod
-    def open(cls, place: str | os.PathLike[str] | Store, *, signer: Signer | None = None) -> Ledger:
-        """Open a ledger that exists.
+    def open(
+        cls,
+        place: str | os.PathLike[str] | Store,
+        *,
+        signer: Signer | None = None,
+        verifier: Verifier | None = None,
+        head: str | None = None,
+    ) -> Ledger:
+        """Open a ledger that exists, and check every record.
 
         Args:
             place: where it is.
-            signer: needed to write to a ledger that is signed; reading needs none.
+            signer: needed to write to a ledger that is signed.
+            verifier: checks signatures for those who only read; by default the signer.
+            head: a head that was published earlier: without one nobody can tell whether the end
+                of the records was cut off before this process came.
 
         Raises:
             ParameterError: a parameter is wrong, or the signer is not the ledger's.
+            LedgerDamaged: a record was edited, moved, inserted or removed.
+            LedgerRolledBack: the published head is not among the records.
             LedgerError: there is no ledger, or it cannot be read.
         """
-        return cls(Book.read(_store(place), read_signer(signer)))
+        read_head(head)
+        return cls(Book.read(_store(place), read_signer(signer), read_verifier(verifier), head))
 
     def __repr__(self) -> str:
         return f"<Ledger {self._book.name!r}>"
@@ -90,19 +111,54 @@ class Ledger:
 
     @property
     def head(self) -> str:
-        """Place and hash of the last record: publish it where nobody can take it back."""
+        """Place and hash of the last record: publish it where nobody can take it back.
+
+        Raises:
+            LedgerError: the ledger cannot be used.
+        """
         last = self._book.last()
         return head_of(last.seq, last.hash)
 
-    def add_scope(self, name: str, budget: Budget) -> None:
-        """Open another scope.  Budgets are never changed, and scopes never closed.
+    def add_scope(self, name: str, budget: Budget, *, max_refusals: int = MAX_REFUSALS) -> None:
+        """Open another scope.  Budgets are never changed.
 
         Raises:
             ParameterError: a parameter is wrong, or there is such a scope.
             LedgerError: the ledger cannot be used.
         """
         _check_budget(name, budget)
-        self._book.open_scope(name, budget)
+        limit = _read_refusals(max_refusals, "max_refusals")
+
+        def decide(checker: Checker) -> Written:
+            if name in checker.scopes:
+                raise ParameterError(f"there is a scope {name!r} already")
+            return opened_scope(name, budget, limit)
+
+        self._book.write(decide)
+
+    def reopen(self, name: str, *, reason: str, refusals: int = MAX_REFUSALS) -> None:
+        """Let a scope answer again that was closed by too many refusals of private input.
+
+        Every refusal tells something of the data that no budget bounds: find its cause first.
+
+        Args:
+            name: the scope.
+            reason: why; one line that goes into the records.
+            refusals: how many more it bears, 1 to 1000.
+
+        Raises:
+            ParameterError: a parameter is wrong, or the scope is not closed.
+            LedgerError: the ledger cannot be used.
+        """
+        more, why = _read_refusals(refusals, "refusals"), text(reason, "reason")
+
+        def decide(checker: Checker) -> Written:
+            standing = standing_of(checker, text(name, "scope"))
+            if not standing.is_closed:
+                raise ParameterError(f"scope {name!r} is not closed")
+            return raised(name, standing, more, why)
+
+        self._book.write(decide)
 
     def scope(self, name: str, *, unit: str, neighbours: str, purpose: str) -> Scope:
         """What mechanisms take as `ledger=`.
@@ -145,15 +201,8 @@ class Ledger:
             LedgerError: the ledger cannot be used, or a record is not what a ledger writes.
         """
         check = (checker or Checker()).check
-        end = self._book.last().seq + 1
-        for first in range(0, end, _BATCH):
-            with self._book.reading() as journal:
-                rows = journal.rows(first, min(_BATCH, end - first))
-            for row in rows:
-                record = Record(check(row.body, row.hash, row.signature), row.hash, row.signature)
-                if row != filed(record.content, row.body, row.hash, row.signature):
-                    raise LedgerError(f"record {row.seq} is filed under another name than its own")
-                yield record
+        for row in self._book.rows():
+            yield Record(check(row.body, row.hash, row.signature), row.hash, row.signature)
 
     def check(self, *, head: str | None = None, verifier: Verifier | None = None) -> Checker:
         """Check every record, and say where each scope stands.
@@ -167,7 +216,7 @@ class Ledger:
             ParameterError: head is not the text of a head.
             LedgerError: a record was edited, moved, inserted or removed.
         """
-        checker = Checker(verifier or self._book.signer, head)
+        checker = Checker(read_verifier(verifier) or self._book.verifier, head)
         for _ in self.records(checker):
             pass
         checker.finish()
@@ -179,7 +228,13 @@ def _store(place: str | os.PathLike[str] | Store) -> Store:
         return place
     if not isinstance(place, (str, os.PathLike)) or not isinstance(os.fspath(place), str):
         raise ParameterError(f"a ledger is at a path or in a Store, not {describe(place)}")
-    return SQLiteStore(place)
+    return MemoryStore() if os.fspath(place) == ":memory:" else FileStore(place)
+
+
+def _read_refusals(value: object, name: str) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= 1000:
+        raise ParameterError(f"{name} must be a whole number from 1 to 1000, got {describe(value)}")
+    return value
 
 
 def _check_budget(name: object, budget: object) -> None:

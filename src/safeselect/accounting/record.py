@@ -1,6 +1,6 @@
 """Release records: what the ledger writes down, in a form that has one spelling.
 
-A record is one object of canonical JSON, schema "safeselect.record/1": sorted keys, no spaces,
+A record is one object of canonical JSON, schema "safeselect.record/2": sorted keys, no spaces,
 ASCII, every value a string, a list or an object; numbers are exact and written as strings.  Each
 carries the hash of the one before it, so that whoever knows the last hash, the head, can tell any
 edit, reordering, insertion or deletion.
@@ -16,15 +16,21 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from datetime import UTC, datetime
 from decimal import Context, Decimal
 from fractions import Fraction
+from functools import lru_cache
+from time import time_ns
 from typing import Any
 
 from safeselect._exact import describe, rational
-from safeselect.errors import LedgerError, ParameterError
+from safeselect.errors import LedgerDamaged, LedgerError, ParameterError
 from safeselect.guarantees import Guarantee
 
 __all__ = [
+    "LONGEST",
+    "OLD_SCHEMA",
+    "RECORD_DOMAIN",
     "SALT_BYTES",
     "SCHEMA",
     "START",
@@ -42,9 +48,11 @@ __all__ = [
     "record_hash",
     "text",
     "told",
+    "utc_now",
 ]
 
-SCHEMA = "safeselect.record/1"
+SCHEMA = "safeselect.record/2"
+OLD_SCHEMA = "safeselect.record/1"
 SALT_BYTES = 32
 START = "0" * 64
 """What stands for the hash before the first record."""
@@ -52,11 +60,15 @@ START = "0" * 64
 Content = str | list["Content"] | dict[str, "Content"]
 
 # Different first bytes for each use of the hash, so that no text of one is a text of the other.
-_RECORD = b"safeselect/record/1\x00"
+RECORD_DOMAIN = b"safeselect/record/1\x00"
 _OUTPUT = b"safeselect/out/1\x00"
 
 _MOST_CHARACTERS = 200
-_LONGEST_BODY = 2**18
+_SHORT = 64
+LONGEST = 2**18
+"""Bytes of the longest line of a ledger, with its newline."""
+
+_ENCODER = json.JSONEncoder(sort_keys=True, ensure_ascii=True, separators=(",", ":"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +82,8 @@ class Charge:
             cost together is charged where it is less.
         parameters: public parameters and shape, such as sensitivity and number of candidates.
         source: name of the source of random bytes.
-        production: whether it is one for production.
+        production: whether it is one for production: "yes", "asserted" or "no".
+        health: what was observed of it, such as "passed" or "not tested".
         nonce: 16 bytes that the source gave for this call and no sampler uses.
     """
 
@@ -79,7 +92,8 @@ class Charge:
     parts: tuple[tuple[Guarantee, int], ...]
     parameters: Mapping[str, str]
     source: str
-    production: bool
+    production: str
+    health: str
     nonce: bytes
 
 
@@ -119,41 +133,54 @@ class Record:
 
 def canonical(content: Content) -> str:
     """The one spelling of this content."""
-    return json.dumps(content, sort_keys=True, ensure_ascii=True, separators=(",", ":"))
+    return _ENCODER.encode(content)
 
 
 def parse(body: str, what: str) -> dict[str, Any]:
     """Read canonical JSON; everything that is not its one spelling is refused.
 
     Raises:
-        LedgerError: it is not canonical, or not an object of strings, lists and objects.
+        LedgerDamaged: it is not canonical, or not an object of strings, lists and objects.
     """
     try:
-        if len(body) > _LONGEST_BODY:
+        if len(body) > LONGEST:
             raise ValueError
-        content = json.loads(body, parse_int=_refuse, parse_float=_refuse, parse_constant=_refuse)
-        if not isinstance(content, dict) or not _is_plain(content) or canonical(content) != body:
+        content = _DECODER.decode(body)
+        if not isinstance(content, dict) or not _is_plain(content, body):
+            raise ValueError
+        if canonical(content) != body:
             raise ValueError
     except (ValueError, RecursionError):
-        raise LedgerError(f"{what} is not canonical JSON: it was changed or cut") from None
+        raise LedgerDamaged(f"{what} is not canonical JSON: it was changed or cut") from None
     return content
 
 
-def _is_plain(content: object) -> bool:
-    if isinstance(content, dict):
-        return all(_is_plain(value) for value in content.values())
-    return isinstance(content, str) or (
-        isinstance(content, list) and all(_is_plain(value) for value in content)
-    )
+def _is_plain(content: object, body: str) -> bool:
+    """Whether there are only strings, lists and objects; numbers are refused already."""
+    if not any(word in body for word in ("true", "false", "null")):
+        return True
+    rest = [content]
+    while rest:
+        value = rest.pop()
+        if isinstance(value, dict):
+            rest += value.values()
+        elif isinstance(value, list):
+            rest += value
+        elif not isinstance(value, str):
+            return False
+    return True
 
 
 def _refuse(_: str) -> None:
     raise ValueError
 
 
+_DECODER = json.JSONDecoder(parse_int=_refuse, parse_float=_refuse, parse_constant=_refuse)
+
+
 def record_hash(body: str) -> str:
     """The hash of a record; the body holds the hash of the record before it."""
-    return hashlib.sha256(_RECORD + body.encode("utf-8", "surrogatepass")).hexdigest()
+    return hashlib.sha256(RECORD_DOMAIN + body.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def commitment(salt: bytes, output: str) -> str:
@@ -190,20 +217,34 @@ def read_numbers(content: object, what: str) -> dict[str, Fraction]:
     """The numbers that `numbers` wrote.
 
     Raises:
-        LedgerError: not an object of numbers, each in its one spelling.
+        LedgerDamaged: not an object of numbers, each in its one spelling.
     """
     if not isinstance(content, dict):
-        raise LedgerError(f"{what} is not an object of numbers")
-    read = {}
-    for name, written in content.items():
-        try:
-            value = rational(written, name, zero=True)
-        except ParameterError:
-            raise LedgerError(f"{what} holds something that is no number") from None
-        if exact(value) != written:
-            raise LedgerError(f"{what} holds a number in another spelling than its own")
-        read[name] = value
-    return read
+        raise LedgerDamaged(f"{what} is not an object of numbers")
+    return {name: _read_number(written, what) for name, written in content.items()}
+
+
+def _read_number(written: object, what: str) -> Fraction:
+    # Charges repeat: a cache of short spellings takes most of the time out of a replay.
+    if isinstance(written, str) and len(written) <= _SHORT and (value := _short(written)):
+        return value
+    try:
+        value = rational(written, "number", zero=True)
+    except ParameterError:
+        raise LedgerDamaged(f"{what} holds something that is no number") from None
+    if exact(value) != written:
+        raise LedgerDamaged(f"{what} holds a number in another spelling than its own")
+    return value
+
+
+@lru_cache(maxsize=1024)
+def _short(written: str) -> Fraction | None:
+    """A number of few characters; None for what is none, not in its spelling, or 0."""
+    try:
+        value = rational(written, "number", zero=True)
+    except ParameterError:
+        return None
+    return value if exact(value) == written else None
 
 
 def told(guarantee: Guarantee) -> dict[str, Content]:
@@ -226,3 +267,16 @@ def text(value: object, name: str) -> str:
             "spaces at its ends"
         )
     return value
+
+
+def utc_now() -> str:
+    """The time to the second, no finer: for people, nothing rests on it.
+
+    Raises:
+        LedgerError: the clock shows a year that has not four digits.
+    """
+    try:
+        now = datetime.fromtimestamp(max(0, time_ns() // 10**9), UTC)
+    except (ValueError, OverflowError, OSError):
+        raise LedgerError("the clock shows a year that has not four digits: set it") from None
+    return now.strftime("%Y-%m-%dT%H:%M:%SZ")

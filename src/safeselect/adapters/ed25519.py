@@ -35,6 +35,11 @@ class Ed25519Verifier:
         self._key_id = text(key_id, "key_id")
 
     @property
+    def public_key(self) -> bytes:
+        """The 32 bytes."""
+        return bytes(self._key.public_bytes_raw())
+
+    @property
     def algorithm(self) -> str:
         """The name "ed25519"."""
         return "ed25519"

@@ -2,28 +2,36 @@
 
     ledger = Ledger.create(PostgresStore("host=db dbname=privacy", schema="ledger"), {...})
 
-- Every operation has its own connection, as with the file, so nothing is carried into a child.
+- Every process replays and checks the rows, as with a file: the columns beside the record are for
+  the server's own constraints and for people, and nothing that they say is believed.
+- Every operation has its own connection, which a forked child loses.
 - A writer takes the ledger's lock before anything is read; readers do not wait.
 - A commit is on the server's disk before it returns; a server told not to wait for its disk is
-  refused.
+  refused, and so is one that only follows another: what lags behind looks like a rollback.  A
+  warning during the commit, of a standby that was not waited for say, is an error.
 - Triggers forbid updates, deletions, truncation and rows out of order.  They stop mistakes; against
-  whoever owns the schema only the chain of hashes and a head kept elsewhere help.  Give the role
+  whoever may write to the schema only signatures and a head kept elsewhere help.  Give the role
   that releases no more than USAGE on the schema, SELECT and INSERT.
 """
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from importlib import import_module
-from typing import Any, final
+from typing import Any, TypeVar, final
 
 from safeselect._exact import describe
-from safeselect.accounting import Journal, Row
-from safeselect.errors import LedgerError, ParameterError
+from safeselect.accounting import Journal, Row, Torn
+from safeselect.accounting._ledger_turn import guard
+from safeselect.errors import LedgerBusy, LedgerDamaged, LedgerError, ParameterError
+from safeselect.sources._fork import generation
 
 __all__ = ["PostgresStore"]
+
+T = TypeVar("T")
 
 _FORMAT = 1
 _NAME = re.compile(r"[a-z_][a-z0-9_]{0,62}", re.ASCII)
@@ -59,7 +67,6 @@ FOR EACH ROW EXECUTE FUNCTION append()""",
 )
 # By SQLSTATE, or its first two characters: what to tell the caller.
 _PROBLEMS = {
-    "55P03": "is locked by another writer: try again",
     "53": "could not be written: the server lacks space, memory or connections",
     "25006": "cannot be written: the server is read-only",
     "42501": "cannot be used: the role lacks a permission",
@@ -105,51 +112,69 @@ class PostgresStore:
         """The schema."""
         return f"schema {self._schema} of PostgreSQL"
 
-    @contextmanager
-    def create(self) -> Iterator[Journal]:
+    def about(self) -> dict[str, str]:
+        """That it is a database."""
+        return {"database": "PostgreSQL"}
+
+    def create(self, work: Callable[[Journal], T]) -> T:
         """A new schema, with the first rows in it, in one transaction."""
         with self._transaction("READ COMMITTED") as connection:
             connection.execute(f"CREATE SCHEMA {self._schema}")
             for statement in _SCHEMA:
                 connection.execute(statement)
-            yield _Rows(connection, self.name)
+            return work(_Rows(connection, self.name))
 
-    @contextmanager
-    def writing(self) -> Iterator[Journal]:
-        """The lock, then the block, then a durable commit."""
+    def write(self, work: Callable[[Journal], T]) -> T:
+        """The lock, then the work, then a durable commit."""
         # Read committed: what is read after the lock includes all that was committed before it.
         with self._transaction("READ COMMITTED") as connection:
             connection.execute(_LOCK)
             self._check_format(connection)
-            yield _Rows(connection, self.name)
+            return work(_Rows(connection, self.name))
 
-    @contextmanager
-    def reading(self) -> Iterator[Journal]:
+    def read(self, work: Callable[[Journal], T]) -> T:
         """One consistent state."""
         with self._transaction("REPEATABLE READ, READ ONLY") as connection:
             self._check_format(connection)
-            yield _Rows(connection, self.name)
+            return work(_Rows(connection, self.name))
 
     @contextmanager
     def _transaction(self, mode: str) -> Iterator[Any]:
+        born, warnings = generation(), []
         with self._told():
             connection = self._psycopg.connect(
                 self._conninfo, autocommit=True, client_encoding="utf8"
             )
+            guard(connection)
+            connection.add_notice_handler(lambda notice: warnings.append(notice.severity))
             try:
                 connection.execute(f"BEGIN TRANSACTION ISOLATION LEVEL {mode}")
                 # Nothing else is on the path: no other schema's table can stand in for ours.
                 connection.execute(f"SET LOCAL search_path = {self._schema}, pg_temp")
                 connection.execute("SET LOCAL synchronous_commit = on")
                 connection.execute(f"SET LOCAL lock_timeout = '{self._wait}s'")
-                if connection.execute("SHOW fsync").fetchone() != ("on",):
+                waits, follows = connection.execute(
+                    "SELECT current_setting('fsync'), pg_is_in_recovery()"
+                ).fetchone()
+                if waits != "on":
                     raise LedgerError(f"{self.name}: the server does not wait for its disk")
+                if follows:
+                    raise LedgerError(f"{self.name}: the server only follows another; ask that one")
                 yield connection
-                connection.execute("COMMIT")
+                if generation() != born:
+                    raise LedgerError("this process was forked in the middle of its parent's use")
+                warnings.clear()
+                done = connection.execute("COMMIT")
+                if warnings or done.statusmessage != "COMMIT":
+                    raise LedgerError(
+                        f"the ledger in {self.name}: the server warned while it committed; nothing "
+                        "is released, and the charge may stand"
+                    )
             except BaseException:
                 # The reason is on its way; without a commit the server rolls back in any case.
-                with suppress(self._psycopg.Error):
-                    connection.execute("ROLLBACK")
+                if generation() == born:
+                    with suppress(self._psycopg.Error):
+                        connection.execute("ROLLBACK")
                 raise
             finally:
                 connection.close()
@@ -161,6 +186,11 @@ class PostgresStore:
             yield
         except self._psycopg.Error as error:
             state = error.sqlstate or ""
+            if state == "55P03":
+                raise LedgerBusy(
+                    f"the ledger in {self.name} is locked by another writer: nothing was charged, "
+                    "try again"
+                ) from None
             problem = _PROBLEMS.get(state) or _PROBLEMS.get(state[:2]) or "cannot be used"
             if isinstance(error, self._psycopg.OperationalError) and not state:
                 problem = "cannot be reached, or the connection was lost"
@@ -181,35 +211,30 @@ class _Rows:
         self._connection = connection
         self._name = name
 
-    def last(self) -> Row | None:
-        return self._one("SELECT * FROM records ORDER BY seq DESC LIMIT 1")
+    @property
+    def torn(self) -> Torn | None:
+        """Never anything: a transaction is there or is not."""
+        return None
 
-    def rows(self, first: int, count: int) -> list[Row]:
-        query = "SELECT * FROM records WHERE seq >= %s ORDER BY seq LIMIT %s"
-        return [self._row(values) for values in self._connection.execute(query, (first, count))]
+    def rows(self, first: int, count: int, at: int = 0) -> list[Row]:
+        """The rows from a place on."""
+        columns = "seq, body, hash, signature"
+        query = f"SELECT {columns} FROM records WHERE seq >= %s ORDER BY seq LIMIT %s"  # noqa: S608
+        found = [Row(*values) for values in self._connection.execute(query, (first, count))]
+        if [row.seq for row in found] != list(range(first, first + len(found))):
+            raise LedgerDamaged(f"a record from {first} on is missing in {self._name}")
+        for row in found:
+            if not all(isinstance(value, str) for value in (row.body, row.hash, row.signature)):
+                raise LedgerDamaged(f"record {row.seq} in {self._name} is no text")
+        return found
 
-    def total(self, scope: str) -> Row | None:
-        query = "SELECT * FROM records WHERE total_of = %s ORDER BY seq DESC LIMIT 1"
-        return self._one(query, scope)
-
-    def has_nonce(self, nonce: str) -> bool:
-        return self._one("SELECT * FROM records WHERE nonce = %s", nonce) is not None
-
-    def is_settled(self, charge: int) -> bool:
-        return self._one("SELECT * FROM records WHERE settles = %s", charge) is not None
-
-    def append(self, row: Row) -> None:
-        values = (row.seq, row.body, row.hash, row.signature, row.total_of, row.nonce, row.settles)
+    def append(self, row: Row) -> Row:
+        """Add a row, with what the server's own constraints look at."""
+        record = json.loads(row.body)
+        scope = record.get("scope") if record["kind"] == "scope" else None
+        if record["kind"] == "charged":
+            scope = record["charges"][0]["scope"]
+        settles = int(record["charge"]) if "charge" in record else None
+        values = (row.seq, row.body, row.hash, row.signature, scope, record.get("nonce"), settles)
         self._connection.execute("INSERT INTO records VALUES (%s, %s, %s, %s, %s, %s, %s)", values)
-
-    def _one(self, query: str, *values: Any) -> Row | None:
-        first = self._connection.execute(query, values).fetchone()
-        return None if first is None else self._row(first)
-
-    def _row(self, values: tuple[Any, ...]) -> Row:
-        kinds = (int, str, str, str, str | None, str | None, int | None)
-        if len(values) != len(kinds) or not all(
-            isinstance(value, kind) for value, kind in zip(values, kinds, strict=True)
-        ):
-            raise LedgerError(f"a row of the ledger in {self._name} was changed")
-        return Row(*values)
+        return row

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from fractions import Fraction
-from html import escape
 
 from safeselect.accounting.record import brief
+from safeselect.cli._escape import in_html
 from safeselect.errors import LedgerError
 
 __all__ = ["chart"]
@@ -36,7 +36,7 @@ def chart(title: str, start: str, steps: Sequence[tuple[str, Fraction, str]], ca
     line, dots = [f"M{_LEFT} {_BOTTOM}"], []
     for time, total, purpose in steps:
         line.append(f"H{across(time)}V{up(total)}")
-        told = escape(f"{time}: {brief(total)} after “{purpose}”")
+        told = in_html(f"{time}: {brief(total)} after “{purpose}”")
         dots.append(
             f'<circle cx="{across(time)}" cy="{up(total)}" r="3" fill="var(--main)">'
             f"<title>{told}</title></circle>"
@@ -44,15 +44,15 @@ def chart(title: str, start: str, steps: Sequence[tuple[str, Fraction, str]], ca
     path = "".join([*line, f"H{_RIGHT}"])
     last = max((start, *(time for time, _, _ in steps)), key=_seconds)
     return (
-        f'<svg viewBox="0 0 900 205" role="img" aria-label="{escape(title)}">'
-        f"<title>{escape(title)}</title>"
+        f'<svg viewBox="0 0 900 205" role="img" aria-label="{in_html(title)}">'
+        f"<title>{in_html(title)}</title>"
         f'<path d="{path}V{_BOTTOM}Z" fill="var(--fill)"/>'
         f'<path d="{path}" fill="none" stroke="var(--main)" stroke-width="2"/>{"".join(dots)}'
         f'<path d="M{_LEFT} {_TOP}H{_RIGHT}" stroke="var(--bad)" stroke-dasharray="6 4"/>'
         f'<path d="M{_LEFT} {_BOTTOM}H{_RIGHT}" stroke="var(--dim)"/>'
         f'<text x="{_LEFT}" y="{_TOP - 8}">cap {brief(cap)}</text>'
-        f'<text x="{_LEFT}" y="{_BOTTOM + 17}">{escape(start)}</text>'
-        f'<text x="{_RIGHT}" y="{_BOTTOM + 17}" text-anchor="end">{escape(last)}</text></svg>'
+        f'<text x="{_LEFT}" y="{_BOTTOM + 17}">{in_html(start)}</text>'
+        f'<text x="{_RIGHT}" y="{_BOTTOM + 17}" text-anchor="end">{in_html(last)}</text></svg>'
     )
 
 

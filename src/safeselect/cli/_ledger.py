@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Callable, Iterator
+import warnings
+from collections.abc import Callable
 from pathlib import Path
 
 from safeselect.accounting import (
@@ -14,23 +15,29 @@ from safeselect.accounting import (
     Ledger,
     Record,
     Scope,
-    check_log,
+    Verifier,
+    convert,
+    kept_records,
     log_lines,
 )
 from safeselect.accounting.record import brief, commitment
+from safeselect.adapters.ed25519 import Ed25519Verifier
+from safeselect.cli._escape import shown
 from safeselect.cli._report import Release, releases, report
-from safeselect.errors import InputError, LedgerError, ParameterError
+from safeselect.errors import InputError, LedgerDamaged, ParameterError, SafeSelectWarning
 
 __all__ = ["open_scope", "run_ledger"]
 
-_SQLITE = b"SQLite format 3\x00"
+_NEW_HEAD = "the new head is above"
 
 
-def run_ledger(options: argparse.Namespace) -> tuple[str, str]:
-    """Run one of the commands; returns what goes to standard output and to standard error."""
-    commands: dict[str, Callable[[argparse.Namespace], tuple[str, str]]] = {
+def run_ledger(options: argparse.Namespace) -> tuple[int, str, str]:
+    """Run one of the commands: exit code, what goes to standard output and to standard error."""
+    commands: dict[str, Callable[[argparse.Namespace], tuple[int, str, str]]] = {
         "create": _create,
         "add": _add,
+        "reopen": _reopen,
+        "convert": _convert,
         "show": _show,
         "export": _export,
         "verify": _verify,
@@ -46,7 +53,8 @@ def open_scope(options: argparse.Namespace, *, neighbours: str | None = None) ->
         neighbours: what the command releases for, where it knows; otherwise as the scope says.
     """
     if options.ledger is None or options.scope is None:
-        if (options.ledger, options.scope, options.purpose, options.key_file) != (None,) * 4:
+        others = options.purpose, options.key_file, options.head
+        if (options.ledger, options.scope, *others) != (None,) * 5:
             raise ParameterError("--ledger and --scope go together, and --purpose with them")
         return None
     ledger = _opened_ledger(options.ledger, options)
@@ -61,24 +69,39 @@ def open_scope(options: argparse.Namespace, *, neighbours: str | None = None) ->
 
 def _opened_ledger(file: str, options: argparse.Namespace) -> Ledger:
     """The ledger, opened with its key if there is one."""
-    ledger = Ledger.open(file)
-    if options.key_file is None:
-        return ledger
-    return Ledger.open(file, signer=_key(options, ledger.records()))
+    signer = None
+    if options.key_file is not None:
+        signer = HmacSigner(_read(options.key_file), key_id=_signed_by(file)["key_id"])
+    return Ledger.open(file, signer=signer, head=options.head)
 
 
-def _create(options: argparse.Namespace) -> tuple[str, str]:
+def _create(options: argparse.Namespace) -> tuple[int, str, str]:
     signer = None
     if options.key_file is not None:
         signer = HmacSigner(_read(options.key_file), key_id=options.key_id or "key")
-    ledger = Ledger.create(options.file, {options.scope: _budget(options)}, signer=signer)
-    return f"{ledger.head}\n", f"made ledger {ledger.id}; its head is above"
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always", SafeSelectWarning)
+        ledger = Ledger.create(options.file, {options.scope: _budget(options)}, signer=signer)
+    lines = [*(str(each.message) for each in said), f"made ledger {ledger.id}; its head is above"]
+    return 0, f"{ledger.head}\n", "\n".join(lines)
 
 
-def _add(options: argparse.Namespace) -> tuple[str, str]:
+def _add(options: argparse.Namespace) -> tuple[int, str, str]:
     ledger = _opened_ledger(options.file, options)
     ledger.add_scope(options.scope, _budget(options))
-    return f"{ledger.head}\n", f"opened scope {options.scope}; the new head is above"
+    return 0, f"{ledger.head}\n", f"opened scope {shown(options.scope)}; {_NEW_HEAD}"
+
+
+def _reopen(options: argparse.Namespace) -> tuple[int, str, str]:
+    ledger = _opened_ledger(options.file, options)
+    ledger.reopen(options.scope, reason=options.reason)
+    return 0, f"{ledger.head}\n", f"scope {shown(options.scope)} answers again; {_NEW_HEAD}"
+
+
+def _convert(options: argparse.Namespace) -> tuple[int, str, str]:
+    checker = convert(options.file, options.new)
+    said = f"all {checker.count} records are in the new file; nothing charges to the old one"
+    return 0, f"{checker.head}\n", said
 
 
 def _budget(options: argparse.Namespace) -> Budget:
@@ -92,48 +115,65 @@ def _budget(options: argparse.Namespace) -> Budget:
     )
 
 
-def _show(options: argparse.Namespace) -> tuple[str, str]:
+def _show(options: argparse.Namespace) -> tuple[int, str, str]:
     checker, records = _checked(options)
     lines = []
     for name, standing in checker.scopes.items():
         budget = standing.budget
-        lines.append(f"scope {name}: unit {budget.unit}, neighbours {budget.neighbours}")
+        terms = f"unit {shown(budget.unit)}, neighbours {shown(budget.neighbours)}"
+        lines.append(f"scope {shown(name)}: {terms}")
+        spent, left = budget.in_epsilon(standing.spent), budget.in_epsilon(standing.left)
+        at = ""
+        if budget.order is not None and budget.delta is not None:
+            at = f" at delta {brief(budget.delta)}"
         lines += [
-            f"  {amount}: {brief(standing.spent[amount])} of {brief(cap)} spent, "
-            f"{brief(standing.left[amount])} left"
-            for amount, cap in budget.caps.items()
+            f"  {amount}: {brief(spent[amount])} of {brief(cap)} spent, "
+            f"{brief(left[amount])} left{at}"
+            for amount, cap in budget.in_epsilon(budget.caps).items()
         ]
-        lines += [_line(each) for each in releases(records) if each.content["scope"] == name]
+        if standing.refusals:
+            closed = ": closed" if standing.is_closed else ""
+            lines.append(
+                f"  refusals of private input: {standing.refusals} of "
+                f"{standing.max_refusals}{closed}"
+            )
+        lines += [_line(name, each) for each in releases(records) if name in each.scopes]
     lines.append(f"head {checker.head}")
-    return "".join(f"{line}\n" for line in lines), _all_fine(checker)
+    return 0, "".join(f"{line}\n" for line in lines), _all_fine(checker)
 
 
-def _line(release: Release) -> str:
-    content = release.content
-    price = ", ".join(f"{name} {brief(value)}" for name, value in release.amounts("charge").items())
-    return (
+def _line(scope: str, release: Release) -> str:
+    content, amounts = release.content, release.amounts(scope, "charge")
+    price = ", ".join(f"{name} {brief(value)}" for name, value in amounts.items())
+    return shown(
         f"  {content['seq']} {content['utc']} {content['mechanism']} {price}: {release.outcome}; "
         f"{content['purpose']}"
     )
 
 
-def _export(options: argparse.Namespace) -> tuple[str, str]:
+def _export(options: argparse.Namespace) -> tuple[int, str, str]:
     checker, records = _checked(options)
-    return "".join(log_lines(records)), f"head {checker.head}"
+    return 0, "".join(log_lines(records)), f"head {checker.head}"
 
 
-def _verify(options: argparse.Namespace) -> tuple[str, str]:
+def _verify(options: argparse.Namespace) -> tuple[int, str, str]:
     checker, records = _checked(options)
     lines = [f"head {checker.head}"]
     if options.release is not None:
         lines.append(f"record {_committed(options.release, checker, records)} holds this release")
-    return "".join(f"{line}\n" for line in lines), _all_fine(checker, head=options.head)
+    # Of a signed ledger somebody expects more than that its records follow from each other.
+    code = 3 if checker.signer and checker.verifier is None else 0
+    return code, "".join(f"{line}\n" for line in lines), _all_fine(checker, head=options.head)
 
 
 def _all_fine(checker: Checker, head: str | None = None) -> str:
     parts = [f"all {checker.count} records follow from each other"]
-    if checker.signer:
-        parts.append("signatures checked" if checker.verifier else "signatures not checked")
+    if checker.signer and checker.verifier:
+        parts.append("signatures checked")
+    elif checker.signer:
+        parts.append("signatures not checked: give --key-file or --public-key")
+    if checker.unfinished:
+        parts.append(f"{checker.unfinished} bytes after them are no whole record, and count not")
     if head is None:
         parts.append("without --head nobody can tell whether the end was cut off")
     return "; ".join(parts)
@@ -151,46 +191,53 @@ def _committed(file: str, checker: Checker, records: list[Record]) -> str:
     output = json.dumps(release, sort_keys=True, ensure_ascii=True)
     found = records[place].content if 0 <= place < len(records) else {}
     if ledger != checker.ledger or found.get("commitment") != commitment(salt, output):
-        raise LedgerError("the ledger holds no commitment to this release")
+        raise LedgerDamaged("the ledger holds no commitment to this release")
     return str(seq)
 
 
-def _report(options: argparse.Namespace) -> tuple[str, str]:
+def _report(options: argparse.Namespace) -> tuple[int, str, str]:
     checker, records = _checked(options)
     name, made = Path(options.file).name, records[0].content["utc"]
-    return report(name, made, checker, releases(records)), _all_fine(checker)
+    return 0, report(name, made, checker, releases(records)), _all_fine(checker)
 
 
 def _checked(options: argparse.Namespace) -> tuple[Checker, list[Record]]:
     """All records of a ledger or of an exported log, every one checked."""
-    key = None if options.key_file is None else _key(options, _records(options.file, Checker()))
-    checker = Checker(key, getattr(options, "head", None))
-    records = list(_records(options.file, checker))
-    checker.finish()
-    return checker, records
+    checker = Checker(_verifier(options), options.head)
+    return checker, _records(options.file, checker)
 
 
-def _records(file: str, checker: Checker) -> Iterator[Record]:
+def _records(file: str, checker: Checker) -> list[Record]:
     try:
-        # Closed again before SQLite opens the file: closing it later would drop SQLite's locks.
-        with open(file, "rb") as opened:
-            is_log = opened.read(len(_SQLITE)) not in (_SQLITE, b"")
-        if is_log:
-            with open(file, "rb") as log:
-                yield from check_log(log, checker)
-            return
-    except OSError:
+        return list(kept_records(file, checker))
+    except (OSError, ValueError):
         raise InputError(f"the file {file!r} cannot be read") from None
-    yield from Ledger.open(file).records(checker)
 
 
-def _key(options: argparse.Namespace, records: Iterator[Record]) -> HmacSigner:
-    """The key of `--key-file`, under the name that the first record gives it."""
-    first = next(records, None)
-    signer = {} if first is None else first.content["signer"]
-    if signer.get("algorithm") != "hmac-sha256":
-        raise InputError("the ledger is not signed with a key that --key-file could hold")
-    return HmacSigner(_read(options.key_file), key_id=signer["key_id"])
+def _verifier(options: argparse.Namespace) -> Verifier | None:
+    """The key of `--key-file` or `--public-key`, under the name that the first record gives it."""
+    if options.key_file is not None and options.public_key is not None:
+        raise ParameterError("give --key-file or --public-key, not both")
+    if options.key_file is not None:
+        return HmacSigner(_read(options.key_file), key_id=_signed_by(options.file)["key_id"])
+    if options.public_key is not None:
+        signer = _signed_by(options.file, "ed25519", "--public-key")
+        return Ed25519Verifier(options.public_key, key_id=signer["key_id"])
+    return None
+
+
+def _signed_by(
+    file: str, algorithm: str = "hmac-sha256", option: str = "--key-file"
+) -> dict[str, str]:
+    """What the first record says of the key."""
+    checker = Checker()
+    try:
+        next(kept_records(file, checker), None)
+    except (OSError, ValueError):
+        raise InputError(f"the file {file!r} cannot be read") from None
+    if checker.signer.get("algorithm") != algorithm:
+        raise InputError(f"the ledger is not signed with a key that {option} could hold")
+    return checker.signer
 
 
 def _read(file: str) -> bytes:

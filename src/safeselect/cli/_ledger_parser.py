@@ -14,7 +14,8 @@ A ledger is a file that holds a privacy budget for each scope (a data set, say) 
 every release. Its head, the hash of its last record, is what to publish: with it anybody can tell
 later that no record was changed or removed.
 
-exit codes: 0 done, 2 command line or input file, 3 the ledger is damaged or cannot be used
+exit codes: 0 done, 2 command line or input file, 3 the records do not check, or are signed and
+verify was given no key, 5 the ledger cannot be used, 6 it is busy: try again
 """
 
 
@@ -49,6 +50,11 @@ def add_ledger(commands: Any) -> None:
             )
         if name == "create":
             action.add_argument("--key-id", metavar="ID", help="public name of the key")
+    reopen = _action(actions, "reopen", "let a scope answer again that refusals have closed")
+    reopen.add_argument("--scope", required=True, metavar="NAME", help="the scope")
+    reopen.add_argument("--reason", required=True, metavar="TEXT", help="why; for the record")
+    old = _action(actions, "convert", "bring a ledger in a SQLite file over to a new file")
+    old.add_argument("new", metavar="NEW", help="the new file")
     for name, purpose in (
         ("show", "print where each scope stands, and every charge"),
         ("export", "print all records, one line of JSON each"),
@@ -56,8 +62,13 @@ def add_ledger(commands: Any) -> None:
         ("report", "print a page of HTML for an auditor"),
     ):
         action = _action(actions, name, purpose)
+        action.add_argument(
+            "--public-key",
+            metavar="HEX",
+            type=bytes.fromhex,
+            help="the 32 bytes of the Ed25519 key of a signed ledger, in 64 hexadecimal digits",
+        )
         if name == "verify":
-            action.add_argument("--head", help="a head that was published earlier")
             action.add_argument(
                 "--release", metavar="JSON", help="a release with its receipt, to be found in it"
             )
@@ -83,6 +94,7 @@ def _action(actions: Any, name: str, purpose: str) -> argparse.ArgumentParser:
 
 
 def _add_key(parser: Any) -> None:
+    parser.add_argument("--head", help="a head of the ledger that was published earlier")
     parser.add_argument(
         "--key-file", metavar="KEY", help="file with the HMAC key of a signed ledger"
     )

@@ -2,9 +2,10 @@
 
 - Standard output carries the release and nothing else; everything else goes to standard error.
 - Each parameter is read before a file is opened, and all files before a random bit is drawn.
-- Exit codes: 0 done, 2 command line or input file, 3 budget, 4 source of randomness, 130 Ctrl-C,
-  141 nobody reads the output any more, 1 anything unforeseen: one constant sentence, no traceback,
-  because a traceback may quote data.
+- Exit codes: 0 done, 2 command line or input file, 3 the budget does not allow it, or the records
+  that keep it do not check, 4 source of randomness, 5 the ledger cannot be used, 6 the ledger is
+  busy: try again, 130 Ctrl-C, 141 nobody reads the output any more, 1 anything unforeseen: one
+  constant sentence, no traceback, because a traceback may quote data.
 """
 
 from __future__ import annotations
@@ -18,16 +19,20 @@ from collections.abc import Callable, Sequence
 from dataclasses import fields
 from functools import partial
 from typing import Any
-from unicodedata import category
 
 from safeselect import DiscoveredTopK, TopK, TopSet, explain, top_k
 from safeselect.adapters.tables import read_candidates, read_scores, top_items
+from safeselect.cli._escape import escaped
 from safeselect.cli._ledger import open_scope, run_ledger
 from safeselect.cli._parser import build_parser
 from safeselect.cli._verify import run_verify
 from safeselect.errors import (
     BudgetError,
     InputError,
+    LedgerBusy,
+    LedgerDamaged,
+    LedgerError,
+    LedgerRolledBack,
     ParameterError,
     SafeSelectError,
     SafeSelectWarning,
@@ -75,10 +80,10 @@ def _main(arguments: Sequence[str] | None) -> int:
             _say(said)
             return code
         if options.command == "ledger":
-            answer, said = run_ledger(options)
+            code, answer, said = run_ledger(options)
             _write(answer)
             _say(said)
-            return 0
+            return code
         result = _top_k(options) if options.command == "top-k" else _select(options)
         _release(result, as_json=options.json)
         unit = options.unit + _content(result, options.command)
@@ -95,24 +100,20 @@ def _main(arguments: Sequence[str] | None) -> int:
         return 141
     except SafeSelectError as error:
         _say(f"safeselect: {error}")
-        return 3 if isinstance(error, BudgetError) else 4 if isinstance(error, SourceError) else 2
+        return _exit_code(error)
     except Exception:  # noqa: BLE001 - its message or traceback may quote data
         _say(f"safeselect: {_UNFORESEEN}")
         return 1
 
 
-def escaped(label: object) -> str:
-    """A label as one line of text, from which the label can be read back.
-
-    Backslashes, control characters, line separators and lone surrogates are written as Python
-    writes them in a string: \\\\, \\n, \\x1b, \\u2028, \\udc80.
-    """
-    return "".join(
-        character.encode("unicode_escape").decode("ascii")
-        if character == "\\" or category(character) in ("Cc", "Cs", "Zl", "Zp")
-        else character
-        for character in plain(label)
-    )
+def _exit_code(error: SafeSelectError) -> int:
+    if isinstance(error, LedgerBusy):
+        return 6
+    if isinstance(error, (BudgetError, LedgerDamaged, LedgerRolledBack)):
+        return 3
+    if isinstance(error, LedgerError):
+        return 5
+    return 4 if isinstance(error, SourceError) else 2
 
 
 def _parsed(arguments: Sequence[str] | None) -> argparse.Namespace:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from html import escape
 from typing import Any
 
-from safeselect.accounting import Checker, Record, Standing
+from safeselect.accounting import Budget, Checker, Record, Standing
+from safeselect.accounting._record_check import charges_of
 from safeselect.accounting.record import brief, read_numbers
 from safeselect.cli._chart import chart
+from safeselect.cli._escape import in_html
 from safeselect.cli._theorems import theorem
 
 __all__ = ["Release", "releases", "report"]
@@ -33,9 +34,15 @@ class Release:
         """What the record says."""
         return self.record.content
 
-    def amounts(self, name: str) -> dict[str, Fraction]:
-        """The amounts "before", "charge" or "after"."""
-        return read_numbers(self.content["budget"][name], "the record")
+    @property
+    def scopes(self) -> dict[str, dict[str, Any]]:
+        """What the charge is to each scope."""
+        return {charge["scope"]: charge for charge in charges_of(self.content)}
+
+    def amounts(self, scope: str, name: str) -> dict[str, Fraction]:
+        """The amounts "before", "charge" or "after" of a scope, in epsilon where they are ln M."""
+        charge = self.scopes[scope]
+        return Budget.of(charge["terms"]).in_epsilon(read_numbers(charge[name], "the record"))
 
 
 def releases(records: Iterable[Record]) -> list[Release]:
@@ -73,9 +80,9 @@ def report(name: str, made: str, checker: Checker, found: Sequence[Release]) -> 
                 "content=\"default-src 'none'; style-src 'unsafe-inline'\">"
             ),
             '<meta name="viewport" content="width=device-width, initial-scale=1">',
-            f"<title>Privacy ledger {escape(name)}</title>",
+            f"<title>Privacy ledger {in_html(name)}</title>",
             f"<style>{_STYLE}</style></head><body><main>",
-            f"<h1>Privacy ledger <code>{escape(name)}</code></h1>",
+            f"<h1>Privacy ledger <code>{in_html(name)}</code></h1>",
             *_summary(made, checker, found),
             *(line for scope in checker.scopes for line in _scope(scope, made, checker, found)),
             _CAVEATS,
@@ -101,37 +108,48 @@ def _summary(made: str, checker: Checker, found: Sequence[Release]) -> Iterator[
     yield _facts(
         {
             "Head": f"<code>{checker.head}</code>",
-            "Ledger": f"<code>{escape(checker.ledger)}</code>",
-            "Made": escape(made),
+            "Ledger": f"<code>{in_html(checker.ledger)}</code>",
+            "Made": in_html(made),
             "Records": str(checker.count),
             "Charges": f"{len(found)}: {counts}",
-            "Signatures": escape(signed),
+            "Unfinished writes cut off": str(checker.torn),
+            "Signatures": in_html(signed),
         }
     )
 
 
 def _scope(name: str, made: str, checker: Checker, everything: Sequence[Release]) -> Iterator[str]:
     standing = checker.scopes[name]
-    found = [release for release in everything if release.content["scope"] == name]
+    found = [release for release in everything if name in release.scopes]
     budget = standing.budget
-    yield f"<section><h2>Scope <q>{escape(name)}</q></h2><p>{_promise(standing)}</p>"
-    yield _facts({"Unit": escape(budget.unit), "Neighbours": escape(budget.neighbours)})
-    for amount, cap in budget.caps.items():
-        spent = standing.spent[amount]
+    yield f"<section><h2>Scope <q>{in_html(name)}</q></h2><p>{_promise(standing)}</p>"
+    refusals = f"{standing.refusals} of {standing.max_refusals}"
+    yield _facts(
+        {
+            "Unit": in_html(budget.unit),
+            "Neighbours": in_html(budget.neighbours),
+            "Refusals of private input": f"{refusals}{': closed' if standing.is_closed else ''}",
+        }
+    )
+    spent_of = budget.in_epsilon(standing.spent)
+    for amount, cap in budget.in_epsilon(budget.caps).items():
+        spent = spent_of[amount]
         percent = -(-100 * spent.numerator * cap.denominator // (spent.denominator * cap.numerator))
         label = _AMOUNTS[amount]
+        if budget.order is not None and budget.delta is not None:
+            label = f"{label} beyond the price of δ = {brief(budget.delta)} at this order"
         yield (
             f"<h3>{label}</h3><p><strong>{brief(spent)}</strong> of {brief(cap)} spent "
             f"({percent} %); {brief(cap - spent)} left.</p>"
         )
         steps = [
-            (each.content["utc"], each.amounts("after")[amount], each.content["purpose"])
+            (each.content["utc"], each.amounts(name, "after")[amount], each.content["purpose"])
             for each in found
         ]
         yield chart(f"{label} spent over time", made, steps, cap)
     if found:
-        yield from _purposes(found)
-        yield from _table(found)
+        yield from _purposes(name, found)
+        yield from _table(name, found)
     yield "</section>"
 
 
@@ -150,26 +168,26 @@ def _promise(standing: Standing) -> str:
     if budget.order is not None:
         by = f", added up as ln M at the Rényi order {brief(budget.order)}"
     return (
-        f"All releases together are at most {total} for one <q>{escape(budget.unit)}</q>{by}; "
+        f"All releases together are at most {total} for one <q>{in_html(budget.unit)}</q>{by}; "
         "later ones may depend on earlier ones."
     )
 
 
-def _purposes(found: Sequence[Release]) -> Iterator[str]:
+def _purposes(scope: str, found: Sequence[Release]) -> Iterator[str]:
     sums: dict[str, list[dict[str, Fraction]]] = {}
     for release in found:
-        sums.setdefault(release.content["purpose"], []).append(release.amounts("charge"))
-    names = [name for name in _AMOUNTS if name in found[0].amounts("charge")]
+        sums.setdefault(release.content["purpose"], []).append(release.amounts(scope, "charge"))
+    names = [name for name in _AMOUNTS if name in found[0].amounts(scope, "charge")]
     yield "<h3>By purpose</h3><table><thead><tr><th>Purpose<th>Charges"
     yield "".join(f"<th>{_AMOUNTS[name]}" for name in names) + "</thead><tbody>"
     for purpose, charges in sums.items():
         totals = [sum((each[name] for each in charges), Fraction(0)) for name in names]
         cells = "".join(f"<td>{brief(total)}" for total in totals)
-        yield f"<tr><td>{escape(purpose)}<td>{len(charges)}{cells}"
+        yield f"<tr><td>{in_html(purpose)}<td>{len(charges)}{cells}"
     yield "</tbody></table>"
 
 
-def _table(found: Sequence[Release]) -> Iterator[str]:
+def _table(scope: str, found: Sequence[Release]) -> Iterator[str]:
     yield (
         '<h3>Every charge</h3><div class="wide"><table><thead><tr><th>Record<th>Time (UTC)'
         "<th>Purpose<th>Mechanism<th>Guarantee<th>Charged<th>Total after<th>Outcome</thead><tbody>"
@@ -178,36 +196,40 @@ def _table(found: Sequence[Release]) -> Iterator[str]:
         content = release.content
         kind = "ok" if release.outcome.startswith(("released", "settled")) else "bad"
         yield (
-            f"<tr><td>{content['seq']}<td>{_day(content['utc'])}<td>{escape(content['purpose'])}"
-            f'<td><code class="name">{escape(content["mechanism"])}</code>{_details(release)}'
+            f"<tr><td>{content['seq']}<td>{_day(content['utc'])}<td>{in_html(content['purpose'])}"
+            f'<td><code class="name">{in_html(content["mechanism"])}</code>{_details(release)}'
             f"<td>{_guarantee(content['guarantee'])}"
-            f"<br><small>{escape(theorem(content['mechanism']))}</small>"
-            f"<td>{_told(release.amounts('charge'))}"
-            f"<td>{_told(release.amounts('after'))}"
-            f'<td><span class="{kind}">{escape(release.outcome)}</span>'
+            f"<br><small>{in_html(theorem(content['mechanism']))}</small>"
+            f"<td>{_told(release.amounts(scope, 'charge'))}"
+            f"<td>{_told(release.amounts(scope, 'after'))}"
+            f'<td><span class="{kind}">{in_html(release.outcome)}</span>'
         )
     yield "</tbody></table></div>"
 
 
 def _day(utc: str) -> str:
     """A time that breaks between day and hour alone."""
-    return " ".join(f'<span class="name">{escape(part)}</span>' for part in utc.split("T"))
+    return " ".join(f'<span class="name">{in_html(part)}</span>' for part in utc.split("T"))
 
 
 def _details(release: Release) -> str:
     content = release.content
-    facts = {name.replace("_", " "): escape(value) for name, value in _texts(content["parameters"])}
+    facts = {
+        name.replace("_", " "): in_html(value) for name, value in _texts(content["parameters"])
+    }
     parts = "; ".join(
-        f"{escape(str(part.get('count')))} × {_guarantee(part.get('each', {}))}"
+        f"{in_html(str(part.get('count')))} × {_guarantee(part.get('each', {}))}"
         for part in content["parts"]
         if isinstance(part, dict)
     )
     library = dict(_texts(content["library"]))
     facts |= {
         "draws": parts,
-        "source": escape(", ".join(f"{name} {value}" for name, value in _texts(content["source"]))),
-        "library": escape(f"{library.get('name')} {library.get('version')}"),
-        "source tree": f"<code>{escape(library.get('source_tree_sha256', ''))}</code>",
+        "source": in_html(
+            ", ".join(f"{name} {value}" for name, value in _texts(content["source"]))
+        ),
+        "library": in_html(f"{library.get('name')} {library.get('version')}"),
+        "source tree": f"<code>{in_html(library.get('source_tree_sha256', ''))}</code>",
         "record hash": f"<code>{release.record.hash}</code>",
     }
     return f"<details><summary>details</summary>{_facts(facts)}</details>"
@@ -220,24 +242,24 @@ def _texts(content: Mapping[str, Any]) -> list[tuple[str, str]]:
 def _guarantee(content: Mapping[str, Any]) -> str:
     numbers = {name: value for name, value in _texts(content) if name != "type"}
     told = _told(read_numbers(numbers, "the record"))
-    return f"{escape(str(content.get('type')))}({told})"
+    return f"{in_html(str(content.get('type')))}({told})"
 
 
 def _told(amounts: Mapping[str, Fraction]) -> str:
     known = [name for name in _AMOUNTS if name in amounts]
     others = [name for name in amounts if name not in _AMOUNTS]
     return ", ".join(
-        f"{escape(_AMOUNTS.get(name, name))}&nbsp;=&nbsp;{brief(amounts[name])}"
+        f"{in_html(_AMOUNTS.get(name, name))}&nbsp;=&nbsp;{brief(amounts[name])}"
         for name in [*known, *others]
     )
 
 
 def _facts(facts: Mapping[str, str]) -> str:
-    rows = "".join(f"<dt>{escape(name)}<dd>{value}" for name, value in facts.items())
+    rows = "".join(f"<dt>{in_html(name)}<dd>{value}" for name, value in facts.items())
     return f"<dl>{rows}</dl>"
 
 
-_AMOUNTS = {"epsilon": "ε", "delta": "δ", "rho": "ρ", "log_moment": "ln M"}
+_AMOUNTS = {"epsilon": "ε", "delta": "δ", "rho": "ρ"}
 _CAVEATS = """<section><h2>What this page does not say</h2><ul>
 <li>That the end of the records was not cut off: compare the head with one that was published
 elsewhere, with <code>safeselect ledger verify --head</code>.

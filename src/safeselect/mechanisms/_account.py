@@ -14,7 +14,7 @@ from safeselect.errors import LedgerError, ParameterError, ScoreError, SourceErr
 from safeselect.guarantees import Guarantee
 from safeselect.mechanisms._results import Opened, Release
 from safeselect.samplers._bits import Bits
-from safeselect.sources import Source
+from safeselect.sources import Source, observed
 
 __all__ = ["Account", "open_session", "read_ledger", "reserve_session", "source_name", "unit_of"]
 
@@ -91,14 +91,16 @@ class Account:
     def charge(self, source: Source, bits: Bits) -> None:
         """Charge the release, then draw the salt: the only bits drawn that no sampler uses."""
         self._source = source_name(source)
+        seen = observed(source)
         self._pending = self._scope.charge(
             Charge(
                 self._mechanism,
                 self._guarantee,
                 self._parts,
                 self._parameters,
-                source.name,
-                source.production,
+                seen.name,
+                seen.production,
+                seen.health,
                 bits.nonce,
             )
         )
@@ -149,7 +151,7 @@ class Account:
             kind = "interrupt"
         # The error is on its way already; a charge without an outcome stands all the same.
         with suppress(LedgerError):
-            pending.aborted(kind)  # type: ignore[arg-type]  # one of its words
+            pending.aborted(kind)  # type: ignore[arg-type]  # one of its four words
         if error is None:
             raise LedgerError("the mechanism ended without an output; the charge stands")
 

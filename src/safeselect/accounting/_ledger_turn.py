@@ -1,0 +1,112 @@
+"""Threads and forked processes at one ledger: one at a time, and a child never acts for its parent.
+
+- A turn is the right of one thread to use what a process knows of a ledger.  Only `with` on the
+  lock itself gives it back: no exception of a signal handler can come in between.
+- `guard` names a file, or a connection, that is open in a transaction.  In a child its descriptor
+  becomes /dev/null, opened for reading: what the child writes fails, and the lock, which belongs to
+  the parent, is not shared.  A fork before `guard` was called is met by comparing the process
+  before anything is written.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Protocol, TypeVar, final
+from weakref import WeakSet
+
+from safeselect.errors import LedgerBusy
+
+__all__ = ["Turn", "guard", "pause"]
+
+T = TypeVar("T")
+
+_PAUSES = (0.0002, 0.0005, 0.001, 0.002, 0.003, 0.004, 0.005, 0.005)  # seconds
+
+
+class HasDescriptor(Protocol):
+    """A file or a connection."""
+
+    @property
+    def closed(self) -> bool: ...
+
+    def fileno(self) -> int: ...
+
+
+_guarded: WeakSet[HasDescriptor] = WeakSet()
+_turns: WeakSet[Turn] = WeakSet()
+
+
+def guard(opened: HasDescriptor) -> None:
+    """Take it away from every child that is forked while it is open."""
+    _guarded.add(opened)
+
+
+def pause() -> None:
+    """Wait for 0.2 to 5 ms, by chance, so that those who wait do not meet for ever."""
+    time.sleep(_PAUSES[os.urandom(1)[0] % len(_PAUSES)])
+
+
+@final
+class Turn:
+    """One thread of this process at a time.
+
+    Args:
+        wait: seconds to wait for the other threads.
+    """
+
+    __slots__ = ("__weakref__", "_lock", "_owner", "_wait")
+
+    def __init__(self, wait: int) -> None:
+        self._lock, self._owner, self._wait = threading.Lock(), 0, wait
+        _turns.add(self)
+
+    def renew(self) -> None:
+        """In a child: the thread that held the lock is not there."""
+        self._lock, self._owner = threading.Lock(), 0
+
+    def take(self, work: Callable[[], T]) -> T:
+        """Run the work in this thread's turn.
+
+        Raises:
+            LedgerBusy: other threads took too long, or this one is in the middle of a turn: a
+                signal handler, say, that interrupted it.
+        """
+        me, deadline, mine = threading.get_ident(), time.monotonic_ns() + self._wait * 10**9, 0
+        while (lock := self._lock).locked():
+            # Seen twice, because between taking the lock and saying so a thread may be switched.
+            mine = mine + 1 if self._owner == me else 0
+            if mine > 1:
+                raise LedgerBusy(
+                    "this thread is in the middle of using the ledger: a signal handler cannot use "
+                    "it; nothing was charged, try again afterwards"
+                )
+            if time.monotonic_ns() > deadline:
+                raise LedgerBusy(
+                    f"other threads used the ledger for {self._wait} seconds: nothing was charged, "
+                    "try again"
+                )
+            pause()
+        with lock:
+            self._owner = me
+            done = work()
+            self._owner = 0
+        return done
+
+
+def _in_child() -> None:
+    for opened in list(_guarded):
+        if not opened.closed:
+            with suppress(OSError):
+                null = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
+                os.dup2(null, opened.fileno(), inheritable=False)
+                os.close(null)
+    for turn in list(_turns):
+        turn.renew()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_in_child)

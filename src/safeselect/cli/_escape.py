@@ -1,0 +1,40 @@
+"""Text of others as one line that cannot pretend to be something else."""
+
+from __future__ import annotations
+
+import html
+from unicodedata import category
+
+from safeselect.mechanisms._labels import plain
+
+__all__ = ["escaped", "in_html", "shown"]
+
+_ENDS_LINES = ("Cc", "Cs", "Zl", "Zp")
+
+
+def escaped(label: object) -> str:
+    """A label as one line of text, from which the label can be read back.
+
+    Backslashes, control characters, line separators and lone surrogates are written as Python
+    writes them in a string: \\\\, \\n, \\x1b, \\u2028, \\udc80.
+    """
+    return _written(plain(label), _ENDS_LINES)
+
+
+def shown(text: object) -> str:
+    """Text of a record for a terminal: also what changes the direction of writing, or is unseen."""
+    return _written(str(text), (*_ENDS_LINES, "Cf", "Co", "Cn"))
+
+
+def in_html(text: object) -> str:
+    """Text of a record for a page."""
+    return html.escape(shown(text))
+
+
+def _written(text: str, categories: tuple[str, ...]) -> str:
+    return "".join(
+        character.encode("unicode_escape").decode("ascii")
+        if character == "\\" or category(character) in categories
+        else character
+        for character in text
+    )

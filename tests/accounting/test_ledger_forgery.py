@@ -1,0 +1,485 @@
+"""Nothing is believed that was not checked: forged last records, other keys, other totals."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import warnings
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ledgers import TERMS, ListStore, new, pure, scope
+from workers import kinds
+
+from safeselect import (
+    AdaptiveSparseVector,
+    ApproximateDP,
+    BoundedRange,
+    Budget,
+    BudgetError,
+    HmacSigner,
+    Ledger,
+    LedgerDamaged,
+    LedgerError,
+    ParameterError,
+    SparseVector,
+)
+from safeselect.accounting import _ledger_book, _ledger_file, _ledger_place
+from safeselect.accounting._ledger_journal import FileJournal
+from safeselect.accounting._record_log import log_line
+from safeselect.accounting.record import canonical, record_hash
+from safeselect.errors import SafeSelectWarning
+
+pytestmark = pytest.mark.claim("C9")
+
+
+def forged(path: Path, change: Any) -> None:
+    """Rewrite the last record and its hash, as whoever may write the file can."""
+    *before, last = path.read_bytes().splitlines(keepends=True)
+    line = json.loads(last)
+    change(line["record"])
+    body = canonical(line["record"])
+    path.write_bytes(b"".join(before) + log_line(body, record_hash(body), line["signature"]))
+
+
+def charge_of(record: dict[str, Any]) -> dict[str, Any]:
+    (charge,) = record["charges"]
+    return charge  # type: ignore[no-any-return]
+
+
+def reset(record: dict[str, Any]) -> None:
+    """The whole budget again: a charge from nothing."""
+    charge_of(record).update(before={"epsilon": "0"}, after={"epsilon": "1/10"})
+
+
+def over_delta(record: dict[str, Any]) -> None:
+    """Over its cap in delta alone."""
+    charge = charge_of(record)
+    charge["charge"]["delta"] = charge["after"]["delta"] = "1/100000"
+
+
+def for_nothing(record: dict[str, Any]) -> None:
+    charge = charge_of(record)
+    charge["charge"] = {"epsilon": "0", "delta": "0"}
+    charge["after"] = charge["before"]
+
+
+def is_refused(path: Path, said: str) -> None:
+    for use in (lambda: Ledger.open(path), lambda: scope(Ledger.open(path)).charge(pure())):
+        with pytest.raises(LedgerDamaged, match=said):
+            use()
+
+
+def test_a_total_that_somebody_reset_is_refused_before_the_next_charge(tmp_path: Path) -> None:
+    path = tmp_path / "budget.ledger"
+    ledger = new(path, epsilon=1)
+    running = scope(ledger)
+    running.charge(pure("1/2"))
+    other = scope(Ledger.open(path))
+    other.charge(pure())
+    forged(path, reset)
+    is_refused(path, "record 3 does not continue the running total")
+    with pytest.raises(LedgerDamaged, match="record 3 does not continue the running total"):
+        running.charge(pure())
+
+
+def test_a_last_record_over_its_cap_in_delta_alone(tmp_path: Path) -> None:
+    path = tmp_path / "budget.ledger"
+    ledger = new(path, epsilon=1, delta="1e-6")
+    scope(ledger).charge(pure(guarantee=ApproximateDP("1/10", "1e-7")))
+    forged(path, over_delta)
+    is_refused(path, "record 2 is no charge that its budget allows")
+
+
+def test_a_last_record_that_charges_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "budget.ledger"
+    scope(new(path, epsilon=1, delta="1e-6")).charge(pure())
+    forged(path, for_nothing)
+    is_refused(path, "record 2 is no charge that its budget allows")
+
+
+def test_a_part_with_delta_is_not_free_where_moments_add_up() -> None:
+    each, delta = BoundedRange("1/5"), ApproximateDP("1/10", "1e-9")
+    for terms in ({"rho": 1}, {"epsilon": 1, "delta": "1e-6", "order": 20}):
+        ledger = new(":memory:", **terms)
+        for guarantee, parts in (
+            (delta, ((each, 2), (delta, 1))),
+            (delta, ((delta, 1),)),
+            (delta, ()),
+        ):
+            with pytest.raises(ParameterError, match="a release with delta does not bound"):
+                scope(ledger).charge(pure(guarantee=guarantee, parts=parts))
+        # Where the whole has a price, parts without one must not make it cheaper.
+        scope(ledger).charge(pure(guarantee=each, parts=((delta, 1), (BoundedRange("1/90"), 1))))
+        budget = ledger.standing("a").budget
+        assert ledger.standing("a").spent == budget.price(each)
+        assert kinds(ledger) == ["created", "scope", "charged"]
+
+
+@pytest.mark.parametrize("session", [SparseVector, AdaptiveSparseVector])
+def test_monotonic_sessions_are_refused_where_neighbours_replace(session: Any) -> None:
+    ledger = Ledger.create(":memory:", {"a": Budget("person", "replace_one", epsilon=1)})
+    there = ledger.scope("a", unit="person", neighbours="replace_one", purpose="p")
+    with pytest.raises(ParameterError, match=r"needs add/remove neighbours; scope 'a' has replace"):
+        session(threshold=1, epsilon="1/2", sensitivity=1, monotonic=True, ledger=there, k=1)
+    assert kinds(ledger) == ["created", "scope"]
+    session(threshold=1, epsilon="1/2", sensitivity=1, ledger=there, k=1)
+
+
+def test_a_chain_rewritten_without_the_key_is_refused_before_a_charge(tmp_path: Path) -> None:
+    path, signer = tmp_path / "budget.ledger", HmacSigner(b"k" * 32, key_id="k")
+    ledger = new(path, signer=signer, epsilon=1)
+    running = scope(ledger)
+    running.charge(pure(1))
+    lines = [json.loads(line) for line in path.read_bytes().splitlines()]
+    before, after = "0" * 64, b""
+    for line in lines:
+        record = {**line["record"], "previous": before}
+        if record["kind"] == "charged":
+            charge_of(record).update(charge={"epsilon": "1/9"}, after={"epsilon": "1/9"})
+        body = canonical(record)
+        before = record_hash(body)
+        after += log_line(body, before, line["signature"])
+    path.write_bytes(after)
+    said = "the signature of record 2 is wrong|a record that this process has seen"
+    with pytest.raises(LedgerError, match=said):
+        running.charge(pure())
+    with pytest.raises(LedgerDamaged, match="the signature of record 2 is wrong"):
+        Ledger.open(path, signer=signer)
+    with pytest.raises(LedgerDamaged, match="the signature of record 2 is wrong"):
+        Ledger.open(path, verifier=signer)
+    # A reader without a key cannot tell, and cannot write.
+    with pytest.raises(LedgerError, match="the ledger is signed: open it with signer="):
+        scope(Ledger.open(path)).charge(pure("1/9"))
+
+
+def test_a_new_record_with_a_wrong_signature_stops_who_runs(tmp_path: Path) -> None:
+    path, signer = tmp_path / "budget.ledger", HmacSigner(b"k" * 32, key_id="k")
+    running = scope(new(path, signer=signer, epsilon=1))
+    before = path.read_bytes()
+    scope(Ledger.open(path, signer=signer)).charge(pure("1/9"))
+    path.write_bytes(before)
+    running.book.standing("a")
+    scope(Ledger.open(path, signer=signer)).charge(pure("1/9"))
+    forged(path, lambda record: record.update(purpose="another"))
+    with pytest.raises(LedgerDamaged, match="the signature of record 2 is wrong"):
+        running.charge(pure())
+
+
+def test_nothing_is_written_that_a_reader_would_refuse(tmp_path: Path) -> None:
+    path = tmp_path / "budget.ledger"
+    there = scope(new(path, epsilon=1))
+    before = path.read_bytes()
+    for wrong in (
+        {"mechanism": "two\nlines"},
+        {"source": "\u202e"},
+        {"production": "maybe"},
+        {"parameters": {"k": 3}},
+        {"parameters": {"long": "x" * 2**18}},
+        {"nonce": b"short"},
+    ):
+        with pytest.raises(LedgerError, match=r"nothing was (written|charged)"):
+            there.charge(pure(**wrong))
+        assert path.read_bytes() == before
+    there.charge(pure(parameters={"long": "x" * (2**18 - 3000)}))
+
+
+def test_a_clock_beyond_the_year_9999_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    there = scope(new(":memory:", epsilon=1))
+    monkeypatch.setattr("safeselect.accounting.record.time_ns", lambda: 300_000_000_000 * 10**9)
+    with pytest.raises(LedgerError, match="a year that has not four digits"):
+        there.charge(pure())
+
+
+# ------------------------------------------------------------------------------------- refusals
+
+
+def test_too_many_refusals_close_a_scope_and_its_owner_opens_it_again() -> None:
+    ledger = Ledger.create(
+        store := ListStore(),
+        {"a": Budget(**TERMS, epsilon=100), "b": Budget(**TERMS, epsilon=1)},
+        max_refusals=3,
+    )
+    there = scope(ledger)
+    under_way = there.charge(pure())
+    for _ in range(2):
+        there.charge(pure()).aborted("input")
+    for reason in ("source", "interrupt", "error"):
+        there.charge(pure()).aborted(reason)
+    assert not ledger.standing("a").is_closed
+    there.charge(pure()).aborted("input")
+    said = set()
+    for use in (
+        lambda: there.charge(pure()),
+        lambda: under_way.released("blue", b"s" * 32),
+        lambda: scope(Ledger.open(store)).charge(pure()),
+    ):
+        with pytest.raises(BudgetError, match="scope 'a' is closed") as caught:
+            use()
+        said.add(str(caught.value))
+        assert caught.value.scope == "a"
+    assert len(said) == 1
+    under_way.aborted("error")  # that there is no answer may be told
+    scope(ledger, "b").charge(pure()).released("blue", b"s" * 32)
+    checker = ledger.check()
+    assert (checker.scopes["a"].refusals, checker.scopes["b"].refusals) == (3, 0)
+    with pytest.raises(ParameterError, match="scope 'b' is not closed"):
+        ledger.reopen("b", reason="why not")
+    with pytest.raises(ParameterError, match="reason must be"):
+        ledger.reopen("a", reason="")
+    ledger.reopen("a", reason="NaN among the scores: cleaned upstream", refusals=2)
+    there.charge(pure()).released("blue", b"s" * 32)
+    for _ in range(2):
+        there.charge(pure()).aborted("input")
+    with pytest.raises(BudgetError, match="is closed"):
+        there.charge(pure())
+    assert ledger.check().scopes["a"].max_refusals == 5
+
+
+@pytest.mark.parametrize("wrong", [0, -1, 1001, True, "3", None, 2.0])
+def test_how_many_refusals_a_scope_bears_is_a_count(wrong: Any) -> None:
+    budget = Budget(**TERMS, epsilon=1)
+    with pytest.raises(ParameterError, match="max_refusals must be a whole number"):
+        Ledger.create(":memory:", {"a": budget}, max_refusals=wrong)
+    with pytest.raises(ParameterError, match="max_refusals must be a whole number"):
+        new(":memory:").add_scope("b", budget, max_refusals=wrong)
+
+
+def test_what_nobody_may_write_about_refusals(tmp_path: Path) -> None:
+    path = tmp_path / "budget.ledger"
+    ledger = Ledger.create(path, {"a": Budget(**TERMS, epsilon=9)}, max_refusals=1)
+    there = scope(ledger)
+    open_, refused = there.charge(pure()), there.charge(pure())
+    refused.aborted("input")
+    ledger.reopen("a", reason="mended")
+    whole = path.read_bytes()
+    for changes, said in (
+        ({"limit": "epsilon"}, "that cannot be raised"),
+        ({"scope": "b"}, "that cannot be raised"),
+        ({"approvals": ["x"]}, "that cannot be raised"),
+        ({"after": "1"}, "does not raise the limit"),
+        ({"before": "7"}, "does not raise the limit"),
+        ({"after": "10000000"}, "out of bounds"),
+    ):
+        path.write_bytes(whole)
+        forged(path, lambda record, changes=changes: record.update(changes))
+        is_refused(path, f"record 5 .*{said}")
+    # An answer and a charge after the scope was closed, in place of its opening.
+    *before, last = whole.splitlines(keepends=True)
+    record = json.loads(last)["record"]
+    released = {"kind": "released", "charge": str(open_.charge), "commitment": "x"}
+    common = {name: record[name] for name in ("schema", "ledger", "seq", "previous")}
+    body = canonical({**common, **released})
+    path.write_bytes(b"".join(before) + log_line(body, record_hash(body), ""))
+    is_refused(path, "record 5 releases an answer from a scope that was closed")
+    charged = json.loads(before[3])["record"]
+    amounts = charge_of(charged)
+    amounts.update(before=amounts["after"], after={"epsilon": "3/10"})
+    body = canonical({**charged, **common, "nonce": "ab" * 16})
+    path.write_bytes(b"".join(before) + log_line(body, record_hash(body), ""))
+    is_refused(path, "record 5 charges a scope that was closed")
+
+
+# --------------------------------------------------------------------------------- carried over
+
+
+@pytest.fixture
+def long(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A ledger whose totals were carried over three times."""
+    monkeypatch.setattr(_ledger_book, "CARRY_EVERY", 20)
+    path = tmp_path / "budget.ledger"
+    ledger = new(path, epsilon=10)
+    for i in range(40):
+        pending = scope(ledger).charge(pure("1/10", parameters={"previous": "0" * 64, "k": "2"}))
+        if i % 5 == 0:
+            pending.aborted("input" if i < 20 else "error")
+        elif i % 3:
+            pending.released("blue", b"s" * 32)
+    return path
+
+
+def test_what_was_carried_over_is_what_a_replay_finds(
+    long: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert kinds(Ledger.open(long)).count("carried") == 3
+    skimmed = Ledger.open(long)
+    known = skimmed._book._known.checker  # type: ignore[union-attr]
+    checked = skimmed.check()
+    assert (known.carried_at, known.count) == (checked.carried_at, checked.count)
+    assert known.carried() == checked.carried()
+    assert known.scopes == checked.scopes
+    assert known.scopes["a"].refusals == 4
+    with monkeypatch.context() as patch:
+        patch.setattr(FileJournal, "to_carried", lambda _: None)
+        assert Ledger.open(long)._book._known.checker.carried() == known.carried()  # type: ignore[union-attr]
+    scope(skimmed).charge(pure()).released("blue", b"s" * 32)
+    head = skimmed.head
+    assert Ledger.open(long, head=head).head == head
+
+
+def test_a_change_before_the_totals_were_carried_over_is_found_at_the_next_opening(
+    long: Path,
+) -> None:
+    ledger = Ledger.open(long)
+    whole = long.read_bytes()
+    first = whole.index(b'"kind":"charged"')
+    place = whole.index(b'"nonce":"', first) + 12
+    for at in (first + 9, place, whole.index(b'"previous":"', place) + 20, len(whole) // 3):
+        changed = bytearray(whole)
+        changed[at] ^= 1
+        long.write_bytes(changed)
+        with pytest.raises(LedgerDamaged, match="record"):
+            Ledger.open(long)
+        with pytest.raises(LedgerDamaged, match="record"):
+            ledger.check()
+    long.write_bytes(whole)
+    assert ledger.check().count == Ledger.open(long).check().count
+
+
+@pytest.mark.parametrize("what", ["scopes", "open", "nonces", "requests"])
+def test_totals_that_were_not_carried_over_rightly(
+    what: str, long: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines = long.read_bytes().splitlines(keepends=True)
+    last = max(i for i, line in enumerate(lines) if b'"kind":"carried"' in line)
+    long.write_bytes(b"".join(lines[: last + 1]))
+
+    def change(record: dict[str, Any]) -> None:
+        if what == "scopes":
+            record["scopes"]["a"]["spent"]["epsilon"] = "0"
+        elif what == "open":
+            record["open"].clear()
+        else:
+            record[what] = "0" * 64
+
+    forged(long, change)
+    with pytest.raises(LedgerDamaged, match="does not state what follows"):
+        for _ in Ledger.open(long).records():
+            pass
+
+
+# --------------------------------------------------------------------------------------- places
+
+
+MOUNTS = """\
+22 1 254:0 / / rw - ext4 /dev/vda rw
+30 22 0:5 / /mnt/a\\040b rw - nfs4 server:/x rw
+31 22 0:6 / /mnt/over rw - xfs /dev/vdb rw
+32 31 0:7 / /mnt/over rw - fuse.sshfs host rw
+33 22 0:8 /f /srv/budget.ledger rw - btrfs /dev/vdc rw
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="mounts as Linux tells them")
+@pytest.mark.parametrize(
+    ("path", "kind"),
+    [
+        *(("/x", "ext4"), ("/mnt/a b/x", "nfs4"), ("/mnt/a bc/x", "ext4")),
+        *(("/mnt/over/x/y", "fuse.sshfs"), ("/srv/budget.ledger", "btrfs"), ("/srv/x", "ext4")),
+    ],
+)
+def test_the_type_of_a_file_system(path: str, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Path, "read_text", lambda *_: MOUNTS)
+    assert _ledger_place.file_system(Path(path)) == kind
+
+
+@pytest.mark.parametrize("kind", ["nfs4", "cifs", "9p", "virtiofs", "fuse.sshfs", "fuse"])
+def test_file_systems_that_are_not_known_to_be_good_are_refused(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "budget.ledger"
+    there = Ledger.open(path) if path.exists() else new(path, epsilon=1)
+    opened = scope(Ledger.open(path))
+    monkeypatch.setattr(_ledger_place, "file_system", lambda _: kind)
+    with pytest.raises(LedgerError, match=f"of type {kind}: whether its locks"):
+        opened.charge(pure())
+    with pytest.raises(LedgerError, match=f"of type {kind}: whether its locks"):
+        new(tmp_path / "new.ledger")
+    assert there.check().count == 2  # it may be read
+
+
+@pytest.mark.parametrize("kind", ["tmpfs", "overlay", "unknown"])
+def test_file_systems_that_pass_away_are_warned_of_and_refused_when_hardened(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_ledger_place, "file_system", lambda _: kind)
+    with pytest.warns(SafeSelectWarning, match=f"of type {kind}, which may vanish"):
+        made = new(tmp_path / "budget.ledger", epsilon=1)
+    first = next(iter(made.records())).content
+    assert first["place"] == {"file_system": kind}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        scope(made).charge(pure())
+    monkeypatch.setenv("SAFESELECT_REQUIRE_PRODUCTION", "1")
+    with pytest.raises(LedgerError, match="SAFESELECT_REQUIRE_PRODUCTION forbids it"):
+        scope(Ledger.open(tmp_path / "budget.ledger")).charge(pure())
+    with pytest.raises(LedgerError, match="SAFESELECT_REQUIRE_PRODUCTION forbids it"):
+        new(tmp_path / "new.ledger")
+    assert not (tmp_path / "new.ledger").exists()
+
+
+def test_a_file_that_anybody_may_write_or_replace_is_refused(tmp_path: Path) -> None:
+    folder = tmp_path / "shared"
+    folder.mkdir()
+    path = folder / "budget.ledger"
+    there = scope(new(path, epsilon=1))
+    path.chmod(0o602)
+    with pytest.raises(LedgerError, match="anybody may write to the ledger"):
+        there.charge(pure())
+    path.chmod(0o640)
+    folder.chmod(0o777)
+    with pytest.raises(LedgerError, match="anybody may replace the ledger"):
+        there.charge(pure())
+    (tmp_path / "link").symlink_to(path)
+    with pytest.raises(LedgerError, match="anybody may replace the ledger"):
+        Ledger.open(tmp_path / "link")
+    folder.chmod(0o1777)
+    there.charge(pure())
+
+
+def test_without_flock_the_package_works_and_a_file_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    code = (
+        "import sys; sys.modules['fcntl'] = None; import safeselect as s; "
+        "terms = {'a': s.Budget('person', 'add_remove', epsilon=1)}; "
+        "s.Ledger.create(':memory:', terms)\n"
+        "try: s.Ledger.create(sys.argv[1], terms)\n"
+        "except s.LedgerError as error: print(error)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(tmp_path / "budget.ledger")],
+        capture_output=True, text=True, check=True, timeout=60,
+    )  # fmt: skip
+    assert "a ledger in a file needs Unix's flock: use PostgreSQL here" in done.stdout
+    assert list(tmp_path.iterdir()) == []
+    monkeypatch.setattr(_ledger_file, "fcntl", None)
+    with pytest.raises(LedgerError, match="needs Unix's flock"):
+        Ledger.open(tmp_path / "budget.ledger")
+
+
+def test_a_line_whose_writer_died_is_synced_before_anything_is_told_of_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "budget.ledger"
+    ledger = new(path, epsilon=1)
+    reader = Ledger.open(path)
+    there = scope(ledger)
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fdatasync", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            there.charge(pure())
+    synced: list[int] = []
+    monkeypatch.setattr(os, "fdatasync", synced.append)
+    assert reader.standing("a").spent == {"epsilon": Fraction(1, 10)}
+    assert len(synced) == 1
+    reader.standing("a")
+    assert len(synced) == 1
+
+
+def interrupt(_: int) -> None:
+    raise KeyboardInterrupt

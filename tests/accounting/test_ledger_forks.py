@@ -1,0 +1,172 @@
+"""Forks at any moment: a child never writes for its parent, nor takes its lock."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+from contextlib import suppress
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+from ledgers import new, pure, scope
+from stops import at_step
+from workers import LONG, ended, kinds, start_child
+
+from safeselect import BudgetError, Ledger, LedgerBusy, LedgerError
+from safeselect.accounting._ledger_file import FileStore
+
+pytestmark = [
+    pytest.mark.skipif(not hasattr(os, "fork"), reason="forks as Unix does"),
+    pytest.mark.claim("C8"),
+]
+
+CHARGED, REFUSED, OTHER = 10, 11, 12
+
+
+def fork_at(step: int, path: Path, *, charge_in_child: bool) -> tuple[bool, int | None]:
+    """Fork before this line of a charge: whether it came so far, and what the child came to.
+
+    The child goes on with the parent's call, as after a fork in a signal handler; it may first
+    charge for itself.
+    """
+    there, children = scope(Ledger.open(path)), []
+
+    def act() -> None:
+        sys.settrace(None)
+        child = os.fork()
+        if child:
+            children.append(child)
+            return
+        children.append(0)
+        if charge_in_child:
+            with suppress(LedgerBusy):  # where the parent holds the lock
+                scope(Ledger.open(FileStore(path, wait=0))).charge(pure("1/1000"))
+
+    code = OTHER
+    try:
+        pending = at_step(lambda: there.charge(pure("1/1000")), step, act)
+        if children == [0]:
+            with pytest.raises(LedgerError, match="of a call of its parent's"):
+                pending.released("red", b"s" * 32)
+            code = CHARGED
+    except LedgerError:
+        code = REFUSED
+        if children != [0]:
+            raise
+    finally:
+        if children == [0]:
+            os._exit(code)
+    pending.released("blue", b"s" * 32)
+    return bool(children), ended(children[0]) if children else None
+
+
+@pytest.mark.parametrize("charge_in_child", [False, True], ids=["goes on", "charges first"])
+def test_a_fork_at_every_line_of_a_charge(tmp_path: Path, charge_in_child: bool) -> None:
+    path = tmp_path / "budget.ledger"
+    ledger = new(path, epsilon=100)
+    # Line 1 notes which process it is: a child forked before it has a call of its own.
+    step, runs, seen = 2, 0, []
+    while True:
+        came, code = fork_at(step, path, charge_in_child=charge_in_child)
+        if not came:
+            break
+        step, runs = step + (1 if LONG else 7), runs + 1
+        seen.append(code)
+        found = kinds(ledger)
+        # The parent is unharmed: its charge is there, once, and so is its answer.
+        assert found.count("released") == runs
+        assert ledger.check().scopes["a"].spent["epsilon"] * 1000 == found.count("charged")
+        if not charge_in_child:
+            assert found.count("charged") == runs
+    # Until the charge is written the child is refused; then it has it, and cannot answer.
+    assert {CHARGED, REFUSED} == set(seen)
+    assert runs > 20
+
+
+def test_children_forked_while_another_thread_releases(tmp_path: Path) -> None:
+    path, rounds = tmp_path / "budget.ledger", 200 if LONG else 20
+    ledger = new(path, epsilon=10**6)
+    there, over, done = scope(ledger), threading.Event(), []
+
+    def release() -> None:
+        while not over.is_set():
+            there.charge(pure()).released("blue", b"s" * 32)
+            done.append(1)
+
+    threads = [threading.Thread(target=release) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    children = [
+        start_child(lambda: there.charge(pure()).released("blue", b"s" * 32)) for _ in range(rounds)
+    ]
+    codes = [ended(child) for child in children]
+    over.set()
+    for thread in threads:
+        thread.join()
+    assert codes == [0] * rounds
+    assert len(done) > 2
+    assert kinds(ledger).count("released") == len(done) + rounds
+    assert ledger.check().pending == set()
+
+
+def test_a_fork_in_a_signal_handler(tmp_path: Path) -> None:
+    """By a timer that fires anywhere in a transaction; both sides then charge."""
+    path, rounds = tmp_path / "budget.ledger", 500 if LONG else 25
+    ledger = new(path, epsilon=10**6)
+    there, children = scope(ledger), []
+
+    def fork(*_: object) -> None:
+        child = start_child(lambda: there.charge(pure()).released("blue", b"s" * 32))
+        children.append(child)
+
+    before, answers = signal.signal(signal.SIGALRM, fork), 0
+    try:
+        for i in range(rounds):
+            signal.setitimer(signal.ITIMER_REAL, 0.0001 + 0.00013 * (i % 17))
+            for _ in range(3):
+                there.charge(pure()).released("blue", b"s" * 32)
+                answers += 1
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    codes = [ended(child) for child in children]
+    assert set(codes) == {0}
+    assert len(codes) > rounds // 2
+    assert kinds(ledger).count("released") == answers + len(codes)
+    ledger.check()
+
+
+def test_workers_forked_from_a_ledger_that_is_open_know_what_their_parent_knew(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "budget.ledger"
+    ledger = new(path, epsilon=1)
+    there = scope(ledger)
+    pending = there.charge(pure("1/2"))
+    children = [start_child(lambda: there.charge(pure("1/8"))) for _ in range(4)]
+    assert [ended(child) for child in children] == [0] * 4
+    with pytest.raises(BudgetError, match="and 0 of 1 is left"):
+        there.charge(pure("1/2"))
+
+    def tell() -> None:
+        with pytest.raises(LedgerError, match="of a call of its parent's"):
+            pending.released("red", b"s" * 32)
+
+    assert ended(start_child(tell)) == 0
+    pending.released("blue", b"s" * 32)
+    assert ledger.check().scopes["a"].left == {"epsilon": 0}
+
+
+def test_a_copy_in_memory_is_no_ledger() -> None:
+    memory = scope(new(":memory:", epsilon=1))
+
+    def spend_twice() -> None:
+        with pytest.raises(LedgerError, match="belongs to the process that made it"):
+            memory.charge(pure("1/2"))
+
+    assert ended(start_child(spend_twice)) == 0
+    memory.charge(pure(1))
+    assert memory.book.standing("a").spent == {"epsilon": Fraction(1)}

@@ -1,0 +1,143 @@
+"""Exceptions from signal handlers, anywhere: the ledger is usable at once, by everybody."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import signal
+import time
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+from interrupts import stopped_at
+from ledgers import new, pure, scope
+from workers import LONG
+
+from safeselect import Ledger, LedgerBusy
+from safeselect.accounting._ledger_file import FileStore
+
+pytestmark = [
+    pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="timers as Unix has them"),
+    pytest.mark.claim("C8"),
+]
+
+
+class TookTooLongError(Exception):
+    """What a soft time limit raises."""
+
+
+def usual(taken: list[float]) -> float:
+    return sorted(taken)[len(taken) // 2]
+
+
+def lock_is_free(path: Path) -> bool:
+    with path.open("rb") as other:
+        try:
+            fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+    return True
+
+
+# A file that was opened and not yet handed over is closed by its destructor, which says so.
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.filterwarnings("ignore::ResourceWarning")
+@pytest.mark.parametrize("number", range(100 if LONG else 1))
+def test_timed_signals_leave_no_lock_and_lose_no_charge(tmp_path: Path, number: int) -> None:
+    path, rounds = tmp_path / "budget.ledger", 1000
+    ledger = new(path, epsilon=10**9)
+    there, kept, told, stops, taken = scope(ledger), [], 0, 0, [0.001]
+
+    def stop(*_: object) -> None:
+        raise TookTooLongError
+
+    before = signal.signal(signal.SIGALRM, stop)
+    try:
+        for i in range(rounds):
+            try:
+                # From next to nothing to twice what a charge takes here: at any place, and after.
+                share = (1 + (i * 37 + number) % 1000) / 1000
+                signal.setitimer(signal.ITIMER_REAL, 2 * share * usual(taken))
+                start = time.perf_counter()
+                there.charge(pure())
+                told += 1
+                signal.setitimer(signal.ITIMER_REAL, 0)
+                taken = [*taken[-50:], time.perf_counter() - start]
+            except TookTooLongError as error:
+                stops += 1
+                # With its frames: what they hold must not be a lock.
+                kept = [*kept[-5:], error]
+            assert lock_is_free(path), i
+            if i % 50 == 0:
+                start = time.perf_counter()
+                scope(Ledger.open(FileStore(path, wait=0))).charge(pure())
+                taken = [*taken[-50:], time.perf_counter() - start]
+                told += 1
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert stops > rounds // 10
+    assert told > rounds // 50
+    there.charge(pure())
+    charges = Ledger.open(path).check().scopes["a"].spent["epsilon"] * 10
+    assert told + 1 <= charges <= told + 1 + stops
+    assert charges == ledger.standing("a").spent["epsilon"] * 10
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.filterwarnings("ignore::ResourceWarning")
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), MemoryError()], ids=repr)
+def test_an_exception_at_every_place_of_a_charge(tmp_path: Path, error: BaseException) -> None:
+    """At each return from C, where Python looks for signals, and where memory may run out."""
+    path = tmp_path / "budget.ledger"
+    ledger, at, kept = new(path, epsilon=10**6), 0, []
+    there, charges = scope(ledger), 0
+    impatient = scope(Ledger.open(FileStore(path, wait=0)))
+    while True:
+        stopped = stopped_at(lambda: there.charge(pure()), at, error)
+        kept.append(stopped)
+        assert lock_is_free(path), stopped.place
+        impatient.charge(pure())
+        there.charge(pure())
+        now = int(ledger.standing("a").spent["epsilon"] * 10)
+        assert now - charges in (2, 3), stopped.place
+        charges = now
+        if not stopped.place:
+            break
+        assert stopped.error is error
+        at += 1 if LONG else 3
+    assert at > 60
+    assert Ledger.open(path).check().scopes["a"].spent == {"epsilon": Fraction(charges, 10)}
+
+
+def test_a_handler_that_charges_in_the_middle_of_a_charge_is_told_so(tmp_path: Path) -> None:
+    path = tmp_path / "budget.ledger"
+    ledger = new(path, epsilon=10**6)
+    there, said = scope(ledger), []
+
+    class Watching:
+        """A place in the transaction, where the state is in use."""
+
+        def __init__(self, synced: Any) -> None:
+            self.synced = synced
+
+        def __call__(self, descriptor: int) -> None:
+            self.synced(descriptor)
+            os.kill(os.getpid(), signal.SIGUSR1)
+
+    def handle(*_: object) -> None:
+        try:
+            there.charge(pure())
+        except LedgerBusy as error:
+            said.append(str(error))
+
+    before = signal.signal(signal.SIGUSR1, handle)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fdatasync", Watching(os.fdatasync))
+        there.charge(pure())
+    signal.signal(signal.SIGUSR1, before)
+    assert len(said) == 1
+    assert "a signal handler cannot use it; nothing was charged" in said[0]
+    assert ledger.check().scopes["a"].spent == {"epsilon": Fraction(1, 10)}

@@ -1,0 +1,37 @@
+"""Do something at the n-th line of the ledger's own code that a call runs."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import safeselect
+
+__all__ = ["at_step"]
+
+_ACCOUNTING = str(Path(safeselect.__file__).parent / "accounting")
+
+
+def at_step(call: Callable[[], Any], step: int, act: Callable[[], object]) -> Any:
+    """Run the call; before its line number `step`, counted from 1, do something once."""
+    count = 0
+
+    def trace(frame: FrameType, event: str, _: Any) -> Any:
+        nonlocal count
+        if not frame.f_code.co_filename.startswith(_ACCOUNTING):
+            return None
+        if event == "line":
+            count += 1
+            if count == step:
+                act()
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        return call()
+    finally:
+        sys.settrace(before)

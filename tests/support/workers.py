@@ -1,0 +1,38 @@
+"""Forked workers that do something with a ledger, and what became of them."""
+
+from __future__ import annotations
+
+import os
+import traceback
+from collections.abc import Callable
+from typing import Any
+
+from safeselect import Ledger
+
+__all__ = ["LONG", "ended", "kinds", "start_child"]
+
+LONG = os.environ.get("SAFESELECT_LONG", "") != ""
+"""Whether there is time for many rounds (`make nightly`)."""
+
+
+def start_child(work: Callable[[], object]) -> int:
+    """Fork a child that does the work and exits with 0, or with 1 after an exception."""
+    child = os.fork()
+    if child == 0:
+        try:
+            work()
+        except BaseException:
+            traceback.print_exc()
+            os._exit(1)
+        os._exit(0)
+    return child
+
+
+def ended(child: int) -> int:
+    """Wait for it: its exit code, or minus the signal that killed it."""
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
+def kinds(ledger: Ledger) -> list[Any]:
+    """The kinds of all records."""
+    return [record.content["kind"] for record in ledger.records()]
