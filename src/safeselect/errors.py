@@ -29,10 +29,6 @@ class SafeSelectError(Exception):
     """The base of all of them; never raised itself."""
 
 
-class SafeSelectWarning(UserWarning):
-    """A parameter is legal and almost surely a mistake, such as an epsilon above 10."""
-
-
 class ParameterError(SafeSelectError, ValueError):
     """A public parameter (epsilon, k, a label, a source ...) is wrong: change the call."""
 
@@ -92,4 +88,4 @@ class SourceError(SafeSelectError, RuntimeError):
 
 
 class SafeSelectWarning(UserWarning):
-    """What was asked is allowed, and almost surely not what was meant."""
+    """What was asked is allowed and almost surely not what was meant, such as an epsilon above 10."""
