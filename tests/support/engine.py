@@ -1,0 +1,117 @@
+"""The inside of the package, for the tests of evidence: the one place that knows where it stands.
+
+Whoever moves a file of the engine mends this module, and no test.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import pkgutil
+from types import ModuleType
+
+import safeselect
+from safeselect import lattice
+from safeselect.lattice import (
+    contenders,
+    digits,
+    draws,
+    fine,
+    geometric,
+    largest,
+    many,
+    plan,
+    rank,
+    select,
+    thresholds,
+    top,
+)
+from safeselect.lattice.contenders import contenders as find_contenders
+from safeselect.lattice.draws import Draws, draw_slots, tail_capacity
+from safeselect.lattice.laws import EXPONENTIAL, GUMBEL, LAPLACE, UNBOUNDED, Law
+from safeselect.lattice.many import batch_plan, combine_many
+from safeselect.lattice.plan import Plan
+from safeselect.lattice.plan import plan as ranking_plan
+from safeselect.lattice.ranking import Ranking
+from safeselect.samplers import Bits
+from safeselect.samplers.decay import Decay
+
+__all__ = [
+    "EXPONENTIAL",
+    "GUMBEL",
+    "LAPLACE",
+    "LAWS",
+    "MANY",
+    "TOPS",
+    "UNBOUNDED",
+    "Bits",
+    "Decay",
+    "Draws",
+    "Law",
+    "Plan",
+    "Ranking",
+    "batch_plan",
+    "combine_many",
+    "constants",
+    "contenders",
+    "digits",
+    "draw_slots",
+    "draws",
+    "find_contenders",
+    "fine",
+    "geometric",
+    "largest",
+    "lattice",
+    "many",
+    "plan",
+    "rank",
+    "ranking_plan",
+    "select",
+    "tail_capacity",
+    "thresholds",
+    "top",
+]
+
+LAWS = {law.name: law for law in (EXPONENTIAL, LAPLACE, GUMBEL)}
+TOPS = {
+    "exponential": lattice.exponential_top,
+    "laplace": lattice.laplace_top,
+    "gumbel": lattice.gumbel_top,
+}
+MANY = {"exponential": lattice.exponential_many, "gumbel": lattice.gumbel_many}
+
+_SIZES = ("lattice", "samplers", "mechanisms", "sources")
+"""The packages through which random words and scores go."""
+
+
+def constants() -> dict[str, int]:
+    """Every whole number that a module of these packages names at its top level, as module.NAME.
+
+    By the text of the module, so that a number that is imported counts once, where it is made.
+    """
+    found: dict[str, int] = {}
+    for package in _SIZES:
+        inside = importlib.import_module(f"{safeselect.__name__}.{package}")
+        for info in pkgutil.walk_packages(inside.__path__, inside.__name__ + "."):
+            module = importlib.import_module(info.name)
+            for name in _assigned(module):
+                value = getattr(module, name)
+                if type(value) is int:
+                    found[f"{info.name.rpartition('.')[2]}.{name}"] = value
+    return found
+
+
+def _assigned(module: ModuleType) -> list[str]:
+    names = []
+    with open(module.__file__ or "", encoding="utf-8") as file:
+        body = ast.parse(file.read()).body
+    for node in body:
+        targets = node.targets if isinstance(node, ast.Assign) else []
+        targets = [node.target] if isinstance(node, ast.AnnAssign) else targets
+        names += [
+            part.id
+            for target in targets
+            for part in ast.walk(target)
+            if isinstance(part, ast.Name) and part.id != "__all__"
+        ]
+    return names
