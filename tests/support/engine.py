@@ -12,20 +12,8 @@ from types import ModuleType
 
 import safeselect
 from safeselect import lattice
-from safeselect.lattice import (
-    contenders,
-    digits,
-    draws,
-    fine,
-    geometric,
-    largest,
-    many,
-    plan,
-    rank,
-    select,
-    thresholds,
-    top,
-)
+from safeselect.lattice import contenders, digits, draws, fine, largest, many, plan, rank, select
+from safeselect.lattice import thresholds, top
 from safeselect.lattice.contenders import contenders as find_contenders
 from safeselect.lattice.draws import Draws, draw_slots, tail_capacity
 from safeselect.lattice.laws import EXPONENTIAL, GUMBEL, LAPLACE, UNBOUNDED, Law
@@ -71,6 +59,9 @@ __all__ = [
     "thresholds",
     "top",
 ]
+
+# The function of this name hides the module.
+geometric = importlib.import_module("safeselect.lattice.geometric")
 
 LAWS = {law.name: law for law in (EXPONENTIAL, LAPLACE, GUMBEL)}
 TOPS = {
