@@ -6,13 +6,13 @@ comes with whether it is sure: noisy scores closer than SURE are never told apar
 
 from __future__ import annotations
 
-import random
+
 from collections.abc import Iterable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["SURE", "near_ties", "noise", "order_is_sound", "short_nats", "winners", "words_for"]
+__all__ = ["SURE", "near_ties", "noise", "noise_of", "order_is_sound", "short_nats", "winners", "words_for"]
 
 Floats = NDArray[np.float64]
 Words = NDArray[np.uint64]
@@ -25,8 +25,22 @@ _WORD = 2.0**-64
 
 def noise(law: str, words: Words) -> Floats:
     """Q(V) in nats for V in the middle of [word, word + 1] / 2**64."""
-    v = (words.astype(np.float64) + 0.5) * _WORD
-    c = (np.invert(words).astype(np.float64) + 0.5) * _WORD
+    return _quantile(
+        law,
+        (words.astype(np.float64) + 0.5) * _WORD,
+        (np.invert(words).astype(np.float64) + 0.5) * _WORD,
+    )
+
+
+def noise_of(law: str, known: Sequence[tuple[int, int]]) -> Floats:
+    """Q(V) in nats for V = (v + 1/2) / 2**bits, of any number of digits."""
+    v = np.array([(2 * v + 1) / (2 << bits) for v, bits in known])
+    c = np.array([((2 << bits) - 2 * v - 1) / (2 << bits) for v, bits in known])
+    return _quantile(law, v, c)
+
+
+def _quantile(law: str, v: Floats, c: Floats) -> Floats:
+    """Q(V), from V and from c = 1 - V."""
     if law == "exponential":
         return _minus_log(v, c)
     if law == "gumbel":
@@ -101,27 +115,21 @@ def near_ties(
 
 
 def order_is_sound(
-    law: str,
     rate: float,
-    steps: Sequence[int],
-    known: dict[int, tuple[int, int]],
+    scores: NDArray[np.uint64],
+    noises: tuple[Floats, Floats],
     order: Sequence[int],
     absent: Iterable[int] = (),
 ) -> bool:
     """Whether no digits not drawn could make another order than this one, of the first places.
 
     Args:
-        known: of every candidate (v, bits): v / 2**bits <= V <= (v + 1) / 2**bits.
+        noises: the least and the largest noise that each candidate may have, in nats.
         absent: who takes no part.
     """
-    top = max(steps)
-    gone = set(absent)
-    short = np.array([float(top - step) for step in steps]) * rate
-    ends = [known[i] for i in range(len(steps))]
-    # Noise falls as V grows.
-    highs = noise(law, _leading([(v, bits) for v, bits in ends], up=False)) - short
-    lows = noise(law, _leading([(v + 1, bits) for v, bits in ends], up=True)) - short
-    highs[[i for i, (v, _) in enumerate(ends) if v == 0]] = np.inf
+    short = short_nats(scores, rate)
+    lows, highs = noises[0] - short, noises[1] - short
+    gone = [*absent]
     rest = highs.copy()
     rest[[*order, *gone]] = -np.inf
     behind = float(np.max(rest))
@@ -129,22 +137,4 @@ def order_is_sound(
         if i in gone or lows[i] < behind - SURE:
             return False
         behind = max(behind, float(highs[i]))
-    return True
-
-
-def _leading(ends: list[tuple[int, int]], up: bool) -> Words:
-    result = []
-    for v, bits in ends:
-        word = v << 64 - bits if bits <= 64 else (v + (up << bits - 64) - up) >> bits - 64
-        result.append(min(word, (1 << 64) - 1))
-    return np.array(result, dtype=np.uint64)
-
-
-def some_words(seed: int, count: int) -> list[int]:
-    """Words at random, some of them where tables end."""
-    given = random.Random(seed)
-    ends = [0, 1, 2**31, 2**32 - 1, 2**32, 2**33, 2**48, 2**63 - 1, 2**63]
-    ends += [2**64 - 1 - end for end in ends]
-    return [given.choice(ends) if given.random() < 0.3 else given.getrandbits(64) for _ in range(count)]
-
-
+    return len(set(order)) == len(order)
