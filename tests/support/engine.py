@@ -21,8 +21,9 @@ from safeselect.lattice.many import batch_plan, combine_many
 from safeselect.lattice.plan import Plan
 from safeselect.lattice.plan import plan as ranking_plan
 from safeselect.lattice.ranking import Ranking
-from safeselect.samplers import Bits
+from safeselect.samplers import Bits, permutation
 from safeselect.samplers.decay import Decay
+from safeselect.samplers.discrete_laplace import laplace_attempt
 
 __all__ = [
     "EXPONENTIAL",
@@ -48,9 +49,11 @@ __all__ = [
     "find_contenders",
     "fine",
     "geometric",
+    "laplace_attempt",
     "largest",
     "lattice",
     "many",
+    "permutation",
     "plan",
     "rank",
     "ranking_plan",
