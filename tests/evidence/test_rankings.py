@@ -200,3 +200,59 @@ def test_every_round_of_a_peeling_has_noise_of_its_own(n, k):
         drawn.add(one.words.tobytes() + repr(one.slots).encode())
     assert len(drawn) == k
     assert len(b"".join(stream.parts)) == sum(size for size in stream.requests if size > 0)
+
+
+BOUNDED = [
+    Decay(Fraction(1, 4)),
+    Decay(Fraction(3)),
+    Decay(Fraction(1, 2**40)),
+    Decay(Fraction(1, 1000)),
+    Decay(Fraction(2**20)),
+    Decay(Fraction(3), Fraction(2, 3)),
+]
+
+
+@pytest.mark.parametrize("n", [300, 5000, 70_001])
+@pytest.mark.parametrize("law", LAWS)
+def test_nobody_left_out_lies_above_the_bound(law, n):
+    """For as few contenders as can be, at all rates: who was removed, and tail words, included."""
+    bounded = 0
+    for seed, decay in enumerate(BOUNDED * (2 if n < 6000 else 1)):
+        k, rate = (1, 2, 40)[seed % 3], rate_of(decay)
+        public = engine.ranking_plan(LAWS[law], k, decay, False)
+        scores, words = meeting(law, rate, n, (60, 9)[seed % 2], seed)
+        if path_of(n, public) == "slots":
+            continue
+        rng = np.random.default_rng(seed)
+        words[rng.permutation(n)[:9]] = rng.integers(0, 1 << 53, 9, dtype=np.uint64)
+        draws = engine.rank.draw(n, public, Stream(tape_for(words, public, rng)))
+        one = Round(n, public, [], draws.width, draws.words.copy(), tails_of(draws, n), [])
+        for removed in ([], [*rng.permutation(n)[:5].tolist(), int(np.argmin(words))]):
+            mine = replace_words(draws)
+            found, ceiling = engine.find_contenders(scores.copy(), mine, public, k + 1, removed)
+            assert ceiling is not None
+            assert len(found) == len(set(found)) == k + 1
+            assert not set(found) & set(removed)
+            if ceiling[1] >= engine.UNBOUNDED:
+                continue
+            bounded += 1
+            _, highs = one.noises()
+            # What the score of the bound is worth above each score, and what it has beyond.
+            room = np.array([float(ceiling[0] - int(each)) for each in scores]) * rate
+            # Whose noise has no bound is said apart, and no answer is given then.
+            left = np.delete(np.arange(n), [*found, *removed, *draws.endless])
+            assert np.all(highs[left] <= room[left] + ceiling[1] / 2**32 + oracle.SURE)
+            # And no further than all errors together, a key's, a word's and a step's.
+            nearest = float(np.max(highs[left] - room[left]))
+            assert ceiling[1] / 2**32 - nearest < 0.2 or nearest > 20 or nearest < -60
+    assert bounded > 3
+
+
+def tails_of(draws: Any, n: int) -> dict[int, int]:
+    inside = np.flatnonzero(draws.tails < n)
+    return dict(zip(draws.tails[inside].tolist(), draws.extra[inside].tolist(), strict=True))
+
+
+def replace_words(draws: Any) -> Any:
+    """A copy: the words of who is removed are overwritten."""
+    return replace(draws, words=draws.words.copy())
