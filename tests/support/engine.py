@@ -8,7 +8,12 @@ from __future__ import annotations
 import ast
 import importlib
 import pkgutil
+from collections.abc import Callable
 from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
 
 import safeselect
 from safeselect import lattice
@@ -21,6 +26,7 @@ from safeselect.lattice.many import batch_plan, combine_many
 from safeselect.lattice.plan import Plan
 from safeselect.lattice.plan import plan as ranking_plan
 from safeselect.lattice.ranking import Ranking
+from safeselect.mechanisms import _call, pay_what_you_get, unknown_domain
 from safeselect.samplers import Bits, permutation
 from safeselect.samplers.decay import Decay
 from safeselect.samplers.discrete_laplace import laplace_attempt
@@ -40,6 +46,7 @@ __all__ = [
     "Plan",
     "Ranking",
     "batch_plan",
+    "bits_of_session",
     "combine_many",
     "constants",
     "contenders",
@@ -49,10 +56,12 @@ __all__ = [
     "find_contenders",
     "fine",
     "geometric",
+    "keep",
     "laplace_attempt",
     "largest",
     "lattice",
     "many",
+    "noise_of_session",
     "permutation",
     "plan",
     "rank",
@@ -109,3 +118,52 @@ def _assigned(module: ModuleType) -> list[str]:
             if isinstance(part, ast.Name) and part.id != "__all__"
         ]
     return names
+
+
+def keep(patch: pytest.MonkeyPatch) -> tuple[list[Any], list[Bits]]:
+    """Lists that fill with all private arrays that calls make, and with their bits."""
+    arrays: list[Any] = []
+    bits: list[Bits] = []
+
+    def spied(function: Callable[..., Any], find: Callable[[Any], Any]) -> Callable[..., Any]:
+        def spy(*arguments: Any, **options: Any) -> Any:
+            result = function(*arguments, **options)
+            found = find(result)
+            assert isinstance(found, (np.ndarray, Bits))
+            (bits if isinstance(found, Bits) else arrays).append(found)
+            return result
+
+        return spy
+
+    def given(function: Callable[..., Any]) -> Callable[..., Any]:
+        def spy(steps: Any, *arguments: Any, **options: Any) -> Any:
+            if isinstance(steps, np.ndarray):
+                arrays.append(steps)
+            return function(steps, *arguments, **options)
+
+        return spy
+
+    for name in ("read_candidates", "read_matrix"):
+        patch.setattr(_call, name, spied(getattr(_call, name), lambda found: found.steps))
+    patch.setattr(_call, "Bits", spied(Bits, lambda found: found))
+    for module in (unknown_domain, pay_what_you_get):
+        patch.setattr(
+            module, "read_histogram", spied(module.read_histogram, lambda found: found.counts)
+        )
+    # What is made on the way to the engine counts too.
+    for name in lattice.__all__:
+        function = getattr(lattice, name)
+        if callable(function) and not isinstance(function, type):
+            patch.setattr(lattice, name, given(function))
+    return arrays, bits
+
+
+def noise_of_session(session: Any) -> object:
+    """The noise of the threshold that a session holds."""
+    return session._session._noise
+
+
+def bits_of_session(session: Any) -> Bits:
+    """The bits that a session draws its answers from."""
+    bits: Bits = session._session._bits
+    return bits
