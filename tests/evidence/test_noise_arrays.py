@@ -123,7 +123,9 @@ class Reader:
 
 
 def sizes() -> list[int]:
-    around = [step + size for size in (PIECE, CHUNK, CHUNK + PIECE, 2 * CHUNK) for step in (-1, 0, 1)]
+    around = [
+        step + size for size in (PIECE, CHUNK, CHUNK + PIECE, 2 * CHUNK) for step in (-1, 0, 1)
+    ]
     return [1, 2, *around]
 
 
@@ -157,7 +159,7 @@ def joined(pairs: list[tuple[Any, Any]]) -> tuple[Any, Any]:
 
 
 def test_words_are_not_told_apart_by_their_chunk():
-    """The same words in two chunks give the same numbers, other words others: nothing carries over."""
+    """The same words in two chunks give the same numbers, other words others."""
     decay = DECAYS["two digits"]
     first = Stream(seed=1)
     engine.lattice.geometric(CHUNK, decay, first)

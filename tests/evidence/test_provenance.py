@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any
 
 import engine
@@ -32,21 +33,29 @@ SMALL_64 = 1 << 36
 # ------------------------------------------------------------------------- whole rankings
 
 RANKINGS: dict[str, Callable[..., tuple[int, ...]]] = {
-    "top_k exponential": lambda n, source: safeselect.top_k(
-        [0] * n, k=n, epsilon=n, mechanism="exponential", source=source, **CHANGE
-    ).indices,
-    "top_k one_shot_exponential": lambda n, source: safeselect.top_k(
-        [0] * n, k=n, epsilon=n, mechanism="one_shot_exponential", source=source, **CHANGE
-    ).indices,
-    "top_k exponential_base2": lambda n, source: safeselect.top_k(
-        [0] * n, k=n, epsilon=n, mechanism="exponential_base2", source=source, **CHANGE
-    ).indices,
-    "top_k_with_gaps laplace": lambda n, source: safeselect.top_k_with_gaps(
-        [0] * n, k=n - 1, epsilon=n, noise="laplace", source=source, **CHANGE
-    ).indices,
-    "top_k_with_gaps exponential": lambda n, source: safeselect.top_k_with_gaps(
-        [0] * n, k=n - 1, epsilon=n, source=source, **CHANGE
-    ).indices,
+    "top_k exponential": lambda n, source: (
+        safeselect.top_k(
+            [0] * n, k=n, epsilon=n, mechanism="exponential", source=source, **CHANGE
+        ).indices
+    ),
+    "top_k one_shot_exponential": lambda n, source: (
+        safeselect.top_k(
+            [0] * n, k=n, epsilon=n, mechanism="one_shot_exponential", source=source, **CHANGE
+        ).indices
+    ),
+    "top_k exponential_base2": lambda n, source: (
+        safeselect.top_k(
+            [0] * n, k=n, epsilon=n, mechanism="exponential_base2", source=source, **CHANGE
+        ).indices
+    ),
+    "top_k_with_gaps laplace": lambda n, source: (
+        safeselect.top_k_with_gaps(
+            [0] * n, k=n - 1, epsilon=n, noise="laplace", source=source, **CHANGE
+        ).indices
+    ),
+    "top_k_with_gaps exponential": lambda n, source: (
+        safeselect.top_k_with_gaps([0] * n, k=n - 1, epsilon=n, source=source, **CHANGE).indices
+    ),
 }
 
 
@@ -69,7 +78,7 @@ def whole(name: str, n: int, source: TapeSource) -> tuple[int, ...]:
 @pytest.mark.parametrize("name", RANKINGS)
 @pytest.mark.parametrize("n", [5, 24, 25, 60])
 def test_a_word_moves_its_owner_and_nobody_else(name, n):
-    """Equal candidates, all ranked: a word has one owner, who moves; the others keep their order."""
+    """Equal candidates, all ranked: a word has one owner, who moves, and no other does."""
     source = TapeSource(seed=n)
     whole(name, n, source)
     known = tape(source.asked, n)
@@ -90,25 +99,25 @@ def test_a_word_moves_its_owner_and_nobody_else(name, n):
 # ------------------------------------------------------------------------- winners of many
 
 WINNERS: dict[str, Callable[..., int]] = {
-    "permute_and_flip": lambda scores, source: safeselect.permute_and_flip(
-        scores, epsilon=1, source=source, **CHANGE
-    ).index,
-    "exponential_mechanism": lambda scores, source: safeselect.exponential_mechanism(
-        scores, epsilon=1, source=source, **CHANGE
-    ).index,
-    "exponential_mechanism_base2": lambda scores, source: safeselect.exponential_mechanism_base2(
-        scores, epsilon=1, source=source, **CHANGE
-    ).index,
-    "report_noisy_max": lambda scores, source: safeselect.report_noisy_max(
-        scores, epsilon=1, noise="laplace", source=source, **CHANGE
-    ).index,
-    "permute_and_flip_with_gap": lambda scores, source: safeselect.permute_and_flip_with_gap(
-        scores, epsilon=1, source=source, **CHANGE
-    ).index,
-    "exponential_mechanism_with_gap": lambda scores, source: (
-        safeselect.exponential_mechanism_with_gap(
-            scores, epsilon=1, source=source, **CHANGE
+    "permute_and_flip": lambda scores, source: (
+        safeselect.permute_and_flip(scores, epsilon=1, source=source, **CHANGE).index
+    ),
+    "exponential_mechanism": lambda scores, source: (
+        safeselect.exponential_mechanism(scores, epsilon=1, source=source, **CHANGE).index
+    ),
+    "exponential_mechanism_base2": lambda scores, source: (
+        safeselect.exponential_mechanism_base2(scores, epsilon=1, source=source, **CHANGE).index
+    ),
+    "report_noisy_max": lambda scores, source: (
+        safeselect.report_noisy_max(
+            scores, epsilon=1, noise="laplace", source=source, **CHANGE
         ).index
+    ),
+    "permute_and_flip_with_gap": lambda scores, source: (
+        safeselect.permute_and_flip_with_gap(scores, epsilon=1, source=source, **CHANGE).index
+    ),
+    "exponential_mechanism_with_gap": lambda scores, source: (
+        safeselect.exponential_mechanism_with_gap(scores, epsilon=1, source=source, **CHANGE).index
     ),
 }
 
@@ -174,15 +183,21 @@ def test_every_candidate_of_thousands_has_a_word_of_its_own(name):
 # ------------------------------------------------------------------------- rows of batches
 
 BATCHES: dict[str, Callable[..., Any]] = {
-    "permute_and_flip": lambda scores, source: safeselect.select_many(
-        scores, epsilon=len(scores), mechanism="permute_and_flip", source=source, **CHANGE
-    ).indices,
-    "exponential": lambda scores, source: safeselect.select_many(
-        scores, epsilon=len(scores), mechanism="exponential", source=source, **CHANGE
-    ).indices,
-    "exponential_base2": lambda scores, source: safeselect.select_many(
-        scores, epsilon=len(scores), mechanism="exponential_base2", source=source, **CHANGE
-    ).indices,
+    "permute_and_flip": lambda scores, source: (
+        safeselect.select_many(
+            scores, epsilon=len(scores), mechanism="permute_and_flip", source=source, **CHANGE
+        ).indices
+    ),
+    "exponential": lambda scores, source: (
+        safeselect.select_many(
+            scores, epsilon=len(scores), mechanism="exponential", source=source, **CHANGE
+        ).indices
+    ),
+    "exponential_base2": lambda scores, source: (
+        safeselect.select_many(
+            scores, epsilon=len(scores), mechanism="exponential_base2", source=source, **CHANGE
+        ).indices
+    ),
     "top_k_many": lambda scores, source: safeselect.top_k_many(
         scores, k=1, epsilon=len(scores), source=source, **CHANGE
     ).indices[:, 0],
@@ -219,7 +234,7 @@ def test_rows_of_full_blocks_have_words_of_their_own(name):
     BATCHES[name](scores, source)
     known = tape(source.asked, 3)
     base = BATCHES[name](scores, TapeSource(known))
-    given = np.random.default_rng(4).permutation(len(known) // 8)[:40].tolist()
+    given = np.random.default_rng(4).permutation(len(known) // 8)[:20].tolist()
     touched = []
     for place in given:
         for word in (SMALL_64, (1 << 64) - SMALL_64):
@@ -227,7 +242,7 @@ def test_rows_of_full_blocks_have_words_of_their_own(name):
             changed = np.flatnonzero(now != base).tolist()
             assert len(changed) <= 1
             touched += [(place, row) for row in changed]
-    assert len(set(touched)) > 30
+    assert len(set(touched)) > 14
     rows_of = [row for _, row in set(touched)]
     assert len({row // block for row in rows_of}) >= 3
 
@@ -375,7 +390,8 @@ def test_every_count_has_noise_of_its_own(items):
     assert set(base) == set(counts)
     owned: dict[str, int] = {}
     # The words, in short requests; what refines a few of them is in long ones.
-    short = [p for start, end in zip([0, *ends], ends) if end - start < 64 for p in range(start, end)]
+    parts = pairwise([0, *ends])
+    short = [place for start, end in parts if end - start < 64 for place in range(start, end)]
     for place in short:
         other = bytearray(known)
         other[place] ^= 0xC0

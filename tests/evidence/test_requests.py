@@ -1,4 +1,4 @@
-"""Large requests: each byte that is handed out is the source's own, to the last, and handed out once.
+"""Large requests: each byte is the source's own, to the last, and is handed out once.
 
 Sizes stand around every limit of the code that hands bytes on, taken from its constants.
 """

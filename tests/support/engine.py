@@ -17,8 +17,19 @@ import pytest
 
 import safeselect
 from safeselect import lattice
-from safeselect.lattice import contenders, digits, draws, fine, largest, many, plan, rank, select
-from safeselect.lattice import thresholds, top
+from safeselect.lattice import (
+    contenders,
+    digits,
+    draws,
+    fine,
+    largest,
+    many,
+    plan,
+    rank,
+    select,
+    thresholds,
+    top,
+)
 from safeselect.lattice.contenders import contenders as find_contenders
 from safeselect.lattice.draws import Draws, draw_slots, tail_capacity
 from safeselect.lattice.laws import EXPONENTIAL, GUMBEL, LAPLACE, UNBOUNDED, Law

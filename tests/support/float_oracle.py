@@ -6,13 +6,21 @@ comes with whether it is sure: noisy scores closer than SURE are never told apar
 
 from __future__ import annotations
 
-
 from collections.abc import Iterable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["SURE", "near_ties", "noise", "noise_of", "order_is_sound", "short_nats", "winners", "words_for"]
+__all__ = [
+    "SURE",
+    "near_ties",
+    "noise",
+    "noise_of",
+    "order_is_sound",
+    "short_nats",
+    "winners",
+    "words_for",
+]
 
 Floats = NDArray[np.float64]
 Words = NDArray[np.uint64]

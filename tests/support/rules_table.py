@@ -1,4 +1,4 @@
-"""Every public name that draws random bits, in each of its variants, for the rules that hold of all.
+"""Every public name that draws random bits, in each variant, for the rules that hold of all.
 
 `CALLS` release at once; `SESSIONS` are opened, and asked.  A new name, and a new word for
 `mechanism` or `noise`, fails `tests/evidence/test_rules.py` until it stands here.

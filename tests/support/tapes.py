@@ -6,16 +6,12 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["HIGH_NOISE", "Stream", "TapeSource", "owners", "tape"]
-
-HIGH_NOISE = 1 << 35
-"""A word of 64 digits for V = 2**-29: noise of 20 nats, beyond all that other words have."""
+__all__ = ["Stream", "TapeSource", "lanes", "tape"]
 
 
 def tape(size: int, seed: int) -> bytearray:
@@ -84,32 +80,6 @@ class TapeSource:
         self.asked += size
         self.events.append(("fill", size))
         buffer[:] = part + self._random.randbytes(size - len(part))
-
-
-def owners(
-    run: Callable[[bytearray], Sequence[Any]],
-    known: bytearray,
-    lane: int,
-    places: Sequence[int],
-    word: int,
-) -> dict[int, dict[int, Any]]:
-    """What changes if one word of a tape is replaced: by place of the word, output by output.
-
-    Args:
-        run: what a tape leads to, a sequence of outputs.
-        lane: bytes of a word.
-        places: of the words that are replaced, one at a time.
-        word: what they are replaced by, in the machine's order of bytes.
-    """
-    base = list(run(known))
-    found: dict[int, dict[int, Any]] = {}
-    for place in places:
-        other = bytearray(known)
-        other[place * lane : (place + 1) * lane] = word.to_bytes(lane, "little")
-        now = list(run(other))
-        assert len(now) == len(base)
-        found[place] = {i: b for i, (a, b) in enumerate(zip(base, now, strict=True)) if a != b}
-    return found
 
 
 def lanes(known: bytes | bytearray, kind: type[np.unsignedinteger[Any]]) -> NDArray[Any]:
