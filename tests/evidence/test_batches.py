@@ -18,6 +18,8 @@ import pytest
 from engine import LAWS, MANY, Decay
 from tapes import Stream, lanes
 
+pytestmark = pytest.mark.claim("C1")
+
 DECAYS = {
     "1/4": Decay(Fraction(1, 4)),
     "1": Decay(Fraction(1)),
@@ -75,7 +77,6 @@ def hostile(
     return scores, words
 
 
-@pytest.mark.claim("C1")
 @pytest.mark.parametrize("capacity", [0, 1, None])
 @pytest.mark.parametrize("name", DECAYS)
 @pytest.mark.parametrize("law", MANY)
@@ -179,7 +180,6 @@ def sizes(n: int) -> list[int]:
     return sorted({max(1, size + step) for size in around for step in (-1, 0, 1)} | {1, 2})
 
 
-@pytest.mark.claim("C1")
 @pytest.mark.parametrize("n", [1, 2, 3, 40, 1000, 32767, 32768, 32769])
 @pytest.mark.parametrize("law", MANY)
 def test_every_row_looks_at_its_own_words_and_at_no_others(law, n):

@@ -160,6 +160,9 @@ def drawn_as_told(one: Round, v: Words) -> bool:
     were given one; a tail word has 64 of its own already, and takes so many fewer.
     """
     width = one.width or 64
+    # Slots of no digits are all 0; others are the same by chance with probability 2**-50.
+    if one.plan.slot_bits > one.less and len(set(one.slots)) < len(one.slots):
+        return False
     low, _ = one.cells()
     shift = np.uint64(64 - width)
     if not np.array_equal(low >> shift, v >> shift):
