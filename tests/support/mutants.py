@@ -107,6 +107,18 @@ _LATE = """\
         if self._account is not None:
             self._account.charge(self._source, self.bits)
 """
+_EVIDENCE = "tests/evidence/"
+_OWN_WORDS = (
+    _EVIDENCE
+    + "test_batches.py::test_every_row_looks_at_its_own_words_and_at_no_others[exponential-3]"
+)
+_DRAWN = "        fill(words, bits)\n"
+_TABLE = "            draw_digits(digits, table, bits)\n"
+_AGAIN = "            part[1:] = result[: part.size - 1] if start else part[1:]\n"
+_REPEATED = """\
+        words = first[:, :count].copy() if start else words
+        first = words
+"""
 _SETTLED = """\
         elif record["kind"] == "aborted" and record["reason"] == "input":
 """
@@ -228,6 +240,73 @@ MUTANTS = {
         ),
         "C1",
         "verify releases: select_many, exponential",
+    ),
+    "rows share their words": Mutant(
+        (("lattice/many.py", _DRAWN, _DRAWN + "        words[:, 1:2] = words[:, :1]\n"),),
+        "C1",
+        _OWN_WORDS,
+    ),
+    "every block repeats the first": Mutant(
+        (("lattice/many.py", _DRAWN, _DRAWN + _REPEATED),),
+        "C1",
+        _OWN_WORDS,
+    ),
+    "a last block of one row is skipped": Mutant(
+        (
+            (
+                "lattice/many.py",
+                _DRAWN,
+                _DRAWN + "        if count == 1 < rows:\n            continue\n",
+            ),
+        ),
+        "C1",
+        _OWN_WORDS,
+    ),
+    "distances cut at 8 nats": Mutant(
+        (("lattice/many.py", "public.single.fine.reach)", "public.single.fine.reach // 8)"),),
+        "C1",
+        _EVIDENCE + "test_batches.py::test_whoever_is_behind_wins_as_often_as_noise_says[gumbel]",
+    ),
+    "noise outside the table is clear": Mutant(
+        (
+            (
+                "lattice/many.py",
+                "    np.multiply(margins, np.less(best, UNKNOWN >> 1), out=margins)\n",
+                "",
+            ),
+        ),
+        "C1",
+        _EVIDENCE + "test_batches.py::test_noise_outside_the_table_is_never_clear[exponential]",
+    ),
+    "an error with the wrong sign": Mutant(
+        (("lattice/many.py", "ceiling + ERROR", "ceiling - ERROR"),),
+        "C1",
+        _EVIDENCE
+        + "test_batches.py::test_who_is_left_out_of_the_settled_few_keeps_its_error[5-exponential]",
+    ),
+    "noise repeats after a chunk": Mutant(
+        (
+            (
+                "lattice/geometric.py",
+                _TABLE + "            np.left",
+                _TABLE + _AGAIN + "            np.left",
+            ),
+        ),
+        "C1",
+        _EVIDENCE
+        + "test_noise_arrays.py::test_every_number_is_made_of_its_own_words[geometric-two digits]",
+    ),
+    "the end of a large request": Mutant(
+        (
+            (
+                "samplers/_bits.py",
+                "for start in range(0, len(view), FILL_REQUEST):",
+                "for start in range(0, max(1, len(view) - FILL_REQUEST), FILL_REQUEST):",
+            ),
+        ),
+        "C1",
+        _EVIDENCE
+        + "test_requests.py::test_a_large_request_gets_the_next_bytes_of_the_source[524289]",
     ),
     "early exit": Mutant(
         (("lattice/select.py", _RISE, _RISE + _EARLY),),

@@ -1,0 +1,291 @@
+"""Every constant that is a size has tests around it; a new one fails until it is listed.
+
+Sizes are taken from the constants themselves, so a constant that is changed takes its tests along.
+"""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+from pathlib import Path
+
+import engine
+import numpy as np
+import pytest
+from tapes import TapeSource
+
+import safeselect
+
+CONSTANTS = engine.constants()
+TESTS = Path(__file__).parents[1]
+
+HERE = "evidence/test_boundaries.py"
+RANKINGS = "evidence/test_rankings.py::test_every_size_around_a_limit"
+ARRAYS = "evidence/test_noise_arrays.py::test_every_number_is_made_of_its_own_words"
+ROWS = "evidence/test_batches.py::test_every_row_looks_at_its_own_words_and_at_no_others"
+
+SIZES = {
+    "_bits.FILL_REQUEST": "evidence/test_requests.py::"
+    "test_a_large_request_gets_the_next_bytes_of_the_source",
+    "_bits.MAX_TAKE": f"{HERE}::test_the_most_digits_at_once",
+    "_bottom._MOST_PLACES": f"{HERE}::test_the_most_places_of_a_list",
+    "_histogram._MOST": f"{HERE}::test_counts_are_cut_at_the_largest",
+    "_scores._LARGEST": f"{HERE}::test_the_largest_score",
+    "_session._MANY": f"{HERE}::test_many_answers_around_one_request",
+    "_terms.MAX_K": f"{HERE}::test_the_most_answers_of_a_session",
+    "_terms._REACH": f"{HERE}::test_values_are_cut_at_the_reach",
+    "digits._PIECE": ARRAYS,
+    "digits._SPARE": "lattice/test_geometric.py::test_what_goes_beyond_the_table_is_continued",
+    "draws._CHUNK": RANKINGS,
+    "geometric._CHUNK": ARRAYS,
+    "lazy._KEPT_LEVELS": f"{HERE}::test_digits_around_those_whose_coins_are_kept",
+    "largest.GROUP": RANKINGS,
+    "largest._BLOCK": RANKINGS,
+    "largest._DIRECT": RANKINGS,
+    "many._BLOCK": ROWS,
+    "many._FEW": "evidence/test_batches.py::test_the_coarse_decision_is_the_exact_one",
+    "openssl._CHUNK": "evidence/test_requests.py::test_the_last_byte_of_a_request_is_random",
+    "pay_what_you_get._MOST": f"{HERE}::test_the_most_outcomes_of_a_session",
+    "plan.DIRECT_LIMIT": RANKINGS,
+    "plan.FINE_LIMIT": RANKINGS,
+    "select._FEW": f"{HERE}::test_maxima_around_the_number_that_is_peeled",
+    "system._CHUNK": "evidence/test_requests.py::test_the_last_byte_of_a_request_is_random",
+    "_guard._REMEMBERED": f"{HERE}::test_a_nonce_is_known_again_after_all_that_are_remembered",
+    "explain._LARGEST": "mechanisms/test_explain.py::",
+    "explain._MOST_WORK": "mechanisms/test_explain.py::",
+    "explain._FARTHEST": "mechanisms/test_explain.py::",
+}
+"""Blocks, chunks, capacities and limits, each with a test of the sizes around it."""
+
+NO_SIZES = {
+    "digits of a number, or of a table": {
+        *("digits.FINE", "digits.MARK", "digits._MARGIN", "draws._TAIL_EXTRA", "fine.UNIT_BITS"),
+        *("fine._POINTS_BITS", "fine._OCTAVES", "geometric._BASE_BITS", "geometric._BASE"),
+        *("geometric._GUARD", "geometric._ONE", "geometric._ENOUGH", "laws._QUICK_BITS"),
+        *("laws._QUICK_SCALE", "logarithm.DIGITS", "logarithm._ONE", "logarithm._CELL_BITS"),
+        *("logarithm._CELLS", "logarithm._FACTOR_BITS", "logarithm._WIDTH", "many._SCALE"),
+        *("plan.GUARD", "single.SPARE", "single._MORE", "thresholds.STEPS_PER_NAT"),
+        *("thresholds.TAIL_BITS", "thresholds.TAIL_DIGITS", "thresholds._LAST"),
+        *("thresholds._PRECISION", "thresholds._STEP_BITS", "thresholds._KEY_BITS"),
+        *("bernoulli._GUARD", "lazy._GUARD", "_bottom._FINEST", "_bottom._PER_NAT"),
+        *("_reference._DIGITS", "_terms._MOST_PARTS", "_terms._MEAN_PLACES"),
+        *("_scores._MAX_EXPONENT",),
+    },
+    "an error or a distance: near ties and edges of reach in test_batches and test_rankings": {
+        *("fine.ERROR", "fine.REACH", "fine.LOSS", "many._CLEAR", "plan.WINDOW"),
+    },
+    "a sign for something else, a count that rises, the size of a nonce": {
+        *("fine.UNKNOWN", "laws.UNBOUNDED", "_terms.BELOW", "_fork._forks"),
+        *("_protocol.NONCE_BYTES", "openssl._FRESH_BYTES"),
+    },
+    "start-up tests of sources: tests/sources/test_startup.py": {
+        *("_startup._BLOCK", "_startup._BLOCKS", "_startup._REPETITION_CUTOFF"),
+        *("_startup._WINDOW", "_startup._PROPORTION_CUTOFF", "_startup._MONOBIT_LIMIT"),
+    },
+}
+"""Numbers that no size is compared with, and why."""
+
+
+def test_every_constant_is_listed():
+    """A new number is a size, and has tests around it, or it is none, for a reason."""
+    reasons = [name for names in NO_SIZES.values() for name in names]
+    listed = [*SIZES, *reasons]
+    assert len(listed) == len(set(listed))
+    assert set(CONSTANTS) - set(listed) == set(), "list them in this file, each with its test"
+    assert set(listed) - set(CONSTANTS) == set(), "they are gone, or are called otherwise"
+
+
+@pytest.mark.parametrize("name", SIZES)
+def test_the_test_of_a_size_is_there(name):
+    path, _, test = SIZES[name].partition("::")
+    text = (TESTS / path).read_text(encoding="utf-8")
+    assert not test or re.search(rf"^def {test}\b", text, re.MULTILINE)
+
+
+# ------------------------------------------------------------------------------- their tests
+
+
+def around(name: str) -> list[int]:
+    return [CONSTANTS[name] + step for step in (-1, 0, 1)]
+
+
+def test_the_most_digits_at_once():
+    below, most, above = around("_bits.MAX_TAKE")
+    for count in (below, most):
+        assert engine.Bits(TapeSource(seed=1)).take(count).bit_length() > count - 64
+    with pytest.raises(safeselect.ParameterError, match=f"from 0 to {most}"):
+        engine.Bits(TapeSource()).take(above)
+
+
+@pytest.mark.parametrize("kind", [np.int64, np.uint32, np.uint64])
+@pytest.mark.parametrize("m", around("select._FEW"))
+def test_maxima_around_the_number_that_is_peeled(m, kind):
+    """The m largest and the next, one by one or by a threshold; equal ones too, and m of m."""
+    given = np.random.default_rng(m)
+    for size, most in ((m, 9), (m + 1, 9), (200, 5), (5000, 2**30)):
+        values = given.integers(1, most, size).astype(kind)
+        places, rest = engine.select.best_and_rest(values, m)
+        order = np.sort(values)[::-1].tolist()
+        assert sorted(set(places.tolist())) == sorted(places.tolist())
+        assert sorted(values[places].tolist(), reverse=True) == order[:m]
+        assert rest == (order[m] if size > m else int(np.iinfo(kind).min))
+        assert engine.select.mth_largest(values, m) == order[m - 1]
+
+
+@pytest.mark.parametrize("bits", [32, 33, 63, 64])
+def test_the_mth_largest_on_either_way(bits):
+    """By maxima or bit by bit: which is quicker turns at half as many as a number has digits."""
+    given = np.random.default_rng(bits)
+    values = given.integers(0, 2**bits - 1, 999, dtype=np.uint64, endpoint=True)
+    order = np.sort(values)[::-1].tolist()
+    for m in (1, 2, bits // 2 - 1, bits // 2, bits // 2 + 1, bits // 2 + 2, 500, 998, 999):
+        assert engine.select.mth_largest(values, m, bits) == order[m - 1]
+
+
+def test_the_most_places_of_a_list():
+    below, most, above = around("_bottom._MOST_PLACES")
+    more = {"k": 1, "epsilon": 1, "delta": "1e-6", "max_contributions": 1}
+    for k_bar in (below, most):
+        found = safeselect.unknown_domain_top_k({"a": 10**6}, k_bar=k_bar, **more)
+        assert (found.labels, found.k_bar) == (("a",), k_bar)
+    with pytest.raises(safeselect.ParameterError, match="k_bar"):
+        safeselect.unknown_domain_top_k({"a": 10**6}, k_bar=above, **more)
+
+
+def test_counts_are_cut_at_the_largest():
+    """One more than the largest count is the largest count: the noise alone tells them apart."""
+    below, most, above = around("_histogram._MOST")
+    noise = {}
+    for count in (below, most, above):
+        found = safeselect.unknown_domain_top_k(
+            {"a": count},
+            k=1,
+            k_bar=1,
+            epsilon=1,
+            delta="1e-6",
+            max_contributions=1,
+            source=TapeSource(seed=3),
+        )
+        noise[count] = found.counts[0] - most
+    assert noise[below] == noise[most] - 1
+    assert noise[above] == noise[most]
+
+
+def test_the_largest_score():
+    """Around 2**63 of both signs, where signed numbers end: the larger one wins, by one step."""
+    most = CONSTANTS["_scores._LARGEST"]
+    for end in (most - 1, -most):
+        for step in (-2, -1, 0, 1, 2):
+            scores = [end + step, end + step - 1, end + step - 2]
+            inside = all(-most <= score < most for score in scores)
+            try:
+                found = safeselect.permute_and_flip(scores, epsilon=2**20, range_=1)
+            except safeselect.ScoreError:
+                assert not inside
+            else:
+                assert found.index == 0
+
+
+@pytest.mark.parametrize("kind", ["SparseVector", "AdaptiveSparseVector"])
+def test_many_answers_around_one_request(kind):
+    """As many values as fit into a request, one less and one more: each gets its own answer."""
+    probe = TapeSource(seed=1)
+    session = getattr(safeselect, kind)(
+        threshold=0,
+        k=1000,
+        epsilon=1000,
+        sensitivity=1,
+        gap_grid=Fraction(1, 1 << 30),
+        source=probe,
+    )
+    opened = probe.asked
+    session.query(10**9)
+    fit = CONSTANTS["_session._MANY"] // (probe.asked - opened)
+    assert fit > 50
+    for count in (fit - 1, fit, fit + 1, 2 * fit + 1):
+        session = getattr(safeselect, kind)(
+            threshold=0,
+            k=1000,
+            epsilon=1000,
+            sensitivity=1,
+            gap_grid=Fraction(1, 1 << 30),
+            source=TapeSource(seed=2),
+        )
+        found = session.query_many([10**9] * count)
+        assert found.consumed == len(found.indices) == len(set(found.gaps)) == count
+
+
+@pytest.mark.parametrize("kind", ["SparseVector", "AdaptiveSparseVector"])
+def test_the_most_answers_of_a_session(kind):
+    below, most, above = around("_terms.MAX_K")
+    more = {"threshold": 0, "epsilon": 1, "sensitivity": 1}
+    for k in (below, most):
+        assert getattr(safeselect, kind)(k=k, **more).remaining == k
+    with pytest.raises(safeselect.ParameterError, match="k must be"):
+        getattr(safeselect, kind)(k=above, **more)
+
+
+def test_values_are_cut_at_the_reach():
+    """As far as the reach the gap follows the value, one step for one step; from there it stays."""
+    gaps = []
+    for value in (*around("_terms._REACH"), CONSTANTS["_terms._REACH"] * 3):
+        session = safeselect.SparseVector(
+            threshold=0, k=1, epsilon=1, sensitivity=1, source=TapeSource(seed=9)
+        )
+        gaps.append(session.query(value).gap)
+        session = safeselect.SparseVector(
+            threshold=0, k=1, epsilon=1, sensitivity=1, source=TapeSource(seed=9)
+        )
+        assert not session.query(-value).above
+    assert gaps[1] - gaps[0] == 1
+    assert gaps[1] == gaps[2] == gaps[3]
+
+
+@pytest.mark.parametrize("name", ["outcomes", "queries"])
+def test_the_most_outcomes_of_a_session(name):
+    below, most, above = around("pay_what_you_get._MOST")
+    more = {"outcomes": 5, "queries": 2, "epsilon": 1, "delta": "1e-6"}
+    for count in (below, most):
+        session = safeselect.PayWhatYouGet(**more | {name: count})
+        assert getattr(session.remaining, name) == count
+    with pytest.raises(safeselect.ParameterError, match=f"{name} must be"):
+        safeselect.PayWhatYouGet(**more | {name: above})
+
+
+def test_a_nonce_is_known_again_after_all_that_are_remembered():
+    """A nonce that comes back is noticed, whether it is one or as many back as are remembered."""
+    remembered = CONSTANTS["_guard._REMEMBERED"]
+    for back in (1, 2, remembered - 1):
+        nonces = [number.to_bytes(16, "big") for number in range(back)]
+        source = safeselect.CallbackSource(Nonces([*nonces, nonces[0]]), exclusive=True)
+        for _ in nonces:
+            source.begin()
+        with pytest.raises(safeselect.SourceError, match="same nonce twice"):
+            source.begin()
+
+
+class Nonces:
+    """Random bytes for the start-up tests, then nonces."""
+
+    def __init__(self, nonces: list[bytes]) -> None:
+        self._nonces = nonces
+
+    def __call__(self, count: int) -> bytes:
+        return np.random.default_rng().bytes(count) if count > 16 else self._nonces.pop(0)
+
+
+def test_digits_around_those_whose_coins_are_kept():
+    """Digits drawn one by one or at once, up to a level and beyond it, are the same digits."""
+    from safeselect.samplers import LazyExponential
+
+    kept = CONSTANTS["lazy._KEPT_LEVELS"]
+    decay = engine.Decay(Fraction(1, 3))
+    for level in (kept - 1, kept, kept + 1, 2 * kept):
+        one, two = (LazyExponential(engine.Bits(TapeSource(seed=5)), decay) for _ in range(2))
+        first, second = (engine.Bits(TapeSource(seed=6)) for _ in range(2))
+        one.refine(first, level)
+        for _ in range(level):
+            two.refine(second, 1)
+        assert (one.floor, one.level) == (two.floor, two.level) == (one.floor, level)
+        # A digit of weight 2**-33 nat or less is a fair coin: half of the last ones are set.
+        assert one.floor != one.floor >> level << level

@@ -1,0 +1,456 @@
+"""A symbolic tape: one word after the other is replaced, and what changes is looked at.
+
+Nothing here knows how the engine lays out its words.  A word that is made small gives its owner so
+much noise that it comes first; so each word tells whose it is.  Each output must have words of its
+own, no word may have two owners, and no word that is asked for may be without meaning.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from fractions import Fraction
+from itertools import pairwise
+from typing import Any
+
+import engine
+import numpy as np
+import pytest
+from tapes import TapeSource, tape
+
+import safeselect
+
+pytestmark = pytest.mark.claim("C1")
+
+CONSTANTS = engine.constants()
+FINE = CONSTANTS["plan.FINE_LIMIT"]
+LONG = bool(os.environ.get("SAFESELECT_LONG"))
+CHANGE: dict[str, Any] = {"range_": 1}
+
+SMALL_64 = 1 << 36
+"""A word of 64 digits for V = 2**-28: noise of 19 nats, more than any other word's here."""
+
+# ------------------------------------------------------------------------- whole rankings
+
+RANKINGS: dict[str, Callable[..., tuple[int, ...]]] = {
+    "top_k exponential": lambda n, source: (
+        safeselect.top_k(
+            [0] * n, k=n, epsilon=n, mechanism="exponential", source=source, **CHANGE
+        ).indices
+    ),
+    "top_k one_shot_exponential": lambda n, source: (
+        safeselect.top_k(
+            [0] * n, k=n, epsilon=n, mechanism="one_shot_exponential", source=source, **CHANGE
+        ).indices
+    ),
+    "top_k exponential_base2": lambda n, source: (
+        safeselect.top_k(
+            [0] * n, k=n, epsilon=n, mechanism="exponential_base2", source=source, **CHANGE
+        ).indices
+    ),
+    "top_k_with_gaps laplace": lambda n, source: (
+        safeselect.top_k_with_gaps(
+            [0] * n, k=n - 1, epsilon=n, noise="laplace", source=source, **CHANGE
+        ).indices
+    ),
+    "top_k_with_gaps exponential": lambda n, source: (
+        safeselect.top_k_with_gaps([0] * n, k=n - 1, epsilon=n, source=source, **CHANGE).indices
+    ),
+}
+
+
+def replaced(known: bytes | bytearray, lane: int, place: int, word: int) -> bytes:
+    """The tape with another word at this place."""
+    at = place * lane
+    return bytes(known[:at]) + word.to_bytes(lane, "little") + bytes(known[at + lane :])
+
+
+def without(order: tuple[int, ...], one: int) -> list[int]:
+    return [i for i in order if i != one]
+
+
+def whole(name: str, n: int, source: TapeSource) -> tuple[int, ...]:
+    """The order of all; with gaps the last one is not released, but it is clear who it is."""
+    order = RANKINGS[name](n, source)
+    return (*order, *(set(range(n)) - set(order)))
+
+
+@pytest.mark.parametrize("name", RANKINGS)
+@pytest.mark.parametrize("n", [5, 24, 25, 60])
+def test_a_word_moves_its_owner_and_nobody_else(name, n):
+    """Equal candidates, all ranked: a word has one owner, who moves, and no other does."""
+    source = TapeSource(seed=n)
+    whole(name, n, source)
+    known = tape(source.asked, n)
+    base = whole(name, n, TapeSource(known))
+    owned = []
+    for place in range(len(known) // 8):
+        owners = set(range(n))
+        for word in (SMALL_64, (1 << 64) - SMALL_64):
+            now = whole(name, n, TapeSource(replaced(known, 8, place, word)))
+            # Whoever may have moved alone: the others are as they were.
+            owners &= {i for i in range(n) if without(now, i) == without(base, i)}
+        assert owners
+        owned += list(owners) if len(owners) == 1 else []
+    # Further digits, of words of 128, move nobody.
+    assert sorted(owned) == list(range(n))
+
+
+# ------------------------------------------------------------------------- winners of many
+
+WINNERS: dict[str, Callable[..., int]] = {
+    "permute_and_flip": lambda scores, source: (
+        safeselect.permute_and_flip(scores, epsilon=1, source=source, **CHANGE).index
+    ),
+    "exponential_mechanism": lambda scores, source: (
+        safeselect.exponential_mechanism(scores, epsilon=1, source=source, **CHANGE).index
+    ),
+    "exponential_mechanism_base2": lambda scores, source: (
+        safeselect.exponential_mechanism_base2(scores, epsilon=1, source=source, **CHANGE).index
+    ),
+    "report_noisy_max": lambda scores, source: (
+        safeselect.report_noisy_max(
+            scores, epsilon=1, noise="laplace", source=source, **CHANGE
+        ).index
+    ),
+    "permute_and_flip_with_gap": lambda scores, source: (
+        safeselect.permute_and_flip_with_gap(scores, epsilon=1, source=source, **CHANGE).index
+    ),
+    "exponential_mechanism_with_gap": lambda scores, source: (
+        safeselect.exponential_mechanism_with_gap(scores, epsilon=1, source=source, **CHANGE).index
+    ),
+}
+
+
+def owners(
+    run: Callable[[bytes], int], known: bytes, lane: int, word: int, places: Any = None
+) -> dict[int, int]:
+    """Who wins once this word is small, by place, where that is not who wins anyway."""
+    base, found = run(known), {}
+    for place in range(len(known) // lane) if places is None else places:
+        now = run(replaced(known, lane, place, word))
+        if now != base:
+            found[place] = now
+    return found
+
+
+@pytest.mark.parametrize("name", WINNERS)
+@pytest.mark.parametrize("n", [25, 300])
+def test_every_candidate_has_a_word_of_its_own(name, n):
+    """So small a word wins; n of them, each for another candidate, and no other word does."""
+    scores = np.zeros(n, dtype=np.int64)
+    source = TapeSource(seed=1)
+    WINNERS[name](scores, source)
+    known = tape(source.asked, 1)
+
+    def run(given: bytes) -> int:
+        return WINNERS[name](scores, TapeSource(given))
+
+    found = owners(run, known, 8, SMALL_64)
+    assert sorted([*found.values(), run(bytes(known))]) == list(range(n))
+
+
+@pytest.mark.parametrize("name", ["permute_and_flip", "report_noisy_max"])
+def test_every_candidate_of_thousands_has_a_word_of_its_own(name):
+    """Words of 16 digits: 1 means noise of 10 nats and more, beyond all others on this tape.
+
+    Of some words, or of all where SAFESELECT_LONG is set: no two make the same candidate win, the
+    best apart, whose rivals are told from it by further digits.
+    """
+    n = FINE + 1
+    scores = np.zeros(n, dtype=np.int64)
+    source = TapeSource(seed=1)
+    WINNERS[name](scores, source)
+    # No word below 2**10, so that no other noise is above 4.2 nats.
+    given = np.random.default_rng(1)
+    known = given.integers(1 << 10, 1 << 16, source.asked // 2, dtype=np.uint16).tobytes()
+
+    def run(given: bytes) -> int:
+        return WINNERS[name](scores, TapeSource(given))
+
+    every = len(known) // 2
+    some = range(every) if LONG else given.permutation(every)[:500].tolist()
+    found = owners(run, known, 2, 1, some)
+    winners = list(found.values())
+    # Words of slots may change who of the few best is first; all others have one owner each.
+    several = {winner for winner in winners if winners.count(winner) > 1}
+    assert len(several) <= 12
+    if LONG:
+        assert {*winners, run(known)} == set(range(n))
+    assert len(set(winners)) > (n - 20 if LONG else 250)
+
+
+# ------------------------------------------------------------------------- rows of batches
+
+BATCHES: dict[str, Callable[..., Any]] = {
+    "permute_and_flip": lambda scores, source: (
+        safeselect.select_many(
+            scores, epsilon=len(scores), mechanism="permute_and_flip", source=source, **CHANGE
+        ).indices
+    ),
+    "exponential": lambda scores, source: (
+        safeselect.select_many(
+            scores, epsilon=len(scores), mechanism="exponential", source=source, **CHANGE
+        ).indices
+    ),
+    "exponential_base2": lambda scores, source: (
+        safeselect.select_many(
+            scores, epsilon=len(scores), mechanism="exponential_base2", source=source, **CHANGE
+        ).indices
+    ),
+    "top_k_many": lambda scores, source: safeselect.top_k_many(
+        scores, k=1, epsilon=len(scores), source=source, **CHANGE
+    ).indices[:, 0],
+}
+
+
+@pytest.mark.parametrize("name", BATCHES)
+@pytest.mark.parametrize(("rows", "n"), [(2, 2), (3, 5), (40, 3), (7, 30)])
+def test_every_candidate_of_every_row_has_a_word_of_its_own(name, rows, n):
+    """A word changes one row, and that to one candidate: rows x n words, and each another cell."""
+    scores = np.zeros((rows, n), dtype=np.int64)
+    source = TapeSource(seed=2)
+    BATCHES[name](scores, source)
+    known = tape(source.asked, 2)
+    base = BATCHES[name](scores, TapeSource(known))
+    cells = []
+    for place in range(len(known) // 8):
+        now = BATCHES[name](scores, TapeSource(replaced(known, 8, place, SMALL_64)))
+        changed = np.flatnonzero(now != base)
+        assert len(changed) <= 1
+        cells += [(row, int(now[row])) for row in changed.tolist()]
+    cells += list(enumerate(base.tolist()))
+    assert sorted(cells) == [(row, i) for row in range(rows) for i in range(n)]
+
+
+@pytest.mark.parametrize("name", ["permute_and_flip", "exponential"])
+def test_rows_of_full_blocks_have_words_of_their_own(name):
+    """Three blocks and a bit, some words of each: every one changes one row, and each another."""
+    n = 3
+    block = engine.batch_plan(engine.EXPONENTIAL, n, engine.Decay(Fraction(1))).rows
+    rows = 3 * block + 2
+    scores = np.zeros((rows, n), dtype=np.int64)
+    source = TapeSource(seed=3)
+    BATCHES[name](scores, source)
+    known = tape(source.asked, 3)
+    base = BATCHES[name](scores, TapeSource(known))
+    given = np.random.default_rng(4).permutation(len(known) // 8)[:20].tolist()
+    touched = []
+    for place in given:
+        for word in (SMALL_64, (1 << 64) - SMALL_64):
+            now = BATCHES[name](scores, TapeSource(replaced(known, 8, place, word)))
+            changed = np.flatnonzero(now != base).tolist()
+            assert len(changed) <= 1
+            touched += [(place, row) for row in changed]
+    assert len(set(touched)) > 14
+    rows_of = [row for _, row in set(touched)]
+    assert len({row // block for row in rows_of}) >= 3
+
+
+# ------------------------------------------------------------------------- rounds of peeling
+
+
+@pytest.mark.parametrize("n", [6, 30])
+def test_a_round_of_peeling_changes_no_round_before_it(n):
+    """The words of round j change place j or later ones; every round has words that matter."""
+    k = 5
+
+    def run(given: bytes) -> tuple[int, ...]:
+        source = TapeSource(given)
+        result = safeselect.top_k(
+            [0] * n, k=k, epsilon=k, mechanism="permute_and_flip", source=source, **CHANGE
+        )
+        sizes.append([size for kind, size in source.events if kind == "fill"])
+        return result.indices
+
+    sizes: list[list[int]] = []
+    run(b"")
+    known = tape(sum(sizes[0]), 5)
+    base = run(bytes(known))
+    ends = np.cumsum(sizes[0]).tolist()
+    first = [ends.index(next(end for end in ends if end > 8 * p)) for p in range(len(known) // 8)]
+    heads: dict[int, set[int]] = {}
+    for place in range(len(known) // 8):
+        now = run(replaced(known, 8, place, SMALL_64))
+        if now != base:
+            number = next(i for i in range(k) if now[i] != base[i])
+            assert number == first[place]
+            heads.setdefault(number, set()).add(now[number])
+    # In round j all n - j that are left may win, the one who wins anyway apart.
+    assert [len(heads[number]) for number in range(k)] == [n - number - 1 for number in range(k)]
+
+
+# ------------------------------------------------------------------------- sessions
+
+
+def sparse(kind: str, noise: str, source: TapeSource, count: int) -> tuple[list[Any], int]:
+    """What a session answers, value by value, on a grid of gaps so fine that all noise shows."""
+    session = getattr(safeselect, kind)(
+        threshold=0,
+        k=100,
+        epsilon="1/10",
+        sensitivity=1,
+        noise=noise,
+        gap_grid=1 if noise == "geometric" else Fraction(1, 1 << 20),
+        source=source,
+    )
+    opened = source.asked
+    answers = [session.query(10**9) for _ in range(count)]
+    return [(answer.above, answer.gap, answer.branch) for answer in answers], opened
+
+
+@pytest.mark.parametrize("noise", ["exponential", "laplace", "geometric"])
+@pytest.mark.parametrize("kind", ["SparseVector", "AdaptiveSparseVector"])
+def test_a_query_has_noise_of_its_own_and_all_share_the_threshold(kind, noise):
+    """A byte of a query's noise changes that answer alone; those of the threshold's all of them."""
+    source = TapeSource(seed=6)
+    _, opened = sparse(kind, noise, source, 5)
+    known = tape(source.asked, 6)
+    base, _ = sparse(kind, noise, TapeSource(known), 5)
+    queries = []
+    for place in range(len(known)):
+        other = bytearray(known)
+        other[place] ^= 0x80
+        now, _ = sparse(kind, noise, TapeSource(other), 5)
+        changed = [i for i, (a, b) in enumerate(zip(base, now, strict=True)) if a != b]
+        if place < opened:
+            # The last digits of the threshold's noise show where a gap is next to a grid line.
+            assert place > 0 or changed == list(range(5))
+            continue
+        assert len(changed) <= 1
+        queries += changed
+    # In order, and all of them; the bytes of each are the same in number.
+    assert queries == sorted(queries)
+    assert set(queries) == set(range(5))
+
+
+@pytest.mark.parametrize("kind", ["SparseVector", "AdaptiveSparseVector"])
+@pytest.mark.parametrize("count", [1, 2, 400])
+def test_many_queries_at_once_have_noise_of_their_own(kind, count):
+    """Value by value: all gaps differ, and a byte changes one answer at most."""
+
+    def run(given: bytes, asked: int = count) -> tuple[Any, int]:
+        source = TapeSource(given, seed=8)
+        session = getattr(safeselect, kind)(
+            threshold=0,
+            k=2 * count,
+            epsilon=1,
+            sensitivity=1,
+            gap_grid=Fraction(1, 1 << 20),
+            source=source,
+        )
+        opened = source.asked
+        found = session.query_many([10**9] * asked)
+        return (found.gaps, opened), source.asked
+
+    size = run(b"")[1]
+    known = tape(size, 7)
+    (base, opened), _ = run(bytes(known))
+    assert len(set(base)) == count
+    # The first byte of every noise; of two branches' noises only one shows.
+    branches = 1 + (kind == "AdaptiveSparseVector")
+    noises, step = count * branches, (run(b"", 1)[1] - opened) // branches
+    assert size - opened >= noises * step
+    touched: list[int] = []
+    for number in sorted(np.random.default_rng(9).permutation(noises)[:24].tolist()):
+        other = bytearray(known)
+        other[opened + number * step] ^= 0x80
+        (now, _), _ = run(bytes(other))
+        changed = [i for i, (a, b) in enumerate(zip(base, now, strict=True)) if a != b]
+        assert changed in ([], [number * count // noises])
+        touched += changed
+    assert len(set(touched)) >= min(count, 8)
+
+
+# ------------------------------------------------------------------------- unknown domains
+
+
+@pytest.mark.parametrize("items", [3, 12])
+def test_every_count_has_noise_of_its_own(items):
+    """Laplace counts: a byte changes one count, or the bottom's, which none of these is near."""
+    counts = {f"item {i:02}": 10**6 for i in range(items)}
+
+    def run(given: bytes) -> tuple[dict[str, int], Any]:
+        source = TapeSource(given)
+        found = safeselect.unknown_domain_top_k(
+            counts,
+            k=items,
+            k_bar=items,
+            epsilon="1/10",
+            delta="1e-6",
+            max_contributions=1,
+            source=source,
+        )
+        return dict(zip(found.labels, found.counts, strict=True)), source.events
+
+    events = run(b"")[1]
+    ends = np.cumsum([size for kind, size in events if kind == "fill"]).tolist()
+    known = tape(ends[-1], 3)
+    base, _ = run(bytes(known))
+    assert set(base) == set(counts)
+    owned: dict[str, int] = {}
+    # The words, in short requests; what refines a few of them is in long ones.
+    parts = pairwise([0, *ends])
+    short = [place for start, end in parts if end - start < 64 for place in range(start, end)]
+    for place in short:
+        other = bytearray(known)
+        other[place] ^= 0xC0
+        now, _ = run(bytes(other))
+        changed = [label for label in counts if now[label] != base[label]]
+        assert len(changed) <= 1
+        for label in changed:
+            owned[label] = owned.get(label, 0) + 1
+    assert set(owned) == set(counts)
+
+
+@pytest.mark.parametrize("kind", ["unknown_domain_top_k", "PayWhatYouGet"])
+def test_every_item_of_a_list_has_a_word_of_its_own(kind):
+    """Equal counts far above the bottom, all released: so small a word makes its item the first."""
+    n = 9
+    counts = {f"item {i}": 10**6 for i in range(n)}
+
+    def run(given: bytes) -> tuple[tuple[Any, ...], int]:
+        source = TapeSource(given)
+        if kind == "PayWhatYouGet":
+            session = safeselect.PayWhatYouGet(
+                outcomes=n + 1, queries=1, epsilon=1, delta="1e-6", source=source
+            )
+            return session.query(counts, k=n, k_bar=n).labels, source.asked
+        found = safeselect.unknown_domain_top_k(
+            counts, k=n, k_bar=n, epsilon=1, delta="1e-6", source=source
+        )
+        return found.labels, source.asked
+
+    size = run(b"")[1]
+    known = tape(size, 4)
+    base, _ = run(bytes(known))
+    assert set(base) == set(counts)
+    firsts = []
+    for place in range(size // 8):
+        now, _ = run(replaced(known, 8, place, SMALL_64))
+        if now != base:
+            firsts.append(now[0])
+    assert sorted({*firsts, base[0]}) == sorted(counts)
+    assert len(firsts) <= n
+
+
+# ------------------------------------------------------------------------- one call after another
+
+
+@pytest.mark.parametrize("name", RANKINGS)
+def test_what_one_call_left_over_serves_no_other(name):
+    """Two calls on one source: the second's bytes begin where the first's end, and none is kept."""
+    source = TapeSource(seed=11)
+    first = RANKINGS[name](20, source)
+    size = source.asked
+    second = RANKINGS[name](20, source)
+    assert source.asked == 2 * size
+    assert source.begun == 2
+    known = tape(2 * size, 12)
+    both = TapeSource(known)
+    pair = RANKINGS[name](20, both), RANKINGS[name](20, both)
+    assert pair == (
+        RANKINGS[name](20, TapeSource(known[:size])),
+        RANKINGS[name](20, TapeSource(known[size:])),
+    )
+    assert first != second

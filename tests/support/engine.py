@@ -1,0 +1,180 @@
+"""The inside of the package, for the tests of evidence: the one place that knows where it stands.
+
+Whoever moves a file of the engine mends this module, and no test.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import pkgutil
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+
+import safeselect
+from safeselect import lattice
+from safeselect.lattice import (
+    contenders,
+    digits,
+    draws,
+    fine,
+    largest,
+    many,
+    plan,
+    rank,
+    select,
+    thresholds,
+    top,
+)
+from safeselect.lattice.contenders import contenders as find_contenders
+from safeselect.lattice.draws import Draws, draw_slots, tail_capacity
+from safeselect.lattice.laws import EXPONENTIAL, GUMBEL, LAPLACE, UNBOUNDED, Law
+from safeselect.lattice.many import batch_plan, combine_many
+from safeselect.lattice.plan import Plan
+from safeselect.lattice.plan import plan as ranking_plan
+from safeselect.lattice.ranking import Ranking
+from safeselect.mechanisms import _call, pay_what_you_get, unknown_domain
+from safeselect.samplers import Bits, permutation
+from safeselect.samplers.decay import Decay
+from safeselect.samplers.discrete_laplace import laplace_attempt
+
+__all__ = [
+    "EXPONENTIAL",
+    "GUMBEL",
+    "LAPLACE",
+    "LAWS",
+    "MANY",
+    "TOPS",
+    "UNBOUNDED",
+    "Bits",
+    "Decay",
+    "Draws",
+    "Law",
+    "Plan",
+    "Ranking",
+    "batch_plan",
+    "bits_of_session",
+    "combine_many",
+    "constants",
+    "contenders",
+    "digits",
+    "draw_slots",
+    "draws",
+    "find_contenders",
+    "fine",
+    "geometric",
+    "keep",
+    "laplace_attempt",
+    "largest",
+    "lattice",
+    "many",
+    "noise_of_session",
+    "permutation",
+    "plan",
+    "rank",
+    "ranking_plan",
+    "select",
+    "tail_capacity",
+    "thresholds",
+    "top",
+]
+
+# The function of this name hides the module.
+geometric = importlib.import_module("safeselect.lattice.geometric")
+
+LAWS = {law.name: law for law in (EXPONENTIAL, LAPLACE, GUMBEL)}
+TOPS = {
+    "exponential": lattice.exponential_top,
+    "laplace": lattice.laplace_top,
+    "gumbel": lattice.gumbel_top,
+}
+MANY = {"exponential": lattice.exponential_many, "gumbel": lattice.gumbel_many}
+
+_SIZES = ("lattice", "samplers", "mechanisms", "sources")
+"""The packages through which random words and scores go."""
+
+
+def constants() -> dict[str, int]:
+    """Every whole number that a module of these packages names at its top level, as module.NAME.
+
+    By the text of the module, so that a number that is imported counts once, where it is made.
+    """
+    found: dict[str, int] = {}
+    for package in _SIZES:
+        inside = importlib.import_module(f"{safeselect.__name__}.{package}")
+        for info in pkgutil.walk_packages(inside.__path__, inside.__name__ + "."):
+            module = importlib.import_module(info.name)
+            for name in _assigned(module):
+                value = getattr(module, name)
+                if type(value) is int:
+                    found[f"{info.name.rpartition('.')[2]}.{name}"] = value
+    return found
+
+
+def _assigned(module: ModuleType) -> list[str]:
+    names = []
+    with open(module.__file__ or "", encoding="utf-8") as file:
+        body = ast.parse(file.read()).body
+    for node in body:
+        targets = node.targets if isinstance(node, ast.Assign) else []
+        targets = [node.target] if isinstance(node, ast.AnnAssign) else targets
+        names += [
+            part.id
+            for target in targets
+            for part in ast.walk(target)
+            if isinstance(part, ast.Name) and part.id != "__all__"
+        ]
+    return names
+
+
+def keep(patch: pytest.MonkeyPatch) -> tuple[list[Any], list[Bits]]:
+    """Lists that fill with all private arrays that calls make, and with their bits."""
+    arrays: list[Any] = []
+    bits: list[Bits] = []
+
+    def spied(function: Callable[..., Any], find: Callable[[Any], Any]) -> Callable[..., Any]:
+        def spy(*arguments: Any, **options: Any) -> Any:
+            result = function(*arguments, **options)
+            found = find(result)
+            assert isinstance(found, (np.ndarray, Bits))
+            (bits if isinstance(found, Bits) else arrays).append(found)
+            return result
+
+        return spy
+
+    def given(function: Callable[..., Any]) -> Callable[..., Any]:
+        def spy(steps: Any, *arguments: Any, **options: Any) -> Any:
+            if isinstance(steps, np.ndarray):
+                arrays.append(steps)
+            return function(steps, *arguments, **options)
+
+        return spy
+
+    for name in ("read_candidates", "read_matrix"):
+        patch.setattr(_call, name, spied(getattr(_call, name), lambda found: found.steps))
+    patch.setattr(_call, "Bits", spied(Bits, lambda found: found))
+    for module in (unknown_domain, pay_what_you_get):
+        patch.setattr(
+            module, "read_histogram", spied(module.read_histogram, lambda found: found.counts)
+        )
+    # What is made on the way to the engine counts too.
+    for name in lattice.__all__:
+        function = getattr(lattice, name)
+        if callable(function) and not isinstance(function, type):
+            patch.setattr(lattice, name, given(function))
+    return arrays, bits
+
+
+def noise_of_session(session: Any) -> object:
+    """The noise of the threshold that a session holds."""
+    return session._session._noise
+
+
+def bits_of_session(session: Any) -> Bits:
+    """The bits that a session draws its answers from."""
+    bits: Bits = session._session._bits
+    return bits

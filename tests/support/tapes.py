@@ -1,0 +1,87 @@
+"""Tapes: random bytes that are known beforehand, so that each has a name: its place.
+
+`Stream` is what the engine draws from, `TapeSource` what a public function is given.
+"""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Stream", "TapeSource", "lanes", "tape"]
+
+
+def tape(size: int, seed: int) -> bytearray:
+    """Bytes that a seed gives."""
+    return bytearray(random.Random(seed).randbytes(size))
+
+
+class Stream:
+    """Bits for the engine, in order; beyond the end come others, which are counted.
+
+    Attributes:
+        requests: how many bytes were asked for each time; -n for n digits one by one.
+        given: all bytes that `fill` handed out.
+    """
+
+    def __init__(self, known: bytes | bytearray = b"", seed: int = 0) -> None:
+        self._known, self._at = bytes(known), 0
+        self._random = random.Random(seed)
+        self.requests: list[int] = []
+        self.parts: list[bytes] = []
+
+    @property
+    def given(self) -> bytes:
+        return b"".join(self.parts)
+
+    def fill(self, buffer: memoryview) -> None:
+        size = len(buffer)
+        part = self._known[self._at : self._at + size]
+        part += self._random.randbytes(size - len(part))
+        self._at += size
+        self.requests.append(size)
+        self.parts.append(part)
+        buffer[:] = part
+
+    def take(self, count: int) -> int:
+        self.requests.append(-count)
+        return self._random.getrandbits(count)
+
+
+class TapeSource:
+    """A source with the four members of the protocol: known bytes, then those of a seed.
+
+    Attributes:
+        asked: how many bytes `fill` was asked for in all.
+        begun: how often a call was begun.
+    """
+
+    name = "TapeSource"
+    production = True
+
+    def __init__(self, known: bytes | bytearray = b"", seed: int = 0) -> None:
+        self._known = bytes(known)
+        self._random = random.Random(seed)
+        self.asked = 0
+        self.begun = 0
+        self.events: list[tuple[str, int]] = []
+
+    def begin(self) -> bytes:
+        self.begun += 1
+        self.events.append(("begin", 16))
+        return self.begun.to_bytes(16, "big")
+
+    def fill(self, buffer: Any, /) -> None:
+        size = len(buffer)
+        part = self._known[self.asked : self.asked + size]
+        self.asked += size
+        self.events.append(("fill", size))
+        buffer[:] = part + self._random.randbytes(size - len(part))
+
+
+def lanes(known: bytes | bytearray, kind: type[np.unsignedinteger[Any]]) -> NDArray[Any]:
+    """A tape as words."""
+    return np.frombuffer(bytes(known), dtype=kind)
