@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from safeselect import ParameterError, ScoreError, permute_and_flip, top_k
+from safeselect.mechanisms._reading import Reading
 from safeselect.mechanisms._scores import read_candidates
 
 pytestmark = pytest.mark.claim("C3")
@@ -23,6 +24,11 @@ NULL = "scores must not contain nulls: decide what a missing score means before 
 SURE = {"epsilon": 10_000, "sensitivity": 1}
 # Floats cannot tell them apart.
 NEAR = [2**53, 2**53 + 1, 2**53 - 1]
+
+
+def read(column: Any, grid: str | None = None) -> Any:
+    reading = Reading.read(grid=grid, on_grid=False, score_error=None)
+    return read_candidates(column).steps(reading)
 
 
 def encoded(values: list[Any], indices: list[int]) -> Any:
@@ -63,13 +69,11 @@ INTEGERS: dict[str, Callable[[list[int]], Any]] = {
 
 @pytest.mark.parametrize("kind", INTEGERS)
 def test_integers_are_read_exactly(kind: str) -> None:
-    candidates = read_candidates(INTEGERS[kind](NEAR))
-    assert candidates.exact
-    steps = [int(step) for step in candidates.steps]
+    steps = read(INTEGERS[kind](NEAR)).tolist()
     assert [max(steps) - step for step in steps] == [1, 0, 2]
     assert permute_and_flip(INTEGERS[kind]([5, 9000, 7]), **SURE).index == 1
     assert permute_and_flip(INTEGERS[kind]([5, 9000, 7]), minimize=True, **SURE).index == 0
-    assert top_k(INTEGERS[kind]([5, 90_000, 7_000]), k=2, grid="1/2", **SURE).indices == (1, 2)
+    assert top_k(INTEGERS[kind]([5, 90_000, 7_000]), k=2, grid="1/2", on_grid=True, **SURE).indices == (1, 2)
 
 
 def test_integers_beyond_64_bits() -> None:
@@ -78,7 +82,7 @@ def test_integers_beyond_64_bits() -> None:
         pl.Series(values, dtype=pl.Int128),
         pa.array([Decimal(x) for x in values], pa.decimal128(38, 0)),
     ):
-        steps = [int(step) for step in read_candidates(column).steps]
+        steps = read(column).tolist()
         assert [max(steps) - step for step in steps] == [0, 3, 2**64 - 1]
 
 
@@ -105,7 +109,7 @@ NULLS: dict[str, Callable[[], Any]] = {
 @pytest.mark.parametrize("kind", NULLS)
 def test_a_null_is_refused_however_it_is_stored(kind: str, grid: str | None) -> None:
     with pytest.raises(ScoreError) as caught:
-        read_candidates(NULLS[kind](), grid=grid)
+        read(NULLS[kind](), grid)
     assert str(caught.value) == NULL
 
 
@@ -113,7 +117,7 @@ def test_a_null_is_refused_however_it_is_stored(kind: str, grid: str | None) -> 
 def test_an_encoding_that_hides_its_nulls_is_refused_by_its_type(values: list[Any]) -> None:
     """The same words with and without one."""
     with pytest.raises(ScoreError, match="RunEndEncodedArray cannot be read as an array"):
-        read_candidates(pc.run_end_encode(pa.array(values)))
+        read(pc.run_end_encode(pa.array(values)))
 
 
 @pytest.mark.parametrize(
@@ -135,8 +139,8 @@ def test_a_table_with_other_than_one_column_is_refused(table: Any) -> None:
 
 def test_decimals_with_places_still_need_a_grid() -> None:
     for column in (pl.Series([Decimal("1.50")]), pa.array([Decimal("1.50")])):
-        with pytest.raises(ScoreError, match="Decimal need grid="):
-            read_candidates(column)
+        with pytest.raises(ScoreError, match="integers where no grid= is given"):
+            read(column)
 
 
 # ------------------------------------------------------------------------------- labels
