@@ -243,7 +243,7 @@ class Grade(IntEnum):
 
 
 def test_python_integers_of_any_size():
-    huge = 10**5000
+    huge = 10**4000
     assert shortfalls([huge + 5, huge, huge + 7]) == [2, 7, 0]
     assert shortfalls([-huge, -huge - 3]) == [0, 3]
     assert shortfalls([2**63, -1]) == [0, 2**63 + 1]  # a float64 array to NumPy
@@ -515,6 +515,25 @@ def test_the_callers_decimal_context_changes_nothing():
         assert shortfalls(values, grid="0.01") == [0, 1]
 
 
+@pytest.mark.parametrize("sign", [1, -1])
+@pytest.mark.parametrize("grid", [None, 1, "0.001"])
+def test_the_limit_of_size_is_the_same_for_every_type(sign, grid):
+    """Equal numbers of two types are both read, or both refused."""
+    limit = 10**4096
+    with localcontext() as context:
+        context.prec = 5000
+        below = [limit - 1, Fraction(limit - 1), gmpy2.mpz(limit - 1), Decimal(limit - 1)]
+        for value in below:
+            assert shortfalls([sign * value, sign * (limit - 2)], grid=grid) == shortfalls(
+                [sign, 0], grid=grid
+            )
+        for value in (limit, Fraction(limit), gmpy2.mpq(limit), Decimal("1e4096"), 10**5000):
+            message = refused([sign * value, 1], grid=grid)
+            assert message == "scores must be below 10**4096 in size"
+    half = sign * Fraction(2 * limit - 1, 2)
+    assert shortfalls([half, half], grid="1/2") == [0, 0]
+
+
 def test_decimals_of_any_exponent():
     assert shortfalls([Decimal("1e-999999"), Decimal("-1e-999999"), 0], grid=1) == [0, 0, 0]
     assert shortfalls([Decimal("0e999999"), Decimal(1)], grid=1) == [1, 0]
@@ -557,8 +576,6 @@ TWO_DIMENSIONS = {
     "matrix": np.full((2, 2), SENTINEL),
     "one column": np.full((2, 1), SENTINEL),
     "number": np.array(SENTINEL),
-    "NumPy scalar": np.int64(SENTINEL),
-    "NumPy float": np.float64(SENTINEL),
     "pandas frame": pandas.DataFrame({"a": [SENTINEL], "b": [1]}),
     "polars frame": polars.DataFrame({"a": [SENTINEL], "b": [1]}),
     "pyarrow table": pyarrow.table({"a": [SENTINEL], "b": [1]}),
@@ -624,6 +641,8 @@ NOT_SCORES = {
     "lists in a column": polars.Series([[SENTINEL], [1]]),
     "missing value": [SENTINEL, pandas.NA],
     "mpfr": [gmpy2.mpfr(SENTINEL)],
+    "NumPy scalar": np.int64(SENTINEL),
+    "NumPy float": np.float64(SENTINEL),
     "generator": (score for score in [SENTINEL]),
     "iterator": iter([SENTINEL]),
     "range": range(3),

@@ -20,7 +20,6 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
-from operator import index
 from typing import Any
 
 import gmpy2
@@ -28,7 +27,16 @@ import numpy as np
 import numpy.typing as npt
 
 from safeselect.errors import ParameterError, ScoreError
-from safeselect.mechanisms._columns import ARRAYS, CONVERT, FLOATS, NULL, Column, hand_over, pairs
+from safeselect.mechanisms._columns import (
+    ARRAYS,
+    CONVERT,
+    FLOATS,
+    NULL,
+    Column,
+    hand_over,
+    is_integer,
+    pairs,
+)
 from safeselect.mechanisms._float_columns import NOT_FINITE, float_steps, is_fast
 from safeselect.mechanisms._labels import read_labels
 from safeselect.mechanisms._reading import Reading
@@ -47,7 +55,9 @@ _FLIPPED = {
     ("u", False): np.uint64(0),
     ("u", True): ~np.uint64(0),
 }
-_MAX_EXPONENT = 4096  # of a Decimal score, beyond which its integer would exhaust the memory
+_MAX_EXPONENT = 4096  # beyond which the integer of a Decimal could exhaust the memory
+_BEYOND = 10**_MAX_EXPONENT
+_MAX_BITS = _BEYOND.bit_length()
 _TOO_LARGE = "scores must be below 10**4096 in size"
 _NOT_WHOLE = (
     "scores must be integers where no grid= is given; for real scores write {}, a thousandth of "
@@ -271,24 +281,33 @@ def _exact(value: Any) -> tuple[int, int]:
 
     A float is the binary number that it is: scores are computed, parameters are typed.
     """
-    if isinstance(value, FLOATS):
+    kind = type(value)
+    if is_integer(kind):
+        return _limited(int(value), 1)
+    if issubclass(kind, FLOATS):
         if not np.isfinite(value):
             raise ScoreError(NOT_FINITE)
         above, below = value.as_integer_ratio()
         return above, below
-    if isinstance(value, Decimal):
+    if issubclass(kind, Decimal):
         return _decimal(value)
-    if isinstance(value, _RATIONALS):
-        return int(value.numerator), int(value.denominator)
-    if isinstance(value, np.bool_) or hasattr(type(value), "__index__"):
-        return index(bool(value) if isinstance(value, np.bool_) else value), 1
+    if issubclass(kind, _RATIONALS):
+        return _limited(int(value.numerator), int(value.denominator))
     raise _no_number(value)
+
+
+def _limited(above: int, below: int) -> tuple[int, int]:
+    """The same limit for all types, so that equal numbers of any two are refused together."""
+    # Digits first: only numbers that are large are compared.
+    if above.bit_length() - below.bit_length() >= _MAX_BITS - 1 and abs(above) >= below * _BEYOND:
+        raise ScoreError(_TOO_LARGE)
+    return above, below
 
 
 def _decimal(value: Decimal) -> tuple[int, int]:
     if not value.is_finite():
         raise ScoreError(NOT_FINITE)
-    if value and value.adjusted() > _MAX_EXPONENT:
+    if value and value.adjusted() >= _MAX_EXPONENT:
         raise ScoreError(_TOO_LARGE)
     if value and value.adjusted() < -_MAX_EXPONENT:
         # Nearer to 0 than half a step of any grid can be, and no integer.
