@@ -236,7 +236,9 @@ def _from_integers(
     _in_order(values, minimize, steps)
     if times == 1 and not extra:
         return
-    best = int(values.min() if minimize else values.max()) * times
+    # From the copy, not from the caller's array, which may have changed by now.
+    wide, flipped = _order(values, minimize)
+    best = int(steps.max().view(wide) ^ flipped) * times
     first = min([best, *extra]) if minimize else max([best, *extra])
     behind = abs(first - best)
     # Whoever is more integers than that behind the best is 2**64 steps or more behind the first.
@@ -251,9 +253,13 @@ def _from_integers(
 
 def _in_order(values: np.ndarray[Any, Any], minimize: bool, out: Steps) -> None:
     """Integers of a dtype as uint64, larger is better, with all differences kept."""
-    wide_type = np.int64 if values.dtype.kind == "i" else np.uint64
-    flipped = _FLIPPED[values.dtype.kind, minimize]
-    np.bitwise_xor(values, flipped, out=out.view(wide_type), dtype=wide_type)
+    wide, flipped = _order(values, minimize)
+    np.bitwise_xor(values, flipped, out=out.view(wide), dtype=wide)
+
+
+def _order(values: np.ndarray[Any, Any], minimize: bool) -> tuple[Any, Any]:
+    kind = values.dtype.kind
+    return (np.int64 if kind == "i" else np.uint64), _FLIPPED[kind, minimize]
 
 
 def _shortfalls(whole: Sequence[int], minimize: bool) -> Steps:
