@@ -88,4 +88,4 @@ class SourceError(SafeSelectError, RuntimeError):
 
 
 class SafeSelectWarning(UserWarning):
-    """What was asked is allowed and almost surely not what was meant, such as an epsilon above 10."""
+    """What was asked is allowed and almost surely not meant, such as an epsilon above 10."""

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from safeselect import ParameterError, ScoreError, permute_and_flip, top_k
+from safeselect.mechanisms._reading import Reading
 from safeselect.mechanisms._scores import read_candidates
 
 pytestmark = pytest.mark.claim("C3")
@@ -23,6 +24,11 @@ NULL = "scores must not contain nulls: decide what a missing score means before 
 SURE = {"epsilon": 10_000, "sensitivity": 1}
 # Floats cannot tell them apart.
 NEAR = [2**53, 2**53 + 1, 2**53 - 1]
+
+
+def read(column: Any, grid: str | None = None) -> Any:
+    reading = Reading.read(grid=grid, on_grid=False, score_error=None)
+    return read_candidates(column).steps(reading)
 
 
 def encoded(values: list[Any], indices: list[int]) -> Any:
@@ -63,9 +69,7 @@ INTEGERS: dict[str, Callable[[list[int]], Any]] = {
 
 @pytest.mark.parametrize("kind", INTEGERS)
 def test_integers_are_read_exactly(kind: str) -> None:
-    candidates = read_candidates(INTEGERS[kind](NEAR))
-    assert candidates.exact
-    steps = [int(step) for step in candidates.steps]
+    steps = read(INTEGERS[kind](NEAR)).tolist()
     assert [max(steps) - step for step in steps] == [1, 0, 2]
     named = kind == "pandas table"  # whose index is the labels
     for minimize, place in ((False, 1), (True, 0)):
@@ -73,7 +77,7 @@ def test_integers_are_read_exactly(kind: str) -> None:
         assert (best.label, best.index) == (
             ([5, 9000, 7][place], None) if named else (place, place)
         )
-    two = top_k(INTEGERS[kind]([5, 90_000, 7_000]), k=2, grid="1/2", **SURE)
+    two = top_k(INTEGERS[kind]([5, 90_000, 7_000]), k=2, grid="1/2", on_grid=True, **SURE)
     assert two.labels == ((90_000, 7_000) if named else (1, 2))
 
 
@@ -83,7 +87,7 @@ def test_integers_beyond_64_bits() -> None:
         pl.Series(values, dtype=pl.Int128),
         pa.array([Decimal(x) for x in values], pa.decimal128(38, 0)),
     ):
-        steps = [int(step) for step in read_candidates(column).steps]
+        steps = read(column).tolist()
         assert [max(steps) - step for step in steps] == [0, 3, 2**64 - 1]
 
 
@@ -110,7 +114,7 @@ NULLS: dict[str, Callable[[], Any]] = {
 @pytest.mark.parametrize("kind", NULLS)
 def test_a_null_is_refused_however_it_is_stored(kind: str, grid: str | None) -> None:
     with pytest.raises(ScoreError) as caught:
-        read_candidates(NULLS[kind](), grid=grid)
+        read(NULLS[kind](), grid)
     assert str(caught.value) == NULL
 
 
@@ -118,7 +122,7 @@ def test_a_null_is_refused_however_it_is_stored(kind: str, grid: str | None) -> 
 def test_an_encoding_that_hides_its_nulls_is_refused_by_its_type(values: list[Any]) -> None:
     """The same words with and without one."""
     with pytest.raises(ScoreError, match="RunEndEncodedArray cannot be read as an array"):
-        read_candidates(pc.run_end_encode(pa.array(values)))
+        read(pc.run_end_encode(pa.array(values)))
 
 
 @pytest.mark.parametrize(
@@ -140,8 +144,8 @@ def test_a_table_with_other_than_one_column_is_refused(table: Any) -> None:
 
 def test_decimals_with_places_still_need_a_grid() -> None:
     for column in (pl.Series([Decimal("1.50")]), pa.array([Decimal("1.50")])):
-        with pytest.raises(ScoreError, match="Decimal need grid="):
-            read_candidates(column)
+        with pytest.raises(ScoreError, match="integers where no grid= is given"):
+            read(column)
 
 
 # ------------------------------------------------------------------------------- labels

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections import OrderedDict, deque
+from collections import Counter, OrderedDict, defaultdict, deque
 from decimal import Decimal, localcontext
 from enum import IntEnum
 from fractions import Fraction
-from types import MappingProxyType
+from functools import partial
 
 import gmpy2
 import numpy as np
@@ -16,7 +16,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from safeselect import ParameterError, ScoreError
+from safeselect import ParameterError, ScoreError, permute_and_flip
+from safeselect.mechanisms._reading import INTEGERS, Reading
 from safeselect.mechanisms._scores import read_candidates
 
 pytestmark = pytest.mark.claim("C3")
@@ -31,9 +32,15 @@ NOT_FINITE = (
 )
 
 
+def read(scores, *, minimize=False, grid=None, on_grid=False, score_error=None):
+    """The steps that a mechanism gets: larger is better."""
+    reading = Reading.read(grid=grid, on_grid=on_grid, score_error=score_error)
+    return read_candidates(scores).steps(reading, minimize=minimize, proposed="grid='1/1000'")
+
+
 def shortfalls(scores, **options) -> list[int]:
     """How many grid steps each candidate is behind the best: all that the law depends on."""
-    steps = read_candidates(scores, **options).steps
+    steps = read(scores, **options)
     assert steps.dtype == np.uint64
     assert steps.flags.c_contiguous
     assert steps.flags.writeable
@@ -46,12 +53,12 @@ def behind(values) -> list[int]:
     return [max(values) - value for value in values]
 
 
-def refused(scores, error=ScoreError, **options) -> str:
+def refused(scores, error=ScoreError, *, labels=None, **options) -> str:
     """The message of a refusal: short, without a score in it or behind it."""
     with pytest.raises(error) as caught:
-        read_candidates(scores, **options)
+        read_candidates(scores, labels=labels) if labels is not None else read(scores, **options)
     message = str(caught.value)
-    assert len(message) <= 200
+    assert len(message) <= 300
     for text in (message, repr(caught.value)):
         assert str(SENTINEL) not in text
     assert caught.value.__cause__ is None
@@ -131,38 +138,50 @@ def test_the_callers_array_is_never_touched_and_later_writes_change_nothing():
         (np.array([5, 7, 3], dtype=object), {}),
     ):
         before = array.copy()
-        candidates = read_candidates(array, **options)
-        assert not np.shares_memory(candidates.steps, array)
+        steps = read(array, **options)
+        assert not np.shares_memory(steps, array)
         assert (array == before).all()
-        read = candidates.steps.tolist()
+        kept = steps.tolist()
         array[:] = 0
-        assert candidates.steps.tolist() == read
-        candidates.steps.fill(0)  # as a call does at its end
-        assert not array.any()
+        assert steps.tolist() == kept
+        array[:] = before
+        steps.fill(0)  # as a call does at its end
+        assert (array == before).all()
 
 
 def test_a_callers_list_or_mapping_may_change_later():
     scores, labels = [5, 7, 3], ["a", "b", "c"]
     candidates = read_candidates(scores, labels=labels)
+    steps = candidates.steps(INTEGERS)
     scores[0], labels[0] = 100, "z"
-    assert behind(candidates.steps.tolist()) == [2, 0, 4]
+    assert behind(steps.tolist()) == [2, 0, 4]
     assert candidates.labels == ("a", "b", "c")
     counts = {"a": 5, "b": 7}
     candidates = read_candidates(counts)
     counts["c"] = 100
     assert candidates.labels == ("a", "b")
+    assert behind(candidates.steps(INTEGERS).tolist()) == [2, 0]
 
 
-def test_a_mapping_is_read_once():
+@pytest.mark.parametrize("change", [list.clear, list.pop, lambda scores: scores.append(5)])
+def test_a_list_that_changes_its_length_between_the_two_looks_is_refused(change):
+    """Its length is public, and results have room for so many."""
+    scores = [5, 7, 3]
+    candidates = read_candidates(scores)
+    change(scores)
+    with pytest.raises(ScoreError, match="changed their number while they were read"):
+        candidates.steps(INTEGERS)
+
+
+def test_a_mapping_that_may_do_as_it_likes_is_refused():
     """Reading keys and values at two moments could give a label another one's score."""
 
     class Shifting(dict):
         def values(self):
             return list(super().values())[::-1]
 
-    candidates = read_candidates(Shifting(a=5, b=7))
-    assert candidates.labels == ("a", "b")
-    assert candidates.steps.tolist() == [LARGEST - 2, LARGEST]
+    with pytest.raises(ScoreError, match=r"got Shifting; .* write dict\(scores\)"):
+        read_candidates(Shifting(a=5, b=7))
 
 
 # ------------------------------------------------------------------------------ only differences
@@ -223,7 +242,7 @@ class Grade(IntEnum):
 
 
 def test_python_integers_of_any_size():
-    huge = 10**5000
+    huge = 10**4000
     assert shortfalls([huge + 5, huge, huge + 7]) == [2, 7, 0]
     assert shortfalls([-huge, -huge - 3]) == [0, 3]
     assert shortfalls([2**63, -1]) == [0, 2**63 + 1]  # a float64 array to NumPy
@@ -265,12 +284,12 @@ def test_no_candidate(scores):
     assert "at least one candidate" in refused(scores)
 
 
-@pytest.mark.parametrize("way", [dict, OrderedDict, MappingProxyType])
+@pytest.mark.parametrize("way", [dict, OrderedDict, Counter, partial(defaultdict, int)])
 def test_mappings(way):
     candidates = read_candidates(way({"red": 12, "blue": 30}))
     assert candidates.labels == ("red", "blue")
     assert candidates.label(1) == "blue"
-    assert behind(candidates.steps.tolist()) == [18, 0]
+    assert behind(candidates.steps(INTEGERS).tolist()) == [18, 0]
 
 
 # ------------------------------------------------------------------------------------ other tables
@@ -304,9 +323,7 @@ INTEGER_COLUMNS = {
 @pytest.mark.parametrize("name", INTEGER_COLUMNS)
 def test_integer_columns(name):
     column = INTEGER_COLUMNS[name]
-    candidates = read_candidates(column)
-    assert candidates.exact
-    assert behind(candidates.steps.tolist()) == [2, 0, 4]
+    assert shortfalls(column) == [2, 0, 4]
     assert shortfalls(column, minimize=True) == [2, 4, 0]
     assert shortfalls(column, grid="1/2") == [4, 0, 8]
     assert list(column) == list(INTEGER_COLUMNS[name])
@@ -334,10 +351,8 @@ DECIMAL_COLUMNS = {
 @pytest.mark.parametrize("name", DECIMAL_COLUMNS)
 def test_decimal_and_float_columns_need_a_grid(name):
     column = DECIMAL_COLUMNS[name]
-    assert "grid=" in refused(column)
-    candidates = read_candidates(column, grid="0.05")
-    assert not candidates.exact
-    assert behind(candidates.steps.tolist()) == [5, 0]
+    assert "scores must be integers where no grid= is given" in refused(column)
+    assert shortfalls(column, grid="0.05") == [5, 0]
 
 
 NULLS = {
@@ -364,37 +379,69 @@ def test_nulls_are_refused_with_one_sentence(name, grid):
 # ------------------------------------------------------------------------------ grids and rounding
 
 
-def test_integers_are_exact_on_every_grid_of_one_over_n():
-    for grid in (None, 1, "1/2", "1/3", "0.1", Fraction(1, 7)):
-        assert read_candidates([1, 2], grid=grid).exact
-        assert read_candidates(np.array([1, 2]), grid=grid).exact
-    for grid in (2, "2/3", "1.5"):
-        assert not read_candidates([1, 2], grid=grid).exact
-        assert not read_candidates(np.array([1, 2]), grid=grid).exact
+WHOLE = [
+    [7, 1, 0],
+    [7.0, 1, 0],
+    [Fraction(7), Decimal(1), False],
+    [np.float32(7), np.int8(1), np.bool_(False)],
+    np.array([7.0, 1.0, -0.0]),
+    np.array([7, 1, 0], dtype=np.float16),
+    np.array([7, True, 0.0], dtype=object),
+    [Decimal("7.000"), Decimal("1e0"), Decimal("-0e99999")],
+    [gmpy2.mpz(7), gmpy2.mpq(1), 0.0],
+]
 
 
-@pytest.mark.parametrize("values", [[0.5, 1], [Fraction(2), 1], [Decimal(1), 2], [1.0, 2.0]])
-def test_exactness_goes_by_type_never_by_value(values):
-    """Whole numbers of another type count as rounded, as all numbers of their type do."""
-    assert not read_candidates(values, grid=1).exact
-    assert "grid=" in refused(values)
+@pytest.mark.parametrize("values", WHOLE, ids=lambda values: str(getattr(values, "dtype", values)))
+def test_whole_numbers_of_any_type_are_integers(values):
+    assert shortfalls(values) == [0, 6, 7]
+    assert shortfalls(values, minimize=True) == [7, 1, 0]
+    assert shortfalls(values, grid=1) == [0, 6, 7]
+    assert shortfalls(values, grid="1/3") == [0, 18, 21]
+    assert shortfalls(values, grid="0.1", on_grid=True) == [0, 60, 70]
 
 
-FLOORS = [
+@pytest.mark.parametrize(
+    "value", [0.5, Fraction(1, 3), Decimal("0.1"), np.float16(0.5), gmpy2.mpq(1, 2), 1e-300, 2.5]
+)
+def test_a_number_that_is_no_integer_needs_a_grid_whatever_else_is_there(value):
+    said = {
+        refused(way)
+        for way in (
+            [value],
+            [1, value],
+            [value, 2**70],
+            np.array([value, 3], dtype=object),
+            np.array([float(value), 3]),
+            {"a": 1.0, "b": value},
+        )
+    }
+    assert len(said) == 1
+    assert "grid='1/1000'" in said.pop()
+
+
+NEAREST = [
     # score, grid, steps
     ("0.3", "0.1", 3),
-    ("0.39", "0.1", 3),
+    ("0.34", "0.1", 3),
+    ("0.36", "0.1", 4),
     ("-0.3", "0.1", -3),
-    ("-0.31", "0.1", -4),
+    ("-0.34", "0.1", -3),
+    ("-0.36", "0.1", -4),
     ("0", "0.1", 0),
     ("-0.0", "0.1", 0),
     ("1", "0.3", 3),
-    ("-1", "0.3", -4),
-    ("7", "2", 3),
-    ("-7", "2", -4),
+    ("-1", "0.3", -3),
+    ("7", "2", 4),
+    ("-7", "2", -3),
+    ("0.5", "1", 1),
+    ("-0.5", "1", 0),
+    ("1.5", "1", 2),
+    ("2.5", "1", 3),
+    ("-2.5", "1", -2),
     ("1e20", "0.5", 2 * 10**20),
     ("1e-300", "1", 0),
-    ("-1e-300", "1", -1),
+    ("-1e-300", "1", 0),
 ]
 WAYS = {
     "text as Fraction": Fraction,
@@ -406,21 +453,27 @@ WAYS = {
 
 
 @pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize(("score", "grid", "steps"), FLOORS)
-def test_rounding_is_down_for_every_type(score, grid, steps, way):
+@pytest.mark.parametrize(("score", "grid", "steps"), NEAREST)
+def test_the_nearest_step_halves_up_for_every_type(score, grid, steps, way):
     """Against an anchor on the grid, far enough above that nothing is cut."""
     size = Fraction(grid)
     anchor = (steps + 10) * size
     assert shortfalls([WAYS[way](score), anchor], grid=grid)[0] == 10
-    # Minimizing rounds down first and prefers the small ones then.
+    # Minimizing rounds the same way first and prefers the small ones then.
     below = (steps - 10) * size
     assert shortfalls([WAYS[way](score), below], grid=grid, minimize=True)[0] == 10
 
 
-def test_floats_are_the_decimals_that_they_show():
-    """0.3 lies on the grid of 0.1, although 0.3 // 0.1 is 2 to floating point."""
-    assert shortfalls([0.3, 0.0], grid="0.1") == [0, 3]
-    assert 0.3 // 0.1 == 2
+def test_floats_are_the_binary_numbers_that_they_are():
+    """0.15 shows a half step of 0.1 and lies below it; 0.35 lies below and 0.45 above theirs."""
+    for value, steps in ((0.15, 1), (0.35, 3), (0.45, 5), (0.55, 6)):
+        assert (Fraction(value) > Fraction(str(value))) == (steps * Fraction("0.1") > value)
+        for scores in ([value, 0.0], np.array([value, 0.0]), [value, 0], [Fraction(value), 0]):
+            assert shortfalls(scores, grid="0.1") == [0, steps]
+    assert shortfalls([Decimal("0.15"), 0], grid="0.1") == [0, 2]
+
+
+def test_what_is_nearly_on_the_grid_is_read_as_on_it():
     for kind in (np.float16, np.float32, np.float64):
         values = [kind("0.1"), kind("0.3"), kind("0.7")]
         assert shortfalls(values, grid="0.1") == [6, 4, 0]
@@ -430,7 +483,8 @@ def test_floats_are_the_decimals_that_they_show():
 
 def test_mixed_lists_go_element_by_element():
     mixed = [1, 0.5, Fraction(1, 3), Decimal("0.25"), gmpy2.mpq(1, 6), np.float32(0.125), 2**53 + 1]
-    whole = [math.floor(Fraction(str(float(x)) if x == 0.125 else x) * 24) for x in mixed]
+    exact = [Fraction(*x.as_integer_ratio()) if x == 0.125 else Fraction(x) for x in mixed]
+    whole = [math.floor(x * 24 + Fraction(1, 2)) for x in exact]
     assert shortfalls(mixed, grid="1/24") == behind(whole)
     assert shortfalls(np.array(mixed, dtype=object), grid="1/24") == behind(whole)
     # What NumPy would make of it: an integer that float64 rounds.
@@ -460,8 +514,27 @@ def test_the_callers_decimal_context_changes_nothing():
         assert shortfalls(values, grid="0.01") == [0, 1]
 
 
+@pytest.mark.parametrize("sign", [1, -1])
+@pytest.mark.parametrize("grid", [None, 1, "0.001"])
+def test_the_limit_of_size_is_the_same_for_every_type(sign, grid):
+    """Equal numbers of two types are both read, or both refused."""
+    limit = 10**4096
+    with localcontext() as context:
+        context.prec = 5000
+        below = [limit - 1, Fraction(limit - 1), gmpy2.mpz(limit - 1), Decimal(limit - 1)]
+        for value in below:
+            assert shortfalls([sign * value, sign * (limit - 2)], grid=grid) == shortfalls(
+                [sign, 0], grid=grid
+            )
+        for value in (limit, Fraction(limit), gmpy2.mpq(limit), Decimal("1e4096"), 10**5000):
+            message = refused([sign * value, 1], grid=grid)
+            assert message == "scores must be below 10**4096 in size"
+    half = sign * Fraction(2 * limit - 1, 2)
+    assert shortfalls([half, half], grid="1/2") == [0, 0]
+
+
 def test_decimals_of_any_exponent():
-    assert shortfalls([Decimal("1e-999999"), Decimal("-1e-999999"), 0], grid=1) == [0, 1, 0]
+    assert shortfalls([Decimal("1e-999999"), Decimal("-1e-999999"), 0], grid=1) == [0, 0, 0]
     assert shortfalls([Decimal("0e999999"), Decimal(1)], grid=1) == [1, 0]
     assert shortfalls([Decimal("-0e-999999"), Decimal(1)], grid=1) == [1, 0]
     message = refused([Decimal("1e999999"), Decimal(1)], grid=1)
@@ -502,8 +575,6 @@ TWO_DIMENSIONS = {
     "matrix": np.full((2, 2), SENTINEL),
     "one column": np.full((2, 1), SENTINEL),
     "number": np.array(SENTINEL),
-    "NumPy scalar": np.int64(SENTINEL),
-    "NumPy float": np.float64(SENTINEL),
     "pandas frame": pandas.DataFrame({"a": [SENTINEL], "b": [1]}),
     "polars frame": polars.DataFrame({"a": [SENTINEL], "b": [1]}),
     "pyarrow table": pyarrow.table({"a": [SENTINEL], "b": [1]}),
@@ -537,14 +608,6 @@ class QuotingNulls:
 
 
 NOT_SCORES = {
-    "bool list": [True, False],
-    "bool among integers": [SENTINEL, True],
-    "NumPy bool list": [np.True_, np.False_],
-    "bool array": np.array([True, False]),
-    "bool column": pandas.Series([True, False]),
-    "nullable bool column": pandas.Series([True, False], dtype="boolean"),
-    "polars bool": polars.Series([True, False]),
-    "pyarrow bool": pyarrow.array([True, False]),
     "text": [str(SENTINEL)],
     "text among integers": [SENTINEL, str(SENTINEL)],
     "text array": np.array([str(SENTINEL)]),
@@ -577,6 +640,8 @@ NOT_SCORES = {
     "lists in a column": polars.Series([[SENTINEL], [1]]),
     "missing value": [SENTINEL, pandas.NA],
     "mpfr": [gmpy2.mpfr(SENTINEL)],
+    "NumPy scalar": np.int64(SENTINEL),
+    "NumPy float": np.float64(SENTINEL),
     "generator": (score for score in [SENTINEL]),
     "iterator": iter([SENTINEL]),
     "range": range(3),
@@ -619,19 +684,33 @@ def test_no_message_depends_on_the_scores():
     for build in (
         lambda x: [x, None],
         lambda x: [float(x), float("nan")],
-        lambda x: [x, True],
         lambda x: [Fraction(x, 7)],
         lambda x: [x, "text"],
         lambda x: np.array([[x]]),
-        lambda x: np.array([float(x)]),
+        lambda x: np.array([x + 0.5]),
+        lambda x: np.array([x + 0.5, 1], dtype=object),
     ):
         assert refused(build(SENTINEL)) == refused(build(5))
 
 
-def test_a_grid_is_hinted_at_by_type():
-    assert "scores of type float need grid=" in refused([1.0])
-    assert "scores of type Decimal, int need grid=" in refused([Decimal(1), 2])
-    assert "float32" in refused(np.array([1], dtype=np.float32))
+BOOLS = {
+    "list": [True, False],
+    "among integers": [1, False],
+    "NumPy scalars": [np.True_, np.False_],
+    "array": np.array([True, False]),
+    "column": pandas.Series([True, False]),
+    "nullable column": pandas.Series([True, False], dtype="boolean"),
+    "polars": polars.Series([True, False]),
+    "pyarrow": pyarrow.array([True, False]),
+    "mapping": {"a": True, "b": np.False_},
+}
+
+
+@pytest.mark.parametrize("name", BOOLS)
+def test_true_and_false_are_one_and_zero(name):
+    assert shortfalls(BOOLS[name]) == [0, 1]
+    assert shortfalls(BOOLS[name], minimize=True) == [1, 0]
+    assert shortfalls(BOOLS[name], grid="1/4") == [0, 4]
 
 
 def test_nothing_that_is_kept_shows_a_score():
@@ -641,7 +720,8 @@ def test_nothing_that_is_kept_shows_a_score():
 
 @pytest.mark.parametrize("bad", [0, 1, "yes", None, "False", np.int64(1), [], 1.0])
 def test_minimize_is_true_or_false(bad):
-    assert "True or False" in refused([1, 2], ParameterError, minimize=bad)
+    with pytest.raises(ParameterError, match="minimize must be True or False"):
+        permute_and_flip([1, 2], epsilon=1, sensitivity=1, minimize=bad)
 
 
 # ---------------------------------------------------------------------------------------- labels

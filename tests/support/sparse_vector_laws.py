@@ -193,15 +193,24 @@ class Certificate:
     excess: float
 
 
-def certify(rules: Rules, *, monotone: bool, n: int = 4) -> Certificate:
-    """Compare all transcripts of up to n queries for all neighbours among VALUES."""
+def certify(
+    rules: Rules, *, monotone: bool, n: int = 4, moves: Iterable[range] | None = None
+) -> Certificate:
+    """Compare all transcripts of up to n queries for all neighbours among VALUES.
+
+    Args:
+        moves: how far a value may move, all of them within the same range; by default by 1, up or
+            down, or all the same way where they are monotone.
+    """
+    if moves is None:
+        moves = [range(2), range(-1, 1)] if monotone else [range(-1, 2)]
+    allowed = tuple(moves)
     loss = excess = -inf
     for count in range(1, n + 1):
         law, spent = joint(rules, count)
         with np.errstate(divide="ignore"):
             logs = np.log(np.maximum(law, 0))
-        moves = [(0, 1), (-1, 0)] if monotone else [(-1, 0, 1)]
-        for move in {move for steps in moves for move in product(steps, repeat=count)}:
+        for move in {move for steps in allowed for move in product(steps, repeat=count)}:
             here = tuple(s for d in move for s in (slice(max(-d, 0), 4 - max(d, 0)), slice(None)))
             there = tuple(s for d in move for s in (slice(max(d, 0), 4 + min(d, 0)), slice(None)))
             with np.errstate(invalid="ignore"):

@@ -15,14 +15,19 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
+import gmpy2
 import numpy as np
 
 from safeselect.errors import ParameterError, ScoreError
 from safeselect.mechanisms.counts import Counts
 
-__all__ = ["ARRAYS", "CONVERT", "FLOATS", "NULL", "Column", "as_names", "hand_over", "pairs"]
+__all__ = [
+    *("ARRAYS", "CONVERT", "FLOATS", "NULL", "Column", "as_names", "hand_over", "is_integer"),
+    "pairs",
+]
 
 FLOATS = (float, np.float16, np.float32, np.float64)
+_INTEGERS = (int, np.integer, np.bool_, type(gmpy2.mpz()))
 # Only of these exact classes is the length asked for before a charge: it is theirs, and no code of
 # anybody else runs.
 _LISTS = (list, tuple)
@@ -71,6 +76,8 @@ class Column:
             values: np.ndarray[Any, Any] | list[Any] = np.asarray(held)
         else:
             values = list(held) if type(held) in _LISTS else _convert(held)
+        if isinstance(values, np.ndarray) and values.ndim != 1:  # a column of arrays
+            raise ScoreError(_ONE_COLUMN.format(type(held).__name__, values.ndim))
         if len(values) != self.size:
             raise ScoreError("the scores changed their number while they were read")
         return _plain(values, type(held).__name__)
@@ -90,18 +97,19 @@ def hand_over(scores: object) -> Column:
         if array.ndim != 1:
             raise ScoreError(_ONE_COLUMN.format(kind.__name__, array.ndim))
         return Column(array, len(array))
-    if isinstance(scores, np.ndarray):
+    # Of the class only: isinstance asks the object, which could run code of its own.
+    if issubclass(kind, np.ndarray):
         raise ScoreError(
             f"scores must be a plain NumPy array, got {kind.__name__}; "
             "its subclass may change what the numbers mean"
         )
-    if not _is_table(scores):
-        instead = "write list(scores)" if isinstance(scores, (Iterator, ValuesView)) else ""
+    if not _is_table(kind):
+        instead = "write list(scores)" if issubclass(kind, (Iterator, ValuesView)) else ""
         instead = "write scores.collect()" if kind.__name__ in _LAZY else instead
-        if isinstance(scores, (list, tuple, Mapping)):
-            plain = "dict" if isinstance(scores, Mapping) else "list"
+        if issubclass(kind, (list, tuple, Mapping)):
+            plain = "dict" if issubclass(kind, Mapping) else "list"
             instead = f"a subclass may count as it likes: write {plain}(scores)"
-        elif hasattr(kind, "__array__"):
+        elif hasattr(kind, "__array__") and not issubclass(kind, np.generic):
             instead = "write numpy.asarray(scores)"
         raise ScoreError(
             "scores must be a list, a tuple, a dict, a NumPy array or a column of pandas, polars "
@@ -123,11 +131,20 @@ def pairs(scores: object) -> tuple[list[Any], list[Any]] | None:
     return [key for key, _ in items], [value for _, value in items]
 
 
-def _is_table(value: object) -> bool:
-    home, _, inside = type(value).__module__.partition(".")
+def is_integer(kind: type) -> bool:
+    """Whether numbers of this class are integers; True and False are 1 and 0.
+
+    Not whatever has an `__index__`: of arrays and tensors only those of integers can be read so,
+    and which ones they are may follow from the data.
+    """
+    return issubclass(kind, _INTEGERS) and not issubclass(kind, np.timedelta64)
+
+
+def _is_table(kind: type) -> bool:
+    home = str(kind.__module__).partition(".")[0]
     # Whoever hands over a table has imported its library; this package never does.
     library = sys.modules.get(home)
-    if library is None or home not in _TABLES or not inside:
+    if library is None or home not in _TABLES:
         return False
     classes = []
     for name in _TABLES[home]:
@@ -135,7 +152,7 @@ def _is_table(value: object) -> bool:
         for part in name.split("."):
             found = getattr(found, part, None)
         classes += [found] if isinstance(found, type) else []
-    return isinstance(value, tuple(classes))
+    return issubclass(kind, tuple(classes))
 
 
 def _plain(values: np.ndarray[Any, Any] | list[Any], name: str) -> np.ndarray[Any, Any] | list[Any]:
@@ -161,13 +178,19 @@ def _plain(values: np.ndarray[Any, Any] | list[Any], name: str) -> np.ndarray[An
 
 def _packed(values: list[Any]) -> np.ndarray[Any, Any] | None:
     """A list of integers of 64 bits, or of floats, as an array; None for any other list."""
+    types = list(map(type, values))
+    if types.count(int) != len(values):  # counted, which takes half the time of a set
+        kinds = set(types)
+        if kinds.issubset(FLOATS):
+            return np.array(values, dtype=np.float64)
+        if not all(map(is_integer, kinds)):
+            return None
     buffer = bytearray(8 * len(values))
     try:
-        # Takes what Python takes for an index: integers of any class, and True and False.
+        # Checks the size of each, unlike NumPy, to which [2**63, -1] are floats.
         struct.pack_into(f"{len(values)}q", buffer, 0, *values)
     except (struct.error, TypeError, OverflowError):
-        kinds = set(map(type, values))
-        return np.array(values, dtype=np.float64) if kinds.issubset(FLOATS) else None
+        return None
     return np.frombuffer(buffer, dtype=np.int64)
 
 

@@ -159,10 +159,8 @@ def _rational(p: int, q: int, offset: float, first: int, minimize: bool) -> Kern
     share_rest = float(np.ldexp(float(Fraction(narrow, wide)), -unit))
     less = float(Fraction(beyond, wide) - Fraction(1, 1 << 10))
     # In 2**-27 of a unit over the grid: what is above k + 1/2, and the constants of the bits.
-    excess = (2 * beyond - wide << 26) - (
-        (_bits(to_high) * rest + _bits(to_middle) * narrow - _bits(_ROUNDER) * wide << 27)
-        + (_bits(to_z) >> 24) * narrow
-    )
+    # Those of high, middle and k end in 51 zeros, so that 27 places further up nothing is left.
+    excess = (2 * beyond - wide << 26) - (_bits(to_z) >> 24) * narrow
     times = [np.int64(_word(number)) for number in (rest, narrow, wide, quotient)]
     by_rest, by_narrow, by_wide, by_quotient = times
     start = np.int64(_word(excess))

@@ -20,7 +20,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
-from operator import index
 from typing import Any
 
 import gmpy2
@@ -28,7 +27,16 @@ import numpy as np
 import numpy.typing as npt
 
 from safeselect.errors import ParameterError, ScoreError
-from safeselect.mechanisms._columns import ARRAYS, CONVERT, FLOATS, NULL, Column, hand_over, pairs
+from safeselect.mechanisms._columns import (
+    ARRAYS,
+    CONVERT,
+    FLOATS,
+    NULL,
+    Column,
+    hand_over,
+    is_integer,
+    pairs,
+)
 from safeselect.mechanisms._float_columns import NOT_FINITE, float_steps, is_fast
 from safeselect.mechanisms._labels import labels_of, read_labels
 from safeselect.mechanisms._reading import Reading
@@ -47,7 +55,9 @@ _FLIPPED = {
     ("u", False): np.uint64(0),
     ("u", True): ~np.uint64(0),
 }
-_MAX_EXPONENT = 4096  # of a Decimal score, beyond which its integer would exhaust the memory
+_MAX_EXPONENT = 4096  # beyond which the integer of a Decimal could exhaust the memory
+_BEYOND = 10**_MAX_EXPONENT
+_MAX_BITS = _BEYOND.bit_length()
 _TOO_LARGE = "scores must be below 10**4096 in size"
 _NOT_WHOLE = (
     "scores must be integers where no grid= is given; for real scores write {}, a thousandth of "
@@ -242,7 +252,9 @@ def _from_integers(
     _in_order(values, minimize, steps)
     if times == 1 and not extra:
         return
-    best = int(values.min() if minimize else values.max()) * times
+    # From the copy, not from the caller's array, which may have changed by now.
+    wide, flipped = _order(values, minimize)
+    best = int(steps.max().view(wide) ^ flipped) * times
     first = min([best, *extra]) if minimize else max([best, *extra])
     behind = abs(first - best)
     # Whoever is more integers than that behind the best is 2**64 steps or more behind the first.
@@ -257,9 +269,13 @@ def _from_integers(
 
 def _in_order(values: np.ndarray[Any, Any], minimize: bool, out: Steps) -> None:
     """Integers of a dtype as uint64, larger is better, with all differences kept."""
-    wide_type = np.int64 if values.dtype.kind == "i" else np.uint64
-    flipped = _FLIPPED[values.dtype.kind, minimize]
-    np.bitwise_xor(values, flipped, out=out.view(wide_type), dtype=wide_type)
+    wide, flipped = _order(values, minimize)
+    np.bitwise_xor(values, flipped, out=out.view(wide), dtype=wide)
+
+
+def _order(values: np.ndarray[Any, Any], minimize: bool) -> tuple[Any, Any]:
+    kind = values.dtype.kind
+    return (np.int64 if kind == "i" else np.uint64), _FLIPPED[kind, minimize]
 
 
 def _shortfalls(whole: Sequence[int], minimize: bool) -> Steps:
@@ -287,24 +303,33 @@ def _exact(value: Any) -> tuple[int, int]:
 
     A float is the binary number that it is: scores are computed, parameters are typed.
     """
-    if isinstance(value, FLOATS):
+    kind = type(value)
+    if is_integer(kind):
+        return _limited(int(value), 1)
+    if issubclass(kind, FLOATS):
         if not np.isfinite(value):
             raise ScoreError(NOT_FINITE)
         above, below = value.as_integer_ratio()
         return above, below
-    if isinstance(value, Decimal):
+    if issubclass(kind, Decimal):
         return _decimal(value)
-    if isinstance(value, _RATIONALS):
-        return int(value.numerator), int(value.denominator)
-    if isinstance(value, np.bool_) or hasattr(type(value), "__index__"):
-        return index(bool(value) if isinstance(value, np.bool_) else value), 1
+    if issubclass(kind, _RATIONALS):
+        return _limited(int(value.numerator), int(value.denominator))
     raise _no_number(value)
+
+
+def _limited(above: int, below: int) -> tuple[int, int]:
+    """The same limit for all types, so that equal numbers of any two are refused together."""
+    # Digits first: only numbers that are large are compared.
+    if above.bit_length() - below.bit_length() >= _MAX_BITS - 1 and abs(above) >= below * _BEYOND:
+        raise ScoreError(_TOO_LARGE)
+    return above, below
 
 
 def _decimal(value: Decimal) -> tuple[int, int]:
     if not value.is_finite():
         raise ScoreError(NOT_FINITE)
-    if value and value.adjusted() > _MAX_EXPONENT:
+    if value and value.adjusted() >= _MAX_EXPONENT:
         raise ScoreError(_TOO_LARGE)
     if value and value.adjusted() < -_MAX_EXPONENT:
         # Nearer to 0 than half a step of any grid can be, and no integer.

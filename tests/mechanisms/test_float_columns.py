@@ -1,0 +1,324 @@
+"""The reader of float columns against long division in Python's integers.
+
+The oracle knows nothing of mantissas: it divides, compares twice the remainder with the divisor,
+and subtracts.  Faults planted into a copy of the reader must be found by the same arrays.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from pathlib import Path
+from random import Random
+
+import numpy as np
+import pytest
+
+from safeselect import ScoreError
+from safeselect.mechanisms import _float_columns
+from safeselect.mechanisms._float_columns import NOT_FINITE, float_steps, is_fast
+
+pytestmark = pytest.mark.claim("C3")
+
+FAR = 2**64 - 1
+LARGEST = math.nextafter(math.inf, 0)
+SMALLEST = math.nextafter(0, 1)
+LIMIT = 2**32
+GRIDS = [
+    *(Fraction(2) ** places for places in (-31, -30, -20, -10, -1, 0, 1, 5, 30, 31)),
+    *(Fraction(1, below) for below in (3, 5, 10, 1000, 1023, 48_842, 10**9, LIMIT - 1)),
+    *(Fraction(above) for above in (3, 7, 1000, 10**9, LIMIT - 1)),
+    Fraction(LIMIT - 1, LIMIT - 2),
+    Fraction(LIMIT - 2, LIMIT - 1),
+    Fraction(2**31, LIMIT - 1),
+    Fraction(LIMIT - 1, 2**31),
+    Fraction(2, 3),
+    Fraction(3, 2),
+    Fraction(7, 4),
+    Fraction(5, 8),
+    Fraction(355, 113),
+]
+
+Array = tuple[list[float], Fraction, bool, list[int]]
+Reader = Callable[..., np.ndarray]
+
+
+def nearest(value: float, grid: Fraction) -> int:
+    """The multiple of the grid nearest to a float, halves up, by long division."""
+    above, below = value.as_integer_ratio()
+    divisor = below * grid.numerator
+    whole, rest = divmod(above * grid.denominator, divisor)
+    return whole + (2 * rest >= divisor)
+
+
+def oracle(values: list[float], grid: Fraction, minimize: bool, extra: list[int]) -> list[int]:
+    whole = [*(nearest(value, grid) for value in values), *extra]
+    if minimize:
+        best = min(whole)
+        return [FAR - min(steps - best, FAR) for steps in whole]
+    best = max(whole)
+    return [FAR - min(best - steps, FAR) for steps in whole]
+
+
+def as_float(number: Fraction | int) -> float:
+    try:
+        return float(number)
+    except OverflowError:
+        return LARGEST if number > 0 else -LARGEST
+
+
+def beside(value: float, random: Random) -> float:
+    """The float itself or one of the next few."""
+    towards = random.choice([math.inf, -math.inf])
+    for _ in range(random.choice([0, 0, 1, 1, 2, 3])):
+        value = math.nextafter(value, towards)
+    return value if math.isfinite(value) else LARGEST * math.copysign(1, value)
+
+
+def steps_of_any_size(random: Random) -> int:
+    return random.choice([-1, 1]) * random.getrandbits(random.randint(0, 80))
+
+
+def half_steps(grid: Fraction, random: Random) -> list[float]:
+    """Around numbers that lie in the middle between two steps, not far from one another."""
+    middle = steps_of_any_size(random)
+    reach = random.choice([2, 100, 2**32, 2**62])
+    found = []
+    for _ in range(random.randint(1, 6)):
+        place = middle + random.randint(-reach, reach) + Fraction(1, 2)
+        found.append(beside(as_float(place * grid), random))
+    return found
+
+
+def around_zero(grid: Fraction, random: Random) -> list[float]:
+    """Where halves up and halves away from zero differ, and where floats are finest."""
+    half = as_float(grid / 2)
+    places = [half, -half, 2 * half, -2 * half, 3 * half, -3 * half, 0.0, -0.0]
+    tiny = [SMALLEST, -SMALLEST, 2.0**-1022, -(2.0**-1022), half * 2.0**-40, -half * 2.0**-60]
+    return [
+        *(beside(place, random) for place in random.sample(places, 3)),
+        *random.sample(tiny, random.randint(0, 3)),
+    ]
+
+
+def far_apart(grid: Fraction, random: Random) -> list[float]:
+    """Differences of about 2**64 steps, where what is behind is cut."""
+    first = steps_of_any_size(random) * grid
+    found = [as_float(first)]
+    for _ in range(random.randint(1, 4)):
+        distance = random.choice([2**64, 2**63, 2**65]) + random.randint(-3, 3) * 2 ** (
+            random.choice([0, 0, 5, 11, 12, 13, 20])
+        )
+        side = random.choice([-1, 1])
+        place = Fraction(found[0]) + (side * distance + Fraction(random.randint(0, 2), 2)) * grid
+        found.append(beside(as_float(place), random))
+    return found
+
+
+def any_bits(grid: Fraction, random: Random) -> list[float]:
+    words = np.array([random.getrandbits(64) for _ in range(random.randint(1, 6))], dtype=np.uint64)
+    return [value for value in words.view(np.float64).tolist() if math.isfinite(value)] or [1.0]
+
+
+def every_exponent(grid: Fraction, random: Random) -> list[float]:
+    """Numbers of similar size, of any exponent at all."""
+    exponent = random.randint(-1074, 971)
+    mantissas = (random.getrandbits(53) | 2**52 for _ in range(random.randint(1, 5)))
+    signs = random.choice([(1,), (-1,), (1, -1)])
+    found = [math.ldexp(random.choice(signs) * each, exponent) for each in mantissas]
+    return [value if math.isfinite(value) else LARGEST for value in found]
+
+
+def counts(grid: Fraction, random: Random) -> list[float]:
+    """What programs compute: k/n, sums of tenths, and products with the grid."""
+    n = random.randint(1, 10**6)
+    return [
+        random.choice([k / n, k * 0.1, k * float(grid), k * (float(grid) / 2)])
+        for k in (random.randint(-n, n) for _ in range(random.randint(1, 6)))
+    ]
+
+
+KINDS = (half_steps, around_zero, far_apart, any_bits, every_exponent, counts)
+EXTREME = [LARGEST, -LARGEST, SMALLEST, -SMALLEST, 0.0, -0.0]
+
+
+def arrays(seed: int, count: int) -> Iterator[Array]:
+    random = Random(seed)
+    for _ in range(count):
+        grid = random.choice(GRIDS)
+        if random.random() < 0.3:
+            grid = Fraction(random.randint(1, LIMIT - 1), random.randint(1, LIMIT - 1))
+            if not is_fast(grid):
+                continue
+        values = random.choice(KINDS)(grid, random)
+        if random.random() < 0.2:
+            values += random.sample(EXTREME, 2)
+        extra: list[int] = []
+        if random.random() < 0.4:
+            near = nearest(random.choice(values), grid)
+            away = random.choice([0, 1, 2**63, FAR - 1, FAR, 2**64, 2**64 + 1, 10**400])
+            extra = [random.choice([0, near, near + away, near - away])]
+        random.shuffle(values)
+        yield values, grid, random.random() < 0.5, extra
+
+
+def misread(reader: Reader, seed: int, count: int) -> Array | None:
+    """The first array that a reader and the oracle read differently."""
+    for values, grid, minimize, extra in arrays(seed, count):
+        read = reader(np.array(values), grid, minimize=minimize, extra=extra)
+        if read.tolist() != oracle(values, grid, minimize, extra):
+            return values, grid, minimize, extra
+    return None
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_any_array_on_any_grid_is_read_as_long_division_reads_it(seed):
+    assert misread(float_steps, seed, 10_000) is None
+
+
+@pytest.mark.parametrize("grid", [Fraction(1, 1024), Fraction(1, 1000), Fraction(3)])
+def test_every_exponent_there_is(grid):
+    for exponent in range(-1074, 1024):
+        one = math.ldexp(1.0, exponent)
+        values = [one, -one, math.nextafter(one, 0), math.nextafter(one, math.inf)]
+        values = [value if math.isfinite(value) else LARGEST for value in values]
+        for minimize in (False, True):
+            read = float_steps(np.array(values), grid, minimize=minimize, extra=[]).tolist()
+            assert read == oracle(values, grid, minimize, [])
+
+
+def test_halves_go_up_on_both_sides_of_zero():
+    values = [-2.5, -1.5, -0.5, 0.5, 1.5, 2.5]
+    whole = [-2, -1, 0, 1, 2, 3]
+    assert [nearest(value, Fraction(1)) for value in values] == whole
+    for size in (1, 3):
+        scaled = np.array(values) * size
+        read = float_steps(scaled, Fraction(size), minimize=False, extra=[]).tolist()
+        assert read == [FAR - 3 + steps for steps in whole]
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 7])
+def test_a_column_is_the_same_in_blocks_of_any_size(monkeypatch, size):
+    monkeypatch.setattr(_float_columns, "_BLOCK", size)
+    assert misread(float_steps, 100 + size, 1500) is None
+
+
+@pytest.mark.parametrize("more", [-1, 0, 1])
+@pytest.mark.parametrize("grid", [Fraction(1, 1024), Fraction(1, 1000)])
+@pytest.mark.parametrize("minimize", [False, True])
+def test_columns_about_as_long_as_a_block(grid, more, minimize):
+    """The last and the first scores of a block are those that matter."""
+    n = _float_columns._BLOCK + more
+    values = np.random.default_rng(5).integers(-(2**40), 2**40, n) / 1024.0
+    read = float_steps(values, grid, minimize=minimize, extra=[7])
+    best = oracle([float(values.min() if minimize else values.max())], grid, minimize, [7])
+    assert best[0] == FAR
+    places = [0, 1, 2**16, n - 2, n - 1, int(values.argmax()), int(values.argmin())]
+    first = float(values.min() if minimize else values.max())
+    expected = oracle([*values[places].tolist(), first], grid, minimize, [7])
+    assert [*read[places].tolist(), FAR, int(read[-1])] == expected
+    assert len(read) == n + 1
+
+
+def test_what_is_read_is_not_changed():
+    values = np.array([1.25, -7.5, 1e300, -0.0])
+    values.flags.writeable = False
+    before = values.tobytes()
+    for grid in (Fraction(1, 8), Fraction(1, 10)):
+        read = float_steps(values, grid, minimize=False, extra=[])
+        assert values.tobytes() == before
+        assert not np.shares_memory(read, values)
+
+
+@pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf])
+@pytest.mark.parametrize("minimize", [False, True])
+@pytest.mark.parametrize("place", [0, 5, 9])
+def test_nan_and_infinity_wherever_they_stand(bad, minimize, place):
+    values = np.arange(10.0)
+    values[place] = bad
+    with pytest.raises(ScoreError, match="finite numbers") as caught:
+        float_steps(values, Fraction(1, 10), minimize=minimize, extra=[])
+    assert str(caught.value) == NOT_FINITE
+
+
+def test_no_warning_of_numpy_tells_what_the_scores_are():
+    """Overflow and invalid operations happen for scores that are cut anyway."""
+    with np.errstate(all="raise"):
+        for grid in (Fraction(1, 1024), Fraction(1, 1000), Fraction(2**31), Fraction(LIMIT - 1)):
+            for minimize in (False, True):
+                for extra in ([], [10**400], [-(10**400)]):
+                    values = [LARGEST, -LARGEST, SMALLEST, 1.0]
+                    read = float_steps(np.array(values), grid, minimize=minimize, extra=extra)
+                    assert read.tolist() == oracle(values, grid, minimize, extra)
+
+
+# --------------------------------------------------------------------------------- planted faults
+
+SOURCE = Path(_float_columns.__file__).read_text(encoding="utf-8")
+FAULTS = {
+    "halves down, dyadic": ("np.add(y, _ROUNDER + 1, out=y)", "np.add(y, _ROUNDER, out=y)"),
+    "halves to even, dyadic": ("np.floor(y, out=y)", "np.rint(y, out=y)"),
+    "no half for the best": ("(2 * above * q + p * below)", "(2 * above * q)"),
+    "the limit one step late": (
+        "(2 * (first + sign * _REACH) - sign) * p",
+        "(2 * (first + sign * _REACH) + sign) * p",
+    ),
+    "the limit one step early": (
+        "(2 * (first + sign * _REACH) - sign) * p",
+        "(2 * (first + sign * _REACH) - 5 * sign) * p",
+    ),
+    "the limit itself kept": ("is_less = numerator * below <", "is_less = numerator * below <="),
+    "the edge one float off": ("np.nextafter(limit, np.inf) if", "limit if"),
+    "nothing cut": ("np.right_shift(mask, 63, out=mask)", "mask.fill(-1)"),
+    "no offset": ("best * (abs(above) * q >= p * below << 66)", "0.0 * best"),
+    "offset too late": ("p * below << 66)", "p * below << 90)"),
+    "offset always": ("best * (abs(above) * q >= p * below << 66)", "best"),
+    "offset forgotten later, dyadic": ("moved = above * q // (below * p) -", "moved = 0 -"),
+    "offset forgotten later": ("divmod(units * narrow, wide)", "divmod(0, wide)"),
+    "rest of the offset forgotten": ("(2 * beyond - wide << 26)", "(-wide << 26)"),
+    "26 for 27, above": ("np.left_shift(middles, 27,", "np.left_shift(middles, 26,"),
+    "27 for 26": ("(2 * beyond - wide << 26)", "(2 * beyond - wide << 27)"),
+    "the fraction of z forgotten": (
+        "np.add(middles, steps, out=middles)",
+        "np.add(middles, 0, out=middles)",
+    ),
+    "z too coarse": ("for places in (32, 0, -51)", "for places in (32, 0, -40)"),
+    "units too coarse": ("unit -= 2\n", "unit -= 0\n"),
+    "no correction of the estimate": (
+        "np.add(steps, middles, out=steps)",
+        "np.add(steps, 0, out=steps)",
+    ),
+    "estimate too low": ("Fraction(1, 1 << 10))", "Fraction(2))"),
+    "estimate too high": ("wide) - Fraction(1, 1 << 10))", "wide) + Fraction(1, 1 << 10))"),
+    "high part lost": ("by_quotient, out=steps)", "0, out=steps)"),
+    "wrong constant": ("_folded(moved + 1 - bits,", "_folded(moved - bits,"),
+    "wrong constant, dyadic": ("(_bits(_ROUNDER) >> 1)", "(_bits(_ROUNDER) >> 1) - 1"),
+    "order reversed": ("return np.subtract, np.int64(", "return np.add, np.int64("),
+    "threshold not cut": (
+        "max(0, _REACH - 1 - abs(first - step))",
+        "_REACH - 1 - abs(first - step)",
+    ),
+    "threshold never first": ("first = min([first, *extra]) if", "first = first if"),
+}
+
+
+def with_fault(name: str) -> Reader:
+    right, wrong = FAULTS[name]
+    assert SOURCE.count(right) == 1, f"{name}: the line is not there once"
+    scope: dict[str, object] = {"__name__": "faulty"}
+    exec(compile(SOURCE.replace(right, wrong), name, "exec"), scope)  # noqa: S102 - our own source
+    return scope["float_steps"]  # type: ignore[return-value]
+
+
+def test_the_copy_without_a_fault_reads_well():
+    scope: dict[str, object] = {"__name__": "copy"}
+    exec(compile(SOURCE, "copy", "exec"), scope)  # noqa: S102 - our own source
+    assert misread(scope["float_steps"], 0, 1000) is None  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_every_planted_fault_is_found(name):
+    reader = with_fault(name)
+    with np.errstate(all="ignore"):
+        assert misread(reader, 0, 10_000) is not None

@@ -1,0 +1,416 @@
+"""How far scores move in steps: the formulas against all cases there are, and computed floats.
+
+Numbers are enumerated in whole units of a lattice that is fine enough for every extreme; they are
+read by the reader that mechanisms use.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from fractions import Fraction
+from math import ceil, lcm
+
+import numpy as np
+import pytest
+from sparse_vector_laws import Rules, certify
+
+from safeselect import (
+    AdaptiveSparseVector,
+    ParameterError,
+    ScoreError,
+    SparseVector,
+    explain,
+    permute_and_flip,
+)
+from safeselect.mechanisms._columns import hand_over
+from safeselect.mechanisms._reading import INTEGERS, Change, Reading
+from safeselect.mechanisms._scores import read_candidates, read_values
+
+pytestmark = pytest.mark.claim("C2")
+
+SIZES = [Fraction(1), Fraction(1, 2), Fraction(3, 4), Fraction(2), Fraction(5, 3)]
+ERRORS = [Fraction(0), Fraction(1, 8), Fraction(1, 4), Fraction(1, 2), Fraction(1, 3), None]
+GRIDS = [Fraction(1), Fraction(1, 2), Fraction(2), Fraction(2, 3), Fraction(3, 8)]
+CASES = list(itertools.product(SIZES, ERRORS, GRIDS))
+
+
+def reading_of(grid, error=None, on_grid=False) -> Reading:
+    return Reading.read(grid=grid, on_grid=on_grid, score_error=error)
+
+
+class Lattice:
+    """All numbers that are multiples of 1 / fine, over one period of the grid and a reach."""
+
+    def __init__(self, reading: Reading, size: Fraction, reach: Fraction) -> None:
+        half = reading.step / 2
+        self.fine = 2 * lcm(half.denominator, size.denominator, reading.error.denominator)
+        self.reach = int(reach * self.fine)
+        self.period = int(reading.step * self.fine)
+        units = range(-self.reach, self.period + self.reach + 1)
+        column = hand_over([Fraction(each, self.fine) for each in units])
+        self.read = np.array(read_values(column, reading, ""))
+
+    def moves(self, change: int) -> np.ndarray:
+        """Steps by which a number moves that changes by so many units, for each of its phases."""
+        here = self.read[self.reach : self.reach + self.period]
+        there = self.read[self.reach + change : self.reach + self.period + change]
+        return there - here
+
+
+@pytest.mark.parametrize(("size", "error", "grid"), CASES)
+def test_a_score_moves_as_far_as_is_said_and_no_further(size, error, grid):
+    """What is handed over is x + p and x + d + p', |p|, |p'| <= e: any change in d +- 2e."""
+    reading = reading_of(grid, error)
+    spread = 2 * reading.error
+    lattice = Lattice(reading, size, size + spread)
+    units = int(spread * lattice.fine), int(size * lattice.fine)
+    one_way = [lattice.moves(change) for change in range(-units[0], sum(units) + 1)]
+    up, down = reading.moves(size, monotonic=True)
+    assert up == max(each.max() for each in one_way) == ceil((size + spread) / grid)
+    assert -down == min(each.min() for each in one_way) == -ceil(spread / grid)
+    both = [lattice.moves(change) for change in range(-sum(units), sum(units) + 1)]
+    up, down = reading.moves(size, monotonic=False)
+    assert up == max(each.max() for each in both)
+    assert -down == min(each.min() for each in both)
+    for monotonic in (False, True):
+        change = Change.read(sensitivity=size, range_=None, monotonic=monotonic)
+        assert change.range_in_steps(reading) == sum(reading.moves(size, monotonic=monotonic))
+
+
+@pytest.mark.parametrize(("size", "error", "grid"), CASES)
+def test_two_scores_move_apart_as_far_as_is_said_and_no_further(size, error, grid):
+    """The two changes differ by the range at most, what is handed over by 4e more."""
+    reading = reading_of(grid, error)
+    apart = size + 4 * reading.error
+    lattice = Lattice(reading, size, apart + grid)
+    between = int(apart * lattice.fine)
+    # The smaller change over one period: a whole step more moves both scores by one.
+    found = max(
+        lattice.moves(change + between).max() - lattice.moves(change).min()
+        for change in range(-lattice.period, 1)
+    )
+    assert found == reading.range_of(size) == ceil(apart / grid) + 1
+    change = Change.read(sensitivity=None, range_=size, monotonic=False)
+    assert change.range_in_steps(reading) == found
+
+
+@pytest.mark.parametrize("grid", GRIDS)
+@pytest.mark.parametrize("size", SIZES)
+def test_on_the_grid_no_score_moves_by_a_part_of_a_step(size, grid):
+    reading = reading_of(grid, on_grid=True)
+    if size < grid:
+        for given in ({"sensitivity": size}, {"sensitivity": size, "monotonic": True}):
+            with pytest.raises(ParameterError, match="sensitivity is less than one step"):
+                permute_and_flip([1, 2], epsilon=1, grid=grid, on_grid=True, **given)
+        with pytest.raises(ParameterError, match="range_ is less than one step"):
+            permute_and_flip([1, 2], epsilon=1, grid=grid, on_grid=True, range_=size)
+        return
+    most = max(k for k in range(100) if k * grid <= size)
+    assert reading.moves(size, monotonic=True) == (most, 0)
+    assert reading.moves(size, monotonic=False) == (most, most)
+    assert reading.range_of(size) == most
+    # Less than half a step away: from -1/2 (halves go up) to just below +1/2.
+    for whole in range(-3, 4):
+        for part in range(-50, 50):
+            number = (whole + Fraction(part, 100)) * grid
+            assert reading.nearest(number) == whole
+            assert read_values(hand_over([number]), reading, "") == [whole]
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_integers_move_by_what_was_declared(size):
+    assert INTEGERS.moves(size, monotonic=True) == (size, 0)
+    assert INTEGERS.moves(size, monotonic=False) == (size, size)
+    assert INTEGERS.range_of(size) == size
+
+
+@pytest.mark.parametrize(
+    ("options", "match"),
+    [
+        ({"on_grid": True}, "on_grid=True goes with grid="),
+        ({"score_error": 0}, "score_error goes with grid="),
+        ({"score_error": "0.1"}, "score_error goes with grid="),
+        ({"grid": 1, "on_grid": True, "score_error": 0}, "not both"),
+        ({"grid": 1, "score_error": -1}, "score_error must"),
+        ({"grid": 1, "score_error": float("nan")}, "score_error must"),
+        ({"grid": 1, "score_error": True}, "score_error must"),
+        ({"grid": 1, "on_grid": 1}, "on_grid must be True or False"),
+        ({"grid": 1, "on_grid": None}, "on_grid must be True or False"),
+        ({"grid": 0}, "grid must"),
+        ({"grid": "x"}, "grid must"),
+        ({"grid": 1, "on_grid": True, "sensitivity": "0.99"}, "less than one step"),
+    ],
+)
+def test_arguments_that_do_not_fit(options, match):
+    given = {"epsilon": 1, "sensitivity": 1, **options}
+    for scores in ([1, 2], [None], [0.5]):
+        with pytest.raises(ParameterError, match=match):
+            permute_and_flip(scores, **given)
+    with pytest.raises(ParameterError, match=match):
+        SparseVector(threshold=1, k=1, **given)
+
+
+def test_the_default_error_is_half_a_step_and_zero_may_be_said():
+    assert reading_of("0.1").error == Fraction(1, 20)
+    assert reading_of("0.1", 0).error == 0
+    assert reading_of("0.1", 0).moves(Fraction(1), monotonic=True) == (10, 0)
+    assert reading_of("0.1", 0).moves(Fraction(1), monotonic=False) == (10, 10)
+    assert reading_of("0.1").moves(Fraction(1), monotonic=True) == (11, 1)
+    assert reading_of(1).moves(Fraction(1), monotonic=False) == (2, 2)
+    assert reading_of("0.001").moves(Fraction(1), monotonic=False) == (1001, 1001)
+
+
+@pytest.mark.parametrize(
+    ("given", "proposed"),
+    [
+        ({"sensitivity": "1/569"}, "grid='1/569000'"),
+        ({"sensitivity": 1}, "grid='1/1000'"),
+        ({"sensitivity": "0.3", "monotonic": True}, "grid='3/10000'"),
+        ({"range_": 2}, "grid='1/500'"),
+    ],
+)
+def test_a_message_proposes_a_thousandth_of_what_the_caller_declared(given, proposed):
+    """A fixed grid of 0.01 would make a sensitivity of 1/569 six times as large."""
+    with pytest.raises(ScoreError, match="must be integers") as caught:
+        permute_and_flip([0.9, 0.8], epsilon=1, **given)
+    assert proposed in str(caught.value)
+    if "sensitivity" in given:
+        session = SparseVector(threshold=1, k=1, epsilon=1, **given)
+        with pytest.raises(ScoreError, match="must be integers") as caught:
+            session.query(0.5)
+        assert proposed in str(caught.value)
+    taken = proposed.removeprefix("grid='").removesuffix("'")
+    change = Change.read(**{"sensitivity": None, "range_": None, "monotonic": False, **given})
+    reading = reading_of(taken)
+    effective = change.range_in_steps(reading) * reading.step
+    plain = change.range_in_steps(INTEGERS)
+    assert plain < effective <= plain * Fraction(1005, 1000)
+
+
+# ---------------------------------------------------------------------------------- computed floats
+
+PAIRS = 150_000  # of each of seven kinds
+Pairs = tuple[np.ndarray, np.ndarray, Fraction, Fraction, list[Fraction]]
+
+
+def fractions_of_n() -> Iterator[Pairs]:
+    """k/n against (k + 1)/n: below 1 a quotient is rounded by 2**-54 at most."""
+    random = np.random.default_rng(1)
+    for n in [3, 10, 49, 569, 1000, 48_842, 10**6, *random.integers(2, 10**6, 43).tolist()]:
+        k = random.integers(0, n, PAIRS // 50)
+        unit = Fraction(1, n)
+        yield k / n, (k + 1) / n, unit, Fraction(1, 2**54), [unit, unit / 1000, 2 * unit]
+
+
+def fractions_in_32_bits() -> Iterator[Pairs]:
+    random = np.random.default_rng(2)
+    for n in [3, 569, 10_007, 48_842, 10**5]:
+        k = random.integers(0, n, PAIRS // 5)
+        # Integers up to 2**24 are float32, and the quotient is rounded by 2**-25 at most.
+        low, high = (each.astype(np.float32) / np.float32(n) for each in (k, k + 1))
+        assert low.dtype == np.float32
+        unit = Fraction(1, n)
+        yield low, high, unit, Fraction(1, 2**25), [unit, unit / 1000, unit * 2 / 3]
+
+
+def sums_of_tenths() -> Iterator[Pairs]:
+    """0.1 added up to 100 times, each addition of a number below 16 rounded by 2**-50 at most."""
+    random = np.random.default_rng(3)
+    sums = np.concatenate([[0.0], np.cumsum(np.full(100, 0.1))])
+    m = random.integers(0, 100, PAIRS)
+    tenth = Fraction(1, 10)
+    yield sums[m], sums[m + 1], tenth, Fraction(1, 2**42), [tenth, tenth / 1000, Fraction(1, 5)]
+
+
+def differences() -> Iterator[Pairs]:
+    """a/10 - b/10 against that with a person more, below 2**7: three roundings of 2**-47."""
+    random = np.random.default_rng(4)
+    a, b = random.integers(0, 1000, (2, PAIRS))
+    grids = [Fraction(1, 5), Fraction(1, 1000), Fraction(1, 7), Fraction(1, 1024)]
+    yield a / 10 - b / 10, (a + 10) / 10 - b / 10, Fraction(1), Fraction(1, 2**45), grids
+
+
+def shifted() -> Iterator[Pairs]:
+    """a/10 - b/10 as it is and with 1.0 added to it, as in the issue that led to all this."""
+    random = np.random.default_rng(5)
+    a, b = random.integers(0, 1000, (2, PAIRS))
+    low = a / 10 - b / 10
+    yield low, low + 1.0, Fraction(1), Fraction(1, 2**44), [Fraction(1, 5), Fraction(1, 1000)]
+
+
+def distances_of_histograms() -> Iterator[Pairs]:
+    """L1 distances of two normalised histograms of 8 bins; one of n people changes the bin."""
+    random = np.random.default_rng(6)
+    for n in [100, 999, 48_842]:
+        fixed = random.multinomial(n, np.full(8, 0.125)) / n
+        counts = random.multinomial(n, np.arange(1, 9) / 36, PAIRS // 3)
+        moved = counts.copy()
+        from_, to = random.integers(0, 8, (2, len(counts)))
+        rows = np.arange(len(counts))
+        from_ = np.where(counts[rows, from_] > 0, from_, counts.argmax(axis=1))
+        moved[rows, from_] -= 1
+        moved[rows, to] += 1
+        low, high = (np.abs(each / n - fixed).sum(axis=1) for each in (counts, moved))
+        size = Fraction(2, n)
+        yield low, high, size, Fraction(1, 2**45), [size, size / 2, size / 1000]
+
+
+def ratios_of_sums() -> Iterator[Pairs]:
+    """Weighted means of values in [0, 1] with fixed public weights; one value changes."""
+    random = np.random.default_rng(7)
+    weights = np.array([1, 2, 3, 4, 5]) / 15
+    values = random.integers(0, 11, (PAIRS, 5)) / 10
+    moved = values.copy()
+    moved[:, 4] = 1.0 - moved[:, 4]
+    low, high = (each @ weights for each in (values, moved))
+    yield low, high, Fraction(1, 3), Fraction(1, 2**45), [Fraction(1, 3), Fraction(1, 3000)]
+
+
+KINDS = {
+    "fractions of n": (fractions_of_n, True),
+    "fractions in 32 bits": (fractions_in_32_bits, True),
+    "sums of tenths": (sums_of_tenths, True),
+    "differences": (differences, True),
+    "shifted": (shifted, True),
+    "distances of histograms": (distances_of_histograms, False),
+    "weighted means": (ratios_of_sums, False),
+}
+
+
+def moved_steps(low: np.ndarray, high: np.ndarray, reading: Reading) -> tuple[int, int]:
+    """The least and the largest number of steps between the numbers of a pair."""
+    # One column: the steps of both are counted from the same place, and fit into 63 bits.
+    steps = read_candidates(np.concatenate([low, high])).steps(reading).view(np.int64)
+    moves = steps[len(low) :] - steps[: len(low)]
+    return int(moves.min()), int(moves.max())
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_computed_float_moves_further_than_noise_is_calibrated_to(kind):
+    pairs, monotonic = KINDS[kind]
+    for low, high, size, error, grids in pairs():
+        for grid in grids:
+            for bound in (error, None):
+                reading = reading_of(grid, bound)
+                if reading.error < error:
+                    continue
+                a, b = reading.moves(size, monotonic=monotonic)
+                least, most = moved_steps(low, high, reading)
+                assert -b <= least <= most <= a
+                if monotonic:  # the changes of any two of these differ by `size` at most
+                    assert most - least <= reading.range_of(size)
+
+
+ON_GRID = {
+    "fractions of n": fractions_of_n,
+    "fractions in 32 bits": fractions_in_32_bits,
+    "sums of tenths": sums_of_tenths,
+}
+
+
+@pytest.mark.parametrize("kind", ON_GRID)
+def test_what_is_nearly_on_the_grid_moves_by_whole_steps_exactly(kind):
+    """Half of all k of k/48842 were read one step low once, so that epsilon = 1 cost 1.96."""
+    for low, high, size, _, _ in ON_GRID[kind]():
+        assert moved_steps(low, high, reading_of(size, on_grid=True)) == (1, 1)
+
+
+def test_every_k_out_of_48842_is_read_as_k():
+    n = 48_842
+    k = np.arange(n + 1)
+    steps = read_candidates(k / n).steps(reading_of(Fraction(1, n), on_grid=True))
+    assert (steps.max() - steps == n - k).all()
+
+
+def test_differences_on_a_grid_of_tenths_move_by_ten():
+    low, high, *_ = next(differences())
+    assert moved_steps(low, high, reading_of("0.1", on_grid=True)) == (10, 10)
+    low, high, *_ = next(shifted())
+    assert moved_steps(low, high, reading_of("0.1", on_grid=True)) == (10, 10)
+
+
+def test_the_pairs_would_find_an_error_that_is_left_out():
+    """Half steps that a computation put on either side: more steps than without any error."""
+    low, high, size, *_ = next(differences())
+    exact = reading_of("0.2", 0)
+    a, _ = exact.moves(size, monotonic=True)
+    assert moved_steps(low, high, exact)[1] > a == 5
+
+
+def test_the_pair_of_the_issue_moves_by_five_steps():
+    x = 1.4 - 1.0
+    for grid in ({"grid": "0.2"}, {"grid": "0.2", "on_grid": True}):
+        reading = Reading.read(**{"on_grid": False, "score_error": None, **grid})
+        assert moved_steps(np.array([x]), np.array([x + 1.0]), reading) == (5, 5)
+        assert reading.moves(Fraction(1), monotonic=True)[0] >= 5
+
+
+# ---------------------------------------------------------------------------------------- sessions
+
+EPSILON = 4
+NOISES = ("exponential", "laplace", "geometric")
+# Moves of [-1, 2] steps, and mirrored.
+ROUNDED = {"sensitivity": 1, "monotonic": True, "grid": 1, "score_error": "1/4", "threshold": 1}
+MOVES = (range(-1, 3), range(-2, 2))
+
+
+@pytest.mark.parametrize("noise", NOISES)
+@pytest.mark.parametrize("kind", [SparseVector, AdaptiveSparseVector])
+def test_the_threshold_covers_a_and_answers_cover_a_and_b(noise, kind):
+    terms = kind(k=2, epsilon=EPSILON, noise=noise, **ROUNDED)._session.terms
+    assert terms.decay.rate == terms.start / 2
+    assert [branch.decay.rate for branch in terms.branches] == [
+        branch.epsilon / 3 for branch in terms.branches
+    ]
+    assert terms.told["effective_range"] == "3"
+    on_grid = kind(
+        threshold=1, k=2, epsilon=4, sensitivity=1, monotonic=True, grid="1/2", on_grid=True
+    )
+    terms = on_grid._session.terms
+    assert terms.decay.rate == terms.start / 2
+    assert terms.branches[0].decay.rate == terms.branches[0].epsilon / 2
+
+
+@pytest.mark.parametrize("noise", NOISES)
+@pytest.mark.parametrize("answers", [1, 2])
+def test_a_monotonic_session_of_rounded_values_keeps_its_promise(noise, answers):
+    """All transcripts of up to three queries, for all neighbours within [-b, a] and mirrored."""
+    session = SparseVector(k=answers, epsilon=EPSILON, noise=noise, **ROUNDED)
+    found = certify(Rules.of(session._session.terms), monotone=True, n=3, moves=MOVES)
+    assert found.loss <= EPSILON + 1e-9
+    assert found.excess <= 1e-9
+
+
+# Of values in 0 .. 3 two answers with Laplace noise, which has two tails, lose little.
+@pytest.mark.parametrize(
+    ("noise", "answers"),
+    [("exponential", 1), ("exponential", 2), ("geometric", 1), ("geometric", 2), ("laplace", 1)],
+)
+def test_calibrated_to_a_alone_it_would_not(noise, answers):
+    session = SparseVector(k=answers, epsilon=EPSILON, noise=noise, split="1/4", **ROUNDED)
+    rules = Rules.of(session._session.terms)
+    assert certify(rules, monotone=True, n=3, moves=MOVES).loss <= EPSILON + 1e-9
+    broken = rules.with_rate(rules.ways[0].rate * 3 / 2)
+    assert certify(broken, monotone=True, n=3, moves=MOVES).loss > EPSILON + 0.01
+
+
+def test_a_public_threshold_goes_to_the_nearest_step():
+    for threshold, steps in (("0.14", 1), ("0.15", 2), ("-0.15", -1), ("0.3", 3)):
+        session = SparseVector(threshold=threshold, k=1, epsilon=1, sensitivity=1, grid="0.1")
+        assert session._session.terms.middle == steps
+
+
+# -------------------------------------------------------------------------------------- explanation
+
+
+def test_explain_says_the_effective_range():
+    for given, effective in (
+        ({"grid": 1}, 4),
+        ({"grid": 1, "monotonic": True}, 3),
+        ({"grid": 1, "on_grid": True}, 2),
+        ({"grid": 1, "score_error": 0, "monotonic": True}, 1),
+        ({}, 2),
+    ):
+        text = explain(3, epsilon=1, sensitivity=1, **given)
+        assert f"effective range {effective}\n" in text
