@@ -32,12 +32,12 @@ from safeselect.accounting.library import library
 from safeselect.accounting.record import (
     canonical,
     commitment,
-    numbers,
     parse,
     read_numbers,
     record_hash,
     text,
 )
+from safeselect.guarantees.written import numbers
 
 
 @pytest.fixture

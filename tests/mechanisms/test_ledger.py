@@ -19,8 +19,9 @@ import safeselect
 from safeselect import Budget, BudgetError, Ledger, LedgerError, ParameterError, SourceError
 from safeselect.accounting import Standing
 from safeselect.accounting._ledger_memory import MemoryStore
-from safeselect.accounting.record import commitment, told
+from safeselect.accounting.record import commitment
 from safeselect.guarantees import BoundedRange, PureDP
+from safeselect.guarantees.written import told
 from safeselect.mechanisms._call import Call
 from safeselect.mechanisms._results import Selection
 from safeselect.testing import DeterministicSource, RecordingSource

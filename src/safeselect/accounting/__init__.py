@@ -14,7 +14,8 @@ from safeselect.accounting.composition import Composition, compose, composed_eps
 from safeselect.accounting.ledger import Ledger
 from safeselect.accounting.optimal import optimal_pure_delta
 from safeselect.accounting.ranges import optimal_bounded_range_delta
-from safeselect.accounting.record import Charge, Receipt, Record
+from safeselect.accounting.record import Record
+from safeselect.guarantees.written import Charge, Receipt
 
 __all__ = [
     "Budget",

@@ -26,8 +26,9 @@ from safeselect.accounting._record_replay import Checker
 from safeselect.accounting._record_scope import Standing
 from safeselect.accounting._record_sign import Signer, Verifier, is_key, signed_message
 from safeselect.accounting._record_skim import Carrying, skim
-from safeselect.accounting.record import SCHEMA, Content, canonical, record_hash
+from safeselect.accounting.record import SCHEMA, canonical, record_hash
 from safeselect.errors import LedgerDamaged, LedgerError, LedgerRolledBack, ParameterError
+from safeselect.guarantees.written import Content
 
 __all__ = ["Book", "following"]
 

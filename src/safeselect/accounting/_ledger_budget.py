@@ -14,9 +14,10 @@ from functools import lru_cache
 
 from safeselect._exact import Interval, rational, rounded_down, rounded_up
 from safeselect.accounting.orders import log_moment
-from safeselect.accounting.record import Content, brief, numbers, read_numbers, text
+from safeselect.accounting.record import read_numbers, text
 from safeselect.errors import BudgetError, LedgerDamaged, ParameterError
 from safeselect.guarantees import ApproximateDP, Guarantee, log_order_constant
+from safeselect.guarantees.written import Content, brief, numbers
 
 __all__ = ["Amounts", "Budget", "add", "check_cap"]
 

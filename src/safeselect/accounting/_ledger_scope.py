@@ -11,8 +11,9 @@ from safeselect.accounting._ledger_budget import check_cap
 from safeselect.accounting._ledger_words import Written, amounts, charged
 from safeselect.accounting._record_replay import Checker
 from safeselect.accounting._record_scope import Standing
-from safeselect.accounting.record import Charge, Content, Receipt, commitment
+from safeselect.accounting.record import commitment
 from safeselect.errors import BudgetError, LedgerError, ParameterError, SourceError
+from safeselect.guarantees.written import Charge, Content, Receipt
 from safeselect.sources._fork import Generation, generation
 
 __all__ = ["Pending", "Scope", "standing_of"]

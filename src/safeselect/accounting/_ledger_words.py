@@ -9,7 +9,8 @@ from safeselect.accounting._ledger_store import Torn
 from safeselect.accounting._record_scope import Standing
 from safeselect.accounting._record_sign import Signer, key_of
 from safeselect.accounting.library import library
-from safeselect.accounting.record import Charge, Content, numbers, told, utc_now
+from safeselect.accounting.record import utc_now
+from safeselect.guarantees.written import Charge, Content, numbers, told
 
 __all__ = ["Written", "amounts", "charged", "made", "opened_scope", "raised", "was_torn"]
 

@@ -8,8 +8,9 @@ from fractions import Fraction
 from typing import Any
 
 from safeselect.accounting._ledger_budget import Amounts, Budget, add
-from safeselect.accounting.record import OLD_SCHEMA, Content, exact, numbers, read_numbers
+from safeselect.accounting.record import OLD_SCHEMA, read_numbers
 from safeselect.errors import LedgerDamaged
+from safeselect.guarantees.written import Content, exact, numbers
 
 __all__ = ["MAX_REFUSALS", "Standing", "charged", "refused", "reopened"]
 

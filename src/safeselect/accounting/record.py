@@ -14,10 +14,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from datetime import UTC, datetime
-from decimal import Context, Decimal
 from fractions import Fraction
 from functools import lru_cache
 from time import time_ns
@@ -25,39 +23,28 @@ from typing import Any
 
 from safeselect._exact import describe, rational
 from safeselect.errors import LedgerDamaged, LedgerError, ParameterError
-from safeselect.guarantees import Guarantee
+from safeselect.guarantees.written import Content, exact
 
 __all__ = [
     "LONGEST",
     "OLD_SCHEMA",
     "RECORD_DOMAIN",
-    "SALT_BYTES",
     "SCHEMA",
     "START",
-    "Charge",
-    "Content",
-    "Receipt",
     "Record",
-    "brief",
     "canonical",
     "commitment",
-    "exact",
-    "numbers",
     "parse",
     "read_numbers",
     "record_hash",
     "text",
-    "told",
     "utc_now",
 ]
 
 SCHEMA = "safeselect.record/2"
 OLD_SCHEMA = "safeselect.record/1"
-SALT_BYTES = 32
 START = "0" * 64
 """What stands for the hash before the first record."""
-
-Content = str | list["Content"] | dict[str, "Content"]
 
 # Different first bytes for each use of the hash, so that no text of one is a text of the other.
 RECORD_DOMAIN = b"safeselect/record/1\x00"
@@ -69,51 +56,6 @@ LONGEST = 2**18
 """Bytes of the longest line of a ledger, with its newline."""
 
 _ENCODER = json.JSONEncoder(sort_keys=True, ensure_ascii=True, separators=(",", ":"))
-
-
-@dataclass(frozen=True, slots=True)
-class Charge:
-    """A release about to be made, in public terms.
-
-    Attributes:
-        mechanism: name of the mechanism and version of its law.
-        guarantee: what the whole release costs.
-        parts: the guarantees of its draws, fixed in advance, each with how many of them; what they
-            cost together is charged where it is less.
-        parameters: public parameters and shape, such as sensitivity and number of candidates.
-        source: name of the source of random bytes.
-        production: whether it is one for production: "yes", "asserted" or "no".
-        health: what was observed of it, such as "passed" or "not tested".
-        nonce: 16 bytes that the source gave for this call and no sampler uses.
-    """
-
-    mechanism: str
-    guarantee: Guarantee
-    parts: tuple[tuple[Guarantee, int], ...]
-    parameters: Mapping[str, str]
-    source: str
-    production: str
-    health: str
-    nonce: bytes
-
-
-@dataclass(frozen=True, slots=True)
-class Receipt:
-    """What the caller gets of the record of a release.
-
-    Attributes:
-        ledger: identity of the ledger.
-        record: place in the ledger of the record that holds the commitment.
-        salt: opens the commitment; nobody else has it.
-    """
-
-    ledger: str
-    record: int
-    salt: bytes
-
-    def told(self) -> Content:
-        """As content for JSON."""
-        return {"ledger": self.ledger, "record": str(self.record), "salt": self.salt.hex()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,31 +130,6 @@ def commitment(salt: bytes, output: str) -> str:
     return hashlib.sha256(_OUTPUT + salt + output.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def numbers(values: Mapping[str, Fraction]) -> dict[str, Content]:
-    """Exact numbers as strings, such as "1/3"."""
-    return {name: exact(value) for name, value in values.items()}
-
-
-def exact(value: Fraction) -> str:
-    """A number as records spell it: exact, in lowest terms.
-
-    By way of Decimal, because Python may limit how many digits of an int str() writes.
-    """
-    above, below = Decimal(value.numerator), Decimal(value.denominator)
-    return f"{above:f}" if below == 1 else f"{above:f}/{below:f}"
-
-
-def brief(value: Fraction) -> str:
-    """A number for people: exact where it is short, otherwise about, to six digits."""
-    decimal = Context(prec=9).divide(Decimal(value.numerator), Decimal(value.denominator))
-    is_exact = Fraction(decimal) == value
-    if not is_exact and max(value.numerator, value.denominator) < 1000:
-        return str(value)
-    shown = decimal.normalize(Context(prec=9 if is_exact else 6))
-    form = "f" if -7 < shown.adjusted() < 9 else "e"
-    return f"{'' if is_exact else 'about '}{shown:{form}}"
-
-
 def read_numbers(content: object, what: str) -> dict[str, Fraction]:
     """The numbers that `numbers` wrote.
 
@@ -245,12 +162,6 @@ def _short(written: str) -> Fraction | None:
     except ParameterError:
         return None
     return value if exact(value) == written else None
-
-
-def told(guarantee: Guarantee) -> dict[str, Content]:
-    """A guarantee as content: its type and its numbers."""
-    values = {field.name: getattr(guarantee, field.name) for field in fields(guarantee)}
-    return {"type": type(guarantee).__name__, **numbers(values)}
 
 
 def text(value: object, name: str) -> str:

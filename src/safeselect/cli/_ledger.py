@@ -20,11 +20,12 @@ from safeselect.accounting import (
     kept_records,
     log_lines,
 )
-from safeselect.accounting.record import brief, commitment
+from safeselect.accounting.record import commitment
 from safeselect.adapters.ed25519 import Ed25519Verifier
 from safeselect.cli._escape import shown
 from safeselect.cli._report import Release, releases, report
 from safeselect.errors import InputError, LedgerDamaged, ParameterError, SafeSelectWarning
+from safeselect.guarantees.written import brief
 
 __all__ = ["open_scope", "run_ledger"]
 

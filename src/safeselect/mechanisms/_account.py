@@ -5,21 +5,66 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
-from typing import TypeVar, final
+from typing import Literal, Protocol, TypeVar, final, runtime_checkable
 
 from safeselect._exact import describe
-from safeselect.accounting import Charge, Pending, Receipt, Scope
-from safeselect.accounting.record import SALT_BYTES
 from safeselect.errors import LedgerError, ParameterError, ScoreError, SourceError
 from safeselect.guarantees import Guarantee
+from safeselect.guarantees.written import SALT_BYTES, Charge, Receipt
 from safeselect.mechanisms._results import Opened, Release
 from safeselect.samplers._bits import Bits
 from safeselect.sources import Source, observed
 
-__all__ = ["Account", "open_session", "read_ledger", "reserve_session", "source_name", "unit_of"]
+__all__ = [
+    "Account",
+    "Scope",
+    "open_session",
+    "read_ledger",
+    "reserve_session",
+    "source_name",
+    "unit_of",
+]
 
 _Result = TypeVar("_Result", bound=Release)
 _Drawn = TypeVar("_Drawn")
+Reason = Literal["source", "interrupt", "error", "input"]
+
+
+class Pending(Protocol):
+    """A release that a ledger has charged, and whose outcome it is told once."""
+
+    def released(self, output: str, salt: bytes) -> Receipt:
+        """Write a commitment to the output, which may be shown only when this has returned."""
+
+    def settled(self, output: str, salt: bytes, spent: Mapping[str, int]) -> Receipt:
+        """Write what a session used of what it reserved."""
+
+    def aborted(self, reason: Reason) -> None:
+        """Write that there will be no output."""
+
+
+@runtime_checkable
+class Scope(Protocol):
+    """What a mechanism knows of a ledger: one budget, in whose name it charges."""
+
+    @property
+    def name(self) -> str:
+        """The name of the budget."""
+
+    @property
+    def unit(self) -> str:
+        """Whom it protects."""
+
+    @property
+    def neighbours(self) -> str:
+        """Which data sets are compared: "add_remove" or "replace_one"."""
+
+    @property
+    def purpose(self) -> str:
+        """Why it is charged."""
+
+    def charge(self, charge: Charge) -> Pending:
+        """Charge a release durably, before its first random bit is drawn."""
 
 
 def unit_of(scope: Scope | None) -> str | None:
@@ -145,13 +190,16 @@ class Account:
         if self._pending is None:
             return
         pending, self._pending = self._pending, None
-        kinds = {ScoreError: "input", SourceError: "source"}
-        kind = next((kind for each, kind in kinds.items() if isinstance(error, each)), "error")
-        if error is not None and not isinstance(error, Exception):
+        kind: Reason = "error"
+        if isinstance(error, SourceError):
+            kind = "source"
+        elif isinstance(error, ScoreError):
+            kind = "input"  # after the charge, only private values are still to be refused
+        elif error is not None and not isinstance(error, Exception):
             kind = "interrupt"
         # The error is on its way already; a charge without an outcome stands all the same.
         with suppress(LedgerError):
-            pending.aborted(kind)  # type: ignore[arg-type]  # one of its four words
+            pending.aborted(kind)
         if error is None:
             raise LedgerError("the mechanism ended without an output; the charge stands")
 

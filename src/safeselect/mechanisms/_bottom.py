@@ -178,7 +178,13 @@ def open_call(counts: HeldCounts, source: object, engine: object, ledger: object
         source=source,
         ledger=ledger,
         engine=engine,
+        take=_held,
     )
+
+
+def _held(counts: HeldCounts, /, *, labels: object) -> HeldCounts:
+    """Counts were taken before, with their labels."""
+    return counts
 
 
 def draw_list(query: ListQuery, held: HeldCounts, call: Call) -> tuple[tuple[Label, ...], int]:

@@ -12,7 +12,7 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
 from types import MappingProxyType, TracebackType
-from typing import Self, TypeVar
+from typing import Any, Protocol, Self, TypeVar
 
 from safeselect._exact import integer, rational
 from safeselect.errors import ParameterError, ScoreError
@@ -22,10 +22,9 @@ from safeselect.guarantees import (
 from safeselect.lattice import Ranking
 from safeselect.mechanisms._account import Account, read_ledger, source_name, unit_of
 from safeselect.mechanisms._engines import Engine, choose_engine
-from safeselect.mechanisms._histogram import HeldCounts
 from safeselect.mechanisms._reading import Change, Reading, flag
 from safeselect.mechanisms._results import Release, Selection
-from safeselect.mechanisms._scores import Candidates, Steps, read_candidates, read_matrix
+from safeselect.mechanisms._scores import Held, Steps, read_candidates
 from safeselect.mechanisms._totals import Total, exactly_one
 from safeselect.mechanisms.counts import check_known
 from safeselect.samplers._bits import Bits
@@ -35,6 +34,13 @@ from safeselect.sources import Source, resolve
 __all__ = ["CANDIDATES", "UNREADABLE", "Call", "Total", "exactly_one"]
 
 _Result = TypeVar("_Result", bound=Release)
+
+
+class Take(Protocol):
+    """What takes the scores of a call: their class, their number and their labels."""
+
+    def __call__(self, scores: Any, /, *, labels: object) -> Held: ...
+
 
 Parts = tuple[tuple[Guarantee, int], ...]
 CANDIDATES = "the number of candidates"
@@ -85,7 +91,7 @@ class Call:
         source: object,
         engine: object,
         ledger: object = None,
-        rows: bool = False,
+        take: Take = read_candidates,
         threshold: object = None,
     ) -> None:
         change = Change.read(sensitivity=sensitivity, range_=range_, monotonic=monotonic)
@@ -96,19 +102,20 @@ class Call:
             None if threshold is None else rational(threshold, "threshold", signed=True)
         )
         self._scope = read_ledger(ledger, monotonic=change.monotonic)
-        unit = unit_of(self._scope)
-        for each in scores if rows and isinstance(scores, (list, tuple)) else (scores,):
-            check_known(each, sensitivity=change.sensitivity, range_=change.range_, unit=unit)
         self._account: Account | None = None
         self._source: Source = resolve(source)
         self.engine: Engine = choose_engine(engine)
         self._bits: Bits | None = None
         self._steps: Steps | None = None
-        self.candidates: Candidates | HeldCounts = (
-            scores
-            if isinstance(scores, HeldCounts)
-            else (read_matrix if rows else read_candidates)(scores, labels=labels)
-        )
+        self.candidates: Held = take(scores, labels=labels)
+        in_rows = self.candidates.is_matrix and isinstance(scores, (list, tuple))
+        for each in scores if in_rows else (scores,):
+            check_known(
+                each,
+                sensitivity=change.sensitivity,
+                range_=change.range_,
+                unit=unit_of(self._scope),
+            )
         self._change = change
         self._told = {
             "minimize": "yes" if self._minimize else "no",

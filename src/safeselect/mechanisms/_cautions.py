@@ -11,8 +11,8 @@ import warnings
 from fractions import Fraction
 
 from safeselect._exact import rational
-from safeselect.accounting.record import brief
 from safeselect.errors import SafeSelectWarning
+from safeselect.guarantees.written import brief
 
 __all__ = ["caution", "read_epsilon", "warn_delta"]
 

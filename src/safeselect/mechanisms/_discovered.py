@@ -6,8 +6,8 @@ from dataclasses import dataclass, fields
 from fractions import Fraction
 from itertools import groupby
 
-from safeselect.accounting.record import Receipt, told
 from safeselect.guarantees import ApproximateDP, Guarantee
+from safeselect.guarantees.written import Receipt, told
 from safeselect.mechanisms._items import Label
 from safeselect.mechanisms._labels import plain
 from safeselect.mechanisms._results import spelled

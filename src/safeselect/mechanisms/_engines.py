@@ -7,6 +7,7 @@ for audit and tests: the published algorithms one value at a time, slower, with 
 from __future__ import annotations
 
 from fractions import Fraction
+from importlib import import_module
 from typing import Protocol
 
 import numpy as np
@@ -17,7 +18,6 @@ from safeselect._exact import describe
 from safeselect.errors import ParameterError
 from safeselect.lattice import Ranking
 from safeselect.lattice.single import Kind, KnownNoise
-from safeselect.mechanisms import _reference
 from safeselect.mechanisms._scores import Steps
 from safeselect.samplers._bits import Bits
 from safeselect.samplers.decay import Decay
@@ -91,7 +91,7 @@ class Engine(Protocol):
         """Noise alone: integers, as likely as the decay to the power of their size."""
 
 
-_ENGINES: dict[str, Engine] = {"array": lattice, "reference": _reference}
+_REFERENCE = "safeselect.mechanisms._reference"  # imported by name, and only when asked for
 
 
 def choose_engine(name: object) -> Engine:
@@ -102,11 +102,12 @@ def choose_engine(name: object) -> Engine:
     """
     if name is None:
         return lattice
-    if not isinstance(name, str) or name not in _ENGINES:
+    if not isinstance(name, str) or name not in ("array", "reference"):
         raise ParameterError(f"engine must be 'array' or 'reference', got {describe(name)}")
     if name == "reference" and require_production():
         raise ParameterError(
             "engine='reference' is for audit and tests: its running time depends on the scores; "
             "SAFESELECT_REQUIRE_PRODUCTION forbids it"
         )
-    return _ENGINES[name]
+    engine: Engine = lattice if name == "array" else import_module(_REFERENCE)
+    return engine

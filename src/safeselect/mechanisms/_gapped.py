@@ -5,8 +5,8 @@ from __future__ import annotations
 from fractions import Fraction
 
 from safeselect._exact import rational
-from safeselect.accounting.record import exact
 from safeselect.errors import ParameterError
+from safeselect.guarantees.written import exact
 from safeselect.lattice import Ranking
 from safeselect.mechanisms._call import Call
 from safeselect.samplers.decay import MIN_RATE

@@ -7,8 +7,8 @@ from contextlib import suppress
 from fractions import Fraction
 from typing import Any
 
-from safeselect.accounting.record import exact
 from safeselect.errors import ParameterError
+from safeselect.guarantees.written import exact
 from safeselect.mechanisms._columns import as_names
 
 __all__ = ["index_of", "labels_of", "plain", "read_labels"]

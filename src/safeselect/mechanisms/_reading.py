@@ -13,8 +13,8 @@ from fractions import Fraction
 import numpy as np
 
 from safeselect._exact import describe, rational
-from safeselect.accounting.record import exact
 from safeselect.errors import ParameterError
+from safeselect.guarantees.written import exact
 from safeselect.mechanisms._totals import exactly_one
 
 __all__ = ["INTEGERS", "Change", "Reading", "flag"]

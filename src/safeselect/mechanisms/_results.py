@@ -11,8 +11,8 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from safeselect.accounting.record import Receipt, exact, told
 from safeselect.guarantees import Guarantee
+from safeselect.guarantees.written import Receipt, exact, told
 from safeselect.mechanisms._labels import plain
 
 __all__ = ["Opened", "Release", "Selection", "Selections", "TopK", "TopSet", "positions", "spelled"]

@@ -21,7 +21,6 @@ from fractions import Fraction
 from threading import RLock
 from typing import TypeVar, final
 
-from safeselect.accounting import Scope
 from safeselect.errors import (
     BudgetError,
     ParameterError,
@@ -30,7 +29,7 @@ from safeselect.errors import (
     SourceError,
 )
 from safeselect.lattice.single import KnownNoise
-from safeselect.mechanisms._account import open_session, source_name
+from safeselect.mechanisms._account import Scope, open_session, source_name
 from safeselect.mechanisms._answers import Answer, Answers
 from safeselect.mechanisms._columns import Column, hand_over
 from safeselect.mechanisms._engines import Engine

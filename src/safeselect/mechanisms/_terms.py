@@ -14,9 +14,9 @@ from typing import get_args
 import gmpy2
 
 from safeselect._exact import Interval, describe, integer, rational
-from safeselect.accounting.record import exact
 from safeselect.errors import ParameterError
 from safeselect.guarantees import LaplaceDominated, PureDP
+from safeselect.guarantees.written import exact
 from safeselect.lattice.single import SPARE, Kind
 from safeselect.mechanisms._cautions import read_epsilon
 from safeselect.mechanisms._reading import Reading, flag

@@ -7,10 +7,10 @@ from types import TracebackType
 from typing import final
 
 from safeselect._exact import rational
-from safeselect.accounting import Receipt, Scope
 from safeselect.guarantees import LaplaceDominated, PureDP
+from safeselect.guarantees.written import Receipt
 from safeselect.lattice.single import Kind
-from safeselect.mechanisms._account import read_ledger
+from safeselect.mechanisms._account import Scope, read_ledger
 from safeselect.mechanisms._answers import Answer, Answers
 from safeselect.mechanisms._engines import choose_engine
 from safeselect.mechanisms._session import Session

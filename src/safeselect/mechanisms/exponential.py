@@ -6,8 +6,8 @@ from fractions import Fraction
 from functools import lru_cache
 
 from safeselect._exact import Interval, rational, rounded_up
-from safeselect.accounting import Scope
 from safeselect.guarantees import BoundedRange
+from safeselect.mechanisms._account import Scope
 from safeselect.mechanisms._call import Call, Total, exactly_one
 from safeselect.mechanisms._results import Selection
 from safeselect.samplers.decay import Decay

@@ -11,9 +11,9 @@ from fractions import Fraction
 from typing import Literal
 
 from safeselect._exact import describe, integer
-from safeselect.accounting import Scope
 from safeselect.errors import ParameterError
 from safeselect.guarantees import LaplaceDominated
+from safeselect.mechanisms._account import Scope
 from safeselect.mechanisms._call import Call, Total
 from safeselect.mechanisms._gapped import Gapped, read_gap_grid
 from safeselect.mechanisms._results import Selection, TopK

@@ -11,12 +11,13 @@ from typing import Literal, get_args
 import numpy as np
 
 from safeselect._exact import describe
-from safeselect.accounting import Scope
 from safeselect.accounting.calibration import Family
 from safeselect.errors import ParameterError
 from safeselect.guarantees import BoundedRange, LaplaceDominated
+from safeselect.mechanisms._account import Scope
 from safeselect.mechanisms._call import Call, Total
 from safeselect.mechanisms._results import Selections
+from safeselect.mechanisms._scores import read_matrix
 from safeselect.mechanisms.exponential import dyadic_decay
 from safeselect.mechanisms.top_k import rank_top
 from safeselect.samplers.decay import Decay
@@ -84,7 +85,7 @@ def select_many(
         source=source,
         ledger=ledger,
         engine=engine,
-        rows=True,
+        take=read_matrix,
     )
     batch = _Batch(total, name, call, draws_each=1)
     with batch.release("select_many"):
@@ -145,7 +146,7 @@ def top_k_many(
         source=source,
         ledger=ledger,
         engine=engine,
-        rows=True,
+        take=read_matrix,
     )
     count = call.read_k(k)
     batch = _Batch(total, name, call, draws_each=count)

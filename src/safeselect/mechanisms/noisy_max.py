@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Literal
 
 from safeselect._exact import describe
-from safeselect.accounting import Scope
 from safeselect.errors import ParameterError
 from safeselect.guarantees import BoundedRange, LaplaceDominated
+from safeselect.mechanisms._account import Scope
 from safeselect.mechanisms._call import Call, Total
 from safeselect.mechanisms._results import Selection
 

@@ -9,7 +9,6 @@ from threading import Lock
 from typing import Literal, final
 
 from safeselect._exact import Interval, integer, rounded_up
-from safeselect.accounting import Receipt, Scope
 from safeselect.errors import (
     BudgetError,
     LedgerError,
@@ -18,7 +17,8 @@ from safeselect.errors import (
     SourceError,
 )
 from safeselect.guarantees import ApproximateDP, BoundedRange, Guarantee
-from safeselect.mechanisms._account import Account, read_ledger, reserve_session, unit_of
+from safeselect.guarantees.written import Receipt
+from safeselect.mechanisms._account import Account, Scope, read_ledger, reserve_session, unit_of
 from safeselect.mechanisms._bottom import (
     ListQuery,
     draw_list,

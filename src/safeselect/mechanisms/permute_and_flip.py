@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from safeselect.accounting import Scope
 from safeselect.guarantees import LaplaceDominated
+from safeselect.mechanisms._account import Scope
 from safeselect.mechanisms._call import Call, Total
 from safeselect.mechanisms._results import Selection
 

@@ -7,11 +7,11 @@ from fractions import Fraction
 from typing import Literal, get_args
 
 from safeselect._exact import Interval, describe, rounded_down
-from safeselect.accounting import Scope
 from safeselect.accounting.calibration import Family
 from safeselect.errors import ParameterError
 from safeselect.guarantees import ApproximateDP, BoundedRange, LaplaceDominated
 from safeselect.lattice import Ranking
+from safeselect.mechanisms._account import Scope
 from safeselect.mechanisms._call import Call, Total
 from safeselect.mechanisms._engines import Engine
 from safeselect.mechanisms._labels import plain

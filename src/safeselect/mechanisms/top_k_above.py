@@ -7,10 +7,10 @@ from fractions import Fraction
 from typing import Literal
 
 from safeselect._exact import describe, integer, rational
-from safeselect.accounting import Receipt, Scope
-from safeselect.accounting.record import exact
 from safeselect.errors import ParameterError
 from safeselect.guarantees import LaplaceDominated
+from safeselect.guarantees.written import Receipt, exact
+from safeselect.mechanisms._account import Scope
 from safeselect.mechanisms._call import Call
 from safeselect.mechanisms._cautions import read_epsilon
 from safeselect.mechanisms._gapped import Gapped, read_gap_grid

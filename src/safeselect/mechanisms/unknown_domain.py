@@ -6,11 +6,10 @@ from fractions import Fraction
 from typing import Literal, get_args
 
 from safeselect._exact import describe
-from safeselect.accounting import Scope
-from safeselect.accounting.record import exact
 from safeselect.errors import ParameterError
 from safeselect.guarantees import ApproximateDP, BoundedRange, PureDP
-from safeselect.mechanisms._account import read_ledger, unit_of
+from safeselect.guarantees.written import exact
+from safeselect.mechanisms._account import Scope, read_ledger, unit_of
 from safeselect.mechanisms._bottom import (
     ListQuery,
     draw_list,
