@@ -7,12 +7,12 @@ looked at, and only then a bit is drawn.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
 from types import MappingProxyType, TracebackType
-from typing import Any, Protocol, Self, TypeVar
+from typing import Any, Protocol, Self, TypeVar, cast
 
 from safeselect._exact import integer, rational
 from safeselect.errors import ParameterError, ScoreError
@@ -109,7 +109,7 @@ class Call:
         self._steps: Steps | None = None
         self.candidates: Held = take(scores, labels=labels)
         in_rows = self.candidates.is_matrix and isinstance(scores, (list, tuple))
-        for each in scores if in_rows else (scores,):
+        for each in cast("Iterable[object]", scores) if in_rows else (scores,):
             check_known(
                 each,
                 sensitivity=change.sensitivity,
