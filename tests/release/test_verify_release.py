@@ -522,7 +522,7 @@ def test_the_same_files_in_another_archive_are_refused_by_the_rebuild(name, fold
     assert found["rebuild"].startswith("skipped")
 
 
-@pytest.mark.parametrize("more", [b"\0", tarred("evil")])
+@pytest.mark.parametrize("more", [b"\0", tarred("evil")], ids=["a zero", "an archive"])
 def test_what_is_behind_an_archive_is_refused(more, folder, verdicts):
     for name in (WHEEL, SDIST):
         (folder / name).write_bytes((folder / name).read_bytes() + more)
