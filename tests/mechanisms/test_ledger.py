@@ -363,7 +363,7 @@ def test_no_private_value_is_in_the_file(tmp_path: Path) -> None:
         function = getattr(safeselect, name)
         result = function(scores, epsilon=1, source=source, ledger=scope(ledger), **COUNTS, **more)
         assert "Zebedee" in result.to_json() or "Quux" in result.to_json()
-    with pytest.raises(OSError, match="no"):
+    with pytest.raises(SourceError, match=r"failed while drawing bytes$"):
         safeselect.top_k(
             scores, k=1, epsilon=1, source=Watched(ledger, OSError(f"no {secret}"), 1),
             ledger=scope(ledger), **COUNTS,

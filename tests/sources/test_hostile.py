@@ -482,6 +482,22 @@ def test_it_is_tested_once_and_stays_failed_over_calls():
         Bits(source)
 
 
+def test_no_source_gets_the_guard_of_another():
+    """Members that do not hold their object: it could go, and another come to its place."""
+
+    class Loose:
+        name, production = "Loose", True
+
+        def __init__(self, number):
+            self.begin = lambda: os.urandom(16)
+            self.fill = lambda buffer: (asked.append(number), good(buffer))[1]
+
+    for number in range(100):
+        asked: list[int] = []
+        resolve(Loose(number)).fill(bytearray(1))
+        assert set(asked) == {number}
+
+
 def test_sources_that_were_met_are_not_kept_for_ever():
     from safeselect.sources import foreign
 

@@ -20,10 +20,10 @@ __all__ = ["ForeignSource", "guarded"]
 _LONGEST_NAME = 64
 _NO_NAME = re.compile(r"[^A-Za-z0-9._-]", re.ASCII)
 
-# Guards of the foreign sources met last, by identity, so that a source is tested once and stays
-# failed.  Each holds its source, so no other object can have the same identity meanwhile.
+# The foreign sources met last with their guards, by identity, so that a source is tested once and
+# stays failed.  A source is kept as long as its guard, so nothing else can have its identity.
 _REMEMBERED = 32
-_guards: dict[int, ForeignSource] = {}
+_guards: dict[int, tuple[object, ForeignSource]] = {}
 
 
 def guarded(value: object) -> Source:
@@ -35,14 +35,14 @@ def guarded(value: object) -> Source:
     if is_own(value):
         return cast(Source, value)
     known = _guards.get(id(value))
-    if known is not None:
-        return known
+    if known is not None and known[0] is value:
+        return known[1]
     found = ForeignSource(members_of(value))
     # A source for tests has no state that a second guard would lack.
     if found.production:
         while len(_guards) >= _REMEMBERED:
             _guards.pop(next(iter(tuple(_guards)), 0), None)
-        _guards[id(value)] = found
+        _guards[id(value)] = value, found
     return found
 
 
