@@ -133,7 +133,7 @@ def test_every_size_around_a_limit(k, n):
     ranked(law, QUARTER, scores, words, k)
     # The last is the best of all by its score, with noise of less than a nat; the first is next.
     scores[0], scores[n - 1] = 2**63 + 160, 2**63 + 240
-    words[[0, n - 1]] = 2**63 + 5
+    words[0], words[n - 1] = 2**63 + 5, 2**63 + 2**50
     ranked(law, QUARTER, scores, words, k)
 
 
