@@ -288,15 +288,18 @@ def _exact(value: Any) -> tuple[int, int]:
     A float is the binary number that it is: scores are computed, parameters are typed.
     """
     kind = type(value)
+    # Methods of the plain types: a subclass may have others.
     if is_integer(kind):
-        return _limited(int(value), 1)
+        return _limited(int.__int__(value) if issubclass(kind, int) else int(value), 1)
+    if issubclass(kind, float):
+        value = float.__float__(value)
     if issubclass(kind, FLOATS):
         if not np.isfinite(value):
             raise ScoreError(NOT_FINITE)
         above, below = value.as_integer_ratio()
         return above, below
     if issubclass(kind, Decimal):
-        return _decimal(value)
+        return _decimal(Decimal(value))
     if issubclass(kind, _RATIONALS):
         return _limited(int(value.numerator), int(value.denominator))
     raise _no_number(value)
