@@ -109,7 +109,7 @@ def test_results_cannot_be_changed_and_the_callers_scores_are_not():
         (np.zeros(3, int), {}, ScoreError, "two-dimensional"),
         (np.zeros((0, 3), int), {}, ScoreError, "at least one row"),
         (np.zeros((3, 0), int), {}, ScoreError, "at least one candidate"),
-        ([[0.5, 1.0]], {}, ScoreError, "grid"),
+        ([[0.5, 1.0]], {}, ScoreError, "must be integers where no grid= is given"),
         (np.ma.masked_array(np.zeros((2, 2), int)), {}, ScoreError, "plain NumPy array"),
         (SCORES, {"mechanism": "laplace"}, ParameterError, "mechanism"),
         (SCORES, {"labels": ["a", "b"]}, ParameterError, "2 for 4"),
