@@ -104,7 +104,7 @@ CALLS: dict[str, Callable[..., Any]] = {
 def refused(call: Callable[..., Any], scores: Any, ledger: Ledger, **options: Any) -> list[int]:
     """A refusal after the charge; returns what the source was asked for."""
     source = RecordingSource(OpenSSLSource())
-    with pytest.raises(ScoreError) as caught:  # noqa: PT011 - the whole message is compared
+    with pytest.raises(ScoreError) as caught:
         call(scores, source=source, ledger=scope(ledger), **{**COST, **options})
     error = caught.value
     assert str(error) == UNREADABLE
@@ -140,13 +140,11 @@ def test_sixteen_private_bits_cost_sixteen_charges():
             seen.append(0)
         except BudgetError:
             seen.append(None)
-        except ScoreError as error:
-            assert str(error) == UNREADABLE
+        except ScoreError:
             seen.append(1)
     assert seen == missing[:4] + [None] * 12
-    assert outcomes(ledger) == ["charged", "input", "charged", "released"] + [
-        "charged", "released", "charged", "input"
-    ]  # fmt: skip
+    ends = ["input", "released", "released", "input"]
+    assert outcomes(ledger) == [each for end in ends for each in ("charged", end)]
     assert ledger.standing("a").spent == {"epsilon": 2}
 
 
@@ -222,13 +220,13 @@ def test_a_list_that_shrinks_between_the_two_looks():
             buffer[:] = bytes(range(1, len(buffer) + 1))
 
     ledger = new(":memory:")
-    with pytest.raises(ScoreError) as caught:  # noqa: PT011 - the whole message is compared
+    with pytest.raises(ScoreError) as caught:
         safeselect.permute_and_flip(scores, source=Shrinking(), ledger=scope(ledger), **COST)
     assert str(caught.value) == UNREADABLE
     assert outcomes(ledger) == ["charged", "input"]
 
 
-# ----------------------------------------------------------------------- what is refused for nothing
+# ---------------------------------------------------------------------- what is refused for nothing
 
 
 @pytest.mark.parametrize(
@@ -275,11 +273,12 @@ def hostile(*bases: type, **more: Any) -> Any:
     def method(self: Any, *arguments: Any, **options: Any) -> Any:
         raise Ran
 
-    names = (
-        "__len__ __iter__ __getitem__ __array__ __array_interface__ __arrow_array__ __index__ "
-        "__float__ __int__ __bool__ __eq__ __hash__ __repr__ __str__ __format__ __getattribute__ "
-        "keys items values tolist to_list to_numpy isna null_count shape dtype ndim"
-    ).split()
+    names = [
+        "__len__", "__iter__", "__getitem__", "__array__", "__array_interface__",
+        "__arrow_array__", "__index__", "__float__", "__int__", "__bool__", "__eq__", "__hash__",
+        "__repr__", "__str__", "__format__", "__getattribute__", "keys", "items", "values",
+        "tolist", "to_list", "to_numpy", "isna", "null_count", "shape", "dtype", "ndim",
+    ]  # fmt: skip
     return type("Hostile", bases, {**dict.fromkeys(names, method), "__slots__": (), **more})
 
 

@@ -73,7 +73,9 @@ def test_integers_are_read_exactly(kind: str) -> None:
     assert [max(steps) - step for step in steps] == [1, 0, 2]
     assert permute_and_flip(INTEGERS[kind]([5, 9000, 7]), **SURE).index == 1
     assert permute_and_flip(INTEGERS[kind]([5, 9000, 7]), minimize=True, **SURE).index == 0
-    assert top_k(INTEGERS[kind]([5, 90_000, 7_000]), k=2, grid="1/2", on_grid=True, **SURE).indices == (1, 2)
+    assert top_k(
+        INTEGERS[kind]([5, 90_000, 7_000]), k=2, grid="1/2", on_grid=True, **SURE
+    ).indices == (1, 2)
 
 
 def test_integers_beyond_64_bits() -> None:

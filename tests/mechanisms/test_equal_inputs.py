@@ -324,7 +324,7 @@ def test_equal_numbers_by_the_thousand():
         assert len({tuple((each.max() - each).tolist()) for each in steps}) == 1
 
 
-# ----------------------------------------------------------------------------- what programs compute
+# ---------------------------------------------------------------------------- what programs compute
 
 LABELS = ["A", "B", "C"]
 
@@ -460,9 +460,7 @@ def answers(kind: Any, values: Any, *, one_by_one: bool, **options: Any) -> Any:
     session = kind(source=source, **given)
     try:
         found = (
-            [session.query(value) for value in values]
-            if one_by_one
-            else session.query_many(values)
+            [session.query(value) for value in values] if one_by_one else session.query_many(values)
         )
     except SafeSelectError as error:
         found = str(error)
@@ -485,7 +483,9 @@ def answers(kind: Any, values: Any, *, one_by_one: bool, **options: Any) -> Any:
 def test_sessions(kind, options, case):
     for one_by_one in (False, True):
         found = {
-            name: answers(kind, list(scores) if one_by_one else scores, one_by_one=one_by_one, **options)
+            name: answers(
+                kind, list(scores) if one_by_one else scores, one_by_one=one_by_one, **options
+            )
             for name, scores in CASES[case].items()
             if not (one_by_one and ("table" in name or "Arrow" in name))
         }

@@ -295,7 +295,10 @@ FAULTS = {
     "wrong constant": ("_folded(moved + 1 - bits,", "_folded(moved - bits,"),
     "wrong constant, dyadic": ("(_bits(_ROUNDER) >> 1)", "(_bits(_ROUNDER) >> 1) - 1"),
     "order reversed": ("return np.subtract, np.int64(", "return np.add, np.int64("),
-    "threshold not cut": ("max(0, _REACH - 1 - abs(first - step))", "_REACH - 1 - abs(first - step)"),
+    "threshold not cut": (
+        "max(0, _REACH - 1 - abs(first - step))",
+        "_REACH - 1 - abs(first - step)",
+    ),
     "threshold never first": ("first = min([first, *extra]) if", "first = first if"),
 }
 

@@ -394,7 +394,8 @@ def call(ledger: Ledger) -> Call:
     return Call(
         [1, 5, 3],
         sensitivity=1, range_=None, monotonic=True, minimize=False, grid=None,
-        on_grid=False, score_error=None, labels=None, source=None, engine=None, ledger=scope(ledger),
+        on_grid=False, score_error=None, labels=None, source=None, engine=None,
+        ledger=scope(ledger),
     )  # fmt: skip
 
 

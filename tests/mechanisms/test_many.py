@@ -108,6 +108,7 @@ def test_results_cannot_be_changed_and_the_callers_scores_are_not():
         (np.zeros((2, 2, 2), int), {}, ScoreError, "two-dimensional"),
         (np.zeros(3, int), {}, ScoreError, "two-dimensional"),
         (np.zeros((0, 3), int), {}, ScoreError, "at least one row"),
+        ([np.ma.array([1, 2]), [1, 2]], {}, ScoreError, "plain NumPy array"),
         (np.zeros((3, 0), int), {}, ScoreError, "at least one candidate"),
         ([[0.5, 1.0]], {}, ScoreError, "must be integers where no grid= is given"),
         (np.ma.masked_array(np.zeros((2, 2), int)), {}, ScoreError, "plain NumPy array"),

@@ -34,8 +34,8 @@ from safeselect import (
 )
 from safeselect.accounting import composed_epsilon
 from safeselect.mechanisms import _call, _reference
-from safeselect.mechanisms._reference import ExponentialNoise, combine_exponential
 from safeselect.mechanisms._reading import Reading
+from safeselect.mechanisms._reference import ExponentialNoise, combine_exponential
 from safeselect.mechanisms._scores import read_candidates
 from safeselect.samplers.decay import Decay
 from safeselect.testing import DeterministicSource

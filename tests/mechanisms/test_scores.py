@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections import Counter, OrderedDict, UserDict, defaultdict, deque
+from collections import Counter, OrderedDict, defaultdict, deque
 from decimal import Decimal, localcontext
 from enum import IntEnum
 from fractions import Fraction
 from functools import partial
-from types import MappingProxyType
 
 import gmpy2
 import numpy as np
@@ -56,7 +55,7 @@ def behind(values) -> list[int]:
 
 def refused(scores, error=ScoreError, *, labels=None, **options) -> str:
     """The message of a refusal: short, without a score in it or behind it."""
-    with pytest.raises(error) as caught:  # noqa: PT011 - every caller looks at the message
+    with pytest.raises(error) as caught:
         read_candidates(scores, labels=labels) if labels is not None else read(scores, **options)
     message = str(caught.value)
     assert len(message) <= 300

@@ -207,9 +207,7 @@ def test_the_threshold_stands_where_it_belongs(scores, threshold, minimize):
     whole = all(isinstance(value, (int, np.integer)) for value in values)
     grid = None if whole else Fraction(1, 4)
     reading = Reading.read(grid=grid, on_grid=False, score_error=None)
-    read = read_candidates(scores).steps(
-        reading, minimize=minimize, threshold=Fraction(threshold)
-    )
+    read = read_candidates(scores).steps(reading, minimize=minimize, threshold=Fraction(threshold))
     steps = read.tolist()
     assert len(steps) == len(values) + 1
     size = grid or 1
