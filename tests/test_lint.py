@@ -27,9 +27,13 @@ MAX_LINES = 300
 ALLOWED = {
     ("sources/openssl.py", "float literal"): "OpenSSL takes its entropy estimate, 0, as a float",
     ("_exact/parameters.py", "float("): "turns NumPy's float64 into a plain one to print it",
-    ("mechanisms/_scores.py", "float("): "the same: the door where floats are read as typed",
-    ("mechanisms/_scores.py", "float type"): "the door names the float types that it reads",
-    ("mechanisms/_columns.py", "float type"): "the same",
+    ("mechanisms/_numbers.py", "float type"): "the door names the float types that it reads",
+    ("mechanisms/_columns.py", "float type"): "the same, for columns",
+    ("mechanisms/_float_columns.py", "float type"): "reads columns of floats, by exact operations",
+    (
+        "mechanisms/_float_columns.py",
+        "float(",
+    ): "the same: constants, exact or near enough",
     ("mechanisms/_items.py", "float type"): "recognises NumPy floats, which equal integers or not",
     ("_exact/parameters.py", "float type"): "recognises NumPy floats, which are read as typed",
 }

@@ -25,7 +25,10 @@ NAMES = {name: getattr(safeselect, name) for name in safeselect.__all__} | {
         ":memory:", {"votes": safeselect.Budget("person", "add_remove", epsilon=2)}
     ),
 }
-LIST = "scores must be a list, a tuple, a mapping, a NumPy array or a column of a table, got "
+LIST = (
+    "scores must be a list, a tuple, a dict, a NumPy array or a column of pandas, polars or Arrow, "
+    "got "
+)
 ONE = "scores must have one dimension, got "
 COLUMN = (
     "; pass one column, such as table['votes'], or one row; select_many takes many rows at once"
@@ -40,17 +43,34 @@ SOURCE = (
 MISTAKES = {
     # --- the scores
     "permute_and_flip(floats, epsilon=1, sensitivity=1)": (
-        "scores of type float need grid=, a public step such as grid='0.01': they are rounded down "
-        "to it; integers need none"
+        "scores must be integers where no grid= is given; for real scores write grid='1/1000', a "
+        "thousandth of what you declare that they change by; for multiples of a step, such as k/n "
+        "computed in floats, write grid=that step, on_grid=True"
+    ),
+    "permute_and_flip([0.91, 0.87], epsilon=1, sensitivity='1/569')": (
+        "scores must be integers where no grid= is given; for real scores write grid='1/569000', a "
+        "thousandth of what you declare that they change by; for multiples of a step, such as k/n "
+        "computed in floats, write grid=that step, on_grid=True"
+    ),
+    "permute_and_flip(counts, epsilon=1, sensitivity=1, on_grid=True)": (
+        "on_grid=True goes with grid=, the public step of the scores"
+    ),
+    "permute_and_flip(counts, epsilon=1, sensitivity=1, score_error='0.1')": (
+        "score_error goes with grid=, the public step of the scores"
+    ),
+    "permute_and_flip(floats, epsilon=1, sensitivity=1, grid=1, on_grid=True, score_error=0)": (
+        "give on_grid=True or score_error, not both: on_grid says that the nearest multiple of "
+        "grid is the true score"
+    ),
+    "permute_and_flip(floats, epsilon=1, sensitivity='1/2', grid=1, on_grid=True)": (
+        "sensitivity is less than one step of the grid, on which the scores lie with "
+        "on_grid=True: they could not change at all; write grid='1/2', or leave on_grid out"
     ),
     "permute_and_flip(['12', '30'], epsilon=1, sensitivity=1)": (
         f"scores must be numbers, got str{CONVERT}[int(score) for score in scores]"
     ),
-    "permute_and_flip([True, False], epsilon=1, sensitivity=1)": (
-        f"scores must be numbers, got bool{CONVERT}[int(score) for score in scores]"
-    ),
-    "permute_and_flip(np.array([True, False]), epsilon=1, sensitivity=1)": (
-        f"scores must be numbers, got an array of bool{CONVERT}scores.astype(int)"
+    "permute_and_flip(np.array(['12', '30']), epsilon=1, sensitivity=1)": (
+        f"scores must be numbers, got ndarray of str_{CONVERT}scores.astype(int)"
     ),
     "permute_and_flip([12.5, float('nan')], epsilon=1, sensitivity=1, grid=1)": (
         "scores must be finite numbers: NaN and infinity are refused; decide what such a record "
@@ -220,7 +240,14 @@ def test_what_to_write_instead_is_right() -> None:
     safeselect.permute_and_flip(NAMES["table"]["votes"], epsilon=1, sensitivity=1)
     safeselect.permute_and_flip(list(NAMES["votes"].values()), epsilon=1, sensitivity=1)
     safeselect.permute_and_flip(
-        [float(n) for n in NAMES["counts"]], epsilon="0.1", sensitivity=1, grid="0.01"
+        [n + 0.25 for n in NAMES["counts"]], epsilon="0.1", sensitivity=1, grid="1/1000"
+    )
+    safeselect.permute_and_flip(
+        [n / 569 for n in NAMES["counts"]],
+        epsilon=1,
+        sensitivity="1/569",
+        grid="1/569",
+        on_grid=True,
     )
     safeselect.top_k(NAMES["votes"], k=3, epsilon=1, delta="1e-9", sensitivity=1)
     safeselect.compose([safeselect.PureDP("0.5")])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,9 @@ from hypothesis import strategies as st
 
 import safeselect
 from safeselect import SafeSelectError
+from safeselect.mechanisms._columns import hand_over
 from safeselect.mechanisms._histogram import read_histogram
+from safeselect.mechanisms._reading import Reading
 from safeselect.mechanisms._scores import read_candidates, read_matrix, read_values
 
 LARGEST = 2**64 - 1
@@ -33,27 +34,41 @@ def scores() -> st.SearchStrategy[Any]:
     return st.one_of(some, alike, alike.map(tuple), arrays, mappings, things())
 
 
-GRIDS = st.sampled_from([None, 1, "1/3", 7, "1e-1234", "1e1000", 2**4000])
+GRIDS = st.sampled_from([None, 1, "1/3", 7, "1e-1233", "1e1000", 2**4000])
+
+
+READINGS = st.builds(
+    lambda given: Reading.read(**{"grid": None, "on_grid": False, "score_error": None, **given}),
+    st.sampled_from(
+        [
+            {},
+            *({"grid": grid} for grid in (1, "1/3", 7, "1/1024", "1e-1233", "1e1000", 2**4000)),
+            {"grid": "1/3", "on_grid": True},
+            {"grid": "0.1", "score_error": 0},
+        ]
+    ),
+)
 
 
 @settings(max_examples=400)
-@given(scores(), GRIDS, st.booleans())
-def test_scores(given_scores, grid, minimize):
+@given(scores(), READINGS, st.booleans())
+def test_scores(given_scores, reading, minimize):
     for read in (read_candidates, read_matrix):
         try:
-            found = read(given_scores, grid=grid, minimize=minimize)
+            candidates = read(given_scores)
+            steps = candidates.steps(reading, minimize=minimize)
         except SafeSelectError as error:
             refused(error)
             continue
-        assert found.steps.dtype == np.uint64
-        assert found.steps.size > 0
+        assert steps.dtype == np.uint64
+        assert steps.shape[-1] == candidates.size > 0
 
 
 @settings(max_examples=200)
-@given(scores(), st.sampled_from([None, Fraction(1, 3), Fraction(7), Fraction(1, 10**1000)]))
-def test_values(values, grid):
+@given(scores(), READINGS)
+def test_values(values, reading):
     try:
-        found = read_values(values, grid=grid)
+        found = read_values(hand_over(values), reading, "grid=")
     except SafeSelectError as error:
         refused(error)
         return
@@ -91,15 +106,17 @@ def test_whatever_is_accepted_is_released(name, given_scores, epsilon, engine):
 @given(st.lists(numbers(), max_size=4))
 @pytest.mark.parametrize("kind", [safeselect.SparseVector, safeselect.AdaptiveSparseVector])
 def test_sessions(kind, values):
-    """A refused value leaves the session as it was; one that is read gets its answer."""
+    """A value that is read is answered; the first one that is refused ends the session."""
     session = kind(threshold=3, k=2, epsilon=1, sensitivity=1, grid="1/2")
+    ended = False
     for value in values:
         left = session.remaining
         try:
             answer = session.query(value)
         except SafeSelectError as error:
             refused(error)
-            unchanged = session.remaining == left
+            assert session.remaining == left
+            ended = True
         else:
-            unchanged = answer.remaining == session.remaining <= left
-        assert unchanged
+            assert not ended
+            assert answer.remaining == session.remaining <= left

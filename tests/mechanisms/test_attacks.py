@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from decimal import Decimal
 from fractions import Fraction
 
 import mpmath
@@ -21,6 +22,7 @@ from safeselect import (
     report_noisy_max,
     top_k,
 )
+from safeselect.mechanisms._reading import Reading
 from safeselect.mechanisms._reference import (
     ExponentialNoise,
     combine_continuous,
@@ -62,8 +64,9 @@ def outcomes(call, scores, engine, *, epsilon, runs=40):
     return found
 
 
-def shortfalls(scores, **options):
-    steps = [int(step) for step in read_candidates(scores, **options).steps]
+def shortfalls(scores, *, minimize=False, grid=None):
+    reading = Reading.read(grid=grid, on_grid=False, score_error=None)
+    steps = read_candidates(scores).steps(reading, minimize=minimize).tolist()
     return [max(steps) - step for step in steps]
 
 
@@ -291,7 +294,13 @@ def test_a8_naive_maximum_follows_nan():
 @pytest.mark.parametrize("name", MECHANISMS)
 def test_a8_ours_refuses_with_one_sentence(name):
     messages = set()
-    for scores in ([1.0, math.nan, 5.0], [math.nan, 77.0], np.array([1, math.inf]), [-math.inf]):
+    for scores in (
+        [1.0, math.nan, 5.0],
+        [math.nan, 77.0, 1.0],
+        np.array([1, math.inf, 2]),
+        [-math.inf, 0, 0],
+        [Decimal("NaN"), 0, 0],
+    ):
         with pytest.raises(ScoreError) as caught:
             MECHANISMS[name](scores, epsilon=1, sensitivity=1, grid=1)
         messages.add(str(caught.value))
@@ -406,7 +415,7 @@ def test_a16_ours_reads_element_by_element(engine):
     assert shortfalls([2**63, -1]) == [0, 2**63 + 1]
     assert shortfalls([2**53 + 1, 2**53, 0.5], grid="0.5")[:2] == [0, 2]
     assert shortfalls([2**64 + 1, 2**64]) == [0, 1]
-    with pytest.raises(ScoreError, match="grid="):
-        read_candidates([2**53 + 1, 0.5])
+    with pytest.raises(ScoreError, match="must be integers where no grid= is given"):
+        shortfalls([2**53 + 1, 0.5])
     options = {"epsilon": 2**19, "sensitivity": 1, "engine": engine}
     assert permute_and_flip([2**63, 2**63 + 1, -1], **options).index == 1

@@ -27,6 +27,7 @@ from safeselect import (
 )
 from safeselect.lattice import Ranking
 from safeselect.mechanisms import _call, _scores
+from safeselect.mechanisms._reading import INTEGERS
 from safeselect.mechanisms._reference import ExponentialNoise, combine_exponential
 
 pytestmark = pytest.mark.claim("C2")
@@ -130,7 +131,8 @@ def test_the_exponential_mechanism_with_its_gap_has_no_bounded_range(monkeypatch
 
 
 def cut_by_the_reader(scores):
-    steps = _scores.read_candidates(list(scores)).steps
+    # As Fractions: integers of 64 bits have nothing to be cut.
+    steps = _scores.read_candidates([Fraction(score) for score in scores]).steps(INTEGERS)
     return tuple(int(step) for step in steps)
 
 

@@ -27,6 +27,7 @@ from safeselect import (
 )
 from safeselect.lattice import Ranking
 from safeselect.mechanisms import _call
+from safeselect.mechanisms._scores import Candidates
 
 pytestmark = pytest.mark.claim("C2")
 
@@ -348,15 +349,15 @@ def test_a_failing_source_gives_an_error_and_wiped_scores(monkeypatch, name, eng
             buffer[:] = os.urandom(len(buffer))
 
     kept = []
-    read = _call.read_candidates
+    read = Candidates.steps
 
     def spy(*arguments, **options):
         kept.append(read(*arguments, **options))
         return kept[-1]
 
-    monkeypatch.setattr(_call, "read_candidates", spy)
+    monkeypatch.setattr(Candidates, "steps", spy)
     scores = np.arange(1000, 1200)
     with pytest.raises(SourceError):
         ALL[name](scores, epsilon="0.01", sensitivity=1, source=Failing(), engine=engine)
-    assert not kept[0].steps.any()
+    assert not kept[0].any()
     assert scores[0] == 1000

@@ -41,6 +41,7 @@ from safeselect import (
 )
 from safeselect.accounting import composed_epsilon
 from safeselect.mechanisms import _call
+from safeselect.mechanisms._scores import Candidates
 from safeselect.testing import DeterministicSource, InsecureSourceWarning
 
 pytestmark = pytest.mark.claim("C2")
@@ -250,7 +251,8 @@ def test_the_base_lies_strictly_between_0_and_1(base):
 
 @pytest.mark.parametrize("name", ALL)
 def test_wrong_scores_are_refused_and_nothing_is_drawn(name):
-    for scores in ([], [True], [SENTINEL, None], [float(SENTINEL)], "abc", np.zeros((2, 2))):
+    bad = [SENTINEL, None, 1], [float(SENTINEL), 0.5, 1], [SENTINEL, "1", 1], np.ones(3) / 2
+    for scores in ([], "abc", np.zeros((2, 2)), {SENTINEL, 1, 2}, *bad):
         refused(ALL[name], scores, error=ScoreError, **PARAMETERS)
 
 
@@ -406,6 +408,20 @@ def test_the_unordered_mechanism_needs_two_candidates():
 # -------------------------------------------------------------- from the parameters to the noise
 
 
+def kept_steps(monkeypatch):
+    """All private copies of scores that calls make from now on."""
+    kept = []
+    read = Candidates.steps
+
+    def spy(*arguments, **options):
+        kept.append(read(*arguments, **options))
+        assert kept[-1].any()
+        return kept[-1]
+
+    monkeypatch.setattr(Candidates, "steps", spy)
+    return kept
+
+
 def decays(monkeypatch, call, scores, **options):
     """The decay that a call hands to its engine."""
     seen = []
@@ -431,18 +447,36 @@ CHANGES = [
     ({"range_": 1}, [1, 2], 1),
     ({"range_": "3/2"}, [1, 2], Fraction(3, 2)),
     ({"sensitivity": "1/3"}, [1, 2], Fraction(2, 3)),
-    ({"sensitivity": "1/3", "grid": "1/2"}, [1, 2], Fraction(4, 3)),
-    ({"sensitivity": 1, "grid": 2}, [1, 2], 2),  # rounded: up to a whole step
-    ({"sensitivity": 3, "grid": 2}, [1, 2], 4),
-    ({"sensitivity": 3, "grid": 2, "monotonic": True}, [1, 2], 2),
-    ({"sensitivity": 1, "grid": 1}, [1.0, 2.0], 2),
-    ({"sensitivity": "1/3", "grid": 1}, [1.0, 2.0], 2),
-    ({"sensitivity": "0.1", "grid": "0.1", "monotonic": True}, [1.0, 2.0], 1),
-    ({"sensitivity": "0.11", "grid": "0.1", "monotonic": True}, [1.0, 2.0], 2),
-    ({"range_": 1, "grid": 1}, [1.0, 2.0], 2),
-    ({"range_": "1.5", "grid": 1}, [Fraction(1), Fraction(2)], 3),
-    ({"range_": 1, "grid": 2}, [1, 2], 2),
-    ({"range_": 2, "grid": "0.5"}, [1, 2], 4),
+    ({"sensitivity": 1}, [1.0, 2.0], 2),
+    ({"sensitivity": "1/3", "monotonic": True}, [Fraction(1), 2.0], Fraction(1, 3)),
+    ({"range_": 1}, [1.0, 2.0], 1),
+    # On a grid h, read with an error e = h / 2: 2 ceil(s / h + 1), and ceil(s / h + 1) + 1.
+    ({"sensitivity": "1/3", "grid": "1/2"}, [1, 2], 4),
+    ({"sensitivity": 1, "grid": 2}, [1, 2], 4),
+    ({"sensitivity": 3, "grid": 2}, [1, 2], 6),
+    ({"sensitivity": 3, "grid": 2, "monotonic": True}, [1, 2], 4),
+    ({"sensitivity": 1, "grid": 1}, [1.0, 2.0], 4),
+    ({"sensitivity": 1, "grid": 1}, [1, 2], 4),
+    ({"sensitivity": "1/3", "grid": 1}, [1.0, 2.0], 4),
+    ({"sensitivity": "0.1", "grid": "0.1", "monotonic": True}, [1.0, 2.0], 3),
+    ({"sensitivity": "0.11", "grid": "0.1", "monotonic": True}, [1.0, 2.0], 4),
+    # Two scores: ceil(r / h + 2) + 1.
+    ({"range_": 1, "grid": 1}, [1.0, 2.0], 4),
+    ({"range_": 1, "grid": 1}, [1, 2], 4),
+    ({"range_": "1.5", "grid": 1}, [Fraction(1), Fraction(2)], 5),
+    ({"range_": 1, "grid": 2}, [1, 2], 4),
+    ({"range_": 2, "grid": "0.5"}, [1, 2], 7),
+    # Without an error, and with another.
+    ({"sensitivity": 1, "grid": "0.4", "score_error": 0}, [1, 2], 6),
+    ({"sensitivity": 1, "grid": "0.4", "score_error": 0, "monotonic": True}, [1, 2], 3),
+    ({"sensitivity": 1, "grid": "0.4", "score_error": "0.01", "monotonic": True}, [1, 2], 4),
+    ({"range_": 1, "grid": "0.4", "score_error": 0}, [1, 2], 4),
+    ({"sensitivity": 1, "grid": "0.1", "score_error": "0.1"}, [1, 2], 24),
+    # On the grid: whole steps.
+    ({"sensitivity": 1, "grid": "1/2", "on_grid": True}, [1.0, 2.0], 4),
+    ({"sensitivity": 1, "grid": "1/2", "on_grid": True, "monotonic": True}, [1, 2], 2),
+    ({"sensitivity": 1, "grid": "0.4", "on_grid": True}, [1, 2], 4),
+    ({"range_": 1, "grid": "0.4", "on_grid": True}, [1, 2], 2),
 ]
 
 
@@ -768,14 +802,7 @@ def test_a_known_tape_gives_a_known_result():
 def test_a_failing_source_gives_an_error_no_result_and_wiped_scores(
     monkeypatch, engine, failing_at, error
 ):
-    kept = []
-    read = _call.read_candidates
-
-    def spy(*arguments, **options):
-        kept.append(read(*arguments, **options))
-        return kept[-1]
-
-    monkeypatch.setattr(_call, "read_candidates", spy)
+    kept = kept_steps(monkeypatch)
     scores = np.arange(SENTINEL, SENTINEL + 200)
     before = scores.copy()
     source = Counting(failing_at, error)
@@ -794,24 +821,16 @@ def test_a_failing_source_gives_an_error_no_result_and_wiped_scores(
     assert source.begins == 1
     assert str(SENTINEL)[:6] not in "".join(traceback.format_exception(caught.value))
     assert len(kept) == 1
-    assert not kept[0].steps.any()
+    assert not kept[0].any()
     assert (scores == before).all()
 
 
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("name", ALL)
 def test_the_private_copy_is_wiped_after_a_good_call(monkeypatch, name, engine):
-    kept = []
-    read = _call.read_candidates
-
-    def spy(*arguments, **options):
-        kept.append(read(*arguments, **options))
-        assert kept[-1].steps.any()
-        return kept[-1]
-
-    monkeypatch.setattr(_call, "read_candidates", spy)
+    kept = kept_steps(monkeypatch)
     ALL[name]([5, 7, 3], epsilon=1, sensitivity=1, engine=engine)
-    assert not kept[0].steps.any()
+    assert not kept[0].any()
 
 
 @pytest.mark.parametrize("name", ALL)

@@ -130,8 +130,9 @@ def test_the_record_says_what_the_result_says(name: str) -> None:
     assert charged["parameters"] == shape | {
         # The threshold takes part as one more.
         "candidates": "4" if "above" in name else "3",
+        "effective_range": "1",
         "engine": "array",
-        "grid": "1",
+        "grid": "none",
         "k": "2" if name.startswith("top_k") else "1",
         "minimize": "no",
         "monotonic": "yes",
@@ -179,17 +180,21 @@ def test_the_record_tells_every_parameter() -> None:
     assert parameters == [
         {
             "candidates": "3",
+            "effective_range": "5/4",
             "engine": "reference",
             "grid": "1/4",
             "k": "1",
             "minimize": "yes",
             "monotonic": "no",
+            "on_grid": "no",
             "range": "1/2",
+            "score_error": "1/8",
         },
         {
             "candidates": "4",
+            "effective_range": "1",
             "engine": "array",
-            "grid": "1",
+            "grid": "none",
             "k": "1",
             "least_k_bar": "2",
             "minimize": "no",
@@ -250,10 +255,11 @@ def test_a_source_that_repeats_itself_releases_nothing() -> None:
 @pytest.mark.parametrize(
     "wrong",
     [
-        {"scores": ["x"]},
         {"scores": []},
-        {"scores": [0.5, 1.5]},
-        {"scores": [float("nan"), 1.0], "grid": 1},
+        {"scores": {1, 2}},
+        {"scores": [[1, 2]], "labels": ["a", "b"]},
+        {"on_grid": True},
+        {"score_error": 0},
         {"epsilon": 0},
         {"epsilon": None, "rho": -1},
         {"sensitivity": None},
@@ -396,8 +402,9 @@ def test_with_a_ledger_too_the_requests_do_not_depend_on_scores(name: str) -> No
 def call(ledger: Ledger) -> Call:
     return Call(
         [1, 5, 3],
-        sensitivity=1, range_=None, monotonic=True, minimize=False, grid=None, labels=None,
-        source=None, engine=None, ledger=scope(ledger),
+        sensitivity=1, range_=None, monotonic=True, minimize=False, grid=None,
+        on_grid=False, score_error=None, labels=None, source=None, engine=None,
+        ledger=scope(ledger),
     )  # fmt: skip
 
 

@@ -14,6 +14,7 @@ from fractions import Fraction
 from itertools import product
 from math import floor
 
+import gmpy2
 import numpy as np
 import pytest
 
@@ -249,8 +250,11 @@ def test_the_default_sigma_is_a_standard_deviation():
     [
         ({"sensitivity": "1/2"}, "1/2"),  # integers, continuous noise: as it is
         ({"sensitivity": "1/2", "noise": "geometric"}, 1),
-        ({"sensitivity": "1/2", "grid": "1/3"}, 2),  # 1.5 steps
-        ({"sensitivity": "0.3", "grid": "0.1"}, 3),
+        ({"sensitivity": "1/2", "grid": "1/3"}, 3),  # 2.5 steps, the errors of reading included
+        ({"sensitivity": "0.3", "grid": "0.1"}, 4),
+        ({"sensitivity": "0.3", "grid": "0.1", "score_error": 0}, 3),
+        ({"sensitivity": "0.35", "grid": "0.1", "score_error": 0}, 4),
+        ({"sensitivity": "0.35", "grid": "0.1", "on_grid": True}, 3),
     ],
 )
 def test_the_sensitivity_is_rounded_up_to_the_grid_where_values_or_noise_are(options, change):
@@ -328,32 +332,31 @@ def test_sure_answers(kind, engine, noise):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_values_are_read_by_type_as_scores_are(kind):
+def test_values_are_read_as_scores_are(kind):
     with kind(**SURE) as session:
-        assert session.query(np.int8(-3)).above is False
+        for value in (np.int8(-3), -3.0, Fraction(-3), np.float16(0), True, gmpy2.mpz(1), 2.0):
+            assert session.query(value).above is False
         assert session.query_many(np.array([1, 2], dtype=np.uint16)).consumed == 2
-        for value in (1.5, Fraction(7), "7", None, True, np.nan, 1j, [7], np.float64(7)):
-            with pytest.raises(ScoreError):
+        assert session.query_many([1, 2.0]).consumed == 2
+        assert session.query_many(np.array([1.0, 3.0])).consumed == 2
+    for value in (1.5, Fraction(7, 2), "7", None, np.nan, 1j, [7], np.float64(7.25)):
+        with kind(**SURE) as session:
+            with pytest.raises(ScoreError, match=r"^scores must"):
                 session.query(value)
-        with pytest.raises(ScoreError, match="grid="):
-            session.query_many([1, 2.0])
-        with pytest.raises(ScoreError, match="grid="):
-            session.query_many(np.array([1.0]))
-        assert session.query(0).above is False  # it goes on
+            with pytest.raises(ScoreError, match="this session ended with a value"):
+                session.query(0)
     with kind(**{**SURE, "grid": "0.1"}) as session:
-        assert session.query(5.5).above
         found = session.query_many([4.9, Fraction(1, 3), np.float32(4.5), 7])
         assert found.indices == (3,)
         with pytest.raises(ScoreError, match="finite"):
             session.query_many([1.0, float("nan")])
 
 
-def test_floats_are_read_as_typed_and_rounded_down():
-    """0.1 is one tenth: on the grid; and 0.29 is floored to 0.2."""
+def test_values_go_to_the_nearest_step():
     options = {"threshold": 0, "k": 9, "epsilon": 2**20, "sensitivity": 1, "noise": "geometric"}
     with SparseVector(**options, grid="0.1") as session:
         gaps = session.query_many([0.1, 0.29, 0.3, 3.0]).gaps
-    assert gaps == (Fraction(1, 10), Fraction(1, 5), Fraction(3, 10), 3)
+    assert gaps == (Fraction(1, 10), Fraction(3, 10), Fraction(3, 10), 3)
 
 
 @pytest.mark.parametrize("value", [31337.5, "secret 31337", [31337], {"a": 31337}])

@@ -15,19 +15,14 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-import gmpy2
 import numpy as np
 
 from safeselect.errors import ParameterError, ScoreError
+from safeselect.mechanisms._numbers import CONVERT, FLOATS, NULL, is_integer
 from safeselect.mechanisms.counts import Counts
 
-__all__ = [
-    *("ARRAYS", "CONVERT", "FLOATS", "NULL", "Column", "as_names", "hand_over", "is_integer"),
-    "pairs",
-]
+__all__ = ["ARRAYS", "Column", "as_names", "hand_over", "pairs", "subclass_refused"]
 
-FLOATS = (float, np.float16, np.float32, np.float64)
-_INTEGERS = (int, np.integer, np.bool_, type(gmpy2.mpz()))
 # Only of these exact classes is the length asked for before a charge: it is theirs, and no code of
 # anybody else runs.
 _LISTS = (list, tuple)
@@ -46,8 +41,6 @@ _ONE_COLUMN = (
 )
 _WIDE = ("Int128", "UInt128")  # polars' integers for which NumPy has no type
 _ENCODED = ("dictionary<", "run_end_encoded<")  # pyarrow's, whose nulls are not counted outside
-NULL = "scores must not contain nulls: decide what a missing score means before selecting"
-CONVERT = "convert them to integers first, such as {}"
 
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
@@ -97,12 +90,7 @@ def hand_over(scores: object) -> Column:
         if array.ndim != 1:
             raise ScoreError(_ONE_COLUMN.format(kind.__name__, array.ndim))
         return Column(array, len(array))
-    # Of the class only: isinstance asks the object, which could run code of its own.
-    if issubclass(kind, np.ndarray):
-        raise ScoreError(
-            f"scores must be a plain NumPy array, got {kind.__name__}; "
-            "its subclass may change what the numbers mean"
-        )
+    subclass_refused(kind)
     if not _is_table(kind):
         instead = "write list(scores)" if issubclass(kind, (Iterator, ValuesView)) else ""
         instead = "write scores.collect()" if kind.__name__ in _LAZY else instead
@@ -122,6 +110,21 @@ def hand_over(scores: object) -> Column:
     return Column(column, len(column))
 
 
+def subclass_refused(kind: type) -> None:
+    """Refuse subclasses of NumPy's arrays, such as masked ones.
+
+    By the class alone: isinstance asks the object, which could run code of its own.
+
+    Raises:
+        ScoreError: it is one of them.
+    """
+    if issubclass(kind, np.ndarray) and kind not in ARRAYS:
+        raise ScoreError(
+            f"scores must be a plain NumPy array, got {kind.__name__}; "
+            "its subclass may change what the numbers mean"
+        )
+
+
 def pairs(scores: object) -> tuple[list[Any], list[Any]] | None:
     """The keys and the values of a mapping, which belong together; None for anything else."""
     mapping: Any = dict(scores.counts) if type(scores) is Counts else scores
@@ -129,15 +132,6 @@ def pairs(scores: object) -> tuple[list[Any], list[Any]] | None:
         return None
     items: list[tuple[Any, Any]] = list(dict.items(mapping))
     return [key for key, _ in items], [value for _, value in items]
-
-
-def is_integer(kind: type) -> bool:
-    """Whether numbers of this class are integers; True and False are 1 and 0.
-
-    Not whatever has an `__index__`: of arrays and tensors only those of integers can be read so,
-    and which ones they are may follow from the data.
-    """
-    return issubclass(kind, _INTEGERS) and not issubclass(kind, np.timedelta64)
 
 
 def _is_table(kind: type) -> bool:

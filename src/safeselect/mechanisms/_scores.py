@@ -18,27 +18,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence, Sized
 from dataclasses import dataclass
-from decimal import Decimal
 from fractions import Fraction
 from typing import Any, Protocol
 
-import gmpy2
 import numpy as np
 import numpy.typing as npt
 
 from safeselect.errors import ParameterError, ScoreError
-from safeselect.mechanisms._columns import (
-    ARRAYS,
-    CONVERT,
-    FLOATS,
-    NULL,
-    Column,
-    hand_over,
-    is_integer,
-    pairs,
-)
+from safeselect.mechanisms._columns import ARRAYS, Column, hand_over, pairs, subclass_refused
 from safeselect.mechanisms._float_columns import NOT_FINITE, float_steps, is_fast
 from safeselect.mechanisms._labels import labels_of, read_labels
+from safeselect.mechanisms._numbers import ratio
 from safeselect.mechanisms._reading import Reading
 
 __all__ = ["Candidates", "Held", "Steps", "read_candidates", "read_matrix", "read_values"]
@@ -55,16 +45,11 @@ _FLIPPED = {
     ("u", False): np.uint64(0),
     ("u", True): ~np.uint64(0),
 }
-_MAX_EXPONENT = 4096  # beyond which the integer of a Decimal could exhaust the memory
-_BEYOND = 10**_MAX_EXPONENT
-_MAX_BITS = _BEYOND.bit_length()
-_TOO_LARGE = "scores must be below 10**4096 in size"
 _NOT_WHOLE = (
     "scores must be integers where no grid= is given; for real scores write {}, a thousandth of "
     "what you declare that they change by; for multiples of a step, such as k/n computed in "
     "floats, write grid=that step, on_grid=True"
 )
-_RATIONALS = (Fraction, type(gmpy2.mpq()))
 
 
 class _NotWholeError(Exception):
@@ -207,6 +192,7 @@ def read_matrix(scores: object, *, labels: object = None) -> Candidates:
     Args:
         scores: a two-dimensional NumPy array, or a list of m lists of n numbers.
     """
+    subclass_refused(type(scores))
     if type(scores) not in (list, tuple, *ARRAYS) or getattr(scores, "ndim", 2) != 2:
         raise ScoreError(
             "scores must be a two-dimensional array or a list of rows, got "
@@ -328,58 +314,8 @@ def _nearest(values: Sequence[Any], reading: Reading) -> list[int]:
     p, q = reading.step.numerator, reading.step.denominator
     found = []
     for value in values:
-        above, below = _exact(value)
+        above, below = ratio(value)
         if reading.grid is None and above % below:
             raise _NotWholeError
         found.append((2 * above * q + p * below) // (2 * p * below))
     return found
-
-
-def _exact(value: Any) -> tuple[int, int]:
-    """A score as numerator and denominator.
-
-    A float is the binary number that it is: scores are computed, parameters are typed.
-    """
-    kind = type(value)
-    if is_integer(kind):
-        return _limited(int(value), 1)
-    if issubclass(kind, FLOATS):
-        if not np.isfinite(value):
-            raise ScoreError(NOT_FINITE)
-        above, below = value.as_integer_ratio()
-        return above, below
-    if issubclass(kind, Decimal):
-        return _decimal(value)
-    if issubclass(kind, _RATIONALS):
-        return _limited(int(value.numerator), int(value.denominator))
-    raise _no_number(value)
-
-
-def _limited(above: int, below: int) -> tuple[int, int]:
-    """The same limit for all types, so that equal numbers of any two are refused together."""
-    # Digits first: only numbers that are large are compared.
-    if above.bit_length() - below.bit_length() >= _MAX_BITS - 1 and abs(above) >= below * _BEYOND:
-        raise ScoreError(_TOO_LARGE)
-    return above, below
-
-
-def _decimal(value: Decimal) -> tuple[int, int]:
-    if not value.is_finite():
-        raise ScoreError(NOT_FINITE)
-    if value and value.adjusted() >= _MAX_EXPONENT:
-        raise ScoreError(_TOO_LARGE)
-    if value and value.adjusted() < -_MAX_EXPONENT:
-        # Nearer to 0 than half a step of any grid can be, and no integer.
-        return (-1 if value < 0 else 1), 1 << 4 * _MAX_EXPONENT
-    return value.as_integer_ratio()
-
-
-def _no_number(value: object) -> ScoreError:
-    if value is None:
-        return ScoreError(NULL)
-    instead = (
-        "pass one row of numbers; select_many takes many rows at once"
-        if isinstance(value, (list, tuple, np.ndarray))
-        else CONVERT.format("[int(score) for score in scores]")
-    )
-    return ScoreError(f"scores must be numbers, got {type(value).__name__}; {instead}")

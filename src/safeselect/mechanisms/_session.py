@@ -152,7 +152,14 @@ class Session:
 
     def _read(self, column: Column) -> list[int]:
         """Read values; whether that fails depends on them, so it ends the session."""
-        return read_values(column, self.terms.reading, self.terms.proposed)
+        try:
+            return read_values(column, self.terms.reading, self.terms.proposed)
+        except ScoreError:
+            raise
+        except Exception:
+            if self.receipt is None:
+                raise
+        raise ScoreError(_UNREAD[1])  # also for what a library or the memory says of the values
 
     def close(self) -> None:
         """End the session and drop its noise."""

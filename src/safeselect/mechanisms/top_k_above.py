@@ -94,7 +94,7 @@ def top_k_above(
         the scores, so a range of the scores alone would not cover it.
 
     Args:
-        threshold: rational of either sign, in score units; public; rounded down to the grid.
+        threshold: rational of either sign, in score units; public; the nearest step counts.
         k: how many at most, from 1 to the number of candidates.
         epsilon: total cost of this call; positive rational.
         noise: "exponential" or "laplace".

@@ -1,0 +1,388 @@
+"""With a ledger the charge comes before a value is looked at, and all refusals read the same.
+
+Otherwise refusals answer questions that nobody paid for: sixteen calls that differ in which score
+is missing tell sixteen private bits.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, OrderedDict, UserDict, UserList, defaultdict, deque
+from collections.abc import Callable, Mapping, Sequence
+from decimal import Decimal
+from fractions import Fraction
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+import pytest
+from ledgers import new, scope
+
+import safeselect
+from safeselect import (
+    AdaptiveSparseVector,
+    BudgetError,
+    Ledger,
+    OpenSSLSource,
+    ParameterError,
+    ScoreError,
+    SparseVector,
+)
+from safeselect.mechanisms._call import UNREADABLE
+from safeselect.testing import RecordingSource
+
+pytestmark = pytest.mark.claim("C8")
+
+SECRET = 987_654_321
+COST = {"epsilon": "1/2", "sensitivity": 1}
+
+
+class Raising:
+    """An object all of whose methods raise, and quote what it holds."""
+
+    def __getattribute__(self, name: str) -> Any:
+        raise ValueError(f"{SECRET} has no {name}")
+
+
+class Index:
+    """No number, although it may be used for one."""
+
+    def __index__(self) -> int:
+        return SECRET
+
+
+class Broken(Fraction):
+    @property
+    def numerator(self) -> int:
+        raise KeyError(SECRET)
+
+
+BAD_VALUES: dict[str, Any] = {
+    "NaN": float("nan"),
+    "infinity": float("inf"),
+    "minus infinity": float("-inf"),
+    "NaN of NumPy": np.float32("nan"),
+    "None": None,
+    "text": str(SECRET),
+    "bytes": b"5",
+    "complex": 5j,
+    "half": 0.5,
+    "fraction": Fraction(1, 3),
+    "decimal": Decimal("0.1"),
+    "no decimal": Decimal("sNaN"),
+    "huge decimal": Decimal("1e999999"),
+    "huge integer": 10**5000,
+    "list": [5],
+    "array": np.array([5]),
+    "span of time": np.timedelta64(5, "s"),
+    "raising": Raising(),
+    "index": Index(),
+    "broken": Broken(1, 3),
+    "class": int,
+}
+
+
+def outcomes(ledger: Ledger) -> list[str]:
+    kinds = [record.content for record in ledger.records()][2:]
+    return [each.get("reason", each["kind"]) for each in kinds]
+
+
+CALLS: dict[str, Callable[..., Any]] = {
+    "permute_and_flip": safeselect.permute_and_flip,
+    "exponential_mechanism": safeselect.exponential_mechanism,
+    "report_noisy_max": lambda scores, **o: safeselect.report_noisy_max(
+        scores, noise="laplace", **o
+    ),
+    "top_k": lambda scores, **o: safeselect.top_k(scores, k=1, **o),
+    "permute_and_flip_with_gap": safeselect.permute_and_flip_with_gap,
+    "top_k_with_gaps": lambda scores, **o: safeselect.top_k_with_gaps(scores, k=1, **o),
+    "top_k_above": lambda scores, **o: safeselect.top_k_above(scores, k=1, threshold=2, **o),
+    "select_many": lambda scores, **o: safeselect.select_many([scores, [1, 2, 3]], **o),
+    "top_k_many": lambda scores, **o: safeselect.top_k_many([[1, 2, 3], scores], k=1, **o),
+}
+
+
+def refused(call: Callable[..., Any], scores: Any, ledger: Ledger, **options: Any) -> list[int]:
+    """A refusal after the charge; returns what the source was asked for."""
+    source = RecordingSource(OpenSSLSource())
+    with pytest.raises(ScoreError) as caught:
+        call(scores, source=source, ledger=scope(ledger), **{**COST, **options})
+    error = caught.value
+    assert str(error) == UNREADABLE
+    assert error.__cause__ is None
+    assert error.__context__ is None
+    return source.requests
+
+
+@pytest.mark.parametrize("value", BAD_VALUES)
+@pytest.mark.parametrize("call", CALLS)
+def test_every_value_that_cannot_be_read_is_charged_and_refused_with_one_sentence(call, value):
+    ledger = new(":memory:", epsilon=9)
+    first = refused(CALLS[call], [1, BAD_VALUES[value], 3], ledger)
+    assert len(first) == 1  # for the salt of the record
+    assert outcomes(ledger) == ["charged", "input"]
+    assert ledger.standing("a").spent == {"epsilon": Fraction(1, 2)}
+    array = np.empty(3, dtype=object)
+    array[:] = [1, 2, 3]
+    array[1] = BAD_VALUES[value]
+    assert refused(CALLS[call], array, ledger) == first
+    assert outcomes(ledger) == ["charged", "input"] * 2
+
+
+def test_sixteen_private_bits_cost_sixteen_charges():
+    """The attack of issue 14: which of sixteen numbers are missing, for a budget of four calls."""
+    ledger = new(":memory:", epsilon=2)
+    missing = [1, 0, 0, 1, 1, 1, 0, 1, 0, 0, 1, 0, 1, 1, 0, 1]
+    seen = []
+    for bit in missing:
+        scores = [1, None if bit else 2, 3]
+        try:
+            safeselect.permute_and_flip(scores, ledger=scope(ledger), **COST)
+            seen.append(0)
+        except BudgetError:
+            seen.append(None)
+        except ScoreError:
+            seen.append(1)
+    assert seen == missing[:4] + [None] * 12
+    ends = ["input", "released", "released", "input"]
+    assert outcomes(ledger) == [each for end in ends for each in ("charged", end)]
+    assert ledger.standing("a").spent == {"epsilon": 2}
+
+
+def columns() -> dict[str, Any]:
+    pd = pytest.importorskip("pandas", reason="pandas is not installed")
+    pl = pytest.importorskip("polars", reason="polars is not installed")
+    pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
+    return {
+        "null of pandas": pd.Series([1, None, 3], dtype="Int64"),
+        "NaN of pandas": pd.Series([1, None, 3]),
+        "text of pandas": pd.Series(["1", "2", "3"]),
+        "dates of pandas": pd.Series(pd.to_datetime(["2020-01-01"] * 3)),
+        "category of pandas": pd.Series(["a", "b", "c"]).astype("category"),
+        "halves of pandas": pd.Series([0.5, 1.0, 2.0]),
+        "NA of pandas": pd.Series([1, pd.NA, 3], dtype=object),
+        "levels of pandas": pd.MultiIndex.from_tuples([(1, 2)] * 3),
+        "null of polars": pl.Series([1, None, 3]),
+        "text of polars": pl.Series(["1", "2", "3"]),
+        "lists of polars": pl.Series([[1], [2], [3]]),
+        "arrays of polars": pl.Series([[1, 2]] * 3, dtype=pl.Array(pl.Int64, 2)),
+        "halves of polars": pl.Series([0.5, 1.0, 2.0]),
+        "null of Arrow": pa.array([1, None, 3]),
+        "null in a dictionary": pa.array([1, None, 3]).dictionary_encode(),
+        "text of Arrow": pa.array(["1", "2", "3"]),
+        "structs of Arrow": pa.array([{"a": 1}] * 3),
+    }
+
+
+ARRAYS = {
+    "NaN": np.array([1.0, np.nan, 3.0]),
+    "infinity": np.array([1.0, np.inf, 3.0], dtype=np.float16),
+    "halves": np.array([1.5, 2.0, 3.0]),
+    "text": np.array(["1", "2", "3"]),
+    "dates": np.array([1, 2, 3], dtype="M8[s]"),
+    "spans": np.array([1, 2, 3], dtype="m8[s]"),
+    "complex": np.array([1j, 2, 3]),
+    "long doubles": np.array([1, 2, 3], dtype=np.longdouble),
+    "records": np.zeros(3, dtype=[("a", "i4")]),
+    "mapping": {"a": 1, "b": None, "c": 3},
+    "counter": Counter({"a": 1, "b": 0.5, "c": 3}),
+}
+
+
+@pytest.mark.parametrize("name", [*ARRAYS, *columns()])
+def test_types_are_looked_at_only_after_the_charge_too(name):
+    ledger = new(":memory:")
+    refused(safeselect.permute_and_flip, {**ARRAYS, **columns()}[name], ledger)
+    assert outcomes(ledger) == ["charged", "input"]
+
+
+def test_values_are_looked_at_only_after_a_budget_that_is_spent():
+    ledger = new(":memory:", epsilon="1/4")
+    for scores in ([1, 2, 3], [1, None, 3], [1, Raising(), 3], ARRAYS["NaN"], ARRAYS["text"]):
+        with pytest.raises(BudgetError, match="budget"):
+            safeselect.permute_and_flip(scores, ledger=scope(ledger), **COST)
+    assert outcomes(ledger) == []
+
+
+def test_a_list_that_shrinks_between_the_two_looks():
+    scores = [1, 2, 3]
+
+    class Shrinking:
+        """A source that takes a score away when the charge is made."""
+
+        name = "Shrinking"
+        production = False
+
+        def begin(self) -> bytes:
+            del scores[1:]
+            return bytes(16)
+
+        def fill(self, buffer: bytearray | memoryview, /) -> None:
+            buffer[:] = bytes(range(1, len(buffer) + 1))
+
+    ledger = new(":memory:")
+    with pytest.raises(ScoreError) as caught:
+        safeselect.permute_and_flip(scores, source=Shrinking(), ledger=scope(ledger), **COST)
+    assert str(caught.value) == UNREADABLE
+    assert outcomes(ledger) == ["charged", "input"]
+
+
+# ---------------------------------------------------------------------- what is refused for nothing
+
+
+@pytest.mark.parametrize(
+    ("wrong", "match"),
+    [
+        ({"epsilon": 0}, "epsilon"),
+        ({"sensitivity": None}, "exactly one"),
+        ({"grid": "x"}, "grid"),
+        ({"on_grid": True}, "on_grid"),
+        ({"score_error": 1}, "score_error"),
+        ({"labels": ["a"]}, "labels"),
+        ({"minimize": 1}, "minimize"),
+        ({"engine": "quantum"}, "engine"),
+        ({"scores": []}, "at least one"),
+        ({"scores": {}}, "at least one"),
+        ({"scores": np.array([])}, "at least one"),
+        ({"scores": np.array([[1, None]], dtype=object)}, "one dimension"),
+        ({"scores": np.array(None)}, "one dimension"),
+        ({"scores": {None, 1}}, "got set"),
+        ({"scores": iter([None])}, "got list_iterator"),
+        ({"scores": None}, "got NoneType"),
+        ({"scores": "secret"}, "got str"),
+        ({"scores": np.ma.array([1, 2], mask=[True, False])}, "plain NumPy array"),
+    ],
+)
+def test_arguments_classes_shapes_and_lengths_are_refused_before_the_charge(wrong, match):
+    ledger = new(":memory:")
+    before = ledger.head
+    source = RecordingSource(OpenSSLSource())
+    given = {"scores": [1, None], **COST, "source": source, "ledger": scope(ledger), **wrong}
+    with pytest.raises((ParameterError, ScoreError), match=match):
+        safeselect.permute_and_flip(**given)
+    assert ledger.head == before
+    assert source.requests == []
+
+
+class Ran(BaseException):
+    """Code of a foreign class was run."""
+
+
+def hostile(*bases: type, **more: Any) -> Any:
+    """An object each of whose methods raises `Ran`."""
+
+    def method(self: Any, *arguments: Any, **options: Any) -> Any:
+        raise Ran
+
+    names = [
+        "__len__", "__iter__", "__getitem__", "__array__", "__array_interface__",
+        "__arrow_array__", "__index__", "__float__", "__int__", "__bool__", "__eq__", "__hash__",
+        "__repr__", "__str__", "__format__", "__getattribute__", "keys", "items", "values",
+        "tolist", "to_list", "to_numpy", "isna", "null_count", "shape", "dtype", "ndim",
+    ]  # fmt: skip
+    return type("Hostile", bases, {**dict.fromkeys(names, method), "__slots__": (), **more})
+
+
+FOREIGN = {
+    "object": hostile(),
+    "list": hostile(list),
+    "tuple": hostile(tuple),
+    "dict": hostile(dict),
+    "counter": hostile(Counter, __init__=lambda self: None),
+    "ordered": hostile(OrderedDict, __init__=lambda self: None),
+    "user list": hostile(UserList, __init__=lambda self: None),
+    "user dict": hostile(UserDict, __init__=lambda self: None),
+    "mapping": hostile(Mapping),
+    "sequence": hostile(Sequence),
+    "integer": hostile(int),
+    "no module": hostile(__module__=None),
+    "module of pandas": hostile(__module__="pandas"),
+    "a class that says it is a list": hostile(__class__=list),
+}
+
+
+@pytest.mark.parametrize("name", FOREIGN)
+@pytest.mark.parametrize(
+    "call", [safeselect.permute_and_flip, safeselect.select_many], ids=["one", "many"]
+)
+def test_no_code_of_a_foreign_container_is_run(name, call):
+    kind = FOREIGN[name]
+    scores = kind.__new__(kind)
+    ledger = new(":memory:")
+    before = ledger.head
+    for options in ({}, {"ledger": scope(ledger)}):
+        with pytest.raises(ScoreError, match="Hostile"):
+            call(scores, **COST, **options)
+        with pytest.raises(ScoreError, match="Hostile"):
+            safeselect.select_many([[1, 2], scores], **COST, **options)
+    assert ledger.head == before
+
+
+@pytest.mark.parametrize(
+    ("scores", "words"),
+    [
+        (UserList([1, 2]), "UserList"),
+        (UserDict(a=1), "write dict"),
+        (MappingProxyType({"a": 1}), "write dict"),
+        (type("Mine", (dict,), {})(a=1), "write dict"),
+        (type("Mine", (list,), {})([1]), "write list"),
+        (deque([1]), "deque"),
+        (range(3), "range"),
+        ({"a": 1}.values(), "write list"),
+        (iter([1]), "write list"),
+        (np.int64(5), "int64"),
+        (memoryview(b"ab"), "memoryview"),
+    ],
+)
+def test_other_containers_are_refused_with_what_to_write_instead(scores, words):
+    with pytest.raises(ScoreError, match=words):
+        safeselect.permute_and_flip(scores, **COST)
+
+
+@pytest.mark.parametrize("kind", [dict, Counter, OrderedDict, lambda x: defaultdict(int, x)])
+def test_mappings_of_the_standard_library_are_known(kind):
+    scores = kind({"a": 1, "b": 10**6})
+    assert safeselect.permute_and_flip(scores, **COST).label == "b"
+
+
+# ---------------------------------------------------------------------------------------- sessions
+
+
+@pytest.mark.parametrize("value", BAD_VALUES)
+@pytest.mark.parametrize("kind", [SparseVector, AdaptiveSparseVector])
+def test_a_session_ends_with_a_value_that_cannot_be_read(kind, value):
+    said = set()
+    for way in ("one", "many"):
+        ledger = new(":memory:")
+        session = kind(threshold=5, k=2, ledger=scope(ledger), **COST)
+        bad = BAD_VALUES[value]
+        with pytest.raises(ScoreError, match="this session ended with a value") as caught:
+            session.query(bad) if way == "one" else session.query_many([1, 2, bad])
+        assert caught.value.__cause__ is None
+        assert caught.value.__context__ is None or caught.value.__suppress_context__
+        assert str(SECRET) not in str(caught.value)
+        said.add(str(caught.value))
+        with pytest.raises(ScoreError, match="this session ended with a value"):
+            session.query(1)
+        with pytest.raises(ScoreError, match="this session ended with a value"):
+            session.query_many([1, 2])
+        assert ledger.standing("a").spent == {"epsilon": Fraction(1, 2)}
+    assert len(said) == 1
+
+
+@pytest.mark.parametrize("kind", [SparseVector, AdaptiveSparseVector])
+def test_a_session_without_a_ledger_says_what_is_wrong_once(kind):
+    session = kind(threshold=5, k=2, **COST)
+    assert session.query(-1000).above in (True, False)
+    with pytest.raises(ScoreError, match="must be integers"):
+        session.query(0.5)
+    with pytest.raises(ScoreError, match="this session ended with a value"):
+        session.query(1)
+
+
+@pytest.mark.parametrize("kind", [SparseVector, AdaptiveSparseVector])
+def test_a_container_that_is_not_known_ends_no_session(kind):
+    session = kind(threshold=2**40, k=2, **COST)
+    for values in ({1, 2}, iter([1]), {"a": None}, np.array([[1, 2]]), FOREIGN["list"].__new__):
+        with pytest.raises(ScoreError, match="scores must"):
+            session.query_many(values)
+    assert session.query(1).above is False
