@@ -139,6 +139,34 @@ def test_a_fork_in_a_signal_handler(tmp_path: Path) -> None:
     ledger.check()
 
 
+def test_a_child_that_lives_on_does_not_keep_its_parents_lock(tmp_path: Path) -> None:
+    """Forked in a transaction that an exception ends: nothing unlocks, the descriptor is closed."""
+    path = tmp_path / "budget.ledger"
+    there = scope(new(path, epsilon=1))
+    ready, go = os.pipe()
+    children = []
+
+    def fork_and_fail(_: int) -> None:
+        child = os.fork()
+        if child == 0:
+            os.close(go)
+            os.read(ready, 1)  # until the parent has seen enough
+            os._exit(0)
+        children.append(child)
+        raise KeyboardInterrupt
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fdatasync", fork_and_fail)
+        with pytest.raises(KeyboardInterrupt):
+            there.charge(pure())
+    try:
+        scope(Ledger.open(FileStore(path, wait=0))).charge(pure())
+    finally:
+        os.close(go)
+        os.close(ready)
+    assert ended(children[0]) == 0
+
+
 def test_workers_forked_from_a_ledger_that_is_open_know_what_their_parent_knew(
     tmp_path: Path,
 ) -> None:
