@@ -26,6 +26,7 @@ MAX_LINES = 300
 
 ALLOWED = {
     ("sources/openssl.py", "float literal"): "OpenSSL takes its entropy estimate, 0, as a float",
+    ("accounting/_ledger_turn.py", "float literal"): "seconds to wait for a lock",
     ("_exact/parameters.py", "float("): "turns NumPy's float64 into a plain one to print it",
     ("mechanisms/_scores.py", "float("): "the same: the door where floats are read as typed",
     ("mechanisms/_scores.py", "float type"): "the door names the float types that it reads",
