@@ -26,6 +26,7 @@ MAX_LINES = 300
 
 ALLOWED = {
     ("sources/openssl.py", "float literal"): "OpenSSL takes its entropy estimate, 0, as a float",
+    ("accounting/_ledger_turn.py", "float literal"): "seconds to wait for a lock",
     ("_exact/parameters.py", "float("): "turns NumPy's float64 into a plain one to print it",
     ("mechanisms/_numbers.py", "float type"): "the door names the float types that it reads",
     ("mechanisms/_columns.py", "float type"): "the same, for columns",

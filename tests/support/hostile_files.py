@@ -57,5 +57,5 @@ def run_command(words: Sequence[str], content: bytes) -> None:
                 code = main(words)
             except SystemExit as end:  # of argparse
                 code = end.code
-    if code not in (0, 2, 3) or "Traceback" in errors.getvalue():
+    if code not in (0, 2, 3, 5) or "Traceback" in errors.getvalue():
         raise AssertionError(f"exit code {code}: {errors.getvalue()}")

@@ -28,7 +28,7 @@ from safeselect.accounting._record_reading import Open, Reading, check_spent, re
 from safeselect.accounting._record_scope import Standing, charged, refused, reopened
 from safeselect.accounting._record_sign import Verifier, is_key, signed_message
 from safeselect.accounting.record import START, record_hash
-from safeselect.errors import LedgerDamaged, LedgerError, LedgerRolledBack
+from safeselect.errors import LedgerDamaged, LedgerRolledBack
 
 __all__ = ["Checker"]
 
@@ -217,7 +217,7 @@ class Checker:
         ):
             raise LedgerDamaged(f"{where} names no key")
         if self.verifier is not None and not is_key(self.verifier, signer):
-            raise LedgerError("the ledger is not signed with the key that is to verify it")
+            raise LedgerDamaged("the ledger is not signed with the key that is to verify it")
 
     def _check_signature(
         self, row: Row, signer: Mapping[str, str], verifier: Verifier | None
