@@ -59,7 +59,7 @@ sys.meta_path.insert(0, Bare())
 import safeselect
 for module in pkgutil.walk_packages(safeselect.__path__, "safeselect."):
     __import__(module.name)
-print(safeselect.permute_and_flip([0, 9], epsilon=10000, sensitivity=1).index)
+print(safeselect.permute_and_flip([0, 10**6], epsilon=10, sensitivity=1).index)
 """
 
 
@@ -103,7 +103,8 @@ def test_a_missing_library_would_be_seen() -> None:
 def test_import_and_a_draw_work_under(flags: str) -> None:
     draw = (
         "import safeselect; "
-        "r = safeselect.top_k([0, 9, 5], k=2, epsilon=10000, sensitivity=1, monotonic=True); "
+        "r = safeselect.top_k("
+        "[0, 9 * 10**6, 5 * 10**6], k=2, epsilon=10, sensitivity=1, monotonic=True); "
         "print(r.indices)"
     )
     found = _python(*flags.split(), "-c", draw)

@@ -187,7 +187,7 @@ def test_wrong_scores(name):
     refused = [error for error in errors if isinstance(error, BaseException)]
     assert len(refused) > len(errors) / 2
     assert all(isinstance(error, safeselect.SafeSelectError) for error in refused)
-    for labels in (["a", "b"], ["a", "b", "a"], Odd(), ["a", "b", [NUMBER]]):
+    for labels in (["a", "b"], ["a", "b", "a"], Odd(), ["a", [NUMBER], [NUMBER]]):
         error = check(lambda each=labels: ALL[name](private(name), labels=each))
         assert isinstance(error, safeselect.SafeSelectError)
 
