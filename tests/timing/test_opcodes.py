@@ -168,6 +168,71 @@ def test_bytecodes_are_the_same_for_lists_of_integers() -> None:
     assert differences("permute_and_flip", given) == {}
 
 
+def float_families(n: int, dtype: str, *, whole: bool) -> dict[str, NDArray[Any]]:
+    """Columns of one dtype that differ in size, sign, closeness and in what is cut."""
+    largest = np.finfo(dtype).max
+    random = np.random.default_rng(4)
+    found = {
+        "all equal": np.zeros(n),
+        "negative zeros": np.full(n, -0.0),
+        "staircase": np.arange(n) * 1.0,
+        "one dominating": np.where(np.arange(n) == n // 2, largest, 0),
+        "both extremes": np.where(np.arange(n) % 2 == 0, -largest, largest),
+        "all highest": np.full(n, largest),
+        "all lowest": np.full(n, -largest),
+    }
+    if not whole:
+        found |= {
+            "half steps": (np.arange(n) + 0.5) / 1024,
+            "subnormal": np.arange(n) * float(np.finfo(dtype).smallest_subnormal),
+            "fractions": random.integers(0, 48_842, n) / 48_842,
+            "of any size": random.normal(size=n) * 2.0 ** random.integers(-14, 15, n),
+        }
+    return {name: column.astype(dtype) for name, column in found.items()}
+
+
+GRIDS: dict[str, dict[str, object]] = {
+    "no grid": {},
+    "dyadic": {"grid": "1/1024"},
+    "coarse": {"grid": 2**20, "sensitivity": 2**20},
+    "thousandths": {"grid": "1/1000", "minimize": True},
+    "on a grid": {"grid": "1/3", "on_grid": True},
+}
+
+
+@needs_array_engine
+@pytest.mark.claim("C4")
+@pytest.mark.parametrize("n", [12, 600])
+@pytest.mark.parametrize("dtype", ["float64", "float32", "float16", ">f8"])
+@pytest.mark.parametrize("grid", GRIDS)
+def test_bytecodes_are_the_same_for_all_columns_of_floats(grid: str, dtype: str, n: int) -> None:
+    """From the arguments, n and the dtype alone; so what NumPy is asked to do is the same too."""
+    more = {**COUNTS, **GRIDS[grid]}
+
+    def once(scores: NDArray[Any]) -> Opcodes:
+        source = DeterministicSource(1, i_understand_this_is_not_private=True)
+        return count_opcodes(
+            lambda: safeselect.permute_and_flip(scores, epsilon=1, source=source, **more)
+        )
+
+    given = float_families(n, dtype, whole=grid == "no grid")
+    first = next(iter(given.values()))
+    once(first)  # fills the caches
+    usual = once(first)
+    assert usual.total() > 100
+    found = {name: once(scores) for name, scores in given.items()}
+    assert {name: (now - usual, usual - now) for name, now in found.items() if now != usual} == {}
+
+
+@needs_array_engine
+@pytest.mark.claim("C4")
+def test_bytecodes_are_the_same_for_lists_of_floats() -> None:
+    given = {
+        name: scores.tolist() for name, scores in float_families(40, "float64", whole=True).items()
+    }
+    assert differences("permute_and_flip", dict(given)) == {}
+
+
 @pytest.mark.parametrize("varied", ["scores", "tapes"])
 def test_the_reference_tier_is_seen_to_differ(varied: str) -> None:
     """Positive control: in the scalar tier loops follow the noise, and refinement the scores."""

@@ -113,11 +113,19 @@ def test_requests_are_the_same_for_all_scores_and_tapes(mechanism: str, n: int) 
 
 @needs_array_engine
 @pytest.mark.claim("C4")
-@pytest.mark.parametrize("kind", ["list", "reals on a grid"])
+@pytest.mark.parametrize(
+    "kind", ["list", "reals on a grid", "floats", "column of floats", "singles"]
+)
 def test_requests_are_the_same_for_other_types_of_scores(kind: str) -> None:
     def read(scores: NDArray[np.int64]) -> dict[str, object]:
         if kind == "list":
             return {"scores": scores.tolist()}
+        if kind == "floats":
+            return {"scores": scores.astype(float)}
+        if kind == "column of floats":
+            return {"scores": scores / 3, "grid": "1/1000"}
+        if kind == "singles":
+            return {"scores": (scores / 3).astype(np.float32), "grid": "1/1024"}
         return {"scores": (scores / 3).tolist(), "grid": "1/8"}
 
     seen = {
