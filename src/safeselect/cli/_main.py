@@ -23,7 +23,8 @@ from unicodedata import category
 
 from safeselect import DiscoveredTopK, TopK, TopSet, explain, top_k
 from safeselect.accounting.record import exact
-from safeselect.adapters.tables import open_scores, read_candidates, top_items
+from safeselect.adapters._ready_scores import open_scores
+from safeselect.adapters.tables import read_candidates, top_items
 from safeselect.cli._ledger import open_scope, run_ledger
 from safeselect.cli._parser import build_parser
 from safeselect.cli._verify import run_verify
