@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import sys
+import warnings
 from collections import Counter
 from fractions import Fraction
 from functools import cache
@@ -285,7 +287,7 @@ def test_conversions_of_opendp_hold_for_ours() -> None:
     ("arguments", "message"),
     [
         (("domain", None), "input_domain must be vector_domain.* got None"),
-        (("domain", "f64"), "got VectorDomain"),
+        (("domain", "f64"), "an input_domain of floats needs grid="),
         (("domain", "bool"), "got VectorDomain"),
         (("metric", None), r"input_metric must be linf_distance\(T='i32'\), got None"),
         (("metric", "other"), r"got LInfDistance\(T=i64\)"),
@@ -422,6 +424,180 @@ def test_real_refusals(capfd: pytest.CaptureFixture[str]) -> None:
         assert str(SENTINEL) not in text
     with pytest.raises(dp.OpenDPException, match="scores must contain at least one candidate"):
         ours.make_permute_and_flip(*args, 1)([])
+
+
+# ------------------------------------------------------------------------------- floats on a grid
+
+STEP = Fraction(1, 4)
+READINGS: list[tuple[dict[str, Any], Fraction]] = [
+    ({"grid": STEP, "score_error": 0}, Fraction(0)),
+    ({"grid": STEP}, STEP / 2),
+    ({"grid": STEP, "score_error": "1/10"}, Fraction(1, 10)),
+]
+
+
+def floats(kind: str = "f64", *, monotonic: bool = False) -> tuple[Any, Any]:
+    domain = dp.vector_domain(dp.atom_domain(T=kind, nan=False))
+    return domain, dp.linf_distance(T=kind, monotonic=monotonic)
+
+
+@pytest.fixture
+def seen(monkeypatch: pytest.MonkeyPatch) -> list[list[int]]:
+    """The steps that measurements made from now on hand to the exponential mechanism."""
+    found: list[list[int]] = []
+    real = safeselect.exponential_mechanism
+
+    def spy(steps: Any, **given: Any) -> Any:
+        found.append([int(step) for step in steps])
+        return real(steps, **given)
+
+    monkeypatch.setattr(ours, "exponential_mechanism", spy)
+    return found
+
+
+def law(steps: list[int], rate: Fraction) -> list[float]:
+    """The exponential mechanism, restated."""
+    weights = [math.exp(rate * (step - max(steps))) for step in steps]
+    return [weight / sum(weights) for weight in weights]
+
+
+@pytest.mark.claim("C2")
+@pytest.mark.parametrize("kind", ["f64", "f32"])
+@pytest.mark.parametrize("monotonic", [False, True])
+@pytest.mark.parametrize(("reading", "error"), READINGS, ids=str)
+def test_the_loss_of_float_scores_is_at_most_what_the_map_says(
+    seen: list[list[int]],
+    kind: str,
+    monotonic: bool,
+    reading: dict[str, Any],
+    error: Fraction,
+) -> None:
+    """All moves of three scores by d_in and the error, over eighths and sixteenths of a step."""
+    scale, d_in = Fraction(1, 2), Fraction(3, 16)
+    made = ours.make_exponential_mechanism(
+        *floats(kind, monotonic=monotonic), PURE, scale, **reading
+    )
+    rate = STEP / scale
+    allowed = made.map(float(d_in))
+    # On a binary grid finer than the step, rounded inwards: nothing moves further than declared.
+    inside = Fraction(int(error * 64), 64)
+    true = [Fraction(0) if monotonic else -d_in, Fraction(0), d_in]
+    moves = sorted({move + 2 * sign * inside for move in true for sign in (-1, 0, 1)})
+    worst = 0.0
+    for start in ([0.0, 0.125, 0.375], [0.0625, 0.1875, 0.5], [0.12, 0.13, 0.37]):
+        made(start)
+        first = law(seen[-1], rate)
+        for move in itertools.product(moves, repeat=3):
+            end = [score + float(by) for score, by in zip(start, move, strict=True)]
+            rounded = [math.floor(Fraction(score) / STEP + Fraction(1, 2)) for score in end]
+            second = law(rounded, rate)
+            worst = max(
+                worst,
+                *(abs(math.log(a / b)) for a, b in zip(first, second, strict=True)),
+            )
+    assert worst <= allowed * (1 + 1e-12)
+    assert worst > allowed / 4  # the bound is not idle
+
+
+@pytest.mark.parametrize("kind", ["f64", "f32"])
+def test_float_scores_are_read_to_the_nearest_step(seen: list[list[int]], kind: str) -> None:
+    made = ours.make_exponential_mechanism(*floats(kind), PURE, 1, grid="0.25")
+    made([0.0, 0.124, 0.125, 0.375, -0.125, 7.0])
+    steps = seen[-1]
+    assert [step - steps[0] for step in steps] == [0, 0, 1, 2, 0, 28]
+    small = ours.make_exponential_mechanism(*floats(kind), PURE, 1, grid="0.25", negate=True)
+    small([0.0, 0.125, 7.0])
+    steps = seen[-1]
+    assert [steps[0] - step for step in steps] == [0, 1, 28]
+
+
+@pytest.mark.claim("C2")
+def test_the_map_adds_what_reading_adds() -> None:
+    def epsilon(d_in: float, *, monotonic: bool = False, **reading: Any) -> Fraction:
+        space_ = floats(monotonic=monotonic)
+        made = ours.make_permute_and_flip(*space_, PURE, 1, grid=STEP, **reading)
+        return Fraction(made.map(d_in)) / STEP
+
+    assert epsilon(1.0, score_error=0) == 8
+    assert epsilon(1.0, score_error=0, monotonic=True) == 4
+    assert epsilon(1.0) == 10
+    assert epsilon(1.0, monotonic=True) == 6
+    assert epsilon(1.1, score_error=0) == 10
+    assert epsilon(1.0, on_grid=True) == 8
+    assert epsilon(1.2, on_grid=True, monotonic=True) == 4
+    assert epsilon(0.2, on_grid=True) == 0
+    assert epsilon(0.0) == 2  # the numbers handed over may differ, though the scores do not
+    # 0.3 as a float is less than three tenths: whichever is larger counts.
+    tenths = ours.make_permute_and_flip(*floats(monotonic=True), PURE, 1, grid="0.1", on_grid=True)
+    assert Fraction(tenths.map(0.3)) >= Fraction(3, 10)
+
+
+@pytest.mark.parametrize("name", CONSTRUCTORS)
+def test_every_measurement_takes_a_grid_and_its_noise_has_the_scale(
+    monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    make, options, family, draws, weight = CONSTRUCTORS[name]
+    rates: set[Fraction] = set()
+    real = Call.decay
+
+    def recorded(call: Call, epsilon: Fraction) -> Any:
+        found = real(call, epsilon)
+        rates.add(found.rate)
+        return found
+
+    monkeypatch.setattr(Call, "decay", recorded)
+    made = make(*floats(), PURE, scale="7/3", grid="1/8", on_grid=True, **options)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", safeselect.SafeSelectWarning)
+        made([3.0, 1.125, 2.0, 4.0])
+        # Noise far below the grid: still no total that anybody asked for.
+        make(*floats(), PURE, scale="1/1000", grid="1/8", on_grid=True, **options)(
+            [3.0, 1.0, 2.0, 4.0]
+        )
+    assert rates == {Fraction(3, 56), Fraction(125)}
+    each = family(weight * 2 / Fraction(7, 3))
+    assert made.map(1.0) == at_least(draws * each.epsilon)
+
+
+def test_gaps_of_floats_are_in_score_units() -> None:
+    made = ours.make_top_k_with_gaps(
+        *floats(), PURE, k=1, scale="1/1000", grid="1/4", gap_grid="1/2", score_error=0
+    )
+    ((first, gap),) = made([0.5, 9.0, 4.0])
+    assert first == 1
+    assert type(gap) is Fraction
+    assert gap % Fraction(1, 2) == 0
+    assert abs(gap - 5) <= 1
+
+
+@pytest.mark.parametrize("kind", ["f64", "f32"])
+def test_floats_that_nothing_covers_are_refused(
+    kind: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    domain, metric = floats(kind)
+    with pytest.raises(ParameterError, match="an input_domain of floats needs grid="):
+        ours.make_permute_and_flip(domain, metric, PURE, 1)
+    for lax in (
+        dp.vector_domain(dp.atom_domain(T=kind)),
+        dp.vector_domain(dp.atom_domain(T=kind, nan=True), size=3),
+    ):
+        with pytest.raises(ParameterError, match=r"must be vector_domain.*nan=False.* got Vector"):
+            ours.make_permute_and_flip(lax, metric, PURE, 1, grid=1)
+    bounded = dp.vector_domain(dp.atom_domain(bounds=(0.0, 1.0), T=kind, nan=False), size=2)
+    assert ours.make_permute_and_flip(bounded, metric, PURE, "1/1000", grid=1)([0.0, 1.0]) == 1
+    with pytest.raises(ParameterError, match="on_grid=True goes with grid="):
+        ours.make_permute_and_flip(*space(), PURE, 1, on_grid=True)
+    made = ours.make_permute_and_flip(domain, metric, PURE, 1, grid=1)
+    for odd in (math.inf, math.nan):
+        with pytest.raises(dp.OpenDPException, match="ScoreError: scores must be finite"):
+            made([float(SENTINEL), odd])
+        assert str(SENTINEL) not in "".join(capfd.readouterr())
+
+
+def test_integers_may_have_a_grid_too() -> None:
+    made = ours.make_permute_and_flip(*space(), PURE, "1/1000", grid=10, on_grid=True)
+    assert made.map(9) == 0
+    assert made([10, 31, 20]) == 1
 
 
 # ------------------------------------------------------------------------------- the same laws

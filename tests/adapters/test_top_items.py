@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 import warnings
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ from safeselect import (
 from safeselect.adapters import _top_items
 from safeselect.adapters.tables import count_distinct_users, largest_counts, top_items
 from safeselect.cli import main
+from safeselect.mechanisms._columns import Unread
 
 pytest.importorskip("duckdb")
 pa = pytest.importorskip("pyarrow")
@@ -98,9 +100,10 @@ def test_the_command_and_the_call_are_one(
     for name in ("top_k", "unknown_domain_top_k"):
         real = getattr(_top_items, name)
 
-        def spy(counts: Counts, *, real: Any = real, **given: Any) -> Any:
-            asked.append((repr(counts), dict(counts), {k: str(v) for k, v in given.items()}))
-            return real(counts, **given)
+        def spy(counts: Unread, *, real: Any = real, **given: Any) -> Any:
+            found = counts.read()
+            asked.append((counts.size, counts.labels, found, {k: str(v) for k, v in given.items()}))
+            return real(replace(counts, read=lambda: found), **given)
 
         monkeypatch.setattr(_top_items, name, spy)
     typed = ["--item", "city", "--user", "rider", "-k", "2", "--epsilon", "9000", "--delta", "1e-9"]

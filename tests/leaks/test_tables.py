@@ -62,10 +62,7 @@ def readers(table: Any) -> list[Callable[[], Any]]:
 
 
 def of_scores(path: Any) -> list[Callable[[], Any]]:
-    return [
-        lambda: read_scores(path, label="item", score="score"),
-        lambda: read_scores(path, label="item", score="score", decimals=True),
-    ]
+    return [lambda: read_scores(path, label="item", score="score")]
 
 
 @pytest.mark.claim("C10")

@@ -24,12 +24,12 @@ def written(content: bytes, name: str = "t.csv") -> Iterator[Path]:
         yield path
 
 
-def read_table(content: bytes, name: str = "t.csv", *, decimals: bool = False) -> int:
+def read_table(content: bytes, name: str = "t.csv") -> int:
     """Read columns "item" and "n" in every way; returns how many ways were refused."""
     refused = 0
     with written(content, name) as path:
         try:
-            labels, scores = read_scores(path, label="item", score="n", decimals=decimals)
+            labels, scores = read_scores(path, label="item", score="n")
         except SafeSelectError:
             refused += 1
         else:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from typing import Any
 
 from safeselect._exact import integer
 from safeselect.adapters._duckdb import Table, open_table
@@ -13,27 +15,33 @@ from safeselect.adapters._spark import SparkTable, is_spark, open_spark
 from safeselect.adapters._sql import (
     COUNT_CANDIDATES,
     COUNT_DISTINCT_USERS,
+    ITEMS,
     LARGEST_CAPPED_COUNTS,
     LARGEST_COUNTS,
 )
 from safeselect.errors import InputError, ParameterError
 from safeselect.mechanisms import Counts
 from safeselect.mechanisms._cautions import caution
-from safeselect.mechanisms._columns import as_names
+from safeselect.mechanisms._columns import Unread, as_names
 
 __all__ = [
     "INTEGERS",
     "TEXT",
     "count_distinct_users",
     "largest_counts",
+    "open_counts",
+    "open_largest",
     "read_labels",
     "require_key",
+    "until_read",
+    "warn_if_same",
 ]
 
 INTEGERS = frozenset(
     sign + size + "INT" for sign in ("", "U") for size in ("TINY", "SMALL", "BIG", "HUGE")
 ) | {"INTEGER", "UINTEGER"}
 TEXT = "VARCHAR"
+_FLOATS = frozenset(("FLOAT", "DOUBLE"))
 _NOTHING = '"NULL"'  # a column without a single value, of no declared type
 
 _PLAIN_INTEGER = re.compile(r"-?[1-9][0-9]*|0", re.ASCII)
@@ -78,18 +86,49 @@ def count_distinct_users(
         InputError: the table, a column or a candidate cannot be used.
         ParameterError: an argument of the wrong type.
     """
-    _warn_if_same(item, user)
-    labels = None if candidates is None else read_labels(candidates)
-    with _keyed(table, item, user, memory, progress) as rows:
-        if labels is None:
-            found = dict(rows.fetch(COUNT_DISTINCT_USERS))
-            return Counts(found, places="all", order="label", unit=unit)
-        if rows.types["item"] in INTEGERS:
-            _require_plain_integers(labels, item)
-        rows.store_candidates(labels)
-        found = dict(rows.fetch(COUNT_CANDIDATES))
-    counts = {label: found.get(label, 0) for label in labels}
+    warn_if_same(item, user)
+    if candidates is None:
+        with _keyed(table, item, user, memory, progress) as keyed:
+            counts = dict(keyed.fetch(COUNT_DISTINCT_USERS))
+    else:
+        with open_counts(
+            table, item=item, user=user, candidates=candidates, memory=memory, progress=progress
+        ) as unread:
+            counts = dict(zip(unread.labels or (), unread.read(), strict=True))
     return Counts(counts, places="all", order="label", unit=unit)
+
+
+@contextmanager
+def open_counts(
+    table: object,
+    *,
+    item: str,
+    user: str,
+    candidates: Iterable[str | int] | None,
+    memory: str | None,
+    progress: bool,
+) -> Iterator[Unread]:
+    """Open a table whose candidates are public, for the length of a `with` block.
+
+    Columns are looked at now, and the items found in the table where they are the candidates; users
+    only when the counts are read.
+
+    Args, Raises: as for `count_distinct_users`.
+    """
+    public = None if candidates is None else read_labels(candidates)
+    with _keyed(table, item, user, memory, progress) as keyed:
+        labels = keyed.items() if public is None else public
+        if public is not None:
+            keyed.check_candidates(public)
+
+        def read() -> list[int]:
+            if public is None:
+                found = dict(keyed.fetch(COUNT_DISTINCT_USERS))
+            else:
+                found = dict(keyed.fetch(COUNT_CANDIDATES, candidates=public))
+            return [found.get(label, 0) for label in labels]
+
+        yield Unread(len(labels), read, tuple(labels))
 
 
 def largest_counts(
@@ -124,15 +163,52 @@ def largest_counts(
     Raises:
         InputError, ParameterError: as for `count_distinct_users`.
     """
-    _warn_if_same(item, user)
+    warn_if_same(item, user)
+    with open_largest(
+        table,
+        item=item,
+        user=user,
+        places=places,
+        max_contributions=max_contributions,
+        memory=memory,
+        progress=progress,
+    ) as unread:
+        found = unread.read()
+    return Counts(found, places=unread.size, max_contributions=max_contributions, unit=unit)
+
+
+@contextmanager
+def open_largest(
+    table: object,
+    *,
+    item: str,
+    user: str,
+    places: int,
+    max_contributions: int | None,
+    memory: str | None,
+    progress: bool,
+) -> Iterator[Unread]:
+    """Open a table of which the largest counts will be read, for the length of a `with` block.
+
+    Args, Raises: as for `largest_counts`.
+    """
     limit = integer(places, "places", minimum=1, maximum=2**31 - 1)
-    sql, cap = LARGEST_COUNTS.format(places=limit), None
+    sql = LARGEST_COUNTS.format(places=limit)
     if max_contributions is not None:
         cap = integer(max_contributions, "max_contributions", minimum=1, maximum=2**63 - 1)
         sql = LARGEST_CAPPED_COUNTS.format(places=limit, contributions=cap)
-    with _keyed(table, item, user, memory, progress) as rows:
-        found = dict(rows.fetch(sql))
-    return Counts(found, places=limit, max_contributions=cap, unit=unit)
+    with _keyed(table, item, user, memory, progress) as keyed:
+        yield Unread(limit, lambda: dict(keyed.fetch(sql)))
+
+
+def until_read(opened: ExitStack, unread: Unread) -> Unread:
+    """The same, and what is open is closed once it was read: before a bit of noise is drawn."""
+
+    def read() -> Any:
+        with opened:
+            return unread.read()
+
+    return replace(unread, read=read)
 
 
 def read_labels(candidates: Iterable[str | int]) -> list[str]:
@@ -166,16 +242,58 @@ def read_labels(candidates: Iterable[str | int]) -> list[str]:
     return labels
 
 
-def _warn_if_same(item: object, user: object) -> None:
+def warn_if_same(item: object, user: object) -> None:
+    """Warn if every count is 1."""
     if isinstance(item, str) and item == user:
         caution("item and user are the same column, so that every count is 1")
+
+
+@dataclass(frozen=True, slots=True)
+class _Keyed:
+    """A table with the two columns that are counted."""
+
+    table: Table | SparkTable
+    names: Mapping[str, str]
+
+    def check(self) -> None:
+        """Refuse declared types that no key has; no row is looked at."""
+        for ours, name in self.names.items():
+            kind = self.table.types[ours]
+            # Floats are what a missing value makes of integers, in a table that pandas wrote.
+            if kind is not None and kind not in _FLOATS:
+                require_key(kind, name)
+
+    def check_candidates(self, labels: list[str]) -> None:
+        """Refuse candidates that no column of this declared type can hold."""
+        if self.table.types["item"] in INTEGERS | _FLOATS:
+            _require_plain_integers(labels, self.names["item"])
+
+    def items(self) -> list[str]:
+        """The set of items; whoever asks asserted that it is public."""
+        self._load("item")
+        return [label for (label,) in self.table.fetch(ITEMS)]
+
+    def fetch(self, sql: str, candidates: list[str] | None = None) -> list[tuple[Any, ...]]:
+        """Read rows, once: one statement."""
+        kinds = self._load("item", "person")
+        if candidates is not None:
+            if kinds["item"] in INTEGERS:
+                _require_plain_integers(candidates, self.names["item"])
+            self.table.store_candidates(candidates)
+        return self.table.fetch(sql)
+
+    def _load(self, *columns: str) -> Mapping[str, str]:
+        kinds = self.table.load(*columns)
+        for ours in columns:
+            require_key(kinds[ours], self.names[ours])
+        return kinds
 
 
 @contextmanager
 def _keyed(
     table: object, item: str, user: str, memory: str | None, progress: bool
-) -> Iterator[Table | SparkTable]:
-    """A table with the two columns that are counted."""
+) -> Iterator[_Keyed]:
+    """Open a table; what its columns are called and declare is checked."""
     columns = {"item": item, "person": user}
     opened = (
         open_spark(table, columns)
@@ -183,15 +301,15 @@ def _keyed(
         else open_table(table, columns, memory=memory, progress=progress)
     )
     with opened as rows:
-        for ours, name in columns.items():
-            require_key(rows, ours, name)
-        yield rows
+        keyed = _Keyed(rows, columns)
+        keyed.check()
+        yield keyed
 
 
-def require_key(table: Table | SparkTable, name: str, column: str) -> None:
-    """Refuse a column that does not hold integers or strings by its declared type."""
+def require_key(kind: str, column: str) -> None:
+    """Refuse a column that does not hold integers or strings by its type."""
     # Without what follows in brackets: for some types that is a list of values.
-    kind = table.types[name].partition("(")[0]
+    kind = kind.partition("(")[0]
     if kind not in (TEXT, _NOTHING) and kind not in INTEGERS:
         raise InputError(
             f"column {shown(column)} must hold integers or strings, but holds {kind}; which values "

@@ -4,7 +4,8 @@ The rules, which `tables` relies on:
 
 - The engine may read the one file or frame that was named, and nothing else; it writes only into a
   fresh directory of mode 0700, removed afterwards; it loads no extension and reaches no network.
-- Types come from the declaration (a CSV column is text), never from looking at values.
+- Types come from the declaration (a CSV column is text), never from looking at values.  Opening a
+  table reads its columns and no row; frames are brought in by `Table.load`.
 - DuckDB's messages quote cells.  None of them leaves this file, not even as an exception's
   context: our own sentence is raised after the handler has ended.
 - The file is opened under a name of ours, so that brackets, stars and quotes in its path mean
@@ -17,7 +18,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,7 +34,7 @@ from safeselect.adapters._files import (
     regular_file,
     shown,
 )
-from safeselect.adapters._frames import as_arrow
+from safeselect.adapters._frames import as_arrow, without_rows
 from safeselect.adapters._progress import reported
 from safeselect.errors import InputError, ParameterError
 
@@ -63,17 +64,29 @@ _FRAME = "safeselect_frame"
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """An open table: its wanted columns, by the names given to `open_table`, in the view
-    `safeselect_rows`.
+    """An open table, no row of which was read yet.
 
     Attributes:
-        types: the declared SQL type of each wanted column.
+        types: the declared SQL type of each wanted column; None where it follows from the values,
+            as in a pandas DataFrame.
     """
 
-    types: Mapping[str, str]
+    types: Mapping[str, str | None]
     _connection: Any
     _failure: str
     _progress: bool
+    _bring: Callable[[Sequence[str]], Mapping[str, str]]
+
+    def load(self, *columns: str) -> Mapping[str, str]:
+        """Bring these columns, by our names, into the view `safeselect_rows`, for one statement.
+
+        Returns:
+            Their SQL types.
+
+        Raises:
+            InputError: the table cannot be read.
+        """
+        return self._bring(columns)
 
     def fetch(self, sql: str, *parameters: object) -> list[tuple[Any, ...]]:
         """Run one statement and return all rows.
@@ -118,7 +131,7 @@ def open_table(
     if memory is not None:
         config = {**_CONFIG, "memory_limit": f"{memory_size(memory) // 1000}KB"}
     duckdb = _import_duckdb()
-    frame = as_arrow(table, list(columns.values())) if file is None else None
+    empty = without_rows(table, list(columns.values())) if file is None else None
     with tempfile.TemporaryDirectory(prefix="safeselect-") as private:  # mode 0700
         spill = Path(private, "spill")
         spill.mkdir(mode=0o700)
@@ -129,25 +142,49 @@ def open_table(
             rows, failure, header = reader(file, alias)
         connection = duckdb.connect(":memory:", config={"temp_directory": str(spill), **config})
         try:
-            if frame is not None:
-                _ask(lambda: connection.register(_FRAME, frame), failure)
             for statement in _LOCKED_IN_ORDER:
                 connection.execute(statement.format(file=literal(str(alias))))
-            # Every name and path below is quoted by `identifier` and `literal`.
-            described = _run(connection, f"DESCRIBE SELECT * FROM {rows}", (), failure)  # noqa: S608
-            names = [row[0] for row in described] if header is None else header
-            place = shown(file) if file is not None else "the table"
-            at = {ours: position(names, name, place) for ours, name in columns.items()}
-            wanted = ", ".join(
-                f"{identifier(described[place][0])} AS {identifier(ours)}"
-                for ours, place in at.items()
-            )
-            select = f"SELECT {wanted} FROM {rows}"  # noqa: S608 - quoted
-            _run(connection, f"CREATE TEMP VIEW safeselect_rows AS {select}", (), failure)
-            types = {ours: str(described[place][1]) for ours, place in at.items()}
-            yield Table(types, connection, failure, progress)
+
+            def bring(wanted: Sequence[str]) -> Mapping[str, str]:
+                if file is None:
+                    frame = as_arrow(table, [columns[ours] for ours in wanted])
+                    _ask(lambda: connection.register(_FRAME, frame), failure)
+                return view(wanted)
+
+            def view(wanted: Sequence[str]) -> Mapping[str, str]:
+                place = "the table" if file is None else shown(file)
+                named = {ours: columns[ours] for ours in wanted}
+                return _view(connection, rows, header, named, place, failure)
+
+            types: Mapping[str, str | None] = dict.fromkeys(columns)
+            if empty is not None:
+                _ask(lambda: connection.register(_FRAME, empty), failure)
+            if file is not None or empty is not None:
+                types = dict(view(list(columns)))
+            yield Table(types, connection, failure, progress, bring)
         finally:
             connection.close()
+
+
+def _view(
+    connection: Any,
+    rows: str,
+    header: list[str] | None,
+    columns: Mapping[str, str],
+    place: str,
+    failure: str,
+) -> Mapping[str, str]:
+    """Make the view of these columns; returns their types.  No row is read."""
+    # Every name and path below is quoted by `identifier` and `literal`.
+    described = _run(connection, f"DESCRIBE SELECT * FROM {rows}", (), failure)  # noqa: S608
+    names = [row[0] for row in described] if header is None else header
+    at = {ours: position(names, name, place) for ours, name in columns.items()}
+    wanted = ", ".join(
+        f"{identifier(described[place][0])} AS {identifier(ours)}" for ours, place in at.items()
+    )
+    select = f"SELECT {wanted} FROM {rows}"  # noqa: S608 - quoted
+    _run(connection, f"CREATE OR REPLACE TEMP VIEW safeselect_rows AS {select}", (), failure)
+    return {ours: str(described[place][1]) for ours, place in at.items()}
 
 
 def _run(

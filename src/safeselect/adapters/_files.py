@@ -12,6 +12,7 @@ import io
 import os
 import re
 import zlib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +37,7 @@ _CSV = (
 _PARQUET = "read_parquet({file}, hive_partitioning = false)"
 _MEMORY = re.compile(r"[1-9][0-9]{0,5}(MB|GB)", re.ASCII)
 _HEADER_LIMIT = 1 << 20  # characters; a header line is far shorter, and is never searched further
+_SURROGATE = re.compile("[\\udc80-\\udcff]")  # what stands for a byte that is no UTF-8
 _MOST_COLUMNS = 10_000  # ten times as many take DuckDB gigabytes, whatever is in them
 
 
@@ -85,27 +87,36 @@ def reader(file: Path, alias: Path) -> tuple[str, str, list[str] | None]:
 
 
 def _header(file: Path, compressed: bool) -> list[str]:
-    # Read here, because DuckDB would guess delimiter and quotes from the values below it.
-    text: str | None = None
+    # Read here, because DuckDB would guess delimiter and quotes from the values below it.  No more
+    # is looked at than the header: what is below it may be no text, which is told when it is read.
+    header: list[str] | None = None
     try:
         with open(file, "rb") as raw:
             plain: Any = gzip.GzipFile(fileobj=raw) if compressed else raw
-            with io.TextIOWrapper(plain, encoding="utf-8-sig", newline="") as lines:
-                text = lines.read(_HEADER_LIMIT)
-    except (OSError, EOFError, zlib.error, UnicodeDecodeError):
-        pass  # a UnicodeDecodeError holds the bytes; the sentence is raised outside the handler
-    if text is None:
-        kind = "a gzip-compressed CSV" if compressed else "a CSV"
-        raise InputError(f"{shown(file)} cannot be read as {kind} file in UTF-8")
-    try:
-        header = next(csv.reader(io.StringIO(text, newline="")), [])
+            with io.TextIOWrapper(
+                plain, encoding="utf-8-sig", errors="surrogateescape", newline=""
+            ) as text:
+                header = next(csv.reader(_lines(text)), [])
     except csv.Error:
         header = []
+    except (OSError, EOFError, zlib.error):
+        pass
+    if header is None or any(_SURROGATE.search(name) for name in header):
+        kind = "a gzip-compressed CSV" if compressed else "a CSV"
+        raise InputError(f"{shown(file)} cannot be read as {kind} file in UTF-8")
     if not header:
         raise InputError(f"{shown(file)} has no header line; its first line must name the columns")
     if len(header) > _MOST_COLUMNS:
         raise InputError(f"{shown(file)} has more than {_MOST_COLUMNS} columns")
     return header
+
+
+def _lines(text: io.TextIOWrapper) -> Iterator[str]:
+    """The first lines, of which a header may be several; up to a limit."""
+    left = _HEADER_LIMIT
+    while left > 0 and (line := text.readline(left)):
+        left -= len(line)
+        yield line
 
 
 def position(names: list[str], wanted: str, place: str) -> int:

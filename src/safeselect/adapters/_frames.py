@@ -1,7 +1,8 @@
 """Tables in memory, as Arrow: frames of pandas and polars, Arrow tables, DuckDB relations.
 
 Their own messages quote cells, so none of them leaves this file.  A column's type comes from its
-declaration; where that says nothing (pandas' `object`) it must hold strings.
+declaration; where that says nothing (pandas' `object`) it must hold strings.  What type a column of
+a pandas DataFrame has often follows from its values: one that is missing makes floats of integers.
 """
 
 from __future__ import annotations
@@ -12,33 +13,62 @@ from typing import Any
 from safeselect.adapters._files import identifier, position, shown
 from safeselect.errors import InputError, ParameterError
 
-__all__ = ["as_arrow"]
+__all__ = ["as_arrow", "without_rows"]
 
 _PLACE = "the table"
+
+
+def without_rows(table: object, columns: Sequence[str]) -> Any:
+    """The columns of a table in memory, none of whose rows is looked at: their types.
+
+    Args:
+        table: a pandas or polars DataFrame, a pyarrow Table, or a DuckDB relation, such as
+            `connection.table("trips")`.
+
+    Returns:
+        An Arrow table without rows; None where types follow from values.
+
+    Raises:
+        InputError: no pyarrow, or no such column.
+        ParameterError: another type.
+    """
+    kind, places = _located(table, columns)
+    return None if kind == _PANDAS else _converted(_EMPTIED[kind], table, places, columns)
 
 
 def as_arrow(table: object, columns: Sequence[str]) -> Any:
     """The columns of a table in memory, in a form that DuckDB reads without looking at values.
 
     Args:
-        table: a pandas or polars DataFrame, a pyarrow Table, or a DuckDB relation, such as
-            `connection.table("trips")`.
+        table: as for `without_rows`.
 
     Raises:
-        InputError: no pyarrow, no such column, or a column that Arrow cannot hold.
+        InputError: as for `without_rows`; or a column that Arrow cannot hold.
         ParameterError: another type.
     """
+    kind, places = _located(table, columns)
+    return _converted(_CONVERTERS[kind], table, places, columns)
+
+
+def _located(table: object, columns: Sequence[str]) -> tuple[str, list[int]]:
+    """What kind of table it is, and where its columns are."""
     kind = f"{type(table).__module__.partition('.')[0].lstrip('_')}.{type(table).__name__}"
-    convert = _CONVERTERS.get(kind)
-    if convert is None:
+    if kind not in _CONVERTERS:
         raise ParameterError(
             "a table must be the path of a file, a pandas or polars DataFrame, a pyarrow Table or "
             f"a DuckDB relation, got {type(table).__name__}"
         )
-    arrow = _import_arrow()
     names = [*getattr(table, "column_names" if kind == "pyarrow.Table" else "columns")]
-    places = [position(names, name, _PLACE) for name in dict.fromkeys(columns)]
-    converted = None
+    return kind, [position(names, name, _PLACE) for name in dict.fromkeys(columns)]
+
+
+def _converted(
+    convert: Callable[[Any, Any, list[int]], Any],
+    table: object,
+    places: list[int],
+    columns: Sequence[str],
+) -> Any:
+    arrow, converted = _import_arrow(), None
     try:
         converted = convert(arrow, table, places)
     except Exception:  # noqa: BLE001 - whatever it is, it may hold cells
@@ -77,14 +107,27 @@ def _from_arrow(arrow: Any, table: Any, places: list[int]) -> Any:
 
 def _from_relation(arrow: Any, table: Any, places: list[int]) -> Any:
     del arrow  # which DuckDB imports itself
-    wanted = table.project(", ".join(identifier(table.columns[place]) for place in places))
+    return _reader(_projected(table, places))
+
+
+def _projected(table: Any, places: list[int]) -> Any:
+    return table.project(", ".join(identifier(table.columns[place]) for place in places))
+
+
+def _reader(relation: Any) -> Any:
     # The second is the older name of the first.
-    read: Callable[[], Any] | None = getattr(wanted, "to_arrow_reader", None)
-    return read() if read is not None else wanted.fetch_record_batch()
+    read: Callable[[], Any] | None = getattr(relation, "to_arrow_reader", None)
+    return read() if read is not None else relation.fetch_record_batch()
 
 
+_PANDAS = "pandas.DataFrame"
+_EMPTIED: dict[str, Callable[[Any, Any, list[int]], Any]] = {
+    "polars.DataFrame": lambda _, table, places: table[:, places].clear().to_arrow(),
+    "pyarrow.Table": lambda _, table, places: table.select(places).slice(0, 0),
+    "duckdb.DuckDBPyRelation": lambda _, table, places: _reader(_projected(table, places).limit(0)),
+}
 _CONVERTERS: dict[str, Callable[[Any, Any, list[int]], Any]] = {
-    "pandas.DataFrame": _from_pandas,
+    _PANDAS: _from_pandas,
     "polars.DataFrame": _from_polars,
     "pyarrow.Table": _from_arrow,
     "duckdb.DuckDBPyRelation": _from_relation,

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
 from importlib import import_module
@@ -13,11 +14,13 @@ from safeselect._exact import describe, rational
 from safeselect.accounting.calibration import Family
 from safeselect.adapters._floats import at_least
 from safeselect.errors import ParameterError, SafeSelectError
+from safeselect.mechanisms._reading import Change, Reading
+from safeselect.mechanisms._scores import Steps, read_candidates
 from safeselect.sources import resolve
 
 __all__ = ["Draws", "Space"]
 
-_INTEGER_VECTORS = re.compile(r"VectorDomain<AtomDomain<([iu][0-9]+|usize)>>", re.ASCII)
+_VECTORS = re.compile(r"VectorDomain<AtomDomain<([iu][0-9]+|usize|f32|f64)>>", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,21 +46,35 @@ class Space:
     measure: Any
     monotonic: bool
     pure: bool
+    negate: bool
+    reading: Reading
 
     @classmethod
     def read(
-        cls, domain: object, metric: object, measure: object, negate: object, source: object
+        cls,
+        domain: object,
+        metric: object,
+        measure: object,
+        negate: object,
+        source: object,
+        *,
+        grid: object,
+        on_grid: object,
+        score_error: object,
     ) -> Space:
         """Read what every constructor takes, and refuse what no proof here covers."""
+        reading = Reading.read(grid=grid, on_grid=on_grid, score_error=score_error)
         if not isinstance(negate, bool):
             raise ParameterError(f"negate must be True or False, got {describe(negate)}")
         resolve(source)  # a wrong source is refused now, not at the first release
         dp = _opendp()
-        kind = _INTEGER_VECTORS.fullmatch(str(getattr(domain, "type", None)))
+        kind = _VECTORS.fullmatch(str(getattr(domain, "type", None)))
         if not isinstance(domain, dp.Domain) or kind is None:
-            expected = "vector_domain(atom_domain(T=...)) of an integer type"
+            expected = "vector_domain(atom_domain(T=...)) of integers or floats"
             raise _refusal(dp, "input_domain", expected, domain)
         atom = kind.group(1)
+        if atom.startswith("f"):
+            _check_floats(dp, domain, reading)
         metrics = [dp.linf_distance(T=atom, monotonic=monotonic) for monotonic in (False, True)]
         if metric not in metrics:
             raise _refusal(dp, "input_metric", f"linf_distance(T={atom!r})", metric)
@@ -65,19 +82,56 @@ class Space:
         if measure not in measures:
             expected = "max_divergence() or zero_concentrated_divergence()"
             raise _refusal(dp, "output_measure", expected, measure)
-        return cls(domain, metric, measure, metric == metrics[1], measure == measures[0])
+        return cls(
+            domain, metric, measure, metric == metrics[1], measure == measures[0], negate, reading
+        )
+
+    @contextmanager
+    def steps(self, scores: object) -> Iterator[Steps]:
+        """The scores in steps of the grid, larger is better; overwritten at the end.
+
+        Raises:
+            ScoreError: a score is no number that the reading covers.
+        """
+        steps = read_candidates(scores).steps(self.reading, minimize=self.negate)
+        try:
+            yield steps
+        finally:
+            steps.fill(0)
+
+    def moved(self, distance: Fraction) -> Fraction:
+        """The range of the change of the scores as they are read, in score units."""
+        step = self.reading.step
+        if self.reading.on_grid and distance < step:
+            return Fraction(0)  # multiples of the grid that move by less do not move
+        return Change(distance, None, self.monotonic).range_in_steps(self.reading) * step
 
     def measurement(self, draws: Draws, release: Callable[[object], object], returns: str) -> Any:
         """The measurement that releases so, at the cost of these draws."""
 
         def privacy_map(d_in: object) -> float:
             distance = rational(d_in, "d_in", zero=True)
-            range_ = distance if self.monotonic else 2 * distance
-            return at_least(draws.cost(range_, pure=self.pure))
+            if isinstance(d_in, float):
+                # The decimal that was typed or the binary number that was computed: the larger.
+                distance = max(distance, Fraction(d_in))
+            return at_least(draws.cost(self.moved(distance), pure=self.pure))
 
         return _opendp().m.make_user_measurement(
             self.domain, self.metric, self.measure, _guarded(release), privacy_map, TO=returns
         )
+
+
+def _check_floats(dp: Any, domain: Any, reading: Reading) -> None:
+    """Refuse floats that nothing says how to read."""
+    if reading.grid is None:
+        raise ParameterError(
+            "an input_domain of floats needs grid=, the public step on which they are read, such "
+            "as a thousandth of the sensitivity; without it, write an integer type"
+        )
+    # OpenDP tells it in words alone.  A NaN that came all the same would be refused, not released.
+    if "nan=true" in str(domain):
+        expected = "vector_domain(atom_domain(T=..., nan=False)) for floats"
+        raise _refusal(dp, "input_domain", expected, domain)
 
 
 def _guarded(release: Callable[[object], object]) -> Callable[[object], object]:

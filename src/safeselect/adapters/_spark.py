@@ -46,6 +46,10 @@ class SparkTable:
     _session: Any
     _name: str
 
+    def load(self, *columns: str) -> Mapping[str, str]:
+        """The types of these columns, by our names; Spark reads rows by itself."""
+        return {ours: self.types[ours] for ours in columns}
+
     def fetch(self, sql: str) -> list[tuple[Any, ...]]:
         """Run one statement of `_sql` and return all rows.
 

@@ -12,7 +12,21 @@ Each statement runs on DuckDB and on Apache Spark as it stands.  `safeselect_row
 
 from __future__ import annotations
 
-__all__ = ["COUNT_CANDIDATES", "COUNT_DISTINCT_USERS", "LARGEST_CAPPED_COUNTS", "LARGEST_COUNTS"]
+__all__ = [
+    "COUNT_CANDIDATES",
+    "COUNT_DISTINCT_USERS",
+    "ITEMS",
+    "LARGEST_CAPPED_COUNTS",
+    "LARGEST_COUNTS",
+]
+
+ITEMS = """
+SELECT DISTINCT CAST(item AS STRING) AS label
+FROM safeselect_rows
+WHERE item IS NOT NULL
+ORDER BY label
+"""
+"""The set of items, for whoever asserts that it is public; no person is looked at."""
 
 COUNT_DISTINCT_USERS = """
 SELECT CAST(item AS STRING) AS label, COUNT(DISTINCT person) AS users

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from typing import Any, Literal
 
 from safeselect._exact import describe, integer, rational
 from safeselect.accounting import Scope
-from safeselect.adapters._counting import count_distinct_users, largest_counts
+from safeselect.adapters._counting import open_counts, open_largest, until_read, warn_if_same
 from safeselect.adapters._spark_local import parquet_on_spark
 from safeselect.errors import ParameterError
 from safeselect.mechanisms import DiscoveredTopK, TopK, TopSet, top_k, unknown_domain_top_k
-from safeselect.mechanisms._account import read_ledger
+from safeselect.mechanisms._account import read_ledger, unit_of
 from safeselect.mechanisms._bottom import read_places
 from safeselect.mechanisms._cautions import warn_delta
 from safeselect.mechanisms._totals import exactly_one
+from safeselect.mechanisms.counts import check_unit
 from safeselect.mechanisms.top_k import Mechanism
 
 __all__ = ["top_items"]
@@ -87,61 +88,61 @@ def top_items(
         BudgetError, SourceError: as for `top_k`.
     """
     _check_total(epsilon, delta, rho, rows)
-    read_ledger(ledger, monotonic=True)
+    check_unit(unit, unit_of(read_ledger(ledger, monotonic=True)))
+    warn_if_same(item, user)
     count = integer(k, "k", minimum=1, maximum=2**20)
     opened = _opened(table, engine, memory)
     if _is_known(candidates, candidates_are_public):
         if (k_bar, max_contributions) != (None, None):
             raise ParameterError("k_bar and max_contributions go with an unknown domain")
-        with opened as counted:
-            counts = count_distinct_users(
-                counted,
+        with ExitStack() as stack:
+            counts = open_counts(
+                stack.enter_context(opened),
                 item=item,
                 user=user,
                 candidates=candidates,
-                unit=unit,
                 memory=memory,
                 progress=progress,
             )
-        return top_k(
-            counts,
-            k=count,
-            epsilon=epsilon,
-            delta=delta,
-            rho=rho,
-            sensitivity=1,
-            monotonic=True,
-            mechanism=mechanism,
-            source=source,
-            ledger=ledger,
-        )
+            return top_k(
+                until_read(stack, stack.enter_context(counts)),
+                k=count,
+                epsilon=epsilon,
+                delta=delta,
+                rho=rho,
+                sensitivity=1,
+                monotonic=True,
+                mechanism=mechanism,
+                source=source,
+                ledger=ledger,
+            )
     if epsilon is None or delta is None:
         raise ParameterError(_NEEDS_DELTA)
     if mechanism is not None:
         raise ParameterError("mechanism goes with known candidates")
     competing = _COMPETING * count if k_bar is None else k_bar
     _, _, most = read_places(count, competing)
-    with opened as counted:
-        largest = largest_counts(
-            counted,
+    with ExitStack() as stack:
+        largest = open_largest(
+            stack.enter_context(opened),
             item=item,
             user=user,
             places=most + 1,
             max_contributions=max_contributions,
-            unit=unit,
             memory=memory,
             progress=progress,
         )
-    return unknown_domain_top_k(
-        largest,
-        k=count,
-        k_bar=competing,
-        epsilon=epsilon,
-        delta=delta,
-        max_contributions=max_contributions,
-        source=source,
-        ledger=ledger,
-    )
+        return unknown_domain_top_k(
+            until_read(stack, stack.enter_context(largest)),
+            k=count,
+            k_bar=competing,
+            epsilon=epsilon,
+            delta=delta,
+            max_contributions=max_contributions,
+            places=most + 1,
+            source=source,
+            ledger=ledger,
+        )
 
 
 def _is_known(candidates: object, are_public: object) -> bool:

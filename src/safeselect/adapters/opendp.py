@@ -3,11 +3,15 @@
 Each constructor takes what OpenDP's own take: an input domain, an input metric, an output measure
 and the scale of the noise.  The domain is `vector_domain(atom_domain(T=...))` of any of OpenDP's
 integer types (its `int` is i32), the metric `linf_distance(T=..., monotonic=...)` of the same type,
-the measure `max_divergence()` or `zero_concentrated_divergence()`.
+the measure `max_divergence()` or `zero_concentrated_divergence()`.  With `grid` the type may be f32
+or f64, in a domain without NaN; infinity, which OpenDP counts among its floats, is refused when it
+comes.
 
 What is promised holds for every distance d_in.  Scores at this distance move apart by at most
-R = 2 d_in, or by d_in where the metric is monotonic; from R and the scale follow the exact epsilon
-or rho, and the privacy map returns the next float that is at least as large.
+R = 2 d_in, or by d_in where the metric is monotonic, and with a grid by what reading adds: R is the
+effective range of `docs/scores.md`.  From R and the scale follow the exact epsilon or rho, and the
+privacy map returns the next float that is at least as large.  With `on_grid` a d_in below one step
+costs nothing: such scores are the same.
 
 - OpenDP asks for the features "contrib" and "honest-but-curious" before it accepts anything of
   another library; whoever enables them trusts what this file states.
@@ -61,6 +65,9 @@ def make_permute_and_flip(
     scale: object,
     *,
     negate: bool = False,
+    grid: object = None,
+    on_grid: bool = False,
+    score_error: object = None,
     source: object = None,
 ) -> Any:
     """Choose the index of a large score by permute-and-flip: exponential noise of this scale.
@@ -71,16 +78,27 @@ def make_permute_and_flip(
         input_domain, input_metric, output_measure: see the module's docstring.
         scale: of the noise, in score units; an exact positive rational.
         negate: choose a small score.
+        grid, on_grid, score_error: how scores are read, as for `permute_and_flip`; integers where
+            no grid is given.
         source: source of random bytes; the default is a cryptographic generator.
 
     Returns:
-        A measurement from vectors of integers to an index.
+        A measurement from vectors of numbers to an index.
 
     Raises:
         ParameterError: a parameter is wrong, or OpenDP is not installed.
     """
-    space = Space.read(input_domain, input_metric, output_measure, negate, source)
-    return _single(space, LaplaceDominated, permute_and_flip, scale, negate, source)
+    space = Space.read(
+        input_domain,
+        input_metric,
+        output_measure,
+        negate,
+        source,
+        grid=grid,
+        on_grid=on_grid,
+        score_error=score_error,
+    )
+    return _single(space, LaplaceDominated, permute_and_flip, scale, source)
 
 
 def make_exponential_mechanism(
@@ -90,6 +108,9 @@ def make_exponential_mechanism(
     scale: object,
     *,
     negate: bool = False,
+    grid: object = None,
+    on_grid: bool = False,
+    score_error: object = None,
     source: object = None,
 ) -> Any:
     """Choose index i with probability proportional to exp(score i / scale): Gumbel noise.
@@ -99,8 +120,17 @@ def make_exponential_mechanism(
 
     Args, Returns, Raises: as for `make_permute_and_flip`.
     """
-    space = Space.read(input_domain, input_metric, output_measure, negate, source)
-    return _single(space, BoundedRange, exponential_mechanism, scale, negate, source)
+    space = Space.read(
+        input_domain,
+        input_metric,
+        output_measure,
+        negate,
+        source,
+        grid=grid,
+        on_grid=on_grid,
+        score_error=score_error,
+    )
+    return _single(space, BoundedRange, exponential_mechanism, scale, source)
 
 
 def make_report_noisy_max(
@@ -111,6 +141,9 @@ def make_report_noisy_max(
     *,
     noise: Literal["exponential", "laplace", "gumbel"],
     negate: bool = False,
+    grid: object = None,
+    on_grid: bool = False,
+    score_error: object = None,
     source: object = None,
 ) -> Any:
     """Report the index of the largest score + noise of this scale.
@@ -125,9 +158,18 @@ def make_report_noisy_max(
         raise ParameterError(
             f"noise must be 'exponential', 'laplace' or 'gumbel', got {describe(noise)}"
         )
-    space = Space.read(input_domain, input_metric, output_measure, negate, source)
+    space = Space.read(
+        input_domain,
+        input_metric,
+        output_measure,
+        negate,
+        source,
+        grid=grid,
+        on_grid=on_grid,
+        score_error=score_error,
+    )
     family = BoundedRange if noise == "gumbel" else LaplaceDominated
-    return _single(space, family, partial(report_noisy_max, noise=noise), scale, negate, source)
+    return _single(space, family, partial(report_noisy_max, noise=noise), scale, source)
 
 
 def make_top_k(
@@ -139,6 +181,9 @@ def make_top_k(
     *,
     mechanism: Literal["exponential", "permute_and_flip", "one_shot_exponential"] | None = None,
     negate: bool = False,
+    grid: object = None,
+    on_grid: bool = False,
+    score_error: object = None,
     source: object = None,
 ) -> Any:
     """Choose the indices of k large scores, best first, with noise of this scale.
@@ -151,11 +196,11 @@ def make_top_k(
         k: how many, at most as many as there are scores.
         mechanism: as for `top_k`: by default "one_shot_exponential" for max-divergence,
             "exponential" for zero-concentrated divergence.
-        input_domain, input_metric, output_measure, scale, negate, source: as for
-            `make_permute_and_flip`.
+        input_domain, input_metric, output_measure, scale, negate, grid, on_grid, score_error,
+            source: as for `make_permute_and_flip`.
 
     Returns:
-        A measurement from vectors of integers to a list of k indices.
+        A measurement from vectors of numbers to a list of k indices.
 
     Raises:
         ParameterError: as for `make_permute_and_flip`.
@@ -164,21 +209,30 @@ def make_top_k(
         raise ParameterError(
             f"mechanism must be one of {', '.join(_FAMILIES)}; got {describe(mechanism)}"
         )
-    space = Space.read(input_domain, input_metric, output_measure, negate, source)
+    space = Space.read(
+        input_domain,
+        input_metric,
+        output_measure,
+        negate,
+        source,
+        grid=grid,
+        on_grid=on_grid,
+        score_error=score_error,
+    )
     name = mechanism or ("one_shot_exponential" if space.pure else "exponential")
-    count, size = integer(k, "k", minimum=1, maximum=_MOST_CHOSEN), _read_scale(scale)
+    count, size = integer(k, "k", minimum=1, maximum=_MOST_CHOSEN), _read_scale(scale, space)
 
     def release(scores: object) -> list[object]:
-        best = top_k(
-            scores,
-            k=count,
-            # 1 for each of them; beyond 10 the same noise, said so that no total looks large.
-            epsilon=min(count, 10),
-            range_=size * min(count, 10) / count,
-            mechanism=name,
-            minimize=negate,
-            source=source,
-        )
+        with space.steps(scores) as steps:
+            best = top_k(
+                steps,
+                k=count,
+                # 1 for each of them; beyond 10 the same noise, said so that no total looks large.
+                epsilon=min(count, 10),
+                range_=size / space.reading.step * min(count, 10) / count,
+                mechanism=name,
+                source=source,
+            )
         return list(best.labels)
 
     draws = 1 if name == "one_shot_exponential" else count
@@ -196,6 +250,9 @@ def make_top_k_with_gaps(
     noise: Literal["exponential", "laplace"] = "exponential",
     gap_grid: object = None,
     negate: bool = False,
+    grid: object = None,
+    on_grid: bool = False,
+    score_error: object = None,
     source: object = None,
 ) -> Any:
     """Choose the indices of k large scores, best first, each with the gap to the next noisy score.
@@ -205,11 +262,11 @@ def make_top_k_with_gaps(
     Args:
         noise: "exponential" or "laplace".
         gap_grid: as for `top_k_with_gaps`.
-        input_domain, input_metric, output_measure, k, scale, negate, source: as for `make_top_k`;
-            k is at most the number of scores less one.
+        input_domain, input_metric, output_measure, k, scale, negate, grid, on_grid, score_error,
+            source: as for `make_top_k`; k is at most the number of scores less one.
 
     Returns:
-        A measurement from vectors of integers to a list of k pairs (index, gap), each gap an exact
+        A measurement from vectors of numbers to a list of k pairs (index, gap), each gap an exact
         Fraction in score units.
 
     Raises:
@@ -217,23 +274,33 @@ def make_top_k_with_gaps(
     """
     if not isinstance(noise, str) or noise not in ("exponential", "laplace"):
         raise ParameterError(f"noise must be 'exponential' or 'laplace', got {describe(noise)}")
-    space = Space.read(input_domain, input_metric, output_measure, negate, source)
-    count, size = integer(k, "k", minimum=1, maximum=_MOST_CHOSEN), _read_scale(scale)
-    step = None if gap_grid is None else rational(gap_grid, "gap_grid")
+    space = Space.read(
+        input_domain,
+        input_metric,
+        output_measure,
+        negate,
+        source,
+        grid=grid,
+        on_grid=on_grid,
+        score_error=score_error,
+    )
+    count, size = integer(k, "k", minimum=1, maximum=_MOST_CHOSEN), _read_scale(scale, space)
+    step = None if gap_grid is None else rational(gap_grid, "gap_grid") / space.reading.step
 
     def release(scores: object) -> list[tuple[object, Fraction]]:
-        best = top_k_with_gaps(
-            scores,
-            k=count,
-            # 1 for each of them; beyond 10 the same noise, said so that no total looks large.
-            epsilon=min(count, 10),
-            range_=size * min(count, 10) / count,
-            noise=noise,
-            gap_grid=step,
-            minimize=negate,
-            source=source,
-        )
-        return list(zip(best.labels, best.gaps or (), strict=True))
+        with space.steps(scores) as steps:
+            best = top_k_with_gaps(
+                steps,
+                k=count,
+                # 1 for each of them; beyond 10 the same noise, said so that no total looks large.
+                epsilon=min(count, 10),
+                range_=size / space.reading.step * min(count, 10) / count,
+                noise=noise,
+                gap_grid=step,
+                source=source,
+            )
+        gaps = (gap * space.reading.step for gap in best.gaps or ())
+        return list(zip(best.labels, gaps, strict=True))
 
     cost = Draws(LaplaceDominated, 1, count / size)
     return space.measurement(cost, release, "ExtrinsicObject")
@@ -244,19 +311,20 @@ def _single(
     family: Family,
     mechanism: Callable[..., Selection],
     scale: object,
-    negate: bool,
     source: object,
 ) -> Any:
     """The measurement that releases the index of one choice."""
-    size = _read_scale(scale)
+    size = _read_scale(scale, space)
 
     def release(scores: object) -> object:
-        return mechanism(scores, epsilon=1, range_=size, minimize=negate, source=source).index
+        with space.steps(scores) as steps:
+            range_ = size / space.reading.step
+            return mechanism(steps, epsilon=1, range_=range_, source=source).index
 
     return space.measurement(Draws(family, 1, 1 / size), release, "usize")
 
 
-def _read_scale(scale: object) -> Fraction:
+def _read_scale(scale: object, space: Space) -> Fraction:
     size = rational(scale, "scale")
-    Decay(1 / size)  # a rate that no release could use is refused now
+    Decay(space.reading.step / size)  # a rate that no release could use is refused now
     return size

@@ -1,7 +1,8 @@
 """The command `safeselect`: read a file, choose privately, print the release.
 
 - Standard output carries the release and nothing else; everything else goes to standard error.
-- Each parameter is read before a file is opened, and all files before a random bit is drawn.
+- With a ledger, a file's columns are looked at before the charge and its rows after it; without
+  one, all files are read before a random bit is drawn.
 - Exit codes: 0 done, 2 command line or input file, 3 the budget does not allow it, or the records
   that keep it do not check, 4 source of randomness, 5 the ledger cannot be used, 6 the ledger is
   busy: try again, 130 Ctrl-C, 141 nobody reads the output any more, 1 anything unforeseen: one
@@ -21,7 +22,8 @@ from functools import partial
 from typing import Any
 
 from safeselect import DiscoveredTopK, TopK, TopSet, explain, top_k
-from safeselect.adapters.tables import read_candidates, read_scores, top_items
+from safeselect.adapters._ready_scores import open_scores
+from safeselect.adapters.tables import read_candidates, top_items
 from safeselect.cli._escape import escaped
 from safeselect.cli._ledger import open_scope, run_ledger
 from safeselect.cli._parser import build_parser
@@ -38,6 +40,7 @@ from safeselect.errors import (
     SafeSelectWarning,
     SourceError,
 )
+from safeselect.guarantees.written import exact
 from safeselect.mechanisms._labels import plain
 
 __all__ = ["escaped", "main"]
@@ -87,7 +90,7 @@ def _main(arguments: Sequence[str] | None) -> int:
         result = _top_k(options) if options.command == "top-k" else _select(options)
         _release(result, as_json=options.json)
         unit = options.unit + _content(result, options.command)
-        _say(f"{_promise(result)}\n{unit}\nmechanism {result.mechanism}, {result.source}")
+        _say(f"{_promise(result)}\n{unit}\n{_noise(result)}")
         if result.receipt is not None:
             receipt = result.receipt
             _say(f"record {receipt.record} of ledger {receipt.ledger}; salt {receipt.salt.hex()}")
@@ -162,26 +165,24 @@ def _check_options(options: argparse.Namespace) -> None:
 
 def _select(options: argparse.Namespace) -> Release:
     ledger = open_scope(options)
-    labels, scores = read_scores(
-        options.file,
-        label=options.label,
-        score=options.score,
-        decimals=options.grid is not None,
-    )
-    return top_k(
-        scores,
-        k=options.k,
-        epsilon=options.epsilon,
-        delta=options.delta,
-        rho=options.rho,
-        sensitivity=options.sensitivity,
-        monotonic=options.monotonic,
-        mechanism=options.mechanism,
-        minimize=options.minimize,
-        grid=options.grid,
-        labels=labels,
-        ledger=ledger,
-    )
+    opened = open_scores(options.file, label=options.label, score=options.score)
+    with opened as (labels, scores):
+        return top_k(
+            scores,
+            k=options.k,
+            epsilon=options.epsilon,
+            delta=options.delta,
+            rho=options.rho,
+            sensitivity=options.sensitivity,
+            monotonic=options.monotonic,
+            mechanism=options.mechanism,
+            minimize=options.minimize,
+            grid=options.grid,
+            on_grid=options.on_grid,
+            score_error=options.score_error,
+            labels=labels,
+            ledger=ledger,
+        )
 
 
 def _explain(options: argparse.Namespace) -> str:
@@ -192,6 +193,12 @@ def _explain(options: argparse.Namespace) -> str:
         rho=options.rho,
         n=options.n,
         gap=options.gap,
+        sensitivity=options.sensitivity,
+        range_=options.range,
+        monotonic=options.monotonic or None,
+        grid=options.grid,
+        on_grid=options.on_grid,
+        score_error=options.score_error,
     )
 
 
@@ -226,6 +233,13 @@ def _promise(result: Release) -> str:
     guarantee = result.guarantee
     numbers = [f"{field.name} = {getattr(guarantee, field.name)}" for field in fields(guarantee)]
     return f"guarantee {', '.join(numbers)} in total ({type(guarantee).__name__})"
+
+
+def _noise(result: Release) -> str:
+    """What drew, and the range of the change of the scores that its noise is calibrated to."""
+    # A result of a call always has one; unlike the declared range it has what reading adds.
+    effective = "" if result.effective_range is None else exact(result.effective_range)
+    return f"mechanism {result.mechanism}, effective range {effective}, {result.source}"
 
 
 def _show(

@@ -12,12 +12,12 @@ from safeselect.errors import ParameterError
 __all__ = ["number"]
 
 
-def number(name: str, below: int | None = None) -> Callable[[str], Fraction]:
-    """A reader of a positive rational for argparse."""
+def number(name: str, below: int | None = None, *, zero: bool = False) -> Callable[[str], Fraction]:
+    """A reader of a positive rational for argparse; of zero too where it is allowed."""
 
     def read(text: str) -> Fraction:
         try:
-            return rational(text, name, below=below)
+            return rational(text, name, below=below, zero=zero)
         except ParameterError as error:
             raise argparse.ArgumentTypeError(str(error)) from None
 

@@ -45,8 +45,9 @@ the order of their labels, so that the order of the file is not released.
 exit codes: 0 done, 2 command line or input file, 3 budget, 4 source of randomness, 1 unforeseen
 """
 _EXPLAIN = """\
-The example is made up: n candidates, k of which count G more than all others. One user moves each
-count by at most 1, and all the same way.
+The example is made up: n candidates, k of which score more than all others by the gap. If nothing
+is said of the scores they are counts: one user moves each by at most 1, and all the same way. The
+effective range is what the noise is calibrated to; a coarse grid makes it larger than declared.
 
 exit codes: 0 done, 2 command line, 1 unforeseen
 """
@@ -125,12 +126,7 @@ def build_parser() -> argparse.ArgumentParser:
         action="store_true",
         help="adding a unit never moves two scores in opposite directions: half the noise",
     )
-    ready.add_argument(
-        "--grid",
-        type=number("grid"),
-        metavar="G",
-        help="public step for scores that are not integers, such as 0.01; scores are rounded down",
-    )
+    _add_grid(ready)
     ready.add_argument("--minimize", action="store_true", help="prefer small scores")
     ready.set_defaults(
         command="select",
@@ -140,6 +136,32 @@ def build_parser() -> argparse.ArgumentParser:
     add_ledger(commands)
     add_verify(commands)
     return parser
+
+
+def _add_grid(parser: argparse.ArgumentParser) -> None:
+    """Add the options that say how numbers are read."""
+    parser.add_argument(
+        "--grid",
+        type=number("grid"),
+        metavar="G",
+        help="public step for scores that are not integers, such as a thousandth of the "
+        "sensitivity; scores go to the nearest step, and what that adds to their change is "
+        "counted; without it every score must be an integer",
+    )
+    parser.add_argument(
+        "--on-grid",
+        action="store_true",
+        help="the true scores are multiples of G, and those in the file lie less than half a step "
+        "from them, as k/n computed in floats does from the nearest multiple of 1/n: nothing is "
+        "added",
+    )
+    parser.add_argument(
+        "--score-error",
+        type=number("score_error", zero=True),
+        metavar="E",
+        help="how far a score in the file may lie from the one whose change was declared "
+        "(default: half of G); 0 where they are exact",
+    )
 
 
 def _add_explain(commands: Any) -> None:
@@ -158,6 +180,23 @@ def _add_explain(commands: Any) -> None:
     planned.add_argument(
         "--gap", type=number("gap"), metavar="G", help="by how much its k best are ahead"
     )
+    change = planned.add_mutually_exclusive_group()
+    change.add_argument(
+        "--sensitivity",
+        type=number("sensitivity"),
+        metavar="S",
+        help="largest change of any one score (default: 1, and --monotonic)",
+    )
+    change.add_argument(
+        "--range",
+        type=number("range"),
+        metavar="R",
+        help="instead, the largest difference between the changes of two scores",
+    )
+    planned.add_argument(
+        "--monotonic", action="store_true", help="no two scores move in opposite directions"
+    )
+    _add_grid(planned)
     planned.set_defaults(command="explain")
 
 

@@ -10,10 +10,10 @@ from __future__ import annotations
 import struct
 import sys
 from collections import Counter, OrderedDict, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, ValuesView
+from collections.abc import Callable, Iterable, Iterator, Mapping, ValuesView
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, final
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from safeselect.errors import ParameterError, ScoreError
 from safeselect.mechanisms._numbers import CONVERT, FLOATS, NULL, is_integer
 from safeselect.mechanisms.counts import Counts
 
-__all__ = ["ARRAYS", "Column", "as_names", "hand_over", "pairs", "subclass_refused"]
+__all__ = ["ARRAYS", "Column", "Unread", "as_names", "hand_over", "pairs", "subclass_refused"]
 
 # Only of these exact classes is the length asked for before a charge: it is theirs, and no code of
 # anybody else runs.
@@ -43,12 +43,33 @@ _WIDE = ("Int128", "UInt128")  # polars' integers for which NumPy has no type
 _ENCODED = ("dictionary<", "run_end_encoded<")  # pyarrow's, whose nulls are not counted outside
 
 
+@final
+@dataclass(frozen=True, slots=True, repr=False, eq=False)
+class Unread:
+    """Scores or counts of a table that is open, of which nothing was read yet; its repr is silent.
+
+    Attributes:
+        size: how many scores there are, or how many of the largest counts are asked for: public.
+        read: fetches them; called once, when the call is charged.  For counts of an unknown domain
+            it returns a mapping label -> count, otherwise a list of scores.
+        labels: what they are called, all of it public; as the keys of a mapping are.
+    """
+
+    size: int
+    read: Callable[[], Any]
+    labels: tuple[str, ...] | None = None
+
+    def __repr__(self) -> str:
+        return f"<{self.size} numbers not read yet>"
+
+
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
 class Column:
     """Scores that were handed over, of which only the number was looked at; its repr is silent.
 
     Attributes:
-        held: a list, a plain array of one dimension, or a column of another library.
+        held: a list, a plain array of one dimension, a column of another library, or numbers that
+            are not read yet.
         size: how many scores there are.
     """
 
@@ -64,7 +85,7 @@ class Column:
         Raises:
             ScoreError: nulls, or a type that is no number.
         """
-        held = self.held
+        held = self.held.read() if type(self.held) is Unread else self.held
         if isinstance(held, np.ndarray):
             values: np.ndarray[Any, Any] | list[Any] = np.asarray(held)
         else:
@@ -83,6 +104,8 @@ def hand_over(scores: object) -> Column:
         ScoreError: another class, or not one dimension.
     """
     kind = type(scores)
+    if isinstance(scores, Unread):
+        return Column(scores, scores.size)
     if kind in _LISTS:
         return Column(scores, len(scores))  # type: ignore[arg-type]  # one of those classes
     if kind in ARRAYS:
@@ -125,8 +148,10 @@ def subclass_refused(kind: type) -> None:
         )
 
 
-def pairs(scores: object) -> tuple[list[Any], list[Any]] | None:
+def pairs(scores: object) -> tuple[list[Any], list[Any] | Unread] | None:
     """The keys and the values of a mapping, which belong together; None for anything else."""
+    if isinstance(scores, Unread) and scores.labels is not None:
+        return list(scores.labels), Unread(scores.size, scores.read)
     mapping: Any = dict(scores.counts) if type(scores) is Counts else scores
     if type(mapping) not in _MAPPINGS:
         return None

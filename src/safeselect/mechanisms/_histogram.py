@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from safeselect.errors import ParameterError, ScoreError
-from safeselect.mechanisms._columns import Column, hand_over, pairs
+from safeselect.mechanisms._columns import Column, Unread, hand_over, pairs
 from safeselect.mechanisms._items import Label, read_items
 from safeselect.mechanisms._labels import index_of
 from safeselect.mechanisms._reading import INTEGERS, Reading
@@ -65,7 +65,7 @@ class HeldCounts:
         items: once they were read, what is in these places; None for a dummy.
     """
 
-    _counts: Column
+    _counts: Column | Unread
     _labels: Any
     size: int
     items: tuple[Label | None, ...] = ()
@@ -90,9 +90,12 @@ class HeldCounts:
             ParameterError: labels are of another number than counts.
             ScoreError: a count is no integer.
         """
-        values = _whole(self._counts)
+        counts, labels = self._counts, self._labels
+        if isinstance(counts, Unread):
+            counts, labels = _both(counts.read(), None)
+        values = _whole(counts)
         largest: dict[Label, int] = {}
-        for name, value in zip(read_items(self._labels, values.size), values.tolist(), strict=True):
+        for name, value in zip(read_items(labels, values.size), values.tolist(), strict=True):
             # Of two labels for one item the larger count: one user moves it no further.
             if name is not None and value > largest.get(name, 0):
                 largest[name] = value
@@ -125,13 +128,20 @@ def hold_counts(counts: object, labels: object, size: int) -> HeldCounts:
 
     Args:
         counts: a mapping label -> count, a pandas column whose index is the labels, or a list, an
-            array or another column of counts.
+            array or another column of counts; or counts of a table that are not read yet.
         labels: one label a count; not with a mapping.
 
     Raises:
         ParameterError: labels are missing, or are no list.
         ScoreError: the counts have a class that cannot be read.
     """
+    if isinstance(counts, Unread):
+        return HeldCounts(counts, None, size)
+    return HeldCounts(*_both(counts, labels), size)
+
+
+def _both(counts: object, labels: Any) -> tuple[Column, Any]:
+    """Counts, of which only the number is looked at, and what they count."""
     found = pairs(counts)
     if found is not None:
         if labels is not None:
@@ -153,7 +163,7 @@ def hold_counts(counts: object, labels: object, size: int) -> HeldCounts:
             f"labels must be a list of labels, got {type(labels).__name__}; write them in the "
             "order of the counts"
         )
-    return HeldCounts(column, labels, size)
+    return column, labels
 
 
 def read_histogram(counts: object, labels: object, size: int) -> Histogram:

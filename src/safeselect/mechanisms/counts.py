@@ -15,7 +15,7 @@ from typing import Any, Literal, final
 from safeselect._exact import describe, integer
 from safeselect.errors import ParameterError
 
-__all__ = ["Counts", "Places", "check_known", "check_unknown"]
+__all__ = ["Counts", "Places", "check_known", "check_unit", "check_unknown"]
 
 Places = int | Literal["all"]
 Order = Literal["count", "label"]
@@ -127,7 +127,7 @@ def check_unknown(
     if isinstance(counts, Counts):
         if places is not None:
             raise ParameterError("places= is not needed: these counts say it; leave it out")
-        _check_unit(counts, unit)
+        check_unit(counts.unit, unit)
         cap = counts.max_contributions
         if contributions is not None and (cap is None or cap > contributions):
             got = "they were not capped" if cap is None else f"they were capped at {cap}"
@@ -161,7 +161,7 @@ def check_known(
     """
     if not isinstance(scores, Counts):
         return
-    _check_unit(scores, unit)
+    check_unit(scores.unit, unit)
     if scores.places != "all":
         raise ParameterError(
             "these are the largest counts of a table, whose items are private: use "
@@ -173,9 +173,14 @@ def check_known(
         raise ParameterError(f"one user moves these counts by 1, so {name} must be at least 1")
 
 
-def _check_unit(counts: Counts, unit: str | None) -> None:
-    if None not in (counts.unit, unit) and counts.unit != unit:
+def check_unit(protected: str | None, unit: str | None) -> None:
+    """Refuse counts that protect another unit than the ledger's scope, where both are stated.
+
+    Raises:
+        ParameterError: they do.
+    """
+    if None not in (protected, unit) and protected != unit:
         raise ParameterError(
-            f"these counts protect {describe(counts.unit)}, but the ledger's scope protects "
+            f"these counts protect {describe(protected)}, but the ledger's scope protects "
             f"{describe(unit)}"
         )
