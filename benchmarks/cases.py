@@ -20,6 +20,8 @@ TOP, SHOT, PEEL = "top_k exponential", "top_k one_shot_exponential", "top_k perm
 PF_GAP, EM_GAP = "permute_and_flip_with_gap", "exponential_mechanism_with_gap"
 LAPLACE, LAPLACE_GAP = "report_noisy_max laplace", "report_noisy_max_with_gap laplace"
 SHOT_GAPS = "top_k_with_gaps"
+FLOATS = {1024: f"{PF}, floats on 1/1024", 1000: f"{PF}, floats on 1/1000"}
+LIST = f"{PF}, a list"
 GAPS = {PF_GAP: PF, EM_GAP: EM, LAPLACE_GAP: LAPLACE}
 FLOAT_PF, FLOAT_EM = "argmax(scores + rng.exponential)", "argmax(scores + rng.gumbel)"
 FLOAT_TOP = "argpartition(scores + rng.gumbel)"
@@ -114,7 +116,7 @@ def bar_cases() -> list[Case]:
         cases.append(_case(name, "one-shot top 10 against OpenDP", [TOP, DP_TOP], work))
     work = Work(10**5, "zipf", k=10)
     cases.append(_case("peeled-zipf", "peeled permute-and-flip, k = 10", [PEEL, DP_PEEL], work))
-    cases += _gap_cases() + _noise_cases() + _small_cases()
+    cases += _gap_cases() + _noise_cases() + _small_cases() + _door_cases()
     entries = [
         Entry.of(contender, Work(10**power), f", n = 10^{power}")
         for contender in (PF, EM)
@@ -144,6 +146,15 @@ def _gap_cases() -> list[Case]:
         for k in (10, 100)
     ]
     return cases
+
+
+def _door_cases() -> list[Case]:
+    """The same numbers as a column of integers, as a list, and floats on a grid."""
+    return [
+        _case("floats-1e5", "columns of floats", [PF, *FLOATS.values()], Work(10**5)),
+        _case("list-1000", "a list of integers", [PF, LIST], Work(1000)),
+        _case("list-1e5", "a list of integers", [PF, LIST], Work(10**5)),
+    ]
 
 
 def _noise_cases() -> list[Case]:
@@ -276,7 +287,25 @@ def _bars() -> list[Bar]:
         text = f"geometric, 10^6 values, scale {scale}, against rng.geometric"
         ours = "lattice.geometric"
         bars.append(Bar(text, f"geometric-{scale}", "at most", ours, "rng.geometric", 1.0))
-    return bars + _small_bars()
+    return bars + _door_bars() + _small_bars()
+
+
+def _door_bars() -> list[Bar]:
+    bars = [
+        Bar(
+            f"floats on the grid 1/{fineness}, n = 10^5, against integers",
+            "floats-1e5",
+            "at most",
+            name,
+            PF,
+            limit,
+        )
+        for (fineness, name), limit in zip(FLOATS.items(), (1.5, 2), strict=True)
+    ]
+    for text, case, limit in (("1000", "list-1000", 1.5), ("10^5", "list-1e5", 4)):
+        text = f"a list of {text} integers, against an array of them"
+        bars.append(Bar(text, case, "at most", LIST, PF, limit))
+    return bars
 
 
 def _small_bars() -> list[Bar]:

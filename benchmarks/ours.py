@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -59,6 +60,19 @@ def laplace(work: Work) -> Call:
 def laplace_with_gap(work: Work) -> Call:
     """The same with its gap."""
     return _one("report_noisy_max_with_gap", work, noise="laplace")
+
+
+def float_column(work: Work, fineness: int) -> Call:
+    """One permute-and-flip of scores that a program computed in floats, read on a grid."""
+    run, grid = _public("permute_and_flip"), Fraction(1, fineness)
+    scores = make_scores(work.scores, work.n) + np.random.default_rng(3).random(work.n)
+    return lambda: run(scores, epsilon=work.rate, sensitivity=1, monotonic=True, grid=grid)
+
+
+def list_of_integers(work: Work) -> Call:
+    """One permute-and-flip of a list of Python integers."""
+    run, scores = _public("permute_and_flip"), make_scores(work.scores, work.n).tolist()
+    return lambda: run(scores, epsilon=work.rate, sensitivity=1, monotonic=True)
 
 
 def _one(name: str, work: Work, **more: Any) -> Call:
@@ -188,6 +202,9 @@ def _public(name: str) -> Callable[..., Any]:
 OURS = {
     "permute_and_flip": permute_and_flip,
     "permute_and_flip, cold rate": permute_and_flip_cold,
+    "permute_and_flip, floats on 1/1024": partial(float_column, fineness=1024),
+    "permute_and_flip, floats on 1/1000": partial(float_column, fineness=1000),
+    "permute_and_flip, a list": list_of_integers,
     "exponential_mechanism": exponential,
     "exponential_mechanism, cold rate": exponential_cold,
     "exponential_mechanism_base2": exponential_base2,
