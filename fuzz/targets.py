@@ -36,6 +36,7 @@ from safeselect.accounting.record import canonical, parse, record_hash
 from safeselect.adapters.tables import read_candidates
 from safeselect.cli import escaped
 from safeselect.mechanisms._histogram import read_histogram
+from safeselect.mechanisms._reading import Reading
 from safeselect.mechanisms._scores import read_candidates as read_scores
 
 __all__ = ["SEEDS", "TARGETS"]
@@ -172,7 +173,8 @@ def scores(data: bytes) -> None:
         read_histogram(numbers, list(range(len(numbers))), 3)
     for grid in (None, "1/3"):
         try:
-            read_scores(numbers, grid=grid)
+            reading = Reading.read(grid=grid, on_grid=False, score_error=None)
+            read_scores(numbers).steps(reading)
         except SafeSelectError:
             continue
         found = permute_and_flip(numbers, epsilon="1/9", sensitivity=1, grid=grid)
