@@ -173,7 +173,8 @@ def scores(data: bytes) -> None:
         read_histogram(numbers, list(range(len(numbers))), 3)
     for grid in (None, "1/3"):
         try:
-            read_scores(numbers).steps(Reading.read(grid=grid, on_grid=False, score_error=None))
+            reading = Reading.read(grid=grid, on_grid=False, score_error=None)
+            read_scores(numbers).steps(reading)
         except SafeSelectError:
             continue
         found = permute_and_flip(numbers, epsilon="1/9", sensitivity=1, grid=grid)

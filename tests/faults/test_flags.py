@@ -62,7 +62,7 @@ for each in wrong:
         safeselect.permute_and_flip(scores, **{**cost, **each})
     except safeselect.ParameterError as error:
         print(error)
-for bad in ([], [None], ["1"], [0.5], [float("nan")], [True], {1}, 1, b"1"):
+for bad in ([], [None], ["1"], [0.5], [float("nan")], [1j], {1}, 1, b"1"):
     try:
         safeselect.permute_and_flip(bad, **cost)
     except safeselect.ScoreError as error:

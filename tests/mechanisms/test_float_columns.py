@@ -6,7 +6,9 @@ and subtracts.  Faults planted into a copy of the reader must be found by the sa
 
 from __future__ import annotations
 
+import ctypes
 import math
+import platform
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 from pathlib import Path
@@ -18,6 +20,8 @@ import pytest
 from safeselect import ScoreError
 from safeselect.mechanisms import _float_columns
 from safeselect.mechanisms._float_columns import NOT_FINITE, float_steps, is_fast
+from safeselect.mechanisms._reading import Reading
+from safeselect.mechanisms._scores import read_candidates
 
 pytestmark = pytest.mark.claim("C3")
 
@@ -229,6 +233,34 @@ def test_what_is_read_is_not_changed():
         read = float_steps(values, grid, minimize=False, extra=[])
         assert values.tobytes() == before
         assert not np.shares_memory(read, values)
+
+
+def other_rounding(mode: int) -> int:
+    """Tell the processor how to round, as some libraries do; not 0 if it cannot be told."""
+    try:
+        return int(ctypes.CDLL(None).fesetround(mode))
+    except (AttributeError, OSError, TypeError):
+        return -1
+
+
+# FE_DOWNWARD, FE_UPWARD and FE_TOWARDZERO of x86-64; 0 is to the nearest everywhere.
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="other numbers for the modes")
+@pytest.mark.parametrize("mode", [0x400, 0x800, 0xC00])
+@pytest.mark.parametrize("grid", ["1/1024", "1/1000", "3/7"])
+def test_scores_are_read_alike_however_the_processor_rounds(mode, grid):
+    reading = Reading.read(grid=grid, on_grid=False, score_error=None)
+    values = np.concatenate([np.arange(-500, 500) / 1000 + 0.0005, np.arange(500) * 1e9 / 7])
+    usual = read_candidates(values).steps(reading).tolist()
+    if other_rounding(mode):
+        pytest.skip("there is no fesetround")
+    try:
+        fast = is_fast(reading.step)
+        read = read_candidates(values).steps(reading).tolist()
+    finally:
+        other_rounding(0)
+    assert not fast
+    assert read == usual
+    assert is_fast(reading.step)
 
 
 @pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf])

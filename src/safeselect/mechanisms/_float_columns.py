@@ -44,9 +44,17 @@ _LARGEST = int(np.finfo(np.float64).max)
 _ROUNDER = float(3 << 51)  # 1.5 * 2**52: from here to 2**53 the floats are the integers
 
 
+_QUARTERS = np.array([0.25, 0.75])
+
+
 def is_fast(grid: Fraction) -> bool:
-    """Whether this grid is read here; on others scores are read number by number."""
-    return grid.numerator < _LIMIT and grid.denominator < _LIMIT
+    """Whether this grid is read here; on others scores are read number by number.
+
+    Nor are they read here where another library told the processor to round otherwise than to the
+    nearest: the sums below would not be exact.
+    """
+    nearest = np.add(_ROUNDER, _QUARTERS).tolist() == [_ROUNDER, _ROUNDER + 1]
+    return nearest and grid.numerator < _LIMIT and grid.denominator < _LIMIT
 
 
 def float_steps(values: Floats, grid: Fraction, *, minimize: bool, extra: Sequence[int]) -> Steps:
