@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import ast
+import io
 import re
+import tokenize
+from pathlib import Path
 
 import pytest
 from pages import PAGES, ROOT
@@ -43,3 +47,46 @@ def test_links_lead_to_files(page: str) -> None:
     """Beside those that Sphinx checks: pages must work on a plain git forge as well."""
     for target in LINK.findall((ROOT / page).read_text("utf-8")):
         assert (ROOT / page).parent.joinpath(target).exists(), target
+
+
+READING = "errors.py _exact guarantees sources samplers lattice accounting mechanisms estimates"
+
+
+def lines_of_code(file: Path) -> int:
+    """Lines with more than comments, docstrings and blanks."""
+    text = file.read_text("utf-8")
+    idle = (tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT)
+    told = {
+        line
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, ast.Expr)
+        and isinstance(node.value, ast.Constant)
+        and isinstance(node.value.value, str)
+        for line in range(node.lineno, (node.end_lineno or node.lineno) + 1)
+    }
+    code = {
+        line
+        for token in tokenize.generate_tokens(io.StringIO(text).readline)
+        if token.type not in (*idle, tokenize.ENDMARKER)
+        for line in range(token.start[0], token.end[0] + 1)
+    }
+    return len(code - told)
+
+
+def test_the_size_of_what_is_to_be_read_is_the_one_stated() -> None:
+    """The reading list of README, to 5 %."""
+    home = ROOT / "src" / "safeselect"
+    files = [
+        file
+        for name in READING.split()
+        for file in ([home / name] if name.endswith(".py") else (home / name).rglob("*.py"))
+    ]
+    found = re.search(
+        r"is (\d+) files with ([\d ]+) lines", (ROOT / "README.md").read_text("utf-8")
+    )
+    assert found is not None
+    for stated, counted in (
+        (int(found[1]), len(files)),
+        (int(found[2].replace(" ", "")), sum(map(lines_of_code, files))),
+    ):
+        assert abs(stated - counted) <= counted / 20

@@ -43,7 +43,13 @@ def trips(path: Path) -> dict[str, int]:
         ("t.csv", "city,rider\nOslo,ann,Zebedee-4711\n", "not a whole CSV table of 2 columns"),
         ("t.csv", "city,rider\nZebedee-4711\n", "not a whole CSV table of 2 columns"),
         ("t.csv", 'city,rider\n"Zebedee-4711,ann\n', "not a whole CSV table of 2 columns"),
-        ("t.csv", b"city,rider\nZebedee-4711,\xff\n", "cannot be read as a CSV file in UTF-8"),
+        (
+            "t.csv",
+            b"city,rider\nZebedee-4711,\xff\n",
+            "not a whole CSV table of 2 columns in UTF-8",
+        ),
+        ("t.csv", b"city,rider,\xff\nZebedee-4711,a,b\n", "cannot be read as a CSV file in UTF-8"),
+        ("t.csv", 'city,"rider\nZebedee-4711,' + "a" * 2**18, "no header line"),
         (
             "t.csv",
             b"city,rider\n" + b"Zebedee-4711,ann\n" * 99_999 + b"\xff,x\n",

@@ -92,6 +92,7 @@ def test_items_of_equal_hash_are_in_their_own_order(items: tuple[Any, ...]) -> N
     for cap in (1, 2, 3):
         sql = LARGEST_CAPPED_COUNTS.format(places=9, contributions=cap).replace(hash_, constant)
         with open_table(table(rows), {"item": "item", "person": "user"}) as opened:
+            assert set(opened.load("item", "person")) == {"item", "person"}
             found = opened.fetch(sql.replace("), 12)", "), 0)"))
         assert found == plain(rows, 9, cap, lambda _: "")
 

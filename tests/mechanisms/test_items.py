@@ -321,7 +321,7 @@ def test_counts_are_read_by_what_they_equal(kind: str) -> None:
     assert read.counts.tolist() == [5, 3, 0]
 
 
-@pytest.mark.parametrize("huge", [1e300, Decimal("1e999999"), 2**5000, Fraction(2**5000)])
+@pytest.mark.parametrize("huge", [1e300, Decimal("1e4000"), 2**5000, Fraction(2**5000)])
 def test_counts_beyond_the_cut_of_any_type(huge: Any) -> None:
     assert read_histogram([huge, 3], ["a", "b"], 2).counts.tolist() == [2**42, 3]
     assert read_histogram([-huge, 3], ["a", "b"], 2).counts.tolist() == [3, 0]

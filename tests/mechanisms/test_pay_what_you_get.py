@@ -80,15 +80,22 @@ def test_a_query_that_may_cost_too_much_is_refused_and_costs_nothing(teller: Tel
     assert session.remaining.outcomes == 4
 
 
-def test_refused_input_costs_nothing() -> None:
+def test_refused_parameters_cost_nothing() -> None:
     session = PayWhatYouGet(**SESSION)
-    with pytest.raises(ScoreError, match="counts must be integers"):
-        session.query({"Zebedee": 0.5}, k=1, k_bar=1, places="all")
+    with pytest.raises(ScoreError, match="scores must be a list"):
+        session.query({"Zebedee"}, k=1, k_bar=1, places="all")
     with pytest.raises(ParameterError, match="k_bar must be between 2"):
         session.query(COUNTS, k=2, k_bar=1, places="all")
     with pytest.raises(ParameterError, match="max_contributions"):
         session.query(COUNTS, k=2, k_bar=3, places="all", max_contributions=0)
     assert session.spent == pay_what_you_get.Outlay(0, 0)
+
+
+def test_counts_that_cannot_be_read_cost_what_a_query_costs() -> None:
+    session = PayWhatYouGet(**SESSION)
+    with pytest.raises(ScoreError, match="counts must be integers"):
+        session.query({"Zebedee": 0.5}, k=1, k_bar=1, places="all")
+    assert session.spent == pay_what_you_get.Outlay(2, 1)
 
 
 def test_a_query_that_fails_keeps_its_reservation() -> None:

@@ -23,7 +23,7 @@ from safeselect._exact import Interval
 from safeselect.accounting import composed_epsilon
 from safeselect.mechanisms import _bottom, _call
 from safeselect.mechanisms._bottom import ListQuery, draw_list, open_call, read_contributions
-from safeselect.mechanisms._histogram import read_histogram
+from safeselect.mechanisms._histogram import hold_counts, read_histogram
 from safeselect.mechanisms._threshold import gumbel_offset, laplace_failure, laplace_offset
 from safeselect.testing import DeterministicSource
 
@@ -64,7 +64,7 @@ def law_of_query(query: ListQuery, histogram: list[int]) -> dict[Any, Any]:
     """The law of the code that draws a list, over all rankings that its engine can return."""
 
     def run(teller: Teller) -> tuple[Any, ...]:
-        read = read_histogram(dict(enumerate(histogram)), None, query.most + 1)
+        read = hold_counts(dict(enumerate(histogram)), None, query.most + 1)
         with open_call(read, None, teller) as call:
             return named(draw_list(query, read, call)[0], query.k)
 
@@ -395,6 +395,7 @@ def test_json_is_one_line_of_strings() -> None:
     assert json.loads(result.to_json()) == {
         "schema": "safeselect.discovered-top-k/1",
         "labels": [],
+        "effective_range": "1",
         "k_bar": "3",
         "offset": str(result.offset),
         "guarantee": {"type": "ApproximateDP", "epsilon": "2", "delta": "1/1000000"},
@@ -458,7 +459,7 @@ def test_wrong_parameters(change: dict[str, Any], message: str) -> None:
         ([1, 2], ["a"], ParameterError, "labels must be as many as the scores; write"),
         ([1.5], ["a"], ScoreError, "counts must be integers"),
         (np.array([0.5]), ["a"], ScoreError, "counts must be integers"),
-        (np.array([True]), ["a"], ScoreError, "numbers"),
+        (np.array(["4711"]), ["a"], ScoreError, "counts must be integers"),
         ([Fraction(4711, 2)], ["a"], ScoreError, "counts must be integers"),
         ([None], ["a"], ScoreError, "counts must be integers"),
         ([[1]], ["a"], ScoreError, "counts must be integers"),
@@ -485,7 +486,7 @@ def drawn(engine: str | None, draws: int, histogram: list[int], query: ListQuery
         source = DeterministicSource(b"unknown domain", i_understand_this_is_not_private=True)
     seen: Counter[Any] = Counter()
     for _ in range(draws):
-        read = read_histogram(dict(enumerate(histogram)), None, query.most + 1)
+        read = hold_counts(dict(enumerate(histogram)), None, query.most + 1)
         with open_call(read, source, engine) as call:
             seen[named(draw_list(query, read, call)[0], query.k)] += 1
     return seen

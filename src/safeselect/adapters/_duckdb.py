@@ -161,6 +161,9 @@ def open_table(
                 _ask(lambda: connection.register(_FRAME, empty), failure)
             if file is not None or empty is not None:
                 types = dict(view(list(columns)))
+            if empty is not None:
+                # So that no statement can take the frame without rows for the table.
+                _run(connection, "DROP VIEW safeselect_rows", (), failure)
             yield Table(types, connection, failure, progress, bring)
         finally:
             connection.close()
