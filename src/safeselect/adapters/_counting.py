@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
@@ -10,7 +9,14 @@ from typing import Any
 
 from safeselect._exact import integer
 from safeselect.adapters._duckdb import Table, open_table
-from safeselect.adapters._files import shown
+from safeselect.adapters._keys import (
+    FLOATS,
+    INTEGERS,
+    read_labels,
+    require_key,
+    require_plain_integers,
+    warn_if_same,
+)
 from safeselect.adapters._spark import SparkTable, is_spark, open_spark
 from safeselect.adapters._sql import (
     COUNT_CANDIDATES,
@@ -19,32 +25,10 @@ from safeselect.adapters._sql import (
     LARGEST_CAPPED_COUNTS,
     LARGEST_COUNTS,
 )
-from safeselect.errors import InputError, ParameterError
 from safeselect.mechanisms import Counts
-from safeselect.mechanisms._cautions import caution
-from safeselect.mechanisms._columns import Unread, as_names
+from safeselect.mechanisms._columns import Unread
 
-__all__ = [
-    "INTEGERS",
-    "TEXT",
-    "count_distinct_users",
-    "largest_counts",
-    "open_counts",
-    "open_largest",
-    "read_labels",
-    "require_key",
-    "until_read",
-    "warn_if_same",
-]
-
-INTEGERS = frozenset(
-    sign + size + "INT" for sign in ("", "U") for size in ("TINY", "SMALL", "BIG", "HUGE")
-) | {"INTEGER", "UINTEGER"}
-TEXT = "VARCHAR"
-_FLOATS = frozenset(("FLOAT", "DOUBLE"))
-_NOTHING = '"NULL"'  # a column without a single value, of no declared type
-
-_PLAIN_INTEGER = re.compile(r"-?[1-9][0-9]*|0", re.ASCII)
+__all__ = ["count_distinct_users", "largest_counts", "open_counts", "open_largest", "until_read"]
 
 
 def count_distinct_users(
@@ -211,43 +195,6 @@ def until_read(opened: ExitStack, unread: Unread) -> Unread:
     return replace(unread, read=read)
 
 
-def read_labels(candidates: Iterable[str | int]) -> list[str]:
-    """Read a public list of candidates as text, all different.
-
-    Raises:
-        InputError: a candidate that no table can hold, or that repeats another; an empty list.
-        ParameterError: no list, or a candidate of another type.
-    """
-    if isinstance(candidates, (str, bytes)) or not isinstance(candidates, Iterable):
-        raise ParameterError(
-            f"candidates must be a list of strings or integers, got {type(candidates).__name__}"
-        )
-    labels: list[str] = []
-    seen: dict[str, int] = {}
-    for place, candidate in enumerate(as_names(candidates, "candidates"), 1):
-        if isinstance(candidate, bool) or not isinstance(candidate, (str, int)):
-            kind = type(candidate).__name__
-            raise ParameterError(f"candidate {place} must be a string or an integer, got {kind}")
-        if isinstance(candidate, int) and candidate.bit_length() > 128:
-            raise InputError(f"candidate {place} is larger than any integer column can hold")
-        label = str(candidate)
-        if not label.isascii() and label != label.encode("utf-8", "replace").decode("utf-8"):
-            raise InputError(f"candidate {place} is not text that UTF-8 can hold")
-        if label in seen:
-            raise InputError(f"candidate {place} repeats candidate {seen[label]}")
-        seen[label] = place
-        labels.append(label)
-    if not labels:
-        raise InputError("the list of candidates is empty")
-    return labels
-
-
-def warn_if_same(item: object, user: object) -> None:
-    """Warn if every count is 1."""
-    if isinstance(item, str) and item == user:
-        caution("item and user are the same column, so that every count is 1")
-
-
 @dataclass(frozen=True, slots=True)
 class _Keyed:
     """A table with the two columns that are counted."""
@@ -260,13 +207,13 @@ class _Keyed:
         for ours, name in self.names.items():
             kind = self.table.types[ours]
             # Floats are what a missing value makes of integers, in a table that pandas wrote.
-            if kind is not None and kind not in _FLOATS:
+            if kind is not None and kind not in FLOATS:
                 require_key(kind, name)
 
     def check_candidates(self, labels: list[str]) -> None:
         """Refuse candidates that no column of this declared type can hold."""
-        if self.table.types["item"] in INTEGERS | _FLOATS:
-            _require_plain_integers(labels, self.names["item"])
+        if self.table.types["item"] in INTEGERS | FLOATS:
+            require_plain_integers(labels, self.names["item"])
 
     def items(self) -> list[str]:
         """The set of items; whoever asks asserted that it is public."""
@@ -278,7 +225,7 @@ class _Keyed:
         kinds = self._load("item", "person")
         if candidates is not None:
             if kinds["item"] in INTEGERS:
-                _require_plain_integers(candidates, self.names["item"])
+                require_plain_integers(candidates, self.names["item"])
             self.table.store_candidates(candidates)
         return self.table.fetch(sql)
 
@@ -304,23 +251,3 @@ def _keyed(
         keyed = _Keyed(rows, columns)
         keyed.check()
         yield keyed
-
-
-def require_key(kind: str, column: str) -> None:
-    """Refuse a column that does not hold integers or strings by its type."""
-    # Without what follows in brackets: for some types that is a list of values.
-    kind = kind.partition("(")[0]
-    if kind not in (TEXT, _NOTHING) and kind not in INTEGERS:
-        raise InputError(
-            f"column {shown(column)} must hold integers or strings, but holds {kind}; which values "
-            "are equal must not depend on how they are represented"
-        )
-
-
-def _require_plain_integers(labels: list[str], column: str) -> None:
-    for place, label in enumerate(labels, 1):
-        if not _PLAIN_INTEGER.fullmatch(label):
-            raise InputError(
-                f"candidate {place} is not an integer in plain decimal form, but column "
-                f"{shown(column)} holds integers"
-            )

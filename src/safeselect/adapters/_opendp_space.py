@@ -14,11 +14,13 @@ from safeselect._exact import describe, rational
 from safeselect.accounting.calibration import Family
 from safeselect.adapters._floats import at_least
 from safeselect.errors import ParameterError, SafeSelectError
+from safeselect.mechanisms import Selection
 from safeselect.mechanisms._reading import Change, Reading
 from safeselect.mechanisms._scores import Steps, read_candidates
+from safeselect.samplers.decay import Decay
 from safeselect.sources import resolve
 
-__all__ = ["Draws", "Space"]
+__all__ = ["Draws", "Space", "read_scale", "single"]
 
 _VECTORS = re.compile(r"VectorDomain<AtomDomain<([iu][0-9]+|usize|f32|f64)>>", re.ASCII)
 
@@ -162,3 +164,28 @@ def _opendp() -> Any:
         return import_module("opendp.prelude")
     except ImportError:
         raise ParameterError("measurements need OpenDP: pip install 'safeselect[opendp]'") from None
+
+
+def single(
+    space: Space,
+    family: Family,
+    mechanism: Callable[..., Selection],
+    scale: object,
+    source: object,
+) -> Any:
+    """The measurement that releases the index of one choice."""
+    size = read_scale(scale, space)
+
+    def release(scores: object) -> object:
+        with space.steps(scores) as steps:
+            range_ = size / space.reading.step
+            return mechanism(steps, epsilon=1, range_=range_, source=source).index
+
+    return space.measurement(Draws(family, 1, 1 / size), release, "usize")
+
+
+def read_scale(scale: object, space: Space) -> Fraction:
+    """Read the scale of the noise, in score units."""
+    size = rational(scale, "scale")
+    Decay(space.reading.step / size)  # a rate that no release could use is refused now
+    return size

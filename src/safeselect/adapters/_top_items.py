@@ -9,7 +9,8 @@ from typing import Any, Literal
 
 from safeselect._exact import describe, integer, rational
 from safeselect.accounting import Scope
-from safeselect.adapters._counting import open_counts, open_largest, until_read, warn_if_same
+from safeselect.adapters._counting import open_counts, open_largest, until_read
+from safeselect.adapters._keys import warn_if_same
 from safeselect.adapters._spark_local import parquet_on_spark
 from safeselect.errors import ParameterError
 from safeselect.mechanisms import DiscoveredTopK, TopK, TopSet, top_k, unknown_domain_top_k

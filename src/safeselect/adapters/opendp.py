@@ -22,25 +22,22 @@ costs nothing: such scores are the same.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from fractions import Fraction
 from functools import partial
 from typing import Any, Literal
 
 from safeselect._exact import describe, integer, rational
 from safeselect.accounting.calibration import Family
-from safeselect.adapters._opendp_space import Draws, Space
+from safeselect.adapters._opendp_space import Draws, Space, read_scale, single
 from safeselect.errors import ParameterError
 from safeselect.guarantees import BoundedRange, LaplaceDominated
 from safeselect.mechanisms import (
-    Selection,
     exponential_mechanism,
     permute_and_flip,
     report_noisy_max,
     top_k,
     top_k_with_gaps,
 )
-from safeselect.samplers.decay import Decay
 
 __all__ = [
     "make_exponential_mechanism",
@@ -98,7 +95,7 @@ def make_permute_and_flip(
         on_grid=on_grid,
         score_error=score_error,
     )
-    return _single(space, LaplaceDominated, permute_and_flip, scale, source)
+    return single(space, LaplaceDominated, permute_and_flip, scale, source)
 
 
 def make_exponential_mechanism(
@@ -130,7 +127,7 @@ def make_exponential_mechanism(
         on_grid=on_grid,
         score_error=score_error,
     )
-    return _single(space, BoundedRange, exponential_mechanism, scale, source)
+    return single(space, BoundedRange, exponential_mechanism, scale, source)
 
 
 def make_report_noisy_max(
@@ -169,7 +166,7 @@ def make_report_noisy_max(
         score_error=score_error,
     )
     family = BoundedRange if noise == "gumbel" else LaplaceDominated
-    return _single(space, family, partial(report_noisy_max, noise=noise), scale, source)
+    return single(space, family, partial(report_noisy_max, noise=noise), scale, source)
 
 
 def make_top_k(
@@ -220,7 +217,7 @@ def make_top_k(
         score_error=score_error,
     )
     name = mechanism or ("one_shot_exponential" if space.pure else "exponential")
-    count, size = integer(k, "k", minimum=1, maximum=_MOST_CHOSEN), _read_scale(scale, space)
+    count, size = integer(k, "k", minimum=1, maximum=_MOST_CHOSEN), read_scale(scale, space)
 
     def release(scores: object) -> list[object]:
         with space.steps(scores) as steps:
@@ -284,7 +281,7 @@ def make_top_k_with_gaps(
         on_grid=on_grid,
         score_error=score_error,
     )
-    count, size = integer(k, "k", minimum=1, maximum=_MOST_CHOSEN), _read_scale(scale, space)
+    count, size = integer(k, "k", minimum=1, maximum=_MOST_CHOSEN), read_scale(scale, space)
     step = None if gap_grid is None else rational(gap_grid, "gap_grid") / space.reading.step
 
     def release(scores: object) -> list[tuple[object, Fraction]]:
@@ -304,27 +301,3 @@ def make_top_k_with_gaps(
 
     cost = Draws(LaplaceDominated, 1, count / size)
     return space.measurement(cost, release, "ExtrinsicObject")
-
-
-def _single(
-    space: Space,
-    family: Family,
-    mechanism: Callable[..., Selection],
-    scale: object,
-    source: object,
-) -> Any:
-    """The measurement that releases the index of one choice."""
-    size = _read_scale(scale, space)
-
-    def release(scores: object) -> object:
-        with space.steps(scores) as steps:
-            range_ = size / space.reading.step
-            return mechanism(steps, epsilon=1, range_=range_, source=source).index
-
-    return space.measurement(Draws(family, 1, 1 / size), release, "usize")
-
-
-def _read_scale(scale: object, space: Space) -> Fraction:
-    size = rational(scale, "scale")
-    Decay(space.reading.step / size)  # a rate that no release could use is refused now
-    return size

@@ -22,9 +22,10 @@ from safeselect.guarantees import (
 from safeselect.lattice import Ranking
 from safeselect.mechanisms._account import Account, read_ledger, source_name, unit_of
 from safeselect.mechanisms._engines import Engine, choose_engine
+from safeselect.mechanisms._held import Held, Steps
 from safeselect.mechanisms._reading import Change, Reading, flag
 from safeselect.mechanisms._results import Release, Selection
-from safeselect.mechanisms._scores import Held, Steps, read_candidates
+from safeselect.mechanisms._scores import read_candidates
 from safeselect.mechanisms._totals import Total, exactly_one
 from safeselect.mechanisms.counts import check_known
 from safeselect.samplers._bits import Bits

@@ -13,7 +13,7 @@ from collections import Counter, OrderedDict, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, ValuesView
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, final
+from typing import Any, cast, final
 
 import numpy as np
 
@@ -21,7 +21,16 @@ from safeselect.errors import ParameterError, ScoreError
 from safeselect.mechanisms._numbers import CONVERT, FLOATS, NULL, is_integer
 from safeselect.mechanisms.counts import Counts
 
-__all__ = ["ARRAYS", "Column", "Unread", "as_names", "hand_over", "pairs", "subclass_refused"]
+__all__ = [
+    "ARRAYS",
+    "Column",
+    "Unread",
+    "as_names",
+    "hand_over",
+    "is_table",
+    "pairs",
+    "subclass_refused",
+]
 
 # Only of these exact classes is the length asked for before a charge: it is theirs, and no code of
 # anybody else runs.
@@ -104,8 +113,8 @@ def hand_over(scores: object) -> Column:
         ScoreError: another class, or not one dimension.
     """
     kind = type(scores)
-    if isinstance(scores, Unread):
-        return Column(scores, scores.size)
+    if kind is Unread:
+        return Column(scores, cast("Unread", scores).size)
     if kind in _LISTS:
         return Column(scores, len(scores))  # type: ignore[arg-type]  # one of those classes
     if kind in ARRAYS:
@@ -114,7 +123,7 @@ def hand_over(scores: object) -> Column:
             raise ScoreError(_ONE_COLUMN.format(kind.__name__, array.ndim))
         return Column(array, len(array))
     subclass_refused(kind)
-    if not _is_table(kind):
+    if not is_table(kind):
         instead = "write list(scores)" if issubclass(kind, (Iterator, ValuesView)) else ""
         instead = "write scores.collect()" if kind.__name__ in _LAZY else instead
         if issubclass(kind, (list, tuple, Mapping)):
@@ -150,7 +159,7 @@ def subclass_refused(kind: type) -> None:
 
 def pairs(scores: object) -> tuple[list[Any], list[Any] | Unread] | None:
     """The keys and the values of a mapping, which belong together; None for anything else."""
-    if isinstance(scores, Unread) and scores.labels is not None:
+    if type(scores) is Unread and scores.labels is not None:
         return list(scores.labels), Unread(scores.size, scores.read)
     mapping: Any = dict(scores.counts) if type(scores) is Counts else scores
     if type(mapping) not in _MAPPINGS:
@@ -159,7 +168,7 @@ def pairs(scores: object) -> tuple[list[Any], list[Any] | Unread] | None:
     return [key for key, _ in items], [value for _, value in items]
 
 
-def _is_table(kind: type) -> bool:
+def is_table(kind: type) -> bool:
     home = str(kind.__module__).partition(".")[0]
     # Whoever hands over a table has imported its library; this package never does.
     library = sys.modules.get(home)

@@ -91,7 +91,7 @@ class HeldCounts:
             ScoreError: a count is no integer.
         """
         counts, labels = self._counts, self._labels
-        if isinstance(counts, Unread):
+        if type(counts) is Unread:
             counts, labels = _both(counts.read(), None)
         values = _whole(counts)
         largest: dict[Label, int] = {}
@@ -135,7 +135,7 @@ def hold_counts(counts: object, labels: object, size: int) -> HeldCounts:
         ParameterError: labels are missing, or are no list.
         ScoreError: the counts have a class that cannot be read.
     """
-    if isinstance(counts, Unread):
+    if type(counts) is Unread:
         return HeldCounts(counts, None, size)
     return HeldCounts(*_both(counts, labels), size)
 

@@ -9,14 +9,15 @@ from typing import Any
 
 from safeselect.errors import ParameterError
 from safeselect.guarantees.written import exact
-from safeselect.mechanisms._columns import as_names
+from safeselect.mechanisms._columns import as_names, is_table
 
 __all__ = ["index_of", "labels_of", "plain", "read_labels"]
 
 
 def index_of(scores: Any) -> Any:
     """The index of a pandas column, or of a table; None of everything else."""
-    return scores.index if hasattr(type(scores), "iloc") else None
+    kind = type(scores)
+    return scores.index if is_table(kind) and hasattr(kind, "iloc") else None
 
 
 def labels_of(scores: Any) -> Any:

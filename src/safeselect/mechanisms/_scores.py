@@ -16,24 +16,22 @@ The rules, which the rest of the package relies on:
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Sized
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from safeselect.errors import ParameterError, ScoreError
 from safeselect.mechanisms._columns import ARRAYS, Column, hand_over, pairs, subclass_refused
 from safeselect.mechanisms._float_columns import NOT_FINITE, float_steps, is_fast
+from safeselect.mechanisms._held import Steps
 from safeselect.mechanisms._labels import labels_of, read_labels
 from safeselect.mechanisms._numbers import ratio
 from safeselect.mechanisms._reading import Reading
 
-__all__ = ["Candidates", "Held", "Steps", "read_candidates", "read_matrix", "read_values"]
-
-Steps = npt.NDArray[np.uint64]
+__all__ = ["Candidates", "Steps", "read_candidates", "read_matrix", "read_values"]
 
 _LARGEST = 2**64 - 1
 # XOR masks that map a dtype onto uint64 in order, or in reverse order.  Flipping the sign bit maps
@@ -54,43 +52,6 @@ _NOT_WHOLE = (
 
 class _NotWholeError(Exception):
     """A score that should be an integer is none; told to the caller as a `ScoreError`."""
-
-
-class Held(Protocol):
-    """The candidates of one call before their scores are looked at."""
-
-    @property
-    def size(self) -> int:
-        """How many candidates there are."""
-
-    @property
-    def rows(self) -> Sized:
-        """One for each row of a matrix; one in all for a list of candidates."""
-
-    @property
-    def labels(self) -> tuple[object, ...] | None:
-        """What to call the candidates, where that is public and given."""
-
-    @property
-    def is_matrix(self) -> bool:
-        """Whether rows of scores were handed over."""
-
-    @property
-    def positions(self) -> bool:
-        """Whether positions may be released."""
-
-    def label(self, index: int) -> object:
-        """What to call a candidate."""
-
-    def steps(
-        self,
-        reading: Reading,
-        *,
-        minimize: bool,
-        proposed: str,
-        threshold: Fraction | None,
-    ) -> Steps:
-        """Read the scores: uint64, larger is better; a `ScoreError` if that cannot be done."""
 
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)

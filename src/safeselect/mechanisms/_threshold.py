@@ -10,8 +10,9 @@ from fractions import Fraction
 from functools import lru_cache
 
 from safeselect._exact import Interval, rounded_up
+from safeselect.guarantees import ApproximateDP
 
-__all__ = ["gumbel_offset", "laplace_failure", "laplace_offset"]
+__all__ = ["gumbel_offset", "laplace_failure", "laplace_offset", "published_guarantee"]
 
 
 @lru_cache(maxsize=1 << 14)
@@ -68,3 +69,35 @@ def laplace_offset(epsilon: Fraction, delta: Fraction, m: int) -> int:
         middle = (low + high) // 2
         low, high = (low, middle) if allowed(middle) else (middle, high)
     return high
+
+
+def published_guarantee(
+    each: Fraction, outcomes: int, odds: Fraction, rest: Fraction
+) -> ApproximateDP:
+    """What Theorem 2 of Durfee and Rogers (2019) states; see `PayWhatYouGet.published`.
+
+    Args:
+        each: epsilon of a draw.
+        outcomes: how many draws there are.
+        odds: of the failure of a bottom, for all queries together.
+        rest: the part of delta that composition costs.
+
+    Raises:
+        ParameterError: the delta that it states is 1 or more.
+    """
+    plain, delta = outcomes * each, rest + 2 * odds
+    if not rest:
+        return ApproximateDP(plain, delta)
+
+    def root(precision: int, inside: Fraction) -> Interval:
+        return (-Interval.of(rest, precision).log() * Interval.of(inside, precision)).sqrt()
+
+    def pure(precision: int) -> Interval:
+        e = Interval.of(each, precision)
+        middle = e.expm1() / (e.exp() + Interval.of(1, precision))
+        return Interval.of(plain, precision) * middle + root(precision, 2 * plain * each)
+
+    def ranged(precision: int) -> Interval:
+        return Interval.of(plain * each / 2, precision) + root(precision, plain * each / 2)
+
+    return ApproximateDP(min(plain, rounded_up(pure), rounded_up(ranged)), delta)

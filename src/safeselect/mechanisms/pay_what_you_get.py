@@ -8,7 +8,7 @@ from fractions import Fraction
 from threading import Lock
 from typing import Literal, final
 
-from safeselect._exact import Interval, integer, rounded_up
+from safeselect._exact import integer
 from safeselect.errors import (
     BudgetError,
     LedgerError,
@@ -32,6 +32,7 @@ from safeselect.mechanisms._bottom import (
 from safeselect.mechanisms._discovered import DiscoveredTopK
 from safeselect.mechanisms._engines import choose_engine
 from safeselect.mechanisms._histogram import hold_counts
+from safeselect.mechanisms._threshold import published_guarantee
 from safeselect.mechanisms.counts import check_unknown
 from safeselect.sources import resolve
 from safeselect.sources._fork import generation
@@ -268,25 +269,12 @@ class PayWhatYouGet:
         Raises:
             ParameterError: that delta is 1 or more, so the theorem says nothing.
         """
-        each, (k, queries) = self._each, (self._limit.outcomes, self._limit.queries)
-        rest = self._guarantee.delta - self._part
-        plain = k * each
-        delta = rest + 2 * queries * self._odds
-        if not rest:
-            return ApproximateDP(plain, delta)
-
-        def root(precision: int, inside: Fraction) -> Interval:
-            return (-Interval.of(rest, precision).log() * Interval.of(inside, precision)).sqrt()
-
-        def pure(precision: int) -> Interval:
-            e = Interval.of(each, precision)
-            middle = e.expm1() / (e.exp() + Interval.of(1, precision))
-            return Interval.of(plain, precision) * middle + root(precision, 2 * k * each * each)
-
-        def ranged(precision: int) -> Interval:
-            return Interval.of(plain * each / 2, precision) + root(precision, plain * each / 2)
-
-        return ApproximateDP(min(plain, rounded_up(pure), rounded_up(ranged)), delta)
+        return published_guarantee(
+            self._each,
+            self._limit.outcomes,
+            self._limit.queries * self._odds,
+            self._guarantee.delta - self._part,
+        )
 
     def _require(self, worst: int) -> None:
         left = self.remaining

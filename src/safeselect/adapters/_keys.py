@@ -1,0 +1,87 @@
+"""The columns that are counted, and the candidates that they hold: which are taken, and how."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from safeselect.adapters._files import shown
+from safeselect.errors import InputError, ParameterError
+from safeselect.mechanisms._cautions import caution
+from safeselect.mechanisms._columns import as_names
+
+__all__ = [
+    "FLOATS",
+    "INTEGERS",
+    "TEXT",
+    "read_labels",
+    "require_key",
+    "require_plain_integers",
+    "warn_if_same",
+]
+
+INTEGERS = frozenset(
+    sign + size + "INT" for sign in ("", "U") for size in ("TINY", "SMALL", "BIG", "HUGE")
+) | {"INTEGER", "UINTEGER"}
+TEXT = "VARCHAR"
+FLOATS = frozenset(("FLOAT", "DOUBLE"))
+_NOTHING = '"NULL"'  # a column without a single value, of no declared type
+
+_PLAIN_INTEGER = re.compile(r"-?[1-9][0-9]*|0", re.ASCII)
+
+
+def read_labels(candidates: Iterable[str | int]) -> list[str]:
+    """Read a public list of candidates as text, all different.
+
+    Raises:
+        InputError: a candidate that no table can hold, or that repeats another; an empty list.
+        ParameterError: no list, or a candidate of another type.
+    """
+    if isinstance(candidates, (str, bytes)) or not isinstance(candidates, Iterable):
+        raise ParameterError(
+            f"candidates must be a list of strings or integers, got {type(candidates).__name__}"
+        )
+    labels: list[str] = []
+    seen: dict[str, int] = {}
+    for place, candidate in enumerate(as_names(candidates, "candidates"), 1):
+        if isinstance(candidate, bool) or not isinstance(candidate, (str, int)):
+            kind = type(candidate).__name__
+            raise ParameterError(f"candidate {place} must be a string or an integer, got {kind}")
+        if isinstance(candidate, int) and candidate.bit_length() > 128:
+            raise InputError(f"candidate {place} is larger than any integer column can hold")
+        label = str(candidate)
+        if not label.isascii() and label != label.encode("utf-8", "replace").decode("utf-8"):
+            raise InputError(f"candidate {place} is not text that UTF-8 can hold")
+        if label in seen:
+            raise InputError(f"candidate {place} repeats candidate {seen[label]}")
+        seen[label] = place
+        labels.append(label)
+    if not labels:
+        raise InputError("the list of candidates is empty")
+    return labels
+
+
+def warn_if_same(item: object, user: object) -> None:
+    """Warn if every count is 1."""
+    if isinstance(item, str) and item == user:
+        caution("item and user are the same column, so that every count is 1")
+
+
+def require_key(kind: str, column: str) -> None:
+    """Refuse a column that does not hold integers or strings by its type."""
+    # Without what follows in brackets: for some types that is a list of values.
+    kind = kind.partition("(")[0]
+    if kind not in (TEXT, _NOTHING) and kind not in INTEGERS:
+        raise InputError(
+            f"column {shown(column)} must hold integers or strings, but holds {kind}; which values "
+            "are equal must not depend on how they are represented"
+        )
+
+
+def require_plain_integers(labels: list[str], column: str) -> None:
+    for place, label in enumerate(labels, 1):
+        if not _PLAIN_INTEGER.fullmatch(label):
+            raise InputError(
+                f"candidate {place} is not an integer in plain decimal form, but column "
+                f"{shown(column)} holds integers"
+            )
