@@ -530,6 +530,9 @@ def test_the_map_adds_what_reading_adds() -> None:
     # 0.3 as a float is less than three tenths: whichever is larger counts.
     tenths = ours.make_permute_and_flip(*floats(monotonic=True), PURE, 1, grid="0.1", on_grid=True)
     assert Fraction(tenths.map(0.3)) >= Fraction(3, 10)
+    # And 0.1 as a float is more than a tenth.
+    exact = ours.make_permute_and_flip(*floats(monotonic=True), PURE, 1, grid="0.1", score_error=0)
+    assert exact.map(0.1) == at_least(Fraction(2, 10))
 
 
 @pytest.mark.parametrize("name", CONSTRUCTORS)

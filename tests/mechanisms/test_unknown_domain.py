@@ -459,7 +459,7 @@ def test_wrong_parameters(change: dict[str, Any], message: str) -> None:
         ([1, 2], ["a"], ParameterError, "labels must be as many as the scores; write"),
         ([1.5], ["a"], ScoreError, "counts must be integers"),
         (np.array([0.5]), ["a"], ScoreError, "counts must be integers"),
-        (np.array(["4711"]), ["a"], ScoreError, "counts must be integers"),
+        (np.array(["4711"]), ["a"], ScoreError, "numbers"),
         ([Fraction(4711, 2)], ["a"], ScoreError, "counts must be integers"),
         ([None], ["a"], ScoreError, "counts must be integers"),
         ([[1]], ["a"], ScoreError, "counts must be integers"),
