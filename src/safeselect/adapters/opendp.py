@@ -4,20 +4,18 @@ Each constructor takes what OpenDP's own take: an input domain, an input metric,
 and the scale of the noise.  The domain is `vector_domain(atom_domain(T=...))` of any of OpenDP's
 integer types (its `int` is i32), the metric `linf_distance(T=..., monotonic=...)` of the same type,
 the measure `max_divergence()` or `zero_concentrated_divergence()`.  With `grid` the type may be f32
-or f64, in a domain without NaN; infinity, which OpenDP counts among its floats, is refused when it
-comes.
+or f64, in a domain without NaN; infinity is refused when it comes.
 
 What is promised holds for every distance d_in.  Scores at this distance move apart by at most
 R = 2 d_in, or by d_in where the metric is monotonic, and with a grid by what reading adds: R is the
 effective range of `docs/scores.md`.  From R and the scale follow the exact epsilon or rho, and the
-privacy map returns the next float that is at least as large.  With `on_grid` a d_in below one step
-costs nothing: such scores are the same.
+privacy map returns a float at least as large.  With `on_grid` a d_in below one step costs nothing.
 
 - OpenDP asks for the features "contrib" and "honest-but-curious" before it accepts anything of
   another library; whoever enables them trusts what this file states.
 - What fails inside a release leaves as one sentence of ours, with nothing chained to it: OpenDP
-  prints the whole traceback of what a Python function raised.  What OpenDP itself refuses before,
-  such as an integer too large for its type, it says in its own words, which may quote the score.
+  prints the whole traceback of what a Python function raised.  What OpenDP itself refuses, such as
+  an integer too large for its type, it says in its own words, which may quote the score.
 """
 
 from __future__ import annotations
@@ -148,8 +146,7 @@ def make_report_noisy_max(
     Guarantee: epsilon = R / scale; rho as for `make_exponential_mechanism` with "gumbel", as for
         `make_permute_and_flip` with the others.
 
-    Args, Returns, Raises: as for `make_permute_and_flip`; `noise` is "exponential", "laplace" or
-        "gumbel".
+    Args, Returns, Raises: as for `make_permute_and_flip`; `noise` has no default.
     """
     if not isinstance(noise, str) or noise not in ("exponential", "laplace", "gumbel"):
         raise ParameterError(

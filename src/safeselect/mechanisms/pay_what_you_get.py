@@ -9,13 +9,7 @@ from threading import Lock
 from typing import Literal, final
 
 from safeselect._exact import integer
-from safeselect.errors import (
-    BudgetError,
-    LedgerError,
-    ParameterError,
-    ScoreError,
-    SourceError,
-)
+from safeselect.errors import BudgetError, LedgerError, ParameterError, ScoreError, SourceError
 from safeselect.guarantees import ApproximateDP, BoundedRange, Guarantee
 from safeselect.guarantees.written import Receipt
 from safeselect.mechanisms._account import Account, Scope, read_ledger, reserve_session, unit_of
