@@ -21,12 +21,12 @@ REALS = {
 MAY_USE_REALS = {"ExpReals"}
 
 
-def main(names: list[str]) -> int:
+def main(build: Path, names: list[str]) -> int:
     wrong = 0
     for name in names:
         source = (HERE / f"{name}.v").read_text()
         asked = re.findall(r"^Print Assumptions (\w+)\.$", source, re.MULTILINE)
-        told = (HERE / "build" / f"{name}.out").read_text()
+        told = (build / f"{name}.out").read_text()
         answers = re.findall(rf"{CLOSED}|Axioms:\n(?:.+\n?)+?(?={CLOSED}|Axioms:|\Z)", told)
         for banned in re.findall(r"\b(?:Admitted|admit|Axiom|Parameter|Conjecture)\b", source):
             wrong += 1
@@ -44,4 +44,4 @@ def main(names: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main(Path(sys.argv[1]), sys.argv[2:]))
