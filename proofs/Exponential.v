@@ -46,16 +46,17 @@ by rewrite mulrACA mulfV ?mulr1 // gt_eqF ?exprn_gt0.
 Qed.
 
 Section Neighbours.
-Variables (q q' : I -> nat) (c K : nat).
-(* All changes lie in an interval -c .. K - c, wherever it lies. *)
-Hypothesis close : forall i, (q i <= q' i + c <= q i + K)%N.
+Variables (q q' : I -> nat) (c d K : nat).
+(* All changes lie in an interval d - c .. d - c + K, wherever it lies. *)
+Hypothesis close : forall i, (q i + d <= q' i + c <= q i + d + K)%N.
 
 Let lift i := (q' i + c)%N.
+Let base i := (q i + d)%N.
 
-Lemma mass_up i : mass q i <= mass lift i.
+Lemma mass_up i : mass base i <= mass lift i.
 Proof. by rewrite ler_pmul2l // ler_eexpn2l //; case/andP: (close i). Qed.
 
-Lemma mass_down i : mass lift i <= w ^+ K * mass q i.
+Lemma mass_down i : mass lift i <= w ^+ K * mass base i.
 Proof.
 by rewrite mulrCA -exprD ler_pmul2l // ler_eexpn2l // addnC; case/andP: (close i).
 Qed.
@@ -64,10 +65,10 @@ Qed.
 Theorem bounded_range A i j : i \in A -> j \in A ->
   em q' A i * em q A j <= w ^+ K * (em q A i * em q' A j).
 Proof.
-move=> iA jA; rewrite -!(em_translate q' A _ c) -/lift /em.
-have t0 := total_gt0 q iA; have t1 := total_gt0 lift iA.
+move=> iA jA; rewrite -!(em_translate q' A _ c) -!(em_translate q A _ d) -/lift -/base /em.
+have t0 := total_gt0 base iA; have t1 := total_gt0 lift iA.
 have e x y u v : x / u * (y / v) = x * y / (u * v) :> R by rewrite invfM mulrACA.
-rewrite !e [total q A * _]mulrC [X in _ <= X]mulrA ler_pmul2r ?invr_gt0 ?mulr_gt0 //.
+rewrite !e [total base A * _]mulrC [X in _ <= X]mulrA ler_pmul2r ?invr_gt0 ?mulr_gt0 //.
 rewrite [X in _ <= X]mulrA.
 by apply: ler_pmul; rewrite ?mass_up ?mass_down // ltW ?mass_gt0.
 Qed.

@@ -432,11 +432,11 @@ Qed.
 Section Privacy.
 Variables (R : archiFieldType) (rho : R) (n : nat).
 Hypotheses (rho_gt0 : 0 < rho) (rho_lt1 : rho < 1).
-Variables (q q' : scores n) (m m' c K : nat).
+Variables (q q' : scores n) (m m' c d K : nat).
 Hypotheses (q_le : forall i, (q i <= m)%N) (q_top : exists i, q i = m).
 Hypotheses (q'_le : forall i, (q' i <= m')%N) (q'_top : exists i, q' i = m').
-(* All changes lie in an interval -c .. K - c. *)
-Hypothesis close : forall i, (q i <= q' i + c <= q i + K)%N.
+(* All changes lie in an interval d - c .. d - c + K, wherever it lies. *)
+Hypothesis close : forall i, (q i + d <= q' i + c <= q i + d + K)%N.
 
 Theorem pf_private r : pf rho q' m' r <= rho^-1 ^+ K * pf rho q m r.
 Proof.
@@ -446,8 +446,8 @@ move=> t; apply/negP; rewrite -leNgt ler_subl_addr addrC.
 case/andP: (pf_is_geometric rho_gt0 rho_lt1 q'_le q'_top r t) => _ le; apply: le_trans le _.
 rewrite ler_add2r.
 have m'm : (m <= m' + c)%N.
-  case: q_top => i <-; case/andP: (close i) => h _; apply: leq_trans h _.
-  by rewrite leq_add2r.
+  case: q_top => i <-; case/andP: (close i) => h _.
+  by rewrite (leq_trans (leq_addr d _)) // (leq_trans h) // leq_add2r.
 have TE : (m' + t + c = m + (m' + c - m + t))%N by rewrite addnA subnKC // addnAC.
 case/andP: (pf_is_geometric rho_gt0 rho_lt1 q_le q_top r (m' + c - m + t)).
 rewrite -TE => le' _.
@@ -457,7 +457,9 @@ rewrite /geo mulrCA ler_pmul2l ?invr_gt0 ?ltr0n ?fact_gt0 // mulr_sumr.
 apply: ler_sum => s _; rewrite -(law_translate rho q' (fun i => s i) (m' + t) (m' + t) [:: r] c).
 apply: le_trans (law_box rho_gt0 rho_lt1 _ _ _ _ (leqnn _)) _.
 have := private_at rho_gt0 rho_lt1 (fun i => s i) close (o := [:: r]) isT (leqnn (m' + t + c)).
-by rewrite /= mul1n.
+rewrite /= mul1n => h; apply: le_trans h _; rewrite ler_pmul2l ?exprn_gt0 ?invr_gt0 //.
+apply: le_trans (law_mono rho_gt0 rho_lt1 _ _ _ _ (leq_addr d _)) _.
+by rewrite law_translate.
 Qed.
 End Privacy.
 

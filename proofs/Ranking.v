@@ -126,6 +126,12 @@ Qed.
 Lemma law_box_eq q s M M' T o : (T <= M)%N -> (T <= M')%N -> law q s M T o = law q s M' T o.
 Proof. by move=> h h'; apply/eqP; rewrite eq_le !law_box. Qed.
 
+Lemma law_mono q s M T T' o : (T <= T')%N -> law q s M T o <= law q s M T' o.
+Proof.
+move=> le; apply: (@sum_le_inj _ _ _ id) => // [g /andP[/forallP w ->]|g]; last exact: weight_ge0.
+by rewrite andbT; apply/forallP => i; apply: leq_trans (w i) le.
+Qed.
+
 (* Only differences count. *)
 Theorem law_translate q s M T o c : law (fun i => q i + c)%N s M (T + c) o = law q s M T o.
 Proof.
@@ -195,32 +201,34 @@ Section Calibrations.
 Variables (q q' : scores) (s : 'I_n -> nat) (o : seq 'I_n).
 Hypothesis uniq_o : uniq o.
 
-(* Range calibration: all changes lie in an interval -c .. K - c, wherever it lies. *)
-Theorem private_range c K B : (forall i, (q i <= q' i + c <= q i + K)%N) ->
+(* Range calibration: all changes lie in an interval d - c .. d - c + K, wherever it lies. *)
+Theorem private_range c d K B : (forall i, (q i + d <= q' i + c <= q i + d + K)%N) ->
   at_most q s o B -> at_most q' s o (rho^-1 ^+ (size o * K) * B).
 Proof.
 move=> close B_ T; rewrite -(law_translate q' s T T o c).
 apply: le_trans (law_box _ _ _ _ (leqnn _)) _.
 apply: le_trans (private_at s close uniq_o (leqnn _)) _.
-by rewrite ler_pmul2l ?exprn_gt0 ?invr_gt0 // B_.
+rewrite ler_pmul2l ?exprn_gt0 ?invr_gt0 //.
+by apply: le_trans (law_mono _ _ _ _ (leq_addr d _)) _; rewrite law_translate.
 Qed.
 
 (* `Change.range_in_steps`: D for scores that all move up, or all down, by at most D ... *)
 Corollary private_up D B : (forall i, (q i <= q' i <= q i + D)%N) ->
   at_most q s o B -> at_most q' s o (rho^-1 ^+ (size o * D) * B).
-Proof. by move=> close; apply: (@private_range 0) => i; rewrite addn0. Qed.
+Proof. by move=> close; apply: (@private_range 0 0) => i; rewrite !addn0. Qed.
 
 Corollary private_down D B : (forall i, (q' i <= q i <= q' i + D)%N) ->
   at_most q s o B -> at_most q' s o (rho^-1 ^+ (size o * D) * B).
 Proof.
-by move=> close; apply: (@private_range D) => i; case/andP: (close i) => le ->; rewrite leq_add2r.
+move=> close; apply: (@private_range D 0) => i; rewrite addn0.
+by case/andP: (close i) => le ->; rewrite leq_add2r.
 Qed.
 
 (* ... and 2 D for scores that move by at most D either way. *)
 Corollary private_general D B : (forall i, (q i <= q' i + D)%N && (q' i <= q i + D)%N) ->
   at_most q s o B -> at_most q' s o (rho^-1 ^+ (size o * (2 * D)) * B).
 Proof.
-move=> close; apply: (@private_range D) => i; case/andP: (close i) => -> le.
+move=> close; apply: (@private_range D 0) => i; rewrite addn0; case/andP: (close i) => -> le.
 by rewrite mul2n -addnn addnA leq_add2r.
 Qed.
 End Calibrations.

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 from functools import lru_cache
-from itertools import permutations, product
+from itertools import pairwise, permutations, product
 
 import proved
 import pytest
@@ -74,7 +74,7 @@ def test_a_planted_fault_is_found(planted: object, monkeypatch: pytest.MonkeyPat
         y = [a + b for a, b in zip(scores, floors, strict=True)]
         key, less, fewer = planted(y, ranks)  # type: ignore[operator]
         order = sorted(range(len(y)), key=key, reverse=True)
-        pairs = zip(order[:k], order[1 : k + 1], strict=False)
+        pairs = pairwise(order[: k + 1])
         floors = tuple(y[a] - y[b] - less(a, b) for a, b in pairs)
         return Ranking(tuple(order[: k - fewer]), floors if gaps else None)
 

@@ -37,7 +37,7 @@ def zeros_of_16(value: Any) -> Any:
 def fine_claim(kernel: Any, side: int, zeros: int) -> Any:
     """The place in the table, and the line from there, are those of the definition.
 
-    For all V on a side of 1/2 for which U = 0.0..01 f begins with so many zeros: the digits of U are
+    For all V on a side of 1/2 for which U = 0.0..01 f begins with so many zeros: its digits are
     those of V where V < 1/2, else their complement.
     """
     known = z3.BitVecVal(1, min(zeros + 1, 64)) if zeros < 64 else z3.BitVecVal(0, 64)
@@ -146,7 +146,10 @@ def test_scores_far_from_the_best_are_cut_without_wrapping() -> None:
 @pytest.mark.parametrize(
     ("old", "new"),
     [
-        ("np.maximum(scores, self.lows[: out.size], out=out)", "np.add(scores, np.uint64(0), out=out)"),
+        (
+            "np.maximum(scores, self.lows[: out.size], out=out)",
+            "np.add(scores, np.uint64(0), out=out)",
+        ),
         ("np.minimum(out", "np.maximum(out"),
         ("np.subtract(out, np.uint64(self.low), out=out)", "pass"),
     ],
@@ -168,7 +171,9 @@ def refined_claim(kernel: Any) -> Any:
 
     def searchsorted(high: Lane, x: Lane, side: str) -> Lane:
         assert side == "right"
-        return Lane(z3.If(z3.ULE(high.value, x.value), z3.BitVecVal(1, 64), z3.BitVecVal(0, 64)), True)
+        return Lane(
+            z3.If(z3.ULE(high.value, x.value), z3.BitVecVal(1, 64), z3.BitVecVal(0, 64)), True
+        )
 
     def flatnonzero(found: Lane) -> Any:
         close.append(found.value)
@@ -204,9 +209,18 @@ def test_a_digit_is_compared_with_its_threshold_in_full() -> None:
 @pytest.mark.parametrize(
     ("old", "new"),
     [
-        ("np.less(fine[1], np.take(table.low, nearest))", "np.less(np.take(table.low, nearest), fine[1])"),
-        ("np.subtract(np.subtract(fine[0], np.take(table.high, nearest)), borrow)", "np.subtract(fine[0], np.take(table.high, nearest))"),
-        ("above = np.logical_and(same, borrow)", "above = np.logical_and(same, np.equal(fine[1], fine[1]))"),
+        (
+            "np.less(fine[1], np.take(table.low, nearest))",
+            "np.less(np.take(table.low, nearest), fine[1])",
+        ),
+        (
+            "np.subtract(np.subtract(fine[0], np.take(table.high, nearest)), borrow)",
+            "np.subtract(fine[0], np.take(table.high, nearest))",
+        ),
+        (
+            "above = np.logical_and(same, borrow)",
+            "above = np.logical_and(same, np.equal(fine[1], fine[1]))",
+        ),
         ("np.uint64(_MARGIN)", "np.uint64(_MARGIN + 1)"),
     ],
 )
