@@ -9,7 +9,8 @@ import pytest
 from proved_tables import ROOT
 
 SPEC = importlib.util.spec_from_file_location("axioms", ROOT / "proofs" / "axioms.py")
-assert SPEC is not None and SPEC.loader is not None
+assert SPEC is not None
+assert SPEC.loader is not None
 AXIOMS = importlib.util.module_from_spec(SPEC)
 SPEC.loader.exec_module(AXIOMS)
 

@@ -12,27 +12,26 @@ from typing import Any
 
 import pytest
 
-from safeselect.lattice import Ranking, arrays, contenders, digits, draws, fine, rank
-from safeselect.lattice import geometric as array_geometric
+from safeselect.lattice import Ranking, contenders, digits, fine, rank
+from safeselect.lattice.laws import EXPONENTIAL
 from safeselect.lattice.plan import GUARD
 from safeselect.mechanisms import _reference, _scores, _terms
 
 __all__ = [
+    "BELOW",
     "CONTENDERS",
     "DIGITS",
-    "DRAWS",
+    "EXPONENTIAL",
     "FINE",
     "FLIPPED",
-    "GEOMETRIC",
     "combine_exponential",
     "combine_floors",
     "compare",
     "decide",
-    "decided",
     "told",
 ]
 
-CONTENDERS, DIGITS, DRAWS, FINE, GEOMETRIC = contenders, digits, draws, fine, array_geometric
+CONTENDERS, DIGITS, FINE = contenders, digits, fine
 FLIPPED = _scores._FLIPPED
 
 SCALE = 32  # at which a ceiling is in whole units
@@ -88,10 +87,8 @@ def decide(
     patch.setattr(rank, "enclose", lambda law, v, bits, scale: noise[v])
     known = [(place, 0) for place in range(len(ends))]
     bound = None if ceiling is None else (0, ceiling)
-    return decided(list(range(len(ends))), scores, known, bound, plan, SCALE)
+    return rank.decide(list(range(len(ends))), scores, known, bound, plan, SCALE)
 
 
-decided = rank.decide
 compare = _terms.decide
 BELOW = _terms.BELOW
-to_integers = arrays.to_integers
