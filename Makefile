@@ -35,7 +35,7 @@ FUZZ ?= .venv-fuzz
 SECONDS_EACH ?= 60
 BENCH_PIP := $(BENCH)/bin/python $(INSTALL)
 
-.PHONY: help demo test docs spark check format oldest matrix nightly release verify lock claims mutants soak bench bench-docs timing fuzz clean
+.PHONY: help demo test docs spark check format oldest matrix nightly release verify lock claims proofs mutants soak bench bench-docs timing fuzz clean
 .DEFAULT_GOAL := help
 
 help: ## show this list
@@ -108,6 +108,12 @@ lock: $(RELEASE)/.installed ## bring the pinned releases in requirements/ up to 
 claims: ## write the tests of every claim into docs/claims.md, from their marks
 	$(PYTHON) tools/claims.py
 
+proofs: ## check the machine-checked proofs and print the axioms they use (needs Coq)
+	@command -v coqc >/dev/null && command -v ocamlfind >/dev/null \
+	  && test -d "$$(coqc -where)/user-contrib/mathcomp/algebra" || { echo 'make: Coq with mathcomp not found; \
+	say apt-get update && apt-get install coq libcoq-mathcomp-ssreflect libcoq-mathcomp-algebra' >&2; exit 1; }
+	$(MAKE) --no-print-directory -C proofs -j $(WORKERS) PYTHON=$(PYTHON)
+
 mutants: $(MUTANTS)/.installed ## change the trusted core in many places and see which tests notice (an hour)
 	nice -n 15 $(MUTANTS)/bin/python tools/mutate.py $(ARGS)
 
@@ -129,7 +135,7 @@ fuzz: $(FUZZ)/.installed ## look for hostile input, a minute for each target
 	$(FUZZ)/bin/python fuzz/run.py $(SECONDS_EACH) $(ARGS)
 
 clean: ## remove everything that make created
-	rm -rf .venv .venv-bench .venv-docs .venv-fuzz .venv-matrix .venv-mutants .venv-oldest .venv-release .venv-spark docs/_build fuzz/found
+	rm -rf .venv .venv-bench .venv-docs .venv-fuzz .venv-matrix .venv-mutants .venv-oldest .venv-release .venv-spark docs/_build fuzz/found proofs/build
 	rm -rf dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 

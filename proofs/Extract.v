@@ -1,0 +1,6 @@
+(* The proved programs as OCaml, for the comparison with the shipped code. *)
+From Coq Require Import ExtrOcamlBasic ExtrOcamlNatInt ExtrOcamlZInt.
+From mathcomp Require Import all_ssreflect.
+Require Import Combine Decide.
+Set Warnings "-extraction-opaque-accessed".
+Extraction "programs.ml" combine decide compare.

@@ -1,0 +1,54 @@
+(* Answers cases by the extracted programs: one case a line, as numbers and words.
+
+   combine <k> <unit> <y ...> / <s ...>                   order, then gaps
+   decide <k> <over slow fast | -> <ceiling | -> <low high ...>    the same, or -
+   compare <low> <high> <least> <cell>                    b, the cells, or - *)
+open Programs
+
+let numbers = List.map int_of_string
+let joined l = String.concat " " (List.map string_of_int l)
+
+let rec split before = function
+  | "/" :: after -> (List.rev before, after)
+  | word :: after -> split (word :: before) after
+  | [] -> failwith "no / in the case"
+
+let rec pairs = function
+  | low :: high :: rest -> let lows, highs = pairs rest in (low :: lows, high :: highs)
+  | _ -> ([], [])
+
+let outcome (order, gaps) = joined order ^ (if gaps = [] then "" else " : " ^ joined gaps)
+let ceiling_and_rest = function
+  | "-" :: rest -> (None, rest)
+  | c :: rest -> (Some (int_of_string c), rest)
+  | [] -> failwith "no ceiling in the case"
+
+let answer = function
+  | "combine" :: k :: unit :: rest ->
+    let y, s = split [] rest in
+    outcome (combine (numbers y) (numbers s) (int_of_string k) (int_of_string unit))
+  | "decide" :: k :: rest ->
+    let u, rest = match rest with
+      | "-" :: rest -> (None, rest)
+      | a :: b :: c :: rest ->
+        (Some { over = int_of_string a; slow = int_of_string b; fast = int_of_string c }, rest)
+      | _ -> failwith "no unit in the case" in
+    let ceiling, rest = ceiling_and_rest rest in
+    let lows, highs = pairs (numbers rest) in
+    (match decide u (int_of_string k) lows highs ceiling with
+     | Some result -> outcome result
+     | None -> "-")
+  | [ "compare"; low; high; least; cell ] ->
+    (match compare0 (int_of_string low) (int_of_string high) (int_of_string least)
+             (int_of_string cell) with
+     | None -> "-"
+     | Some Below -> "b"
+     | Some (Cells c) -> string_of_int c)
+  | _ -> failwith "unknown case"
+
+let () =
+  try
+    while true do
+      print_endline (answer (String.split_on_char ' ' (input_line stdin)))
+    done
+  with End_of_file -> ()

@@ -1,0 +1,94 @@
+"""The shipped code behind the seams at which it is compared with what is proved.
+
+All that the tests of `tests/proofs` know of the engine's inside is here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from safeselect.lattice import Ranking, contenders, digits, fine, rank
+from safeselect.lattice.laws import EXPONENTIAL
+from safeselect.lattice.plan import GUARD
+from safeselect.mechanisms import _reference, _scores, _terms
+
+__all__ = [
+    "BELOW",
+    "CONTENDERS",
+    "DIGITS",
+    "EXPONENTIAL",
+    "FINE",
+    "FLIPPED",
+    "combine_exponential",
+    "combine_floors",
+    "compare",
+    "decide",
+    "told",
+]
+
+CONTENDERS, DIGITS, FINE = contenders, digits, fine
+FLIPPED = _scores._FLIPPED
+
+SCALE = 32  # at which a ceiling is in whole units
+
+
+def told(ranking: Ranking | None) -> str:
+    """A ranking as it stands in the tables."""
+    if ranking is None:
+        return "-"
+    order = "".join(map(str, ranking.indices))
+    return order if not ranking.gaps else f"{order}:{''.join(map(str, ranking.gaps))}"
+
+
+def combine_exponential(
+    scores: Sequence[int], floors: Sequence[int], ranks: Sequence[int], k: int, gaps: bool
+) -> Ranking:
+    """The scalar tier's combining step for exponential noise."""
+    noise = _reference.ExponentialNoise(tuple(floors), tuple(ranks))
+    return _reference.combine_exponential(scores, noise, k, gaps=gaps)
+
+
+def combine_floors(scores: Sequence[int], floors: Sequence[int], k: int) -> Ranking | None:
+    """The scalar tier's combining step for noise known to its floors, without gaps."""
+    return _reference.combine_continuous(scores, floors, 0, k)
+
+
+def decide(
+    patch: pytest.MonkeyPatch,
+    ends: Sequence[tuple[int, int]],
+    k: int,
+    unit: tuple[int, int, int] | None,
+    ceiling: int | None,
+) -> Ranking | None:
+    """The array engine's decision for candidates whose Y lies within these ends, in units.
+
+    A part of each number is given as the score, at a rate of one unit a step, or between `slow` and
+    `fast` units where a unit of gaps is named; and the rest as the enclosure of the noise.
+    """
+    over, slow, fast = unit or (1, 1, 1)
+    plan: Any = SimpleNamespace(
+        law=None,
+        k=k,
+        need=k + (unit is not None),
+        scale=SCALE,
+        rate=(slow << GUARD, fast << GUARD),
+        gap_unit=Fraction(1, over),
+    )
+    scores = [place % 2 for place in range(len(ends))]
+    noise = [
+        (low - slow * score, high - fast * score)
+        for (low, high), score in zip(ends, scores, strict=True)
+    ]
+    patch.setattr(rank, "enclose", lambda law, v, bits, scale: noise[v])
+    known = [(place, 0) for place in range(len(ends))]
+    bound = None if ceiling is None else (0, ceiling)
+    return rank.decide(list(range(len(ends))), scores, known, bound, plan, SCALE)
+
+
+compare = _terms.decide
+BELOW = _terms.BELOW

@@ -1,0 +1,134 @@
+"""Answers of the proved programs, for every case of small width: `tests/vectors/proved/*.txt`.
+
+The programs of `proofs/` are extracted to OCaml and answer the cases that are listed here.  Each
+line of a table is an input, then the answers in the order of `combine_cases`, `decide_cases` or
+`compare_cases`.  The first line is a hash of the sources the answers come from.  Written anew by
+
+    python tests/support/proved_tables.py proofs/build/answer
+
+Only the standard library is needed, so that `make proofs` can compare the tables without the rest.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from hashlib import sha256
+from itertools import permutations, product
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+SOURCES = ["Combine.v", "Decide.v", "Extract.v", "answer.ml"]
+TABLES = ROOT / "tests" / "vectors" / "proved"
+
+Line = tuple[str, list[str]]
+"""What a line begins with, and its cases as the program reads them."""
+
+# Noisy scores that scores 0 .. 2 and floors of 3 bits add up to, or 0 and 1 and floors of 2 bits.
+COMBINED = {1: 10, 2: 10, 3: 10, 4: 5}
+# (lows, widths): enclosures low .. low + width.
+ENCLOSED = {1: (4, 4), 2: (4, 4), 3: (4, 3), 4: (2, 2)}
+CEILINGS = [None, 1, 3]
+UNITS = [None, (1, 1, 1), (2, 3, 4), (1, 1, 2)]
+
+
+def combine_cases() -> Iterator[Line]:
+    """For all noisy scores: all rankings in the order of `permutations`; all places and gaps."""
+    for n, count in COMBINED.items():
+        for noisy in product(range(count), repeat=n):
+            y = " ".join(map(str, noisy))
+            ranks = (" ".join(map(str, ranks)) for ranks in permutations(range(n)))
+            yield "".join(map(str, noisy)), [f"combine {n} 1 {y} / {s}" for s in ranks]
+
+
+def enclosures(n: int) -> Iterator[tuple[tuple[int, int], ...]]:
+    """All small enclosures of n numbers."""
+    lows, widths = ENCLOSED[n]
+    each = [(low, low + width) for low in range(lows) for width in range(widths)]
+    return product(each, repeat=n)
+
+
+def decide_modes(n: int) -> list[tuple[int, tuple[int, int, int] | None, int | None]]:
+    """(k, unit, ceiling); with gaps there is one candidate more than k."""
+    return [
+        (k, unit, ceiling)
+        for unit in UNITS
+        for k in range(1, min(n, 3) + (unit is None))
+        for ceiling in CEILINGS
+        if k + (unit is not None) <= n
+    ]
+
+
+def decide_cases() -> Iterator[Line]:
+    """For all enclosures: all numbers of places, units of gaps and ceilings."""
+    for n in ENCLOSED:
+        for ends in enclosures(n):
+            numbers = " ".join(f"{low} {high}" for low, high in ends)
+            cases = []
+            for k, unit, ceiling in decide_modes(n):
+                u = "-" if unit is None else " ".join(map(str, unit))
+                cases.append(f"decide {k} {u} {'-' if ceiling is None else ceiling} {numbers}")
+            yield ",".join(f"{low}{high}" for low, high in ends), cases
+
+
+def compare_inputs() -> Iterator[tuple[int, int]]:
+    """The margins and cells of one line of the table of comparisons."""
+    return product(range(4), range(1, 5))
+
+
+def compare_cases() -> Iterator[Line]:
+    """For all enclosures of a difference: all margins and cells."""
+    for low, width in product(range(-6, 10), range(6)):
+        high = low + width
+        cases = [f"compare {low} {high} {least} {cell}" for least, cell in compare_inputs()]
+        yield f"{low},{high}", cases
+
+
+CASES = {"combine": combine_cases, "decide": decide_cases, "compare": compare_cases}
+
+
+def digest() -> str:
+    """The hash of the sources that the answers come from."""
+    parts = [(ROOT / "proofs" / name).read_bytes() for name in SOURCES]
+    return sha256(b"\0".join(parts)).hexdigest()
+
+
+def short(answer: str) -> str:
+    """An answer as it stands in a table: numbers of one digit need no spaces."""
+    return answer.replace(" ", "")
+
+
+def written(name: str, program: Path) -> str:
+    """A table, by running the extracted program."""
+    lines = list(CASES[name]())
+    asked = "\n".join(case for _, cases in lines for case in cases)
+    done = subprocess.run([program], input=asked, capture_output=True, text=True, check=True)
+    answers = iter(done.stdout.splitlines())
+    rows = (" ".join([key, *(short(next(answers)) for _ in cases)]) for key, cases in lines)
+    return "\n".join([digest(), *rows]) + "\n"
+
+
+def read(name: str) -> tuple[str, list[list[str]]]:
+    """The hash that a table names, and its rows: an input and the answers."""
+    first, *rows = (TABLES / f"{name}.txt").read_text().splitlines()
+    return first, [row.split(" ") for row in rows]
+
+
+def main(program: Path, *, write: bool) -> int:
+    """Write the tables, or say which differ."""
+    wrong = []
+    TABLES.mkdir(exist_ok=True)
+    for name in CASES:
+        path, text = TABLES / f"{name}.txt", written(name, program)
+        if write:
+            path.write_text(text)
+        elif not path.exists() or path.read_text() != text:
+            wrong.append(name)
+    if wrong:
+        sys.stderr.write(f"tables of other programs than those proved: {', '.join(wrong)}\n")
+    return len(wrong)
+
+
+if __name__ == "__main__":
+    sys.exit(main(Path(sys.argv[1]).resolve(), write=sys.argv[2:] != ["--check"]))
