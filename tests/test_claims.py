@@ -28,6 +28,22 @@ def test_the_page_is_what_the_marks_say():
     assert claims.written(PAGE, claims.evidence()) == PAGE
 
 
+def test_no_row_names_all_of_nothing():
+    """Read from the page itself, and from the files by their text, not through the generator."""
+    rows = re.findall(r"^\| (C\d+) \|.*\| ([^|]*) \|$", PAGE, re.MULTILINE)
+    assert len(rows) == 13
+    for claim, tests in rows:
+        assert re.search(r"`\S+`$", tests), f"the row of {claim} ends in nothing"
+        mark = re.compile(rf"^pytestmark = .*claim\(['\"]{claim}['\"]\)", re.MULTILINE)
+        whole = {
+            path.relative_to(ROOT).as_posix()
+            for path in (ROOT / "tests").rglob("test_*.py")
+            if mark.search(path.read_text("utf-8"))
+        }
+        named = set(re.findall(r"`([^`:]+)`", tests.partition("all of ")[2]))
+        assert whole <= named, f"{claim} lacks files"
+
+
 def test_a_test_too_few_and_one_too_many_are_noticed():
     evidence = claims.evidence()
     first, _, others = evidence["C1"].partition(", ")

@@ -53,9 +53,15 @@ def evidence() -> dict[str, str]:
                 tests[claim].append(f"`{place}::{name}`")
             else:
                 files[claim].append(f"`{place}`")
+    whole = {claim: f"all of {', '.join(names)}" for claim, names in files.items()}
     return {
-        claim: ", ".join(names) + (f"; and all of {', '.join(files[claim])}" * (claim in files))
-        for claim, names in tests.items()
+        claim: "; and ".join(
+            [
+                *([", ".join(tests[claim])] if claim in tests else []),
+                *([whole[claim]] if claim in whole else []),
+            ]
+        )
+        for claim in {**tests, **whole}
     }
 
 
