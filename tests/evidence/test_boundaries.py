@@ -44,12 +44,23 @@ SIZES = {
     "largest._DIRECT": RANKINGS,
     "many._BLOCK": ROWS,
     "many._FEW": "evidence/test_batches.py::test_the_coarse_decision_is_the_exact_one",
-    "openssl._CHUNK": "evidence/test_requests.py::test_the_last_byte_of_a_request_is_random",
     "pay_what_you_get._MOST": f"{HERE}::test_the_most_outcomes_of_a_session",
     "plan.DIRECT_LIMIT": RANKINGS,
     "plan.FINE_LIMIT": RANKINGS,
     "select._FEW": f"{HERE}::test_maxima_around_the_number_that_is_peeled",
-    "system._CHUNK": "evidence/test_requests.py::test_the_last_byte_of_a_request_is_random",
+    "_guard._CHUNK": "evidence/test_requests.py::test_the_last_byte_of_a_request_is_random",
+    "_float_columns._BLOCK": "mechanisms/test_float_columns.py::"
+    "test_columns_about_as_long_as_a_block",
+    "_float_columns._LIMIT": "mechanisms/test_float_columns.py::",
+    "_float_columns._REACH": "mechanisms/test_float_columns.py::",
+    "_items._MOST_BITS": "mechanisms/test_items.py::",
+    "_items._MOST_PLACES": "mechanisms/test_items.py::",
+    "_numbers._MAX_EXPONENT": "mechanisms/test_scores.py::test_decimals_of_any_exponent",
+    "_numbers._MAX_BITS": "mechanisms/test_scores.py::",
+    "_numbers._BEYOND": "mechanisms/test_scores.py::",
+    "_rounds.REFINEMENTS": "samplers/test_rounds.py::",
+    "_rounds._ROUNDS": "samplers/test_rounds.py::",
+    "foreign._REMEMBERED": "sources/test_hostile.py::",
     "_guard._REMEMBERED": f"{HERE}::test_a_nonce_is_known_again_after_all_that_are_remembered",
     "explain._LARGEST": "mechanisms/test_explain.py::",
     "explain._MOST_WORK": "mechanisms/test_explain.py::",
@@ -69,14 +80,17 @@ NO_SIZES = {
         *("thresholds._PRECISION", "thresholds._STEP_BITS", "thresholds._KEY_BITS"),
         *("bernoulli._GUARD", "lazy._GUARD", "_bottom._FINEST", "_bottom._PER_NAT"),
         *("_reference._DIGITS", "_terms._MOST_PARTS", "_terms._MEAN_PLACES"),
-        *("_scores._MAX_EXPONENT",),
+        *("_session._REFINED", "_float_columns._LARGEST"),
     },
     "an error or a distance: near ties and edges of reach in test_batches and test_rankings": {
         *("fine.ERROR", "fine.REACH", "fine.LOSS", "many._CLEAR", "plan.WINDOW"),
     },
     "a sign for something else, a count that rises, the size of a nonce": {
         *("fine.UNKNOWN", "laws.UNBOUNDED", "_terms.BELOW", "_fork._forks"),
-        *("_protocol.NONCE_BYTES", "openssl._FRESH_BYTES"),
+        *("_protocol.NONCE_BYTES", "openssl._FRESH_BYTES", "_guard.CANARY_BYTES"),
+    },
+    "what people are told: where a warning begins, how much of a name is kept": {
+        *("_cautions._LARGE", "foreign._LONGEST_NAME"),
     },
     "start-up tests of sources: tests/sources/test_startup.py": {
         *("_startup._BLOCK", "_startup._BLOCKS", "_startup._REPETITION_CUTOFF"),
@@ -146,10 +160,10 @@ def test_the_most_places_of_a_list():
     below, most, above = around("_bottom._MOST_PLACES")
     more = {"k": 1, "epsilon": 1, "delta": "1e-6", "max_contributions": 1}
     for k_bar in (below, most):
-        found = safeselect.unknown_domain_top_k({"a": 10**6}, k_bar=k_bar, **more)
+        found = safeselect.unknown_domain_top_k({"a": 10**6}, k_bar=k_bar, places="all", **more)
         assert (found.labels, found.k_bar) == (("a",), k_bar)
     with pytest.raises(safeselect.ParameterError, match="k_bar"):
-        safeselect.unknown_domain_top_k({"a": 10**6}, k_bar=above, **more)
+        safeselect.unknown_domain_top_k({"a": 10**6}, k_bar=above, places="all", **more)
 
 
 def test_counts_are_cut_at_the_largest():
@@ -164,6 +178,7 @@ def test_counts_are_cut_at_the_largest():
             epsilon=1,
             delta="1e-6",
             max_contributions=1,
+            places="all",
             source=TapeSource(seed=3),
         )
         noise[count] = found.counts[0] - most
@@ -265,13 +280,17 @@ def test_a_nonce_is_known_again_after_all_that_are_remembered():
 
 
 class Nonces:
-    """Random bytes for the start-up tests, then nonces."""
+    """Nonces, and random bytes for the start-up tests, whose last request is as long as a nonce."""
 
     def __init__(self, nonces: list[bytes]) -> None:
         self._nonces = nonces
+        self._testing = False
 
     def __call__(self, count: int) -> bytes:
-        return np.random.default_rng().bytes(count) if count > 16 else self._nonces.pop(0)
+        if count > 16 or self._testing:
+            self._testing = count > 16
+            return np.random.default_rng().bytes(count)
+        return self._nonces.pop(0)
 
 
 def test_digits_around_those_whose_coins_are_kept():

@@ -379,6 +379,7 @@ def test_every_count_has_noise_of_its_own(items):
             epsilon="1/10",
             delta="1e-6",
             max_contributions=1,
+            places="all",
             source=source,
         )
         return dict(zip(found.labels, found.counts, strict=True)), source.events
@@ -415,9 +416,9 @@ def test_every_item_of_a_list_has_a_word_of_its_own(kind):
             session = safeselect.PayWhatYouGet(
                 outcomes=n + 1, queries=1, epsilon=1, delta="1e-6", source=source
             )
-            return session.query(counts, k=n, k_bar=n).labels, source.asked
+            return session.query(counts, k=n, k_bar=n, places="all").labels, source.asked
         found = safeselect.unknown_domain_top_k(
-            counts, k=n, k_bar=n, epsilon=1, delta="1e-6", source=source
+            counts, k=n, k_bar=n, places="all", epsilon=1, delta="1e-6", source=source
         )
         return found.labels, source.asked
 

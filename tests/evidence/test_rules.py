@@ -362,7 +362,7 @@ def test_what_is_asked_of_the_source_depends_on_no_score(name, with_ledger):
     if name == "unknown pair":
         case = Case(
             **{f: getattr(case, f) for f in ("name", "cost", "scores", "ask", "monotonic")},
-            fixed={"k": 2, "k_bar": (3, 3)},
+            fixed={"k": 2, "k_bar": (3, 3), "places": "all"},
         )
     found = set()
     for scores in extremes(case):
@@ -384,7 +384,7 @@ def test_what_a_query_asks_depends_on_no_value(name):
         for seed in range(3):
             source = TapeSource(seed=seed)
             made = case.run(source=source)
-            case.ask(made, value) if value != {} else made.query({}, k=2, k_bar=2)
+            case.ask(made, value) if value != {} else made.query({}, k=2, k_bar=2, places="all")
             found.add(tuple(source.events))
     assert len(found) == 1
 

@@ -87,6 +87,7 @@ def capped(result) -> tuple[int, int]:
 
 SCORES = ["1/2", "3/4", "-1/3", 2]
 ON_GRID = {"grid": "1/12", "gap_grid": 1, "sensitivity": "1/12", "monotonic": True}
+ON_GRID["on_grid"] = True
 
 
 def on_grid(**more):

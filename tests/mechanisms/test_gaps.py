@@ -290,6 +290,7 @@ def test_results_tell_the_gap_exactly(engine):
         "label": "b",
         "index": "1",
         "gap": str(one.gap),
+        "effective_range": "2",
         "guarantee": {"type": "LaplaceDominated", "epsilon": str(2**19)},
         "mechanism": "permute_and_flip_with_gap/1",
         "source": "OpenSSLSource",

@@ -692,6 +692,7 @@ def test_json_of_one(engine):
     assert text.isascii()
     assert json.loads(text) == {
         "schema": "safeselect.selection/2",
+        "effective_range": "2",
         "label": "røm\n",
         "index": "0",
         "guarantee": {"type": "LaplaceDominated", "epsilon": "200001/2"},
@@ -708,6 +709,7 @@ def test_json_of_several(engine):
     )
     assert json.loads(result.to_json()) == {
         "schema": "safeselect.top-k/2",
+        "effective_range": "2",
         "labels": ["b", "a"],
         "indices": ["0", "1"],
         "guarantee": {"type": "ApproximateDP", "epsilon": "1", "delta": "1/1000000"},

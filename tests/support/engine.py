@@ -37,7 +37,7 @@ from safeselect.lattice.many import batch_plan, combine_many
 from safeselect.lattice.plan import Plan
 from safeselect.lattice.plan import plan as ranking_plan
 from safeselect.lattice.ranking import Ranking
-from safeselect.mechanisms import _call, pay_what_you_get, unknown_domain
+from safeselect.mechanisms import _call, _histogram
 from safeselect.samplers import Bits, permutation
 from safeselect.samplers.decay import Decay
 from safeselect.samplers.discrete_laplace import laplace_attempt
@@ -154,13 +154,10 @@ def keep(patch: pytest.MonkeyPatch) -> tuple[list[Any], list[Bits]]:
 
         return spy
 
-    for name in ("read_candidates", "read_matrix"):
-        patch.setattr(_call, name, spied(getattr(_call, name), lambda found: found.steps))
+    patch.setattr(_call.Call, "_read", spied(_call.Call._read, lambda found: found))
     patch.setattr(_call, "Bits", spied(Bits, lambda found: found))
-    for module in (unknown_domain, pay_what_you_get):
-        patch.setattr(
-            module, "read_histogram", spied(module.read_histogram, lambda found: found.counts)
-        )
+    held = _histogram.HeldCounts
+    patch.setattr(held, "read", spied(held.read, lambda found: found.counts))
     # What is made on the way to the engine counts too.
     for name in lattice.__all__:
         function = getattr(lattice, name)

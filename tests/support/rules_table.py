@@ -63,7 +63,7 @@ ROWS = [[3, 5, 4], [9, 9, 9], [1, 0, 1]]
 COUNTS = {"a": 900, "b": 905, "c": 902}
 BOTH = {"epsilon": EPSILON, "delta": "1e-6"}
 ABOVE = {"threshold": 5, "k": 3}
-LISTED = {"k": 2, "k_bar": 2}
+LISTED = {"k": 2, "k_bar": 2, "places": "all"}
 
 CALLS: dict[str, Case] = {
     "permute_and_flip": Case("permute_and_flip", scores=THREE),
@@ -84,7 +84,11 @@ CALLS: dict[str, Case] = {
         monotonic=False,
     ),
     "unknown pair": Case(
-        "unknown_domain_top_k", {"k": 2, "k_bar": (2, 4)}, BOTH, COUNTS, monotonic=False
+        "unknown_domain_top_k",
+        {"k": 2, "k_bar": (2, 4), "places": "all"},
+        BOTH,
+        COUNTS,
+        monotonic=False,
     ),
 }
 for _word in ("exponential", "laplace", "gumbel"):
@@ -117,7 +121,7 @@ SESSIONS["PayWhatYouGet"] = Case(
     "PayWhatYouGet",
     {"outcomes": 9, "queries": 3},
     BOTH,
-    ask=lambda session, counts=None: session.query(counts or COUNTS, k=2, k_bar=2),
+    ask=lambda session, counts=None: session.query(counts or COUNTS, k=2, k_bar=2, places="all"),
     monotonic=False,
 )
 

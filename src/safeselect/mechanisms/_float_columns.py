@@ -42,9 +42,7 @@ _LIMIT = 2**32
 _BLOCK = 2**17  # scores at a time: few enough for the cache, many enough for NumPy
 _LARGEST = int(np.finfo(np.float64).max)
 _ROUNDER = float(3 << 51)  # 1.5 * 2**52: from here to 2**53 the floats are the integers
-
-
-_QUARTERS = np.array([0.25, 0.75])
+_QUARTERS = np.ldexp([1, 3], -2)
 
 
 def is_fast(grid: Fraction) -> bool:

@@ -118,9 +118,12 @@ class HeldCounts:
         """The counts in the fixed order as uint64, in which only differences matter."""
         histogram = self.read()
         self.items = histogram.labels
-        return Candidates((Column(histogram.counts, self.size),), self.size, None).steps(
-            reading, minimize=minimize, proposed=proposed, threshold=threshold
-        )
+        try:
+            return Candidates((Column(histogram.counts, self.size),), self.size, None).steps(
+                reading, minimize=minimize, proposed=proposed, threshold=threshold
+            )
+        finally:
+            histogram.counts.fill(0)  # a copy of its own was made
 
 
 def hold_counts(counts: object, labels: object, size: int) -> HeldCounts:
