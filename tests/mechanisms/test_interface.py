@@ -732,6 +732,7 @@ def test_json_of_several(engine):
     )
     assert json.loads(result.to_json()) == {
         "schema": "safeselect.top-set/2",
+        "effective_range": "2",
         "labels": ["a", "b"],
         "indices": ["0", "1"],
         "guarantee": {"type": "ApproximateDP", "epsilon": "1/10", "delta": "1/100"},

@@ -91,6 +91,8 @@ def evidence(package: Path, *killers: str) -> bool:
 
 
 _CALL = "mechanisms/_call.py"
+_READING = "mechanisms/_reading.py"
+_BOTH_WAYS = "return sensitivity, Fraction(0) if monotonic else sensitivity"
 _TESTS = "tests/mechanisms/"
 
 _RISE = "        level ^= (none, step)[int(np.count_nonzero(reached)) >= m]\n"
@@ -99,7 +101,6 @@ _EARLY = """\
             return level
 """
 _CHARGED = """\
-            if self._account is not None:
                 self._account.charge(self._source, self._bits)
 """
 _RELEASED = "        return result if self._account is None else"
@@ -133,21 +134,21 @@ _REFUND = """\
 MUTANTS = {
     # --------------------------------------------------------------------------- calibration
     "factor 2 dropped": Mutant(
-        ((_CALL, "return each if self.monotonic else 2 * each", "return each"),),
+        ((_READING, _BOTH_WAYS, "return sensitivity, Fraction(0)"),),
         "C2",
         "verify privacy: gumbel noise, top 1, general",
     ),
     "monotonic ignored": Mutant(
-        ((_CALL, "return each if self.monotonic else 2 * each", "return 2 * each"),),
+        ((_READING, _BOTH_WAYS, "return sensitivity, sensitivity"),),
         "C1",
         "verify releases: permute_and_flip, monotonic",
     ),
     "sensitivity ignored": Mutant(
         (
             (
-                _CALL,
-                "each = self.sensitivity if grid == 1 else self.sensitivity / grid",
-                "each = Fraction(1)",
+                _READING,
+                "reading.moves(self.sensitivity, monotonic=self.monotonic), Fraction(0)",
+                "reading.moves(Fraction(1), monotonic=self.monotonic), Fraction(0)",
             ),
         ),
         "C2",
