@@ -35,7 +35,7 @@ FUZZ ?= .venv-fuzz
 SECONDS_EACH ?= 60
 BENCH_PIP := $(BENCH)/bin/python $(INSTALL)
 
-.PHONY: help demo test docs spark check format oldest matrix nightly release verify lock claims proofs mutants soak bench bench-docs timing fuzz clean
+.PHONY: help demo test docs spark check format oldest matrix nightly release verify lock claims reading proofs mutants soak bench bench-docs timing fuzz clean
 .DEFAULT_GOAL := help
 
 help: ## show this list
@@ -107,6 +107,9 @@ lock: $(RELEASE)/.installed ## bring the pinned releases in requirements/ up to 
 
 claims: ## write the tests of every claim into docs/claims.md, from their marks
 	$(PYTHON) tools/claims.py
+
+reading: ## what decides a release, file by file, in the order of reading
+	@$(PYTHON) tools/reading.py
 
 proofs: ## check the machine-checked proofs and print the axioms they use (needs Coq)
 	@command -v coqc >/dev/null && command -v ocamlfind >/dev/null \

@@ -18,8 +18,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from safeselect import Budget, LaplaceDominated, Ledger
-from safeselect.accounting import Charge, Scope, _ledger_book
-from safeselect.accounting._ledger_journal import FileJournal
+from safeselect.ledger import Scope, _ledger_book
+from safeselect.ledger._ledger_journal import FileJournal
+from safeselect.promises.written import Charge
 
 CHARGES = 200
 LONG = 6000

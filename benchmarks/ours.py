@@ -21,7 +21,7 @@ __all__ = ["OURS", "engine_name"]
 def engine_name() -> str:
     """Which engine a call uses by default: "array", or "reference" where there is no other yet."""
     try:
-        from safeselect.mechanisms._engines import choose_engine
+        from safeselect.selection._engines import choose_engine
     except ImportError:
         return "unknown"
     return "reference" if choose_engine(None) is choose_engine("reference") else "array"
@@ -175,14 +175,14 @@ def geometric(work: Work) -> Call:
 
 
 def _noise(name: str, work: Work) -> Call:
-    from safeselect import lattice
-    from safeselect.samplers._bits import Bits
-    from safeselect.samplers.decay import Decay
-    from safeselect.sources import resolve
+    from safeselect import noise as lattice
+    from safeselect.exact.decay import Decay
+    from safeselect.randomness import resolve
+    from safeselect.randomness._bits import Bits
 
     draw = getattr(lattice, name, None)
     if not callable(draw):
-        raise Unavailable(f"safeselect.lattice has no {name}")
+        raise Unavailable(f"safeselect.noise has no {name}")
     decay, n = Decay(work.rate), work.n
 
     def call() -> object:

@@ -24,16 +24,16 @@ from work import Work, make_scores
 __all__ = ["stages"]
 
 _STAGES = (
-    ("reading parameters and scores", "safeselect.mechanisms._call.Call.__init__"),
-    ("the source begins: nonce, checks", "safeselect.samplers._bits.Bits.__init__"),
-    ("random bytes", "safeselect.samplers._bits.Bits.fill"),
-    ("words, tails, slots", "safeselect.lattice.top.draw"),
-    ("bounds: level, tails, setting up", "safeselect.lattice.rank.contenders"),
-    ("bounds: keys and maxima of groups", "safeselect.lattice.largest._maxima"),
-    ("choosing the best groups and members", "safeselect.lattice.largest._best"),
-    ("choosing the contenders", "safeselect.lattice.contenders.best_and_rest"),
-    ("logarithms and certificate", "safeselect.lattice.rank.decide"),
-    ("wiping", "safeselect.mechanisms._call.Call._end"),
+    ("reading parameters and scores", "safeselect.selection._call.Call.__init__"),
+    ("the source begins: nonce, checks", "safeselect.randomness._bits.Bits.__init__"),
+    ("random bytes", "safeselect.randomness._bits.Bits.fill"),
+    ("words, tails, slots", "safeselect.noise.top.draw"),
+    ("bounds: level, tails, setting up", "safeselect.noise.rank.contenders"),
+    ("bounds: keys and maxima of groups", "safeselect.noise.largest._maxima"),
+    ("choosing the best groups and members", "safeselect.noise.largest._best"),
+    ("choosing the contenders", "safeselect.noise.contenders.best_and_rest"),
+    ("logarithms and certificate", "safeselect.noise.rank.decide"),
+    ("wiping", "safeselect.selection._call.Call._end"),
 )
 _REST = "the rest: guarantee, rate, result"
 

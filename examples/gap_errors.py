@@ -24,9 +24,10 @@ from safeselect import (
     top_k_with_gaps,
 )
 from safeselect.estimates import error_ratio, threshold_error_ratio, variance_ratio
-from safeselect.lattice import discrete_laplace
-from safeselect.samplers import Bits, Decay
-from safeselect.sources import resolve
+from safeselect.exact.decay import Decay
+from safeselect.noise import discrete_laplace
+from safeselect.randomness import resolve
+from safeselect.randomness._bits import Bits
 
 COUNTS = Path(__file__).parents[1] / "benchmarks" / "data" / "NETFLIX.n17770.npy"
 HALF = Fraction(1, 2)  # of epsilon = 1, for each of choosing and measuring

@@ -18,7 +18,9 @@ import numpy as np
 from flights import CARRIERS, MONTHS, Flight, by_plane
 
 from safeselect import BoundedRange, OpenSSLSource, PureDP, compose, exponential_mechanism
-from safeselect.samplers import Bits, Decay, discrete_laplace
+from safeselect.exact.decay import Decay
+from safeselect.randomness._bits import Bits
+from safeselect.reference import discrete_laplace
 
 ROUNDS = 15
 EACH = Fraction(1, 10)  # of epsilon, for each draw

@@ -19,7 +19,9 @@ from itertools import product
 from flights import CARRIERS, MONTHS, Flight, by_plane
 
 from safeselect import OpenSSLSource, PureDP, compose, permute_and_flip
-from safeselect.samplers import Bits, Decay, discrete_laplace
+from safeselect.exact.decay import Decay
+from safeselect.randomness._bits import Bits
+from safeselect.reference import discrete_laplace
 
 Plane = list[Flight]
 Model = Callable[[Plane], bool]

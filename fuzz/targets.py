@@ -30,14 +30,15 @@ from safeselect import (
     compose,
     permute_and_flip,
 )
-from safeselect._exact import MAX_BITS, rational
-from safeselect.accounting import Charge, Checker, Row, check_log, log_lines
-from safeselect.accounting.record import canonical, parse, record_hash
 from safeselect.adapters.tables import read_candidates
 from safeselect.cli import escaped
-from safeselect.mechanisms._histogram import read_histogram
-from safeselect.mechanisms._reading import Reading
-from safeselect.mechanisms._scores import read_candidates as read_scores
+from safeselect.exact import MAX_BITS, rational
+from safeselect.ledger import Checker, Row, check_log, log_lines
+from safeselect.ledger.record import canonical, parse, record_hash
+from safeselect.promises.written import Charge
+from safeselect.selection._reading import Reading
+from safeselect.selection._scores import read_candidates as read_scores
+from safeselect.unknown_domain._histogram import read_histogram
 
 __all__ = ["SEEDS", "TARGETS"]
 

@@ -19,11 +19,11 @@ from ledgers import new, pure, scope
 
 import safeselect
 from safeselect import ApproximateDP, BoundedRange, Budget, Ledger, permute_and_flip
-from safeselect.accounting import Record, log_lines
-from safeselect.accounting._ledger_file import FileStore
-from safeselect.accounting.record import canonical, record_hash
 from safeselect.cli import main
 from safeselect.cli._theorems import theorem
+from safeselect.ledger import Record, log_lines
+from safeselect.ledger._ledger_file import FileStore
+from safeselect.ledger.record import canonical, record_hash
 
 Run = Callable[..., tuple[int, str, str]]
 SCORES = {"red": 10, "blue": 30_000, "green <i>": -5}
@@ -359,8 +359,8 @@ NOISES = ("exponential", "laplace", "geometric")
 
 
 def test_every_public_mechanism_has_its_theorem() -> None:
-    from safeselect.mechanisms.many import ManyMechanism
-    from safeselect.mechanisms.top_k import MECHANISMS
+    from safeselect.selection.many import ManyMechanism
+    from safeselect.selection.top_k import MECHANISMS
 
     many = ManyMechanism.__args__  # type: ignore[attr-defined]
     for name in (

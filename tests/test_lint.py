@@ -21,22 +21,25 @@ PACKAGE = Path(safeselect.__file__).parent
 FILES = sorted(path.relative_to(PACKAGE).as_posix() for path in PACKAGE.rglob("*.py"))
 OUTSIDE_CORE = ("audit/", "adapters/", "cli/", "__main__.py")
 CORE = [name for name in FILES if not name.startswith(OUTSIDE_CORE)]
-FLOORS = ("errors.py", "_exact/", "guarantees/", "sources/", "samplers/", "lattice/", "accounting/")
+FLOORS = (
+    *("errors.py", "exact/", "promises/", "randomness/", "noise/", "accounting/", "selection/"),
+    *("reference/", "ledger/", "unknown_domain/", "sessions/", "planning/"),
+)
 MAX_LINES = 300
 
 ALLOWED = {
-    ("sources/openssl.py", "float literal"): "OpenSSL takes its entropy estimate, 0, as a float",
-    ("accounting/_ledger_turn.py", "float literal"): "seconds to wait for a lock",
-    ("_exact/parameters.py", "float("): "turns NumPy's float64 into a plain one to print it",
-    ("mechanisms/_numbers.py", "float type"): "the door names the float types that it reads",
-    ("mechanisms/_columns.py", "float type"): "the same, for columns",
-    ("mechanisms/_float_columns.py", "float type"): "reads columns of floats, by exact operations",
+    ("randomness/openssl.py", "float literal"): "OpenSSL takes its entropy estimate, 0, as a float",
+    ("ledger/_ledger_turn.py", "float literal"): "seconds to wait for a lock",
+    ("exact/parameters.py", "float("): "turns NumPy's float64 into a plain one to print it",
+    ("selection/_numbers.py", "float type"): "the door names the float types that it reads",
+    ("selection/_columns.py", "float type"): "the same, for columns",
+    ("selection/_float_columns.py", "float type"): "reads columns of floats, by exact operations",
     (
-        "mechanisms/_float_columns.py",
+        "selection/_float_columns.py",
         "float(",
     ): "the same: constants, exact or near enough",
-    ("mechanisms/_items.py", "float type"): "recognises NumPy floats, which equal integers or not",
-    ("_exact/parameters.py", "float type"): "recognises NumPy floats, which are read as typed",
+    ("unknown_domain/_items.py", "float type"): "recognises floats, that equal integers or not",
+    ("exact/parameters.py", "float type"): "recognises NumPy floats, which are read as typed",
 }
 RANDOM_MODULES = {"random", "secrets"}
 EXACT_MATH = {"ceil", "comb", "factorial", "floor", "gcd", "isqrt", "lcm", "perm", "prod"}
@@ -146,7 +149,7 @@ def test_file_keeps_the_rules(name: str) -> None:
 def test_the_core_is_where_it_should_be() -> None:
     # A renamed folder must not slip out of the rules.
     assert len(CORE) > 30
-    for floor in (*FLOORS, "mechanisms/", "estimates/"):
+    for floor in (*FLOORS, "estimates/"):
         assert any(name.startswith(floor) for name in CORE), floor
 
 
@@ -193,7 +196,7 @@ def test_the_core_is_where_it_should_be() -> None:
     ],
 )
 def test_the_lint_catches(snippet: str, rule: str) -> None:
-    assert any(rule in found for found in problems(snippet, "samplers/planted.py")), snippet
+    assert any(rule in found for found in problems(snippet, "reference/planted.py")), snippet
 
 
 @pytest.mark.parametrize(
@@ -212,7 +215,7 @@ def test_the_lint_catches(snippet: str, rule: str) -> None:
     ],
 )
 def test_the_lint_lets_pass(snippet: str) -> None:
-    assert problems(snippet, "samplers/planted.py") == []
+    assert problems(snippet, "reference/planted.py") == []
 
 
 def test_each_exception_is_still_needed() -> None:

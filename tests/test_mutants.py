@@ -29,7 +29,7 @@ def test_an_unbroken_copy_passes(killers, tmp_path):
 @pytest.mark.parametrize("text", ["no such line", "import"])
 def test_a_mutant_whose_text_is_gone_or_not_unique_is_an_error(text, tmp_path):
     with pytest.raises(ValueError, match=text):
-        copy(tmp_path, Mutant((("_exact/interval.py", text, ""),), "C1", "verify"))
+        copy(tmp_path, Mutant((("exact/interval.py", text, ""),), "C1", "verify"))
 
 
 def test_evidence_that_cannot_be_had_is_an_error(tmp_path):

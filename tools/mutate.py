@@ -5,7 +5,7 @@ that call the changed function and are marked with a claim; what they do not not
 unmarked tests of its own part.  The order is that in which the parts build on one another, and
 all stops when the time is over:
 
-    make mutants ARGS='--minutes 20 --parts _exact guarantees'
+    make mutants ARGS='--minutes 20 --parts exact guarantees'
 
 A mutant that no test notices must be explained in tools/survivors.toml: the exit status is 1 if
 one is not, or if an explanation is of a mutant that is no longer made.
@@ -40,11 +40,11 @@ EXPLAINED = ROOT / "tools" / "survivors.toml"
 THRESHOLDS = ("laws", "logarithm", "fine", "thresholds")
 RANKING = ("plan", "scale", "draws", "select", "largest", "contenders", "rank", "top", "many")
 PARTS = {
-    "_exact": (("_exact/*.py",), "tests/exact"),
-    "guarantees": (("guarantees/*.py",), "tests/guarantees"),
-    "thresholds": (tuple(f"lattice/{name}.py" for name in THRESHOLDS), "tests/lattice"),
-    "ranking": (tuple(f"lattice/{name}.py" for name in RANKING), "tests/lattice"),
-    "mechanisms": (("mechanisms/*.py",), "tests/mechanisms"),
+    "exact": (("exact/*.py",), "tests/exact"),
+    "guarantees": (("promises/*.py",), "tests/guarantees"),
+    "thresholds": (tuple(f"noise/{name}.py" for name in THRESHOLDS), "tests/lattice"),
+    "ranking": (tuple(f"noise/{name}.py" for name in RANKING), "tests/lattice"),
+    "mechanisms": (("selection/*.py", "sessions/*.py", "unknown_domain/*.py"), "tests/mechanisms"),
 }
 """The files of a part and the folder of its own tests, in the order in which they build up."""
 
@@ -121,7 +121,7 @@ def parser() -> argparse.ArgumentParser:
         "--patience", type=float, default=5, help="seconds of tests for one mutant, at first (5)"
     )
     words.add_argument("--parts", nargs="+", choices=PARTS, default=list(PARTS))
-    words.add_argument("--files", nargs="+", help="only these, such as lattice/rank.py")
+    words.add_argument("--files", nargs="+", help="only these, such as noise/rank.py")
     words.add_argument("--tests", nargs="+", default=["tests"], help="only these tests")
     words.add_argument("--only", help="only mutants whose name contains this")
     return words

@@ -50,11 +50,11 @@ from safeselect import (
     top_k_with_gaps,
     unknown_domain_top_k,
 )
-from safeselect.accounting.library import library
 from safeselect.audit.cells import Enclosure, ranking_law
 from safeselect.audit.releases import Release, releases
-from safeselect.lattice.laws import EXPONENTIAL, GUMBEL, LAPLACE, Law
-from safeselect.samplers.decay import Decay
+from safeselect.exact.decay import Decay
+from safeselect.ledger.library import library
+from safeselect.noise.laws import EXPONENTIAL, GUMBEL, LAPLACE, Law
 
 STATE = Path(__file__).parents[1] / "benchmarks" / "results" / "soak.json"
 ALARM = 1e9

@@ -1,20 +1,11 @@
 """Differentially private selection on exact arithmetic.
 
 The names below are the public interface; everything else may change without notice, except the
-building blocks documented in `safeselect.samplers`, `safeselect.lattice` and
+building blocks documented in `safeselect.reference`, `safeselect.noise` and
 `safeselect.estimates`.
 """
 
-from safeselect.accounting import (
-    Budget,
-    Composition,
-    HmacSigner,
-    Ledger,
-    Receipt,
-    Signer,
-    calibrate,
-    compose,
-)
+from safeselect.accounting import Composition, calibrate, compose
 from safeselect.errors import (
     BudgetError,
     InputError,
@@ -35,28 +26,30 @@ from safeselect.estimates import (
     gap_confidence_bound,
     gap_p_value,
 )
-from safeselect.guarantees import (
+from safeselect.ledger import Budget, HmacSigner, Ledger, Signer
+from safeselect.planning import expected_error, explain
+from safeselect.promises import (
     ApproximateDP,
     BoundedRange,
     LaplaceDominated,
     PureDP,
     ZeroConcentratedDP,
 )
-from safeselect.mechanisms import (
-    AdaptiveSparseVector,
-    Answer,
-    Answers,
+from safeselect.promises.written import Receipt
+from safeselect.randomness import (
+    CallbackSource,
+    CombinedSource,
+    OpenSSLSource,
+    Source,
+    SystemSource,
+)
+from safeselect.selection import (
     Counts,
-    DiscoveredTopK,
-    PayWhatYouGet,
     Selection,
     Selections,
-    SparseVector,
     TopAbove,
     TopK,
     TopSet,
-    expected_error,
-    explain,
     exponential_mechanism,
     exponential_mechanism_base2,
     exponential_mechanism_with_gap,
@@ -69,9 +62,9 @@ from safeselect.mechanisms import (
     top_k_above,
     top_k_many,
     top_k_with_gaps,
-    unknown_domain_top_k,
 )
-from safeselect.sources import CallbackSource, CombinedSource, OpenSSLSource, Source, SystemSource
+from safeselect.sessions import AdaptiveSparseVector, Answer, Answers, PayWhatYouGet, SparseVector
+from safeselect.unknown_domain import DiscoveredTopK, unknown_domain_top_k
 
 __all__ = [
     "AdaptiveSparseVector",

@@ -26,8 +26,8 @@ from safeselect.accounting.closed_forms import (
     gaussian_limit,
     renyi_delta,
 )
-from safeselect.mechanisms._call import Total
-from safeselect.mechanisms.top_k import laplace_rate
+from safeselect.selection._call import Total
+from safeselect.selection.top_k import laplace_rate
 
 pytestmark = pytest.mark.claim("C2")
 

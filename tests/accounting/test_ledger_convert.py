@@ -16,7 +16,7 @@ from stops import at_step
 from workers import LONG, ended, start_child
 
 from safeselect import HmacSigner, Ledger, LedgerDamaged, LedgerError
-from safeselect.accounting import convert
+from safeselect.ledger import convert
 
 pytestmark = pytest.mark.claim("C9")
 

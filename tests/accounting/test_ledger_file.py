@@ -21,7 +21,7 @@ from ledgers import new, pure, scope, script
 from workers import LONG, kinds
 
 from safeselect import Ledger, LedgerBusy, LedgerDamaged, LedgerError, LedgerRolledBack
-from safeselect.accounting._ledger_file import FileStore
+from safeselect.ledger._ledger_file import FileStore
 
 pytestmark = [
     pytest.mark.skipif(sys.platform == "win32", reason="files and limits of Unix"),

@@ -28,11 +28,11 @@ from safeselect import (
     ParameterError,
     SparseVector,
 )
-from safeselect.accounting import _ledger_book, _ledger_file, _ledger_place
-from safeselect.accounting._ledger_journal import FileJournal
-from safeselect.accounting._record_log import log_line
-from safeselect.accounting.record import canonical, record_hash
 from safeselect.errors import SafeSelectWarning
+from safeselect.ledger import _ledger_book, _ledger_file, _ledger_place
+from safeselect.ledger._ledger_journal import FileJournal
+from safeselect.ledger._record_log import log_line
+from safeselect.ledger.record import canonical, record_hash
 
 pytestmark = pytest.mark.claim("C9")
 
@@ -190,7 +190,7 @@ def test_nothing_is_written_that_a_reader_would_refuse(tmp_path: Path) -> None:
 
 def test_a_clock_beyond_the_year_9999_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     there = scope(new(":memory:", epsilon=1))
-    monkeypatch.setattr("safeselect.accounting.record.time_ns", lambda: 300_000_000_000 * 10**9)
+    monkeypatch.setattr("safeselect.ledger.record.time_ns", lambda: 300_000_000_000 * 10**9)
     with pytest.raises(LedgerError, match="a year that has not four digits"):
         there.charge(pure())
 

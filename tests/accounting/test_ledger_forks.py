@@ -16,7 +16,7 @@ from stops import at_step
 from workers import LONG, ended, kinds, start_child
 
 from safeselect import BudgetError, Ledger, LedgerBusy, LedgerError
-from safeselect.accounting._ledger_file import FileStore
+from safeselect.ledger._ledger_file import FileStore
 
 pytestmark = [
     pytest.mark.skipif(not hasattr(os, "fork"), reason="forks as Unix does"),

@@ -19,7 +19,7 @@ from stops import at_step
 from workers import LONG, ended, kinds, start_child
 
 from safeselect import BudgetError, Ledger, LedgerBusy, LedgerError
-from safeselect.accounting import Pending, Scope
+from safeselect.ledger import Pending, Scope
 
 pytestmark = [
     pytest.mark.skipif(not hasattr(os, "fork"), reason="kills and forks as Unix does"),

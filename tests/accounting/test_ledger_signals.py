@@ -16,7 +16,7 @@ from ledgers import new, pure, scope
 from workers import LONG
 
 from safeselect import Ledger, LedgerBusy
-from safeselect.accounting._ledger_file import FileStore
+from safeselect.ledger._ledger_file import FileStore
 
 pytestmark = [
     pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="timers as Unix has them"),

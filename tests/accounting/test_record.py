@@ -27,17 +27,10 @@ from safeselect import (
     LedgerError,
     ParameterError,
 )
-from safeselect.accounting import Checker, Record, check_log, log_lines
-from safeselect.accounting.library import library
-from safeselect.accounting.record import (
-    canonical,
-    commitment,
-    parse,
-    read_numbers,
-    record_hash,
-    text,
-)
-from safeselect.guarantees.written import numbers
+from safeselect.ledger import Checker, Record, check_log, log_lines
+from safeselect.ledger.library import library
+from safeselect.ledger.record import canonical, commitment, parse, read_numbers, record_hash, text
+from safeselect.promises.written import numbers
 
 
 @pytest.fixture

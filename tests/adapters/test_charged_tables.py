@@ -15,10 +15,10 @@ from safeselect import Budget, InputError, Ledger, SafeSelectError, ScoreError, 
 from safeselect.adapters import _duckdb
 from safeselect.adapters.tables import top_items
 from safeselect.cli import main
-from safeselect.mechanisms import _call
-from safeselect.mechanisms._call import UNREADABLE
-from safeselect.mechanisms._columns import Unread, hand_over
-from safeselect.mechanisms._histogram import hold_counts
+from safeselect.selection import _call
+from safeselect.selection._call import UNREADABLE
+from safeselect.selection._columns import Unread, hand_over
+from safeselect.unknown_domain._histogram import hold_counts
 
 pytest.importorskip("duckdb")
 pd = pytest.importorskip("pandas")

@@ -20,7 +20,7 @@ import safeselect
 from safeselect import BoundedRange, CallbackSource, LaplaceDominated, ParameterError, compose
 from safeselect.adapters import opendp as ours
 from safeselect.adapters._floats import at_least, at_most
-from safeselect.mechanisms._call import Call
+from safeselect.selection._call import Call
 from safeselect.testing import DeterministicSource
 
 dp: Any = pytest.importorskip("opendp.prelude", reason="OpenDP is not installed")

@@ -30,8 +30,8 @@ from safeselect import (
     ParameterError,
     SourceError,
 )
-from safeselect.accounting.record import canonical, record_hash
 from safeselect.adapters.postgres import PostgresStore
+from safeselect.ledger.record import canonical, record_hash
 
 REQUIRED = os.environ.get("SAFESELECT_REQUIRE_POSTGRES", "") != ""
 MISSING = [

@@ -9,8 +9,8 @@ import pytest
 
 from safeselect.audit.cells import cells, ranking_law
 from safeselect.errors import ParameterError
-from safeselect.lattice.laws import EXPONENTIAL, GUMBEL, LAPLACE
-from safeselect.samplers.decay import Decay
+from safeselect.exact.decay import Decay
+from safeselect.noise.laws import EXPONENTIAL, GUMBEL, LAPLACE
 
 HALF = Fraction(1, 2)
 SCORES = [3, 1, 0]

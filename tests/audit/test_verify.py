@@ -10,10 +10,10 @@ import pytest
 from safeselect.audit import noise, primitives, releases, verify
 from safeselect.audit.finding import Refuted
 from safeselect.audit.series import exp_minus
-from safeselect.lattice.laws import EXPONENTIAL, GUMBEL, LAPLACE
-from safeselect.lattice.rank import decide
-from safeselect.mechanisms import permute_and_flip
-from safeselect.mechanisms._call import Change
+from safeselect.noise.laws import EXPONENTIAL, GUMBEL, LAPLACE
+from safeselect.noise.rank import decide
+from safeselect.selection import permute_and_flip
+from safeselect.selection._call import Change
 
 LAWS = pytest.mark.parametrize("law", noise.LAWS, ids=lambda law: law.name)
 

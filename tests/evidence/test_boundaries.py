@@ -79,7 +79,7 @@ NO_SIZES = {
         *("thresholds.TAIL_BITS", "thresholds.TAIL_DIGITS", "thresholds._LAST"),
         *("thresholds._PRECISION", "thresholds._STEP_BITS", "thresholds._KEY_BITS"),
         *("bernoulli._GUARD", "lazy._GUARD", "_bottom._FINEST", "_bottom._PER_NAT"),
-        *("_reference._DIGITS", "_terms._MOST_PARTS", "_terms._MEAN_PLACES"),
+        *("_rankings._DIGITS", "_terms._MOST_PARTS", "_terms._MEAN_PLACES"),
         *("_session._REFINED", "_float_columns._LARGEST"),
     },
     "an error or a distance: near ties and edges of reach in test_batches and test_rankings": {
@@ -295,7 +295,7 @@ class Nonces:
 
 def test_digits_around_those_whose_coins_are_kept():
     """Digits drawn one by one or at once, up to a level and beyond it, are the same digits."""
-    from safeselect.samplers import LazyExponential
+    from safeselect.reference import LazyExponential
 
     kept = CONSTANTS["lazy._KEPT_LEVELS"]
     decay = engine.Decay(Fraction(1, 3))

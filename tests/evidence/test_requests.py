@@ -17,7 +17,7 @@ from engine import Bits
 from tapes import TapeSource, lanes
 
 from safeselect import CallbackSource, CombinedSource, OpenSSLSource, SystemSource
-from safeselect.sources import Source
+from safeselect.randomness import Source
 from safeselect.testing import DeterministicSource, RecordingSource
 
 pytestmark = pytest.mark.filterwarnings("ignore::safeselect.testing.InsecureSourceWarning")

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from safeselect._exact import Interval, binomial_below
-from safeselect._exact.binomial import _walk
+from safeselect.exact import Interval, binomial_below
+from safeselect.exact.binomial import _walk
 
 pytestmark = pytest.mark.claim("C2")
 

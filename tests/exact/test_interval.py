@@ -13,8 +13,8 @@ from gmpy2 import mpfr
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from safeselect._exact import Interval, argmin, rounded_down, rounded_up
 from safeselect.errors import ParameterError
+from safeselect.exact import Interval, argmin, rounded_down, rounded_up
 
 pytestmark = pytest.mark.claim("C1")
 
@@ -242,7 +242,7 @@ def everything() -> list[object]:
 @pytest.mark.parametrize("setting", SETTINGS, ids=str)
 @pytest.mark.parametrize("fresh", [True, False])
 def test_the_callers_gmpy2_context_changes_nothing(setting, fresh):
-    from safeselect._exact import interval
+    from safeselect.exact import interval
 
     expected = everything()
     if fresh:  # contexts built while the caller's settings are in force

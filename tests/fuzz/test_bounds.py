@@ -45,10 +45,10 @@ from safeselect import (
     top_k,
     unknown_domain_top_k,
 )
-from safeselect._exact import MAX_BITS
-from safeselect.accounting import Checker, check_log, log_lines
-from safeselect.accounting.record import parse
 from safeselect.adapters.tables import read_candidates
+from safeselect.exact import MAX_BITS
+from safeselect.ledger import Checker, check_log, log_lines
+from safeselect.ledger.record import parse
 
 try:
     import duckdb  # here, so that what it maps belongs to no case

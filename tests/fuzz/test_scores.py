@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 import safeselect
 from safeselect import SafeSelectError
-from safeselect.mechanisms._columns import hand_over
-from safeselect.mechanisms._histogram import read_histogram
-from safeselect.mechanisms._reading import Reading
-from safeselect.mechanisms._scores import read_candidates, read_matrix, read_values
+from safeselect.selection._columns import hand_over
+from safeselect.selection._reading import Reading
+from safeselect.selection._scores import read_candidates, read_matrix, read_values
+from safeselect.unknown_domain._histogram import read_histogram
 
 LARGEST = 2**64 - 1
 DTYPES = ("int8", "uint8", "int64", "uint64", "float16", "float32", "float64", ">i4", "bool", "U3")

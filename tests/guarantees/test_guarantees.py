@@ -21,8 +21,8 @@ from safeselect import (
     PureDP,
     ZeroConcentratedDP,
 )
-from safeselect._exact import MAX_BITS
 from safeselect.accounting.orders import log_moment
+from safeselect.exact import MAX_BITS
 
 pytestmark = pytest.mark.claim("C2")
 

@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 from lattice_oracle import Tape, quantile
 
-from safeselect.lattice.contenders import _level, contenders
-from safeselect.lattice.draws import Draws, draw_noise, draw_words
-from safeselect.lattice.fine import ERROR, LOSS, UNKNOWN, fine_table
-from safeselect.lattice.laws import EXPONENTIAL, GUMBEL, LAPLACE, UNBOUNDED, Law
-from safeselect.lattice.plan import Plan, plan
-from safeselect.lattice.thresholds import table
-from safeselect.samplers.decay import Decay
+from safeselect.exact.decay import Decay
+from safeselect.noise.contenders import _level, contenders
+from safeselect.noise.draws import Draws, draw_noise, draw_words
+from safeselect.noise.fine import ERROR, LOSS, UNKNOWN, fine_table
+from safeselect.noise.laws import EXPONENTIAL, GUMBEL, LAPLACE, UNBOUNDED, Law
+from safeselect.noise.plan import Plan, plan
+from safeselect.noise.thresholds import table
 
 pytestmark = pytest.mark.claim("C1")
 

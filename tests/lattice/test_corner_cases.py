@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 from lattice_oracle import Tape
 
-from safeselect.lattice import exponential_top, laws, many, rank
-from safeselect.lattice.digits import draw_digits
-from safeselect.lattice.draws import Draws
-from safeselect.lattice.fine import fine_noise, fine_table
-from safeselect.lattice.geometric import _sign_table
-from safeselect.lattice.laws import EXPONENTIAL, GUMBEL, LAPLACE, Law
-from safeselect.lattice.plan import plan
-from safeselect.samplers.decay import Decay
+from safeselect.exact.decay import Decay
+from safeselect.noise import exponential_top, laws, many, rank
+from safeselect.noise.digits import draw_digits
+from safeselect.noise.draws import Draws
+from safeselect.noise.fine import fine_noise, fine_table
+from safeselect.noise.geometric import _sign_table
+from safeselect.noise.laws import EXPONENTIAL, GUMBEL, LAPLACE, Law
+from safeselect.noise.plan import plan
 
 pytestmark = pytest.mark.claim("C1")
 

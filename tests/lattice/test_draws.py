@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from lattice_oracle import Tape
 
-from safeselect.lattice import draws
-from safeselect.lattice.draws import draw_noise, draw_slots, draw_words, tail_capacity
-from safeselect.lattice.fine import fine_noise, fine_table
-from safeselect.lattice.laws import GUMBEL, LAPLACE
-from safeselect.lattice.thresholds import table
+from safeselect.noise import draws
+from safeselect.noise.draws import draw_noise, draw_slots, draw_words, tail_capacity
+from safeselect.noise.fine import fine_noise, fine_table
+from safeselect.noise.laws import GUMBEL, LAPLACE
+from safeselect.noise.thresholds import table
 
 pytestmark = pytest.mark.claim("C1")
 

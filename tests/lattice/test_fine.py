@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from lattice_oracle import quantile
 
-from safeselect.lattice.fine import ERROR, UNIT_BITS, UNKNOWN, fine_noise, fine_table
-from safeselect.lattice.laws import EXPONENTIAL, GUMBEL, LAPLACE, Law
+from safeselect.noise.fine import ERROR, UNIT_BITS, UNKNOWN, fine_noise, fine_table
+from safeselect.noise.laws import EXPONENTIAL, GUMBEL, LAPLACE, Law
 
 pytestmark = pytest.mark.claim("C1")
 

@@ -19,12 +19,12 @@ import pytest
 from gap_laws import brackets, real_law
 from lattice_oracle import Tape
 
-from safeselect.lattice import exponential_top, gumbel_top, laplace_top
-from safeselect.lattice.laws import EXPONENTIAL, GUMBEL, LAPLACE, Law, enclose
-from safeselect.lattice.plan import plan
-from safeselect.lattice.rank import Known, decide
-from safeselect.lattice.ranking import Ranking
-from safeselect.samplers.decay import Decay
+from safeselect.exact.decay import Decay
+from safeselect.noise import exponential_top, gumbel_top, laplace_top
+from safeselect.noise.laws import EXPONENTIAL, GUMBEL, LAPLACE, Law, enclose
+from safeselect.noise.plan import plan
+from safeselect.noise.rank import Known, decide
+from safeselect.noise.ranking import Ranking
 
 pytestmark = pytest.mark.claim("C1")
 

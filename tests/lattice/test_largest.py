@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from safeselect.lattice.arrays import Indices, Numbers
-from safeselect.lattice.largest import GROUP, block_size, largest
+from safeselect.noise.arrays import Indices, Numbers
+from safeselect.noise.largest import GROUP, block_size, largest
 
 pytestmark = pytest.mark.claim("C1")
 

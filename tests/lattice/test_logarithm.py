@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from safeselect.lattice import logarithm
-from safeselect.lattice.logarithm import DIGITS, minus_log
+from safeselect.noise import logarithm
+from safeselect.noise.logarithm import DIGITS, minus_log
 
 pytestmark = pytest.mark.claim("C1")
 

@@ -12,10 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from lattice_oracle import Tape
 
-from safeselect.lattice import many
-from safeselect.lattice.laws import EXPONENTIAL, GUMBEL
-from safeselect.lattice.rank import decide
-from safeselect.samplers.decay import Decay
+from safeselect.exact.decay import Decay
+from safeselect.noise import many
+from safeselect.noise.laws import EXPONENTIAL, GUMBEL
+from safeselect.noise.rank import decide
 
 pytestmark = pytest.mark.claim("C1")
 

@@ -11,12 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from lattice_oracle import RATES
 
-from safeselect.lattice.draws import tail_capacity
-from safeselect.lattice.fine import ERROR, LOSS, REACH, UNIT_BITS
-from safeselect.lattice.laws import EXPONENTIAL, GUMBEL, LAPLACE, Law
-from safeselect.lattice.plan import GUARD, WINDOW, _contenders, plan, rate
-from safeselect.lattice.scale import scale_of
-from safeselect.samplers.decay import Decay
+from safeselect.exact.decay import Decay
+from safeselect.noise.draws import tail_capacity
+from safeselect.noise.fine import ERROR, LOSS, REACH, UNIT_BITS
+from safeselect.noise.laws import EXPONENTIAL, GUMBEL, LAPLACE, Law
+from safeselect.noise.plan import GUARD, WINDOW, _contenders, plan, rate
+from safeselect.noise.scale import scale_of
 
 pytestmark = pytest.mark.claim("C1")
 

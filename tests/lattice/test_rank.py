@@ -15,13 +15,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from lattice_oracle import Tape, quantile
 
-from safeselect.lattice import rank
-from safeselect.lattice.contenders import contenders
-from safeselect.lattice.draws import Draws
-from safeselect.lattice.laws import EXPONENTIAL, GUMBEL, LAPLACE, Law
-from safeselect.lattice.plan import Plan, plan
-from safeselect.lattice.ranking import Ranking
-from safeselect.samplers.decay import Decay
+from safeselect.exact.decay import Decay
+from safeselect.noise import rank
+from safeselect.noise.contenders import contenders
+from safeselect.noise.draws import Draws
+from safeselect.noise.laws import EXPONENTIAL, GUMBEL, LAPLACE, Law
+from safeselect.noise.plan import Plan, plan
+from safeselect.noise.ranking import Ranking
 
 pytestmark = pytest.mark.claim("C1")
 

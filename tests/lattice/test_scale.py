@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from lattice_oracle import RATES
 
-from safeselect.lattice.fine import LOSS, REACH, UNIT_BITS
-from safeselect.lattice.scale import scale_of
-from safeselect.samplers.decay import Decay
+from safeselect.exact.decay import Decay
+from safeselect.noise.fine import LOSS, REACH, UNIT_BITS
+from safeselect.noise.scale import scale_of
 
 pytestmark = pytest.mark.claim("C1")
 

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from safeselect.lattice import select
-from safeselect.lattice.select import Integers, best_and_rest, mth_largest, top_places
+from safeselect.noise import select
+from safeselect.noise.select import Integers, best_and_rest, mth_largest, top_places
 
 pytestmark = pytest.mark.claim("C1")
 

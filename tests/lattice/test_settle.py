@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 from lattice_oracle import Tape
 
-from safeselect.lattice import rank
-from safeselect.lattice.contenders import contenders
-from safeselect.lattice.draws import Draws, tail_capacity
-from safeselect.lattice.laws import EXPONENTIAL, GUMBEL, LAPLACE, Law, enclose
-from safeselect.lattice.plan import Plan, plan
-from safeselect.lattice.ranking import Ranking
-from safeselect.lattice.thresholds import table
-from safeselect.samplers.decay import Decay
+from safeselect.exact.decay import Decay
+from safeselect.noise import rank
+from safeselect.noise.contenders import contenders
+from safeselect.noise.draws import Draws, tail_capacity
+from safeselect.noise.laws import EXPONENTIAL, GUMBEL, LAPLACE, Law, enclose
+from safeselect.noise.plan import Plan, plan
+from safeselect.noise.ranking import Ranking
+from safeselect.noise.thresholds import table
 
 pytestmark = pytest.mark.claim("C1")
 

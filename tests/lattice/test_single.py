@@ -9,10 +9,10 @@ import pytest
 from lattice_oracle import Tape, survival_bounds
 
 from safeselect import ParameterError
-from safeselect.lattice import noise
-from safeselect.lattice.laws import EXPONENTIAL, LAPLACE
-from safeselect.lattice.single import InvertedNoise
-from safeselect.samplers.decay import Decay
+from safeselect.exact.decay import Decay
+from safeselect.noise import noise
+from safeselect.noise.laws import EXPONENTIAL, LAPLACE
+from safeselect.noise.single import InvertedNoise
 
 pytestmark = pytest.mark.claim("C1")
 

@@ -17,14 +17,8 @@ from hypothesis import strategies as st
 from lattice_oracle import Tape
 
 from safeselect.errors import ParameterError
-from safeselect.lattice import (
-    Ranking,
-    exponential_peeled,
-    exponential_top,
-    gumbel_top,
-    laplace_top,
-)
-from safeselect.samplers.decay import Decay
+from safeselect.exact.decay import Decay
+from safeselect.noise import Ranking, exponential_peeled, exponential_top, gumbel_top, laplace_top
 
 pytestmark = pytest.mark.claim("C1")
 

@@ -14,7 +14,8 @@ import numpy as np
 import pytest
 from lattice_oracle import Tape
 
-from safeselect.lattice import (
+from safeselect.exact.decay import Decay
+from safeselect.noise import (
     arrays,
     contenders,
     draws,
@@ -31,7 +32,6 @@ from safeselect.lattice import (
     scale,
     select,
 )
-from safeselect.samplers.decay import Decay
 
 TAPES = 20
 TOP = 2**64 - 1

@@ -22,15 +22,12 @@ from safeselect import (
     report_noisy_max,
     top_k,
 )
-from safeselect.mechanisms._reading import Reading
-from safeselect.mechanisms._reference import (
-    ExponentialNoise,
-    combine_continuous,
-    combine_exponential,
-)
-from safeselect.mechanisms._scores import read_candidates
-from safeselect.samplers import Bits, LazyGumbel
-from safeselect.samplers.decay import Decay
+from safeselect.exact.decay import Decay
+from safeselect.randomness._bits import Bits
+from safeselect.reference import LazyGumbel
+from safeselect.reference._rankings import ExponentialNoise, combine_continuous, combine_exponential
+from safeselect.selection._reading import Reading
+from safeselect.selection._scores import read_candidates
 from safeselect.testing import DeterministicSource
 
 ENGINES = ("reference", "array")

@@ -27,7 +27,7 @@ from safeselect import (
     ScoreError,
     SparseVector,
 )
-from safeselect.mechanisms._call import UNREADABLE
+from safeselect.selection._call import UNREADABLE
 from safeselect.testing import RecordingSource
 
 pytestmark = pytest.mark.claim("C8")

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from safeselect import ParameterError, ScoreError, permute_and_flip, top_k
-from safeselect.mechanisms._reading import Reading
-from safeselect.mechanisms._scores import read_candidates
+from safeselect.selection._reading import Reading
+from safeselect.selection._scores import read_candidates
 
 pytestmark = pytest.mark.claim("C3")
 

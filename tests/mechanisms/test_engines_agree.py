@@ -23,8 +23,8 @@ from hypothesis import strategies as st
 from scalar_tier import Scalar, geometric_law
 from tiers import RANKS, Noise
 
-from safeselect.lattice import Ranking
-from safeselect.samplers.decay import Decay
+from safeselect.exact.decay import Decay
+from safeselect.noise import Ranking
 
 pytestmark = pytest.mark.claim("C1")
 

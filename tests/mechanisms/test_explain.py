@@ -12,9 +12,9 @@ import mpmath
 import pytest
 
 from safeselect import ParameterError, calibrate, expected_error, explain
-from safeselect.guarantees import BoundedRange
-from safeselect.mechanisms.exponential import dyadic_decay
-from safeselect.mechanisms.top_k import MECHANISMS
+from safeselect.promises import BoundedRange
+from safeselect.selection.exponential import dyadic_decay
+from safeselect.selection.top_k import MECHANISMS
 
 VECTORS = json.loads((Path(__file__).parents[1] / "vectors" / "guarantees.json").read_text())
 OFFERED = [name for name in MECHANISMS if name != "laplace"]

@@ -18,10 +18,10 @@ import numpy as np
 import pytest
 
 from safeselect import ScoreError
-from safeselect.mechanisms import _float_columns
-from safeselect.mechanisms._float_columns import NOT_FINITE, float_steps, is_fast
-from safeselect.mechanisms._reading import Reading
-from safeselect.mechanisms._scores import read_candidates
+from safeselect.selection import _float_columns
+from safeselect.selection._float_columns import NOT_FINITE, float_steps, is_fast
+from safeselect.selection._reading import Reading
+from safeselect.selection._scores import read_candidates
 
 pytestmark = pytest.mark.claim("C3")
 

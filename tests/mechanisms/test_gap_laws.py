@@ -17,10 +17,10 @@ import numpy as np
 import pytest
 from gap_laws import decided_law, lattice_law, real_law
 
-from safeselect.lattice import Ranking
-from safeselect.mechanisms import _reference
-from safeselect.mechanisms._reference import combine_continuous, combine_exponential
-from safeselect.samplers.decay import Decay
+from safeselect.exact.decay import Decay
+from safeselect.noise import Ranking
+from safeselect.reference import _rankings as _reference
+from safeselect.reference._rankings import combine_continuous, combine_exponential
 
 pytestmark = pytest.mark.claim("C1")
 

@@ -25,10 +25,10 @@ from safeselect import (
     report_noisy_max_with_gap,
     top_k_with_gaps,
 )
-from safeselect.lattice import Ranking
-from safeselect.mechanisms import _call, _scores
-from safeselect.mechanisms._reading import INTEGERS
-from safeselect.mechanisms._reference import ExponentialNoise, combine_exponential
+from safeselect.noise import Ranking
+from safeselect.reference._rankings import ExponentialNoise, combine_exponential
+from safeselect.selection import _call, _scores
+from safeselect.selection._reading import INTEGERS
 
 pytestmark = pytest.mark.claim("C2")
 

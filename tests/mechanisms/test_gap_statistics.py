@@ -17,10 +17,11 @@ from chances import fits
 from gap_laws import real_law
 
 import safeselect
-from safeselect.lattice import Ranking
-from safeselect.mechanisms import _call, _reference
-from safeselect.mechanisms._gapped import Gapped
-from safeselect.samplers.decay import Decay
+from safeselect.exact.decay import Decay
+from safeselect.noise import Ranking
+from safeselect.reference import _rankings as _reference
+from safeselect.selection import _call
+from safeselect.selection._gapped import Gapped
 from safeselect.testing import DeterministicSource
 
 pytestmark = pytest.mark.claim("C1")

@@ -25,9 +25,9 @@ from safeselect import (
     top_k,
     top_k_with_gaps,
 )
-from safeselect.lattice import Ranking
-from safeselect.mechanisms import _call
-from safeselect.mechanisms._scores import Candidates
+from safeselect.noise import Ranking
+from safeselect.selection import _call
+from safeselect.selection._scores import Candidates
 
 pytestmark = pytest.mark.claim("C2")
 

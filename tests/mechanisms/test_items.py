@@ -20,8 +20,8 @@ import pytest
 
 import safeselect
 from safeselect import PayWhatYouGet, ScoreError
-from safeselect.mechanisms._histogram import read_histogram
-from safeselect.mechanisms._items import item
+from safeselect.unknown_domain._histogram import read_histogram
+from safeselect.unknown_domain._items import item
 
 pytestmark = pytest.mark.claim("C10")
 

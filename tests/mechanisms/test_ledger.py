@@ -17,13 +17,13 @@ from ledgers import new, pure, scope
 
 import safeselect
 from safeselect import Budget, BudgetError, Ledger, LedgerError, ParameterError, SourceError
-from safeselect.accounting import Standing
-from safeselect.accounting._ledger_memory import MemoryStore
-from safeselect.accounting.record import commitment
-from safeselect.guarantees import BoundedRange, PureDP
-from safeselect.guarantees.written import told
-from safeselect.mechanisms._call import Call
-from safeselect.mechanisms._results import Selection
+from safeselect.ledger import Standing
+from safeselect.ledger._ledger_memory import MemoryStore
+from safeselect.ledger.record import commitment
+from safeselect.promises import BoundedRange, PureDP
+from safeselect.promises.written import told
+from safeselect.selection._call import Call
+from safeselect.selection._results import Selection
 from safeselect.testing import DeterministicSource, RecordingSource
 
 pytestmark = pytest.mark.claim("C8")

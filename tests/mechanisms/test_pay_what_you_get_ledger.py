@@ -24,9 +24,9 @@ from safeselect import (
     PayWhatYouGet,
     SourceError,
 )
-from safeselect.accounting._ledger_memory import MemoryStore
-from safeselect.accounting.record import commitment
 from safeselect.cli import main
+from safeselect.ledger._ledger_memory import MemoryStore
+from safeselect.ledger.record import commitment
 
 pytestmark = pytest.mark.claim("C8")
 

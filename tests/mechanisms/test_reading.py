@@ -23,9 +23,9 @@ from safeselect import (
     explain,
     permute_and_flip,
 )
-from safeselect.mechanisms._columns import hand_over
-from safeselect.mechanisms._reading import INTEGERS, Change, Reading
-from safeselect.mechanisms._scores import read_candidates, read_values
+from safeselect.selection._columns import hand_over
+from safeselect.selection._reading import INTEGERS, Change, Reading
+from safeselect.selection._scores import read_candidates, read_values
 
 pytestmark = pytest.mark.claim("C2")
 

@@ -19,15 +19,15 @@ import pytest
 from convolution import gumbel_tie, laplace_tie_share, ordered_law
 
 from safeselect.audit.exact_pmf import bit_tree
-from safeselect.mechanisms._reference import (
+from safeselect.exact.decay import Decay
+from safeselect.reference import LazyGumbel, LazyLaplace
+from safeselect.reference._rankings import (
     ExponentialNoise,
     combine_continuous,
     combine_exponential,
     draw_exponential,
     exponential_peeled,
 )
-from safeselect.samplers import LazyGumbel, LazyLaplace
-from safeselect.samplers.decay import Decay
 
 pytestmark = pytest.mark.claim("C1")
 
@@ -282,7 +282,7 @@ def test_peeled_permute_and_flip_top2_law(name, case):
 
 
 def test_peeling_draws_anew_for_those_who_remain(monkeypatch):
-    from safeselect.mechanisms import _reference
+    from safeselect.reference import _rankings as _reference
 
     drawn = []
     scripted = iter([(0, 5, 0, 0), (9, 0, 0), (0, 1)])

@@ -33,11 +33,12 @@ from safeselect import (
     top_k,
 )
 from safeselect.accounting import composed_epsilon
-from safeselect.mechanisms import _call, _reference
-from safeselect.mechanisms._reading import Reading
-from safeselect.mechanisms._reference import ExponentialNoise, combine_exponential
-from safeselect.mechanisms._scores import read_candidates
-from safeselect.samplers.decay import Decay
+from safeselect.exact.decay import Decay
+from safeselect.reference import _rankings as _reference
+from safeselect.reference._rankings import ExponentialNoise, combine_exponential
+from safeselect.selection import _call
+from safeselect.selection._reading import Reading
+from safeselect.selection._scores import read_candidates
 from safeselect.testing import DeterministicSource
 
 ENGINES = ("reference", "array")

@@ -17,8 +17,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from safeselect import ParameterError, ScoreError, permute_and_flip
-from safeselect.mechanisms._reading import INTEGERS, Reading
-from safeselect.mechanisms._scores import read_candidates
+from safeselect.selection._reading import INTEGERS, Reading
+from safeselect.selection._scores import read_candidates
 
 pytestmark = pytest.mark.claim("C3")
 

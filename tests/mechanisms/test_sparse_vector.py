@@ -26,9 +26,9 @@ from safeselect import (
     SourceError,
     SparseVector,
 )
-from safeselect.lattice.single import WholeNoise
-from safeselect.mechanisms import _session
-from safeselect.mechanisms._terms import BELOW, SQRT2, decide, optimal_share
+from safeselect.noise.single import WholeNoise
+from safeselect.sessions import _session
+from safeselect.sessions._terms import BELOW, SQRT2, decide, optimal_share
 from safeselect.testing import DeterministicSource, RecordingSource
 
 pytestmark = [
@@ -193,8 +193,9 @@ def test_decide_answers_exactly_when_all_numbers_agree(least, cell):
 
 
 def test_bounds_of_the_scalar_noise_narrow_and_never_move():
-    from safeselect.mechanisms import _reference
-    from safeselect.samplers import Bits, Decay
+    from safeselect.exact.decay import Decay
+    from safeselect.randomness._bits import Bits
+    from safeselect.reference import _rankings as _reference
 
     with Bits(deterministic()) as bits:
         for kind in ("exponential", "laplace"):

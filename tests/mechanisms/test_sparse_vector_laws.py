@@ -17,13 +17,13 @@ from chances import fits
 from sparse_vector_laws import LAST, VALUES, Rules, joint, nodes, table
 
 from safeselect import AdaptiveSparseVector, SparseVector
-from safeselect.lattice import single
-from safeselect.lattice.laws import EXPONENTIAL, LAPLACE
-from safeselect.lattice.single import InvertedNoise
-from safeselect.mechanisms import _session
-from safeselect.mechanisms._engines import choose_engine
-from safeselect.mechanisms._terms import BELOW, decide
-from safeselect.samplers.decay import Decay
+from safeselect.exact.decay import Decay
+from safeselect.noise import single
+from safeselect.noise.laws import EXPONENTIAL, LAPLACE
+from safeselect.noise.single import InvertedNoise
+from safeselect.selection._engines import choose_engine
+from safeselect.sessions import _session
+from safeselect.sessions._terms import BELOW, decide
 from safeselect.testing import DeterministicSource
 
 pytestmark = [
@@ -250,7 +250,7 @@ def test_one_noise_for_both_branches_is_noticed(monkeypatch):
         return drawn
 
     monkeypatch.setattr(single, "noise", same)
-    monkeypatch.setattr("safeselect.lattice.noise", same)
+    monkeypatch.setattr("safeselect.noise.noise", same)
     assert not fits(observed("adaptive", "laplace"), law_of("adaptive", "laplace"))
 
 

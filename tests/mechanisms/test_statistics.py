@@ -17,9 +17,10 @@ import pytest
 from chances import fits
 
 import safeselect
-from safeselect.mechanisms import _call, _reference
-from safeselect.mechanisms._reference import ExponentialNoise
-from safeselect.samplers.decay import Decay
+from safeselect.exact.decay import Decay
+from safeselect.reference import _rankings as _reference
+from safeselect.reference._rankings import ExponentialNoise
+from safeselect.selection import _call
 from safeselect.testing import DeterministicSource
 
 pytestmark = pytest.mark.claim("C1")

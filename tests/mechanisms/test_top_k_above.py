@@ -20,10 +20,10 @@ from safeselect import (
     ScoreError,
     top_k_above,
 )
-from safeselect.lattice import Ranking
-from safeselect.mechanisms import _reference
-from safeselect.mechanisms._reading import Reading
-from safeselect.mechanisms._scores import read_candidates
+from safeselect.noise import Ranking
+from safeselect.reference import _rankings as _reference
+from safeselect.selection._reading import Reading
+from safeselect.selection._scores import read_candidates
 from safeselect.testing import DeterministicSource
 
 pytestmark = [

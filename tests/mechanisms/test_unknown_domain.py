@@ -19,13 +19,14 @@ from unknown_laws import BOTTOM, Teller, law_of_list, list_law
 
 import safeselect
 from safeselect import ApproximateDP, BoundedRange, ParameterError, PureDP, ScoreError
-from safeselect._exact import Interval
 from safeselect.accounting import composed_epsilon
-from safeselect.mechanisms import _bottom, _call
-from safeselect.mechanisms._bottom import ListQuery, draw_list, open_call, read_contributions
-from safeselect.mechanisms._histogram import hold_counts, read_histogram
-from safeselect.mechanisms._threshold import gumbel_offset, laplace_failure, laplace_offset
+from safeselect.exact import Interval
+from safeselect.selection import _call
 from safeselect.testing import DeterministicSource
+from safeselect.unknown_domain import _bottom
+from safeselect.unknown_domain._bottom import ListQuery, draw_list, open_call, read_contributions
+from safeselect.unknown_domain._histogram import hold_counts, read_histogram
+from safeselect.unknown_domain._threshold import gumbel_offset, laplace_failure, laplace_offset
 
 pytestmark = pytest.mark.claim("C1")
 

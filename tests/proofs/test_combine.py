@@ -17,8 +17,8 @@ from array_tier import Array
 from proved_tables import COMBINED, combine_cases, read
 from tiers import Noise
 
-from safeselect.lattice import Ranking
-from safeselect.samplers.decay import Decay
+from safeselect.exact.decay import Decay
+from safeselect.noise import Ranking
 
 pytestmark = pytest.mark.claim("C1")
 

@@ -249,7 +249,7 @@ FORGED_WHEELS = {
     "another package": (add("numpy/__init__.py"), f"{STRANGE}numpy/__init__.py"),
     "compiled code": (
         add(f"{CODE[:-3].replace('pure', '__pycache__/pure')}.cpython-311.pyc"),
-        f"{STRANGE}safeselect/guarantees/__pycache__/pure.cpython-311.pyc",
+        f"{STRANGE}safeselect/promises/__pycache__/pure.cpython-311.pyc",
     ),
     "a second description": (
         add("evil-1.0.dist-info/METADATA", b"Name: evil\n"),
@@ -262,7 +262,7 @@ FORGED_WHEELS = {
     "a name in other letters": (add(CODE.title()), f"{STRANGE}{CODE.title()}"),
     "a name in other signs": (
         add(CODE.replace("pure", "\N{FULLWIDTH LATIN SMALL LETTER P}ure")),
-        f"{STRANGE}safeselect/guarantees/\N{FULLWIDTH LATIN SMALL LETTER P}ure.py",
+        f"{STRANGE}safeselect/promises/\N{FULLWIDTH LATIN SMALL LETTER P}ure.py",
     ),
     "a name with a sign that is not seen": (
         add(CODE.replace("pure", "pure\N{ZERO WIDTH SPACE}")),

@@ -8,13 +8,13 @@ from itertools import pairwise
 import pytest
 from sampler_laws import agrees, coin_mass, endless, exp_minus, power, scripted
 
-from safeselect._exact import Interval
 from safeselect.audit.exact_pmf import bit_tree, choice_tree
 from safeselect.errors import ParameterError, SourceError
-from safeselect.samplers import bernoulli, bernoulli_enclosed, bernoulli_exp, bernoulli_power
-from safeselect.samplers.bernoulli import Coin
-from safeselect.samplers.decay import Decay
-from safeselect.samplers.uniform import uniform_below
+from safeselect.exact import Interval
+from safeselect.exact.decay import Decay
+from safeselect.reference import bernoulli, bernoulli_enclosed, bernoulli_exp, bernoulli_power
+from safeselect.reference.bernoulli import Coin
+from safeselect.reference.uniform import uniform_below
 
 pytestmark = pytest.mark.claim("C1")
 
@@ -44,7 +44,7 @@ def flip(choices, numerator, denominator):
 
 @pytest.fixture
 def exact_coins(monkeypatch):
-    monkeypatch.setattr(sys.modules["safeselect.samplers.bernoulli"], "bernoulli", flip)
+    monkeypatch.setattr(sys.modules["safeselect.reference.bernoulli"], "bernoulli", flip)
 
 
 def exp_law(coin, x, leaves=1500):
@@ -68,7 +68,7 @@ def rounded(bits, numerator, denominator):
 
 @pytest.mark.parametrize("q", range(1, 17))
 def test_every_small_rational(monkeypatch, q):
-    module = sys.modules["safeselect.samplers.bernoulli"]
+    module = sys.modules["safeselect.reference.bernoulli"]
     monkeypatch.setattr(module, "uniform_below", lambda choices, n: choices.below(n))
     for a in range(q + 1):
         law = choice_tree(lambda c, a=a: bernoulli(c, a, q), max_leaves=64)

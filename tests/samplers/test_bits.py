@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from safeselect.errors import ParameterError, SourceError
-from safeselect.samplers._bits import FILL_REQUEST, MAX_TAKE, Bits
-from safeselect.sources import CallbackSource, SystemSource
+from safeselect.randomness import CallbackSource, SystemSource
+from safeselect.randomness._bits import FILL_REQUEST, MAX_TAKE, Bits
 from safeselect.testing import RecordingSource, ReplaySource
 
 pytestmark = pytest.mark.claim("C1")

@@ -5,7 +5,8 @@ from fractions import Fraction
 import pytest
 from sampler_laws import endless
 
-from safeselect.samplers import (
+from safeselect.exact.decay import Decay
+from safeselect.reference import (
     LazyExponential,
     LazyGumbel,
     LazyLaplace,
@@ -18,7 +19,6 @@ from safeselect.samplers import (
     permutation,
     uniform_below,
 )
-from safeselect.samplers.decay import Decay
 
 ONE, HALF = Decay(Fraction(1)), Decay(Fraction(1, 2))
 SLOW = Decay(Fraction(1, 1000))

@@ -19,10 +19,10 @@ from sampler_laws import (
 
 from safeselect.audit.exact_pmf import bit_tree, choice_tree, restarted
 from safeselect.errors import ParameterError
-from safeselect.samplers import discrete_laplace, discrete_laplace_exp, laplace_floor
-from safeselect.samplers.decay import Decay
-from safeselect.samplers.discrete_laplace import laplace_attempt
-from safeselect.samplers.geometric import geometric_exp
+from safeselect.exact.decay import Decay
+from safeselect.reference import discrete_laplace, discrete_laplace_exp, laplace_floor
+from safeselect.reference.discrete_laplace import laplace_attempt
+from safeselect.reference.geometric import geometric_exp
 
 pytestmark = pytest.mark.claim("C1")
 
@@ -32,7 +32,7 @@ RATES = [(1, 1), (2, 1), (1, 2), (3, 1)]
 
 @pytest.fixture
 def exact_parts(monkeypatch):
-    module = sys.modules["safeselect.samplers.geometric"]
+    module = sys.modules["safeselect.reference.geometric"]
     monkeypatch.setattr(module, "uniform_below", lambda choices, n: choices.below(n))
     monkeypatch.setattr(
         module, "bernoulli_exp", lambda c, a, b: c.enclosed(*shortened(exp_minus(Fraction(a, b))))

@@ -25,9 +25,9 @@ from sampler_laws import (
 
 from safeselect.audit.exact_pmf import bit_tree, choice_tree, combined, restarted
 from safeselect.errors import ParameterError
-from safeselect.samplers.bernoulli import Coin
-from safeselect.samplers.decay import Decay
-from safeselect.samplers.geometric import (
+from safeselect.exact.decay import Decay
+from safeselect.reference.bernoulli import Coin
+from safeselect.reference.geometric import (
     digit_chance,
     geometric,
     geometric_digits,
@@ -38,7 +38,7 @@ from safeselect.samplers.geometric import (
 pytestmark = pytest.mark.claim("C1")
 
 VECTORS = json.loads((Path(__file__).parents[1] / "vectors" / "samplers.json").read_text())
-MODULE = sys.modules["safeselect.samplers.geometric"]
+MODULE = sys.modules["safeselect.reference.geometric"]
 
 E_DECAYS = [Decay(Fraction(*r)) for r in ((1, 1), (2, 1), (1, 2), (2, 3), (5, 7), (1, 10))]
 BASE_DECAYS = [

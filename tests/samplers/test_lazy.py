@@ -22,12 +22,12 @@ from sampler_laws import (
 
 from safeselect.audit.exact_pmf import bit_tree, choice_tree
 from safeselect.errors import ParameterError, SourceError
-from safeselect.samplers import LazyExponential, LazyGumbel, LazyLaplace
-from safeselect.samplers.decay import Decay
+from safeselect.exact.decay import Decay
+from safeselect.reference import LazyExponential, LazyGumbel, LazyLaplace
 
 pytestmark = pytest.mark.claim("C1")
 
-MODULE = sys.modules["safeselect.samplers.lazy"]
+MODULE = sys.modules["safeselect.reference.lazy"]
 KINDS = [LazyExponential, LazyLaplace, LazyGumbel]
 DECAYS = [
     Decay(Fraction(1)),

@@ -14,10 +14,11 @@ import pytest
 
 import safeselect
 from safeselect import SourceError
-from safeselect.lattice import discrete_laplace as laplace_array
-from safeselect.samplers import (
-    Bits,
-    Decay,
+from safeselect.exact.decay import Decay
+from safeselect.noise import discrete_laplace as laplace_array
+from safeselect.randomness._bits import Bits
+from safeselect.randomness._rounds import REFINEMENTS, exhausted, rounds
+from safeselect.reference import (
     LazyExponential,
     LazyGumbel,
     LazyLaplace,
@@ -31,13 +32,12 @@ from safeselect.samplers import (
     permutation,
     uniform_below,
 )
-from safeselect.samplers._rounds import REFINEMENTS, exhausted, rounds
 
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "safeselect"
 FILES = sorted(
     path
-    for layer in ("samplers", "lattice", "mechanisms")
+    for layer in ("reference", "noise", "randomness", "selection", "sessions", "unknown_domain")
     for path in (SOURCE / layer).glob("*.py")
 )
 PAGE = (ROOT / "docs" / "mathematics.md").read_text()

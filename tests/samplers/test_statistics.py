@@ -14,8 +14,8 @@ import pytest
 from gmpy2 import mpq
 from sampler_laws import FALSE_ALARM, endless, plausible
 
-from safeselect._exact import Interval
-from safeselect.samplers import (
+from safeselect.exact import Interval
+from safeselect.reference import (
     bernoulli,
     bernoulli_exp,
     discrete_laplace_exp,

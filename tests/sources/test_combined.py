@@ -6,7 +6,7 @@ from contextlib import nullcontext
 import pytest
 
 from safeselect.errors import ParameterError, SourceError
-from safeselect.sources import CallbackSource, CombinedSource, OpenSSLSource, SystemSource
+from safeselect.randomness import CallbackSource, CombinedSource, OpenSSLSource, SystemSource
 from safeselect.testing import RecordingSource, ReplaySource, check_source
 
 

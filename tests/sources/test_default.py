@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from safeselect.errors import ParameterError
-from safeselect.sources import (
+from safeselect.randomness import (
     CallbackSource,
     CombinedSource,
     OpenSSLSource,
@@ -18,7 +18,7 @@ from safeselect.sources import (
     require_production,
     resolve,
 )
-from safeselect.sources.foreign import ForeignSource
+from safeselect.randomness.foreign import ForeignSource
 from safeselect.testing import RecordingSource, ReplaySource
 
 VARIABLE = "SAFESELECT_REQUIRE_PRODUCTION"

@@ -23,9 +23,10 @@ import pytest
 
 import safeselect
 from safeselect import CallbackSource, CombinedSource, OpenSSLSource, ParameterError, SourceError
-from safeselect.samplers import Bits, uniform_below
-from safeselect.sources import SystemSource, observed, resolve
-from safeselect.sources.foreign import ForeignSource
+from safeselect.randomness import SystemSource, observed, resolve
+from safeselect.randomness._bits import Bits
+from safeselect.randomness.foreign import ForeignSource
+from safeselect.reference import uniform_below
 from safeselect.testing import RecordingSource, ReplaySource
 
 VARIABLE = "SAFESELECT_REQUIRE_PRODUCTION"
@@ -499,7 +500,7 @@ def test_no_source_gets_the_guard_of_another():
 
 
 def test_sources_that_were_met_are_not_kept_for_ever():
-    from safeselect.sources import foreign
+    from safeselect.randomness import foreign
 
     for _ in range(200):
         resolve(Hostile(good))

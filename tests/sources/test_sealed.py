@@ -6,10 +6,10 @@ import pickle
 
 import pytest
 
-from safeselect.samplers._bits import Bits
-from safeselect.sources import CallbackSource, CombinedSource, OpenSSLSource, SystemSource
-from safeselect.sources._guard import Guard
-from safeselect.sources.foreign import ForeignSource, guarded
+from safeselect.randomness import CallbackSource, CombinedSource, OpenSSLSource, SystemSource
+from safeselect.randomness._bits import Bits
+from safeselect.randomness._guard import Guard
+from safeselect.randomness.foreign import ForeignSource, guarded
 from safeselect.testing import DeterministicSource, RecordingSource, ReplaySource
 
 pytestmark = pytest.mark.filterwarnings("ignore::safeselect.testing.InsecureSourceWarning")

@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from safeselect.sources import CallbackSource, CombinedSource, OpenSSLSource, SystemSource
+from safeselect.randomness import CallbackSource, CombinedSource, OpenSSLSource, SystemSource
 
 THREADS, ROUNDS = 8, 200
 

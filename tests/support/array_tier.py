@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 from tiers import ONE, RANKS, Cells, Noise, Round, agreed, first_word
 
-from safeselect import lattice
-from safeselect.lattice import Ranking
-from safeselect.lattice.laws import EXPONENTIAL, GUMBEL, LAPLACE, enclose
-from safeselect.lattice.plan import GUARD, rate
+from safeselect import noise as lattice
+from safeselect.noise import Ranking
+from safeselect.noise.laws import EXPONENTIAL, GUMBEL, LAPLACE, enclose
+from safeselect.noise.plan import GUARD, rate
 
 LAWS = {"exponential": EXPONENTIAL, "laplace": LAPLACE, "gumbel": GUMBEL}
 TOPS = {

@@ -16,8 +16,9 @@ import numpy as np
 import pytest
 
 import safeselect
-from safeselect import lattice
-from safeselect.lattice import (
+from safeselect import noise as lattice
+from safeselect.exact.decay import Decay
+from safeselect.noise import (
     contenders,
     digits,
     draws,
@@ -30,17 +31,18 @@ from safeselect.lattice import (
     thresholds,
     top,
 )
-from safeselect.lattice.contenders import contenders as find_contenders
-from safeselect.lattice.draws import Draws, draw_slots, tail_capacity
-from safeselect.lattice.laws import EXPONENTIAL, GUMBEL, LAPLACE, UNBOUNDED, Law
-from safeselect.lattice.many import batch_plan, combine_many
-from safeselect.lattice.plan import Plan
-from safeselect.lattice.plan import plan as ranking_plan
-from safeselect.lattice.ranking import Ranking
-from safeselect.mechanisms import _call, _histogram
-from safeselect.samplers import Bits, permutation
-from safeselect.samplers.decay import Decay
-from safeselect.samplers.discrete_laplace import laplace_attempt
+from safeselect.noise.contenders import contenders as find_contenders
+from safeselect.noise.draws import Draws, draw_slots, tail_capacity
+from safeselect.noise.laws import EXPONENTIAL, GUMBEL, LAPLACE, UNBOUNDED, Law
+from safeselect.noise.many import batch_plan, combine_many
+from safeselect.noise.plan import Plan
+from safeselect.noise.plan import plan as ranking_plan
+from safeselect.noise.ranking import Ranking
+from safeselect.randomness._bits import Bits
+from safeselect.reference import permutation
+from safeselect.reference.discrete_laplace import laplace_attempt
+from safeselect.selection import _call
+from safeselect.unknown_domain import _histogram
 
 __all__ = [
     "EXPONENTIAL",
@@ -84,7 +86,7 @@ __all__ = [
 ]
 
 # The function of this name hides the module.
-geometric = importlib.import_module("safeselect.lattice.geometric")
+geometric = importlib.import_module("safeselect.noise.geometric")
 
 LAWS = {law.name: law for law in (EXPONENTIAL, LAPLACE, GUMBEL)}
 TOPS = {
@@ -94,7 +96,10 @@ TOPS = {
 }
 MANY = {"exponential": lattice.exponential_many, "gumbel": lattice.gumbel_many}
 
-_SIZES = ("lattice", "samplers", "mechanisms", "sources")
+_SIZES = (
+    *("noise", "reference", "randomness", "selection"),
+    *("unknown_domain", "sessions", "planning"),
+)
 """The packages through which random words and scores go."""
 
 

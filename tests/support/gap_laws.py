@@ -23,12 +23,8 @@ import numpy as np
 from convolution import subsets
 from numpy.polynomial import legendre
 
-from safeselect.lattice import Ranking
-from safeselect.mechanisms._reference import (
-    ExponentialNoise,
-    combine_continuous,
-    combine_exponential,
-)
+from safeselect.noise import Ranking
+from safeselect.reference._rankings import ExponentialNoise, combine_continuous, combine_exponential
 
 Array = Any
 Outcomes = Callable[[tuple[int, ...], int], "Iterable[tuple[Ranking, float]] | None"]

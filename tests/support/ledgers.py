@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from safeselect import Budget, Ledger, PureDP
-from safeselect.accounting import Charge, Row
 from safeselect.errors import LedgerError
+from safeselect.ledger import Row
+from safeselect.promises.written import Charge
 
 TERMS = {"unit": "person", "neighbours": "add_remove"}
 

@@ -90,8 +90,8 @@ def evidence(package: Path, *killers: str) -> bool:
     return holds[run.returncode]
 
 
-_CALL = "mechanisms/_call.py"
-_READING = "mechanisms/_reading.py"
+_CALL = "selection/_call.py"
+_READING = "selection/_reading.py"
 _BOTH_WAYS = "return sensitivity, Fraction(0) if monotonic else sensitivity"
 _TESTS = "tests/mechanisms/"
 
@@ -162,7 +162,7 @@ MUTANTS = {
     "threshold for unknown candidates off by one": Mutant(
         (
             (
-                "mechanisms/_threshold.py",
+                "unknown_domain/_threshold.py",
                 "return max(0, -(-steps.numerator // steps.denominator))",
                 "return max(0, -(-steps.numerator // steps.denominator) - 1)",
             ),
@@ -172,14 +172,20 @@ MUTANTS = {
     ),
     # -------------------------------------------------------------------------------- coins
     "at most for below: rejection": Mutant(
-        (("samplers/uniform.py", "value if value < n else None", "value if value <= n else None"),),
+        (
+            (
+                "reference/uniform.py",
+                "value if value < n else None",
+                "value if value <= n else None",
+            ),
+        ),
         "C1",
         "verify samplers: uniform below 3",
     ),
     "at most for below: coin": Mutant(
         (
             (
-                "samplers/bernoulli.py",
+                "reference/bernoulli.py",
                 "uniform_below(bits, denominator) < numerator",
                 "uniform_below(bits, denominator) <= numerator",
             ),
@@ -188,7 +194,7 @@ MUTANTS = {
         "verify samplers: coin 1/3",
     ),
     "uniform by remainder": Mutant(
-        (("samplers/uniform.py", "value if value < n else None", "value % n"),),
+        (("reference/uniform.py", "value if value < n else None", "value % n"),),
         "C1",
         "verify samplers: uniform below 3",
     ),
@@ -196,7 +202,7 @@ MUTANTS = {
     "word bounds off by one": Mutant(
         (
             (
-                "lattice/thresholds.py",
+                "noise/thresholds.py",
                 "noise += ERROR - (law.lowest << _STEP_BITS)",
                 "noise[:-1] = noise[1:]\n    noise += ERROR - (law.lowest << _STEP_BITS)",
             ),
@@ -207,7 +213,7 @@ MUTANTS = {
     "tail thresholds off by one": Mutant(
         (
             (
-                "lattice/thresholds.py",
+                "noise/thresholds.py",
                 "bounds = np.arange(len(ends), -1, -1, dtype=np.uint64)",
                 "bounds = np.maximum(np.arange(len(ends), -1, -1), 1).astype(np.uint64) - 1",
             ),
@@ -216,14 +222,14 @@ MUTANTS = {
         "verify noise: exponential: word bounds",
     ),
     "no refinement": Mutant(
-        (("lattice/rank.py", "if False in decided:", "if not decided:"),),
+        (("noise/rank.py", "if False in decided:", "if not decided:"),),
         "C1",
         "verify noise: exponential: decisions",
     ),
     "refinement biased": Mutant(
         (
             (
-                "lattice/rank.py",
+                "noise/rank.py",
                 "        if result is not None:\n            return result\n",
                 "        return result or Ranking(tuple(candidates[: plan.k]))\n",
             ),
@@ -234,7 +240,7 @@ MUTANTS = {
     "largest over the wrong axis": Mutant(
         (
             (
-                "lattice/many.py",
+                "noise/many.py",
                 "best = np.max(block, axis=0)",
                 "best = np.max(block, axis=1, keepdims=True)",
             ),
@@ -243,19 +249,19 @@ MUTANTS = {
         "verify releases: select_many, exponential",
     ),
     "rows share their words": Mutant(
-        (("lattice/many.py", _DRAWN, _DRAWN + "        words[:, 1:2] = words[:, :1]\n"),),
+        (("noise/many.py", _DRAWN, _DRAWN + "        words[:, 1:2] = words[:, :1]\n"),),
         "C1",
         _OWN_WORDS,
     ),
     "every block repeats the first": Mutant(
-        (("lattice/many.py", _DRAWN, _DRAWN + _REPEATED),),
+        (("noise/many.py", _DRAWN, _DRAWN + _REPEATED),),
         "C1",
         _OWN_WORDS,
     ),
     "a last block of one row is skipped": Mutant(
         (
             (
-                "lattice/many.py",
+                "noise/many.py",
                 _DRAWN,
                 _DRAWN + "        if count == 1 < rows:\n            continue\n",
             ),
@@ -264,14 +270,14 @@ MUTANTS = {
         _OWN_WORDS,
     ),
     "distances cut at 8 nats": Mutant(
-        (("lattice/many.py", "public.single.fine.reach)", "public.single.fine.reach // 8)"),),
+        (("noise/many.py", "public.single.fine.reach)", "public.single.fine.reach // 8)"),),
         "C1",
         _EVIDENCE + "test_batches.py::test_whoever_is_behind_wins_as_often_as_noise_says[gumbel]",
     ),
     "noise outside the table is clear": Mutant(
         (
             (
-                "lattice/many.py",
+                "noise/many.py",
                 "    np.multiply(margins, np.less(best, UNKNOWN >> 1), out=margins)\n",
                 "",
             ),
@@ -280,7 +286,7 @@ MUTANTS = {
         _EVIDENCE + "test_batches.py::test_noise_outside_the_table_is_never_clear[exponential]",
     ),
     "an error with the wrong sign": Mutant(
-        (("lattice/many.py", "ceiling + ERROR", "ceiling - ERROR"),),
+        (("noise/many.py", "ceiling + ERROR", "ceiling - ERROR"),),
         "C1",
         _EVIDENCE
         + "test_batches.py::test_who_is_left_out_of_the_settled_few_keeps_its_error[5-exponential]",
@@ -288,7 +294,7 @@ MUTANTS = {
     "noise repeats after a chunk": Mutant(
         (
             (
-                "lattice/geometric.py",
+                "noise/geometric.py",
                 _TABLE + "            np.left",
                 _TABLE + _AGAIN + "            np.left",
             ),
@@ -300,7 +306,7 @@ MUTANTS = {
     "the end of a large request": Mutant(
         (
             (
-                "samplers/_bits.py",
+                "randomness/_bits.py",
                 "for start in range(0, len(view), FILL_REQUEST):",
                 "for start in range(0, max(1, len(view) - FILL_REQUEST), FILL_REQUEST):",
             ),
@@ -310,7 +316,7 @@ MUTANTS = {
         + "test_requests.py::test_a_large_request_gets_the_next_bytes_of_the_source[524289]",
     ),
     "early exit": Mutant(
-        (("lattice/select.py", _RISE, _RISE + _EARLY),),
+        (("noise/select.py", _RISE, _RISE + _EARLY),),
         "C4",
         "tests/lattice/test_select.py::test_the_same_calls_for_all_values[uint64-1000-60-mth_largest]",
     ),
@@ -318,7 +324,7 @@ MUTANTS = {
     "stale buffer": Mutant(
         (
             (
-                "samplers/_bits.py",
+                "randomness/_bits.py",
                 "for start in range(0, size, self._piece):",
                 "for start in range(0, size if self._consumed == 0 else 0, self._piece):",
             ),
@@ -327,7 +333,7 @@ MUTANTS = {
         "tests/samplers/test_bits.py::test_known_answers",
     ),
     "bits shared across a fork": Mutant(
-        (("samplers/_bits.py", "if generation() != self._generation:", "if False:"),),
+        (("randomness/_bits.py", "if generation() != self._generation:", "if False:"),),
         "C6",
         "tests/samplers/test_bits.py::test_a_child_forked_inside_a_request_gets_no_bits",
     ),
@@ -338,7 +344,7 @@ MUTANTS = {
         _TESTS + "test_ledger.py::test_the_charge_is_in_the_ledger_before_the_first_bit",
     ),
     "refund on error": Mutant(
-        (("accounting/_record_replay.py", _SETTLED, _REFUND + _SETTLED.replace("elif", "if")),),
+        (("ledger/_record_replay.py", _SETTLED, _REFUND + _SETTLED.replace("elif", "if")),),
         "C8",
         _TESTS + "test_ledger.py::test_a_later_failure_keeps_the_charge_and_is_written",
     ),

@@ -12,10 +12,12 @@ from typing import Any
 
 import pytest
 
-from safeselect.lattice import Ranking, contenders, digits, fine, rank
-from safeselect.lattice.laws import EXPONENTIAL
-from safeselect.lattice.plan import GUARD
-from safeselect.mechanisms import _reference, _scores, _terms
+from safeselect.noise import Ranking, contenders, digits, fine, rank
+from safeselect.noise.laws import EXPONENTIAL
+from safeselect.noise.plan import GUARD
+from safeselect.reference import _rankings as _reference
+from safeselect.selection import _scores
+from safeselect.sessions import _terms
 
 __all__ = [
     "BELOW",

@@ -17,14 +17,14 @@ from tiers import ONE, RANKS, Cells, Noise, Round, agreed, first_word
 
 from safeselect.audit.exact_pmf import Choices, Law, choice_tree, combined, restarted
 from safeselect.errors import SourceError
-from safeselect.lattice import Ranking
-from safeselect.mechanisms import _reference
-from safeselect.samplers import LazyGumbel, LazyLaplace, geometric_digits, geometric_exp
-from safeselect.samplers.decay import Decay
-from safeselect.samplers.geometric import remainder_attempt
+from safeselect.exact.decay import Decay
+from safeselect.noise import Ranking
+from safeselect.reference import LazyGumbel, LazyLaplace, geometric_digits, geometric_exp
+from safeselect.reference import _rankings as _reference
+from safeselect.reference.geometric import remainder_attempt
 
-GEOMETRIC = sys.modules["safeselect.samplers.geometric"]
-LAZY = sys.modules["safeselect.samplers.lazy"]
+GEOMETRIC = sys.modules["safeselect.reference.geometric"]
+LAZY = sys.modules["safeselect.reference.lazy"]
 
 
 def as_choice(bounds: tuple[Fraction, Fraction]) -> Any:

@@ -14,7 +14,7 @@ from math import floor, inf
 
 import numpy as np
 
-from safeselect.mechanisms._terms import Terms
+from safeselect.sessions._terms import Terms
 
 VALUES = range(4)
 LAST = 3  # gaps of so many cells and more are one outcome

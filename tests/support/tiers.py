@@ -19,8 +19,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Protocol
 
-from safeselect.lattice import Ranking
-from safeselect.samplers.decay import Decay
+from safeselect.exact.decay import Decay
+from safeselect.noise import Ranking
 
 ONE = 1 << 64
 Cells = tuple[int, ...]

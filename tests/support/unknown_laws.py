@@ -16,7 +16,7 @@ from typing import Any
 import mpmath
 import numpy as np
 
-from safeselect.lattice import Ranking
+from safeselect.noise import Ranking
 
 Law = Mapping[Hashable, Any]
 BOTTOM = "bot"

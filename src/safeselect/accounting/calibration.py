@@ -6,10 +6,10 @@ from collections.abc import Callable
 from fractions import Fraction
 from functools import lru_cache
 
-from safeselect._exact import describe, integer, rational
 from safeselect.accounting.composition import MOST_PARTS, composed_epsilon
 from safeselect.errors import ParameterError
-from safeselect.guarantees import BoundedRange, LaplaceDominated, PureDP
+from safeselect.exact import describe, integer, rational
+from safeselect.promises import BoundedRange, LaplaceDominated, PureDP
 
 __all__ = ["Family", "calibrate", "per_draw_epsilon"]
 

@@ -11,10 +11,10 @@ from fractions import Fraction
 
 from gmpy2 import mpfr
 
-from safeselect._exact import Interval, argmin, integer, rational, rounded_down, rounded_up
-from safeselect._exact.interval import contexts
 from safeselect.errors import ParameterError
-from safeselect.guarantees import (
+from safeselect.exact import Interval, argmin, integer, rational, rounded_down, rounded_up
+from safeselect.exact.interval import contexts
+from safeselect.promises import (
     ApproximateDP,
     BoundedRange,
     Guarantee,

@@ -12,14 +12,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 
-from safeselect._exact import describe, integer, rational
 from safeselect.accounting.optimal import MOST_EQUAL, EqualPure, Tails, smallest_epsilon
 from safeselect.accounting.orders import Parts, epsilon_by_orders, size
 from safeselect.accounting.ranges import EqualBoundedRange
 from safeselect.accounting.sums import sum_of_deltas, total, what_is_left
 from safeselect.accounting.unequal import UnequalPure
 from safeselect.errors import ParameterError
-from safeselect.guarantees import (
+from safeselect.exact import describe, integer, rational
+from safeselect.promises import (
     ApproximateDP,
     BoundedRange,
     Guarantee,

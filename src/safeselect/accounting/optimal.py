@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Protocol
 
-from safeselect._exact import Interval, binomial_below, integer, rational, rounded_up
-from safeselect.guarantees import above_zero
+from safeselect.exact import Interval, binomial_below, integer, rational, rounded_up
+from safeselect.promises import above_zero
 
 __all__ = [
     "MOST_EQUAL",

@@ -17,9 +17,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import assert_never
 
-from safeselect._exact import Interval, argmin, rounded_up
 from safeselect.errors import ParameterError
-from safeselect.guarantees import (
+from safeselect.exact import Interval, argmin, rounded_up
+from safeselect.promises import (
     ApproximateDP,
     BoundedRange,
     Guarantee,

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
-from safeselect._exact import Interval, binomial_below, integer, rational
 from safeselect.accounting.optimal import difference
-from safeselect.guarantees import above_zero
+from safeselect.exact import Interval, binomial_below, integer, rational
+from safeselect.promises import above_zero
 
 __all__ = ["EqualBoundedRange", "optimal_bounded_range_delta"]
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from fractions import Fraction
 from math import lcm
 
-from safeselect._exact import MAX_BITS, Interval, rounded_down, rounded_up
 from safeselect.errors import ParameterError
+from safeselect.exact import MAX_BITS, Interval, rounded_down, rounded_up
 
 __all__ = ["sum_of_deltas", "total", "what_is_left"]
 

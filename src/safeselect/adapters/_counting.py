@@ -7,7 +7,6 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
-from safeselect._exact import integer
 from safeselect.adapters._duckdb import Table, open_table
 from safeselect.adapters._keys import (
     FLOATS,
@@ -25,8 +24,9 @@ from safeselect.adapters._sql import (
     LARGEST_CAPPED_COUNTS,
     LARGEST_COUNTS,
 )
-from safeselect.mechanisms import Counts
-from safeselect.mechanisms._columns import Unread
+from safeselect.exact import integer
+from safeselect.selection import Counts
+from safeselect.selection._columns import Unread
 
 __all__ = ["count_distinct_users", "largest_counts", "open_counts", "open_largest", "until_read"]
 

@@ -16,8 +16,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from safeselect._exact import describe
 from safeselect.errors import InputError, ParameterError
+from safeselect.exact import describe
 
 __all__ = [
     "identifier",

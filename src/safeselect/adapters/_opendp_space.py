@@ -10,15 +10,15 @@ from fractions import Fraction
 from importlib import import_module
 from typing import Any
 
-from safeselect._exact import describe, rational
 from safeselect.accounting.calibration import Family
 from safeselect.adapters._floats import at_least
 from safeselect.errors import ParameterError, SafeSelectError
-from safeselect.mechanisms import Selection
-from safeselect.mechanisms._reading import Change, Reading
-from safeselect.mechanisms._scores import Steps, read_candidates
-from safeselect.samplers.decay import Decay
-from safeselect.sources import resolve
+from safeselect.exact import describe, rational
+from safeselect.exact.decay import Decay
+from safeselect.randomness import resolve
+from safeselect.selection import Selection
+from safeselect.selection._reading import Change, Reading
+from safeselect.selection._scores import Steps, read_candidates
 
 __all__ = ["Draws", "Space", "read_scale", "single"]
 

@@ -30,10 +30,10 @@ from fractions import Fraction
 from importlib import import_module
 from typing import Any, Literal
 
-from safeselect._exact import describe
 from safeselect.adapters._floats import at_least, at_most
 from safeselect.errors import ParameterError
-from safeselect.guarantees import (
+from safeselect.exact import describe
+from safeselect.promises import (
     ApproximateDP,
     Guarantee,
     LaplaceDominated,

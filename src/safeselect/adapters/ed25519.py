@@ -8,8 +8,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any, NoReturn, final
 
-from safeselect.accounting.record import text
 from safeselect.errors import ParameterError
+from safeselect.ledger.record import text
 
 __all__ = ["Ed25519Signer", "Ed25519Verifier"]
 

@@ -24,12 +24,12 @@ from fractions import Fraction
 from functools import partial
 from typing import Any, Literal
 
-from safeselect._exact import describe, integer, rational
 from safeselect.accounting.calibration import Family
 from safeselect.adapters._opendp_space import Draws, Space, read_scale, single
 from safeselect.errors import ParameterError
-from safeselect.guarantees import BoundedRange, LaplaceDominated
-from safeselect.mechanisms import (
+from safeselect.exact import describe, integer, rational
+from safeselect.promises import BoundedRange, LaplaceDominated
+from safeselect.selection import (
     exponential_mechanism,
     permute_and_flip,
     report_noisy_max,

@@ -23,11 +23,11 @@ from contextlib import contextmanager, suppress
 from importlib import import_module
 from typing import Any, TypeVar, final
 
-from safeselect._exact import describe
-from safeselect.accounting import Journal, Row, Torn
-from safeselect.accounting._ledger_turn import guard
 from safeselect.errors import LedgerBusy, LedgerDamaged, LedgerError, ParameterError
-from safeselect.sources._fork import generation
+from safeselect.exact import describe
+from safeselect.ledger import Journal, Row, Torn
+from safeselect.ledger._ledger_turn import guard
+from safeselect.randomness._fork import generation
 
 __all__ = ["PostgresStore"]
 

@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
 
-from safeselect._exact import Interval, rounded_down, rounded_up
 from safeselect.audit.cells import Enclosure
 from safeselect.errors import ParameterError
+from safeselect.exact import Interval, rounded_down, rounded_up
 
 __all__ = ["Certificate", "certify", "neighbours"]
 

@@ -25,9 +25,9 @@ from hashlib import shake_256
 from typing import final
 
 from safeselect.errors import ParameterError, SourceError
-from safeselect.samplers._bits import Bits
-from safeselect.sources._own import own
-from safeselect.sources._sealed import sealed
+from safeselect.randomness._bits import Bits
+from safeselect.randomness._own import own
+from safeselect.randomness._sealed import sealed
 
 __all__ = ["Choices", "Law", "bit_tree", "choice_tree", "combined", "restarted"]
 

@@ -12,12 +12,12 @@ import numpy as np
 
 from safeselect.audit.finding import Refuted
 from safeselect.audit.series import survival
-from safeselect.lattice.fine import ERROR, UNIT_BITS, fine_noise, fine_table
-from safeselect.lattice.laws import EXPONENTIAL, GUMBEL, LAPLACE, Law, enclose
-from safeselect.lattice.plan import plan
-from safeselect.lattice.rank import decide
-from safeselect.lattice.thresholds import STEPS_PER_NAT, TAIL_BITS, TAIL_DIGITS, table
-from safeselect.samplers.decay import Decay
+from safeselect.exact.decay import Decay
+from safeselect.noise.fine import ERROR, UNIT_BITS, fine_noise, fine_table
+from safeselect.noise.laws import EXPONENTIAL, GUMBEL, LAPLACE, Law, enclose
+from safeselect.noise.plan import plan
+from safeselect.noise.rank import decide
+from safeselect.noise.thresholds import STEPS_PER_NAT, TAIL_BITS, TAIL_DIGITS, table
 
 __all__ = ["LAWS", "check_decision", "check_fine_table", "check_quantiles", "check_thresholds"]
 

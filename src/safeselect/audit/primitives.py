@@ -12,16 +12,10 @@ from typing import Any
 from safeselect.audit.exact_pmf import Law, bit_tree, restarted
 from safeselect.audit.finding import Refuted
 from safeselect.audit.series import Bounds, exp_minus
-from safeselect.samplers import (
-    Bits,
-    Decay,
-    bernoulli,
-    bernoulli_exp,
-    discrete_laplace,
-    geometric,
-    permutation,
-)
-from safeselect.samplers.uniform import uniform_attempt
+from safeselect.exact.decay import Decay
+from safeselect.randomness._bits import Bits
+from safeselect.reference import bernoulli, bernoulli_exp, discrete_laplace, geometric, permutation
+from safeselect.reference.uniform import uniform_attempt
 
 __all__ = ["Primitive", "check_primitive", "primitives"]
 

@@ -17,8 +17,9 @@ from typing import Any
 
 from safeselect.audit.cells import Enclosure, ranking_law
 from safeselect.audit.finding import Refuted
-from safeselect.lattice.laws import EXPONENTIAL, GUMBEL, LAPLACE, Law
-from safeselect.mechanisms import (
+from safeselect.exact.decay import Decay
+from safeselect.noise.laws import EXPONENTIAL, GUMBEL, LAPLACE, Law
+from safeselect.selection import (
     Selection,
     exponential_mechanism,
     exponential_mechanism_base2,
@@ -29,7 +30,6 @@ from safeselect.mechanisms import (
     select_many,
     top_k,
 )
-from safeselect.samplers.decay import Decay
 
 __all__ = ["ALARM", "Release", "check_releases", "gate", "releases"]
 

@@ -1,7 +1,7 @@
 """The exponential and the laws of the noises in Python integers alone: a second opinion on MPFR.
 
 Numbers are enclosed by rationals (low, high).  The exponential is its Taylor series in fixed point,
-rounded outwards; nothing here is shared with `safeselect._exact`.
+rounded outwards; nothing here is shared with `safeselect.exact`.
 """
 
 from __future__ import annotations

@@ -31,10 +31,10 @@ from safeselect.audit.noise import (
 )
 from safeselect.audit.primitives import check_primitive, primitives
 from safeselect.audit.releases import check_releases, releases
-from safeselect.guarantees import BoundedRange, LaplaceDominated
-from safeselect.lattice.laws import EXPONENTIAL, GUMBEL, LAPLACE, Law
-from safeselect.mechanisms._reading import INTEGERS, Change
-from safeselect.samplers.decay import Decay
+from safeselect.exact.decay import Decay
+from safeselect.noise.laws import EXPONENTIAL, GUMBEL, LAPLACE, Law
+from safeselect.promises import BoundedRange, LaplaceDominated
+from safeselect.selection._reading import INTEGERS, Change
 
 __all__ = ["FULL", "QUICK", "Check", "Finding", "Instance", "checks", "found", "instances", "run"]
 

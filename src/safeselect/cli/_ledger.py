@@ -8,7 +8,11 @@ import warnings
 from collections.abc import Callable
 from pathlib import Path
 
-from safeselect.accounting import (
+from safeselect.adapters.ed25519 import Ed25519Verifier
+from safeselect.cli._escape import shown
+from safeselect.cli._report import Release, releases, report
+from safeselect.errors import InputError, LedgerDamaged, ParameterError, SafeSelectWarning
+from safeselect.ledger import (
     Budget,
     Checker,
     HmacSigner,
@@ -20,12 +24,8 @@ from safeselect.accounting import (
     kept_records,
     log_lines,
 )
-from safeselect.accounting.record import commitment
-from safeselect.adapters.ed25519 import Ed25519Verifier
-from safeselect.cli._escape import shown
-from safeselect.cli._report import Release, releases, report
-from safeselect.errors import InputError, LedgerDamaged, ParameterError, SafeSelectWarning
-from safeselect.guarantees.written import brief
+from safeselect.ledger.record import commitment
+from safeselect.promises.written import brief
 
 __all__ = ["open_scope", "run_ledger"]
 

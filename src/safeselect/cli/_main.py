@@ -40,8 +40,8 @@ from safeselect.errors import (
     SafeSelectWarning,
     SourceError,
 )
-from safeselect.guarantees.written import exact
-from safeselect.mechanisms._labels import plain
+from safeselect.promises.written import exact
+from safeselect.selection._labels import plain
 
 __all__ = ["escaped", "main"]
 

@@ -6,8 +6,8 @@ import argparse
 from collections.abc import Callable
 from fractions import Fraction
 
-from safeselect._exact import rational
 from safeselect.errors import ParameterError
+from safeselect.exact import rational
 
 __all__ = ["number"]
 

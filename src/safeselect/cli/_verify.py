@@ -9,10 +9,10 @@ from datetime import UTC, datetime
 from time import time_ns
 from typing import Any
 
-from safeselect.accounting.library import library
 from safeselect.audit.report import certificate_json, line, summary
 from safeselect.audit.verify import FULL, QUICK, run
 from safeselect.errors import InputError
+from safeselect.ledger.library import library
 
 __all__ = ["add_verify", "run_verify"]
 

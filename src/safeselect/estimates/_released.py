@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Set
 from fractions import Fraction
 
-from safeselect._exact import MAX_BITS, rational
 from safeselect.errors import ParameterError
+from safeselect.exact import MAX_BITS, rational
 
 __all__ = ["read_choice", "read_gap", "read_released", "read_released_list"]
 

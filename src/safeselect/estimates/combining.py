@@ -10,7 +10,6 @@ from fractions import Fraction
 from itertools import accumulate
 from typing import Literal
 
-from safeselect._exact import integer, rational
 from safeselect.errors import ParameterError
 from safeselect.estimates._released import (
     read_choice,
@@ -18,6 +17,7 @@ from safeselect.estimates._released import (
     read_released,
     read_released_list,
 )
+from safeselect.exact import integer, rational
 
 __all__ = [
     "error_ratio",

@@ -9,9 +9,9 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Literal
 
-from safeselect._exact import Interval, rational, rounded_down, rounded_up
 from safeselect.errors import ParameterError
 from safeselect.estimates._released import read_choice, read_gap, read_released_list
+from safeselect.exact import Interval, rational, rounded_down, rounded_up
 
 __all__ = ["expected_gap", "gap_confidence_bound", "gap_p_value", "tail"]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from safeselect.errors import ParameterError
-from safeselect.sources import require_production
+from safeselect.randomness import require_production
 
 __all__ = ["refuse_in_production"]
 

@@ -13,9 +13,9 @@ import threading
 from collections.abc import Callable
 
 from safeselect.errors import ParameterError, SourceError
-from safeselect.sources import NONCE_BYTES, Source
-from safeselect.sources._accept import members_of
-from safeselect.sources.foreign import guarded
+from safeselect.randomness import NONCE_BYTES, Source
+from safeselect.randomness._accept import members_of
+from safeselect.randomness.foreign import guarded
 
 __all__ = ["check_source"]
 

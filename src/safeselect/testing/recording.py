@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import final
 
-from safeselect.sources import Source
-from safeselect.sources._guard import Guard
-from safeselect.sources._own import own
-from safeselect.sources._sealed import sealed
-from safeselect.sources.foreign import guarded
+from safeselect.randomness import Source
+from safeselect.randomness._guard import Guard
+from safeselect.randomness._own import own
+from safeselect.randomness._sealed import sealed
+from safeselect.randomness.foreign import guarded
 from safeselect.testing._gate import refuse_in_production
 
 __all__ = ["RecordingSource"]

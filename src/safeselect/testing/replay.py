@@ -6,10 +6,10 @@ from collections.abc import Iterable
 from typing import final
 
 from safeselect.errors import ParameterError, SourceError
-from safeselect.sources import NONCE_BYTES
-from safeselect.sources._guard import Guard
-from safeselect.sources._own import own
-from safeselect.sources._sealed import sealed
+from safeselect.randomness import NONCE_BYTES
+from safeselect.randomness._guard import Guard
+from safeselect.randomness._own import own
+from safeselect.randomness._sealed import sealed
 from safeselect.testing._gate import refuse_in_production
 
 __all__ = ["ReplaySource"]

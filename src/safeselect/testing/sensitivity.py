@@ -14,9 +14,9 @@ from fractions import Fraction
 from typing import TypeVar
 
 from safeselect.errors import ParameterError
-from safeselect.mechanisms._columns import hand_over
-from safeselect.mechanisms._reading import Change, Reading
-from safeselect.mechanisms._scores import read_values
+from safeselect.selection._columns import hand_over
+from safeselect.selection._reading import Change, Reading
+from safeselect.selection._scores import read_values
 
 __all__ = ["SensitivityExceeded", "check_sensitivity"]
 

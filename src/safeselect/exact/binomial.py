@@ -1,0 +1,83 @@
+"""Enclosures of the distribution function of the binomial law."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from fractions import Fraction
+
+from gmpy2 import mpfr
+
+from safeselect.exact.interval import Interval, contexts
+
+__all__ = ["binomial_below"]
+
+_LOOK_EVERY = 8  # terms between two looks at whether the rest still matters
+
+
+def binomial_below(trials: int, last: int, log_hit: Interval, log_miss: Interval) -> Interval:
+    """Enclose P(X <= last) for X ~ Bin(trials, q), given ln(q) and ln(1 - q).
+
+    Starts at the largest term, and walks away from it until a geometric series bounds the rest: of
+    the order of sqrt(trials) terms.
+
+    Requires: 0 < q < 1; trials below 2**62, so that counts are exact at the precision used.
+    """
+    precision = log_hit.precision
+    if last < 0:
+        return Interval.of(0, precision)
+    if last >= trials:
+        return Interval.of(1, precision)
+    odds = (log_hit - log_miss).exp()
+    # The largest term that counts; any start would give an enclosure, this one a short walk.
+    hit, _ = log_hit.exp().scaled(64)
+    start = min(last, (trials * hit) >> 64)
+    first = _term(trials, start, log_hit, log_miss)
+    down = ((i, trials - i + 1) for i in range(start, 0, -1))
+    up = ((trials - i, i + 1) for i in range(start, last))
+    one = Interval.of(1, precision)
+    return first * (one + _walk(down, one / odds) + _walk(up, odds))
+
+
+def _term(trials: int, hits: int, log_hit: Interval, log_miss: Interval) -> Interval:
+    """Enclose P(X = hits)."""
+    precision = log_hit.precision
+
+    def log_factorial(number: int) -> Interval:
+        low, high = contexts(precision)
+        argument = mpfr(number + 1, 0, low)  # exact: below 2**63
+        return Interval(low.lngamma(argument), high.lngamma(argument), precision)
+
+    misses = trials - hits
+    return (
+        log_factorial(trials)
+        - log_factorial(hits)
+        - log_factorial(misses)
+        + Interval.of(hits, precision) * log_hit
+        + Interval.of(misses, precision) * log_miss
+    ).exp()
+
+
+def _walk(steps: Iterable[tuple[int, int]], factor: Interval) -> Interval:
+    """Enclose the sum over j >= 1 of prod_{i <= j} (above_i / below_i) * factor.
+
+    Requires: above_i / below_i falls with i.
+    """
+    precision = factor.precision
+    down, up = contexts(precision)
+    low, high = mpfr(1, 0, down), mpfr(1, 0, up)
+    low_sum, high_sum = mpfr(0, 0, down), mpfr(0, 0, up)
+    enough = Fraction(1, 2**precision)
+    for number, (above, below) in enumerate(steps, 1):
+        low = down.div(down.mul(down.mul(low, factor.lower), above), below)
+        high = up.div(up.mul(up.mul(high, factor.upper), above), below)
+        low_sum, high_sum = down.add(low_sum, low), up.add(high_sum, high)
+        if number % _LOOK_EVERY:
+            continue
+        # Later ratios are smaller than this one, so the rest is below a geometric series.
+        ratio = up.div(up.mul(factor.upper, above), below)
+        room = down.sub(1, ratio)
+        if room > 0:
+            rest = up.div(up.mul(high, ratio), room)
+            if rest <= up.mul(low_sum, enough):
+                return Interval(low_sum, up.add(high_sum, rest), precision)
+    return Interval(low_sum, high_sum, precision)

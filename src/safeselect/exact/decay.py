@@ -1,0 +1,65 @@
+"""The decay of the noise: how much less likely each further grid step is.
+
+Every noise of this library is described by one public number, rho = exp(-rate), or rho =
+base**rate for a rational base: the factor by which the density falls from one grid step to the
+next.  Nothing is computed from it but enclosures of its powers, so an irrational rho is as exact
+as a rational one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from safeselect.errors import ParameterError
+from safeselect.exact import Interval
+
+__all__ = ["MAX_RATE", "MIN_RATE", "Decay"]
+
+MIN_RATE = Fraction(1, 2**40)
+MAX_RATE = Fraction(2**20)
+
+
+@dataclass(frozen=True, slots=True)
+class Decay:
+    """rho = exp(-rate), or rho = base**rate where a rational base in (0, 1) is given.
+
+    Args:
+        rate: positive rational, per grid step.
+        base: rational in (0, 1), or None for 1/e.
+
+    Raises:
+        ParameterError: -ln(rho) is not between 2**-40 and 2**20 per grid step.
+    """
+
+    rate: Fraction
+    base: Fraction | None = None
+
+    def __post_init__(self) -> None:
+        # An enclosure that touches the permitted range is let in: the limits are for convenience.
+        nats = self.nats(64)
+        low, high = nats.fractions() if nats.bounded else (Fraction(0), Fraction(0))
+        if high < MIN_RATE or low > MAX_RATE:
+            raise ParameterError(
+                "the noise rate must be between 2**-40 and 2**20 per grid step; "
+                "choose a grid= nearer to the scale of the noise, or another epsilon"
+            )
+
+    def nats(self, precision: int) -> Interval:
+        """Enclose -ln(rho), the rate in nats per grid step."""
+        rate = Interval.of(self.rate, precision)
+        return rate if self.base is None else rate * -Interval.of(self.base, precision).log()
+
+    def power(self, numerator: int, level: int, precision: int) -> Interval:
+        """Enclose rho ** (numerator / 2**level) to about `precision` significant bits.
+
+        Requires: level >= 0; numerator any integer, negative ones included.
+        """
+        exponent = self.rate * Fraction(numerator, 1 << level)
+        # An error in the exponent counts as often as the exponent is large.
+        extra = max(0, abs(exponent.numerator).bit_length() - exponent.denominator.bit_length()) + 8
+        working = precision + min(extra, 96)
+        power = Interval.of(exponent, working)
+        if self.base is not None:
+            power = power * -Interval.of(self.base, working).log()
+        return (-power).exp()

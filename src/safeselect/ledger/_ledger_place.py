@@ -1,0 +1,83 @@
+"""Where a ledger's file may be: what file system it is on, and who may write to it."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+import sys
+import warnings
+from pathlib import Path
+
+from safeselect.errors import LedgerError, SafeSelectWarning
+from safeselect.randomness import require_production
+
+__all__ = ["check_file_system", "check_modes", "file_system"]
+
+_GOOD = frozenset({"ext2", "ext3", "ext4", "xfs", "btrfs", "zfs", "f2fs", "apfs"})
+_PASSING = frozenset({"tmpfs", "overlay", "unknown"})
+_OCTAL = re.compile(r"\\([0-7]{3})")
+
+
+def file_system(path: Path) -> str:
+    """The type of the file system that a file, or its folder, is on; "unknown" where none tells."""
+    if sys.platform != "linux":
+        return "unknown"
+    real, found, longest = os.path.realpath(path), "unknown", -1
+    try:
+        mounts = Path("/proc/self/mountinfo").read_text("utf-8", "surrogateescape").splitlines()
+    except OSError:
+        return "unknown"
+    for line in mounts:
+        left, _, right = line.partition(" - ")
+        point = _OCTAL.sub(lambda match: chr(int(match[1], 8)), left.split(" ")[4])
+        inside = real == point or real.startswith(point.rstrip("/") + "/")
+        # Of two mounts at one place the later hides the earlier.
+        if inside and len(point) >= longest:
+            found, longest = right.split(" ")[0], len(point)
+    return found
+
+
+def check_file_system(path: Path, *, warn: bool) -> str:
+    """Refuse a file system whose locks or syncs may not hold; returns its type.
+
+    Args:
+        warn: whether to warn where the file does not outlive the machine or its container.
+
+    Raises:
+        LedgerError: it is one that is not known to be good.
+    """
+    kind = file_system(path)
+    if kind in _GOOD:
+        return kind
+    if kind not in _PASSING:
+        raise LedgerError(
+            f"a ledger cannot be kept on a file system of type {kind}: whether its locks and syncs "
+            "hold for all who use it is not known; use a local disk, or PostgreSQL"
+        )
+    said = f"the ledger is on a file system of type {kind}, which may vanish with its budget"
+    if require_production():
+        raise LedgerError(f"{said}; SAFESELECT_REQUIRE_PRODUCTION forbids it")
+    if warn:
+        warnings.warn(said, SafeSelectWarning, stacklevel=2)
+    return kind
+
+
+def check_modes(path: Path) -> None:
+    """Refuse a file that is no file, or that others may write to or replace.
+
+    Raises:
+        LedgerError: it is one.
+        OSError: it is not there, or cannot be looked at.
+    """
+    file = os.stat(path)
+    if not stat.S_ISREG(file.st_mode):
+        raise LedgerError(f"{str(path)!r} is no ledger: it is not a file")
+    if file.st_mode & stat.S_IWOTH:
+        raise LedgerError(f"anybody may write to the ledger {str(path)!r}: say chmod o-w")
+    for folder in {path.parent, Path(os.path.realpath(path)).parent}:
+        mode = os.stat(folder).st_mode
+        if mode & stat.S_IWOTH and not mode & stat.S_ISVTX:
+            raise LedgerError(
+                f"anybody may replace the ledger {str(path)!r}: say chmod o-w for its folder"
+            )

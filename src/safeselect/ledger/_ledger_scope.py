@@ -1,0 +1,154 @@
+"""What mechanisms see of a ledger: a scope to charge, and a charge whose outcome is to be told."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from safeselect.errors import BudgetError, LedgerError, ParameterError, SourceError
+from safeselect.ledger._ledger_book import Book
+from safeselect.ledger._ledger_budget import check_cap
+from safeselect.ledger._ledger_words import Written, amounts, charged
+from safeselect.ledger._record_replay import Checker
+from safeselect.ledger._record_scope import Standing
+from safeselect.ledger.record import commitment
+from safeselect.promises.written import Charge, Content, Receipt
+from safeselect.randomness._fork import Generation, generation
+
+__all__ = ["Pending", "Scope", "standing_of"]
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """One scope of a ledger and a purpose: what mechanisms take as `ledger=`."""
+
+    book: Book
+    name: str
+    unit: str
+    neighbours: str
+    purpose: str
+
+    def charge(self, charge: Charge) -> Pending:
+        """Charge a release durably, before its first random bit is drawn.
+
+        Raises:
+            ParameterError: the scope's budget adds up what the guarantee does not bound.
+            BudgetError: a cap does not allow it, or the scope is closed.
+            SourceError: the nonce is not new.
+            LedgerBusy: others use the ledger; nothing was charged.
+            LedgerError: the ledger cannot be used.
+        """
+        born, content = generation(), charged(self.purpose, charge)
+
+        def decide(checker: Checker) -> Written:
+            # A child that goes on with its parent's call would charge once for two answers.
+            _check_process(born)
+            standing = standing_of(checker, self.name)
+            price = standing.budget.price(charge.guarantee, charge.parts)
+            _check_open(self.name, standing)
+            check_cap(self.name, standing.spent, price, standing.budget)
+            if checker.has_nonce(charge.nonce):
+                raise SourceError(
+                    "the source gave a nonce that this ledger has seen: its randomness is a copy "
+                    "of another's; nothing was charged and nothing released"
+                )
+            charges: list[Content] = [amounts(self.name, standing, price)]
+            return "charged", content | {"charges": charges}
+
+        return Pending(self.book, self.book.write(decide), born)
+
+
+@dataclass(frozen=True, slots=True)
+class Pending:
+    """A release that was charged and whose outcome is to be written, once, by this process."""
+
+    book: Book
+    charge: int
+    _born: Generation = field(repr=False, compare=False)
+
+    def released(self, output: str, salt: bytes) -> Receipt:
+        """Write a commitment to the output, which may be shown only when this has returned.
+
+        Raises:
+            BudgetError: the scope was closed since; the charge stands.
+            LedgerError: it could not be written; the charge stands.
+        """
+        committed = commitment(salt, output)
+        record = self._settle("released", {"commitment": committed})
+        return Receipt(self.book.id, record, salt)
+
+    def settled(self, output: str, salt: bytes, spent: Mapping[str, int]) -> Receipt:
+        """Write what a session used of what was reserved; the charge stands as it is.
+
+        Args:
+            spent: by the names under which the charge's parameters say how much there is.
+
+        Raises:
+            LedgerError: it could not be written.
+        """
+        committed, used = commitment(salt, output), {name: str(n) for name, n in spent.items()}
+        record = self._settle("settled", {"commitment": committed, "spent": {**used}})
+        return Receipt(self.book.id, record, salt)
+
+    def aborted(self, reason: Literal["source", "interrupt", "error", "input"]) -> None:
+        """Write that there will be no output; the charge stands.
+
+        Args:
+            reason: "input" where private values decided that there is none: such refusals are
+                counted, and close the scope when there are too many.
+        """
+        self._settle("aborted", {"reason": reason})
+
+    def _settle(self, kind: str, content: Mapping[str, Content]) -> int:
+        def decide(checker: Checker) -> Written:
+            _check_process(self._born)
+            waits = checker.awaits(self.charge)
+            if waits is None:
+                raise LedgerError(f"the outcome of charge {self.charge} is in the ledger already")
+            if kind == "released":
+                for name in waits.scopes:
+                    _check_open(name, checker.scopes[name])
+            return kind, {"charge": str(self.charge), **content}
+
+        return self.book.write(decide)
+
+
+def standing_of(checker: Checker, scope: str) -> Standing:
+    """Where a scope stands.
+
+    Raises:
+        ParameterError: there is no such scope.
+    """
+    standing = checker.scopes.get(scope)
+    if standing is None:
+        raise ParameterError(f"there is no scope {scope!r} in this ledger")
+    return standing
+
+
+def _check_process(born: Generation) -> None:
+    """A charge and its outcome belong to the process that began with them.
+
+    Raises:
+        LedgerError: this is its child.
+    """
+    if generation() != born:
+        raise LedgerError(
+            "this process was forked in the middle of a call of its parent's, to which the charge "
+            "belongs: call anew"
+        )
+
+
+def _check_open(scope: str, standing: Standing) -> None:
+    """Refuse every answer of a scope that was closed, with one sentence.
+
+    Raises:
+        BudgetError: it was.
+    """
+    if standing.is_closed:
+        raise BudgetError(
+            f"scope {scope!r} is closed: calls that were charged were refused for what the data "
+            "hold, and how often is not differentially private; whoever owns the ledger opens it "
+            "again with: safeselect ledger reopen",
+            scope=scope,
+        )

@@ -1,0 +1,88 @@
+"""What a ledger writes: the contents of its records, by kind."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from safeselect.ledger._ledger_budget import Amounts, Budget, add
+from safeselect.ledger._ledger_store import Torn
+from safeselect.ledger._record_scope import Standing
+from safeselect.ledger._record_sign import Signer, key_of
+from safeselect.ledger.library import library
+from safeselect.ledger.record import utc_now
+from safeselect.promises.written import Charge, Content, numbers, told
+
+__all__ = ["Written", "amounts", "charged", "made", "opened_scope", "raised", "was_torn"]
+
+Written = tuple[str, Mapping[str, Content]]
+"""The kind of a record, and what it says beside what all say."""
+
+
+def made(signer: Signer | None, place: Mapping[str, str]) -> Written:
+    """The first record."""
+    about: dict[str, Content] = {"utc": utc_now(), "library": dict(library())}
+    return "created", about | {"signer": dict(key_of(signer)), "place": dict(place)}
+
+
+def opened_scope(name: str, budget: Budget, max_refusals: int) -> Written:
+    """A new scope; caps that follow from its terms are stated too, for those who read."""
+    return "scope", {
+        "utc": utc_now(),
+        "scope": name,
+        "terms": budget.told(),
+        "caps": numbers(budget.caps),
+        "max_refusals": str(max_refusals),
+    }
+
+
+def charged(purpose: str, charge: Charge) -> dict[str, Content]:
+    """A charge but for the amounts, which the last total decides."""
+    parts: list[Content] = [
+        {"count": str(count), "each": told(guarantee)} for guarantee, count in charge.parts
+    ]
+    return {
+        "utc": utc_now(),
+        "library": dict(library()),
+        "purpose": purpose,
+        "mechanism": charge.mechanism,
+        "guarantee": told(charge.guarantee),
+        "parts": parts,
+        "parameters": dict(charge.parameters),
+        "source": {
+            "name": charge.source,
+            "production": charge.production,
+            "health": charge.health,
+        },
+        "nonce": charge.nonce.hex(),
+        "request": {},
+    }
+
+
+def amounts(scope: str, standing: Standing, price: Amounts) -> dict[str, Content]:
+    """What a charge is to one scope."""
+    return {
+        "scope": scope,
+        "terms": standing.budget.told(),
+        "before": numbers(standing.spent),
+        "charge": numbers(price),
+        "after": numbers(add(standing.spent, price)),
+    }
+
+
+def raised(scope: str, standing: Standing, refusals: int, reason: str) -> Written:
+    """That a scope bears so many more refusals than there were."""
+    after = max(standing.max_refusals, standing.refusals) + refusals
+    return "raised", {
+        "utc": utc_now(),
+        "scope": scope,
+        "limit": "max_refusals",
+        "before": str(standing.max_refusals),
+        "after": str(after),
+        "reason": reason,
+        "approvals": [],
+    }
+
+
+def was_torn(torn: Torn) -> Written:
+    """What was cut off before this record."""
+    return "torn", {"length": str(torn.length), "sha256": torn.sha256}

@@ -1,0 +1,169 @@
+"""Arrays of independent digits, each from one 16-bit word through a table of certified thresholds.
+
+Law: V is uniform on (0, 1) and the digit is the number of thresholds T_1 > T_2 > ... above V, so
+P(digit >= d) = T_d.  A threshold is known as an enclosure of two integers in units of 2**-128.
+A word is the leading 16 digits of V.  Most words decide the digit; those that a threshold crosses
+are *marked* and get 112 digits more, which decide but with probability 2**-110; then ever more
+digits are drawn and the threshold is enclosed ever closer.  So the law is exact.
+
+No score is ever here.  Still the work is fixed, because a clock would tell of the noise: marked
+words are refined at a public capacity, eight standard deviations and 40 above the mean.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import isqrt
+
+import numpy as np
+from numpy.typing import NDArray
+
+from safeselect.exact import Interval
+from safeselect.noise.arrays import BitSource, fill
+from safeselect.randomness._rounds import exhausted, rounds
+
+__all__ = ["FINE", "MARK", "Chance", "DigitTable", "build", "draw_digits"]
+
+Chance = Callable[[int, int], Interval]
+"""(d, precision) -> an enclosure of T_d."""
+
+FINE = 128
+MARK = (1 << 16) - 1
+_MARGIN = 32
+_SPARE = 40
+_PIECE = 1 << 15
+
+
+@dataclass(frozen=True, slots=True)
+class DigitTable:
+    """The law of one digit; arrays are read-only.
+
+    Args:
+        values: uint16, by word: the digit, or the mark.
+        high, low: uint64, the lower ends of the thresholds, ascending, split in two; each
+            enclosure lies within 32 above.
+        chance: encloses the thresholds themselves.
+        unbounded: a digit as large as the number of thresholds has only begun: what it exceeds
+            that number by has the law of the digit again and is drawn afresh.
+        marked: how many words are marked.
+    """
+
+    values: NDArray[np.uint16]
+    high: NDArray[np.uint64]
+    low: NDArray[np.uint64]
+    chance: Chance
+    unbounded: bool
+    marked: int
+
+
+def build(
+    enclosures: list[tuple[int, int]], chance: Chance, *, unbounded: bool, width: int = 16
+) -> DigitTable:
+    """Build the table of T_1 > T_2 > ..., each enclosed to 2**-123 or better in units of 2**-128.
+
+    Requires: thresholds further apart than 2**-63; the last below 2**-width if unbounded.
+        `width` is 16 but in tests.
+    Exactness: a word is marked exactly where an enclosure reaches into its inside.
+    """
+    shift = FINE - width
+    lowest = np.array([low >> shift for low, _ in reversed(enclosures)], dtype=np.int64)
+    words = np.arange(1 << width, dtype=np.int64)
+    # A threshold is above all of an unmarked word if its lower end is not below the word's end.
+    values = len(enclosures) - np.searchsorted(lowest, words, side="right")
+    for low, high in enclosures:
+        values[low >> shift : -(-high >> shift)] = MARK
+    ends = [low for low, _ in reversed(enclosures)]
+    table = DigitTable(
+        values.astype(np.uint16),
+        np.array([end >> 64 for end in ends], dtype=np.uint64),
+        np.array([end % 2**64 for end in ends], dtype=np.uint64),
+        chance,
+        unbounded,
+        int(np.count_nonzero(values == MARK)),
+    )
+    for array in (table.values, table.high, table.low):
+        array.flags.writeable = False
+    return table
+
+
+def draw_digits(out: NDArray[np.uint16], table: DigitTable, bits: BitSource) -> None:
+    """Overwrite all but the last element of `out` with digits; the last takes the padding.
+
+    Bits: 16 an element and 128 for each of the padded marked words.
+    Reveals: the calls follow from the size and the table, but for a second round of refinement:
+        probability below 2**-46 a call by Bernstein's inequality.
+    """
+    size = out.size - 1
+    words = np.zeros(size + 1, dtype=np.uint16)
+    fill(words[:size], bits)
+    for start in range(0, size, _PIECE):  # `take` widens its indices in memory of its own
+        piece = slice(start, start + _PIECE)
+        np.take(table.values, words[piece], out=out[piece], mode="wrap")
+    mean = -(-size * table.marked // table.values.size)
+    capacity = mean + 8 * (isqrt(mean) + 1) + _SPARE
+    found = np.flatnonzero(np.equal(out[:size], np.uint16(MARK)))
+    for first in range(0, max(found.size, 1), capacity):
+        part = found[first : first + capacity]
+        index = np.full(capacity, size, dtype=np.int64)
+        index[: part.size] = part
+        fine = np.empty((2, capacity), dtype=np.uint64)
+        fill(fine, bits)
+        leading = np.left_shift(np.take(words, index).astype(np.uint64), np.uint64(48))
+        np.bitwise_or(leading, np.right_shift(fine[0], np.uint64(16)), out=fine[0])
+        digits = _refined(fine, table, bits)
+        if table.unbounded:
+            _continue(digits, table, bits)
+        if int(np.max(digits)) >= MARK:
+            raise exhausted()  # noise that has probability below 2**-1000
+        np.put(out, index, digits)
+
+
+def _refined(fine: NDArray[np.uint64], table: DigitTable, bits: BitSource) -> NDArray[np.int64]:
+    """Count the thresholds above V, for V known to 128 digits (two rows of 64)."""
+    below = np.searchsorted(table.high, fine[0], side="right")
+    nearest = np.maximum(np.subtract(below, 1), 0)
+    # Thresholds are so far apart that only one can share the leading 64 digits.
+    same = np.equal(np.take(table.high, nearest), fine[0])
+    # V less the lower end, modulo 2**128, in two halves with a borrow.
+    distance = np.subtract(fine[1], np.take(table.low, nearest))
+    borrow = np.less(fine[1], np.take(table.low, nearest))
+    whole = np.subtract(np.subtract(fine[0], np.take(table.high, nearest)), borrow)
+    above = np.logical_and(same, borrow)
+    digits: NDArray[np.int64] = np.subtract(len(table.high), np.subtract(below, above))
+    close = np.logical_and(np.equal(whole, 0), np.less(distance, np.uint64(_MARGIN)))
+    for i in np.flatnonzero(close).tolist():  # probability below 2**-110 a candidate
+        v = int(fine[0, i]) << 64 | int(fine[1, i])
+        digits[i] = _settled(v, len(table.high) - int(nearest[i]), table.chance, bits)
+    return digits
+
+
+def _settled(v: int, d: int, chance: Chance, bits: BitSource) -> int:
+    """The digit, d or d - 1, of a V that begins with the 128 digits v, by closer enclosures."""
+    size = FINE
+    for _ in rounds(64):
+        low, high = chance(d, size + 64).scaled(size)
+        if low > v:
+            return d
+        if high <= v:
+            return d - 1
+        v, size = v << 64 | bits.take(64), size + 64
+    raise exhausted()
+
+
+def _continue(digits: NDArray[np.int64], table: DigitTable, bits: BitSource) -> None:
+    """Add what exceeds the number of thresholds, to the digits that have only begun.
+
+    Reveals: one round of public size; another with probability 2**-90 a candidate.
+    """
+    pending = np.flatnonzero(np.equal(digits, len(table.high)))
+    for _ in rounds(64):
+        fine = np.empty((2, _SPARE), dtype=np.uint64)
+        fill(fine, bits)
+        more = _refined(fine, table, bits)
+        now, later = pending[:_SPARE], pending[_SPARE:]
+        digits[now] += more[: now.size]
+        pending = np.concatenate((now[more[: now.size] == len(table.high)], later))
+        if not pending.size:
+            return
+    raise exhausted()

@@ -1,0 +1,165 @@
+"""The random half of a ranking: drawn from public numbers alone, before any score is looked at.
+
+Every candidate gets a 16-bit word, the leading digits of its uniform number V.  Tail words get 64
+digits more, so that a bound of every candidate's noise is known.  Besides, a fixed number of
+*slots* of further digits is drawn; `rank` hands them to the few candidates that can still win.
+Digits of V are independent, so digits that are handed out by what the leading ones and the scores
+say are as uniform as digits drawn for that candidate in the first place.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from math import isqrt
+
+import numpy as np
+from numpy.typing import NDArray
+
+from safeselect.noise.arrays import BitSource, Indices, Numbers, fill, to_integers
+from safeselect.noise.fine import FineTable, fine_noise
+from safeselect.noise.thresholds import TAIL_BITS, TAIL_DIGITS, Table
+
+__all__ = ["Draws", "Known", "draw_noise", "draw_slots", "draw_words", "tail_capacity"]
+
+_CHUNK = 1 << 17  # words that are searched for tail words at once
+_TAIL_EXTRA = 64
+_NO_WORDS = np.empty(0, dtype=np.uint16)
+_NO_LANES = np.empty(0, dtype=np.uint64)
+_NONE = np.empty(0, dtype=np.int64)
+
+
+Known = tuple[int, int]
+"""The digits known of V: (v, bits) for v / 2**bits <= V <= (v + 1) / 2**bits."""
+
+
+@dataclass(frozen=True, slots=True)
+class Draws:
+    """Random numbers for n candidates and for the slots.
+
+    Args:
+        slots: further digits, `slot_bits` each.
+        slot_bits: digits of a slot.
+        width, tail_bits: digits of a word; tail words are below 2**tail_bits.
+        words: uint16, n; or uint64, n, where noise was worked out for all.
+        noise: int64, n, in units of `fine`, up to its ERROR, where it was worked out for all.
+        tails: int64, the candidates with tail words, padded with n.
+        tail_counts: int64: their bounds; see `thresholds.Table`.
+        extra: uint64, likewise: the 64 digits that follow their words.
+        endless: candidates whose noise has no bound; empty but with probability 2**-45.
+    """
+
+    slots: list[int]
+    slot_bits: int
+    width: int = 0
+    tail_bits: int = TAIL_BITS
+    words: Numbers = field(default_factory=lambda: _NO_WORDS)
+    noise: NDArray[np.int64] = field(default_factory=lambda: _NONE)
+    tails: Indices = field(default_factory=lambda: _NONE)
+    tail_counts: Indices = field(default_factory=lambda: _NONE)
+    extra: Numbers = field(default_factory=lambda: _NO_LANES)
+    endless: list[int] = field(default_factory=list)
+
+    def known(self, candidates: list[int], slots: list[int]) -> list[Known]:
+        """The digits of V that are known of candidates once each has been given a slot.
+
+        The digits that a tail word has already are so many of the slot's less.
+        Reveals: the same steps for all candidates; whether its word is a tail word picks numbers.
+        """
+        if not self.words.size:
+            return [(slot, self.slot_bits) for slot in slots]
+        which = np.array(candidates, dtype=np.int64)
+        words = to_integers(np.take(self.words, which))
+        if not self.tails.size:
+            return list(map(self._joined, words, slots))
+        # The tails ascend, so a candidate's own place is the first that is not below it.
+        places = np.minimum(np.searchsorted(self.tails, which), self.tails.size - 1)
+        is_tail = np.equal(np.take(self.tails, places), which)
+        more = to_integers(np.multiply(is_tail, np.int64(_TAIL_EXTRA)))
+        extra = to_integers(np.multiply(np.take(self.extra, places), is_tail))
+        return list(map(self._joined, words, slots, more, extra))
+
+    def _joined(self, word: int, slot: int, more: int = 0, extra: int = 0) -> Known:
+        """A word, `more` digits of its own and the rest of the slot."""
+        digits = (word << more | extra) << self.slot_bits - more
+        return digits | slot >> more, self.width + self.slot_bits
+
+
+def draw_slots(count: int, bits_each: int, bits: BitSource) -> list[int]:
+    """Draw `count` uniform integers of `bits_each` bits, a multiple of 64, in one request."""
+    lanes = np.empty(count * bits_each // 64, dtype=np.uint64)
+    fill(lanes, bits)
+    return _joined(lanes, bits_each)
+
+
+def _joined(lanes: NDArray[np.uint64], bits_each: int) -> list[int]:
+    """Integers of `bits_each` bits made of 64-bit ones."""
+    numbers = to_integers(lanes)
+    if bits_each == 64:
+        return numbers
+    step = bits_each // 64
+    return [
+        sum(lane << (64 * j) for j, lane in enumerate(numbers[i : i + step]))
+        for i in range(0, len(numbers), step)
+    ]
+
+
+def draw_noise(n: int, table: FineTable, bits: BitSource, few: int, slot_bits: int) -> Draws:
+    """Draw 64 digits for each of n candidates and work out their noise; and `few` slots.
+
+    Bits: 64 a candidate, and the slots, which may be of no digits: 64 are mostly enough.
+    """
+    lanes = np.empty(n + few * slot_bits // 64, dtype=np.uint64)
+    fill(lanes, bits)
+    words, noise = lanes[:n], np.empty(n, dtype=np.int64)
+    fine_noise(table, np.copy(words), noise)
+    slots = _joined(lanes[n:], slot_bits) if slot_bits else [0] * few
+    return Draws(slots, slot_bits, 64, words=words, noise=noise)
+
+
+def tail_capacity(n: int) -> int:
+    """For how many tail words there is room: eight standard deviations and 40 above the mean.
+
+    By Bernstein's inequality there are more with probability below 2**-46 for n <= 10**8.
+    """
+    mean = -(-n >> (16 - TAIL_BITS))
+    return mean + 8 * (isqrt(mean) + 1) + 40
+
+
+def draw_words(n: int, table: Table, bits: BitSource, slots: int, slot_bits: int) -> Draws:
+    """Draw a word for each of n candidates, 64 digits more for each tail word, and slots.
+
+    Bits: 16 a candidate, and 64 for each of the padded tail words, one in 800 candidates.
+    Reveals: nothing of the scores.  The number of tail words is hidden by a public capacity.
+    """
+    capacity, lanes = tail_capacity(n), slots * slot_bits // 64
+    numbers = np.empty(lanes + capacity + -(-n // 4), dtype=np.uint64)
+    fill(numbers, bits)
+    extra = numbers[lanes : lanes + capacity]
+    words = numbers[lanes + capacity :].view(np.uint16)[:n]
+    tails, beyond = np.full(capacity, n, dtype=np.int64), []
+    filled = 0
+    for start in range(0, n, _CHUNK):
+        piece = words[start : start + _CHUNK]
+        found = start + np.flatnonzero(np.less(piece, np.uint16(1 << TAIL_BITS)))
+        room = found[: capacity - filled]
+        tails[filled : filled + room.size] = room
+        beyond += found[room.size :].tolist()
+        filled += room.size
+    # V = (word, extra, ...) in binary digits; 63 of them follow the leading zeros.
+    leading = np.take(words, np.minimum(tails, n - 1)).astype(np.uint64)
+    digits = np.left_shift(leading, np.uint64(TAIL_DIGITS - TAIL_BITS))
+    rest = np.right_shift(extra, np.uint64(_TAIL_EXTRA - TAIL_DIGITS + TAIL_BITS))
+    counts = np.searchsorted(table.tail, np.bitwise_or(digits, rest), side="right")
+    # No bound: too many zeros (probability n * 2**-74), or no room (see `tail_capacity`).
+    none = tails[counts == 0]
+    endless = none[none < n].tolist() + beyond
+    return Draws(
+        _joined(numbers[:lanes], slot_bits),
+        slot_bits,
+        16,
+        words=words,
+        tails=tails,
+        tail_counts=counts,
+        extra=extra,
+        endless=endless,
+    )

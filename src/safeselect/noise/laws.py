@@ -1,0 +1,154 @@
+"""The three noise laws, each as one decreasing function of a uniform number V in (0, 1).
+
+Noise is always found by inversion: E = Q(V) nats, where P(E > x) = S(x) and Q is the inverse of S.
+V is known only to as many binary digits as have been drawn, so E is known as an enclosure, and
+more digits make it narrower.  Nothing here knows a rate: one grid step is worth decay.nats().
+
+    exponential   S(x) = exp(-x)                                    Q(V) = -ln V
+    laplace       S(x) = exp(-x)/2 for x >= 0, 1 - exp(x)/2 below   Q(V) = -ln 2V, or ln 2(1 - V)
+    gumbel        S(x) = 1 - exp(-exp(-x))                          Q(V) = -ln(-ln(1 - V))
+
+One bound carries every enclosure.  In all three |dQ/dV| <= 2 / min(V, 1 - V): it is 1/V, then
+1 / min(V, 1 - V), then 1 / ((1 - V) * -ln(1 - V)), where -ln(1 - V) >= V for V <= 1/2 and
+-ln(1 - V) >= ln 2 >= 1/2 above.  So one evaluation at the left end encloses Q over a whole cell.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+
+import gmpy2
+from gmpy2 import mpfr
+
+from safeselect.noise.logarithm import DIGITS, minus_log
+
+__all__ = ["EXPONENTIAL", "GUMBEL", "LAPLACE", "UNBOUNDED", "Law", "enclose"]
+
+UNBOUNDED = 1 << 65536
+"""Stands for infinity among integers: larger than any enclosure that is ever compared."""
+
+_QUICK_BITS, _QUICK_SCALE = 80, 56
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Law:
+    """A noise law in nats.
+
+    Args:
+        name: for messages and tests.
+        quantile: (v, bits, precision) -> an MPFR number x with Q(v / 2**bits) <= x, and x exceeds
+            it by less than 2**(9 - precision).  Requires 0 < v < 2**bits, and v of at most
+            `precision` digits besides zeros at its end.
+        quick: (v, bits) -> Q(v / 2**bits) in units of 2**-160, off by less than 2**-60.  Requires
+            0 < v < 2**bits, bits <= 80.
+        survival: (steps, precision) -> an MPFR upper bound of S(steps / 64), relatively tight.
+        lowest: steps with S(lowest / 64) > 1 - 2**-16, so that every 16-bit word lies above it.
+        steep: how many of the last 16-bit words may have noise that varies by more than 1/32 nat
+            within the word, up to roundings, because Q falls steeply near V = 1.
+    """
+
+    name: str
+    quantile: Callable[[int, int, int], mpfr]
+    quick: Callable[[int, int], int]
+    survival: Callable[[int, int], mpfr]
+    lowest: int
+    steep: int
+
+
+def enclose(law: Law, v: int, bits: int, scale: int) -> tuple[int, int]:
+    """Integers (low, high) with low <= Q(V) * 2**scale <= high for all V in [v, v+1] / 2**bits.
+
+    Requires: 0 <= v < 2**bits.
+    Exactness: high exceeds Q(v / 2**bits) * 2**scale by 2 + 2**-4 at most.  low lies below high by
+        the largest change of Q within the cell (the module's bound) and by 4, for that and for the
+        rounding of the quotient.
+    Reveals: the only branch on v is taken with probability 2**(1 - bits), at the ends of (0, 1).
+    """
+    nearer = min(v, (1 << bits) - 1 - v)  # over the whole cell, min(V, 1 - V) >= nearer / 2**bits
+    if nearer == 0:
+        return -UNBOUNDED, UNBOUNDED
+    # 64 zeros more change no value, here and below.  But a V that fits a machine word is converted
+    # on a shorter path than others, and a quotient of 0 takes less time.
+    if bits <= _QUICK_BITS and scale <= _QUICK_SCALE:
+        high = (law.quick(v, bits) >> DIGITS - scale) + 2
+    else:
+        # With 16 digits more than the scale, quantile's error is far below one unit.
+        precision = max(scale + 16, bits)
+        mantissa, exponent = law.quantile(v << 64, bits + 64, precision).as_mantissa_exp()
+        # Noise is below 2**32, so the mantissa is an integer times 2**-exponent, exponent < 32.
+        high = int(-((-mantissa << scale + 32) >> 32 - exponent))
+    return high - ((2 << scale + 64) // nearer >> 64) - 4, high
+
+
+@lru_cache(maxsize=256)
+def _tools(bits: int, precision: int) -> tuple[mpfr, gmpy2.context, gmpy2.context]:
+    """2**-bits, and MPFR contexts that round down and up; never the thread's own context.
+
+    The product of 2**-bits with an integer that fits the precision is exact.
+    """
+    down = gmpy2.context(precision=precision, round=gmpy2.RoundDown)
+    up = gmpy2.context(precision=precision, round=gmpy2.RoundUp)
+    return mpfr(Fraction(1, 1 << bits), 0, down), down, up
+
+
+# MPFR numbers are never given to operators: -x would round to the precision of the thread.
+
+
+def _exponential_quantile(v: int, bits: int, precision: int) -> mpfr:
+    unit, down, _ = _tools(bits, precision)
+    return down.minus(down.log(down.mul(v, unit)))
+
+
+def _laplace_quantile(v: int, bits: int, precision: int) -> mpfr:
+    unit, down, up = _tools(bits - 1, precision)
+    # V >= 1/2 is reflected.  Both sides take the same steps, the side picks numbers only.
+    side = v >> (bits - 1)
+    folded = (v, (1 << bits) - v)[side]
+    logarithm = (down, up)[side].log(down.mul(folded, unit))
+    return (down.minus(logarithm), logarithm)[side]
+
+
+def _gumbel_quantile(v: int, bits: int, precision: int) -> mpfr:
+    unit, down, up = _tools(bits, precision)
+    # ln(1 - V) is rounded towards zero, and so is the inner positive number: the outer one rises.
+    # MPFR's logarithm is correctly rounded relative to its value: no cancellation near V = 0.
+    inner = up.log(down.mul((1 << bits) - v, unit))
+    return down.minus(down.log(up.minus(inner)))
+
+
+def _laplace_quick(v: int, bits: int) -> int:
+    side = v >> (bits - 1)
+    logarithm = minus_log((v, (1 << bits) - v)[side], bits - 1)
+    return (logarithm, -logarithm)[side]
+
+
+def _gumbel_quick(v: int, bits: int) -> int:
+    # The inner logarithm is at least V >= 2**-80, and at least 2**-10 where 1 - V is not in the
+    # last 1024th below 1; so it is relatively off by less than 2**-63 either way.
+    return minus_log(minus_log((1 << bits) - v, bits), DIGITS)
+
+
+def _exponential_survival(steps: int, precision: int) -> mpfr:
+    unit, _, up = _tools(6, precision)
+    return up.exp(up.mul(-steps, unit))
+
+
+def _laplace_survival(steps: int, precision: int) -> mpfr:
+    unit, down, up = _tools(6, precision)
+    if steps >= 0:
+        return up.div(up.exp(up.mul(-steps, unit)), 2)
+    return up.sub(1, down.div(down.exp(down.mul(steps, unit)), 2))
+
+
+def _gumbel_survival(steps: int, precision: int) -> mpfr:
+    unit, down, up = _tools(6, precision)
+    inner = up.exp(up.mul(-steps, unit))
+    return up.minus(down.expm1(down.minus(inner)))
+
+
+EXPONENTIAL = Law("exponential", _exponential_quantile, minus_log, _exponential_survival, 0, 0)
+LAPLACE = Law("laplace", _laplace_quantile, _laplace_quick, _laplace_survival, -672, 34)
+GUMBEL = Law("gumbel", _gumbel_quantile, _gumbel_quick, _gumbel_survival, -160, 5)

@@ -1,0 +1,213 @@
+"""What a planned release would cost and how good it would be, before any data is touched."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import fields
+from fractions import Fraction
+
+from safeselect.errors import ParameterError
+from safeselect.exact import Interval, decimal, describe, integer, rational, rounded_up
+from safeselect.exact.decay import Decay
+from safeselect.planning._expected import (
+    miss_of_exponential,
+    missed_by_one_shot,
+    missed_by_peeling,
+    misses_of_flips,
+)
+from safeselect.selection._call import CANDIDATES, Total
+from safeselect.selection._reading import Change, Reading
+from safeselect.selection.exponential import dyadic_decay
+from safeselect.selection.top_k import MECHANISMS, Mechanism, calibrated, laplace_rate
+
+__all__ = ["expected_error", "explain"]
+
+_LARGEST = 10_000  # made-up candidates
+_MOST_WORK = 200_000  # enclosures that one expectation may take: about a second
+_FARTHEST = 2**13  # nats between the two levels: exp(-2**13) is below 2**-11000
+
+
+def expected_error(
+    *,
+    n: int,
+    gap: object,
+    k: int = 1,
+    epsilon: object = None,
+    delta: object = None,
+    rho: object = None,
+    sensitivity: object = None,
+    range_: object = None,
+    monotonic: bool = False,
+    mechanism: Mechanism | None = None,
+    grid: object = None,
+    on_grid: bool = False,
+    score_error: object = None,
+) -> Fraction:
+    """Return how much score `top_k` would lose on average, on made-up scores.
+
+    k of n candidates have the score `gap` and all others 0; what is lost is the sum of the k best
+    scores less the sum of the scores chosen, so `gap` for each of the best that is missed.
+
+    Exactness: the exact expectation, rounded up to 64 significant bits; where the noise rate times
+        the gap exceeds 2**13, an upper bound below 2**-7000.
+
+    Args:
+        n: number of candidates, up to 10 000.
+        gap: how much better the k best are, in score units; positive rational.
+        k, epsilon, delta, rho, sensitivity, range_, monotonic, mechanism, grid, on_grid,
+            score_error: as for `top_k`, except that mechanism="laplace" is not offered: its law has
+            no short form.  With a grid, what reading adds to the range of the change is counted;
+            the made-up scores lie on the grid as far as `gap` does.
+
+    Raises:
+        ParameterError: as for `top_k`; or n k is too large.
+    """
+    total = Total.read(epsilon=epsilon, rho=rho, delta=delta)
+    size, count = _sizes(n, k)
+    distance = rational(gap, "gap")
+    change = Change.read(sensitivity=sensitivity, range_=range_, monotonic=monotonic)
+    name = mechanism or ("one_shot_exponential" if total.is_pure else "exponential")
+    if name not in MECHANISMS or name == "laplace":
+        names = ", ".join(each for each in MECHANISMS if each != "laplace")
+        raise ParameterError(f"mechanism must be one of {names}; got {describe(mechanism)}")
+    if not _short_enough(name, size, count):
+        raise ParameterError("n and k are too large for an exact expectation")
+    reading = Reading.read(grid=grid, on_grid=on_grid, score_error=score_error)
+    decay = _decay(name, count, total, change.range_in_steps(reading))
+    return _missed(name, size, count, distance / reading.step, decay) * distance
+
+
+def explain(
+    k: int,
+    epsilon: object = None,
+    delta: object = None,
+    *,
+    rho: object = None,
+    n: int | None = None,
+    gap: object = None,
+    sensitivity: object = None,
+    range_: object = None,
+    monotonic: bool | None = None,
+    grid: object = None,
+    on_grid: bool = False,
+    score_error: object = None,
+) -> str:
+    """Return a table of what each mechanism of `top_k` would cost and lose, in text.
+
+    The example is public and made up: n candidates, k of which score `gap` more than all others; by
+    default counts of users, so the sensitivity is 1 and the change monotonic.  No data is touched.
+
+    Args:
+        k: how many to choose.
+        epsilon, delta, rho: the total, as for `top_k`.
+        n: candidates of the example; by default the larger of 100 and 10 k.
+        gap: of the example, in score units; by default 4 over the noise rate of "exponential",
+            rounded up to a whole step.
+        sensitivity, range_, monotonic, grid, on_grid, score_error: as for `top_k`; by default
+            sensitivity=1, monotonic=True.  The table tells the effective range, to which the noise
+            is calibrated: what a coarse grid wastes is seen there.
+
+    Raises:
+        ParameterError: as for `expected_error`.
+    """
+    total = Total.read(epsilon=epsilon, rho=rho, delta=delta)
+    usual = min(_LARGEST, max(100, 10 * integer(k, "k", minimum=1, maximum=_LARGEST)))
+    size, count = _sizes(usual if n is None else n, k)
+    reading = Reading.read(grid=grid, on_grid=on_grid, score_error=score_error)
+    if sensitivity is None and range_ is None:
+        sensitivity, monotonic = 1, True if monotonic is None else monotonic
+    change = Change.read(
+        sensitivity=sensitivity, range_=range_, monotonic=False if monotonic is None else monotonic
+    )
+    range_in_steps = change.range_in_steps(reading)
+    if gap is None:
+        _, _, each = calibrated("exponential", count, total)
+        distance = -(-4 * range_in_steps // each) * reading.step
+    else:
+        distance = rational(gap, "gap")
+    rows = [("mechanism", "noise rate", "guarantee of a draw", "missed of k", "error")]
+    for name in MECHANISMS:
+        row = _row(name, size, count, distance, total, range_in_steps, reading.step)
+        rows += [row] if row else []
+    promised = ", ".join(
+        f"{field.name} = {decimal(value)}"
+        for field in fields(total)
+        if (value := getattr(total, field.name)) is not None
+    )
+    example = (
+        f"example: {count} of them score {decimal(distance)} more than the other {size - count}; "
+        f"{_declared(change, reading)}"
+    )
+    legend = "noise rate: per unit of score; error: units of score lost per call, on average"
+    title = f"top {count} of {size} candidates for a total of {promised}"
+    return "\n".join([title, example, *_aligned(rows), legend])
+
+
+def _declared(change: Change, reading: Reading) -> str:
+    """What the scores may do, and what the noise is calibrated to."""
+    name = "range" if change.sensitivity is None else "sensitivity"
+    said = f"{name} {decimal(change.size)}{', monotonic' * change.monotonic}"
+    effective = decimal(change.range_in_steps(reading) * reading.step)
+    return f"{said}; effective range {effective}"
+
+
+def _sizes(n: object, k: object) -> tuple[int, int]:
+    size = integer(n, "n", minimum=1, maximum=_LARGEST)
+    return size, integer(k, "k", minimum=1, maximum=size, limit=CANDIDATES)
+
+
+def _short_enough(name: str, n: int, k: int) -> bool:
+    work = {"one_shot_exponential": n, "permute_and_flip": 2 * (k + 1) * (n + k)}
+    return work.get(name, k * k) <= _MOST_WORK
+
+
+def _decay(name: str, k: int, total: Total, range_: Fraction) -> Decay:
+    _, draws, each = calibrated(name, k, total)
+    rate = each * draws / (k * range_)
+    return dyadic_decay(rate) if name == "exponential_base2" else Decay(rate)
+
+
+def _missed(name: str, n: int, k: int, gap: Fraction, decay: Decay) -> Fraction:
+    """The expected number of the k best that are not chosen, rounded up."""
+    bad = n - k
+    # A larger gap misses less, so this is an upper bound; the rational exp(-rate * gap) would have
+    # as many digits as the gap is large.
+    slowest, _ = decay.nats(64).fractions()
+    distance = min(gap, _FARTHEST / slowest)
+
+    def missed(precision: int) -> Interval:
+        p = (-(decay.nats(precision) * Interval.of(distance, precision))).exp()
+        if name == "one_shot_exponential":
+            return missed_by_one_shot(k, bad, p)
+        miss = misses_of_flips(k, bad, p) if name == "permute_and_flip" else miss_of_exponential(p)
+        return missed_by_peeling(k, bad, miss, precision)
+
+    return rounded_up(missed) if bad else Fraction(0)
+
+
+def _row(
+    name: str, n: int, k: int, gap: Fraction, total: Total, range_in_steps: Fraction, step: Fraction
+) -> tuple[str, str, str, str, str] | None:
+    if name == "laplace":
+        try:
+            rate = laplace_rate(total, n, k, range_in_steps * step)
+        except ParameterError:
+            return None  # it is not proved for this total
+        return name, decimal(rate), "the whole set", "not known", "not known"
+    family, draws, each = calibrated(name, k, total)
+    decay = _decay(name, k, total, range_in_steps)
+    rate = rounded_up(decay.nats) / step
+    times = f"{draws} x " if draws > 1 else ""
+    draw = f"{times}{family.__name__}({decimal(each)})"
+    if not _short_enough(name, n, k):
+        return name, decimal(rate), draw, "too large", "too large"
+    missed = _missed(name, n, k, gap / step, decay)
+    return name, decimal(rate), draw, decimal(missed), decimal(missed * gap)
+
+
+def _aligned(rows: Sequence[tuple[str, ...]]) -> list[str]:
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in rows
+    ]

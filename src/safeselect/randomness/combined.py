@@ -1,0 +1,66 @@
+"""Two sources, XOR-ed."""
+
+from __future__ import annotations
+
+from typing import final
+
+from safeselect.errors import ParameterError
+from safeselect.randomness._mixed import mixed
+from safeselect.randomness._own import own
+from safeselect.randomness._protocol import Source
+from safeselect.randomness._sealed import sealed
+from safeselect.randomness.foreign import guarded
+
+__all__ = ["CombinedSource"]
+
+
+@final
+@own
+@sealed
+class CombinedSource:
+    """The XOR of two sources: uniform if either is and they are independent of each other.
+
+    It fails if either fails.  Both are started, tested and checked for being stuck on their own,
+    and so is their XOR.  This is mixing, not a construction of SP 800-90C.
+
+    Args:
+        first: a source.
+        second: another source; not the same object.
+
+    Raises:
+        ParameterError: one of them is no source, or both are the same object.
+    """
+
+    __slots__ = ("_guard", "_name", "_parts", "_production")
+
+    def __init__(self, first: Source, second: Source) -> None:
+        first, second = guarded(first), guarded(second)
+        if first is second:
+            raise ParameterError("a combined source needs two different sources, got one twice")
+        self._name = f"CombinedSource({first.name}, {second.name})"
+        self._production = first.production and second.production
+        self._parts = (first, second)
+        self._guard = mixed(first, second, health=self._production)
+
+    @property
+    def name(self) -> str:
+        """The class's name with the names of both parts."""
+        return self._name
+
+    @property
+    def production(self) -> bool:
+        """True if both parts are meant for production."""
+        return self._production
+
+    @property
+    def parts(self) -> tuple[Source, Source]:
+        """Both sources; one that is not this package's own is behind a guard."""
+        return self._parts
+
+    def begin(self) -> bytes:
+        """Start one public call; see `Source.begin`."""
+        return self._guard.begin()
+
+    def fill(self, buffer: bytearray | memoryview, /) -> None:
+        """Fill the whole buffer or raise; see `Source.fill`."""
+        self._guard.fill(buffer)

@@ -1,0 +1,54 @@
+"""Exact noise for one value, in Python integers: the specification of every law in this library.
+
+One sampler a file, in the order bits, uniform, coins, geometric, Laplace, Gaussian, lazy noise,
+permutation; each docstring gives its law as a formula.  These are building blocks.  A value drawn
+here is private only as part of a mechanism whose guarantee is proved.
+
+Loops are bounded, see `_rounds`: every sampler may raise `SourceError`, with probability below
+2**-100 on independent fair bits, and its law is the one documented given that it does not.
+"""
+
+from __future__ import annotations
+
+from safeselect.exact.decay import Decay
+from safeselect.randomness._bits import Bits
+from safeselect.reference.bernoulli import (
+    Coin,
+    bernoulli,
+    bernoulli_enclosed,
+    bernoulli_exp,
+    bernoulli_power,
+)
+from safeselect.reference.discrete_gaussian import discrete_gaussian
+from safeselect.reference.discrete_laplace import (
+    discrete_laplace,
+    discrete_laplace_exp,
+    laplace_floor,
+)
+from safeselect.reference.geometric import geometric, geometric_digits, geometric_exp
+from safeselect.reference.lazy import LazyExponential, LazyGumbel, LazyLaplace, LazyNoise
+from safeselect.reference.permutation import permutation
+from safeselect.reference.uniform import uniform_below
+
+__all__ = [
+    "Bits",
+    "Coin",
+    "Decay",
+    "LazyExponential",
+    "LazyGumbel",
+    "LazyLaplace",
+    "LazyNoise",
+    "bernoulli",
+    "bernoulli_enclosed",
+    "bernoulli_exp",
+    "bernoulli_power",
+    "discrete_gaussian",
+    "discrete_laplace",
+    "discrete_laplace_exp",
+    "geometric",
+    "geometric_digits",
+    "geometric_exp",
+    "laplace_floor",
+    "permutation",
+    "uniform_below",
+]

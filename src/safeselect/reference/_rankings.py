@@ -1,0 +1,239 @@
+"""The scalar tier: the same rankings as `safeselect.noise`, one Python integer at a time.
+
+It is the specification of the array engine.  The seam is the same: a `draw` sees no score, and a
+`combine` draws no bit; here
+
+- exponential noise is its floor on the grid, a geometric variable, and a uniformly random ranking
+  of all candidates that decides ties: the parts of the noise below the grid are independent and
+  identically distributed, so only their order matters, and that order is uniform;
+- Laplace and Gumbel noise is drawn to a finite depth and combined; where that does not settle the
+  outcome, every candidate's noise is refined by further digits and combined again.
+
+Reveals: running time and the number of random bits depend on the noise and, for Laplace and
+Gumbel noise, on the scores.  For audit and tests.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import pairwise
+from typing import final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from safeselect.exact.decay import Decay
+from safeselect.noise import Ranking
+from safeselect.noise.arrays import Steps
+from safeselect.noise.single import Kind, KnownNoise, WholeNoise
+from safeselect.randomness._bits import Bits
+from safeselect.randomness._rounds import exhausted, rounds
+from safeselect.randomness._sealed import sealed
+from safeselect.reference.discrete_laplace import discrete_laplace as laplace_integer
+from safeselect.reference.geometric import geometric
+from safeselect.reference.lazy import LazyExponential, LazyGumbel, LazyLaplace, LazyNoise
+from safeselect.reference.permutation import permutation
+
+__all__ = [
+    "discrete_laplace",
+    "exponential_many",
+    "exponential_peeled",
+    "exponential_top",
+    "gumbel_many",
+    "gumbel_top",
+    "laplace_top",
+    "noise",
+]
+
+_STEP = Fraction(1)
+_DIGITS = 8  # by which undecided noise is refined: ties in a round are then 2**-8 as likely
+
+
+@dataclass(frozen=True, slots=True)
+class ExponentialNoise:
+    """Exponential noise on the grid: floors in steps, and a random ranking of what lies below."""
+
+    floors: tuple[int, ...]
+    ranks: tuple[int, ...]
+
+
+def draw_exponential(count: int, decay: Decay, bits: Bits) -> ExponentialNoise:
+    """Noise for `count` candidates.  Bits: `count` geometric variables and one permutation."""
+    floors = tuple(geometric(bits, decay) for _ in range(count))
+    return ExponentialNoise(floors, tuple(permutation(bits, count)))
+
+
+def combine_exponential(
+    scores: Sequence[int], noise: ExponentialNoise, k: int, *, gaps: bool = False, unit: int = 1
+) -> Ranking:
+    """The k largest of score + noise, in order, with gaps in units of `unit` steps.
+
+    Gaps: the floor of the difference of two continuous noisy scores whose floors are a >= b is
+    a - b if the upper one's part below the grid is the larger one, else a - b - 1.  Flooring that
+    again to whole units is the floor of the difference in units.
+    """
+    noisy = [score + floor for score, floor in zip(scores, noise.floors, strict=True)]
+    order = sorted(range(len(noisy)), key=lambda i: (noisy[i], noise.ranks[i]), reverse=True)
+    if not gaps:
+        return Ranking(tuple(order[:k]), None)
+    floors = tuple(
+        (noisy[upper] - noisy[lower] - (noise.ranks[upper] < noise.ranks[lower])) // unit
+        for upper, lower in pairwise(order[: k + 1])
+    )
+    return Ranking(tuple(order[:k]), floors)
+
+
+def exponential_top(
+    steps: Steps,
+    k: int,
+    decay: Decay,
+    bits: Bits,
+    *,
+    gaps: bool = False,
+    gap_unit: Fraction = _STEP,
+) -> Ranking:
+    """One-shot exponential noise; with k = 1 this is permute-and-flip (Ding et al. 2021).
+
+    A unit of a/b steps lies on the lattice of b-ths of a step, and so do the scores.
+    """
+    finer = gap_unit.denominator
+    noise = draw_exponential(len(steps), Decay(decay.rate / finer, decay.base), bits)
+    scores = [finer * score for score in steps.tolist()]
+    return combine_exponential(scores, noise, k, gaps=gaps, unit=gap_unit.numerator)
+
+
+def exponential_peeled(steps: Steps, k: int, decay: Decay, bits: Bits) -> Ranking:
+    """k rounds of permute-and-flip, each on the candidates that remain, with noise of its own."""
+    scores, remaining, chosen = steps.tolist(), list(range(len(steps))), []
+    for _ in range(k):
+        noise = draw_exponential(len(remaining), decay, bits)
+        winner = combine_exponential([scores[i] for i in remaining], noise, 1).indices[0]
+        chosen.append(remaining.pop(winner))
+    return Ranking(tuple(chosen), None)
+
+
+def combine_continuous(
+    scores: Sequence[int],
+    floors: Sequence[int],
+    level: int,
+    k: int,
+    *,
+    gaps: bool = False,
+    unit: Fraction = _STEP,
+) -> Ranking | None:
+    """The k largest of score + noise, or None where the digits drawn so far do not settle it.
+
+    Each noise lies strictly between floor and floor + 1, in units of 2**-level steps, with
+    probability 1.  Settled means: the k first are separated from one another and from all others
+    and, with gaps, the floor of each gap in units is the same for all noise with these digits.
+    """
+    noisy = [(score << level) + floor for score, floor in zip(scores, floors, strict=True)]
+    order = sorted(range(len(noisy)), key=noisy.__getitem__, reverse=True)
+    gap_floors = []
+    whole, parts = unit.numerator << level, unit.denominator
+    for upper, lower in pairwise(order[: k + 1]):
+        difference = noisy[upper] - noisy[lower]
+        # The gap lies strictly between difference - 1 and difference + 1.
+        least = (difference - 1) * parts // whole
+        most = ((difference + 1) * parts - 1) // whole
+        if difference < 1 or (gaps and least != most):
+            return None
+        gap_floors.append(least)
+    return Ranking(tuple(order[:k]), tuple(gap_floors) if gaps else None)
+
+
+def _continuous_top(
+    steps: Steps,
+    k: int,
+    noise: list[LazyLaplace] | list[LazyGumbel],
+    bits: Bits,
+    gaps: bool,
+    unit: Fraction,
+) -> Ranking:
+    scores = steps.tolist()
+    for _ in rounds(_DIGITS):
+        floors = [each.floor for each in noise]
+        ranking = combine_continuous(scores, floors, noise[0].level, k, gaps=gaps, unit=unit)
+        if ranking is not None:
+            return ranking
+        for each in noise:
+            each.refine(bits, _DIGITS)
+    raise exhausted()
+
+
+def gumbel_top(
+    steps: Steps,
+    k: int,
+    decay: Decay,
+    bits: Bits,
+    *,
+    gaps: bool = False,
+    gap_unit: Fraction = _STEP,
+) -> Ranking:
+    """One-shot Gumbel noise: the exponential mechanism, peeled (Durfee and Rogers 2019)."""
+    noise = [LazyGumbel(bits, decay) for _ in steps]
+    return _continuous_top(steps, k, noise, bits, gaps, gap_unit)
+
+
+def exponential_many(steps: Steps, decay: Decay, bits: Bits) -> NDArray[np.int64]:
+    """Permute-and-flip in every row."""
+    return np.array([exponential_top(row, 1, decay, bits).indices[0] for row in steps], np.int64)
+
+
+def gumbel_many(steps: Steps, decay: Decay, bits: Bits) -> NDArray[np.int64]:
+    """The exponential mechanism in every row."""
+    return np.array([gumbel_top(row, 1, decay, bits).indices[0] for row in steps], np.int64)
+
+
+def laplace_top(
+    steps: Steps,
+    k: int,
+    decay: Decay,
+    bits: Bits,
+    *,
+    gaps: bool = False,
+    gap_unit: Fraction = _STEP,
+) -> Ranking:
+    """One-shot Laplace noise, continuous and exact."""
+    noise = [LazyLaplace(bits, decay) for _ in steps]
+    return _continuous_top(steps, k, noise, bits, gaps, gap_unit)
+
+
+@final
+@sealed
+class LazySteps:
+    """A lazily refined noise by its bounds; see `lattice.single.KnownNoise`."""
+
+    __slots__ = ("_noise",)
+
+    def __init__(self, noise: LazyNoise) -> None:
+        self._noise = noise
+
+    @property
+    def scale(self) -> int:
+        """Binary digits after the point that are known."""
+        return self._noise.level
+
+    def bounds(self, scale: int, parts: int) -> tuple[int, int]:
+        """Enclose X * parts * 2**scale by the ends of the cell that X is known to lie in."""
+        floor, shift = self._noise.floor, scale - self._noise.level
+        return floor * parts << shift, (floor + 1) * parts << shift
+
+    def refine(self, bits: Bits) -> None:
+        """Draw further digits."""
+        self._noise.refine(bits, _DIGITS)
+
+
+def noise(kind: Kind, decay: Decay, digits: int, bits: Bits) -> KnownNoise:
+    """Draw one noise, its whole steps first; `digits` is for the array engine."""
+    if kind == "geometric":
+        return WholeNoise(geometric(bits, decay))
+    lazy = LazyLaplace if kind == "laplace" else LazyExponential
+    return LazySteps(lazy(bits, decay))
+
+
+def discrete_laplace(n: int, decay: Decay, bits: Bits) -> NDArray[np.int64]:
+    """Discrete Laplace noise, one number after the other."""
+    return np.array([laplace_integer(bits, decay) for _ in range(n)], np.int64)

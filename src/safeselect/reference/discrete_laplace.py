@@ -1,0 +1,77 @@
+"""Two-sided noise: the discrete Laplace law, and the floor of the continuous one.
+
+They are different laws.  The discrete Laplace gives 0 once; the floor of a continuous Laplace
+variable gives 0 and -1 alike, and it can be refined to any resolution.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+from safeselect.exact.decay import Decay
+from safeselect.randomness._bits import Bits
+from safeselect.randomness._rounds import exhausted, rounds
+from safeselect.reference.geometric import geometric, geometric_exp
+from safeselect.reference.lazy import LazyLaplace
+
+__all__ = ["discrete_laplace", "discrete_laplace_exp", "laplace_attempt", "laplace_floor"]
+
+
+def discrete_laplace(bits: Bits, decay: Decay, *, step: int = 64) -> int:
+    """Return an integer x with probability exactly (1 - rho) / (1 + rho) * rho**|x|.
+
+    Method: Canonne, Kamath and Steinke (2020), Algorithm 2: a geometric magnitude and a fair
+        sign; (negative, 0) starts again, so that 0 is not counted twice.
+    Exactness: that of `geometric`.
+    Bits: (1 + those of `geometric`) * 2 / (1 + rho) expected: 8.2 at rate 1, 50 at 1/1000.
+    Reveals: running time depends on the value drawn.
+    """
+    return _signed(bits, partial(geometric, bits, decay, step=step))
+
+
+def discrete_laplace_exp(bits: Bits, numerator: int, denominator: int) -> int:
+    """Return x with probability proportional to exp(-|x| * numerator / denominator), exactly.
+
+    Requires: 0 < numerator, 0 < denominator, Python ints of any size: no limit on the rate.
+    Method: as `discrete_laplace`, with `geometric_exp`.
+    Exactness: integers only.
+    Bits: (1 + those of `geometric_exp`) * 2 / (1 + r) expected, r = exp(-numerator/denominator).
+    Reveals: running time depends on the value drawn.
+
+    Raises:
+        ParameterError: another type, or a rate that is not positive.
+    """
+    return _signed(bits, partial(geometric_exp, bits, numerator, denominator))
+
+
+def laplace_attempt(bits: Bits, magnitude: Callable[[], int]) -> int | None:
+    """Return +g or -g, with probability P(g)/2 each where g > 0 or the sign is +; else None.
+
+    Bits: those of `magnitude`, then one.
+    """
+    value = magnitude()
+    negative = bits.coin()
+    if negative and value == 0:
+        return None
+    return -value if negative else value
+
+
+def laplace_floor(bits: Bits, decay: Decay, *, step: int = 64) -> LazyLaplace:
+    """Return continuous Laplace noise known to its floor; `floor` is x with probability
+    (1 - rho)/2 * rho**x for x >= 0 and (1 - rho)/2 * rho**(-x - 1) for x < 0, exactly.
+
+    Method: fair sign; + gives G, - gives -G - 1 with G geometric.
+    Exactness: that of `geometric`; the result refines further, see `LazyLaplace`.
+    Bits: 1 + those of `geometric`.
+    Reveals: running time depends on the value drawn.
+    """
+    return LazyLaplace(bits, decay, step=step)
+
+
+def _signed(bits: Bits, magnitude: Callable[[], int]) -> int:
+    for _ in rounds():
+        value = laplace_attempt(bits, magnitude)
+        if value is not None:
+            return value
+    raise exhausted()

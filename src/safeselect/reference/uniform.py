@@ -1,0 +1,43 @@
+"""Uniform integers: the only place where a rejection turns fair bits into a fair choice of n."""
+
+from __future__ import annotations
+
+from safeselect.errors import ParameterError
+from safeselect.randomness._bits import Bits
+from safeselect.randomness._rounds import exhausted, rounds
+
+__all__ = ["uniform_attempt", "uniform_below"]
+
+
+def uniform_below(bits: Bits, n: int) -> int:
+    """Return an integer in 0 .. n - 1, each with probability exactly 1/n.
+
+    Requires: n >= 1, a Python int of any size.
+    Method: draw as many bits as n - 1 has; start again while they make a number >= n.
+    Exactness: an integer comparison; no remainder is taken, so there is no modulo bias.
+    Bits: b * 2**b / n expected with b = (n - 1).bit_length(), less than 2 * b; none for n = 1.
+    Reveals: the number of attempts, which is independent of the value returned.
+
+    Raises:
+        ParameterError: n is not a Python int or is less than 1.
+        SourceError: see `_rounds`.
+    """
+    if type(n) is not int or n < 1:
+        raise ParameterError("n must be an int of at least 1")
+    for _ in rounds():
+        value = uniform_attempt(bits, n)
+        if value is not None:
+            return value
+    raise exhausted()
+
+
+def uniform_attempt(bits: Bits, n: int) -> int | None:
+    """Return v in 0 .. n - 1 with probability 2**-b each, b = (n - 1).bit_length(); else None.
+
+    Requires: n >= 1.
+    Bits: exactly b.
+    """
+    if n == 1:
+        return 0
+    value = bits.take((n - 1).bit_length())
+    return value if value < n else None

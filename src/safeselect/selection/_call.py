@@ -1,0 +1,273 @@
+"""What all mechanisms do before and after the noise: read, calibrate, draw, wipe, report.
+
+The order never changes.  Public parameters come first, with the class of the scores, their number
+and their labels.  When all of that is accepted, the ledger is charged.  Only then the scores are
+looked at, and only then a bit is drawn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from fractions import Fraction
+from functools import lru_cache
+from types import MappingProxyType, TracebackType
+from typing import Any, Protocol, Self, TypeVar, cast
+
+from safeselect.errors import ParameterError, ScoreError
+from safeselect.exact import integer, rational
+from safeselect.exact.decay import Decay
+from safeselect.noise import Ranking
+from safeselect.promises import Guarantee
+from safeselect.randomness import Source, resolve
+from safeselect.randomness._bits import Bits
+from safeselect.selection._account import Account, read_ledger, source_name, unit_of
+from safeselect.selection._engines import Engine, choose_engine
+from safeselect.selection._held import Held, Steps
+from safeselect.selection._reading import Change, Reading, flag
+from safeselect.selection._results import Release, Selection
+from safeselect.selection._scores import read_candidates
+from safeselect.selection._totals import Total, exactly_one
+from safeselect.selection.counts import check_known
+
+__all__ = ["CANDIDATES", "UNREADABLE", "Call", "Total", "exactly_one"]
+
+_Result = TypeVar("_Result", bound=Release)
+
+
+class Take(Protocol):
+    """What takes the scores of a call: their class, their number and their labels."""
+
+    def __call__(self, scores: Any, /, *, labels: object) -> Held: ...
+
+
+Parts = tuple[tuple[Guarantee, int], ...]
+CANDIDATES = "the number of candidates"
+UNREADABLE = (
+    "the scores cannot be read as the arguments say; what was charged stays charged, and the "
+    "ledger records it as aborted: input.  Try the same call without a ledger on made-up scores of "
+    "this kind: there the message says what is wrong"
+)
+"""The one sentence for all refusals that depend on values, after a charge."""
+
+_NOTHING: Mapping[str, str] = MappingProxyType({})
+
+
+@lru_cache(maxsize=256)
+def _decay(epsilon: Fraction, range_in_steps: Fraction) -> Decay:
+    return Decay(epsilon / range_in_steps)
+
+
+class Call:
+    """One call of a mechanism: its candidates, its engine and, inside `with`, its random bits.
+
+        with call.release(guarantee, "name/1"):
+            ...
+            return call.released(result)
+
+    On entering, the ledger is charged, then the scores are read, then the first bit is drawn.  On
+    leaving, the private copy of the scores and the unused random bits are overwritten; a call that
+    released nothing says so in the ledger.
+    """
+
+    __slots__ = (
+        *("_account", "_bits", "_change", "_minimize", "_scope", "_source", "_steps", "_threshold"),
+        *("_told", "candidates", "engine", "range_in_steps", "reading"),
+    )
+
+    def __init__(
+        self,
+        scores: object,
+        *,
+        sensitivity: object,
+        range_: object,
+        monotonic: object,
+        minimize: object,
+        grid: object,
+        on_grid: object,
+        score_error: object,
+        labels: object,
+        source: object,
+        engine: object,
+        ledger: object = None,
+        take: Take = read_candidates,
+        threshold: object = None,
+    ) -> None:
+        change = Change.read(sensitivity=sensitivity, range_=range_, monotonic=monotonic)
+        self.reading = Reading.read(grid=grid, on_grid=on_grid, score_error=score_error)
+        self.range_in_steps = change.range_in_steps(self.reading)
+        self._minimize = flag(minimize, "minimize")
+        self._threshold = (
+            None if threshold is None else rational(threshold, "threshold", signed=True)
+        )
+        self._scope = read_ledger(ledger, monotonic=change.monotonic)
+        self._account: Account | None = None
+        self._source: Source = resolve(source)
+        self.engine: Engine = choose_engine(engine)
+        self._bits: Bits | None = None
+        self._steps: Steps | None = None
+        self.candidates: Held = take(scores, labels=labels)
+        in_rows = self.candidates.is_matrix and isinstance(scores, (list, tuple))
+        for each in cast("Iterable[object]", scores) if in_rows else (scores,):
+            check_known(
+                each,
+                sensitivity=change.sensitivity,
+                range_=change.range_,
+                unit=unit_of(self._scope),
+            )
+        self._change = change
+        self._told = {
+            "minimize": "yes" if self._minimize else "no",
+            "engine": "array" if engine is None else str(engine),
+        }
+
+    def release(
+        self,
+        guarantee: Guarantee,
+        mechanism: str,
+        *,
+        parts: Parts | None = None,
+        k: int = 1,
+        more: Mapping[str, str] = _NOTHING,
+    ) -> Self:
+        """Say what will be released, for `with`.
+
+        Args:
+            guarantee: what it costs as a whole.
+            mechanism: name of the mechanism and version of its law.
+            parts: what its draws cost, each with how many there are; the whole by default.
+            k: how many candidates are chosen (in each row).
+            more: further public parameters, for the record.
+        """
+        if self._scope is not None:
+            told = {**self._change.told(self.reading), **self._told, **more}
+            told |= {"candidates": str(self.size), "k": str(k)}
+            told |= {"rows": str(self.rows)} if self.candidates.is_matrix else {}
+            parts = ((guarantee, 1),) if parts is None else parts
+            self._account = Account(self._scope, mechanism, guarantee, parts, told)
+        return self
+
+    def released(self, result: _Result) -> _Result:
+        """The result with its effective range and, once its record is written, its receipt."""
+        # Every result is a frozen dataclass with this field, which a protocol cannot say.
+        result = replace(result, effective_range=self.effective_range)  # type: ignore[type-var]
+        return result if self._account is None else self._account.released(result)
+
+    def __enter__(self) -> Self:
+        try:
+            if self._scope is None:
+                # Nothing is asked of the source before the scores are known to be good.
+                self._steps = self._read()
+                self._bits = Bits(self._source)
+            elif self._account is None:
+                raise ParameterError("a call with a ledger says what it releases")
+            else:
+                self._bits = Bits(self._source)
+                self._account.charge(self._source, self._bits)
+                self._steps = self._read_once_charged()
+        except BaseException as error:
+            self._end(error)
+            raise
+        return self
+
+    def _read(self) -> Steps:
+        return self.candidates.steps(
+            self.reading,
+            minimize=self._minimize,
+            proposed=self.reading.propose(self._change.size),
+            threshold=self._threshold,
+        )
+
+    def _read_once_charged(self) -> Steps:
+        """Whatever is wrong with the scores, one sentence says so: it depends on private values."""
+        try:
+            return self._read()
+        except Exception:  # noqa: BLE001 - also what a library or the memory says of the values
+            failed = ScoreError(UNREADABLE)
+        raise failed  # outside the handler: what happened is not its context
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._end(error)
+
+    def _end(self, error: BaseException | None) -> None:
+        if self._steps is not None:
+            self._steps.fill(0)
+        if self._bits is not None:
+            self._bits.close()
+        if self._account is not None:
+            self._account.end(error)
+
+    @property
+    def steps(self) -> Steps:
+        """The scores on the grid; private, and there only inside the `with` block."""
+        if self._steps is None:
+            raise ParameterError("a call has scores only inside its with block")
+        return self._steps
+
+    @property
+    def bits(self) -> Bits:
+        """The random bits of this call."""
+        if self._bits is None:
+            raise ParameterError("a call has random bits only inside its with block")
+        return self._bits
+
+    @property
+    def size(self) -> int:
+        """The number of candidates."""
+        return self.candidates.size + (self._threshold is not None)
+
+    @property
+    def rows(self) -> int:
+        """The number of rows of a matrix; 1 for a list of candidates."""
+        return len(self.candidates.rows)
+
+    @property
+    def effective_range(self) -> Fraction:
+        """The range that the noise is calibrated to, in score units."""
+        return self.range_in_steps * self.reading.step
+
+    @property
+    def source_name(self) -> str:
+        """Where the random bytes come from."""
+        return source_name(self._source)
+
+    def read_k(self, k: object) -> int:
+        """Read k, from 1 to the number of candidates.
+
+        Raises:
+            ParameterError: k is not an integer, or out of range.
+        """
+        return integer(k, "k", minimum=1, maximum=self.size, limit=CANDIDATES)
+
+    def decay(self, epsilon: Fraction) -> Decay:
+        """The decay per grid step of noise that costs epsilon over the range of the change."""
+        return _decay(epsilon, self.range_in_steps)
+
+    def label(self, index: int) -> object:
+        """The label of a candidate."""
+        return self.candidates.label(index)
+
+    def positions(self, indices: tuple[int, ...]) -> tuple[int, ...] | None:
+        """These positions, if positions among the candidates may be released."""
+        return indices if self.candidates.positions else None
+
+    def selection(
+        self,
+        ranking: Ranking,
+        guarantee: Guarantee,
+        mechanism: str,
+        *,
+        base: Fraction | None = None,
+        gap: Fraction | None = None,
+    ) -> Selection:
+        """The result of a call that chose one candidate, released."""
+        (index,) = ranking.indices
+        place = index if self.candidates.positions else None
+        return self.released(
+            Selection(self.label(index), place, guarantee, mechanism, self.source_name, base, gap)
+        )

@@ -1,0 +1,207 @@
+"""What the arguments say of the scores: how they are read, and how far one unit moves them.
+
+Everything here follows from `grid`, `on_grid`, `score_error`, `sensitivity`, `range_` and
+`monotonic`; nothing from a score or its type.  Scores become whole steps of the grid, each by the
+same rule: the nearest multiple, halves up.  Proofs: `docs/mathematics.md`, section 6.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from safeselect.errors import ParameterError
+from safeselect.exact import describe, rational
+from safeselect.promises.written import exact
+from safeselect.selection._totals import exactly_one
+
+__all__ = ["INTEGERS", "Change", "Reading", "flag"]
+
+_EXAMPLE = "for counts of people write sensitivity=1, monotonic=True"
+
+
+def flag(value: object, name: str) -> bool:
+    """Read a parameter that is True or False.
+
+    Raises:
+        ParameterError: it is neither.
+    """
+    if not isinstance(value, (bool, np.bool_)):
+        raise ParameterError(f"{name} must be True or False, got {describe(value)}")
+    return bool(value)
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How numbers become whole steps of a public grid.
+
+    Attributes:
+        grid: what was given; None says that all scores are integers.
+        on_grid: the true scores are multiples of the grid, and what is handed over lies less than
+            half a step from them.
+        error: how far a number handed over may lie from the one whose sensitivity was declared, in
+            score units; 0 for integers and on the grid.
+    """
+
+    grid: Fraction | None
+    on_grid: bool
+    error: Fraction
+
+    @classmethod
+    def read(cls, *, grid: object, on_grid: object, score_error: object) -> Reading:
+        """Read and check the arguments of this name.
+
+        Raises:
+            ParameterError: on_grid or score_error without grid, both of them, or a wrong value.
+        """
+        nearest = flag(on_grid, "on_grid")
+        if grid is None:
+            if nearest or score_error is not None:
+                given = "on_grid=True" if nearest else "score_error"
+                raise ParameterError(f"{given} goes with grid=, the public step of the scores")
+            return cls(None, False, Fraction(0))
+        step = rational(grid, "grid")
+        if nearest and score_error is not None:
+            raise ParameterError(
+                "give on_grid=True or score_error, not both: on_grid says that the nearest "
+                "multiple of grid is the true score"
+            )
+        if nearest:
+            return cls(step, True, Fraction(0))
+        if score_error is None:
+            return cls(step, False, step / 2)
+        return cls(step, False, rational(score_error, "score_error", zero=True))
+
+    @property
+    def step(self) -> Fraction:
+        """The size of one step in score units."""
+        return Fraction(1) if self.grid is None else self.grid
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether every true score lies on the grid, so that reading moves none."""
+        return self.grid is None or self.on_grid
+
+    def nearest(self, number: Fraction) -> int:
+        """The step nearest to a public number, halves up."""
+        return (number / self.step + Fraction(1, 2)) // 1
+
+    def moves(self, sensitivity: Fraction, *, monotonic: bool) -> tuple[Fraction, Fraction]:
+        """How many steps a score may move between neighbours: in one direction, in the other.
+
+        With a and b, every score moves within [-b, a], or every score within [-a, b].  A true score
+        moves by at most `sensitivity`, the number handed over by 2 * error more, and rounding
+        stretches a move to the next whole step.
+
+        Raises:
+            ParameterError: scores on the grid cannot move by less than one step, so a sensitivity
+                below it is a mistake.
+        """
+        if self.grid is None:
+            return sensitivity, Fraction(0) if monotonic else sensitivity
+        if self.on_grid:
+            whole = self._whole(sensitivity, "sensitivity")
+            return whole, Fraction(0) if monotonic else whole
+        spread = 2 * self.error
+        most = _up((sensitivity + spread) / self.grid)
+        return most, _up(spread / self.grid) if monotonic else most
+
+    def range_of(self, range_: Fraction) -> Fraction:
+        """The largest difference between the moves of two scores, in steps.
+
+        Raises:
+            ParameterError: as for `moves`.
+        """
+        if self.grid is None:
+            return range_
+        if self.on_grid:
+            return self._whole(range_, "range_")
+        # The two fractions that rounding drops or adds differ by less than two steps.
+        return _up((range_ + 4 * self.error) / self.grid) + 1
+
+    def propose(self, size: Fraction) -> str:
+        """A grid for real scores, in the words of a message: a thousandth of what they move by."""
+        return f"grid='{exact(size / 1000)}'"
+
+    @property
+    def told(self) -> dict[str, str]:
+        """As parameters for records."""
+        if self.grid is None:
+            return {"grid": "none"}
+        told = {"grid": exact(self.grid), "on_grid": "yes" if self.on_grid else "no"}
+        return told if self.on_grid else {**told, "score_error": exact(self.error)}
+
+    def _whole(self, size: Fraction, name: str) -> Fraction:
+        steps = size // self.step
+        if steps == 0:
+            raise ParameterError(
+                f"{name} is less than one step of the grid, on which the scores lie with "
+                f"on_grid=True: they could not change at all; write grid='{exact(size)}', or leave "
+                "on_grid out"
+            )
+        return Fraction(steps)
+
+
+INTEGERS = Reading(None, False, Fraction(0))
+"""Scores without a grid."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """How far one unit of privacy, a person say, may move the scores.
+
+    Either `sensitivity`, the largest change of any one score, or `range_`, the largest difference
+    between the changes of two scores.
+    """
+
+    sensitivity: Fraction | None
+    range_: Fraction | None
+    monotonic: bool
+
+    @classmethod
+    def read(cls, *, sensitivity: object, range_: object, monotonic: object) -> Change:
+        """Read and check the parameters.
+
+        Raises:
+            ParameterError: not exactly one of the two, monotonic with range_, or a wrong value.
+        """
+        if (sensitivity is None) == (range_ is None):
+            exactly_one({"sensitivity": sensitivity, "range_": range_}, _EXAMPLE)
+        one_way = flag(monotonic, "monotonic")
+        if one_way and range_ is not None:
+            raise ParameterError("monotonic=True goes with sensitivity=; range_= already covers it")
+        return cls(
+            None if sensitivity is None else rational(sensitivity, "sensitivity"),
+            None if range_ is None else rational(range_, "range_"),
+            one_way,
+        )
+
+    @property
+    def size(self) -> Fraction:
+        """What was declared, in score units: the sensitivity or the range."""
+        return self.sensitivity or self.range_ or Fraction(0)
+
+    def range_in_steps(self, reading: Reading) -> Fraction:
+        """The range of the change of the scores as they are read: to this noise is calibrated."""
+        if self.sensitivity is not None:
+            return sum(reading.moves(self.sensitivity, monotonic=self.monotonic), Fraction(0))
+        if self.range_ is None:
+            raise ParameterError("give exactly one of sensitivity and range_; got none")
+        return reading.range_of(self.range_)
+
+    def told(self, reading: Reading) -> dict[str, str]:
+        """As parameters for records: what was declared, and the range that noise is calibrated to.
+
+        The effective range is in score units, so that a factor wasted by a coarse grid is seen.
+        """
+        values = {"sensitivity": self.sensitivity, "range": self.range_}
+        given = {name: exact(value) for name, value in values.items() if value is not None}
+        effective = {"effective_range": exact(self.range_in_steps(reading) * reading.step)}
+        monotonic = {"monotonic": "yes" if self.monotonic else "no"}
+        return {**given, **monotonic, **effective, **reading.told}
+
+
+def _up(number: Fraction) -> Fraction:
+    return Fraction(-(-number // 1))

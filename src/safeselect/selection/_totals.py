@@ -1,0 +1,81 @@
+"""What a call may cost in total."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+
+from safeselect.accounting import per_draw_epsilon
+from safeselect.accounting.calibration import Family
+from safeselect.errors import ParameterError
+from safeselect.exact import rational
+from safeselect.promises import ApproximateDP, Guarantee, LaplaceDominated, ZeroConcentratedDP
+from safeselect.selection._cautions import read_epsilon
+
+__all__ = ["Total", "exactly_one"]
+
+
+def exactly_one(given: Mapping[str, object], example: str) -> None:
+    """Refuse none, or more than one, of several alternative parameters; the example is for none."""
+    named = [name for name, value in given.items() if value is not None]
+    if len(named) != 1:
+        names = " and ".join(given) if len(given) == 2 else ", ".join(given)
+        got = f"{' and '.join(named)}: leave one out" if named else f"none: {example}"
+        raise ParameterError(f"give exactly one of {names}; got {got}")
+
+
+@dataclass(frozen=True, slots=True)
+class Total:
+    """The total cost of a call: epsilon, epsilon with delta, or rho."""
+
+    epsilon: Fraction | None
+    delta: Fraction | None
+    rho: Fraction | None
+
+    @classmethod
+    def read(cls, *, epsilon: object, rho: object, delta: object = None) -> Total:
+        """Read and check the parameters.
+
+        Raises:
+            ParameterError: not exactly one of epsilon and rho, delta without epsilon, or a value
+                that is not a positive number.
+        """
+        if (epsilon is None) == (rho is None):
+            exactly_one({"epsilon": epsilon, "rho": rho}, "write for example epsilon=1")
+        if delta is not None and epsilon is None:
+            raise ParameterError("delta goes with epsilon; with rho there is none")
+        return cls(
+            None if epsilon is None else read_epsilon(epsilon),
+            None if delta is None else rational(delta, "delta", below=1),
+            None if rho is None else rational(rho, "rho"),
+        )
+
+    def per_draw(self, family: Family, count: int) -> Fraction:
+        """The largest epsilon of each of `count` draws of this family that the total allows."""
+        if count == 1 and self.epsilon is not None and self.delta is None:
+            return self.epsilon
+        return per_draw_epsilon(
+            family,  # type: ignore[arg-type]  # mypy doubts that a class is hashable
+            count,
+            epsilon=self.epsilon,
+            delta=self.delta,
+            rho=self.rho,
+        )
+
+    @property
+    def is_pure(self) -> bool:
+        """Whether it is epsilon alone."""
+        return self.delta is None and self.rho is None
+
+    def promise(self, family: Family, each: Fraction, draws: int) -> Guarantee:
+        """What the whole call guarantees: the strongest kind that is proved."""
+        if self.epsilon is not None and self.delta is not None:
+            return ApproximateDP(self.epsilon, self.delta)
+        if draws == 1:
+            return family(each)
+        if self.rho is not None:
+            return ZeroConcentratedDP(self.rho)
+        # Every draw moves by at most each * |t - s| along the line from one score vector to the
+        # other, so all of them together by draws * each * |t - s|: the hypothesis of lemma L0.
+        return LaplaceDominated(each * draws)

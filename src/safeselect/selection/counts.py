@@ -1,0 +1,186 @@
+"""Counts of a table, with what was done to get them, so that a mechanism can refuse what is wrong.
+
+A mechanism for an unknown domain needs to know how many of the largest counts it was given, and how
+many of them one user may move.  A plain mapping says neither; `Counts` does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import ItemsView, Iterator, KeysView, Mapping, ValuesView
+from dataclasses import dataclass
+from fractions import Fraction
+from types import MappingProxyType
+from typing import Any, Literal, final
+
+from safeselect.errors import ParameterError
+from safeselect.exact import describe, integer
+
+__all__ = ["Counts", "Places", "check_known", "check_unit", "check_unknown"]
+
+Places = int | Literal["all"]
+Order = Literal["count", "label"]
+
+
+@final
+@dataclass(frozen=True, slots=True, repr=False, eq=False)
+class Counts(Mapping[Any, int]):
+    """How many users have each item, as `largest_counts` and `count_distinct_users` return it.
+
+    It can be read as a mapping label -> number of users: both are private.  Its repr, and what is
+    said of it in messages, is public: what was asked, never what was found.
+
+    Neighbours: adding or removing all rows of one user moves each count by at most 1, and all in
+        the same direction; at most `max_contributions` of them.
+
+    Args:
+        counts: label -> number of distinct users.
+        places: how many of the largest counts these are, or "all".
+        max_contributions: for how many items a user was counted at most; None for any number.
+        order: "count", largest first and equal ones by their labels, or "label".
+        unit: who is protected, in the words of the ledger's scope, such as "one rider"; None where
+            nobody said.
+
+    Raises:
+        ParameterError: an argument is wrong, or some of the counts are said to be those that come
+            first by label: no mechanism can use them.
+    """
+
+    counts: Mapping[Any, int]
+    places: Places
+    max_contributions: int | None = None
+    order: Order = "count"
+    unit: str | None = None
+
+    def __post_init__(self) -> None:
+        counts: object = self.counts
+        if not isinstance(counts, Mapping):
+            kind = type(counts).__name__
+            raise ParameterError(f"counts must be a mapping label -> count, got {kind}")
+        read_fetched(self.places)
+        if self.max_contributions is not None:
+            integer(self.max_contributions, "max_contributions", minimum=1, maximum=2**63 - 1)
+        if self.order not in ("count", "label"):
+            raise ParameterError(f"order must be 'count' or 'label', got {describe(self.order)}")
+        if self.places != "all" and self.order != "count":
+            raise ParameterError("places= goes with order='count': the largest counts, or all")
+        unit: object = self.unit
+        if unit is not None and not isinstance(unit, str):
+            raise ParameterError(f"unit must be text such as 'one rider', got {describe(unit)}")
+        # A copy of its own, so that what the mechanism reads is what was counted.
+        object.__setattr__(self, "counts", MappingProxyType(dict(counts)))
+
+    def __repr__(self) -> str:
+        asked = {
+            "places": self.places,
+            "max_contributions": self.max_contributions,
+            "order": self.order,
+            "unit": self.unit,
+        }
+        return f"<Counts {', '.join(f'{name}={value!r}' for name, value in asked.items())}>"
+
+    def __getitem__(self, label: object) -> int:
+        return self.counts[label]
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.counts)
+
+    def __len__(self) -> int:
+        return len(self.counts)
+
+    def keys(self) -> KeysView[Any]:
+        """The labels."""
+        return self.counts.keys()
+
+    def values(self) -> ValuesView[int]:
+        """The numbers of users."""
+        return self.counts.values()
+
+    def items(self) -> ItemsView[Any, int]:
+        """Pairs (label, number of users)."""
+        return self.counts.items()
+
+
+def read_fetched(places: object) -> Places:
+    """Read how many of the largest counts there are: a positive integer, or "all"."""
+    if isinstance(places, str) and places == "all":
+        return "all"
+    if isinstance(places, str):
+        raise ParameterError(f"places must be an integer or 'all', got {describe(places)}")
+    return integer(places, "places", minimum=1, maximum=2**63 - 1)
+
+
+def check_unknown(
+    counts: object, places: object, *, k_bar: int, contributions: int | None, unit: str | None
+) -> None:
+    """Refuse counts that a mechanism for an unknown domain cannot use.
+
+    Args:
+        places: the caller's own word; for counts that do not say it.
+        k_bar: how many items compete at most.
+        contributions: how many items one user may change; None for any number.
+        unit: that of the ledger's scope; None without one.
+
+    Raises:
+        ParameterError: fewer than k_bar + 1 places, a cap that is missing or larger than
+            `contributions`, or another unit.
+    """
+    if isinstance(counts, Counts):
+        if places is not None:
+            raise ParameterError("places= is not needed: these counts say it; leave it out")
+        check_unit(counts.unit, unit)
+        cap = counts.max_contributions
+        if contributions is not None and (cap is None or cap > contributions):
+            got = "they were not capped" if cap is None else f"they were capped at {cap}"
+            raise ParameterError(
+                f"max_contributions={contributions} needs counts in which a user counts for so "
+                f"many items at most, but {got}; write largest_counts(..., "
+                f"max_contributions={contributions})"
+            )
+        fetched = counts.places
+    elif places is None:
+        raise ParameterError(
+            "places= is needed: write places='all' if these are the counts of the whole table, or "
+            f"how many of the largest they are: {k_bar + 1} or more"
+        )
+    else:
+        fetched = read_fetched(places)
+    if fetched != "all" and fetched <= k_bar:
+        raise ParameterError(
+            f"k_bar={k_bar} needs the {k_bar + 1} largest counts, of which the last sets the "
+            f"bottom, but only {fetched} were asked for; write places={k_bar + 1}"
+        )
+
+
+def check_known(
+    scores: object, *, sensitivity: Fraction | None, range_: Fraction | None, unit: str | None
+) -> None:
+    """Refuse counts that a mechanism for a known domain cannot use; anything else passes.
+
+    Raises:
+        ParameterError: only the largest counts, a change below 1, or another unit.
+    """
+    if not isinstance(scores, Counts):
+        return
+    check_unit(scores.unit, unit)
+    if scores.places != "all":
+        raise ParameterError(
+            "these are the largest counts of a table, whose items are private: use "
+            "unknown_domain_top_k, or count_distinct_users for a public list of candidates"
+        )
+    change = range_ if sensitivity is None else sensitivity
+    if change is not None and change < 1:
+        name = "range_" if sensitivity is None else "sensitivity"
+        raise ParameterError(f"one user moves these counts by 1, so {name} must be at least 1")
+
+
+def check_unit(protected: str | None, unit: str | None) -> None:
+    """Refuse counts that protect another unit than the ledger's scope, where both are stated.
+
+    Raises:
+        ParameterError: they do.
+    """
+    if None not in (protected, unit) and protected != unit:
+        raise ParameterError(
+            f"these counts protect {describe(protected)}, but the ledger's scope protects "
+            f"{describe(unit)}"
+        )

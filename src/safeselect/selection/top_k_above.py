@@ -1,0 +1,147 @@
+"""The k best candidates of those above a threshold."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal
+
+from safeselect.errors import ParameterError
+from safeselect.exact import describe, integer, rational
+from safeselect.promises import LaplaceDominated
+from safeselect.promises.written import Receipt, exact
+from safeselect.selection._account import Scope
+from safeselect.selection._call import Call
+from safeselect.selection._cautions import read_epsilon
+from safeselect.selection._gapped import Gapped, read_gap_grid
+from safeselect.selection._labels import plain
+from safeselect.selection._results import positions, spelled
+
+__all__ = ["TopAbove", "top_k_above"]
+
+
+@dataclass(frozen=True, slots=True)
+class TopAbove:
+    """At most k candidates above a threshold, in the order of their noisy scores, best first.
+
+    Attributes:
+        labels: their labels (positions where no labels were given).
+        indices: their positions among the candidates, or None, as `Selection.index`.
+        gaps: by how much each one's noisy score exceeds that of the next in the order, rounded
+            down to the gap grid, in score units.  Behind the last comes the noisy threshold, or, if
+            k were found, whoever is next.
+        guarantee: what the release costs.
+        spent: how much of epsilon this very release used, ex post; see `top_k_above`.
+        mechanism: name of the mechanism and version of its law.
+        source: where the random bytes came from.
+        effective_range: the range of the change of the scores that the noise was calibrated to, in
+            score units: what was declared, and what reading the scores adds.
+        receipt: with `ledger=`, where the record of the release is and the salt of its commitment.
+    """
+
+    labels: tuple[object, ...]
+    indices: tuple[int, ...] | None
+    gaps: tuple[Fraction, ...]
+    guarantee: LaplaceDominated
+    spent: Fraction
+    mechanism: str
+    source: str
+    effective_range: Fraction | None = None
+    receipt: Receipt | None = None
+
+    def to_json(self) -> str:
+        """One line of JSON, schema "safeselect.top-above/2"; numbers are strings."""
+        content = {
+            "labels": [plain(label) for label in self.labels],
+            **positions(self.indices),
+            "gaps": [str(gap) for gap in self.gaps],
+            "spent": str(self.spent),
+        }
+        return spelled("safeselect.top-above/2", content, self)
+
+
+def top_k_above(
+    scores: object,
+    *,
+    threshold: object,
+    k: int,
+    epsilon: object,
+    sensitivity: object,
+    monotonic: bool = False,
+    noise: Literal["exponential", "laplace"] = "exponential",
+    minimize: bool = False,
+    grid: object = None,
+    on_grid: bool = False,
+    score_error: object = None,
+    gap_grid: object = None,
+    labels: object = None,
+    source: object = None,
+    ledger: Scope | None = None,
+    engine: str | None = None,
+) -> TopAbove:
+    """Choose the k largest noisy scores, with gaps, but none behind the noisy threshold.
+
+    The threshold takes part as one more score and gets noise like all others: independent,
+    identical, continuous noise of scale k R / epsilon, R being the `sensitivity` if monotonic, else
+    twice that.  The order ends where the threshold comes.
+
+    Guarantee: LaplaceDominated(epsilon): a part of the k first of n + 1 with their gaps
+        (Ding et al. 2023; `docs/mathematics.md`, section 12).  An outcome that ends with the
+        threshold in place j is at most e**spent times as likely on a neighbour, spent being
+        epsilon j / k: so much may an accountant of ex-post losses charge.  The call as such costs
+        epsilon.
+    Neighbours: as for `permute_and_flip`.  There is no `range_`: the threshold does not move with
+        the scores, so a range of the scores alone would not cover it.
+
+    Args:
+        threshold: rational of either sign, in score units; public; the nearest step counts.
+        k: how many at most, from 1 to the number of candidates.
+        epsilon: total cost of this call; positive rational.
+        noise: "exponential" or "laplace".
+        minimize: smaller scores are better, and those below the threshold are wanted.
+        gap_grid: public step of the gaps, as for `top_k_with_gaps`.
+        scores, sensitivity, monotonic, grid, on_grid, score_error, labels, source, ledger, engine:
+            as for `permute_and_flip`.
+
+    Raises:
+        ParameterError, ScoreError, SourceError: as for `permute_and_flip`.
+    """
+    if not isinstance(noise, str) or noise not in ("exponential", "laplace"):
+        raise ParameterError(f"noise must be 'exponential' or 'laplace', got {describe(noise)}")
+    guarantee, step = LaplaceDominated(read_epsilon(epsilon)), read_gap_grid(gap_grid)
+    place = rational(threshold, "threshold", signed=True)
+    call = Call(
+        scores,
+        sensitivity=rational(sensitivity, "sensitivity"),
+        range_=None,
+        monotonic=monotonic,
+        minimize=minimize,
+        grid=grid,
+        on_grid=on_grid,
+        score_error=score_error,
+        labels=labels,
+        source=source,
+        ledger=ledger,
+        engine=engine,
+        threshold=place,
+    )
+    last = call.size - 1  # where the threshold stands
+    count = integer(k, "k", minimum=1, maximum=last)
+    gapped = Gapped(call, count, noise, guarantee.epsilon / count, step)
+    mechanism = f"top_k_above_{noise}/1"
+    told = {**gapped.told, "threshold": exact(place)}
+    with call.release(guarantee, mechanism, k=count, more=told):
+        ranking, gaps = gapped.rank()
+        places = (*ranking.indices, last)
+        end = places.index(last)
+        return call.released(
+            TopAbove(
+                labels=tuple(call.label(index) for index in places[:end]),
+                indices=call.positions(places[:end]),
+                gaps=gaps[:end],
+                guarantee=guarantee,
+                spent=guarantee.epsilon * min(end + 1, count) / count,
+                mechanism=mechanism,
+                source=call.source_name,
+            )
+        )

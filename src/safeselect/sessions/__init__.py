@@ -1,0 +1,23 @@
+"""Mechanisms that remember a budget between questions."""
+
+from safeselect.sessions._answers import (
+    Answer,
+    Answers,
+)
+from safeselect.sessions.adaptive_sparse_vector import (
+    AdaptiveSparseVector,
+)
+from safeselect.sessions.pay_what_you_get import (
+    PayWhatYouGet,
+)
+from safeselect.sessions.sparse_vector import (
+    SparseVector,
+)
+
+__all__ = [
+    "AdaptiveSparseVector",
+    "Answer",
+    "Answers",
+    "PayWhatYouGet",
+    "SparseVector",
+]

@@ -1,0 +1,284 @@
+"""A session that compares values, one after the other, with one noisy threshold.
+
+The rules that it keeps:
+
+- the noise of the threshold is drawn once, when the session opens, and never leaves it: no repr,
+  copy or pickle, and it is dropped as soon as the session ends;
+- the noise of a value is drawn for it alone, all branches before any of them is looked at;
+- a session ends when its budget is used up, when it is closed, and whenever anything goes wrong
+  once a value is looked at: what was half drawn is never drawn again, and how often a session says
+  that a value cannot be read, which depends on the value, is once;
+- one thread at a time, and only in the process that opened it.
+
+Which error is raised depends on the parameters, on the answers released so far and on what became
+of the session, never on a value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from threading import RLock
+from typing import TypeVar, final
+
+from safeselect.errors import (
+    BudgetError,
+    ParameterError,
+    SafeSelectError,
+    ScoreError,
+    SourceError,
+)
+from safeselect.exact.decay import Decay
+from safeselect.noise.single import KnownNoise
+from safeselect.randomness import Source
+from safeselect.randomness._bits import Bits
+from safeselect.randomness._fork import generation
+from safeselect.randomness._rounds import exhausted, rounds
+from safeselect.randomness._sealed import sealed
+from safeselect.selection._account import Scope, open_session, source_name
+from safeselect.selection._columns import Column, hand_over
+from safeselect.selection._engines import Engine
+from safeselect.selection._scores import read_values
+from safeselect.sessions._answers import Answer, Answers
+from safeselect.sessions._terms import BELOW, Branch, Terms, decide
+
+__all__ = ["Session"]
+
+_REFINED = 8  # digits by which the scalar tier refines one of two noises; the array engine by 64
+_MANY = 4096  # bytes for which `query_many` asks the source at once
+
+_EXHAUSTED = (
+    BudgetError,
+    (
+        "this session has given all the answers above the threshold that its epsilon pays for; "
+        "a new session costs its whole epsilon again"
+    ),
+)
+_CLOSED = ParameterError, "this session is closed"
+_FAILED = (
+    SourceError,
+    ("this session ended when an answer could not be finished; what was charged stays charged"),
+)
+_UNREAD = (
+    ScoreError,
+    (
+        "this session ended with a value that cannot be read as the arguments say; what was "
+        "charged stays charged"
+    ),
+)
+_ELSEWHERE = (
+    SourceError,
+    ("this session was opened in another process: its noise would be used twice; open a new one"),
+)
+
+_Result = TypeVar("_Result")
+
+
+@final
+@sealed
+class Session:
+    """The state of a session.
+
+    Args:
+        terms: what was agreed, and charged.
+        source: a source that `sources.resolve` returned.
+        engine: whose `noise` is drawn.
+        scope: of a ledger, to charge; or None.
+    """
+
+    __slots__ = (
+        "_below",
+        "_bits",
+        "_born",
+        "_busy",
+        "_end",
+        "_engine",
+        "_lock",
+        "_noise",
+        "_source",
+        "receipt",
+        "terms",
+    )
+
+    def __init__(
+        self, terms: Terms, source: Source, engine: Engine, scope: Scope | None = None
+    ) -> None:
+        self.terms = terms
+        self._engine = engine
+        self._source = source
+        self._born = generation()
+        self._lock = RLock()
+        self._busy = False
+        self._end: tuple[type[SafeSelectError], str] | None = None
+        self._below = self._answer_below(terms.epsilon - terms.start)
+        # One answer's bytes at a time: between two answers no random bits are left over.  Begun
+        # before the ledger is told that the session was opened, for a source may refuse to begin.
+        self._bits = Bits(source, piece=self._bytes(1))
+        self._noise: KnownNoise | None
+        self._noise, self.receipt = open_session(
+            scope,
+            source,
+            terms.guarantee,
+            terms.mechanism,
+            ((terms.guarantee, 1),),
+            terms.told,
+            lambda bits: self._draw(terms.decay, bits),
+        )
+
+    @property
+    def source(self) -> str:
+        """Where the random bytes come from."""
+        return source_name(self._source)
+
+    @property
+    def budget(self) -> Fraction:
+        """What is left of epsilon for further answers."""
+        return self._below.budget
+
+    @property
+    def remaining(self) -> int:
+        """How many answers above the threshold are sure to be still to be had."""
+        return self._below.remaining
+
+    def query(self, value: object) -> Answer:
+        """Answer for one value."""
+        column = hand_over([value])
+        return self._run(lambda: self._answer(self._read(column)[0], self._bits))
+
+    def query_many(self, values: object) -> Answers:
+        """Answer for one value after the other, until they or the budget are used up."""
+        column = hand_over(values)
+        return self._run(lambda: self._answers(self._read(column)))
+
+    def _read(self, column: Column) -> list[int]:
+        """Read values; whether that fails depends on them, so it ends the session."""
+        try:
+            return read_values(column, self.terms.reading, self.terms.proposed)
+        except ScoreError:
+            raise
+        except Exception:
+            if self.receipt is None:
+                raise
+        raise ScoreError(_UNREAD[1])  # also for what a library or the memory says of the values
+
+    def close(self) -> None:
+        """End the session and drop its noise."""
+        if generation() != self._born:
+            # Without the lock: who held it when the process forked holds it for ever.
+            self._finish(_ELSEWHERE)
+            return
+        with self._lock:
+            self._finish(_CLOSED)
+
+    def _run(self, work: Callable[[], _Result]) -> _Result:
+        """Do the work if the session can answer; end it if anything goes wrong."""
+        if generation() != self._born:
+            self._finish(_ELSEWHERE)
+            raise SourceError(_ELSEWHERE[1])
+        with self._lock:
+            if self._busy:
+                raise ParameterError("this session was asked while it was answering")
+            if self._end is not None:
+                kind, sentence = self._end
+                raise kind(sentence)
+            self._busy = True
+            try:
+                return work()
+            except ScoreError:
+                self._finish(_UNREAD)
+                if self.receipt is None:
+                    raise
+                failed = ScoreError(_UNREAD[1])
+            except BaseException:
+                self._finish(_FAILED)
+                raise
+            finally:
+                self._busy = False
+            # What is wrong with it depends on the value: with a ledger, one sentence for all.
+            raise failed
+
+    def _finish(self, end: tuple[type[SafeSelectError], str]) -> None:
+        self._end = self._end or end
+        self._noise = None
+        self._bits.close()
+
+    def _answers(self, values: list[int]) -> Answers:
+        found: list[tuple[int, Answer]] = []
+        consumed = 0
+        with Bits(self._source, piece=min(_MANY, self._bytes(len(values) or 1))) as bits:
+            for consumed, steps in enumerate(values, 1):
+                answer = self._answer(steps, bits)
+                if answer.above:
+                    found.append((consumed - 1, answer))
+                    if self._end is not None:
+                        break
+        return Answers(
+            consumed=consumed,
+            indices=tuple(index for index, _ in found),
+            gaps=tuple(answer.gap for _, answer in found if answer.gap is not None),
+            branches=tuple(answer.branch for _, answer in found),
+            costs=tuple(answer.cost for _, answer in found),
+            budget=self.budget,
+            remaining=self.remaining,
+        )
+
+    def _answer(self, steps: int, bits: Bits) -> Answer:
+        """Draw, and compare: the first branch that finds the value above decides."""
+        terms = self.terms
+        noises = [self._draw(branch.decay, bits) for branch in terms.branches]
+        distance = terms.parts * terms.cut(steps)
+        for branch, noise in zip(terms.branches, noises, strict=True):
+            cells = self._compare(distance - branch.place, branch, noise, bits)
+            if cells != BELOW:
+                return self._above(branch, cells)
+        return self._below
+
+    def _compare(self, distance: int, branch: Branch, noise: KnownNoise, bits: Bits) -> int:
+        """Refine both noises until what is known of them decides; see `decide`.
+
+        Reveals: a second round has a probability below 2**-50 in the array engine.
+        """
+        threshold, parts = self._noise, self.terms.parts
+        if threshold is None:
+            raise SourceError(_FAILED[1])
+        for _ in rounds(_REFINED):
+            scale = max(noise.scale, threshold.scale)
+            low, high = noise.bounds(scale, parts)
+            least, most = threshold.bounds(scale, parts)
+            cells = decide(
+                (distance << scale) + low - most,
+                (distance << scale) + high - least,
+                branch.least << scale,
+                branch.cell << scale,
+            )
+            if cells is not None:
+                return cells
+            (noise if noise.scale <= threshold.scale else threshold).refine(bits)
+        raise exhausted()
+
+    def _above(self, branch: Branch, cells: int) -> Answer:
+        budget = self.budget - branch.epsilon
+        self._below = self._answer_below(budget)
+        if self._below.remaining == 0:
+            self._finish(_EXHAUSTED)
+        return Answer(
+            above=True,
+            gap=cells * self.terms.gap_grid,
+            branch=branch.name,
+            cost=branch.epsilon,
+            budget=budget,
+            remaining=self._below.remaining,
+        )
+
+    def _answer_below(self, budget: Fraction) -> Answer:
+        """The answer for all values below, until the next one above."""
+        # Which branch a value would take is not known beforehand: the dearest must be affordable.
+        remaining = budget // max(branch.epsilon for branch in self.terms.branches)
+        return Answer(False, None, None, Fraction(0), budget, remaining)
+
+    def _draw(self, decay: Decay, bits: Bits) -> KnownNoise:
+        return self._engine.noise(self.terms.noise, decay, self.terms.digits, bits)
+
+    def _bytes(self, answers: int) -> int:
+        """Bytes of the noise for so many answers."""
+        return answers * len(self.terms.branches) * self.terms.digits // 8

@@ -1,0 +1,295 @@
+"""Everything public about a session that compares with a noisy threshold.
+
+All of it, what is promised included, is settled before the first bit is drawn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from math import isqrt, lcm
+from typing import get_args
+
+import gmpy2
+
+from safeselect.errors import ParameterError
+from safeselect.exact import Interval, describe, integer, rational
+from safeselect.exact.decay import Decay
+from safeselect.noise.single import SPARE, Kind
+from safeselect.promises import LaplaceDominated, PureDP
+from safeselect.promises.written import exact
+from safeselect.selection._cautions import read_epsilon
+from safeselect.selection._reading import Reading, flag
+
+__all__ = ["BELOW", "MAX_K", "SQRT2", "Branch", "Setting", "Terms", "decide", "optimal_share"]
+
+MAX_K = 2**20
+"""Most answers above the threshold that a session may be opened for."""
+
+BELOW = -1
+"""What `decide` says of a value below the threshold; no gap is negative."""
+
+_MOST_PARTS = 2**20  # denominators of what stands for an irrational number
+SQRT2 = Fraction(isqrt(2 << 120), 1 << 60).limit_denominator(_MOST_PARTS)
+
+_REACH = 2**64  # grid steps from the threshold, where values are cut
+_MEAN_PLACES = 20  # binary places of the mean of geometric noise
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """One way to be above: value + noise exceeds the noisy threshold by `margin` or more.
+
+    Attributes:
+        name: how answers call it, or None where there is only one.
+        margin: at least 0, in score units.
+        epsilon: what an answer by this branch costs.
+        decay: of its noise, per grid step.
+        place, least, cell: in parts of a grid step: where the threshold lies, its public
+            recentring included; the margin; one step of the gap grid.
+    """
+
+    name: str | None
+    margin: Fraction
+    epsilon: Fraction
+    decay: Decay
+    place: int
+    least: int
+    cell: int
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What the parameters of a session say, once its budget is split.
+
+    Attributes:
+        epsilon: the total.
+        start: the part of it that the threshold's noise costs.
+        decay: of the threshold's noise, per grid step.
+        branches: tried in this order.
+        reading: how values become steps.
+        proposed: the grid that a message proposes.
+        parts: into how many a grid step is divided, so that all public numbers are whole.
+        middle: the threshold in grid steps, rounded down.
+        digits: of each noise by inversion; see `_digits`.
+        told: the parameters, for records.
+    """
+
+    mechanism: str
+    noise: Kind
+    epsilon: Fraction
+    start: Fraction
+    decay: Decay
+    branches: tuple[Branch, ...]
+    reading: Reading
+    proposed: str
+    gap_grid: Fraction
+    parts: int
+    middle: int
+    digits: int
+    told: Mapping[str, str]
+
+    @property
+    def guarantee(self) -> LaplaceDominated | PureDP:
+        """The strongest kind that is proved: see `docs/mathematics.md`, section 12."""
+        return PureDP(self.epsilon) if self.noise == "geometric" else LaplaceDominated(self.epsilon)
+
+    def cut(self, steps: int) -> int:
+        """Move a value to within 2**64 steps of the threshold.
+
+        The public interval does not depend on the data, and cutting is monotone and 1-Lipschitz,
+        so neither the sensitivity nor monotonicity is lost.
+        """
+        return min(max(steps, self.middle - _REACH), self.middle + _REACH)
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """The parameters that both kinds of session share, read and checked.
+
+    Attributes:
+        rise, spread: every value moves within [-b, a] steps between neighbours, or every value
+            within [-a, b]: `rise` is a, the larger one, and `spread` a + b.  The threshold's noise
+            has to cover a, that of an answer a + b.
+        share: of the threshold's noise in epsilon.
+    """
+
+    epsilon: Fraction
+    k: int
+    sensitivity: Fraction
+    monotonic: bool
+    rise: Fraction
+    spread: Fraction
+    share: Fraction
+    noise: Kind
+    threshold: Fraction
+    reading: Reading
+    gap_grid: Fraction
+
+    @classmethod
+    def read(
+        cls,
+        *,
+        threshold: object,
+        k: object,
+        epsilon: object,
+        sensitivity: object,
+        monotonic: object,
+        noise: object,
+        split: object,
+        grid: object,
+        on_grid: object,
+        score_error: object,
+        gap_grid: object,
+    ) -> Setting:
+        """Read and check them.
+
+        Raises:
+            ParameterError: one of them is wrong.
+        """
+        one_way = flag(monotonic, "monotonic")
+        if not isinstance(noise, str) or noise not in get_args(Kind):
+            names = ", ".join(map(repr, get_args(Kind)))
+            raise ParameterError(f"noise must be one of {names}; got {describe(noise)}")
+        count = integer(k, "k", minimum=1, maximum=MAX_K)
+        reading = Reading.read(grid=grid, on_grid=on_grid, score_error=score_error)
+        change = rational(sensitivity, "sensitivity")
+        rise, fall = reading.moves(change, monotonic=one_way)
+        if noise == "geometric":
+            # This noise knows whole steps only.
+            rise, fall = Fraction(-(-rise // 1)), Fraction(-(-fall // 1))
+        spread = rise + fall
+        place = rational(threshold, "threshold", signed=True)
+        return cls(
+            epsilon=read_epsilon(epsilon),
+            k=count,
+            sensitivity=change,
+            monotonic=one_way,
+            rise=rise,
+            spread=spread,
+            share=optimal_share(spread / rise * count)
+            if split is None
+            else rational(split, "split", below=1),
+            noise=noise,  # type: ignore[arg-type]  # one of the names, as checked above
+            # Values are read to the nearest step, and so is what they are compared with.
+            threshold=place if grid is None else reading.nearest(place) * reading.step,
+            reading=reading,
+            gap_grid=reading.step if gap_grid is None else rational(gap_grid, "gap_grid"),
+        )
+
+    @property
+    def answer(self) -> Fraction:
+        """What each of k answers may cost."""
+        return self.epsilon * (1 - self.share) / self.k
+
+    def scale(self, epsilon: Fraction) -> Fraction:
+        """(a + b) / epsilon in score units: the scale of noise that costs epsilon an answer."""
+        return self.spread * self.reading.step / epsilon
+
+    def terms(self, mechanism: str, *branches: tuple[str | None, Fraction, Fraction]) -> Terms:
+        """The terms of a session with these branches: name, margin and epsilon of each."""
+        size = self.reading.step
+        start = self.epsilon * self.share
+        decay = Decay(start / self.rise)
+        decays = [Decay(epsilon / self.spread) for _, _, epsilon in branches]
+        # What the noise adds on average is public, and is taken off again.
+        places = [
+            self.threshold / size + _mean(self.noise, each) - _mean(self.noise, decay)
+            for each in decays
+        ]
+        margins = [margin / size for _, margin, _ in branches]
+        cell = self.gap_grid / size
+        parts = lcm(*(number.denominator for number in (*places, *margins, cell)))
+        return Terms(
+            mechanism=f"{mechanism}_{self.noise}/1",
+            noise=self.noise,
+            epsilon=self.epsilon,
+            start=start,
+            decay=decay,
+            branches=tuple(
+                Branch(
+                    name,
+                    margin,
+                    epsilon,
+                    each,
+                    place=int(place * parts),
+                    least=int(least * parts),
+                    cell=int(cell * parts),
+                )
+                for (name, margin, epsilon), each, place, least in zip(
+                    branches, decays, places, margins, strict=True
+                )
+            ),
+            reading=self.reading,
+            proposed=self.reading.propose(self.sensitivity),
+            gap_grid=self.gap_grid,
+            parts=parts,
+            middle=self.threshold // size,
+            digits=_digits(min(decay.rate, *(each.rate for each in decays)), cell),
+            told=self.told
+            | {f"{name}_margin": exact(least) for name, least, _ in branches if name},
+        )
+
+    @property
+    def told(self) -> dict[str, str]:
+        """As parameters for records."""
+        values = {
+            "sensitivity": self.sensitivity,
+            "effective_range": self.spread * self.reading.step,
+            "threshold": self.threshold,
+            "split": self.share,
+            "gap_grid": self.gap_grid,
+        }
+        return {
+            **{name: exact(value) for name, value in values.items()},
+            **self.reading.told,
+            "k": str(self.k),
+            "monotonic": "yes" if self.monotonic else "no",
+        }
+
+
+def optimal_share(ratio: Fraction) -> Fraction:
+    """1 / (1 + (c k)**(2/3)) for c k = ratio, as a fraction of denominator at most 2**20.
+
+    c is (a + b) / a, in the terms of `Setting`: 1 for integers that are monotonic, 2 for others.
+    It makes the variance of the gap smallest (`docs/mathematics.md`, section 12); any other share
+    is as private.
+    """
+    root, _ = gmpy2.iroot((ratio.numerator**2 << 180) // ratio.denominator**2, 3)
+    return Fraction(1 << 60, (1 << 60) + int(root)).limit_denominator(_MOST_PARTS)
+
+
+def decide(low: int, high: int, least: int, cell: int) -> int | None:
+    """The answer for every number in low .. high: BELOW, or its gap in cells; None if they differ.
+
+    Above means at least `least`; the gap is rounded down to whole cells.
+    """
+    if high < least:
+        return BELOW
+    if low < least:
+        return None
+    cells = low // cell
+    return cells if cells == high // cell else None
+
+
+def _mean(noise: Kind, decay: Decay) -> Fraction:
+    """The mean of the noise in grid steps; that of geometric noise is rounded down."""
+    if noise == "laplace":
+        return Fraction(0)
+    if noise == "exponential":
+        return 1 / decay.rate
+    power = -Interval.of(decay.rate, 128)
+    mean = power.exp() / -power.expm1()
+    return Fraction(mean.scaled(_MEAN_PLACES)[0], 1 << _MEAN_PLACES)
+
+
+def _digits(rate: Fraction, cell: Fraction) -> int:
+    """Digits of V for which a comparison is open with a probability below 2**-50.
+
+    Bounds of a noise are a few units of 2**-scale nats wide, one unit being 2**-scale / rate steps,
+    and what must not fall between two bounds are the multiples of a cell, or of a whole step.
+    """
+    narrowest = rate * min(cell, Fraction(1))
+    scale = 64 + (1 // narrowest).bit_length()
+    return -(-(scale + SPARE) // 8) * 8

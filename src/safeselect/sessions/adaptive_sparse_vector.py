@@ -1,0 +1,153 @@
+"""The adaptive sparse vector technique: values far above the threshold cost half."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from types import TracebackType
+from typing import final
+
+from safeselect.exact import rational
+from safeselect.noise.single import Kind
+from safeselect.promises import LaplaceDominated, PureDP
+from safeselect.promises.written import Receipt
+from safeselect.randomness import resolve
+from safeselect.randomness._sealed import sealed
+from safeselect.selection._account import Scope, read_ledger
+from safeselect.selection._engines import choose_engine
+from safeselect.sessions._answers import Answer, Answers
+from safeselect.sessions._session import Session
+from safeselect.sessions._terms import SQRT2, Setting
+
+__all__ = ["AdaptiveSparseVector"]
+
+
+@final
+@sealed
+class AdaptiveSparseVector:
+    """Tell of value after value whether it lies above a threshold; up to 2k of them may.
+
+    The threshold gets noise X once, as in `SparseVector`.  With e1 = (1 - split) * epsilon / k and
+    e2 = e1 / 2, each value gets two independent noises, of scale c sensitivity / e2 and
+    c sensitivity / e1, c = 2, or 1 if monotonic.  The first gives the answer "top" if value + noise
+    exceeds the noisy threshold by `sigma` or more; it costs e2.  Otherwise the second gives
+    "middle" if value + noise is at least the noisy threshold; it costs e1.  Otherwise the answer is
+    "below", and free.  Above, the gap of the noise that decided is released as in `SparseVector`.
+    The session goes on while e1 is left: what "top" saves pays for further answers.
+
+    Guarantee, Neighbours, Exactness, Reveals: as for `SparseVector`.  The budget that is left can
+        be used in this session only; the whole of `epsilon` was charged when it opened.
+
+    Args:
+        k: how many answers above the threshold are sure to be had, 1 .. 2**20.
+        sigma: positive rational, in score units; by default c sensitivity / e2 times the square
+            root of 2 (a fraction near it), which is the standard deviation of that Laplace noise.
+        threshold, epsilon, sensitivity, monotonic, noise, split, grid, on_grid, score_error,
+            gap_grid, source, ledger, engine: as for `SparseVector`.
+
+    Raises:
+        ParameterError, SourceError: as for `SparseVector`.
+    """
+
+    __slots__ = ("_session",)
+
+    def __init__(
+        self,
+        *,
+        threshold: object,
+        k: int,
+        epsilon: object,
+        sensitivity: object,
+        monotonic: bool = False,
+        noise: Kind = "exponential",
+        split: object = None,
+        sigma: object = None,
+        grid: object = None,
+        on_grid: bool = False,
+        score_error: object = None,
+        gap_grid: object = None,
+        source: object = None,
+        ledger: Scope | None = None,
+        engine: str | None = None,
+    ) -> None:
+        setting = Setting.read(
+            threshold=threshold,
+            k=k,
+            epsilon=epsilon,
+            sensitivity=sensitivity,
+            monotonic=monotonic,
+            noise=noise,
+            split=split,
+            grid=grid,
+            on_grid=on_grid,
+            score_error=score_error,
+            gap_grid=gap_grid,
+        )
+        half = setting.answer / 2
+        margin = SQRT2 * setting.scale(half) if sigma is None else rational(sigma, "sigma")
+        terms = setting.terms(
+            "adaptive_sparse_vector",
+            ("top", margin, half),
+            ("middle", Fraction(0), setting.answer),
+        )
+        bytes_from, tier = resolve(source), choose_engine(engine)
+        scope = read_ledger(ledger, monotonic=setting.monotonic)
+        # All is accepted, name and guarantee are settled; the next line draws the first bit.
+        self._session = Session(terms, bytes_from, tier, scope)
+
+    @property
+    def guarantee(self) -> LaplaceDominated | PureDP:
+        """What the whole session costs, whatever its answers."""
+        return self._session.terms.guarantee
+
+    @property
+    def mechanism(self) -> str:
+        """Name of the mechanism and version of its law."""
+        return self._session.terms.mechanism
+
+    @property
+    def source(self) -> str:
+        """Where the random bytes come from."""
+        return self._session.source
+
+    @property
+    def sigma(self) -> Fraction:
+        """By how much a noisy value must exceed the noisy threshold for "top"."""
+        return self._session.terms.branches[0].margin
+
+    @property
+    def budget(self) -> Fraction:
+        """What is left of epsilon for further answers of this session."""
+        return self._session.budget
+
+    @property
+    def receipt(self) -> Receipt | None:
+        """With `ledger=`, where the record of its opening is."""
+        return self._session.receipt
+
+    @property
+    def remaining(self) -> int:
+        """How many answers above the threshold are sure to be still to be had."""
+        return self._session.remaining
+
+    def query(self, value: object) -> Answer:
+        """Answer for one value; raises what `SparseVector.query` raises."""
+        return self._session.query(value)
+
+    def query_many(self, values: object) -> Answers:
+        """Answer for value after value until too little is left; see `SparseVector.query_many`."""
+        return self._session.query_many(values)
+
+    def close(self) -> None:
+        """End the session and drop the threshold's noise."""
+        self._session.close()
+
+    def __enter__(self) -> AdaptiveSparseVector:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()

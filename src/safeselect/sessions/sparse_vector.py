@@ -1,0 +1,171 @@
+"""The sparse vector technique: which of many values lie above a threshold, and by how much."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from types import TracebackType
+from typing import final
+
+from safeselect.noise.single import Kind
+from safeselect.promises import LaplaceDominated, PureDP
+from safeselect.promises.written import Receipt
+from safeselect.randomness import resolve
+from safeselect.randomness._sealed import sealed
+from safeselect.selection._account import Scope, read_ledger
+from safeselect.selection._engines import choose_engine
+from safeselect.sessions._answers import Answer, Answers
+from safeselect.sessions._session import Session
+from safeselect.sessions._terms import Setting
+
+__all__ = ["SparseVector"]
+
+
+@final
+@sealed
+class SparseVector:
+    """Tell of value after value whether it lies above a threshold, until k of them did.
+
+    The threshold gets noise X once, of scale sensitivity / (split * epsilon); each value gets noise
+    Y of its own, of scale c k sensitivity / ((1 - split) * epsilon), c = 2, or 1 if monotonic.
+    The answer is "above", with the gap (value + Y) - (threshold + X) rounded down to `gap_grid`, if
+    that difference is at least 0; else "below".  What exponential and geometric noise add on
+    average, a public number, is taken off the difference.  Values may be chosen after seeing
+    answers.
+
+    Guarantee: all answers, gaps included, cost `epsilon`, and that is charged when the session
+        opens: LaplaceDominated(epsilon) with exponential and Laplace noise, PureDP(epsilon) with
+        geometric noise (`docs/mathematics.md`, section 12; Ding et al. 2023).
+    Neighbours: whatever `sensitivity` was computed for; `monotonic=True` asserts add/remove
+        neighbours for which all values, whichever are asked for, move the same way.
+    Exactness: continuous noise is compared by bounds of the digits drawn, and further digits are
+        drawn where these do not decide; so ties cost nothing, and nothing is rounded.
+    Reveals: how many random bits are drawn does not depend on values but with a probability below
+        2**-50 an answer; integers of different lengths take slightly different times.  The tier
+        "reference" hides neither.
+
+    A session is one object for one process: it cannot be copied or pickled, it shows no noise, it
+    may be shared by threads, and a child of a fork is refused.  It is a context manager.
+
+    Args:
+        threshold: rational, of either sign, in score units; public.
+        k: how many answers above the threshold, 1 .. 2**20; those below are free.
+        epsilon: total cost of the session; positive rational.
+        sensitivity: largest change of any one value, in score units, when one unit of privacy (a
+            person, say) is added, removed or changed.
+        monotonic: all values move the same way between neighbours; halves the values' noise.
+        noise: "exponential" (the smallest variance), "laplace" or "geometric".
+        split: the share of `epsilon` that the threshold's noise costs, between 0 and 1; by default
+            1 / (1 + (c k)**(2/3)), which makes the gap as exact as it can be.
+        grid, on_grid, score_error: how values are read, as for `permute_and_flip`; without a grid
+            every value must be an integer.  With one the threshold goes to the nearest step too.
+        gap_grid: public step of the gaps; by default that of the values.
+        source: source of random bytes; the default is a cryptographic generator.
+        ledger: `ledger.scope(...)`: epsilon is charged there before the first bit is drawn.
+        engine: "reference" for the scalar tier.
+
+    Raises:
+        ParameterError: a parameter is wrong.
+        SourceError: the source failed.
+    """
+
+    __slots__ = ("_session",)
+
+    def __init__(
+        self,
+        *,
+        threshold: object,
+        k: int,
+        epsilon: object,
+        sensitivity: object,
+        monotonic: bool = False,
+        noise: Kind = "exponential",
+        split: object = None,
+        grid: object = None,
+        on_grid: bool = False,
+        score_error: object = None,
+        gap_grid: object = None,
+        source: object = None,
+        ledger: Scope | None = None,
+        engine: str | None = None,
+    ) -> None:
+        setting = Setting.read(
+            threshold=threshold,
+            k=k,
+            epsilon=epsilon,
+            sensitivity=sensitivity,
+            monotonic=monotonic,
+            noise=noise,
+            split=split,
+            grid=grid,
+            on_grid=on_grid,
+            score_error=score_error,
+            gap_grid=gap_grid,
+        )
+        terms = setting.terms("sparse_vector", (None, Fraction(0), setting.answer))
+        bytes_from, tier = resolve(source), choose_engine(engine)
+        scope = read_ledger(ledger, monotonic=setting.monotonic)
+        # All is accepted, name and guarantee are settled; the next line draws the first bit.
+        self._session = Session(terms, bytes_from, tier, scope)
+
+    @property
+    def guarantee(self) -> LaplaceDominated | PureDP:
+        """What the whole session costs, however many answers are asked for."""
+        return self._session.terms.guarantee
+
+    @property
+    def mechanism(self) -> str:
+        """Name of the mechanism and version of its law, such as "sparse_vector_laplace/1"."""
+        return self._session.terms.mechanism
+
+    @property
+    def source(self) -> str:
+        """Where the random bytes come from."""
+        return self._session.source
+
+    @property
+    def receipt(self) -> Receipt | None:
+        """With `ledger=`, where the record of its opening is."""
+        return self._session.receipt
+
+    @property
+    def remaining(self) -> int:
+        """How many answers above the threshold are left."""
+        return self._session.remaining
+
+    def query(self, value: object) -> Answer:
+        """Answer for one value: an integer of any type, or any number if there is a `grid`.
+
+        Raises:
+            ScoreError: the value cannot be read, which ends the session.
+            BudgetError: k answers above the threshold have been given.
+            SourceError: the source failed, which ends the session, or it had ended so before, or it
+                was opened in another process.
+            ParameterError: the session is closed.
+        """
+        return self._session.query(value)
+
+    def query_many(self, values: object) -> Answers:
+        """Answer for value after value, as `query` does, until the k-th answer above.
+
+        Args:
+            values: a list, a tuple, a one-dimensional NumPy array, or a column of another library.
+
+        Raises:
+            The same as `query`.
+        """
+        return self._session.query_many(values)
+
+    def close(self) -> None:
+        """End the session and drop the threshold's noise."""
+        self._session.close()
+
+    def __enter__(self) -> SparseVector:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()

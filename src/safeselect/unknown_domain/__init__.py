@@ -1,0 +1,13 @@
+"""Choosing among items that nobody listed: which of them exist is private too."""
+
+from safeselect.unknown_domain._discovered import (
+    DiscoveredTopK,
+)
+from safeselect.unknown_domain.unknown_domain_top_k import (
+    unknown_domain_top_k,
+)
+
+__all__ = [
+    "DiscoveredTopK",
+    "unknown_domain_top_k",
+]

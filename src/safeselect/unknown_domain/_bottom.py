@@ -1,0 +1,233 @@
+"""One list from an unknown domain: noisy counts in order, down to a bottom that is a candidate too.
+
+Shared by `unknown_domain_top_k` and `PayWhatYouGet`.  Everything in `ListQuery` is public and
+worked out before a count is looked at.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from safeselect.accounting import per_draw_epsilon
+from safeselect.errors import ParameterError
+from safeselect.exact import describe, integer, rational
+from safeselect.exact.decay import Decay
+from safeselect.noise.arrays import Steps
+from safeselect.promises import ApproximateDP, BoundedRange
+from safeselect.selection._call import Call
+from safeselect.selection._cautions import read_epsilon
+from safeselect.unknown_domain._histogram import HeldCounts
+from safeselect.unknown_domain._items import Label
+from safeselect.unknown_domain._threshold import gumbel_offset
+
+__all__ = [
+    "ListQuery",
+    "draw_list",
+    "odds",
+    "open_call",
+    "read_contributions",
+    "read_places",
+    "read_total",
+    "split_delta",
+]
+
+_MOST_PLACES = 2**20
+_FINEST = 20  # the grid is 1 / 2**20 or coarser: 2**42 counts of it, and any offset, fit 64 bits
+_PER_NAT = 64  # grid steps a nat, at least: rounding the offset up costs at most 1/64 nat
+
+
+@dataclass(frozen=True, slots=True)
+class ListQuery:
+    """The public numbers of one list.
+
+    Args:
+        k: how many labels at most.
+        least, most: the range in which k_bar, the number of candidates, is chosen.
+        epsilon: of each draw.
+        odds: those of the probability that the bottom fails to hide an item.
+        contributions: how many items one user may change; None for any number.
+
+    Raises:
+        ParameterError: an epsilon for which there is no noise.
+    """
+
+    k: int
+    least: int
+    most: int
+    epsilon: Fraction
+    odds: Fraction
+    contributions: int | None
+
+    def __post_init__(self) -> None:
+        Decay(self._rate)
+
+    @property
+    def draws(self) -> int:
+        """Exponential mechanisms at most: one for each label, one more where k_bar is chosen."""
+        return self.k + (self.least < self.most)
+
+    @property
+    def fineness(self) -> int:
+        """The public grid is 2**-fineness counts."""
+        return min(_FINEST, max(0, (-(-_PER_NAT * self.epsilon // 1) - 1).bit_length()))
+
+    @property
+    def decay(self) -> Decay:
+        """Gumbel noise of scale 1 / epsilon, per grid step."""
+        return Decay(self._rate)
+
+    @property
+    def _rate(self) -> Fraction:
+        return self.epsilon / (1 << self.fineness)
+
+    def offset(self, k_bar: int) -> int:
+        """Grid steps from the (k_bar + 1)-th count to the bottom."""
+        m = k_bar if self.contributions is None else min(k_bar, self.contributions)
+        grid = Fraction(1, 1 << self.fineness)
+        return (1 << self.fineness) + gumbel_offset(self.epsilon, self.odds, m, grid)
+
+    def offset_in_counts(self, k_bar: int) -> Fraction:
+        """The same in counts."""
+        return Fraction(self.offset(k_bar), 1 << self.fineness)
+
+
+def read_total(epsilon: object, delta: object) -> ApproximateDP:
+    """Read the total; both numbers are needed, and positive.
+
+    Raises:
+        ParameterError: one of them is missing or wrong.
+    """
+    if epsilon is None or delta is None:
+        raise ParameterError(
+            "an unknown domain needs epsilon and delta: whether an item occurs at all can only be "
+            "hidden up to a probability delta"
+        )
+    return ApproximateDP(read_epsilon(epsilon), rational(delta, "delta", below=1))
+
+
+def read_contributions(max_contributions: object) -> int | None:
+    """Read how many items one user may change; None for any number."""
+    if max_contributions is None:
+        return None
+    return integer(max_contributions, "max_contributions", minimum=1, maximum=2**63 - 1)
+
+
+def read_places(k: object, k_bar: object) -> tuple[int, int, int]:
+    """Read k and k_bar, an integer or a pair (least, most): returns k, least and most.
+
+    Raises:
+        ParameterError: not integers with 1 <= k <= least <= most <= 2**20.
+    """
+    count = integer(k, "k", minimum=1, maximum=_MOST_PLACES)
+    if not isinstance(k_bar, tuple):
+        places = integer(k_bar, "k_bar", minimum=count, maximum=_MOST_PLACES)
+        return count, places, places
+    if len(k_bar) != 2:
+        raise ParameterError(f"k_bar must be an integer or a pair, got {describe(k_bar)}")
+    least = integer(k_bar[0], "the least k_bar", minimum=count, maximum=_MOST_PLACES)
+    return count, least, integer(k_bar[1], "the largest k_bar", minimum=least, maximum=_MOST_PLACES)
+
+
+def split_delta(
+    total: ApproximateDP, share: object, draws: int, queries: int, m: int
+) -> tuple[Fraction, Fraction]:
+    """Split delta between the bottoms of all queries and the composition of all draws.
+
+    Returns the epsilon of each draw, and the part of delta that pays for the bottoms.  By default
+    that part is all of delta, each draw costing epsilon / draws, or half of it, whichever puts the
+    bottom lower above m items.  Only parameters are looked at, so the choice is public.
+
+    Raises:
+        ParameterError: the share is not a positive number, or more than delta.
+    """
+    parts = [total.delta, total.delta / 2]
+    if share is not None:
+        parts = [rational(share, "threshold_delta")]
+        if parts[0] > total.delta:
+            raise ParameterError("threshold_delta must be at most delta, of which it is a part")
+    grid = Fraction(1, 1 << _FINEST)
+    splits = []
+    for part in parts:
+        rest = total.delta - part or None
+        each = per_draw_epsilon(BoundedRange, draws, epsilon=total.epsilon, delta=rest)
+        splits.append((gumbel_offset(each, odds(part / queries), m, grid), each, part))
+    _, each, part = min(splits)
+    return each, part
+
+
+def odds(delta: Fraction) -> Fraction:
+    """The odds of a probability: the d with d / (1 + d) = delta."""
+    return delta / (1 - delta)
+
+
+def open_call(counts: HeldCounts, source: object, engine: object, ledger: object = None) -> Call:
+    """A call on the counts: one user moves each by at most 1, and all the same way."""
+    return Call(
+        counts,
+        sensitivity=1,
+        range_=None,
+        monotonic=True,
+        minimize=False,
+        grid=None,
+        on_grid=False,
+        score_error=None,
+        labels=None,
+        source=source,
+        ledger=ledger,
+        engine=engine,
+        take=_held,
+    )
+
+
+def _held(counts: HeldCounts, /, *, labels: object) -> HeldCounts:
+    """Counts were taken before, with their labels."""
+    return counts
+
+
+def draw_list(query: ListQuery, held: HeldCounts, call: Call) -> tuple[tuple[Label, ...], int]:
+    """Return the labels of one noisy list, and the k_bar that it was drawn from.
+
+    The bottom lies 1 + tau above the (k_bar + 1)-th count; the list ends before the bottom, before
+    the first dummy, or with k labels.
+
+    Reveals: beyond what is returned, nothing; shapes and requests follow from the query and, where
+        it was chosen, from k_bar.
+    """
+    counts = call.steps
+    k_bar = query.least if query.least == query.most else _choose_places(query, counts, call)
+    steps = np.empty(k_bar + 1, dtype=np.uint64)
+    # Only differences matter, and no count lies below the (k_bar + 1)-th.
+    np.subtract(counts[:k_bar], counts[k_bar], out=steps[:k_bar])
+    np.left_shift(steps[:k_bar], np.uint64(query.fineness), out=steps[:k_bar])
+    steps[k_bar] = query.offset(k_bar)
+    try:
+        ranking = call.engine.gumbel_top(steps, query.k, query.decay, call.bits)
+    finally:
+        steps.fill(0)
+    labels: list[Label] = []
+    for place in ranking.indices:
+        label = held.items[place] if place < k_bar else None
+        if label is None:
+            break
+        labels.append(label)
+    return tuple(labels), k_bar
+
+
+def _choose_places(query: ListQuery, counts: Steps, call: Call) -> int:
+    """Choose the k_bar whose bottom is low, by one exponential mechanism.
+
+    The score of k_bar is minus its bottom.  Between neighbours the (k_bar + 1)-th counts, and with
+    them all scores, move the same way and by at most 1.
+    """
+    offsets = [query.offset(k_bar) for k_bar in range(query.least, query.most + 1)]
+    highest = max(offsets)
+    steps = np.subtract(counts[query.least], counts[query.least : query.most + 1])
+    np.left_shift(steps, np.uint64(query.fineness), out=steps)
+    np.add(steps, np.array([highest - offset for offset in offsets], np.uint64), out=steps)
+    try:
+        return query.least + call.engine.gumbel_top(steps, 1, query.decay, call.bits).indices[0]
+    finally:
+        steps.fill(0)

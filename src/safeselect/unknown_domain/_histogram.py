@@ -1,0 +1,201 @@
+"""The door for counts whose candidates are themselves private: the largest, in a fixed order.
+
+The rules, which the proofs of `docs/mathematics.md`, section 15, rely on:
+
+- The order is (count descending, label ascending): integers by value come before strings by code
+  point.  It says which of two equal counts comes first without looking at any other count.
+- Items are what they equal (`_items`).  Labels that are the same item keep the larger count; those
+  that can be none are dropped, whatever they count.
+- An item with a count below 1 is as good as absent.  What only the data tell, no items or fewer
+  than are wanted, is no error: places that nothing fills are *dummies*, with no label and count 0.
+- Counts beyond 2**42 are cut to that.  Cutting is monotone and moves no count further than before,
+  and it comes before the ordering, so what follows sees a histogram like any other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Set
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from safeselect.errors import ParameterError, ScoreError
+from safeselect.selection._columns import Column, Unread, hand_over, pairs
+from safeselect.selection._labels import index_of
+from safeselect.selection._reading import INTEGERS, Reading
+from safeselect.selection._scores import Candidates, Steps, read_values
+from safeselect.unknown_domain._items import Label, read_items
+
+__all__ = ["HeldCounts", "Histogram", "hold_counts", "read_histogram"]
+
+_MOST = 2**42
+_NOT_WHOLE = (
+    "counts must be integers, of whatever type, and none may be missing: decide what a missing "
+    "count means before counts are handed over"
+)
+
+
+@dataclass(frozen=True, slots=True, repr=False, eq=False)
+class Histogram:
+    """The largest counts of a table, padded with zeros to a public size; its repr is silent.
+
+    Attributes:
+        counts: int64, in descending order; private.
+        labels: what they count; None for a dummy.
+    """
+
+    counts: npt.NDArray[np.int64]
+    labels: tuple[Label | None, ...]
+
+    def __repr__(self) -> str:
+        return f"<Histogram of {len(self.labels)} places>"
+
+
+@dataclass(slots=True, repr=False, eq=False)
+class HeldCounts:
+    """Counts that were handed over; what they are, and of what, is looked at by `steps`.
+
+    A call reads them as it reads `Candidates`, once it is charged.
+
+    Attributes:
+        size: how many places are wanted: public.
+        items: once they were read, what is in these places; None for a dummy.
+    """
+
+    _counts: Column | Unread
+    _labels: Any
+    size: int
+    items: tuple[Label | None, ...] = ()
+    labels: None = None
+    rows: tuple[()] = ()
+    is_matrix: bool = False
+    positions: bool = False
+
+    def __repr__(self) -> str:
+        return f"<counts for {self.size} places>"
+
+    def label(self, index: int) -> object:
+        """What is in a place."""
+        return self.items[index]
+
+    def read(self) -> Histogram:
+        """Return the largest counts in the fixed order.
+
+        Reveals: time depends on how many items there are and on how their counts compare.
+
+        Raises:
+            ParameterError: labels are of another number than counts.
+            ScoreError: a count is no integer.
+        """
+        counts, labels = self._counts, self._labels
+        if type(counts) is Unread:
+            counts, labels = _both(counts.read(), None)
+        values = _whole(counts)
+        largest: dict[Label, int] = {}
+        for name, value in zip(read_items(labels, values.size), values.tolist(), strict=True):
+            # Of two labels for one item the larger count: one user moves it no further.
+            if name is not None and value > largest.get(name, 0):
+                largest[name] = value
+        found = sorted(
+            (-count, isinstance(name, str), name) for name, count in _at_least(largest, self.size)
+        )[: self.size]
+        padding = self.size - len(found)
+        result = np.array([-count for count, _, _ in found] + [0] * padding, dtype=np.int64)
+        values.fill(0)
+        return Histogram(result, (*(name for _, _, name in found), *(None,) * padding))
+
+    def steps(
+        self,
+        reading: Reading,
+        *,
+        minimize: bool = False,
+        proposed: str = "",
+        threshold: Fraction | None = None,
+    ) -> Steps:
+        """The counts in the fixed order as uint64, in which only differences matter."""
+        histogram = self.read()
+        self.items = histogram.labels
+        try:
+            return Candidates((Column(histogram.counts, self.size),), self.size, None).steps(
+                reading, minimize=minimize, proposed=proposed, threshold=threshold
+            )
+        finally:
+            histogram.counts.fill(0)  # a copy of its own was made
+
+
+def hold_counts(counts: object, labels: object, size: int) -> HeldCounts:
+    """Take counts of which the `size` largest will be read.
+
+    Args:
+        counts: a mapping label -> count, a pandas column whose index is the labels, or a list, an
+            array or another column of counts; or counts of a table that are not read yet.
+        labels: one label a count; not with a mapping.
+
+    Raises:
+        ParameterError: labels are missing, or are no list.
+        ScoreError: the counts have a class that cannot be read.
+    """
+    if type(counts) is Unread:
+        return HeldCounts(counts, None, size)
+    return HeldCounts(*_both(counts, labels), size)
+
+
+def _both(counts: object, labels: Any) -> tuple[Column, Any]:
+    """Counts, of which only the number is looked at, and what they count."""
+    found = pairs(counts)
+    if found is not None:
+        if labels is not None:
+            raise ParameterError(
+                "labels= is not needed with a mapping, whose keys are the labels; leave it out"
+            )
+        labels, counts = found
+    column = hand_over(counts)
+    if labels is None:
+        labels = index_of(counts)
+    if labels is None:
+        raise ParameterError(
+            "counts need labels=, or a mapping label -> count: a position in a table of items "
+            "found in the data means nothing"
+        )
+    # A set has no order of its own: which label belongs to which count would be left to chance.
+    if isinstance(labels, (str, bytes, Set)) or not isinstance(labels, Iterable):
+        raise ParameterError(
+            f"labels must be a list of labels, got {type(labels).__name__}; write them in the "
+            "order of the counts"
+        )
+    return column, labels
+
+
+def read_histogram(counts: object, labels: object, size: int) -> Histogram:
+    """Return the `size` largest counts in the fixed order; as `hold_counts` and its `read`."""
+    return hold_counts(counts, labels, size).read()
+
+
+def _at_least(largest: dict[Label, int], size: int) -> list[tuple[Label, int]]:
+    """The items that reach the size-th largest count: no other can be among the first."""
+    pairs = list(largest.items())
+    if len(pairs) <= size:
+        return pairs
+    counts = np.fromiter(largest.values(), dtype=np.int64, count=len(pairs))
+    least = np.partition(counts, counts.size - size)[counts.size - size]
+    kept = np.flatnonzero(counts >= least).tolist()
+    counts.fill(0)
+    return [pairs[place] for place in kept]
+
+
+def _whole(column: Column) -> npt.NDArray[np.int64]:
+    """A private copy of the counts, cut to 0 .. 2**42."""
+    # An empty table must not be told from another, and NumPy calls an empty list one of floats.
+    values = column.numbers() if column.size else []
+    if isinstance(values, np.ndarray) and values.dtype.kind in "iu":
+        wide = values.astype(np.int64 if values.dtype.kind == "i" else np.uint64)
+        counts: npt.NDArray[np.int64] = np.minimum(wide, _MOST).astype(np.int64)
+        return np.maximum(counts, 0, out=counts)
+    try:
+        whole = read_values(Column(values, len(values)), INTEGERS, "integers")
+    except ScoreError:
+        raise ScoreError(_NOT_WHOLE) from None
+    return np.array([min(max(value, 0), _MOST) for value in whole], dtype=np.int64)

@@ -1,0 +1,222 @@
+"""The most frequent items where even the list of items is private."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Literal, get_args
+
+from safeselect.errors import ParameterError
+from safeselect.exact import describe
+from safeselect.exact.decay import Decay
+from safeselect.promises import ApproximateDP, BoundedRange, PureDP
+from safeselect.promises.written import exact
+from safeselect.selection._account import Scope, read_ledger, unit_of
+from safeselect.selection._call import Call
+from safeselect.selection.counts import check_unknown
+from safeselect.unknown_domain._bottom import (
+    ListQuery,
+    draw_list,
+    odds,
+    open_call,
+    read_contributions,
+    read_places,
+    read_total,
+    split_delta,
+)
+from safeselect.unknown_domain._discovered import DiscoveredTopK
+from safeselect.unknown_domain._histogram import HeldCounts, hold_counts
+from safeselect.unknown_domain._items import Label
+from safeselect.unknown_domain._threshold import laplace_offset
+
+__all__ = ["unknown_domain_top_k"]
+
+Noise = Literal["gumbel", "laplace"]
+_NOISES: tuple[str, ...] = get_args(Noise)
+
+
+def unknown_domain_top_k(
+    counts: object,
+    *,
+    k: int,
+    k_bar: int | tuple[int, int],
+    epsilon: object,
+    delta: object,
+    threshold_delta: object = None,
+    max_contributions: int | None = None,
+    noise: Noise | None = None,
+    places: int | Literal["all"] | None = None,
+    labels: object = None,
+    source: object = None,
+    ledger: Scope | None = None,
+    engine: str | None = None,
+) -> DiscoveredTopK:
+    """Choose at most k of the items with the largest counts; the set of items is private too.
+
+    The k_bar largest counts compete with a bottom, which lies 1 + tau above the (k_bar + 1)-th.
+
+    - "gumbel": Gumbel noise of scale 1 / epsilon_0 on all of them; the labels in the order of their
+      noisy counts, down to the bottom.  One user may have any number of items.
+    - "laplace": discrete Laplace noise of scale max_contributions / epsilon; the labels *and* noisy
+      counts of those above the noisy bottom, k at most.
+
+    An item is counted once a user.  Give the whole table or, where the engine that counted has cut
+    it, the k_bar + 1 largest counts or more, in the order (count descending, label ascending): the
+    (k_bar + 1)-th sets the bottom, and without it that would lie too low.  `Counts` say what they
+    are and are refused where they do not fit; of other counts `places` says it.
+
+    Items are integers and strings.  Labels are private, so none of them is an error: one that
+    equals an integer (1.0, True, Decimal(1)) is that integer, labels of one item keep the larger
+    count, and one that can be no item (None, NaN, a date, a tuple, bytes) is dropped.
+
+    Guarantee: ApproximateDP(epsilon, delta).  For "gumbel" `threshold_delta` of delta pays for the
+        bottom, tau = ln(m (1 - threshold_delta) / threshold_delta) / epsilon_0 rounded up, with
+        m = min(k_bar, max_contributions), and the rest for the composition of k draws (k + 1 where
+        k_bar is chosen), each BoundedRange(epsilon_0).  For "laplace" all of it pays for the
+        bottom: m P(X - Y > tau) <= delta for the noise X of an item and Y of the bottom.
+    Neighbours: tables that differ by all rows of one user, so that counts change by at most 1 and
+        all the same way; with `max_contributions`, at most so many of them.  Not replace-one.
+    Source: Durfee and Rogers (2019), Algorithms 1 and 2, with the thresholds that are proved in
+        `docs/mathematics.md`, section 15.
+    Exactness: integers throughout; the bottom is rounded up once and is a public rational then.
+    Reveals: the time to find the k_bar + 1 largest depends on the table; what follows does not.
+
+    Args:
+        counts: `Counts`, a mapping label -> number of users, a pandas column with its index, or
+            numbers and `labels`; integers, of whatever type.  No items, or fewer than k, are no
+            error.
+        k: how many labels at most.
+        k_bar: how many items compete, k or more; or a pair (least, most): chosen in that range by
+            one more draw.
+        epsilon: total cost of this call, with
+        delta: the probability that is allowed to fail; both positive rationals.
+        threshold_delta: the part of delta that pays for the bottom; by default delta, epsilon_0
+            being epsilon / draws, or half of it, whichever gives the lower bottom.
+        max_contributions: how many items one user may change; needed for "laplace".
+        noise: see above; by default "laplace" if max_contributions is given, else "gumbel".
+        places: how many of the largest counts these are, or "all"; needed but for `Counts`.
+        labels: what to call the items, where counts are no mapping.
+        source: source of random bytes; the default is a cryptographic generator.
+        ledger: `ledger.scope(...)`: epsilon and delta are charged there before the first bit is
+            drawn, and the result has a receipt.
+        engine: "reference" for the scalar tier.
+
+    Raises:
+        ParameterError: a parameter is wrong, or does not fit what the counts say of themselves.
+        ScoreError: the counts cannot be read.
+        SourceError: the source failed.
+    """
+    total = read_total(epsilon, delta)
+    count, least, most = read_places(k, k_bar)
+    contributions = read_contributions(max_contributions)
+    scope = read_ledger(ledger, monotonic=True)
+    if noise is not None and not (isinstance(noise, str) and noise in _NOISES):
+        raise ParameterError(f"noise must be 'gumbel' or 'laplace', got {describe(noise)}")
+    if noise == "laplace" and contributions is None:
+        raise ParameterError("noise='laplace' needs max_contributions")
+    check_unknown(
+        counts,
+        places,
+        k_bar=most,
+        contributions=contributions,
+        unit=unit_of(scope),
+    )
+    if contributions is not None and noise != "gumbel":
+        if isinstance(k_bar, tuple) or threshold_delta is not None:
+            raise ParameterError("noise='laplace' takes one k_bar, and no threshold_delta")
+        offset, decay = _plan_counts(total, least, contributions)
+        held = hold_counts(counts, labels, least + 1)
+        call = open_call(held, source, engine, ledger)
+        return _with_counts(total, count, held, call, offset, decay)
+    query, part = _plan_list(total, (count, least, most), contributions, threshold_delta)
+    held = hold_counts(counts, labels, query.most + 1)
+    call = open_call(held, source, engine, ledger)
+    return _list(total, part, query, held, call)
+
+
+def _list(
+    total: ApproximateDP, part: Fraction, query: ListQuery, held: HeldCounts, call: Call
+) -> DiscoveredTopK:
+    """Gumbel noise: labels in noisy order, down to the bottom."""
+    each, bottom = BoundedRange(query.epsilon), ApproximateDP(Fraction(0), part)
+    mechanism = "unknown_domain_top_k_gumbel/1"
+    told = {"least_k_bar": str(query.least), "most_k_bar": str(query.most)}
+    parts = (each, query.draws), (bottom, 1)
+    with call.release(total, mechanism, parts=parts, k=query.k, more=told):
+        found, chosen = draw_list(query, held, call)
+        return call.released(
+            DiscoveredTopK(
+                labels=found,
+                counts=None,
+                k_bar=chosen,
+                offset=query.offset_in_counts(chosen),
+                guarantee=total,
+                parts=(*(each,) * query.draws, bottom),
+                mechanism=mechanism,
+                source=call.source_name,
+            )
+        )
+
+
+def _with_counts(
+    total: ApproximateDP, k: int, held: HeldCounts, call: Call, offset: int, decay: Decay
+) -> DiscoveredTopK:
+    """Laplace noise: labels and noisy counts of those above the noisy bottom."""
+    parts = (PureDP(total.epsilon), ApproximateDP(Fraction(0), total.delta))
+    mechanism = "unknown_domain_top_k_laplace/1"
+    k_bar = held.size - 1
+    told = {"k_bar": str(k_bar), "max_contributions": exact(total.epsilon / decay.rate)}
+    with call.release(total, mechanism, parts=tuple((part, 1) for part in parts), k=k, more=told):
+        found = _above_bottom(held, call, offset, decay)[:k]
+        return call.released(
+            DiscoveredTopK(
+                labels=tuple(label for label, _ in found),
+                counts=tuple(noisy for _, noisy in found),
+                k_bar=k_bar,
+                offset=Fraction(offset),
+                guarantee=total,
+                parts=parts,
+                mechanism=mechanism,
+                source=call.source_name,
+            )
+        )
+
+
+def _plan_list(
+    total: ApproximateDP,
+    places: tuple[int, int, int],
+    contributions: int | None,
+    share: object,
+) -> tuple[ListQuery, Fraction]:
+    """The query that the total allows, and the part of delta that its bottom costs."""
+    k, least, most = places
+    m = most if contributions is None else min(most, contributions)
+    each, part = split_delta(total, share, k + (least < most), 1, m)
+    return ListQuery(k, least, most, each, odds(part), contributions), part
+
+
+def _plan_counts(total: ApproximateDP, k_bar: int, contributions: int) -> tuple[int, Decay]:
+    """How far the bottom lies above the (k_bar + 1)-th count, and the noise: both are public."""
+    each = total.epsilon / contributions
+    return 1 + laplace_offset(each, total.delta, min(k_bar, contributions)), Decay(each)
+
+
+def _above_bottom(
+    held: HeldCounts, call: Call, offset: int, decay: Decay
+) -> list[tuple[Label, int]]:
+    """The items whose noisy count is above the noisy bottom, the largest first.
+
+    Equal noisy counts are in the order of their labels: the order says no more than the released
+    pairs do.  Strictly above: the noise that an item needs in order to pass is offset or more.
+    """
+    places = held.size
+    noise = call.engine.discrete_laplace(places, decay, call.bits).tolist()
+    # Stored with the sign bit flipped, so that 2**63 stands for 0.
+    counts = [steps - (1 << 63) for steps in call.steps.tolist()]
+    noisy = [count + extra for count, extra in zip(counts, noise, strict=True)]
+    bottom = noisy.pop() + offset
+    found = [
+        (label, count)
+        for label, count in zip(held.items[:-1], noisy, strict=True)
+        if label is not None and count > bottom
+    ]
+    return sorted(found, key=lambda pair: (-pair[1], isinstance(pair[0], str), pair[0]))

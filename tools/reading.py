@@ -1,0 +1,122 @@
+"""The order in which to read what decides a release, with files and lines, from the imports.
+
+The decision core is what the one-shot mechanisms import, the theory of composition apart.  Nobody
+keeps this list by hand: `make reading` prints it, and a test holds README's figures against it.
+"""
+
+from __future__ import annotations
+
+import ast
+import io
+import sys
+import tokenize
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+__all__ = ["APART", "CORE", "File", "core", "main", "reading"]
+
+ROOT = Path(__file__).parents[1] / "src"
+PACKAGE = "safeselect"
+CORE = ("permute_and_flip", "exponential", "noisy_max", "top_k", "gaps", "many")
+"""The modules of `selection` whose imports are the decision core."""
+
+APART = "accounting"
+"""The room of the theory of composition, which is read by itself."""
+
+_SILENT = {
+    *(tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE),
+    *(tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """A module with its lines of code: without comments, docstrings and blank lines."""
+
+    module: str
+    lines: int
+
+    @property
+    def room(self) -> str:
+        """The folder that it is in, or its own name."""
+        return self.module.split(".")[1]
+
+
+def _path(module: str) -> Path | None:
+    place = ROOT.joinpath(*module.split("."))
+    return next(
+        (path for path in (place.with_suffix(".py"), place / "__init__.py") if path.is_file()), None
+    )
+
+
+def imports(module: str) -> Iterator[str]:
+    """The modules of this package that a module names in its imports, in their order."""
+    path = _path(module)
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))) if path else ():
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(PACKAGE):
+            for alias in node.names:
+                whole = f"{node.module}.{alias.name}"
+                yield whole if _path(whole) else str(node.module)
+        elif isinstance(node, ast.Import):
+            yield from (name.name for name in node.names if name.name.startswith(PACKAGE))
+
+
+def code_lines(path: Path) -> int:
+    """How many lines of a file hold code."""
+    source = path.read_text("utf-8")
+    told: set[int] = set()
+    for node in ast.walk(ast.parse(source)):
+        body = getattr(node, "body", None)
+        if isinstance(body, list) and body and isinstance(body[0], ast.Expr):
+            first = body[0].value
+            if isinstance(first, ast.Constant) and isinstance(first.value, str):
+                told |= set(range(body[0].lineno, (body[0].end_lineno or 0) + 1))
+    held: set[int] = set()
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        if token.type not in _SILENT:
+            held |= set(range(token.start[0], token.end[0] + 1))
+    return len(held - told)
+
+
+def reading(modules: Iterator[str] | tuple[str, ...]) -> list[File]:
+    """What these modules import, each behind all that it imports itself."""
+    found: dict[str, File] = {}
+    begun: set[str] = set()
+
+    def visit(module: str) -> None:
+        path = _path(module)
+        if module in begun or path is None:
+            return
+        begun.add(module)
+        for other in imports(module):
+            visit(other)
+        found[module] = File(module, code_lines(path))
+
+    for module in modules:
+        visit(module)
+    return list(found.values())
+
+
+def core() -> list[File]:
+    """The decision core in the order of reading."""
+    files = reading(tuple(f"{PACKAGE}.selection.{name}" for name in CORE))
+    return [file for file in files if file.room != APART]
+
+
+def main() -> int:
+    """Print the order of reading, room by room, and the sums."""
+    files = core()
+    rooms: dict[str, list[File]] = {}
+    for file in files:
+        rooms.setdefault(file.room, []).append(file)
+    for room, held in sorted(rooms.items(), key=lambda pair: files.index(pair[1][-1])):
+        print(f"{room}: {sum(file.lines for file in held)} lines in {len(held)} files")
+        for file in held:
+            print(f"  {file.lines:4}  {file.module.removeprefix(f'{PACKAGE}.')}")
+    print(f"the decision core: {sum(file.lines for file in files)} lines in {len(files)} files")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
