@@ -29,7 +29,7 @@ from unknown_laws import (
 import safeselect
 from safeselect.noise import Ranking
 from safeselect.selection import _call
-from safeselect.unknown_domain import unknown_domain_top_k as unknown_domain
+from safeselect.unknown_domain import top_k as unknown_domain
 from safeselect.unknown_domain._threshold import gumbel_offset, laplace_offset
 
 pytestmark = pytest.mark.claim("C2")

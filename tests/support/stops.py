@@ -12,7 +12,7 @@ import safeselect
 
 __all__ = ["at_step"]
 
-_ACCOUNTING = str(Path(safeselect.__file__).parent / "accounting")
+_LEDGER = str(Path(safeselect.__file__).parent / "ledger")
 
 
 def at_step(call: Callable[[], Any], step: int, act: Callable[[], object]) -> Any:
@@ -21,7 +21,7 @@ def at_step(call: Callable[[], Any], step: int, act: Callable[[], object]) -> An
 
     def trace(frame: FrameType, event: str, _: Any) -> Any:
         nonlocal count
-        if not frame.f_code.co_filename.startswith(_ACCOUNTING):
+        if not frame.f_code.co_filename.startswith(_LEDGER):
             return None
         if event == "line":
             count += 1

@@ -3,7 +3,7 @@
 from safeselect.unknown_domain._discovered import (
     DiscoveredTopK,
 )
-from safeselect.unknown_domain.unknown_domain_top_k import (
+from safeselect.unknown_domain.top_k import (
     unknown_domain_top_k,
 )
 
