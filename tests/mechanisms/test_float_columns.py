@@ -309,7 +309,7 @@ FAULTS = {
     "offset forgotten later, dyadic": ("moved = above * q // (below * p) -", "moved = 0 -"),
     "offset forgotten later": ("divmod(units * narrow, wide)", "divmod(0, wide)"),
     "rest of the offset forgotten": ("(2 * beyond - wide << 26)", "(-wide << 26)"),
-    "26 for 27, above": ("np.left_shift(middles, 27,", "np.left_shift(middles, 26,"),
+    "26 for 27, above": ("np.int64(_word(n << 27))", "np.int64(_word(n << 26))"),
     "27 for 26": ("(2 * beyond - wide << 26)", "(2 * beyond - wide << 27)"),
     "the fraction of z forgotten": (
         "np.add(middles, steps, out=middles)",

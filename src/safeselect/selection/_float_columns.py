@@ -55,7 +55,14 @@ def is_fast(grid: Fraction) -> bool:
     return nearest and grid.numerator < _LIMIT and grid.denominator < _LIMIT
 
 
-def float_steps(values: Floats, grid: Fraction, *, minimize: bool, extra: Sequence[int]) -> Steps:
+def float_steps(
+    values: Floats,
+    grid: Fraction,
+    *,
+    minimize: bool,
+    extra: Sequence[int],
+    out: Steps | None = None,
+) -> Steps:
     """Return 2**64 - 1 - min(d, 2**64 - 1), d being how many steps a score is behind the best.
 
     Args:
@@ -63,6 +70,7 @@ def float_steps(values: Floats, grid: Fraction, *, minimize: bool, extra: Sequen
         grid: a positive rational p / q with p and q below 2**32.
         minimize: the smallest score is the best.
         extra: no or one further step, public, that takes part as one more candidate, the last.
+        out: where to put the result; a new array by default.
 
     Returns:
         uint64, shape (n + len(extra),).
@@ -87,7 +95,8 @@ def float_steps(values: Floats, grid: Fraction, *, minimize: bool, extra: Sequen
     # of it, so the difference is exact (Sterbenz's lemma).
     offset = best * (abs(above) * q >= p * below << 66)
     count = len(values)
-    result: Words = np.empty(count + len(extra), dtype=np.int64)
+    whole: Steps = np.empty(count + len(extra), dtype=np.uint64) if out is None else out
+    result: Words = whole.view(np.int64)
     result[count:] = [_word(max(0, _REACH - 1 - abs(first - step))) for step in extra]
     is_dyadic = p & (p - 1) == 0 and q & (q - 1) == 0
     kernel = (_dyadic if is_dyadic else _rational)(p, q, offset, first, minimize)
@@ -106,7 +115,7 @@ def float_steps(values: Floats, grid: Fraction, *, minimize: bool, extra: Sequen
             mask = rows[0].view(np.int64)
             np.right_shift(mask, 63, out=mask)
             np.bitwise_and(steps, mask, out=steps)
-    return result.view(np.uint64)
+    return whole
 
 
 def _dyadic(p: int, q: int, offset: float, first: int, minimize: bool) -> Kernel:
@@ -167,8 +176,9 @@ def _rational(p: int, q: int, offset: float, first: int, minimize: bool) -> Kern
     # In 2**-27 of a unit over the grid: what is above k + 1/2, and the constants of the bits.
     # Those of high, middle and k end in 51 zeros, so that 27 places further up nothing is left.
     excess = (2 * beyond - wide << 26) - (_bits(to_z) >> 24) * narrow
-    times = [np.int64(_word(number)) for number in (rest, narrow, wide, quotient)]
-    by_rest, by_narrow, by_wide, by_quotient = times
+    by_narrow, by_quotient = np.int64(_word(narrow)), np.int64(_word(quotient))
+    # 27 places further up at once, modulo 2**64.
+    rest_up, narrow_up, wide_up = (np.int64(_word(n << 27)) for n in (rest, narrow, wide))
     start = np.int64(_word(excess))
     low_bits = np.int64((1 << 24) - 1)
     bits = _bits(to_high) * quotient + _bits(_ROUNDER)
@@ -193,12 +203,11 @@ def _rational(p: int, q: int, offset: float, first: int, minimize: bool) -> Kern
         # From here on integers: high * rest + middle * narrow - k * wide is small, and so exact
         # modulo 2**64; so is z * narrow, rounded down to 2**-27.
         highs, middles, ks, spare = (row.view(np.int64) for row in rows[1:])
-        np.multiply(middles, by_narrow, out=middles)
-        np.multiply(highs, by_rest, out=spare)
+        np.multiply(middles, narrow_up, out=middles)
+        np.multiply(highs, rest_up, out=spare)
         np.add(middles, spare, out=middles)
-        np.multiply(ks, by_wide, out=spare)
+        np.multiply(ks, wide_up, out=spare)
         np.subtract(middles, spare, out=middles)
-        np.left_shift(middles, 27, out=middles)
         np.right_shift(steps, 24, out=spare)
         np.multiply(spare, by_narrow, out=spare)
         np.add(middles, spare, out=middles)

@@ -204,7 +204,7 @@ def _whole_times(step: Fraction) -> bool:
 
 
 def _read(
-    values: np.ndarray[Any, Any] | list[Any],
+    values: np.ndarray[Any, Any] | Sequence[Any],
     reading: Reading,
     minimize: bool,
     extra: Sequence[int],
@@ -216,7 +216,7 @@ def _read(
         if reading.grid is None and not bool(np.all(np.rint(values) == values)):
             # Infinity is equal to itself and is told below; NaN is not.
             raise ScoreError(NOT_FINITE) if np.isnan(values).any() else _NotWholeError
-        out[:] = float_steps(values, step, minimize=minimize, extra=extra)
+        float_steps(values, step, minimize=minimize, extra=extra, out=out)
     elif isinstance(values, np.ndarray) and values.dtype.kind in "iu" and _whole_times(step):
         _from_integers(values, step.denominator, minimize, extra, out)
     else:
