@@ -157,28 +157,32 @@ def _rational(p: int, q: int, offset: float, first: int, minimize: bool) -> Kern
     high * 2**32 + middle + z with |middle| <= 2**31 and |z| <= 1/2, all exact, and a step is
     `wide / narrow` units.  z is a multiple of 2**-51 wherever |x| is at least half a step; nearer
     to 0 the step is 0 whatever z is rounded to.
+
+    Where p and q are small, as for a thousandth, 64 bits hold z * narrow at once: the grid lies
+    between 2 and 4 units then, z is a multiple of 2**-52, and wide is 2**11 at most.
     """
     unit = p.bit_length() - q.bit_length()
     unit -= (p < q << unit) if unit >= 0 else (p << -unit < q)
-    unit -= 2
+    is_small = p << max(1 - unit, 0) <= 1 << 11
+    unit, places = (unit - 1, 52) if is_small else (unit - 2, 51)
     wide, narrow = p << max(-unit, 0), q << max(unit, 0)
     above, below = offset.as_integer_ratio()
     # offset is 0, or so large that it is a whole number of units.
     units = (above << max(-unit, 0)) // (below << max(unit, 0))
     moved, beyond = divmod(units * narrow, wide)
     quotient, rest = divmod(narrow << 32, wide)
-    to_high, to_middle, to_z = (float(np.ldexp(_ROUNDER, unit + places)) for places in (32, 0, -51))
+    to_high, to_middle, to_z = (float(np.ldexp(_ROUNDER, unit + n)) for n in (32, 0, -places))
     # An estimate k of y's steps; two roundings of numbers below 2**38 leave it within 2**-13, so
     # the step is k or k + 1 once 2**-10 has been taken off.
     share_high = float(np.ldexp(float(Fraction(rest, wide)), -unit - 32))
     share_rest = float(np.ldexp(float(Fraction(narrow, wide)), -unit))
     less = float(Fraction(beyond, wide) - Fraction(1, 1 << 10))
-    # In 2**-27 of a unit over the grid: what is above k + 1/2, and the constants of the bits.
-    # Those of high, middle and k end in 51 zeros, so that 27 places further up nothing is left.
-    excess = (2 * beyond - wide << 26) - (_bits(to_z) >> 24) * narrow
+    # What is above k + 1/2, in 2**-27 of a unit, or in 2**-52, over the grid; and the constants of
+    # the bits.  Those of high, middle and k end in 51 zeros: so far up nothing is left of them.
+    places_up, dropped = (52, 0) if is_small else (27, 24)
+    excess = (2 * beyond - wide << places_up - 1) - (_bits(to_z) >> dropped) * narrow
     by_narrow, by_quotient = np.int64(_word(narrow)), np.int64(_word(quotient))
-    # 27 places further up at once, modulo 2**64.
-    rest_up, narrow_up, wide_up = (np.int64(_word(n << 27)) for n in (rest, narrow, wide))
+    rest_up, narrow_up, wide_up = (np.int64(_word(n << places_up)) for n in (rest, narrow, wide))
     start = np.int64(_word(excess))
     low_bits = np.int64((1 << 24) - 1)
     bits = _bits(to_high) * quotient + _bits(_ROUNDER)
@@ -201,19 +205,23 @@ def _rational(p: int, q: int, offset: float, first: int, minimize: bool) -> Kern
         np.subtract(y, other, out=y)
         np.add(y, to_z, out=z)
         # From here on integers: high * rest + middle * narrow - k * wide is small, and so exact
-        # modulo 2**64; so is z * narrow, rounded down to 2**-27.
+        # modulo 2**64, also so many places further up; so is z * narrow, at once or rounded down.
+        # Taking 2**-10 off keeps what is compared above -wide, so that 2**63 is not reached.
         highs, middles, ks, spare = (row.view(np.int64) for row in rows[1:])
         np.multiply(middles, narrow_up, out=middles)
         np.multiply(highs, rest_up, out=spare)
         np.add(middles, spare, out=middles)
         np.multiply(ks, wide_up, out=spare)
         np.subtract(middles, spare, out=middles)
-        np.right_shift(steps, 24, out=spare)
-        np.multiply(spare, by_narrow, out=spare)
-        np.add(middles, spare, out=middles)
-        np.bitwise_and(steps, low_bits, out=steps)
-        np.multiply(steps, by_narrow, out=steps)
-        np.right_shift(steps, 24, out=steps)
+        if is_small:
+            np.multiply(steps, by_narrow, out=steps)
+        else:
+            np.right_shift(steps, dropped, out=spare)
+            np.multiply(spare, by_narrow, out=spare)
+            np.add(middles, spare, out=middles)
+            np.bitwise_and(steps, low_bits, out=steps)
+            np.multiply(steps, by_narrow, out=steps)
+            np.right_shift(steps, dropped, out=steps)
         np.add(middles, steps, out=middles)
         np.add(middles, start, out=middles)
         # -1 where the step is k, 0 where it is k + 1.
