@@ -214,6 +214,8 @@ def _packed(values: tuple[Any, ...]) -> np.ndarray[Any, Any] | None:
         # Whatever has an index was packed.  Integers of other classes than Python's own add up to
         # something of their own class: a third of the time that looking at each class takes.
         plain = type(sum(values)) is int
+    except MemoryError:
+        raise
     except Exception:  # noqa: BLE001 - of whatever stands in the list: its class is looked at below
         words, plain = b"", False
     if not plain:
