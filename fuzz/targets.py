@@ -38,7 +38,7 @@ from safeselect.ledger.record import canonical, parse, record_hash
 from safeselect.promises.written import Charge
 from safeselect.selection._reading import Reading
 from safeselect.selection._scores import read_candidates as read_scores
-from safeselect.unknown_domain._histogram import read_histogram
+from safeselect.unknown_domain._histogram import hold_counts
 
 __all__ = ["SEEDS", "TARGETS"]
 
@@ -171,7 +171,7 @@ def scores(data: bytes) -> None:
     words = _text(data)[:2000].split()
     numbers = [_number(word) for word in words]
     with contextlib.suppress(SafeSelectError):
-        read_histogram(numbers, list(range(len(numbers))), 3)
+        hold_counts(numbers, list(range(len(numbers))), 3).read()
     for grid in (None, "1/3"):
         try:
             reading = Reading.read(grid=grid, on_grid=False, score_error=None)

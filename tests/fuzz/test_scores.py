@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from held import read_histogram
 from hostile import numbers, refused, things
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -15,7 +16,6 @@ from safeselect import SafeSelectError
 from safeselect.selection._columns import hand_over
 from safeselect.selection._reading import Reading
 from safeselect.selection._scores import read_candidates, read_matrix, read_values
-from safeselect.unknown_domain._histogram import read_histogram
 
 LARGEST = 2**64 - 1
 DTYPES = ("int8", "uint8", "int64", "uint64", "float16", "float32", "float64", ">i4", "bool", "U3")

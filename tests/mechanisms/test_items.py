@@ -17,10 +17,10 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from held import read_histogram
 
 import safeselect
 from safeselect import PayWhatYouGet, ScoreError
-from safeselect.unknown_domain._histogram import read_histogram
 from safeselect.unknown_domain._items import item
 
 pytestmark = pytest.mark.claim("C10")

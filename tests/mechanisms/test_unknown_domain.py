@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from chances import fits
+from held import read_histogram
 from unknown_laws import BOTTOM, Teller, law_of_list, list_law
 
 import safeselect
@@ -25,7 +26,7 @@ from safeselect.selection import _call
 from safeselect.testing import DeterministicSource
 from safeselect.unknown_domain import _bottom
 from safeselect.unknown_domain._bottom import ListQuery, draw_list, open_call, read_contributions
-from safeselect.unknown_domain._histogram import hold_counts, read_histogram
+from safeselect.unknown_domain._histogram import hold_counts
 from safeselect.unknown_domain._threshold import gumbel_offset, laplace_failure, laplace_offset
 
 pytestmark = pytest.mark.claim("C1")

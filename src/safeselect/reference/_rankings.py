@@ -204,7 +204,7 @@ def laplace_top(
 @final
 @sealed
 class LazySteps:
-    """A lazily refined noise by its bounds; see `lattice.single.KnownNoise`."""
+    """A lazily refined noise by its bounds; see `noise.single.KnownNoise`."""
 
     __slots__ = ("_noise",)
 

@@ -169,6 +169,7 @@ def pairs(scores: object) -> tuple[list[Any], list[Any] | Unread] | None:
 
 
 def is_table(kind: type) -> bool:
+    """Whether this is a class of tables or columns of pandas, polars or Arrow, or extends one."""
     home = str(kind.__module__).partition(".")[0]
     # Whoever hands over a table has imported its library; this package never does.
     library = sys.modules.get(home)

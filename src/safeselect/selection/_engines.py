@@ -13,7 +13,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from safeselect import noise as lattice
+from safeselect import noise
 from safeselect.errors import ParameterError
 from safeselect.exact import describe
 from safeselect.exact.decay import Decay
@@ -101,7 +101,7 @@ def choose_engine(name: object) -> Engine:
         ParameterError: another name, or "reference" where only production is allowed.
     """
     if name is None:
-        return lattice
+        return noise
     if not isinstance(name, str) or name not in ("array", "reference"):
         raise ParameterError(f"engine must be 'array' or 'reference', got {describe(name)}")
     if name == "reference" and require_production():
@@ -109,5 +109,5 @@ def choose_engine(name: object) -> Engine:
             "engine='reference' is for audit and tests: its running time depends on the scores; "
             "SAFESELECT_REQUIRE_PRODUCTION forbids it"
         )
-    engine: Engine = lattice if name == "array" else import_module(_REFERENCE)
+    engine: Engine = noise if name == "array" else import_module(_REFERENCE)
     return engine

@@ -12,7 +12,7 @@ import numpy as np
 from safeselect.errors import ScoreError
 from safeselect.selection._float_columns import NOT_FINITE
 
-__all__ = ["CONVERT", "FLOATS", "NULL", "is_integer", "ratio"]
+__all__ = ["CONVERT", "FLOATS", "NULL", "is_integer", "ratio", "to_int"]
 
 FLOATS = (float, np.float16, np.float32, np.float64)
 _INTEGERS = (int, np.integer, np.bool_, type(gmpy2.mpz()))
@@ -34,15 +34,21 @@ def is_integer(kind: type) -> bool:
     return issubclass(kind, _INTEGERS) and not issubclass(kind, np.timedelta64)
 
 
+def to_int(kind: type, value: Any) -> int:
+    """A number of a class of integers as Python's own: by the plain type's method, for a subclass
+    may have another.
+    """
+    return int.__int__(value) if issubclass(kind, int) else int(value)
+
+
 def ratio(value: Any) -> tuple[int, int]:
     """A score as numerator and denominator.
 
     A float is the binary number that it is: scores are computed, parameters are typed.
     """
     kind = type(value)
-    # Methods of the plain types: a subclass may have others.
     if is_integer(kind):
-        return _limited(int.__int__(value) if issubclass(kind, int) else int(value), 1)
+        return _limited(to_int(kind, value), 1)
     if issubclass(kind, float):
         value = float.__float__(value)
     if issubclass(kind, FLOATS):

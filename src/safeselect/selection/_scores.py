@@ -238,12 +238,13 @@ def _from_integers(
         return
     # From the copy, not from the caller's array, which may have changed by now.
     wide, flipped = _order(values, minimize)
-    best = int(steps.max().view(wide) ^ flipped) * times
+    top = steps.max()
+    best = int(top.view(wide) ^ flipped) * times
     first = min([best, *extra]) if minimize else max([best, *extra])
     behind = abs(first - best)
     # Whoever is more integers than that behind the best is 2**64 steps or more behind the first.
     most = (_LARGEST - behind) // times
-    np.subtract(steps.max(), steps, out=steps)
+    np.subtract(top, steps, out=steps)
     near = np.logical_and(steps <= np.uint64(max(most, 0)), most >= 0)
     np.multiply(steps, np.uint64(times), out=steps)
     np.subtract(np.uint64((_LARGEST - behind) % (1 << 64)), steps, out=steps)

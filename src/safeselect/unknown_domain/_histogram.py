@@ -29,7 +29,7 @@ from safeselect.selection._reading import INTEGERS, Reading
 from safeselect.selection._scores import Candidates, Steps, read_values
 from safeselect.unknown_domain._items import Label, read_items
 
-__all__ = ["HeldCounts", "Histogram", "hold_counts", "read_histogram"]
+__all__ = ["HeldCounts", "Histogram", "hold_counts"]
 
 _MOST = 2**42
 _NOT_WHOLE = (
@@ -167,11 +167,6 @@ def _both(counts: object, labels: Any) -> tuple[Column, Any]:
             "order of the counts"
         )
     return column, labels
-
-
-def read_histogram(counts: object, labels: object, size: int) -> Histogram:
-    """Return the `size` largest counts in the fixed order; as `hold_counts` and its `read`."""
-    return hold_counts(counts, labels, size).read()
 
 
 def _at_least(largest: dict[Label, int], size: int) -> list[tuple[Label, int]]:

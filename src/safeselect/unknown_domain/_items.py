@@ -20,14 +20,15 @@ import gmpy2
 import numpy as np
 
 from safeselect.errors import ParameterError
+from safeselect.selection._numbers import is_integer, to_int
 
-__all__ = ["Label", "item", "read_items", "whole"]
+__all__ = ["Label", "item", "read_items"]
 
 Label = int | str
 
 _MOST_BITS = 2**16
 _MOST_PLACES = 20_000  # before the point: more than 2**65536 has
-_MPZ, _MPQ = type(gmpy2.mpz()), type(gmpy2.mpq())
+_MPQ = type(gmpy2.mpq())
 
 
 def item(label: Any) -> Label | None:
@@ -37,15 +38,15 @@ def item(label: Any) -> Label | None:
         return label  # type: ignore[no-any-return]
     if issubclass(kind, str):
         return str.__str__(label)
-    number = whole(label)
+    number = _whole(label)
     return None if number is None or number.bit_length() > _MOST_BITS else number
 
 
-def whole(number: object) -> int | None:
+def _whole(number: object) -> int | None:
     """The integer that a number equals; None where it equals none, or is no number.
 
-    A Decimal of more than 20 000 places before the point is cut to about that many: written out, it
-    could exhaust the memory.
+    None, too, of a Decimal of more than 20 000 places before the point, which is beyond any item:
+    written out, it could exhaust the memory.
     """
     if type(number) is int:
         return number
@@ -58,11 +59,8 @@ def whole(number: object) -> int | None:
 
 def _ratio(kind: type, number: Any) -> tuple[int, int]:
     """A number in lowest terms."""
-    if issubclass(kind, int):
-        return int.__int__(number), 1
-    # NumPy counts its time spans among its integers.
-    if issubclass(kind, (np.integer, np.bool_, _MPZ)) and not issubclass(kind, np.timedelta64):
-        return int(number), 1
+    if is_integer(kind):
+        return to_int(kind, number), 1
     if issubclass(kind, float):
         return float.as_integer_ratio(number)
     if issubclass(kind, (complex, np.complexfloating)):
@@ -78,11 +76,8 @@ def _ratio(kind: type, number: Any) -> tuple[int, int]:
 
 
 def _decimal_ratio(number: Decimal) -> tuple[int, int]:
-    if number.is_finite() and number:
-        if number.adjusted() < 0:
-            return (0, 0)  # less than 1 in size
-        if number.adjusted() > _MOST_PLACES:
-            return (-1 if number < 0 else 1) * 10**_MOST_PLACES, 1
+    if number.is_finite() and number and not 0 <= number.adjusted() <= _MOST_PLACES:
+        return (0, 0)  # less than 1 in size, or beyond any item
     return number.as_integer_ratio() if number else (0, 1)
 
 
