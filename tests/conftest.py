@@ -3,6 +3,8 @@
 - Examples of hypothesis are the same on every run: a pass stays a pass and a failure can be
   repeated; `HYPOTHESIS_PROFILE=explore make test` looks for new ones;
   `first_failure` is `repeatable` that does not look for a smaller example (`make mutants`).
+- A difference is cut short, also where the variable CI is set: pytest would there compare lists of
+  10**5 numbers line by line, for minutes, before it says that a test failed.
 - No output of any test may show a private value: see `leak_net`.
 """
 
@@ -13,6 +15,9 @@ import os
 import pytest
 from hypothesis import Phase, settings
 from leak_net import LeakNet
+
+for name in ("CI", "BUILD_NUMBER"):
+    os.environ.pop(name, None)
 
 settings.register_profile("repeatable", derandomize=True, deadline=None)
 settings.register_profile("explore", deadline=None)
