@@ -9,10 +9,6 @@ from safeselect.selection._results import (
 from safeselect.selection.counts import (
     Counts,
 )
-from safeselect.selection.exponential import (
-    exponential_mechanism,
-    exponential_mechanism_base2,
-)
 from safeselect.selection.gaps import (
     exponential_mechanism_with_gap,
     permute_and_flip_with_gap,
@@ -23,11 +19,11 @@ from safeselect.selection.many import (
     select_many,
     top_k_many,
 )
-from safeselect.selection.noisy_max import (
-    report_noisy_max,
-)
-from safeselect.selection.permute_and_flip import (
+from safeselect.selection.one import (
+    exponential_mechanism,
+    exponential_mechanism_base2,
     permute_and_flip,
+    report_noisy_max,
 )
 from safeselect.selection.top_k import (
     top_k,

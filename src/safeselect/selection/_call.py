@@ -1,4 +1,4 @@
-"""What all mechanisms do before and after the noise: read, calibrate, draw, wipe, report.
+"""What all mechanisms do before and after the noise: read, charge, draw, wipe, report.
 
 The order never changes.  Public parameters come first, with the class of the scores, their number
 and their labels.  When all of that is accepted, the ledger is charged.  Only then the scores are
@@ -16,21 +16,26 @@ from typing import Any, Protocol, Self, TypeVar, cast
 
 from safeselect.errors import ParameterError, ScoreError
 from safeselect.exact import integer, rational
-from safeselect.exact.decay import Decay
 from safeselect.noise import Ranking
 from safeselect.promises import Guarantee
 from safeselect.randomness import Source, resolve
 from safeselect.randomness._bits import Bits
-from safeselect.selection._account import Account, read_ledger, source_name, unit_of
+from safeselect.selection._charging import (
+    PendingRelease,
+    read_ledger,
+    source_name,
+    unit_of,
+)
+from safeselect.selection._cost import PrivacyCost
 from safeselect.selection._engines import Engine, choose_engine
 from safeselect.selection._held import Held, Steps
 from safeselect.selection._reading import Change, Reading, flag
-from safeselect.selection._results import Release, Selection
+from safeselect.selection._results import Release, Selection, TopK
 from safeselect.selection._scores import read_candidates
-from safeselect.selection._totals import Total, exactly_one
+from safeselect.selection._table import Calibration, Row
 from safeselect.selection.counts import check_known
 
-__all__ = ["CANDIDATES", "UNREADABLE", "Call", "Total", "exactly_one"]
+__all__ = ["CANDIDATES", "UNREADABLE", "Call"]
 
 _Result = TypeVar("_Result", bound=Release)
 
@@ -41,7 +46,6 @@ class Take(Protocol):
     def __call__(self, scores: Any, /, *, labels: object) -> Held: ...
 
 
-Parts = tuple[tuple[Guarantee, int], ...]
 CANDIDATES = "the number of candidates"
 UNREADABLE = (
     "the scores cannot be read as the arguments say; what was charged stays charged, and the "
@@ -51,11 +55,7 @@ UNREADABLE = (
 """The one sentence for all refusals that depend on values, after a charge."""
 
 _NOTHING: Mapping[str, str] = MappingProxyType({})
-
-
-@lru_cache(maxsize=256)
-def _decay(epsilon: Fraction, range_in_steps: Fraction) -> Decay:
-    return Decay(epsilon / range_in_steps)
+_calibrated = lru_cache(maxsize=256)(Row.calibrate)  # of public numbers alone
 
 
 class Call:
@@ -68,31 +68,42 @@ class Call:
     On entering, the ledger is charged, then the scores are read, then the first bit is drawn.  On
     leaving, the private copy of the scores and the unused random bits are overwritten; a call that
     released nothing says so in the ledger.
+
+    Args:
+        cost: for a mechanism that reads its cost by itself; else epsilon, with delta, or rho.
+        take: how the class, the number and the labels of the scores are read.
+        threshold: a public number that takes part as one more candidate, the last.
+        the others: as for `permute_and_flip`.
     """
 
     __slots__ = (
-        *("_account", "_bits", "_change", "_minimize", "_scope", "_source", "_steps", "_threshold"),
-        *("_told", "candidates", "engine", "range_in_steps", "reading"),
+        *("_bits", "_change", "_minimize", "_pending", "_scope", "_source", "_steps", "_threshold"),
+        *("_told", "candidates", "cost", "engine", "range_in_steps", "reading"),
     )
 
     def __init__(
         self,
         scores: object,
         *,
-        sensitivity: object,
-        range_: object,
-        monotonic: object,
-        minimize: object,
-        grid: object,
-        on_grid: object,
-        score_error: object,
-        labels: object,
-        source: object,
-        engine: object,
+        cost: PrivacyCost | None = None,
+        epsilon: object = None,
+        delta: object = None,
+        rho: object = None,
+        sensitivity: object = None,
+        range_: object = None,
+        monotonic: object = False,
+        minimize: object = False,
+        grid: object = None,
+        on_grid: object = False,
+        score_error: object = None,
+        labels: object = None,
+        source: object = None,
         ledger: object = None,
+        engine: object = None,
         take: Take = read_candidates,
         threshold: object = None,
     ) -> None:
+        self.cost = cost or PrivacyCost.read(epsilon=epsilon, delta=delta, rho=rho)
         change = Change.read(sensitivity=sensitivity, range_=range_, monotonic=monotonic)
         self.reading = Reading.read(grid=grid, on_grid=on_grid, score_error=score_error)
         self.range_in_steps = change.range_in_steps(self.reading)
@@ -101,7 +112,7 @@ class Call:
             None if threshold is None else rational(threshold, "threshold", signed=True)
         )
         self._scope = read_ledger(ledger, monotonic=change.monotonic)
-        self._account: Account | None = None
+        self._pending: PendingRelease | None = None
         self._source: Source = resolve(source)
         self.engine: Engine = choose_engine(engine)
         self._bits: Bits | None = None
@@ -121,12 +132,16 @@ class Call:
             "engine": "array" if engine is None else str(engine),
         }
 
+    def calibrate(self, row: Row, k: int = 1) -> Calibration:
+        """The noise of a row of the table for this call: k of the candidates (in each row)."""
+        return _calibrated(row, self.cost, self.range_in_steps, k, self.rows)
+
     def release(
         self,
         guarantee: Guarantee,
         mechanism: str,
         *,
-        parts: Parts | None = None,
+        parts: tuple[tuple[Guarantee, int], ...] | None = None,
         k: int = 1,
         more: Mapping[str, str] = _NOTHING,
     ) -> Self:
@@ -144,14 +159,61 @@ class Call:
             told |= {"candidates": str(self.size), "k": str(k)}
             told |= {"rows": str(self.rows)} if self.candidates.is_matrix else {}
             parts = ((guarantee, 1),) if parts is None else parts
-            self._account = Account(self._scope, mechanism, guarantee, parts, told)
+            self._pending = PendingRelease(self._scope, mechanism, guarantee, parts, told)
         return self
+
+    def draws(self, plan: Calibration, mechanism: str, more: Mapping[str, str] = _NOTHING) -> Self:
+        """Say that the draws of this plan will be released, for `with`."""
+        parts = ((plan.each, plan.draws),)
+        return self.release(plan.guarantee, mechanism, parts=parts, k=plan.k, more=more)
+
+    def rank(self, plan: Calibration, gap_unit: Fraction | None = None) -> Ranking:
+        """Rank the candidates, inside `with`."""
+        return plan.rank(self.engine, self.steps, self.bits, gap_unit=gap_unit)
 
     def released(self, result: _Result) -> _Result:
         """The result with its effective range and, once its record is written, its receipt."""
         # Every result is a frozen dataclass with this field, which a protocol cannot say.
         result = replace(result, effective_range=self.effective_range)  # type: ignore[type-var]
-        return result if self._account is None else self._account.released(result)
+        return result if self._pending is None else self._pending.released(result)
+
+    def selection(
+        self,
+        ranking: Ranking,
+        plan: Calibration,
+        mechanism: str,
+        *,
+        base: Fraction | None = None,
+        gap: Fraction | None = None,
+    ) -> Selection[Any]:
+        """The result of a call that chose one candidate, released."""
+        (label,), places = self.labels(ranking.indices), self.positions(ranking.indices)
+        place = None if places is None else places[0]
+        return self.released(
+            Selection(label, place, plan.guarantee, mechanism, self.source_name, base, gap)
+        )
+
+    def top_k(
+        self,
+        ranking: Ranking,
+        plan: Calibration,
+        mechanism: str,
+        *,
+        gaps: tuple[Fraction, ...] | None = None,
+    ) -> TopK[Any]:
+        """The result of a call that chose k candidates in order, released."""
+        return self.released(
+            TopK(
+                labels=self.labels(ranking.indices),
+                indices=self.positions(ranking.indices),
+                guarantee=plan.guarantee,
+                parts=(plan.each,) * plan.draws,
+                mechanism=mechanism,
+                source=self.source_name,
+                base=plan.decay.base,
+                gaps=gaps,
+            )
+        )
 
     def __enter__(self) -> Self:
         try:
@@ -159,11 +221,11 @@ class Call:
                 # Nothing is asked of the source before the scores are known to be good.
                 self._steps = self._read()
                 self._bits = Bits(self._source)
-            elif self._account is None:
+            elif self._pending is None:
                 raise ParameterError("a call with a ledger says what it releases")
             else:
                 self._bits = Bits(self._source)
-                self._account.charge(self._source, self._bits)
+                self._pending.charge(self._source, self._bits)
                 self._steps = self._read_once_charged()
         except BaseException as error:
             self._end(error)
@@ -199,8 +261,8 @@ class Call:
             self._steps.fill(0)
         if self._bits is not None:
             self._bits.close()
-        if self._account is not None:
-            self._account.end(error)
+        if self._pending is not None:
+            self._pending.end(error)
 
     @property
     def steps(self) -> Steps:
@@ -244,30 +306,10 @@ class Call:
         """
         return integer(k, "k", minimum=1, maximum=self.size, limit=CANDIDATES)
 
-    def decay(self, epsilon: Fraction) -> Decay:
-        """The decay per grid step of noise that costs epsilon over the range of the change."""
-        return _decay(epsilon, self.range_in_steps)
-
-    def label(self, index: int) -> object:
-        """The label of a candidate."""
-        return self.candidates.label(index)
+    def labels(self, indices: Iterable[int]) -> tuple[Any, ...]:
+        """The labels of these candidates."""
+        return tuple(map(self.candidates.label, indices))
 
     def positions(self, indices: tuple[int, ...]) -> tuple[int, ...] | None:
         """These positions, if positions among the candidates may be released."""
         return indices if self.candidates.positions else None
-
-    def selection(
-        self,
-        ranking: Ranking,
-        guarantee: Guarantee,
-        mechanism: str,
-        *,
-        base: Fraction | None = None,
-        gap: Fraction | None = None,
-    ) -> Selection:
-        """The result of a call that chose one candidate, released."""
-        (index,) = ranking.indices
-        place = index if self.candidates.positions else None
-        return self.released(
-            Selection(self.label(index), place, guarantee, mechanism, self.source_name, base, gap)
-        )

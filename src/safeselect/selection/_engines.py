@@ -13,22 +13,26 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from safeselect import noise
+from safeselect import noise as array_engine
 from safeselect.errors import ParameterError
 from safeselect.exact import describe
 from safeselect.exact.decay import Decay
 from safeselect.noise import Ranking
 from safeselect.noise.arrays import Steps
-from safeselect.noise.single import Kind, KnownNoise
 from safeselect.randomness import require_production
 from safeselect.randomness._bits import Bits
 
 __all__ = ["Engine", "choose_engine"]
 
+_REFERENCE = "safeselect.reference._rankings"  # imported by name, and only when asked for
 
-class _OneShot(Protocol):
-    def __call__(
+
+class Engine(Protocol):
+    """Ways to rank n scores in grid steps by score + noise; `noise` names the law."""
+
+    def noisy_top_k(
         self,
+        noise: str,
         steps: Steps,
         k: int,
         decay: Decay,
@@ -36,62 +40,18 @@ class _OneShot(Protocol):
         *,
         gaps: bool = False,
         gap_unit: Fraction = ...,
-    ) -> Ranking: ...
+    ) -> Ranking:
+        """The k first, with noise drawn once for each score."""
 
+    def peeled_top_k(
+        self, noise: str, steps: Steps, k: int, decay: Decay, bits: Bits
+    ) -> Ranking:
+        """The k first, with noise drawn anew for those that remain."""
 
-class _Many(Protocol):
-    def __call__(self, steps: Steps, decay: Decay, bits: Bits) -> NDArray[np.int64]: ...
-
-
-class _Peeled(Protocol):
-    def __call__(self, steps: Steps, k: int, decay: Decay, bits: Bits) -> Ranking: ...
-
-
-class _One(Protocol):
-    def __call__(self, kind: Kind, decay: Decay, digits: int, bits: Bits) -> KnownNoise: ...
-
-
-class _Integers(Protocol):
-    def __call__(self, n: int, decay: Decay, bits: Bits) -> NDArray[np.int64]: ...
-
-
-class Engine(Protocol):
-    """Ways to rank n scores in grid steps by noisy score, the k best first; and noise for one."""
-
-    @property
-    def exponential_top(self) -> _OneShot:
-        """One draw of exponential noise for each score."""
-
-    @property
-    def exponential_peeled(self) -> _Peeled:
-        """k rounds: exponential noise drawn anew for the scores that remain."""
-
-    @property
-    def gumbel_top(self) -> _OneShot:
-        """One draw of Gumbel noise for each score."""
-
-    @property
-    def exponential_many(self) -> _Many:
-        """One winner for each row of scores, by exponential noise."""
-
-    @property
-    def gumbel_many(self) -> _Many:
-        """One winner for each row of scores, by Gumbel noise."""
-
-    @property
-    def laplace_top(self) -> _OneShot:
-        """One draw of Laplace noise for each score."""
-
-    @property
-    def noise(self) -> _One:
-        """Noise for one number, known by bounds."""
-
-    @property
-    def discrete_laplace(self) -> _Integers:
-        """Noise alone: integers, as likely as the decay to the power of their size."""
-
-
-_REFERENCE = "safeselect.reference._rankings"  # imported by name, and only when asked for
+    def noisy_max_rows(
+        self, noise: str, steps: Steps, decay: Decay, bits: Bits
+    ) -> NDArray[np.int64]:
+        """The first in each row of scores."""
 
 
 def choose_engine(name: object) -> Engine:
@@ -101,7 +61,7 @@ def choose_engine(name: object) -> Engine:
         ParameterError: another name, or "reference" where only production is allowed.
     """
     if name is None:
-        return noise
+        return array_engine
     if not isinstance(name, str) or name not in ("array", "reference"):
         raise ParameterError(f"engine must be 'array' or 'reference', got {describe(name)}")
     if name == "reference" and require_production():
@@ -109,5 +69,5 @@ def choose_engine(name: object) -> Engine:
             "engine='reference' is for audit and tests: its running time depends on the scores; "
             "SAFESELECT_REQUIRE_PRODUCTION forbids it"
         )
-    engine: Engine = noise if name == "array" else import_module(_REFERENCE)
+    engine: Engine = array_engine if name == "array" else import_module(_REFERENCE)
     return engine

@@ -6,16 +6,17 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Protocol
+from typing import Any, Generic, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from safeselect.promises import Guarantee
 from safeselect.promises.written import Receipt, exact, told
+from safeselect.selection._arguments import Label
 from safeselect.selection._labels import plain
 
-__all__ = ["Opened", "Release", "Selection", "Selections", "TopK", "TopSet", "positions", "spelled"]
+__all__ = ["Release", "Selection", "Selections", "TopK", "TopSet", "positions", "spelled"]
 
 
 class Release(Protocol):
@@ -46,28 +47,7 @@ class Release(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Opened:
-    """A session that was opened: what a ledger commits to, since its answers come later.
-
-    Attributes:
-        spent: for a session that is settled at its end, what it used.
-    """
-
-    guarantee: Guarantee
-    mechanism: str
-    source: str
-    spent: Mapping[str, int] | None = None
-    effective_range: Fraction | None = None
-    receipt: Receipt | None = None
-
-    def to_json(self) -> str:
-        """One line of JSON, schema "safeselect.session/1"."""
-        used = {} if self.spent is None else {"spent": {k: str(n) for k, n in self.spent.items()}}
-        return spelled("safeselect.session/1", used, self)
-
-
-@dataclass(frozen=True, slots=True)
-class Selection:
+class Selection(Generic[Label]):
     """One candidate, chosen privately.
 
     Attributes:
@@ -87,7 +67,7 @@ class Selection:
         receipt: with `ledger=`, where the record of the release is and the salt of its commitment.
     """
 
-    label: object
+    label: Label
     index: int | None
     guarantee: Guarantee
     mechanism: str
@@ -111,7 +91,7 @@ class Selection:
 
 
 @dataclass(frozen=True, slots=True)
-class TopK:
+class TopK(Generic[Label]):
     """k candidates in the order of their noisy scores, best first.
 
     Attributes:
@@ -130,7 +110,7 @@ class TopK:
         receipt: with `ledger=`, where the record of the release is and the salt of its commitment.
     """
 
-    labels: tuple[object, ...]
+    labels: tuple[Label, ...]
     indices: tuple[int, ...] | None
     guarantee: Guarantee
     parts: tuple[Guarantee, ...]
@@ -154,7 +134,7 @@ class TopK:
 
 
 @dataclass(frozen=True, slots=True)
-class TopSet:
+class TopSet(Generic[Label]):
     """k candidates without an order; the order is not private and is never computed for release.
 
     Attributes:
@@ -170,7 +150,7 @@ class TopSet:
         receipt: with `ledger=`, where the record of the release is and the salt of its commitment.
     """
 
-    labels: frozenset[object] | tuple[object, ...]
+    labels: frozenset[Label] | tuple[Label, ...]
     indices: frozenset[int] | None
     guarantee: Guarantee
     parts: tuple[Guarantee, ...]
@@ -190,7 +170,7 @@ class TopSet:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Selections:
+class Selections(Generic[Label]):
     """Many independent selections, one for each row of scores.
 
     Attributes:
@@ -210,7 +190,7 @@ class Selections:
     """
 
     winners: npt.NDArray[np.int64]
-    names: tuple[object, ...] | None
+    names: tuple[Label, ...] | None
     indexed: bool
     guarantee: Guarantee
     parts: tuple[Guarantee, ...]
@@ -261,7 +241,9 @@ def positions(indices: Iterable[int] | None) -> dict[str, list[str]]:
 
 
 def _to_json(
-    schema: str, content: Mapping[str, object], result: Selection | Selections | TopK | TopSet
+    schema: str,
+    content: Mapping[str, object],
+    result: Selection[Any] | Selections[Any] | TopK[Any] | TopSet[Any],
 ) -> str:
     more = dict(content)
     if not isinstance(result, Selection):

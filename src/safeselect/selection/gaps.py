@@ -7,43 +7,36 @@ section 11.  The noisy scores themselves are never released: they would cost ext
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import Literal
+from typing import Any, Literal, Unpack, get_args
 
 from safeselect.errors import ParameterError
-from safeselect.exact import describe, integer
-from safeselect.promises import LaplaceDominated
-from safeselect.selection._account import Scope
-from safeselect.selection._call import Call, Total
-from safeselect.selection._gapped import Gapped, read_gap_grid
+from safeselect.exact import integer, rational
+from safeselect.exact.decay import MIN_RATE
+from safeselect.noise import Ranking
+from safeselect.promises.written import exact
+from safeselect.selection._arguments import Label, Number, Options, Scores, explicit
+from safeselect.selection._call import Call
 from safeselect.selection._results import Selection, TopK
+from safeselect.selection._table import Calibration, Noise, one_draw, read_choice
 
 __all__ = [
+    "GapGrid",
+    "GapNoise",
     "exponential_mechanism_with_gap",
     "permute_and_flip_with_gap",
     "report_noisy_max_with_gap",
     "top_k_with_gaps",
 ]
 
+GapNoise = Literal["exponential", "laplace"]
 
+
+@explicit(Options)
 def permute_and_flip_with_gap(
-    scores: object,
-    *,
-    epsilon: object = None,
-    rho: object = None,
-    sensitivity: object = None,
-    range_: object = None,
-    monotonic: bool = False,
-    minimize: bool = False,
-    grid: object = None,
-    on_grid: bool = False,
-    score_error: object = None,
-    gap_grid: object = None,
-    labels: object = None,
-    source: object = None,
-    ledger: Scope | None = None,
-    engine: str | None = None,
-) -> Selection:
+    scores: Scores[Label], *, gap_grid: Number | None = None, **options: Unpack[Options[Label]]
+) -> Selection[Label]:
     """Choose one candidate by permute-and-flip, and release its lead in score + exponential noise.
 
     P(r wins with a gap of g or more) is the probability that permute-and-flip chooses r when its
@@ -68,42 +61,13 @@ def permute_and_flip_with_gap(
             one candidate alone, or where a step of the coarsest grid that holds both gap_grid and
             the scores is worth less than 2**-40 of the noise's scale.
     """
-    total, step = Total.read(epsilon=epsilon, rho=rho), read_gap_grid(gap_grid)
-    call = Call(
-        scores,
-        sensitivity=sensitivity,
-        range_=range_,
-        monotonic=monotonic,
-        minimize=minimize,
-        grid=grid,
-        on_grid=on_grid,
-        score_error=score_error,
-        labels=labels,
-        source=source,
-        ledger=ledger,
-        engine=engine,
-    )
-    return _one(call, total, "exponential", step, "permute_and_flip_with_gap/1")
+    return _one(scores, "exponential", gap_grid, "permute_and_flip_with_gap/1", options)
 
 
+@explicit(Options)
 def exponential_mechanism_with_gap(
-    scores: object,
-    *,
-    epsilon: object = None,
-    rho: object = None,
-    sensitivity: object = None,
-    range_: object = None,
-    monotonic: bool = False,
-    minimize: bool = False,
-    grid: object = None,
-    on_grid: bool = False,
-    score_error: object = None,
-    gap_grid: object = None,
-    labels: object = None,
-    source: object = None,
-    ledger: Scope | None = None,
-    engine: str | None = None,
-) -> Selection:
+    scores: Scores[Label], *, gap_grid: Number | None = None, **options: Unpack[Options[Label]]
+) -> Selection[Label]:
     """Choose by the exponential mechanism, and release the winner's lead in score + Gumbel noise.
 
     Candidate r wins with probability proportional to exp(rate * score r); given that, rate * gap
@@ -116,43 +80,17 @@ def exponential_mechanism_with_gap(
         rho of `exponential_mechanism`.
     Neighbours, Args, Raises: as for `permute_and_flip_with_gap`.
     """
-    total, step = Total.read(epsilon=epsilon, rho=rho), read_gap_grid(gap_grid)
-    call = Call(
-        scores,
-        sensitivity=sensitivity,
-        range_=range_,
-        monotonic=monotonic,
-        minimize=minimize,
-        grid=grid,
-        on_grid=on_grid,
-        score_error=score_error,
-        labels=labels,
-        source=source,
-        ledger=ledger,
-        engine=engine,
-    )
-    return _one(call, total, "gumbel", step, "exponential_mechanism_with_gap/1")
+    return _one(scores, "gumbel", gap_grid, "exponential_mechanism_with_gap/1", options)
 
 
+@explicit(Options)
 def report_noisy_max_with_gap(
-    scores: object,
+    scores: Scores[Label],
     *,
-    epsilon: object = None,
-    rho: object = None,
-    sensitivity: object = None,
-    range_: object = None,
-    monotonic: bool = False,
-    noise: Literal["exponential", "laplace", "gumbel"],
-    minimize: bool = False,
-    grid: object = None,
-    on_grid: bool = False,
-    score_error: object = None,
-    gap_grid: object = None,
-    labels: object = None,
-    source: object = None,
-    ledger: Scope | None = None,
-    engine: str | None = None,
-) -> Selection:
+    noise: Noise,
+    gap_grid: Number | None = None,
+    **options: Unpack[Options[Label]],
+) -> Selection[Label]:
     """Report the candidate with the largest score + noise, and by how much it exceeds the next.
 
     Here "exponential" names the *noise*: that is `permute_and_flip_with_gap`; `noise="gumbel"` is
@@ -167,48 +105,19 @@ def report_noisy_max_with_gap(
         scores, epsilon, rho, sensitivity, range_, monotonic, minimize, grid, on_grid, score_error,
             gap_grid, labels, source, ledger, engine: as for `permute_and_flip_with_gap`.
     """
-    if not isinstance(noise, str) or noise not in ("exponential", "laplace", "gumbel"):
-        raise ParameterError(
-            f"noise must be 'exponential', 'laplace' or 'gumbel', got {describe(noise)}"
-        )
-    total, step = Total.read(epsilon=epsilon, rho=rho), read_gap_grid(gap_grid)
-    call = Call(
-        scores,
-        sensitivity=sensitivity,
-        range_=range_,
-        monotonic=monotonic,
-        minimize=minimize,
-        grid=grid,
-        on_grid=on_grid,
-        score_error=score_error,
-        labels=labels,
-        source=source,
-        ledger=ledger,
-        engine=engine,
-    )
-    return _one(call, total, noise, step, f"report_noisy_max_with_gap_{noise}/1")
+    read_choice(noise, "noise", get_args(Noise))
+    return _one(scores, noise, gap_grid, f"report_noisy_max_with_gap_{noise}/1", options)
 
 
+@explicit(Options)
 def top_k_with_gaps(
-    scores: object,
+    scores: Scores[Label],
     *,
     k: int,
-    epsilon: object = None,
-    rho: object = None,
-    sensitivity: object = None,
-    range_: object = None,
-    monotonic: bool = False,
-    noise: Literal["exponential", "laplace"] = "exponential",
-    minimize: bool = False,
-    grid: object = None,
-    on_grid: bool = False,
-    score_error: object = None,
-    gap_grid: object = None,
-    labels: object = None,
-    source: object = None,
-    ledger: Scope | None = None,
-    engine: str | None = None,
-) -> TopK:
+    noise: GapNoise = "exponential",
+    gap_grid: Number | None = None,
+    **options: Unpack[Options[Label]],
+) -> TopK[Label]:
     """Choose the k candidates with the largest score + noise, in order, with the k gaps below them.
 
     The noise is drawn once, of scale k R / epsilon, R being `range_`, or `sensitivity` if
@@ -229,54 +138,75 @@ def top_k_with_gaps(
     Raises:
         ParameterError, ScoreError, SourceError: as for `permute_and_flip_with_gap`.
     """
-    if not isinstance(noise, str) or noise not in ("exponential", "laplace"):
-        raise ParameterError(
-            f"noise must be 'exponential' or 'laplace', got {describe(noise)}; Gumbel noise is "
-            "proved for one winner: exponential_mechanism_with_gap"
-        )
-    total, step = Total.read(epsilon=epsilon, rho=rho), read_gap_grid(gap_grid)
-    call = Call(
-        scores,
-        sensitivity=sensitivity,
-        range_=range_,
-        monotonic=monotonic,
-        minimize=minimize,
-        grid=grid,
-        on_grid=on_grid,
-        score_error=score_error,
-        labels=labels,
-        source=source,
-        ledger=ledger,
-        engine=engine,
-    )
+    more = "; Gumbel noise is proved for one winner: exponential_mechanism_with_gap"
+    read_choice(noise, "noise", get_args(GapNoise), more)
+    step = _read_step(gap_grid)
+    call = Call(scores, **options)
     _need_two(call)
-    count = integer(k, "k", minimum=1, maximum=call.size - 1)
-    guarantee = LaplaceDominated(total.per_draw(LaplaceDominated, 1))
-    gapped = Gapped(call, count, noise, guarantee.epsilon / count, step)
-    mechanism = f"top_k_with_gaps_{noise}/1"
-    with call.release(guarantee, mechanism, k=count, more=gapped.told):
-        ranking, gaps = gapped.rank()
-        return call.released(
-            TopK(
-                labels=tuple(call.label(index) for index in ranking.indices),
-                indices=call.positions(ranking.indices),
-                guarantee=guarantee,
-                parts=(guarantee,),
-                mechanism=mechanism,
-                source=call.source_name,
-                gaps=gaps,
+    plan = call.calibrate(one_draw(noise), integer(k, "k", minimum=1, maximum=call.size - 1))
+    grid, mechanism = GapGrid.of(call, plan, step), f"top_k_with_gaps_{noise}/1"
+    with call.draws(plan, mechanism, grid.told):
+        ranking = call.rank(plan, grid.unit)
+        return call.top_k(ranking, plan, mechanism, gaps=grid.in_scores(ranking))
+
+
+@dataclass(frozen=True, slots=True)
+class GapGrid:
+    """The public grid of the gaps.
+
+    Attributes:
+        step: its step in score units.
+        unit: the same in steps of the scores.
+    """
+
+    step: Fraction
+    unit: Fraction
+
+    @classmethod
+    def of(cls, call: Call, plan: Calibration, step: Fraction | None) -> GapGrid:
+        """The grid of this step, or that of the scores.
+
+        Raises:
+            ParameterError: it is too fine for the noise.
+        """
+        step = call.reading.step if step is None else step
+        unit = step / call.reading.step
+        if plan.decay.rate < MIN_RATE * unit.denominator:
+            raise ParameterError(
+                "gap_grid is too fine for this noise, or in no simple ratio to grid: a step of the "
+                "coarsest grid that holds both must be worth 2**-40 of the noise's scale or more"
             )
-        )
+        return cls(step, unit)
+
+    @property
+    def told(self) -> dict[str, str]:
+        """As a parameter for records."""
+        return {"gap_grid": exact(self.step)}
+
+    def in_scores(self, ranking: Ranking) -> tuple[Fraction, ...]:
+        """The gaps of a ranking in score units."""
+        above, below = self.step.numerator, self.step.denominator
+        # From two integers: the same work whatever they are; a product of fractions is not.
+        return tuple(Fraction(gap * above, below) for gap in ranking.gaps or ())
 
 
-def _one(call: Call, total: Total, noise: str, step: Fraction | None, mechanism: str) -> Selection:
+def _read_step(gap_grid: object) -> Fraction | None:
+    return None if gap_grid is None else rational(gap_grid, "gap_grid")
+
+
+def _one(
+    scores: object, noise: Noise, gap_grid: object, mechanism: str, options: Options[Any]
+) -> Selection[Any]:
     """One winner and its gap."""
+    step = _read_step(gap_grid)
+    call = Call(scores, **options)
     _need_two(call)
-    guarantee = LaplaceDominated(total.per_draw(LaplaceDominated, 1))
-    gapped = Gapped(call, 1, noise, guarantee.epsilon, step)
-    with call.release(guarantee, mechanism, more=gapped.told):
-        ranking, gaps = gapped.rank()
-        return call.selection(ranking, guarantee, mechanism, gap=gaps[0])
+    plan = call.calibrate(one_draw(noise))
+    grid = GapGrid.of(call, plan, step)
+    with call.draws(plan, mechanism, grid.told):
+        ranking = call.rank(plan, grid.unit)
+        (gap,) = grid.in_scores(ranking)
+        return call.selection(ranking, plan, mechanism, gap=gap)
 
 
 def _need_two(call: Call) -> None:

@@ -6,47 +6,31 @@ does, as in boosting or in synthetic data, call the single mechanism once a roun
 
 from __future__ import annotations
 
-from typing import Literal, get_args
+from collections.abc import Callable
+from typing import Any, Unpack
 
 import numpy as np
+from numpy.typing import NDArray
 
-from safeselect.accounting.calibration import Family
-from safeselect.errors import ParameterError
-from safeselect.exact import describe
-from safeselect.exact.decay import Decay
-from safeselect.promises import BoundedRange, LaplaceDominated
-from safeselect.selection._account import Scope
-from safeselect.selection._call import Call, Total
+from safeselect.selection._arguments import Label, Number, Options, Rows, explicit
+from safeselect.selection._call import Call
 from safeselect.selection._results import Selections
 from safeselect.selection._scores import read_matrix
-from safeselect.selection.exponential import dyadic_decay
-from safeselect.selection.top_k import rank_top
+from safeselect.selection._table import PEELED, TABLE, Calibration, Peeled, read_choice
 
-__all__ = ["ManyMechanism", "select_many", "top_k_many"]
+__all__ = ["select_many", "top_k_many"]
 
-ManyMechanism = Literal["exponential", "exponential_base2", "permute_and_flip"]
-_MECHANISMS: tuple[str, ...] = get_args(ManyMechanism)
+_Indices = NDArray[np.int64]
 
 
+@explicit(Options)
 def select_many(
-    scores: object,
+    scores: Rows,
     *,
-    epsilon: object = None,
-    delta: object = None,
-    rho: object = None,
-    sensitivity: object = None,
-    range_: object = None,
-    monotonic: bool = False,
-    mechanism: ManyMechanism | None = None,
-    minimize: bool = False,
-    grid: object = None,
-    on_grid: bool = False,
-    score_error: object = None,
-    labels: object = None,
-    source: object = None,
-    ledger: Scope | None = None,
-    engine: str | None = None,
-) -> Selections:
+    delta: Number | None = None,
+    mechanism: Peeled | None = None,
+    **options: Unpack[Options[Label]],
+) -> Selections[Label]:
     """Choose one candidate in each row of a matrix of scores, independently.
 
     Guarantee: that of the whole batch.  `epsilon` is its total, split evenly: LaplaceDominated
@@ -70,51 +54,23 @@ def select_many(
     Raises:
         ParameterError, ScoreError, SourceError, BudgetError: as for `permute_and_flip`.
     """
-    total = Total.read(epsilon=epsilon, rho=rho, delta=delta)
-    name = _choose(mechanism, total)
-    call = Call(
-        scores,
-        sensitivity=sensitivity,
-        range_=range_,
-        monotonic=monotonic,
-        minimize=minimize,
-        grid=grid,
-        on_grid=on_grid,
-        score_error=score_error,
-        labels=labels,
-        source=source,
-        ledger=ledger,
-        engine=engine,
-        take=read_matrix,
-    )
-    batch = _Batch(total, name, call, draws_each=1)
-    with batch.release("select_many"):
-        pick = (
-            call.engine.exponential_many if name == "permute_and_flip" else call.engine.gumbel_many
-        )
-        return batch.result(pick(call.steps, batch.decay, call.bits))
+    call, name = _open(scores, mechanism, delta, options)
+
+    def winners(plan: Calibration) -> _Indices:
+        return call.engine.noisy_max_rows(plan.row.noise, call.steps, plan.decay, call.bits)
+
+    return _batch(call, call.calibrate(TABLE[name]), f"select_many_{name}/1", winners)
 
 
+@explicit(Options)
 def top_k_many(
-    scores: object,
+    scores: Rows,
     *,
     k: int,
-    epsilon: object = None,
-    delta: object = None,
-    rho: object = None,
-    sensitivity: object = None,
-    range_: object = None,
-    monotonic: bool = False,
-    mechanism: ManyMechanism | None = None,
-    minimize: bool = False,
-    grid: object = None,
-    on_grid: bool = False,
-    score_error: object = None,
-    labels: object = None,
-    source: object = None,
-    ledger: Scope | None = None,
-    engine: str | None = None,
-) -> Selections:
+    delta: Number | None = None,
+    mechanism: Peeled | None = None,
+    **options: Unpack[Options[Label]],
+) -> Selections[Label]:
     """Choose the k best candidates in each row of a matrix of scores, in order, independently.
 
     Guarantee: as for `select_many`, of m k draws.
@@ -131,71 +87,32 @@ def top_k_many(
     Raises:
         ParameterError, ScoreError, SourceError, BudgetError: as for `permute_and_flip`.
     """
-    total = Total.read(epsilon=epsilon, rho=rho, delta=delta)
-    name = _choose(mechanism, total)
-    call = Call(
-        scores,
-        sensitivity=sensitivity,
-        range_=range_,
-        monotonic=monotonic,
-        minimize=minimize,
-        grid=grid,
-        on_grid=on_grid,
-        score_error=score_error,
-        labels=labels,
-        source=source,
-        ledger=ledger,
-        engine=engine,
-        take=read_matrix,
-    )
-    count = call.read_k(k)
-    batch = _Batch(total, name, call, draws_each=count)
-    with batch.release("top_k_many"):
-        rows = [
-            rank_top(name, call.engine, row, count, batch.decay, call.bits).indices
-            for row in call.steps
-        ]
-        return batch.result(np.array(rows, dtype=np.int64))
+    call, name = _open(scores, mechanism, delta, options)
+
+    def winners(plan: Calibration) -> _Indices:
+        rows = [plan.rank(call.engine, row, call.bits).indices for row in call.steps]
+        return np.array(rows, dtype=np.int64)
+
+    plan = call.calibrate(TABLE[name], call.read_k(k))
+    return _batch(call, plan, f"top_k_many_{name}/1", winners)
 
 
-def _choose(mechanism: ManyMechanism | None, total: Total) -> ManyMechanism:
-    if mechanism is not None and not (isinstance(mechanism, str) and mechanism in _MECHANISMS):
-        raise ParameterError(
-            f"mechanism must be one of {', '.join(_MECHANISMS)}; got {describe(mechanism)}"
-        )
-    return mechanism or ("permute_and_flip" if total.is_pure else "exponential")
+def _open(
+    scores: object, mechanism: object, delta: object, options: Options[Any]
+) -> tuple[Call, str]:
+    """The call, and the name of its row in the table."""
+    if mechanism is not None:
+        read_choice(mechanism, "mechanism", PEELED)
+    call = Call(scores, delta=delta, take=read_matrix, **options)
+    return call, str(mechanism or ("permute_and_flip" if call.cost.is_pure else "exponential"))
 
 
-class _Batch:
-    """The calibration of a batch, and its result."""
-
-    __slots__ = ("_call", "_draws", "_each", "_guarantee", "_k", "_mechanism", "_name", "decay")
-
-    def __init__(self, total: Total, name: ManyMechanism, call: Call, *, draws_each: int) -> None:
-        self._call, self._name, self._k = call, name, draws_each
-        self._mechanism = ""
-        self._draws = draws = call.rows * draws_each
-        family: Family = LaplaceDominated if name == "permute_and_flip" else BoundedRange
-        each = total.per_draw(family, draws)
-        # Before the first bit: what is promised may be refused, for its size.
-        self._guarantee = total.promise(family, each, draws)
-        self._each = family(each)
-        self.decay: Decay = (
-            dyadic_decay(each / call.range_in_steps)
-            if name == "exponential_base2"
-            else call.decay(each)
-        )
-
-    def release(self, function: str) -> Call:
-        """The call, ready for `with`."""
-        self._mechanism = f"{function}_{self._name}/1"
-        return self._call.release(
-            self._guarantee, self._mechanism, parts=((self._each, self._draws),), k=self._k
-        )
-
-    def result(self, indices: np.ndarray[tuple[int, ...], np.dtype[np.int64]]) -> Selections:
-        """What the call returns."""
-        names, indexed = self._call.candidates.labels, self._call.candidates.positions
+def _batch(
+    call: Call, plan: Calibration, mechanism: str, winners: Callable[[Calibration], _Indices]
+) -> Selections[Any]:
+    with call.draws(plan, mechanism):
+        indices = winners(plan)
+        names, indexed = call.candidates.labels, call.candidates.positions
         if names is not None and not indexed:
             # Named anew in an order that follows from the winners, not from the data.
             first: dict[int, int] = {}
@@ -203,15 +120,15 @@ class _Batch:
             indices = np.array(again, dtype=np.int64).reshape(indices.shape)
             names = tuple(names[place] for place in first)
         indices.flags.writeable = False
-        return self._call.released(
+        return call.released(
             Selections(
                 indices,
                 names,
                 indexed,
-                self._guarantee,
-                (self._each,) * self._draws,
-                self._mechanism,
-                self._call.source_name,
-                self.decay.base,
+                plan.guarantee,
+                (plan.each,) * plan.draws,
+                mechanism,
+                call.source_name,
+                plan.decay.base,
             )
         )

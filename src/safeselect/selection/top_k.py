@@ -3,52 +3,55 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from fractions import Fraction
-from typing import Literal, get_args
+from typing import Any, Literal, Unpack, overload
 
-from safeselect.accounting.calibration import Family
-from safeselect.errors import ParameterError
-from safeselect.exact import Interval, describe, rounded_down
-from safeselect.exact.decay import Decay
-from safeselect.noise import Ranking
-from safeselect.noise.arrays import Steps
-from safeselect.promises import ApproximateDP, BoundedRange, LaplaceDominated
-from safeselect.randomness._bits import Bits
-from safeselect.selection._account import Scope
-from safeselect.selection._call import Call, Total
-from safeselect.selection._engines import Engine
+from safeselect.selection._arguments import Label, Number, Options, Scores, explicit
+from safeselect.selection._call import Call
 from safeselect.selection._labels import plain
 from safeselect.selection._results import TopK, TopSet
-from safeselect.selection.exponential import dyadic_decay
+from safeselect.selection._table import (
+    MECHANISMS,
+    TABLE,
+    Mechanism,
+    Peeled,
+    read_choice,
+    unordered,
+)
 
-__all__ = ["MECHANISMS", "Mechanism", "calibrated", "laplace_rate", "rank_top", "top_k"]
-
-Mechanism = Literal[
-    "exponential", "exponential_base2", "permute_and_flip", "laplace", "one_shot_exponential"
-]
-MECHANISMS: tuple[str, ...] = get_args(Mechanism)
+__all__ = ["top_k"]
 
 
+@overload
 def top_k(
-    scores: object,
+    scores: Scores[Label],
     *,
     k: int,
-    epsilon: object = None,
-    delta: object = None,
-    rho: object = None,
-    sensitivity: object = None,
-    range_: object = None,
-    monotonic: bool = False,
+    mechanism: Literal["laplace"],
+    delta: Number | None = None,
+    **options: Unpack[Options[Label]],
+) -> TopSet[Label]: ...
+
+
+@overload
+def top_k(
+    scores: Scores[Label],
+    *,
+    k: int,
+    mechanism: Peeled | Literal["one_shot_exponential"] | None = None,
+    delta: Number | None = None,
+    **options: Unpack[Options[Label]],
+) -> TopK[Label]: ...
+
+
+@explicit(Options)
+def top_k(
+    scores: Scores[Label],
+    *,
+    k: int,
+    delta: Number | None = None,
     mechanism: Mechanism | None = None,
-    minimize: bool = False,
-    grid: object = None,
-    on_grid: bool = False,
-    score_error: object = None,
-    labels: object = None,
-    source: object = None,
-    ledger: Scope | None = None,
-    engine: str | None = None,
-) -> TopK | TopSet:
+    **options: Unpack[Options[Label]],
+) -> TopK[Label] | TopSet[Label]:
     """Choose k candidates with large scores, best first.
 
     Here "exponential" names the *mechanism* (one-shot Gumbel noise); exponential *noise* is
@@ -91,85 +94,32 @@ def top_k(
     Raises:
         ParameterError, ScoreError, SourceError, BudgetError: as for `permute_and_flip`.
     """
-    if mechanism is not None and not (isinstance(mechanism, str) and mechanism in MECHANISMS):
-        raise ParameterError(
-            f"mechanism must be one of {', '.join(MECHANISMS)}; got {describe(mechanism)}"
-        )
-    total = Total.read(epsilon=epsilon, rho=rho, delta=delta)
-    name = mechanism or ("one_shot_exponential" if total.is_pure else "exponential")
-    call = Call(
-        scores,
-        sensitivity=sensitivity,
-        range_=range_,
-        monotonic=monotonic,
-        minimize=minimize,
-        grid=grid,
-        on_grid=on_grid,
-        score_error=score_error,
-        labels=labels,
-        source=source,
-        ledger=ledger,
-        engine=engine,
-    )
+    if mechanism is not None:
+        read_choice(mechanism, "mechanism", MECHANISMS)
+    call = Call(scores, delta=delta, **options)
     count = call.read_k(k)
+    name = mechanism or ("one_shot_exponential" if call.cost.is_pure else "exponential")
     if name == "laplace":
-        return _laplace_set(call, count, total)
-    family, draws, each = calibrated(name, count, total)
-    if name == "exponential_base2":
-        decay = dyadic_decay(each / call.range_in_steps)
-    else:
-        decay = call.decay(each * draws / count)
-    # Before the first bit: what is promised may be refused, for its size.
-    guarantee, part = total.promise(family, each, draws), family(each)
-    mechanism_name = f"top_k_{name}/1"
-    with call.release(guarantee, mechanism_name, parts=((part, draws),), k=count):
-        ranking = rank_top(name, call.engine, call.steps, count, decay, call.bits)
-        return call.released(
-            TopK(
-                labels=tuple(call.label(index) for index in ranking.indices),
-                indices=call.positions(ranking.indices),
-                guarantee=guarantee,
-                parts=(part,) * draws,
-                mechanism=mechanism_name,
-                source=call.source_name,
-                base=decay.base,
-            )
-        )
+        return _laplace_set(call, count)
+    plan, released = call.calibrate(TABLE[name], count), f"top_k_{name}/1"
+    with call.draws(plan, released):
+        return call.top_k(call.rank(plan), plan, released)
 
 
-def calibrated(name: str, k: int, total: Total) -> tuple[Family, int, Fraction]:
-    """What each draw of the mechanism of this name promises, how many there are, its epsilon."""
-    # One shot of exponential noise is a single draw, at k times the scale.
-    draws = 1 if name == "one_shot_exponential" else k
-    family: Family = BoundedRange if name.startswith("exponential") else LaplaceDominated
-    return family, draws, total.per_draw(family, draws)
-
-
-def rank_top(name: str, engine: Engine, steps: Steps, k: int, decay: Decay, bits: Bits) -> Ranking:
-    """Rank by the mechanism of this name."""
-    if name == "one_shot_exponential":
-        return engine.exponential_top(steps, k, decay, bits)
-    if name == "permute_and_flip":
-        return engine.exponential_peeled(steps, k, decay, bits)
-    return engine.gumbel_top(steps, k, decay, bits)
-
-
-def _laplace_set(call: Call, k: int, total: Total) -> TopSet:
+def _laplace_set(call: Call, k: int) -> TopSet[Any]:
     """The unordered mechanism of Qiao, Su and Zhang (2021), Theorem 2.2."""
-    guarantee = laplace_promise(total)
-    decay = Decay(laplace_rate(total, call.size, k, call.range_in_steps))
-    with call.release(guarantee, "top_k_laplace/1", k=k):
-        ranking = call.engine.laplace_top(call.steps, k, decay, call.bits)
+    plan = unordered(call.cost, call.size, k, call.range_in_steps)
+    with call.draws(plan, "top_k_laplace/1"):
         # In an order that is not that of the noise: which of two elements a set names first may
         # tell which of them was put in first.
-        chosen = tuple(sorted(ranking.indices))
+        chosen = tuple(sorted(call.rank(plan).indices))
         places = call.positions(chosen)
         return call.released(
             TopSet(
                 labels=_unordered(call, chosen),
                 indices=None if places is None else frozenset(places),
-                guarantee=guarantee,
-                parts=(guarantee,),
+                guarantee=plan.guarantee,
+                parts=(plan.guarantee,),
                 mechanism="top_k_laplace/1",
                 source=call.source_name,
             )
@@ -178,34 +128,8 @@ def _laplace_set(call: Call, k: int, total: Total) -> TopSet:
 
 def _unordered(call: Call, chosen: tuple[int, ...]) -> frozenset[object] | tuple[object, ...]:
     """Their labels; a tuple where not all candidates have labels that can be hashed."""
-    labels = sorted(map(call.label, chosen), key=lambda label: (plain(label), type(label).__name__))
+    labels = sorted(call.labels(chosen), key=lambda label: (plain(label), type(label).__name__))
     with suppress(Exception):  # whatever a label's class raises
         hash(call.candidates.labels)
         return frozenset(labels)
     return tuple(labels)
-
-
-def laplace_promise(total: Total) -> ApproximateDP:
-    """The total, where the unordered mechanism is proved to keep it."""
-    if total.epsilon is None or total.delta is None:
-        raise ParameterError("mechanism='laplace' needs epsilon and delta")
-    if total.epsilon > Fraction(1, 5) or total.delta > Fraction(1, 20):
-        raise ParameterError("mechanism='laplace' is proved for epsilon <= 0.2 and delta <= 0.05")
-    return ApproximateDP(total.epsilon, total.delta)
-
-
-def laplace_rate(total: Total, size: int, k: int, range_: Fraction) -> Fraction:
-    """The rate epsilon / (8 s sqrt(k ln(n / delta))) of the unordered mechanism, rounded down.
-
-    Every score changes by at most s; by shift invariance s = R / 2 will do.
-    """
-    promise = laplace_promise(total)
-    if size < 2:
-        raise ParameterError("mechanism='laplace' needs at least two candidates")
-    inside, across = size / promise.delta, promise.epsilon / (4 * range_)
-
-    def rate(precision: int) -> Interval:
-        root = (Interval.of(k, precision) * Interval.of(inside, precision).log()).sqrt()
-        return Interval.of(across, precision) / root
-
-    return rounded_down(rate)

@@ -4,24 +4,24 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Literal
+from typing import Generic, Unpack, get_args
 
-from safeselect.errors import ParameterError
-from safeselect.exact import describe, integer, rational
-from safeselect.promises import LaplaceDominated
+from safeselect.exact import integer, rational
+from safeselect.promises import Guarantee
 from safeselect.promises.written import Receipt, exact
-from safeselect.selection._account import Scope
+from safeselect.selection._arguments import Label, Number, Parameters, Scores, explicit
 from safeselect.selection._call import Call
-from safeselect.selection._cautions import read_epsilon
-from safeselect.selection._gapped import Gapped, read_gap_grid
+from safeselect.selection._cost import PrivacyCost, read_epsilon
 from safeselect.selection._labels import plain
 from safeselect.selection._results import positions, spelled
+from safeselect.selection._table import one_draw, read_choice
+from safeselect.selection.gaps import GapGrid, GapNoise
 
 __all__ = ["TopAbove", "top_k_above"]
 
 
 @dataclass(frozen=True, slots=True)
-class TopAbove:
+class TopAbove(Generic[Label]):
     """At most k candidates above a threshold, in the order of their noisy scores, best first.
 
     Attributes:
@@ -39,10 +39,10 @@ class TopAbove:
         receipt: with `ledger=`, where the record of the release is and the salt of its commitment.
     """
 
-    labels: tuple[object, ...]
+    labels: tuple[Label, ...]
     indices: tuple[int, ...] | None
     gaps: tuple[Fraction, ...]
-    guarantee: LaplaceDominated
+    guarantee: Guarantee
     spent: Fraction
     mechanism: str
     source: str
@@ -60,25 +60,18 @@ class TopAbove:
         return spelled("safeselect.top-above/2", content, self)
 
 
+@explicit(Parameters)
 def top_k_above(
-    scores: object,
+    scores: Scores[Label],
     *,
-    threshold: object,
+    threshold: Number,
     k: int,
-    epsilon: object,
-    sensitivity: object,
-    monotonic: bool = False,
-    noise: Literal["exponential", "laplace"] = "exponential",
-    minimize: bool = False,
-    grid: object = None,
-    on_grid: bool = False,
-    score_error: object = None,
-    gap_grid: object = None,
-    labels: object = None,
-    source: object = None,
-    ledger: Scope | None = None,
-    engine: str | None = None,
-) -> TopAbove:
+    epsilon: Number,
+    sensitivity: Number,
+    noise: GapNoise = "exponential",
+    gap_grid: Number | None = None,
+    **options: Unpack[Parameters[Label]],
+) -> TopAbove[Label]:
     """Choose the k largest noisy scores, with gaps, but none behind the noisy threshold.
 
     The threshold takes part as one more score and gets noise like all others: independent,
@@ -106,41 +99,27 @@ def top_k_above(
     Raises:
         ParameterError, ScoreError, SourceError: as for `permute_and_flip`.
     """
-    if not isinstance(noise, str) or noise not in ("exponential", "laplace"):
-        raise ParameterError(f"noise must be 'exponential' or 'laplace', got {describe(noise)}")
-    guarantee, step = LaplaceDominated(read_epsilon(epsilon)), read_gap_grid(gap_grid)
+
+    read_choice(noise, "noise", get_args(GapNoise))
+    cost = PrivacyCost(read_epsilon(epsilon), None, None)
+    step = None if gap_grid is None else rational(gap_grid, "gap_grid")
     place = rational(threshold, "threshold", signed=True)
-    call = Call(
-        scores,
-        sensitivity=rational(sensitivity, "sensitivity"),
-        range_=None,
-        monotonic=monotonic,
-        minimize=minimize,
-        grid=grid,
-        on_grid=on_grid,
-        score_error=score_error,
-        labels=labels,
-        source=source,
-        ledger=ledger,
-        engine=engine,
-        threshold=place,
-    )
+    size = rational(sensitivity, "sensitivity")
+    call = Call(scores, cost=cost, sensitivity=size, threshold=place, **options)
     last = call.size - 1  # where the threshold stands
-    count = integer(k, "k", minimum=1, maximum=last)
-    gapped = Gapped(call, count, noise, guarantee.epsilon / count, step)
-    mechanism = f"top_k_above_{noise}/1"
-    told = {**gapped.told, "threshold": exact(place)}
-    with call.release(guarantee, mechanism, k=count, more=told):
-        ranking, gaps = gapped.rank()
+    plan = call.calibrate(one_draw(noise), integer(k, "k", minimum=1, maximum=last))
+    grid, mechanism = GapGrid.of(call, plan, step), f"top_k_above_{noise}/1"
+    with call.draws(plan, mechanism, {**grid.told, "threshold": exact(place)}):
+        ranking = call.rank(plan, grid.unit)
         places = (*ranking.indices, last)
         end = places.index(last)
         return call.released(
             TopAbove(
-                labels=tuple(call.label(index) for index in places[:end]),
+                labels=call.labels(places[:end]),
                 indices=call.positions(places[:end]),
-                gaps=gaps[:end],
-                guarantee=guarantee,
-                spent=guarantee.epsilon * min(end + 1, count) / count,
+                gaps=grid.in_scores(ranking)[:end],
+                guarantee=plan.guarantee,
+                spent=(cost.epsilon or 0) * Fraction(min(end + 1, plan.k), plan.k),
                 mechanism=mechanism,
                 source=call.source_name,
             )

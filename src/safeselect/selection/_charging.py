@@ -1,8 +1,11 @@
-"""What a call does with its ledger: charge before the first bit, tell the outcome at the end."""
+"""A release on a ledger: charged before its first bit, its outcome told once.
+
+A mechanism knows a ledger by two protocols, and no ledger by name.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
 from typing import Literal, Protocol, TypeVar, final, runtime_checkable
@@ -13,24 +16,15 @@ from safeselect.promises import Guarantee
 from safeselect.promises.written import SALT_BYTES, Charge, Receipt
 from safeselect.randomness import Source, observed
 from safeselect.randomness._bits import Bits
-from safeselect.selection._results import Opened, Release
+from safeselect.selection._results import Release
 
-__all__ = [
-    "Account",
-    "Scope",
-    "open_session",
-    "read_ledger",
-    "reserve_session",
-    "source_name",
-    "unit_of",
-]
+__all__ = ["PendingRelease", "Scope", "read_ledger", "source_name", "unit_of"]
 
 _Result = TypeVar("_Result", bound=Release)
-_Drawn = TypeVar("_Drawn")
 Reason = Literal["source", "interrupt", "error", "input"]
 
 
-class Pending(Protocol):
+class Charged(Protocol):
     """A release that a ledger has charged, and whose outcome it is told once."""
 
     def released(self, output: str, salt: bytes) -> Receipt:
@@ -63,7 +57,7 @@ class Scope(Protocol):
     def purpose(self) -> str:
         """Why it is charged."""
 
-    def charge(self, charge: Charge) -> Pending:
+    def charge(self, charge: Charge) -> Charged:
         """Charge a release durably, before its first random bit is drawn."""
 
 
@@ -99,7 +93,7 @@ def read_ledger(ledger: object, *, monotonic: bool) -> Scope | None:
 
 
 @final
-class Account:
+class PendingRelease:
     """One release on a scope of a ledger.
 
     Args:
@@ -107,16 +101,7 @@ class Account:
         mechanism, guarantee, parts, parameters: as in `Charge`.
     """
 
-    __slots__ = (
-        "_guarantee",
-        "_mechanism",
-        "_parameters",
-        "_parts",
-        "_pending",
-        "_salt",
-        "_scope",
-        "_source",
-    )
+    __slots__ = ("_charge", "_pending", "_salt", "_scope")
 
     def __init__(
         self,
@@ -127,27 +112,15 @@ class Account:
         parameters: Mapping[str, str],
     ) -> None:
         self._scope = scope
-        self._mechanism, self._guarantee, self._parts = mechanism, guarantee, parts
-        self._parameters = parameters
-        self._pending: Pending | None = None
+        self._charge = mechanism, guarantee, parts, parameters
+        self._pending: Charged | None = None
         self._salt = b""
-        self._source = ""
 
     def charge(self, source: Source, bits: Bits) -> None:
         """Charge the release, then draw the salt: the only bits drawn that no sampler uses."""
-        self._source = source_name(source)
         seen = observed(source)
         self._pending = self._scope.charge(
-            Charge(
-                self._mechanism,
-                self._guarantee,
-                self._parts,
-                self._parameters,
-                seen.name,
-                seen.production,
-                seen.health,
-                bits.nonce,
-            )
+            Charge(*self._charge, seen.name, seen.production, seen.health, bits.nonce)
         )
         salt = bytearray(SALT_BYTES)
         bits.fill(salt)
@@ -159,15 +132,14 @@ class Account:
         Raises:
             LedgerError: it is not what was charged, or it could not be written.
         """
-        charged = self._guarantee, self._mechanism
-        if self._pending is None or (result.guarantee, result.mechanism) != charged:
+        if self._pending is None or (result.mechanism, result.guarantee) != self._charge[:2]:
             raise LedgerError("a mechanism released what it had not charged")
         receipt = self._pending.released(result.to_json(), self._salt)
         self._pending = None
         # Every result is a frozen dataclass with this field, which a protocol cannot say.
         return replace(result, receipt=receipt)  # type: ignore[type-var]
 
-    def settled(self, spent: Mapping[str, int]) -> Receipt:
+    def settled(self, closed: Release, spent: Mapping[str, int]) -> Receipt:
         """Write what a session used of what it reserved, and that it ended.
 
         Raises:
@@ -176,7 +148,6 @@ class Account:
         """
         if self._pending is None:
             raise LedgerError("what the session used is in the ledger already")
-        closed = Opened(self._guarantee, self._mechanism, self._source, spent)
         receipt = self._pending.settled(closed.to_json(), self._salt, spent)
         self._pending = None
         return receipt
@@ -202,53 +173,3 @@ class Account:
             pending.aborted(kind)
         if error is None:
             raise LedgerError("the mechanism ended without an output; the charge stands")
-
-
-def reserve_session(
-    scope: Scope,
-    source: Source,
-    guarantee: Guarantee,
-    mechanism: str,
-    parts: tuple[tuple[Guarantee, int], ...],
-    parameters: Mapping[str, str],
-) -> Account:
-    """Charge a session its whole cost; `settled` tells at its end what was used.
-
-    A process that dies in between leaves a charge without an outcome, and charges stand.
-    """
-    account = Account(scope, mechanism, guarantee, parts, parameters)
-    with Bits(source) as bits:
-        try:
-            account.charge(source, bits)
-        except BaseException as error:
-            account.end(error)
-            raise
-    return account
-
-
-def open_session(
-    scope: Scope | None,
-    source: Source,
-    guarantee: Guarantee,
-    mechanism: str,
-    parts: tuple[tuple[Guarantee, int], ...],
-    parameters: Mapping[str, str],
-    draw: Callable[[Bits], _Drawn],
-) -> tuple[_Drawn, Receipt | None]:
-    """Charge a session its whole cost, then draw what it starts with; returns that and a receipt.
-
-    What the ledger commits to is that the session was opened; its answers come later, and are paid
-    for already.
-    """
-    with Bits(source) as bits:
-        if scope is None:
-            return draw(bits), None
-        account = Account(scope, mechanism, guarantee, parts, parameters)
-        try:
-            account.charge(source, bits)
-            drawn = draw(bits)
-            opened = account.released(Opened(guarantee, mechanism, source_name(source)))
-        except BaseException as error:
-            account.end(error)
-            raise
-        return drawn, opened.receipt

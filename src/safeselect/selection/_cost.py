@@ -1,19 +1,55 @@
-"""What a call may cost in total."""
+"""What a call may cost in total, and warnings about what is almost surely not meant."""
 
 from __future__ import annotations
 
+import inspect
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
 from safeselect.accounting import per_draw_epsilon
 from safeselect.accounting.calibration import Family
-from safeselect.errors import ParameterError
+from safeselect.errors import ParameterError, SafeSelectWarning
 from safeselect.exact import rational
 from safeselect.promises import ApproximateDP, Guarantee, LaplaceDominated, ZeroConcentratedDP
-from safeselect.selection._cautions import read_epsilon
+from safeselect.promises.written import brief
 
-__all__ = ["Total", "exactly_one"]
+__all__ = ["UNPRICED", "PrivacyCost", "caution", "exactly_one", "read_epsilon", "warn_delta"]
+
+_LARGE = 10  # nats
+
+
+def caution(sentence: str) -> None:
+    """Warn, in the name of the line outside this package that led here."""
+    level, frame = 1, inspect.currentframe()
+    while frame is not None and frame.f_globals.get("__name__", "").split(".")[0] == "safeselect":
+        level, frame = level + 1, frame.f_back
+    warnings.warn(sentence, SafeSelectWarning, stacklevel=level)
+
+
+def read_epsilon(epsilon: object) -> Fraction:
+    """Read the total epsilon of a call or a session; warn if it is above 10.
+
+    Raises:
+        ParameterError: it is not a positive number.
+    """
+    value = rational(epsilon, "epsilon")
+    if value > _LARGE:
+        caution(
+            f"epsilon={brief(value)} is above {_LARGE}: one person's data may make an outcome more "
+            "than 20000 times as likely, which protects nobody"
+        )
+    return value
+
+
+def warn_delta(delta: Fraction, rows: int) -> None:
+    """Warn if delta is above one over the number of rows that the caller stated."""
+    if delta * rows > 1:
+        caution(
+            f"delta={brief(delta)} is above 1/{rows}, one over the number of rows: it would allow "
+            "to show somebody's data outright; choose it far below"
+        )
 
 
 def exactly_one(given: Mapping[str, object], example: str) -> None:
@@ -26,7 +62,7 @@ def exactly_one(given: Mapping[str, object], example: str) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Total:
+class PrivacyCost:
     """The total cost of a call: epsilon, epsilon with delta, or rho."""
 
     epsilon: Fraction | None
@@ -34,7 +70,7 @@ class Total:
     rho: Fraction | None
 
     @classmethod
-    def read(cls, *, epsilon: object, rho: object, delta: object = None) -> Total:
+    def read(cls, *, epsilon: object, rho: object, delta: object = None) -> PrivacyCost:
         """Read and check the parameters.
 
         Raises:
@@ -68,7 +104,7 @@ class Total:
         """Whether it is epsilon alone."""
         return self.delta is None and self.rho is None
 
-    def promise(self, family: Family, each: Fraction, draws: int) -> Guarantee:
+    def guarantee(self, family: Family, each: Fraction, draws: int) -> Guarantee:
         """What the whole call guarantees: the strongest kind that is proved."""
         if self.epsilon is not None and self.delta is not None:
             return ApproximateDP(self.epsilon, self.delta)
@@ -79,3 +115,7 @@ class Total:
         # Every draw moves by at most each * |t - s| along the line from one score vector to the
         # other, so all of them together by draws * each * |t - s|: the hypothesis of lemma L0.
         return LaplaceDominated(each * draws)
+
+
+UNPRICED = PrivacyCost(None, None, None)
+"""For a call whose mechanism reads its cost by itself."""

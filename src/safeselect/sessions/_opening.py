@@ -1,0 +1,90 @@
+"""Opening a session on a ledger: its whole cost is charged before the first of its bits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TypeVar
+
+from safeselect.promises import Guarantee
+from safeselect.promises.written import Receipt
+from safeselect.randomness import Source
+from safeselect.randomness._bits import Bits
+from safeselect.selection._charging import PendingRelease, Scope, source_name
+from safeselect.selection._results import spelled
+
+__all__ = ["Opened", "open_session", "reserve_session"]
+
+_Drawn = TypeVar("_Drawn")
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A session that was opened: what a ledger commits to, since its answers come later.
+
+    Attributes:
+        spent: for a session that is settled at its end, what it used.
+    """
+
+    guarantee: Guarantee
+    mechanism: str
+    source: str
+    spent: Mapping[str, int] | None = None
+    effective_range: Fraction | None = None
+    receipt: Receipt | None = None
+
+    def to_json(self) -> str:
+        """One line of JSON, schema "safeselect.session/1"."""
+        used = {} if self.spent is None else {"spent": {k: str(n) for k, n in self.spent.items()}}
+        return spelled("safeselect.session/1", used, self)
+
+
+def reserve_session(
+    scope: Scope,
+    source: Source,
+    guarantee: Guarantee,
+    mechanism: str,
+    parts: tuple[tuple[Guarantee, int], ...],
+    parameters: Mapping[str, str],
+) -> PendingRelease:
+    """Charge a session its whole cost; `settled` tells at its end what was used.
+
+    A process that dies in between leaves a charge without an outcome, and charges stand.
+    """
+    pending = PendingRelease(scope, mechanism, guarantee, parts, parameters)
+    with Bits(source) as bits:
+        try:
+            pending.charge(source, bits)
+        except BaseException as error:
+            pending.end(error)
+            raise
+    return pending
+
+
+def open_session(
+    scope: Scope | None,
+    source: Source,
+    guarantee: Guarantee,
+    mechanism: str,
+    parts: tuple[tuple[Guarantee, int], ...],
+    parameters: Mapping[str, str],
+    draw: Callable[[Bits], _Drawn],
+) -> tuple[_Drawn, Receipt | None]:
+    """Charge a session its whole cost, then draw what it starts with; returns that and a receipt.
+
+    What the ledger commits to is that the session was opened; its answers come later, and are paid
+    for already.
+    """
+    with Bits(source) as bits:
+        if scope is None:
+            return draw(bits), None
+        pending = PendingRelease(scope, mechanism, guarantee, parts, parameters)
+        try:
+            pending.charge(source, bits)
+            drawn = draw(bits)
+            opened = pending.released(Opened(guarantee, mechanism, source_name(source)))
+        except BaseException as error:
+            pending.end(error)
+            raise
+        return drawn, opened.receipt
