@@ -26,8 +26,8 @@ from safeselect.accounting.closed_forms import (
     gaussian_limit,
     renyi_delta,
 )
-from safeselect.selection._call import Total
-from safeselect.selection.top_k import laplace_rate
+from safeselect.selection._cost import PrivacyCost
+from safeselect.selection._table import laplace_rate
 
 pytestmark = pytest.mark.claim("C2")
 
@@ -92,7 +92,7 @@ def test_standard_deviations_of_one_shot_noise(name):
     """Laplace noise in one shot against Gumbel noise of the same total, by the published route."""
     case, (k, d, epsilon, delta) = VECTORS["h5_seed000_std"]["cases"][name], named(name)
     rho = bun_steinke_rho(epsilon, delta)
-    total = Total.read(epsilon=epsilon, rho=None, delta=delta)
+    total = PrivacyCost.read(epsilon=epsilon, rho=None, delta=delta)
     rate = laplace_rate(total, int(d), int(k), Fraction(2))  # each score moves by at most 1
     with mpmath.workdps(40):
         prime = 2 * mpmath.sqrt(mpmath.mpf(rho.numerator) / rho.denominator)

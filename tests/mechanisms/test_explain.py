@@ -13,8 +13,7 @@ import pytest
 
 from safeselect import ParameterError, calibrate, expected_error, explain
 from safeselect.promises import BoundedRange
-from safeselect.selection.exponential import dyadic_decay
-from safeselect.selection.top_k import MECHANISMS
+from safeselect.selection._table import MECHANISMS, dyadic_decay
 
 VECTORS = json.loads((Path(__file__).parents[1] / "vectors" / "guarantees.json").read_text())
 OFFERED = [name for name in MECHANISMS if name != "laplace"]

@@ -21,7 +21,7 @@ from safeselect.exact.decay import Decay
 from safeselect.noise import Ranking
 from safeselect.reference import _rankings as _reference
 from safeselect.selection import _call
-from safeselect.selection._gapped import Gapped
+from safeselect.selection.gaps import Gapped
 from safeselect.testing import DeterministicSource
 
 pytestmark = pytest.mark.claim("C1")

@@ -230,7 +230,7 @@ def test_k_is_an_integer(bad):
 )
 def test_mechanism_names(bad):
     message = refused(top_k, [SENTINEL, 1], k=1, mechanism=bad, **PARAMETERS)
-    assert message.startswith("mechanism must be one of exponential, exponential_base2,")
+    assert message.startswith("mechanism must be 'exponential', 'exponential_base2',")
 
 
 @pytest.mark.parametrize(

@@ -14,11 +14,10 @@ from safeselect.errors import ParameterError
 from safeselect.exact import describe, integer, rational
 from safeselect.ledger import Scope
 from safeselect.selection import TopK, TopSet, top_k
-from safeselect.selection._account import read_ledger, unit_of
-from safeselect.selection._cautions import warn_delta
-from safeselect.selection._totals import exactly_one
+from safeselect.selection._charging import read_ledger, unit_of
+from safeselect.selection._cost import exactly_one, warn_delta
+from safeselect.selection._table import Mechanism
 from safeselect.selection.counts import check_unit
-from safeselect.selection.top_k import Mechanism
 from safeselect.unknown_domain import DiscoveredTopK, unknown_domain_top_k
 from safeselect.unknown_domain._bottom import read_places
 

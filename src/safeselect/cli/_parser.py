@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 from safeselect.cli._ledger_parser import add_charging, add_ledger
 from safeselect.cli._numbers import number
 from safeselect.cli._verify import add_verify
-from safeselect.selection.top_k import MECHANISMS
+from safeselect.selection._table import MECHANISMS
 
 __all__ = ["build_parser"]
 

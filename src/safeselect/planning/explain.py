@@ -15,10 +15,10 @@ from safeselect.planning._expected import (
     missed_by_peeling,
     misses_of_flips,
 )
-from safeselect.selection._call import CANDIDATES, Total
+from safeselect.selection._call import CANDIDATES
+from safeselect.selection._cost import PrivacyCost
 from safeselect.selection._reading import Change, Reading
-from safeselect.selection.exponential import dyadic_decay
-from safeselect.selection.top_k import MECHANISMS, Mechanism, calibrated, laplace_rate
+from safeselect.selection._table import MECHANISMS, TABLE, Mechanism, laplace_rate
 
 __all__ = ["expected_error", "explain"]
 
@@ -62,7 +62,7 @@ def expected_error(
     Raises:
         ParameterError: as for `top_k`; or n k is too large.
     """
-    total = Total.read(epsilon=epsilon, rho=rho, delta=delta)
+    total = PrivacyCost.read(epsilon=epsilon, rho=rho, delta=delta)
     size, count = _sizes(n, k)
     distance = rational(gap, "gap")
     change = Change.read(sensitivity=sensitivity, range_=range_, monotonic=monotonic)
@@ -73,8 +73,8 @@ def expected_error(
     if not _short_enough(name, size, count):
         raise ParameterError("n and k are too large for an exact expectation")
     reading = Reading.read(grid=grid, on_grid=on_grid, score_error=score_error)
-    decay = _decay(name, count, total, change.range_in_steps(reading))
-    return _missed(name, size, count, distance / reading.step, decay) * distance
+    plan = TABLE[name].calibrate(total, change.range_in_steps(reading), count)
+    return _missed(name, size, count, distance / reading.step, plan.decay) * distance
 
 
 def explain(
@@ -110,7 +110,7 @@ def explain(
     Raises:
         ParameterError: as for `expected_error`.
     """
-    total = Total.read(epsilon=epsilon, rho=rho, delta=delta)
+    total = PrivacyCost.read(epsilon=epsilon, rho=rho, delta=delta)
     usual = min(_LARGEST, max(100, 10 * integer(k, "k", minimum=1, maximum=_LARGEST)))
     size, count = _sizes(usual if n is None else n, k)
     reading = Reading.read(grid=grid, on_grid=on_grid, score_error=score_error)
@@ -121,7 +121,7 @@ def explain(
     )
     range_in_steps = change.range_in_steps(reading)
     if gap is None:
-        _, _, each = calibrated("exponential", count, total)
+        each = total.per_draw(TABLE["exponential"].promise, count)
         distance = -(-4 * range_in_steps // each) * reading.step
     else:
         distance = rational(gap, "gap")
@@ -161,12 +161,6 @@ def _short_enough(name: str, n: int, k: int) -> bool:
     return work.get(name, k * k) <= _MOST_WORK
 
 
-def _decay(name: str, k: int, total: Total, range_: Fraction) -> Decay:
-    _, draws, each = calibrated(name, k, total)
-    rate = each * draws / (k * range_)
-    return dyadic_decay(rate) if name == "exponential_base2" else Decay(rate)
-
-
 def _missed(name: str, n: int, k: int, gap: Fraction, decay: Decay) -> Fraction:
     """The expected number of the k best that are not chosen, rounded up."""
     bad = n - k
@@ -186,7 +180,13 @@ def _missed(name: str, n: int, k: int, gap: Fraction, decay: Decay) -> Fraction:
 
 
 def _row(
-    name: str, n: int, k: int, gap: Fraction, total: Total, range_in_steps: Fraction, step: Fraction
+    name: str,
+    n: int,
+    k: int,
+    gap: Fraction,
+    total: PrivacyCost,
+    range_in_steps: Fraction,
+    step: Fraction,
 ) -> tuple[str, str, str, str, str] | None:
     if name == "laplace":
         try:
@@ -194,14 +194,13 @@ def _row(
         except ParameterError:
             return None  # it is not proved for this total
         return name, decimal(rate), "the whole set", "not known", "not known"
-    family, draws, each = calibrated(name, k, total)
-    decay = _decay(name, k, total, range_in_steps)
-    rate = rounded_up(decay.nats) / step
-    times = f"{draws} x " if draws > 1 else ""
-    draw = f"{times}{family.__name__}({decimal(each)})"
+    plan = TABLE[name].calibrate(total, range_in_steps, k)
+    rate = rounded_up(plan.decay.nats) / step
+    times = f"{plan.draws} x " if plan.draws > 1 else ""
+    draw = f"{times}{type(plan.each).__name__}({decimal(plan.each.epsilon)})"
     if not _short_enough(name, n, k):
         return name, decimal(rate), draw, "too large", "too large"
-    missed = _missed(name, n, k, gap / step, decay)
+    missed = _missed(name, n, k, gap / step, plan.decay)
     return name, decimal(rate), draw, decimal(missed), decimal(missed * gap)
 
 

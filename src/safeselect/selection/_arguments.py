@@ -10,22 +10,13 @@ from decimal import Decimal
 from fractions import Fraction
 from functools import wraps
 from inspect import Parameter, signature
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypedDict, cast
+from typing import Any, Generic, Protocol, TypedDict, TypeVar, cast
 
 from safeselect.randomness import Source
 from safeselect.selection._charging import Scope
+from safeselect.selection._results import Label
 
-if TYPE_CHECKING:
-    from typing_extensions import TypeVar
-
-    # Where no labels are known to a type checker, labels have any type.
-    Label = TypeVar("Label", default=Any)
-else:
-    from typing import TypeVar
-
-    Label = TypeVar("Label")
-
-__all__ = ["Label", "Number", "Options", "Parameters", "Rows", "Scores", "explicit"]
+__all__ = ["Number", "Options", "Parameters", "Rows", "Scores", "explicit"]
 
 Number = int | str | Fraction | Decimal | float
 """An exact parameter: 1, "0.1", Fraction(1, 3); a float counts as the decimal that it prints."""

@@ -22,6 +22,7 @@ from safeselect.randomness import Source, resolve
 from safeselect.randomness._bits import Bits
 from safeselect.selection._charging import (
     PendingRelease,
+    Release,
     read_ledger,
     source_name,
     unit_of,
@@ -30,7 +31,7 @@ from safeselect.selection._cost import PrivacyCost
 from safeselect.selection._engines import Engine, choose_engine
 from safeselect.selection._held import Held, Steps
 from safeselect.selection._reading import Change, Reading, flag
-from safeselect.selection._results import Release, Selection, TopK
+from safeselect.selection._results import Selection, TopK
 from safeselect.selection._scores import read_candidates
 from safeselect.selection._table import Calibration, Row
 from safeselect.selection.counts import check_known

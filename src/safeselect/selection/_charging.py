@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
+from fractions import Fraction
 from typing import Literal, Protocol, TypeVar, final, runtime_checkable
 
 from safeselect.errors import LedgerError, ParameterError, ScoreError, SourceError
@@ -16,12 +17,38 @@ from safeselect.promises import Guarantee
 from safeselect.promises.written import SALT_BYTES, Charge, Receipt
 from safeselect.randomness import Source, observed
 from safeselect.randomness._bits import Bits
-from safeselect.selection._results import Release
 
-__all__ = ["PendingRelease", "Scope", "read_ledger", "source_name", "unit_of"]
+__all__ = ["PendingRelease", "Release", "Scope", "read_ledger", "source_name", "unit_of"]
 
-_Result = TypeVar("_Result", bound=Release)
+_Result = TypeVar("_Result", bound="Release")
 Reason = Literal["source", "interrupt", "error", "input"]
+
+
+class Release(Protocol):
+    """What all results have in common: frozen dataclasses that say what they cost."""
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """What the release costs."""
+
+    @property
+    def mechanism(self) -> str:
+        """Name of the mechanism and version of its law."""
+
+    @property
+    def source(self) -> str:
+        """Where the random bytes came from."""
+
+    @property
+    def effective_range(self) -> Fraction | None:
+        """The range of the change of the scores that the noise was calibrated to."""
+
+    @property
+    def receipt(self) -> Receipt | None:
+        """With `ledger=`, where its record is."""
+
+    def to_json(self) -> str:
+        """One line of JSON."""
 
 
 class Charged(Protocol):

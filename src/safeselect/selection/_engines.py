@@ -43,9 +43,7 @@ class Engine(Protocol):
     ) -> Ranking:
         """The k first, with noise drawn once for each score."""
 
-    def peeled_top_k(
-        self, noise: str, steps: Steps, k: int, decay: Decay, bits: Bits
-    ) -> Ranking:
+    def peeled_top_k(self, noise: str, steps: Steps, k: int, decay: Decay, bits: Bits) -> Ranking:
         """The k first, with noise drawn anew for those that remain."""
 
     def noisy_max_rows(

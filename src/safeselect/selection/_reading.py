@@ -15,7 +15,7 @@ import numpy as np
 from safeselect.errors import ParameterError
 from safeselect.exact import describe, rational
 from safeselect.promises.written import exact
-from safeselect.selection._totals import exactly_one
+from safeselect.selection._cost import exactly_one
 
 __all__ = ["INTEGERS", "Change", "Reading", "flag"]
 

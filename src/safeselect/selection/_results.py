@@ -6,44 +6,27 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Generic, Protocol
+from typing import TYPE_CHECKING, Any, Generic
 
 import numpy as np
 import numpy.typing as npt
 
 from safeselect.promises import Guarantee
 from safeselect.promises.written import Receipt, exact, told
-from safeselect.selection._arguments import Label
+from safeselect.selection._charging import Release
 from safeselect.selection._labels import plain
 
-__all__ = ["Release", "Selection", "Selections", "TopK", "TopSet", "positions", "spelled"]
+if TYPE_CHECKING:
+    from typing_extensions import TypeVar
 
+    # Where no labels are known to a type checker, labels have any type.
+    Label = TypeVar("Label", default=Any)
+else:
+    from typing import TypeVar
 
-class Release(Protocol):
-    """What all results have in common: a frozen dataclass that says what it cost."""
+    Label = TypeVar("Label")
 
-    @property
-    def guarantee(self) -> Guarantee:
-        """What the release costs."""
-
-    @property
-    def mechanism(self) -> str:
-        """Name of the mechanism and version of its law."""
-
-    @property
-    def source(self) -> str:
-        """Where the random bytes came from."""
-
-    @property
-    def effective_range(self) -> Fraction | None:
-        """The range of the change of the scores that the noise was calibrated to."""
-
-    @property
-    def receipt(self) -> Receipt | None:
-        """With `ledger=`, where its record is."""
-
-    def to_json(self) -> str:
-        """One line of JSON."""
+__all__ = ["Label", "Selection", "Selections", "TopK", "TopSet", "positions", "spelled"]
 
 
 @dataclass(frozen=True, slots=True)

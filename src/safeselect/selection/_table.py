@@ -24,7 +24,7 @@ from safeselect.exact import Interval, describe, rounded_down
 from safeselect.exact.decay import Decay
 from safeselect.noise import Ranking
 from safeselect.noise.arrays import Steps
-from safeselect.promises import ApproximateDP, BoundedRange, Guarantee, LaplaceDominated
+from safeselect.promises import ApproximateDP, BoundedRange, Guarantee, LaplaceDominated, PureDP
 from safeselect.randomness._bits import Bits
 from safeselect.selection._cost import PrivacyCost
 from safeselect.selection._engines import Engine
@@ -105,7 +105,7 @@ class Calibration:
     row: Row
     k: int
     guarantee: Guarantee
-    each: Guarantee
+    each: BoundedRange | LaplaceDominated | PureDP | ApproximateDP
     draws: int
     decay: Decay
 

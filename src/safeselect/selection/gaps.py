@@ -16,9 +16,9 @@ from safeselect.exact import integer, rational
 from safeselect.exact.decay import MIN_RATE
 from safeselect.noise import Ranking
 from safeselect.promises.written import exact
-from safeselect.selection._arguments import Label, Number, Options, Scores, explicit
+from safeselect.selection._arguments import Number, Options, Scores, explicit
 from safeselect.selection._call import Call
-from safeselect.selection._results import Selection, TopK
+from safeselect.selection._results import Label, Selection, TopK
 from safeselect.selection._table import Calibration, Noise, one_draw, read_choice
 
 __all__ = [

@@ -12,9 +12,9 @@ from typing import Any, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from safeselect.selection._arguments import Label, Number, Options, Rows, explicit
+from safeselect.selection._arguments import Number, Options, Rows, explicit
 from safeselect.selection._call import Call
-from safeselect.selection._results import Selections
+from safeselect.selection._results import Label, Selections
 from safeselect.selection._scores import read_matrix
 from safeselect.selection._table import PEELED, TABLE, Calibration, Peeled, read_choice
 

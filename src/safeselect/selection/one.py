@@ -8,10 +8,10 @@ from typing import Any, Unpack, get_args
 from safeselect.exact import Interval, rational, rounded_up
 from safeselect.exact.decay import Decay
 from safeselect.promises import BoundedRange
-from safeselect.selection._arguments import Label, Number, Options, Scores, explicit
+from safeselect.selection._arguments import Number, Options, Scores, explicit
 from safeselect.selection._call import Call
 from safeselect.selection._cost import UNPRICED, exactly_one
-from safeselect.selection._results import Selection
+from safeselect.selection._results import Label, Selection
 from safeselect.selection._table import TABLE, Calibration, Noise, read_choice
 
 __all__ = [
@@ -23,9 +23,7 @@ __all__ = [
 
 
 @explicit(Options)
-def permute_and_flip(
-    scores: Scores[Label], **options: Unpack[Options[Label]]
-) -> Selection[Label]:
+def permute_and_flip(scores: Scores[Label], **options: Unpack[Options[Label]]) -> Selection[Label]:
     """Choose one candidate with a large score by permute-and-flip.
 
     Candidate r wins with probability p_r * integral over [0, 1] of prod_{j != r} (1 - p_j t) dt,

@@ -5,10 +5,10 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import Any, Literal, Unpack, overload
 
-from safeselect.selection._arguments import Label, Number, Options, Scores, explicit
+from safeselect.selection._arguments import Number, Options, Scores, explicit
 from safeselect.selection._call import Call
 from safeselect.selection._labels import plain
-from safeselect.selection._results import TopK, TopSet
+from safeselect.selection._results import Label, TopK, TopSet
 from safeselect.selection._table import (
     MECHANISMS,
     TABLE,
@@ -41,6 +41,17 @@ def top_k(
     delta: Number | None = None,
     **options: Unpack[Options[Label]],
 ) -> TopK[Label]: ...
+
+
+@overload
+def top_k(
+    scores: Scores[Label],
+    *,
+    k: int,
+    mechanism: Mechanism | None,
+    delta: Number | None = None,
+    **options: Unpack[Options[Label]],
+) -> TopK[Label] | TopSet[Label]: ...
 
 
 @explicit(Options)

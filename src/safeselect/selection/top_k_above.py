@@ -9,11 +9,11 @@ from typing import Generic, Unpack, get_args
 from safeselect.exact import integer, rational
 from safeselect.promises import Guarantee
 from safeselect.promises.written import Receipt, exact
-from safeselect.selection._arguments import Label, Number, Parameters, Scores, explicit
+from safeselect.selection._arguments import Number, Parameters, Scores, explicit
 from safeselect.selection._call import Call
 from safeselect.selection._cost import PrivacyCost, read_epsilon
 from safeselect.selection._labels import plain
-from safeselect.selection._results import positions, spelled
+from safeselect.selection._results import Label, positions, spelled
 from safeselect.selection._table import one_draw, read_choice
 from safeselect.selection.gaps import GapGrid, GapNoise
 

@@ -19,7 +19,7 @@ from safeselect.exact.decay import Decay
 from safeselect.noise.single import SPARE, Kind
 from safeselect.promises import LaplaceDominated, PureDP
 from safeselect.promises.written import exact
-from safeselect.selection._cautions import read_epsilon
+from safeselect.selection._cost import read_epsilon
 from safeselect.selection._reading import Reading, flag
 
 __all__ = ["BELOW", "MAX_K", "SQRT2", "Branch", "Setting", "Terms", "decide", "optimal_share"]

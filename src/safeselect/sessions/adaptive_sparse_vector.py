@@ -12,7 +12,7 @@ from safeselect.promises import LaplaceDominated, PureDP
 from safeselect.promises.written import Receipt
 from safeselect.randomness import resolve
 from safeselect.randomness._sealed import sealed
-from safeselect.selection._account import Scope, read_ledger
+from safeselect.selection._charging import Scope, read_ledger
 from safeselect.selection._engines import choose_engine
 from safeselect.sessions._answers import Answer, Answers
 from safeselect.sessions._session import Session

@@ -15,9 +15,16 @@ from safeselect.promises.written import Receipt
 from safeselect.randomness import resolve
 from safeselect.randomness._fork import generation
 from safeselect.randomness._sealed import sealed
-from safeselect.selection._account import Account, Scope, read_ledger, reserve_session, unit_of
+from safeselect.selection._charging import (
+    PendingRelease,
+    Scope,
+    read_ledger,
+    source_name,
+    unit_of,
+)
 from safeselect.selection._engines import choose_engine
 from safeselect.selection.counts import check_unknown
+from safeselect.sessions._opening import Opened, reserve_session
 from safeselect.unknown_domain._bottom import (
     ListQuery,
     draw_list,
@@ -93,7 +100,6 @@ class PayWhatYouGet:
     """
 
     __slots__ = (
-        "_account",
         "_born",
         "_closed",
         "_each",
@@ -103,8 +109,10 @@ class PayWhatYouGet:
         "_lock",
         "_odds",
         "_part",
+        "_pending",
         "_receipt",
         "_source",
+        "_source_name",
         "_spent",
         "_unit",
     )
@@ -134,13 +142,13 @@ class PayWhatYouGet:
         self._source = source if source is None else resolve(source)
         scope = read_ledger(ledger, monotonic=True)
         self._unit = unit_of(scope)
-        self._account: Account | None = None
+        self._pending: PendingRelease | None = None
         if scope is not None:
             parts = (BoundedRange(self._each), most), (ApproximateDP(Fraction(0), self._part), 1)
             told = {name: str(number) for name, number in asdict(self._limit).items()}
-            self._account = reserve_session(
-                scope, resolve(source), self._guarantee, _MECHANISM, parts, told
-            )
+            known = resolve(source)
+            self._source_name = source_name(known)
+            self._pending = reserve_session(scope, known, self._guarantee, _MECHANISM, parts, told)
         self._receipt: Receipt | None = None
         self._closed = False
         self._spent = Outlay(0, 0)
@@ -292,6 +300,9 @@ class PayWhatYouGet:
 
     def _tell(self) -> None:
         """Write what was used, once, if there is a ledger."""
-        if self._account is not None:
-            self._receipt = self._account.settled(asdict(self._spent))
-            self._account = None
+        if self._pending is not None:
+            spent = asdict(self._spent)
+            self._receipt = self._pending.settled(
+                Opened(self._guarantee, _MECHANISM, self._source_name, spent), spent
+            )
+            self._pending = None

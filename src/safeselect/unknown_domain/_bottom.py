@@ -18,7 +18,7 @@ from safeselect.exact.decay import Decay
 from safeselect.noise.arrays import Steps
 from safeselect.promises import ApproximateDP, BoundedRange
 from safeselect.selection._call import Call
-from safeselect.selection._cautions import read_epsilon
+from safeselect.selection._cost import UNPRICED, read_epsilon
 from safeselect.unknown_domain._histogram import HeldCounts
 from safeselect.unknown_domain._items import Label
 from safeselect.unknown_domain._threshold import gumbel_offset
@@ -167,14 +167,9 @@ def open_call(counts: HeldCounts, source: object, engine: object, ledger: object
     """A call on the counts: one user moves each by at most 1, and all the same way."""
     return Call(
         counts,
+        cost=UNPRICED,
         sensitivity=1,
-        range_=None,
         monotonic=True,
-        minimize=False,
-        grid=None,
-        on_grid=False,
-        score_error=None,
-        labels=None,
         source=source,
         ledger=ledger,
         engine=engine,

@@ -10,8 +10,8 @@ from safeselect.exact import describe
 from safeselect.exact.decay import Decay
 from safeselect.promises import ApproximateDP, BoundedRange, PureDP
 from safeselect.promises.written import exact
-from safeselect.selection._account import Scope, read_ledger, unit_of
 from safeselect.selection._call import Call
+from safeselect.selection._charging import Scope, read_ledger, unit_of
 from safeselect.selection.counts import check_unknown
 from safeselect.unknown_domain._bottom import (
     ListQuery,
