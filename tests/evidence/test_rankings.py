@@ -189,9 +189,7 @@ def test_every_round_of_a_peeling_has_noise_of_its_own(n, k):
     rng = np.random.default_rng(n)
     scores = np.uint64(2**40) + rng.integers(0, 40, n).astype(np.uint64)
     stream = Stream(seed=n)
-    result, rounds = watch(
-        lambda: engine.lattice.exponential_peeled(scores.copy(), k, QUARTER, stream)
-    )
+    result, rounds = watch(lambda: engine.PEELED["exponential"](scores.copy(), k, QUARTER, stream))
     assert len(rounds) == k
     drawn: set[bytes] = set()
     for number, one in enumerate(rounds):

@@ -7,10 +7,11 @@ from functools import partial
 
 import numpy as np
 import pytest
+from engine import TOPS
 from lattice_oracle import Tape
 
 from safeselect.exact.decay import Decay
-from safeselect.noise import exponential_top, laws, many, rank
+from safeselect.noise import laws, many, rank
 from safeselect.noise.digits import draw_digits
 from safeselect.noise.draws import Draws
 from safeselect.noise.fine import fine_noise, fine_table
@@ -91,10 +92,10 @@ def test_the_first_tail_word_of_a_process_is_not_seen() -> None:
     ahead[:20] = 10**6  # all contenders are among these 20, and none of these has a tail word
     laws._tools.cache_clear()
     plan.cache_clear()
-    exponential_top(ahead, 1, decay, Tape(1))
+    TOPS["exponential"](ahead, 1, decay, Tape(1))
     before = laws._tools.cache_info().misses
     # All equal: the best have tail words.
-    exponential_top(np.zeros(5000, dtype=np.uint64), 1, decay, Tape(1))
+    TOPS["exponential"](np.zeros(5000, dtype=np.uint64), 1, decay, Tape(1))
     assert laws._tools.cache_info().misses == before
 
 
@@ -102,4 +103,4 @@ def test_unsigned_words_are_no_indices() -> None:
     """On NumPy 1.26 `np.take` refuses unsigned indices of 64 bits."""
     words = np.array([1, 1 << 63, 1 << 40], dtype=np.uint64)
     fine_noise(fine_table(GUMBEL), words, np.empty(3, dtype=np.int64))
-    assert partial(exponential_top, np.zeros(100, np.uint64), 1, Decay(Fraction(1)), Tape(0))()
+    assert partial(TOPS["exponential"], np.zeros(100, np.uint64), 1, Decay(Fraction(1)), Tape(0))()

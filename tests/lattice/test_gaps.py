@@ -16,11 +16,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from engine import TOPS
 from gap_laws import brackets, real_law
 from lattice_oracle import Tape
 
 from safeselect.exact.decay import Decay
-from safeselect.noise import exponential_top, gumbel_top, laplace_top
 from safeselect.noise.laws import EXPONENTIAL, GUMBEL, LAPLACE, Law, enclose
 from safeselect.noise.plan import plan
 from safeselect.noise.rank import Known, decide
@@ -158,7 +158,7 @@ def test_any_unit(law: Law, unit: Fraction) -> None:
 TOP = 2**64 - 1
 
 
-@pytest.mark.parametrize("rank", [exponential_top, gumbel_top, laplace_top])
+@pytest.mark.parametrize("rank", TOPS.values())
 @pytest.mark.parametrize("n", [3, 40, 5000])
 @pytest.mark.parametrize("unit", [Fraction(1), Fraction(2**40), Fraction(1, 3)])
 def test_extreme_scores(rank: Callable[..., Ranking], n: int, unit: Fraction) -> None:
@@ -171,7 +171,7 @@ def test_extreme_scores(rank: Callable[..., Ranking], n: int, unit: Fraction) ->
         assert abs(gap - Fraction(exact) / unit) <= 1 + 1 / unit
 
 
-@pytest.mark.parametrize("rank", [exponential_top, gumbel_top, laplace_top])
+@pytest.mark.parametrize("rank", TOPS.values())
 def test_the_unit_changes_no_digit_and_no_order(rank: Callable[..., Ranking]) -> None:
     """One tape, several units: the same winners, and floors that fit together."""
     results: dict[Fraction, Any] = {}

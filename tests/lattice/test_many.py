@@ -8,6 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from chances import fits
+from engine import MANY
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from lattice_oracle import Tape
@@ -105,10 +106,10 @@ def test_more_unclear_rows_than_there_is_room_for():
 
 def test_one_candidate_always_wins():
     steps = np.zeros((5, 1), dtype=np.uint64)
-    assert many.gumbel_many(steps, Decay(Fraction(1)), Tape(0)).tolist() == [0] * 5
+    assert MANY["gumbel"](steps, Decay(Fraction(1)), Tape(0)).tolist() == [0] * 5
 
 
-@pytest.mark.parametrize("select", [many.exponential_many, many.gumbel_many])
+@pytest.mark.parametrize("select", MANY.values())
 def test_rows_are_independent_and_work_follows_from_the_shape(select):
     """Requests are the same for all scores and tapes; rows with other scores change nothing."""
     rng = np.random.default_rng(1)
@@ -131,8 +132,9 @@ def test_rows_are_independent_and_work_follows_from_the_shape(select):
 @pytest.mark.parametrize(
     ("select", "law"),
     [
-        (many.exponential_many, (0.476397118457846, 0.476397118457846, 0.0453, 0.0019)),
-        (many.gumbel_many, (0.466837448, 0.466837448, 0.063179478, 0.003145626)),
+        (MANY["exponential"], (0.476397118457846, 0.476397118457846, 0.0453, 0.0019)),
+        (MANY["laplace"], (0.471387795, 0.471387795, 0.054668685, 0.002555725)),
+        (MANY["gumbel"], (0.466837448, 0.466837448, 0.063179478, 0.003145626)),
     ],
 )
 def test_the_law_of_a_row(select, law):

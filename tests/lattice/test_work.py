@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from engine import MANY, PEELED, TOPS
 from lattice_oracle import Tape
 
 from safeselect.exact.decay import Decay
@@ -19,13 +20,7 @@ from safeselect.noise import (
     arrays,
     contenders,
     draws,
-    exponential_many,
-    exponential_peeled,
-    exponential_top,
     fine,
-    gumbel_many,
-    gumbel_top,
-    laplace_top,
     largest,
     many,
     rank,
@@ -96,7 +91,7 @@ SHAPES = [(10, 1), (40, 3), (3000, 2), (6000, 1), (40000, 5)]
 @pytest.mark.claim("C4")
 @pytest.mark.parametrize(("n", "k"), SHAPES)
 @pytest.mark.parametrize("gaps", GAPS)
-@pytest.mark.parametrize("engine", [exponential_top, gumbel_top, laplace_top])
+@pytest.mark.parametrize("engine", TOPS.values())
 def test_calls_and_requests(
     engine: Callable[..., Any],
     n: int,
@@ -122,14 +117,14 @@ def test_calls_and_requests(
 @pytest.mark.parametrize(("n", "k"), [(10, 3), (30, 20), (600, 3)])
 def test_calls_and_requests_of_peeling(n: int, k: int, monkeypatch: pytest.MonkeyPatch) -> None:
     decay = Decay(Fraction(1, 3))
-    exponential_peeled(np.zeros(n, dtype=np.uint64), k, decay, Tape(0))
+    PEELED["exponential"](np.zeros(n, dtype=np.uint64), k, decay, Tape(0))
     seen = set()
     for steps in families(n):
         for seed in range(TAPES):
             log: list[Any] = []
             tape = Tape(seed)
             with recorded(monkeypatch, log):
-                exponential_peeled(steps.copy(), k, decay, tape)
+                PEELED["exponential"](steps.copy(), k, decay, tape)
             seen.add((repr(log), tuple(tape.requests)))
     assert len(seen) == 1
 
@@ -156,7 +151,7 @@ def opcodes(work: Callable[[], Any]) -> int:
 
 
 @pytest.mark.claim("C4")
-@pytest.mark.parametrize("engine", [exponential_top, gumbel_top, laplace_top])
+@pytest.mark.parametrize("engine", TOPS.values())
 @pytest.mark.parametrize(
     ("n", "k", "gaps"), [(10, 1, GAPS[0]), (12, 2, GAPS[1]), (12, 2, GAPS[2]), (600, 2, GAPS[1])]
 )
@@ -174,9 +169,9 @@ def test_bytecodes(engine: Callable[..., Any], n: int, k: int, gaps: dict[str, A
 
 def test_bytecodes_of_peeling() -> None:
     decay = Decay(Fraction(1, 3))
-    exponential_peeled(np.zeros(40, dtype=np.uint64), 4, decay, Tape(0))
+    PEELED["exponential"](np.zeros(40, dtype=np.uint64), 4, decay, Tape(0))
     seen = {
-        opcodes(partial(exponential_peeled, steps.copy(), 4, decay, Tape(seed)))
+        opcodes(partial(PEELED["exponential"], steps.copy(), 4, decay, Tape(seed)))
         for steps in families(40)
         for seed in range(TAPES)
     }
@@ -187,7 +182,7 @@ def test_the_counter_notices_a_branch() -> None:
     """The positive control: what is undecided runs other bytecodes."""
     decay = Decay(Fraction(1, 3))
     ties = {
-        opcodes(partial(gumbel_top, np.zeros(2, np.uint64), 1, decay, tape))
+        opcodes(partial(TOPS["gumbel"], np.zeros(2, np.uint64), 1, decay, tape))
         for tape in (Tape(0), _Constant())
     }
     assert len(ties) == 2
@@ -205,7 +200,7 @@ class _Constant(Tape):
 
 
 @pytest.mark.claim("C4")
-@pytest.mark.parametrize("rank_rows", [exponential_many, gumbel_many])
+@pytest.mark.parametrize("rank_rows", MANY.values())
 @pytest.mark.parametrize("shape", [(300, 20), (40, 3)])
 def test_calls_and_requests_of_batches(
     rank_rows: Callable[..., Any], shape: tuple[int, int], monkeypatch: pytest.MonkeyPatch

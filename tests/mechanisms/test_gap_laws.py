@@ -185,7 +185,7 @@ def test_a_finer_unit_is_a_finer_lattice(monkeypatch, unit):
     monkeypatch.setattr(_reference, "draw_exponential", draw)
     monkeypatch.setattr(_reference, "combine_exponential", combine)
     steps, decay = np.array([3, 2**64 - 1], dtype=np.uint64), Decay(Fraction(2), Fraction(1, 3))
-    _reference.exponential_top(steps, 1, decay, None, gaps=True, gap_unit=unit)
+    _reference.noisy_top_k("exponential", steps, 1, decay, None, gaps=True, gap_unit=unit)
     finer = unit.denominator
     assert seen["draw"] == (2, Decay(Fraction(2, finer), Fraction(1, 3)))
     assert seen["combine"] == (

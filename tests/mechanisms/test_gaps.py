@@ -127,26 +127,23 @@ def asked(monkeypatch, call, scores, **options):
     seen = []
 
     class Engine:
-        def __getattr__(self, way):
-            def rank(steps, k, decay, bits, *, gaps, gap_unit):
-                assert gaps
-                seen.append((way, k, decay.rate, gap_unit))
-                return Ranking(tuple(range(k)), (7,) * k)
-
-            return rank
+        def noisy_top_k(self, noise, steps, k, decay, bits, *, gaps, gap_unit):
+            assert gaps
+            seen.append((noise, k, decay.rate, gap_unit))
+            return Ranking(tuple(range(k)), (7,) * k)
 
     monkeypatch.setattr(_call, "choose_engine", lambda name: Engine())
     return seen, call(scores, **options)
 
 
 WAYS = {
-    "permute_and_flip": "exponential_top",
-    "exponential_mechanism": "gumbel_top",
-    "noisy max exponential": "exponential_top",
-    "noisy max laplace": "laplace_top",
-    "noisy max gumbel": "gumbel_top",
-    "top_k exponential": "exponential_top",
-    "top_k laplace": "laplace_top",
+    "permute_and_flip": "exponential",
+    "exponential_mechanism": "gumbel",
+    "noisy max exponential": "exponential",
+    "noisy max laplace": "laplace",
+    "noisy max gumbel": "gumbel",
+    "top_k exponential": "exponential",
+    "top_k laplace": "laplace",
 }
 
 

@@ -129,7 +129,7 @@ def test_noise_that_fails_half_way_keeps_the_reservation(
     def fail(*_: Any) -> Ranking:
         raise SourceError("half way")
 
-    monkeypatch.setattr(teller, "gumbel_top", fail)
+    monkeypatch.setattr(teller, "noisy_top_k", fail)
     with pytest.raises(SourceError):
         session.query(COUNTS, k=3, k_bar=3, places="all")
     assert session.spent == pay_what_you_get.Outlay(4, 1)

@@ -26,7 +26,7 @@ from safeselect.reference._rankings import (
     combine_continuous,
     combine_exponential,
     draw_exponential,
-    exponential_peeled,
+    peeled_top_k,
 )
 
 pytestmark = pytest.mark.claim("C1")
@@ -293,7 +293,7 @@ def test_peeling_draws_anew_for_those_who_remain(monkeypatch):
 
     monkeypatch.setattr(_reference, "draw_exponential", draw)
     steps = np.array([0, 0, 3, 1], dtype=np.uint64)
-    ranking = exponential_peeled(steps, 3, Decay(Fraction(1)), None)
+    ranking = peeled_top_k("exponential", steps, 3, Decay(Fraction(1)), None)
     assert drawn == [4, 3, 2]
     assert ranking.indices == (1, 0, 2)
 

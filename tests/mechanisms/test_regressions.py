@@ -200,15 +200,14 @@ def test_a_fractional_sensitivity_is_used_exactly(monkeypatch):
     """Hazard: a ratio of rate and sensitivity that is rounded, or rounded on one path only."""
     seen = []
 
-    def rank(steps, k, decay, bits, **options):
-        seen.append(decay)
+    def rank(noise, steps, k, decay, bits, **options):
+        seen.append((noise, decay))
         return _call.Ranking((0,), None)
 
-    monkeypatch.setattr(_reference, "exponential_top", rank)
-    monkeypatch.setattr(_reference, "gumbel_top", rank)
+    monkeypatch.setattr(_reference, "noisy_top_k", rank)
     for call in (permute_and_flip, exponential_mechanism):
         call([1, 2], epsilon="1/3", sensitivity="2/7", engine="reference")
-    assert seen == [Decay(Fraction(7, 12))] * 2
+    assert seen == [(noise, Decay(Fraction(7, 12))) for noise in ("exponential", "gumbel")]
 
 
 @given(

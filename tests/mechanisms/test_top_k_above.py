@@ -62,12 +62,23 @@ def test_what_is_released_is_the_ranking_down_to_the_threshold(noise, monkeypatc
             seen = []
 
             def rank(
-                steps, count, decay, bits, *, gaps, gap_unit, order=order, found=gaps, seen=seen
+                name,
+                steps,
+                count,
+                decay,
+                bits,
+                *,
+                gaps,
+                gap_unit,
+                order=order,
+                found=gaps,
+                seen=seen,
             ):
+                assert name == noise
                 seen.append((list(map(int, steps)), count, decay.rate, gaps))
                 return Ranking(order, found)
 
-            monkeypatch.setattr(_reference, f"{noise}_top", rank)
+            monkeypatch.setattr(_reference, "noisy_top_k", rank)
             found = top_k_above(
                 [7, 0, 9],
                 **{**BASE, "k": k},
@@ -93,11 +104,11 @@ def test_what_is_released_is_the_ranking_down_to_the_threshold(noise, monkeypatc
 def test_monotone_scores_need_half_the_noise(monkeypatch):
     rates = []
 
-    def rank(steps, count, decay, bits, *, gaps, gap_unit):
+    def rank(noise, steps, count, decay, bits, *, gaps, gap_unit):
         rates.append(decay.rate)
         return Ranking((0, 1), (1, 1))
 
-    monkeypatch.setattr(_reference, "exponential_top", rank)
+    monkeypatch.setattr(_reference, "noisy_top_k", rank)
     top_k_above([1, 2, 3], **BASE, monotonic=True, engine="reference")
     top_k_above([1.0, 2.5], **{**BASE, "sensitivity": "0.3"}, grid="0.25", engine="reference")
     assert rates == [Fraction(1, 2), Fraction(1, 2) / (2 * 3)]  # 0.3 counts as three steps

@@ -124,8 +124,8 @@ class Choosing(Teller):
         super().__init__(order)
         self.chosen = chosen
 
-    def gumbel_top(self, steps: Any, k: int, decay: Any, bits: object) -> Ranking:
-        ranking = super().gumbel_top(steps, k, decay, bits)
+    def noisy_top_k(self, noise: str, steps: Any, k: int, decay: Any, bits: object) -> Ranking:
+        ranking = super().noisy_top_k(noise, steps, k, decay, bits)
         return Ranking((self.chosen,), None) if len(self.asked) == 1 else ranking
 
 

@@ -14,15 +14,8 @@ from tiers import ONE, RANKS, Cells, Noise, Round, agreed, first_word
 
 from safeselect import noise as lattice
 from safeselect.noise import Ranking
-from safeselect.noise.laws import EXPONENTIAL, GUMBEL, LAPLACE, enclose
+from safeselect.noise.laws import LAWS, enclose
 from safeselect.noise.plan import GUARD, rate
-
-LAWS = {"exponential": EXPONENTIAL, "laplace": LAPLACE, "gumbel": GUMBEL}
-TOPS = {
-    "exponential": lattice.exponential_top,
-    "laplace": lattice.laplace_top,
-    "gumbel": lattice.gumbel_top,
-}
 
 
 class Words:
@@ -96,8 +89,13 @@ class Array:
             )
         idle = [ONE // 2] * self._extra
         return agreed(
-            TOPS[noise.name](
-                self._steps(noise, scores), k, noise.decay, Words([*words, *idle]), gaps=gaps
+            lattice.noisy_top_k(
+                noise.name,
+                self._steps(noise, scores),
+                k,
+                noise.decay,
+                Words([*words, *idle]),
+                gaps=gaps,
             )
             for words in corners
         )
@@ -112,7 +110,7 @@ class Array:
                     words.insert(i, 9)
             drawn.append([*words, *[ONE // 2] * self._extra])
             steps, bits = self._steps(noise, scores), Words(*drawn)
-            result = lattice.exponential_peeled(steps, len(drawn), noise.decay, bits)
+            result = lattice.peeled_top_k("exponential", steps, len(drawn), noise.decay, bits)
             done = result.indices
         return result
 

@@ -9,6 +9,7 @@ import ast
 import importlib
 import pkgutil
 from collections.abc import Callable
+from functools import partial
 from types import ModuleType
 from typing import Any
 
@@ -33,7 +34,7 @@ from safeselect.noise import (
 )
 from safeselect.noise.contenders import contenders as find_contenders
 from safeselect.noise.draws import Draws, draw_slots, tail_capacity
-from safeselect.noise.laws import EXPONENTIAL, GUMBEL, LAPLACE, UNBOUNDED, Law
+from safeselect.noise.laws import EXPONENTIAL, GUMBEL, LAPLACE, LAWS, UNBOUNDED, Law
 from safeselect.noise.many import batch_plan, combine_many
 from safeselect.noise.plan import Plan
 from safeselect.noise.plan import plan as ranking_plan
@@ -50,6 +51,7 @@ __all__ = [
     "LAPLACE",
     "LAWS",
     "MANY",
+    "PEELED",
     "TOPS",
     "UNBOUNDED",
     "Bits",
@@ -88,13 +90,9 @@ __all__ = [
 # The function of this name hides the module.
 geometric = importlib.import_module("safeselect.noise.geometric")
 
-LAWS = {law.name: law for law in (EXPONENTIAL, LAPLACE, GUMBEL)}
-TOPS = {
-    "exponential": lattice.exponential_top,
-    "laplace": lattice.laplace_top,
-    "gumbel": lattice.gumbel_top,
-}
-MANY = {"exponential": lattice.exponential_many, "gumbel": lattice.gumbel_many}
+TOPS = {name: partial(lattice.noisy_top_k, name) for name in LAWS}
+PEELED = {name: partial(lattice.peeled_top_k, name) for name in LAWS}
+MANY = {name: partial(lattice.noisy_max_rows, name) for name in LAWS}
 
 _SIZES = (
     *("noise", "reference", "randomness", "selection"),
@@ -152,10 +150,9 @@ def keep(patch: pytest.MonkeyPatch) -> tuple[list[Any], list[Bits]]:
         return spy
 
     def given(function: Callable[..., Any]) -> Callable[..., Any]:
-        def spy(steps: Any, *arguments: Any, **options: Any) -> Any:
-            if isinstance(steps, np.ndarray):
-                arrays.append(steps)
-            return function(steps, *arguments, **options)
+        def spy(*arguments: Any, **options: Any) -> Any:
+            arrays.extend(given for given in arguments if isinstance(given, np.ndarray))
+            return function(*arguments, **options)
 
         return spy
 

@@ -147,4 +147,4 @@ class Scalar:
         steps = np.array(scores, dtype=np.uint64)
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(_reference, "draw_exponential", lambda *_: next(drawn))
-            return _reference.exponential_peeled(steps, len(rounds), noise.decay, None)
+            return _reference.peeled_top_k("exponential", steps, len(rounds), noise.decay, None)

@@ -36,7 +36,8 @@ class Teller:
     noise: tuple[int, ...] = ()
     asked: list[tuple[Any, ...]] = field(default_factory=list)
 
-    def gumbel_top(self, steps: Any, k: int, decay: Any, bits: object) -> Ranking:
+    def noisy_top_k(self, noise: str, steps: Any, k: int, decay: Any, bits: object) -> Ranking:
+        assert noise == "gumbel"
         self.asked.append(([int(step) for step in steps], k, decay))
         return Ranking(self.order[:k] or tuple(range(k)), None)
 

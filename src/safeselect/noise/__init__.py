@@ -10,20 +10,17 @@ probability below 2**-100 on independent fair bits, and the law is exact given t
 from __future__ import annotations
 
 from safeselect.noise.geometric import discrete_laplace, geometric
-from safeselect.noise.many import exponential_many, gumbel_many
+from safeselect.noise.many import noisy_max_rows
 from safeselect.noise.ranking import Ranking
 from safeselect.noise.single import noise
-from safeselect.noise.top import exponential_peeled, exponential_top, gumbel_top, laplace_top
+from safeselect.noise.top import noisy_top_k, peeled_top_k
 
 __all__ = [
     "Ranking",
     "discrete_laplace",
-    "exponential_many",
-    "exponential_peeled",
-    "exponential_top",
     "geometric",
-    "gumbel_many",
-    "gumbel_top",
-    "laplace_top",
     "noise",
+    "noisy_max_rows",
+    "noisy_top_k",
+    "peeled_top_k",
 ]

@@ -25,7 +25,7 @@ from gmpy2 import mpfr
 
 from safeselect.noise.logarithm import DIGITS, minus_log
 
-__all__ = ["EXPONENTIAL", "GUMBEL", "LAPLACE", "UNBOUNDED", "Law", "enclose"]
+__all__ = ["EXPONENTIAL", "GUMBEL", "LAPLACE", "LAWS", "UNBOUNDED", "Law", "enclose"]
 
 UNBOUNDED = 1 << 65536
 """Stands for infinity among integers: larger than any enclosure that is ever compared."""
@@ -152,3 +152,6 @@ def _gumbel_survival(steps: int, precision: int) -> mpfr:
 EXPONENTIAL = Law("exponential", _exponential_quantile, minus_log, _exponential_survival, 0, 0)
 LAPLACE = Law("laplace", _laplace_quantile, _laplace_quick, _laplace_survival, -672, 34)
 GUMBEL = Law("gumbel", _gumbel_quantile, _gumbel_quick, _gumbel_survival, -160, 5)
+
+LAWS = {law.name: law for law in (EXPONENTIAL, LAPLACE, GUMBEL)}
+"""The noises by name.  A further one is a row here, and its second derivative a line of `fine`."""

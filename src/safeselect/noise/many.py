@@ -20,13 +20,13 @@ from numpy.typing import NDArray
 from safeselect.exact.decay import Decay
 from safeselect.noise.arrays import BitSource, Indices, Numbers, fill, to_integers
 from safeselect.noise.fine import ERROR, LOSS, UNIT_BITS, UNKNOWN, fine_noise, fine_table
-from safeselect.noise.laws import EXPONENTIAL, GUMBEL, Law
+from safeselect.noise.laws import LAWS, Law
 from safeselect.noise.plan import Plan, plan, rate
 from safeselect.noise.rank import decide
 from safeselect.noise.select import best_and_rest
 from safeselect.randomness._rounds import REFINEMENTS, exhausted
 
-__all__ = ["exponential_many", "gumbel_many"]
+__all__ = ["noisy_max_rows"]
 
 _BLOCK = 1 << 15  # candidates that are worked on at once, so that they stay in the cache
 _FEW = 4  # candidates with which a row is settled
@@ -34,30 +34,6 @@ _CLEAR = 2 * ERROR + LOSS
 _SCALE = 80  # enclosures to 2**-77 nat: 2**14 rows are all decided but with probability 2**-60
 
 Values = NDArray[np.int64]
-
-
-def exponential_many(steps: Numbers, decay: Decay, bits: BitSource) -> Indices:
-    """Select one candidate in each row by permute-and-flip.
-
-    Args:
-        steps: uint64, shape (m, n), scores in grid steps; only differences within a row matter.
-        decay: rho, as for `exponential_top`.
-        bits: where random bytes come from.
-
-    Returns:
-        int64, shape (m,): the place of each row's winner.
-
-    Exactness: the law of `exponential_top` in every row, independently.
-    Bits: 64 a candidate, and 64 for each of the few best in the rows that are settled.
-    Reveals: requests and calls follow from m, n and decay, but with probability below 2**-40 for
-        each block of about 2**15 candidates.
-    """
-    return _many(EXPONENTIAL, steps, decay, bits)
-
-
-def gumbel_many(steps: Numbers, decay: Decay, bits: BitSource) -> Indices:
-    """Select one candidate in each row by the exponential mechanism; else as `exponential_many`."""
-    return _many(GUMBEL, steps, decay, bits)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,9 +74,25 @@ def _capacity(n: int, rows: int) -> int:
     return min(c, rows)
 
 
-def _many(law: Law, steps: Numbers, decay: Decay, bits: BitSource) -> Indices:
+def noisy_max_rows(noise: str, steps: Numbers, decay: Decay, bits: BitSource) -> Indices:
+    """Select one candidate in each row: the largest of score + noise.
+
+    Args:
+        noise: as for `noisy_top_k`.
+        steps: uint64, shape (m, n), scores in grid steps; only differences within a row matter.
+        decay: rho, as for `noisy_top_k`.
+        bits: where random bytes come from.
+
+    Returns:
+        int64, shape (m,): the place of each row's winner.
+
+    Exactness: the law of `noisy_top_k` in every row, independently.
+    Bits: 64 a candidate, and 64 for each of the few best in the rows that are settled.
+    Reveals: requests and calls follow from m, n and decay, but with probability below 2**-40 for
+        each block of about 2**15 candidates.
+    """
     rows, n = steps.shape
-    public = batch_plan(law, n, decay)
+    public = batch_plan(LAWS[noise], n, decay)
     winners = np.empty(rows, dtype=np.int64)
     for start in range(0, rows, public.rows):
         # Candidates along axis 0, so that the best of every row is found column by column.

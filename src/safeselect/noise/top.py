@@ -1,26 +1,28 @@
-"""The rankings that mechanisms ask for: which law, and one ranking or several with noise redrawn.
+"""The rankings that mechanisms ask for: one, or several with noise redrawn.
 
 Scalar twins: `samplers.lazy` draws the same noises for one candidate, digit by digit.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 
 from safeselect.errors import ParameterError
 from safeselect.exact.decay import Decay
 from safeselect.noise.arrays import BitSource, Numbers
-from safeselect.noise.laws import EXPONENTIAL, GUMBEL, LAPLACE, Law
-from safeselect.noise.plan import plan
+from safeselect.noise.laws import LAWS
+from safeselect.noise.plan import Plan, plan
 from safeselect.noise.rank import combine, draw, settle
 from safeselect.noise.ranking import Ranking
 
-__all__ = ["exponential_peeled", "exponential_top", "gumbel_top", "laplace_top"]
+__all__ = ["noisy_top_k", "peeled_top_k"]
 
 _STEP = Fraction(1)
 
 
-def exponential_top(
+def noisy_top_k(
+    noise: str,
     steps: Numbers,
     k: int,
     decay: Decay,
@@ -29,9 +31,13 @@ def exponential_top(
     gaps: bool = False,
     gap_unit: Fraction = _STEP,
 ) -> Ranking:
-    """Rank the k largest of score + exponential noise of decay rho; k = 1 is permute-and-flip.
+    """Rank the k largest of score + noise, drawn once for all of them.
+
+    Exponential noise with k = 1 is permute-and-flip.  Gumbel noise is the exponential mechanism,
+    peeled k times: for k = 1 the winner is i with probability proportional to rho**-score_i.
 
     Args:
+        noise: "exponential", "laplace" (continuous, density falling as rho**|x|) or "gumbel".
         steps: uint64, one score a candidate in grid steps; only differences matter.  Overwritten.
         k: how many to rank, 1 .. n (n - 1 with gaps).
         decay: rho, the factor of the noise's tail P(E > t + 1) / P(E > t) per grid step.
@@ -45,77 +51,33 @@ def exponential_top(
     Raises:
         ParameterError: k is not between 1 and n (n - 1 with gaps).
     """
-    return _top(EXPONENTIAL, steps, k, decay, bits, gaps, gap_unit)
+    _check(steps.size, k + gaps)
+    # The unit matters to gaps only: one plan for all rankings without.
+    public = plan(LAWS[noise], k, decay, gaps, gap_unit if gaps else _STEP)
+    return _ranked(steps, public, bits)
 
 
-def gumbel_top(
-    steps: Numbers,
-    k: int,
-    decay: Decay,
-    bits: BitSource,
-    *,
-    gaps: bool = False,
-    gap_unit: Fraction = _STEP,
-) -> Ranking:
-    """Rank the k largest of score + Gumbel noise: the exponential mechanism, peeled k times.
+def peeled_top_k(noise: str, steps: Numbers, k: int, decay: Decay, bits: BitSource) -> Ranking:
+    """Select k candidates in k rounds, each with noise of its own on those that remain.
 
-    For k = 1 the winner is i with probability proportional to rho**-score_i.
-    Arguments, exactness and errors are those of `exponential_top`.
-    """
-    return _top(GUMBEL, steps, k, decay, bits, gaps, gap_unit)
-
-
-def laplace_top(
-    steps: Numbers,
-    k: int,
-    decay: Decay,
-    bits: BitSource,
-    *,
-    gaps: bool = False,
-    gap_unit: Fraction = _STEP,
-) -> Ranking:
-    """Rank the k largest of score + continuous Laplace noise, density falling as rho**|x|.
-
-    Arguments, exactness and errors are those of `exponential_top`.
-    """
-    return _top(LAPLACE, steps, k, decay, bits, gaps, gap_unit)
-
-
-def exponential_peeled(steps: Numbers, k: int, decay: Decay, bits: BitSource) -> Ranking:
-    """Select k candidates by k rounds of permute-and-flip on those that remain.
-
-    Noise is redrawn in each round, so this is not `exponential_top`; see section 7
+    With exponential noise this is permute-and-flip k times, and not `noisy_top_k`: see section 7
     of `docs/mathematics.md`.
     Winners are masked, not deleted: a round's work follows from n and its number.
-    Arguments and errors are those of `exponential_top`.
+    Arguments and errors are those of `noisy_top_k`.
     """
     _check(steps.size, k)
     winners: list[int] = []
-    public = plan(EXPONENTIAL, 1, decay, False)
+    public = plan(LAWS[noise], 1, decay, False)
     for _ in range(k):
-        draws = draw(steps.size, public, bits, len(winners))
-        result = combine(steps, draws, public, winners)
-        if result is None:
-            result = settle(steps, draws, public, bits, winners)
-        winners.append(result.indices[0])
+        winners.append(_ranked(steps, public, bits, winners).indices[0])
     return Ranking(tuple(winners), None)
 
 
-def _top(
-    law: Law,
-    steps: Numbers,
-    k: int,
-    decay: Decay,
-    bits: BitSource,
-    gaps: bool,
-    gap_unit: Fraction,
-) -> Ranking:
-    _check(steps.size, k + gaps)
-    public = plan(law, k, decay, True, gap_unit) if gaps else plan(law, k, decay, False)
-    draws = draw(steps.size, public, bits)
-    result = combine(steps, draws, public)
+def _ranked(steps: Numbers, public: Plan, bits: BitSource, removed: Sequence[int] = ()) -> Ranking:
+    draws = draw(steps.size, public, bits, len(removed))
+    result = combine(steps, draws, public, removed)
     # None has probability below 2**-40; see `combine`.
-    return settle(steps, draws, public, bits) if result is None else result
+    return settle(steps, draws, public, bits, removed) if result is None else result
 
 
 def _check(n: int, need: int) -> None:

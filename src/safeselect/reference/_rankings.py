@@ -36,18 +36,13 @@ from safeselect.reference.geometric import geometric
 from safeselect.reference.lazy import LazyExponential, LazyGumbel, LazyLaplace, LazyNoise
 from safeselect.reference.permutation import permutation
 
-__all__ = [
-    "discrete_laplace",
-    "exponential_many",
-    "exponential_peeled",
-    "exponential_top",
-    "gumbel_many",
-    "gumbel_top",
-    "laplace_top",
-    "noise",
-]
+__all__ = ["discrete_laplace", "noise", "noisy_max_rows", "noisy_top_k", "peeled_top_k"]
 
 _STEP = Fraction(1)
+_CONTINUOUS: dict[str, type[LazyLaplace] | type[LazyGumbel]] = {
+    "laplace": LazyLaplace,
+    "gumbel": LazyGumbel,
+}
 _DIGITS = 8  # by which undecided noise is refined: ties in a round are then 2**-8 as likely
 
 
@@ -85,35 +80,6 @@ def combine_exponential(
     return Ranking(tuple(order[:k]), floors)
 
 
-def exponential_top(
-    steps: Steps,
-    k: int,
-    decay: Decay,
-    bits: Bits,
-    *,
-    gaps: bool = False,
-    gap_unit: Fraction = _STEP,
-) -> Ranking:
-    """One-shot exponential noise; with k = 1 this is permute-and-flip (Ding et al. 2021).
-
-    A unit of a/b steps lies on the lattice of b-ths of a step, and so do the scores.
-    """
-    finer = gap_unit.denominator
-    noise = draw_exponential(len(steps), Decay(decay.rate / finer, decay.base), bits)
-    scores = [finer * score for score in steps.tolist()]
-    return combine_exponential(scores, noise, k, gaps=gaps, unit=gap_unit.numerator)
-
-
-def exponential_peeled(steps: Steps, k: int, decay: Decay, bits: Bits) -> Ranking:
-    """k rounds of permute-and-flip, each on the candidates that remain, with noise of its own."""
-    scores, remaining, chosen = steps.tolist(), list(range(len(steps))), []
-    for _ in range(k):
-        noise = draw_exponential(len(remaining), decay, bits)
-        winner = combine_exponential([scores[i] for i in remaining], noise, 1).indices[0]
-        chosen.append(remaining.pop(winner))
-    return Ranking(tuple(chosen), None)
-
-
 def combine_continuous(
     scores: Sequence[int],
     floors: Sequence[int],
@@ -144,10 +110,41 @@ def combine_continuous(
     return Ranking(tuple(order[:k]), tuple(gap_floors) if gaps else None)
 
 
+def noisy_top_k(
+    noise: str,
+    steps: Steps,
+    k: int,
+    decay: Decay,
+    bits: Bits,
+    *,
+    gaps: bool = False,
+    gap_unit: Fraction = _STEP,
+) -> Ranking:
+    """The k largest of score + noise, drawn once for all; see `safeselect.noise.noisy_top_k`.
+
+    Exponential noise with k = 1 is permute-and-flip (Ding et al. 2021); Gumbel noise is the
+    exponential mechanism, peeled k times (Durfee and Rogers 2019).
+    """
+    if noise == "exponential":
+        return _exponential_top(steps, k, decay, bits, gaps, gap_unit)
+    draw = _CONTINUOUS[noise]
+    return _continuous_top(steps, k, [draw(bits, decay) for _ in steps], bits, gaps, gap_unit)
+
+
+def _exponential_top(
+    steps: Steps, k: int, decay: Decay, bits: Bits, gaps: bool, gap_unit: Fraction
+) -> Ranking:
+    """A unit of a/b steps lies on the lattice of b-ths of a step, and so do the scores."""
+    finer = gap_unit.denominator
+    noise = draw_exponential(len(steps), Decay(decay.rate / finer, decay.base), bits)
+    scores = [finer * score for score in steps.tolist()]
+    return combine_exponential(scores, noise, k, gaps=gaps, unit=gap_unit.numerator)
+
+
 def _continuous_top(
     steps: Steps,
     k: int,
-    noise: list[LazyLaplace] | list[LazyGumbel],
+    noise: Sequence[LazyNoise],
     bits: Bits,
     gaps: bool,
     unit: Fraction,
@@ -163,42 +160,18 @@ def _continuous_top(
     raise exhausted()
 
 
-def gumbel_top(
-    steps: Steps,
-    k: int,
-    decay: Decay,
-    bits: Bits,
-    *,
-    gaps: bool = False,
-    gap_unit: Fraction = _STEP,
-) -> Ranking:
-    """One-shot Gumbel noise: the exponential mechanism, peeled (Durfee and Rogers 2019)."""
-    noise = [LazyGumbel(bits, decay) for _ in steps]
-    return _continuous_top(steps, k, noise, bits, gaps, gap_unit)
+def peeled_top_k(noise: str, steps: Steps, k: int, decay: Decay, bits: Bits) -> Ranking:
+    """k rounds, each on the candidates that remain, with noise of its own."""
+    remaining, chosen = list(range(len(steps))), []
+    for _ in range(k):
+        winner = noisy_top_k(noise, steps[remaining], 1, decay, bits).indices[0]
+        chosen.append(remaining.pop(winner))
+    return Ranking(tuple(chosen), None)
 
 
-def exponential_many(steps: Steps, decay: Decay, bits: Bits) -> NDArray[np.int64]:
-    """Permute-and-flip in every row."""
-    return np.array([exponential_top(row, 1, decay, bits).indices[0] for row in steps], np.int64)
-
-
-def gumbel_many(steps: Steps, decay: Decay, bits: Bits) -> NDArray[np.int64]:
-    """The exponential mechanism in every row."""
-    return np.array([gumbel_top(row, 1, decay, bits).indices[0] for row in steps], np.int64)
-
-
-def laplace_top(
-    steps: Steps,
-    k: int,
-    decay: Decay,
-    bits: Bits,
-    *,
-    gaps: bool = False,
-    gap_unit: Fraction = _STEP,
-) -> Ranking:
-    """One-shot Laplace noise, continuous and exact."""
-    noise = [LazyLaplace(bits, decay) for _ in steps]
-    return _continuous_top(steps, k, noise, bits, gaps, gap_unit)
+def noisy_max_rows(noise: str, steps: Steps, decay: Decay, bits: Bits) -> NDArray[np.int64]:
+    """The winner in every row."""
+    return np.array([noisy_top_k(noise, row, 1, decay, bits).indices[0] for row in steps], np.int64)
 
 
 @final

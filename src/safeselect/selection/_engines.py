@@ -26,27 +26,6 @@ from safeselect.randomness._bits import Bits
 __all__ = ["Engine", "choose_engine"]
 
 
-class _OneShot(Protocol):
-    def __call__(
-        self,
-        steps: Steps,
-        k: int,
-        decay: Decay,
-        bits: Bits,
-        *,
-        gaps: bool = False,
-        gap_unit: Fraction = ...,
-    ) -> Ranking: ...
-
-
-class _Many(Protocol):
-    def __call__(self, steps: Steps, decay: Decay, bits: Bits) -> NDArray[np.int64]: ...
-
-
-class _Peeled(Protocol):
-    def __call__(self, steps: Steps, k: int, decay: Decay, bits: Bits) -> Ranking: ...
-
-
 class _One(Protocol):
     def __call__(self, kind: Kind, decay: Decay, digits: int, bits: Bits) -> KnownNoise: ...
 
@@ -56,31 +35,31 @@ class _Integers(Protocol):
 
 
 class Engine(Protocol):
-    """Ways to rank n scores in grid steps by noisy score, the k best first; and noise for one."""
+    """Ways to rank n scores in grid steps by score + noise, the k best first; and noise for one.
 
-    @property
-    def exponential_top(self) -> _OneShot:
-        """One draw of exponential noise for each score."""
+    `noise` is "exponential", "laplace" or "gumbel".
+    """
 
-    @property
-    def exponential_peeled(self) -> _Peeled:
-        """k rounds: exponential noise drawn anew for the scores that remain."""
+    def noisy_top_k(
+        self,
+        noise: str,
+        steps: Steps,
+        k: int,
+        decay: Decay,
+        bits: Bits,
+        *,
+        gaps: bool = False,
+        gap_unit: Fraction = ...,
+    ) -> Ranking:
+        """One draw of noise for each score."""
 
-    @property
-    def gumbel_top(self) -> _OneShot:
-        """One draw of Gumbel noise for each score."""
+    def peeled_top_k(self, noise: str, steps: Steps, k: int, decay: Decay, bits: Bits) -> Ranking:
+        """k rounds: noise drawn anew for the scores that remain."""
 
-    @property
-    def exponential_many(self) -> _Many:
-        """One winner for each row of scores, by exponential noise."""
-
-    @property
-    def gumbel_many(self) -> _Many:
-        """One winner for each row of scores, by Gumbel noise."""
-
-    @property
-    def laplace_top(self) -> _OneShot:
-        """One draw of Laplace noise for each score."""
+    def noisy_max_rows(
+        self, noise: str, steps: Steps, decay: Decay, bits: Bits
+    ) -> NDArray[np.int64]:
+        """One winner for each row of scores."""
 
     @property
     def noise(self) -> _One:

@@ -52,13 +52,8 @@ class Gapped:
     def rank(self) -> tuple[Ranking, tuple[Fraction, ...]]:
         """Rank by noisy score; with the gaps in score units."""
         call, step = self._call, self._step
-        ways = {
-            "exponential": call.engine.exponential_top,
-            "laplace": call.engine.laplace_top,
-            "gumbel": call.engine.gumbel_top,
-        }
-        ranking = ways[self._noise](
-            call.steps, self._k, self._decay, call.bits, gaps=True, gap_unit=self._unit
+        ranking = call.engine.noisy_top_k(
+            self._noise, call.steps, self._k, self._decay, call.bits, gaps=True, gap_unit=self._unit
         )
         # From two integers: the same work whatever they are; a product of fractions is not.
         gaps = tuple(Fraction(gap * step.numerator, step.denominator) for gap in ranking.gaps or ())

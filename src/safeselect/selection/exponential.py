@@ -62,7 +62,7 @@ def exponential_mechanism(
     decay = call.decay(each)
     guarantee, mechanism = BoundedRange(each), "exponential_mechanism/1"
     with call.release(guarantee, mechanism):
-        ranking = call.engine.gumbel_top(call.steps, 1, decay, call.bits)
+        ranking = call.engine.noisy_top_k("gumbel", call.steps, 1, decay, call.bits)
         return call.selection(ranking, guarantee, mechanism)
 
 
@@ -130,7 +130,7 @@ def exponential_mechanism_base2(
         decay.base if factor is None else factor,
     )
     with call.release(guarantee, mechanism):
-        ranking = call.engine.gumbel_top(call.steps, 1, decay, call.bits)
+        ranking = call.engine.noisy_top_k("gumbel", call.steps, 1, decay, call.bits)
         return call.selection(ranking, guarantee, mechanism, base=exact_base)
 
 

@@ -89,10 +89,8 @@ def select_many(
     )
     batch = _Batch(total, name, call, draws_each=1)
     with batch.release("select_many"):
-        pick = (
-            call.engine.exponential_many if name == "permute_and_flip" else call.engine.gumbel_many
-        )
-        return batch.result(pick(call.steps, batch.decay, call.bits))
+        noise = "exponential" if name == "permute_and_flip" else "gumbel"
+        return batch.result(call.engine.noisy_max_rows(noise, call.steps, batch.decay, call.bits))
 
 
 def top_k_many(

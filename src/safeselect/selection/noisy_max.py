@@ -75,12 +75,7 @@ def report_noisy_max(
     family = BoundedRange if noise == "gumbel" else LaplaceDominated
     each = total.per_draw(family, 1)
     decay = call.decay(each)
-    ways = {
-        "exponential": call.engine.exponential_top,
-        "laplace": call.engine.laplace_top,
-        "gumbel": call.engine.gumbel_top,
-    }
     guarantee, mechanism = family(each), f"report_noisy_max_{noise}/1"
     with call.release(guarantee, mechanism):
-        ranking = ways[noise](call.steps, 1, decay, call.bits)
+        ranking = call.engine.noisy_top_k(noise, call.steps, 1, decay, call.bits)
         return call.selection(ranking, guarantee, mechanism)

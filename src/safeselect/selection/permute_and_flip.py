@@ -91,5 +91,5 @@ def permute_and_flip(
     decay = call.decay(each)
     guarantee, mechanism = LaplaceDominated(each), "permute_and_flip/1"
     with call.release(guarantee, mechanism):
-        ranking = call.engine.exponential_top(call.steps, 1, decay, call.bits)
+        ranking = call.engine.noisy_top_k("exponential", call.steps, 1, decay, call.bits)
         return call.selection(ranking, guarantee, mechanism)

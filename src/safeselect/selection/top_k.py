@@ -148,10 +148,10 @@ def calibrated(name: str, k: int, total: Total) -> tuple[Family, int, Fraction]:
 def rank_top(name: str, engine: Engine, steps: Steps, k: int, decay: Decay, bits: Bits) -> Ranking:
     """Rank by the mechanism of this name."""
     if name == "one_shot_exponential":
-        return engine.exponential_top(steps, k, decay, bits)
+        return engine.noisy_top_k("exponential", steps, k, decay, bits)
     if name == "permute_and_flip":
-        return engine.exponential_peeled(steps, k, decay, bits)
-    return engine.gumbel_top(steps, k, decay, bits)
+        return engine.peeled_top_k("exponential", steps, k, decay, bits)
+    return engine.noisy_top_k("gumbel", steps, k, decay, bits)
 
 
 def _laplace_set(call: Call, k: int, total: Total) -> TopSet:
@@ -159,7 +159,7 @@ def _laplace_set(call: Call, k: int, total: Total) -> TopSet:
     guarantee = laplace_promise(total)
     decay = Decay(laplace_rate(total, call.size, k, call.range_in_steps))
     with call.release(guarantee, "top_k_laplace/1", k=k):
-        ranking = call.engine.laplace_top(call.steps, k, decay, call.bits)
+        ranking = call.engine.noisy_top_k("laplace", call.steps, k, decay, call.bits)
         # In an order that is not that of the noise: which of two elements a set names first may
         # tell which of them was put in first.
         chosen = tuple(sorted(ranking.indices))

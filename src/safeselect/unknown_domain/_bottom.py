@@ -204,7 +204,7 @@ def draw_list(query: ListQuery, held: HeldCounts, call: Call) -> tuple[tuple[Lab
     np.left_shift(steps[:k_bar], np.uint64(query.fineness), out=steps[:k_bar])
     steps[k_bar] = query.offset(k_bar)
     try:
-        ranking = call.engine.gumbel_top(steps, query.k, query.decay, call.bits)
+        ranking = call.engine.noisy_top_k("gumbel", steps, query.k, query.decay, call.bits)
     finally:
         steps.fill(0)
     labels: list[Label] = []
@@ -228,6 +228,7 @@ def _choose_places(query: ListQuery, counts: Steps, call: Call) -> int:
     np.left_shift(steps, np.uint64(query.fineness), out=steps)
     np.add(steps, np.array([highest - offset for offset in offsets], np.uint64), out=steps)
     try:
-        return query.least + call.engine.gumbel_top(steps, 1, query.decay, call.bits).indices[0]
+        ranking = call.engine.noisy_top_k("gumbel", steps, 1, query.decay, call.bits)
+        return query.least + ranking.indices[0]
     finally:
         steps.fill(0)
