@@ -25,7 +25,7 @@ from safeselect import (
 )
 from safeselect.estimates import error_ratio, threshold_error_ratio, variance_ratio
 from safeselect.exact.decay import Decay
-from safeselect.noise import discrete_laplace
+from safeselect.variates import discrete_laplace
 from safeselect.randomness import resolve
 from safeselect.randomness._bits import Bits
 

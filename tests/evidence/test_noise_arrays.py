@@ -136,7 +136,7 @@ def test_every_number_is_made_of_its_own_words(name, signed):
     decay = DECAYS[name]
     laws = digits_of(decay)
     chance = 1 / (1 + exp(float(rate_of(decay))))
-    draw = engine.lattice.discrete_laplace if signed else engine.lattice.geometric
+    draw = engine.variates.discrete_laplace if signed else engine.variates.geometric
     every = name in ("one digit", "two digits")
     for size in sizes() if every else (1, PIECE + 1, CHUNK + 1):
         stream = Stream(seed=size)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 from importlib import import_module
-from typing import Protocol
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,23 +19,16 @@ from safeselect.exact import describe
 from safeselect.exact.decay import Decay
 from safeselect.noise import Ranking
 from safeselect.noise.arrays import Steps
-from safeselect.noise.single import Kind, KnownNoise
 from safeselect.randomness import require_production
 from safeselect.randomness._bits import Bits
 
-__all__ = ["Engine", "choose_engine"]
+__all__ = ["Engine", "choose_engine", "named_engine"]
 
-
-class _One(Protocol):
-    def __call__(self, kind: Kind, decay: Decay, digits: int, bits: Bits) -> KnownNoise: ...
-
-
-class _Integers(Protocol):
-    def __call__(self, n: int, decay: Decay, bits: Bits) -> NDArray[np.int64]: ...
+Tier = TypeVar("Tier")
 
 
 class Engine(Protocol):
-    """Ways to rank n scores in grid steps by score + noise, the k best first; and noise for one.
+    """Ways to rank n scores in grid steps by score + noise, the k best first.
 
     `noise` is "exponential", "laplace" or "gumbel".
     """
@@ -61,26 +54,28 @@ class Engine(Protocol):
     ) -> NDArray[np.int64]:
         """One winner for each row of scores."""
 
-    @property
-    def noise(self) -> _One:
-        """Noise for one number, known by bounds."""
-
-    @property
-    def discrete_laplace(self) -> _Integers:
-        """Noise alone: integers, as likely as the decay to the power of their size."""
-
 
 _REFERENCE = "safeselect.reference._rankings"  # imported by name, and only when asked for
 
 
 def choose_engine(name: object) -> Engine:
-    """The engine of that name; None means the array engine.
+    """The engine of that name for rankings; see `named_engine`."""
+    return named_engine(name, noise, _REFERENCE)
+
+
+def named_engine(name: object, array: Tier, reference: str) -> Tier:
+    """The functions of the array engine or of the scalar tier; None means the array engine.
+
+    Args:
+        name: what a caller gave as `engine`.
+        array: the functions of the array engine.
+        reference: the module that has the same functions in the scalar tier.
 
     Raises:
         ParameterError: another name, or "reference" where only production is allowed.
     """
     if name is None:
-        return noise
+        return array
     if not isinstance(name, str) or name not in ("array", "reference"):
         raise ParameterError(f"engine must be 'array' or 'reference', got {describe(name)}")
     if name == "reference" and require_production():
@@ -88,5 +83,8 @@ def choose_engine(name: object) -> Engine:
             "engine='reference' is for audit and tests: its running time depends on the scores; "
             "SAFESELECT_REQUIRE_PRODUCTION forbids it"
         )
-    engine: Engine = noise if name == "array" else import_module(_REFERENCE)
-    return engine
+    if name == "array":
+        return array
+    tier: Any = import_module(reference)
+    found: Tier = tier
+    return found
