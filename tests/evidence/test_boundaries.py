@@ -75,11 +75,11 @@ NO_SIZES = {
         *("geometric._GUARD", "geometric._ONE", "geometric._ENOUGH", "laws._QUICK_BITS"),
         *("laws._QUICK_SCALE", "logarithm.DIGITS", "logarithm._ONE", "logarithm._CELL_BITS"),
         *("logarithm._CELLS", "logarithm._FACTOR_BITS", "logarithm._WIDTH", "many._SCALE"),
-        *("plan.GUARD", "single.SPARE", "single._MORE", "thresholds.STEPS_PER_NAT"),
+        *("plan.GUARD", "enclosed.SPARE", "enclosed._MORE", "thresholds.STEPS_PER_NAT"),
         *("thresholds.TAIL_BITS", "thresholds.TAIL_DIGITS", "thresholds._LAST"),
         *("thresholds._PRECISION", "thresholds._STEP_BITS", "thresholds._KEY_BITS"),
         *("bernoulli._GUARD", "lazy._GUARD", "_bottom._FINEST", "_bottom._PER_NAT"),
-        *("_rankings._DIGITS", "_terms._MOST_PARTS", "_terms._MEAN_PLACES"),
+        *("_rankings._DIGITS", "_variates._DIGITS", "_terms._MOST_PARTS", "_terms._MEAN_PLACES"),
         *("_session._REFINED", "_float_columns._LARGEST"),
     },
     "an error or a distance: near ties and edges of reach in test_batches and test_rankings": {

@@ -136,7 +136,7 @@ def test_every_number_is_made_of_its_own_words(name, signed):
     decay = DECAYS[name]
     laws = digits_of(decay)
     chance = 1 / (1 + exp(float(rate_of(decay))))
-    draw = engine.lattice.discrete_laplace if signed else engine.lattice.geometric
+    draw = engine.variates.discrete_laplace if signed else engine.variates.geometric
     every = name in ("one digit", "two digits")
     for size in sizes() if every else (1, PIECE + 1, CHUNK + 1):
         stream = Stream(seed=size)
@@ -162,10 +162,10 @@ def test_words_are_not_told_apart_by_their_chunk():
     """The same words in two chunks give the same numbers, other words others."""
     decay = DECAYS["two digits"]
     first = Stream(seed=1)
-    engine.lattice.geometric(CHUNK, decay, first)
-    twice = engine.lattice.geometric(2 * CHUNK, decay, Stream(first.given * 2))
+    engine.variates.geometric(CHUNK, decay, first)
+    twice = engine.variates.geometric(2 * CHUNK, decay, Stream(first.given * 2))
     assert twice[:CHUNK].tolist() == twice[CHUNK:].tolist()
-    other = engine.lattice.geometric(2 * CHUNK, decay, Stream(first.given, seed=2))
+    other = engine.variates.geometric(2 * CHUNK, decay, Stream(first.given, seed=2))
     assert other[:CHUNK].tolist() == twice[:CHUNK].tolist()
     same = int(np.count_nonzero(other[:CHUNK] == other[CHUNK:]))
     # Two independent numbers agree with probability tanh(rate / 2), about 1/400: 328 of 2**17.

@@ -12,12 +12,12 @@ from lattice_oracle import Tape
 
 from safeselect.exact.decay import Decay
 from safeselect.noise import laws, many, rank
-from safeselect.noise.digits import draw_digits
 from safeselect.noise.draws import Draws
 from safeselect.noise.fine import fine_noise, fine_table
-from safeselect.noise.geometric import _sign_table
 from safeselect.noise.laws import EXPONENTIAL, GUMBEL, LAPLACE, Law
 from safeselect.noise.plan import plan
+from safeselect.variates.digits import draw_digits
+from safeselect.variates.geometric import _sign_table
 
 pytestmark = pytest.mark.claim("C1")
 

@@ -15,9 +15,10 @@ from hypothesis import strategies as st
 from lattice_oracle import Tape, exp_bounds
 
 from safeselect.exact.decay import Decay
-from safeselect.noise import arrays, digits
-from safeselect.noise.digits import FINE, MARK, DigitTable, build, draw_digits
-from safeselect.noise.geometric import _unbounded, digit_tables, discrete_laplace, geometric
+from safeselect.noise import arrays
+from safeselect.variates import digits
+from safeselect.variates.digits import FINE, MARK, DigitTable, build, draw_digits
+from safeselect.variates.geometric import _unbounded, digit_tables, discrete_laplace, geometric
 
 pytestmark = pytest.mark.claim("C1")
 

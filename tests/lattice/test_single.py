@@ -10,9 +10,8 @@ from lattice_oracle import Tape, survival_bounds
 
 from safeselect import ParameterError
 from safeselect.exact.decay import Decay
-from safeselect.noise import noise
 from safeselect.noise.laws import EXPONENTIAL, LAPLACE
-from safeselect.noise.single import InvertedNoise
+from safeselect.variates.enclosed import InvertedNoise, enclosed_noise
 
 pytestmark = pytest.mark.claim("C1")
 
@@ -33,11 +32,11 @@ class Given:
 @pytest.mark.parametrize("name", LAWS)
 def test_the_bounds_hold_the_whole_cell(name, rate):
     """For all V of six digits: S at the bounds lies beyond both ends of the cell of V."""
-    digits, scale, parts = 6, 40, 3
+    digits, precision, denominator = 6, 40, 3
     for v in range(1, (1 << digits) - 1):
         drawn = InvertedNoise(LAWS[name], Decay(rate), digits, Given(v))
-        low, high = drawn.bounds(scale, parts)
-        unit = Fraction(1, parts << scale)
+        low, high = drawn.bounds(precision, denominator)
+        unit = Fraction(1, denominator << precision)
         # S falls: at the lower bound it is at least the cell's upper end.
         assert survival_bounds(name, low * unit * rate)[1] >= Fraction(v + 1, 1 << digits)
         assert survival_bounds(name, high * unit * rate)[0] <= Fraction(v, 1 << digits)
@@ -48,12 +47,12 @@ def test_refining_narrows_and_never_moves(name):
     tape = Tape(5)
     for _ in range(200):
         drawn = InvertedNoise(LAWS[name], Decay(Fraction(2, 3)), 96, tape)
-        before, scale = drawn.bounds(200, 5), drawn.scale
+        before, precision = drawn.bounds(200, 5), drawn.precision
         drawn.refine(tape)
         after = drawn.bounds(200, 5)
         assert before[0] <= after[0] <= after[1] <= before[1]
         assert after[1] - after[0] < (before[1] - before[0]) >> 40
-        assert drawn.scale == scale + 64
+        assert drawn.precision == precision + 64
 
 
 @pytest.mark.parametrize("rate", [Fraction(1), Fraction(1, 5), Fraction(4)])
@@ -66,7 +65,8 @@ def test_the_geometric_number_is_geometric(rate):
     for word in range(1 << prefix):
         ends = [word << rest, (word + 1 << rest) - 1]
         try:
-            steps, other = (noise("geometric", Decay(rate), digits, Given(v)).steps for v in ends)
+            drawn = (enclosed_noise("geometric", Decay(rate), digits, Given(v)) for v in ends)
+            steps, other = (each.steps for each in drawn)
         except IndexError:  # further digits were asked for: all zeros, or all ones
             steps, other = 0, 1
         if steps == other:
@@ -84,4 +84,4 @@ def test_the_geometric_number_is_geometric(rate):
 
 def test_a_rational_base_is_refused_rather_than_misread():
     with pytest.raises(ParameterError, match="base e"):
-        noise("laplace", Decay(Fraction(1), Fraction(1, 2)), 96, Tape(1))
+        enclosed_noise("laplace", Decay(Fraction(1), Fraction(1, 2)), 96, Tape(1))

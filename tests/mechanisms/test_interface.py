@@ -428,7 +428,7 @@ def decays(monkeypatch, call, scores, **options):
 
     class Engine:
         def __getattr__(self, name):
-            def rank(steps, k, decay, bits, **more):
+            def rank(noise, steps, k, decay, bits, **more):
                 seen.append(decay)
                 return _call.Ranking(tuple(range(k)), None)
 

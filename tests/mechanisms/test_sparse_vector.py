@@ -26,10 +26,10 @@ from safeselect import (
     SourceError,
     SparseVector,
 )
-from safeselect.noise.single import WholeNoise
 from safeselect.sessions import _session
 from safeselect.sessions._terms import BELOW, SQRT2, decide, optimal_share
 from safeselect.testing import DeterministicSource, RecordingSource
+from safeselect.variates.enclosed import WholeNoise
 
 pytestmark = [
     pytest.mark.claim("C2"),
@@ -57,15 +57,15 @@ class Toy:
     """A rational noise of which one more binary digit is known each time."""
 
     def __init__(self, number: Fraction) -> None:
-        self.number, self.scale = number, 0
+        self.number, self.precision = number, 0
 
-    def bounds(self, scale: int, parts: int) -> tuple[int, int]:
-        known = floor(self.number * 2**self.scale)
-        shift = scale - self.scale
-        return known * parts << shift, (known + 1) * parts << shift
+    def bounds(self, precision: int, denominator: int) -> tuple[int, int]:
+        known = floor(self.number * 2**self.precision)
+        shift = precision - self.precision
+        return known * denominator << shift, (known + 1) * denominator << shift
 
     def refine(self, bits: object) -> None:
-        self.scale += 1
+        self.precision += 1
 
 
 class Script:
@@ -74,7 +74,7 @@ class Script:
     def __init__(self, numbers) -> None:
         self.numbers, self.rates = list(numbers), []
 
-    def noise(self, kind, decay, digits, bits):
+    def enclosed_noise(self, kind, decay, digits, bits):
         self.rates.append(decay.rate)
         number = self.numbers.pop(0)
         return WholeNoise(number) if kind == "geometric" else Toy(number)
@@ -195,16 +195,16 @@ def test_decide_answers_exactly_when_all_numbers_agree(least, cell):
 def test_bounds_of_the_scalar_noise_narrow_and_never_move():
     from safeselect.exact.decay import Decay
     from safeselect.randomness._bits import Bits
-    from safeselect.reference import _rankings as _reference
+    from safeselect.reference._variates import enclosed_noise
 
     with Bits(deterministic()) as bits:
         for kind in ("exponential", "laplace"):
-            drawn = _reference.noise(kind, Decay(Fraction(1, 3)), 0, bits)
+            drawn = enclosed_noise(kind, Decay(Fraction(1, 3)), 0, bits)
             before = drawn.bounds(20, 3)
             assert before[1] - before[0] == 3 << 20
             drawn.refine(bits)
             after = drawn.bounds(20, 3)
-            assert drawn.scale == 8
+            assert drawn.precision == 8
             assert after[1] - after[0] == 3 << 12
             assert before[0] <= after[0] < after[1] <= before[1]
 

@@ -16,15 +16,14 @@ import pytest
 from chances import fits
 from sparse_vector_laws import LAST, VALUES, Rules, joint, nodes, table
 
-from safeselect import AdaptiveSparseVector, SparseVector
+from safeselect import AdaptiveSparseVector, SparseVector, variates
 from safeselect.exact.decay import Decay
-from safeselect.noise import single
 from safeselect.noise.laws import EXPONENTIAL, LAPLACE
-from safeselect.noise.single import InvertedNoise
-from safeselect.selection._engines import choose_engine
+from safeselect.selection._engines import named_engine
 from safeselect.sessions import _session
 from safeselect.sessions._terms import BELOW, decide
 from safeselect.testing import DeterministicSource
+from safeselect.variates.enclosed import InvertedNoise
 
 pytestmark = [
     pytest.mark.claim("C1"),
@@ -187,7 +186,8 @@ def law_of(kind: str, noise: str, **options) -> dict:
 
 def observed(kind: str, noise: str, engine=None, *, many: bool = False, **options) -> Counter:
     terms, tape = terms_of(kind, noise, **options), source()
-    places, tier = {None: 0, "top": 0, "middle": 1}, choose_engine(engine)
+    places = {None: 0, "top": 0, "middle": 1}
+    tier = named_engine(engine, variates, variates.REFERENCE)
     counts: Counter = Counter()
     for _ in range(DRAWS):
         session = _session.Session(terms, tape, tier)
@@ -240,7 +240,7 @@ def test_a_fresh_threshold_for_every_query_is_noticed(kind, monkeypatch):
 
 
 def test_one_noise_for_both_branches_is_noticed(monkeypatch):
-    draw, kept = single.noise, []
+    draw, kept = variates.enclosed_noise, []
 
     def same(kind, decay, digits, bits):
         drawn = draw(kind, decay, digits, bits)
@@ -249,8 +249,7 @@ def test_one_noise_for_both_branches_is_noticed(monkeypatch):
             drawn._v = kept[-2]._v
         return drawn
 
-    monkeypatch.setattr(single, "noise", same)
-    monkeypatch.setattr("safeselect.noise.noise", same)
+    monkeypatch.setattr(variates, "enclosed_noise", same)
     assert not fits(observed("adaptive", "laplace"), law_of("adaptive", "laplace"))
 
 

@@ -24,7 +24,7 @@ from safeselect.accounting import composed_epsilon
 from safeselect.exact import Interval
 from safeselect.selection import _call
 from safeselect.testing import DeterministicSource
-from safeselect.unknown_domain import _bottom
+from safeselect.unknown_domain import _bottom, top_k
 from safeselect.unknown_domain._bottom import ListQuery, draw_list, open_call, read_contributions
 from safeselect.unknown_domain._histogram import hold_counts
 from safeselect.unknown_domain._threshold import gumbel_offset, laplace_failure, laplace_offset
@@ -54,6 +54,12 @@ def teller_engines(monkeypatch: pytest.MonkeyPatch) -> None:
         _call,
         "choose_engine",
         lambda engine: engine if isinstance(engine, Teller) else choose(engine),
+    )
+    named = top_k.named_engine
+    monkeypatch.setattr(
+        top_k,
+        "named_engine",
+        lambda engine, *more: engine if isinstance(engine, Teller) else named(engine, *more),
     )
 
 

@@ -41,6 +41,7 @@ ROUNDING = 1e-12
 def teller_engines(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let `engine=` take an engine of the test's own."""
     monkeypatch.setattr(_call, "choose_engine", lambda engine: engine)
+    monkeypatch.setattr(unknown_domain, "named_engine", lambda engine, *_: engine)
 
 
 def list_of_code(

@@ -15,7 +15,6 @@ import pytest
 import safeselect
 from safeselect import SourceError
 from safeselect.exact.decay import Decay
-from safeselect.noise import discrete_laplace as laplace_array
 from safeselect.randomness._bits import Bits
 from safeselect.randomness._rounds import REFINEMENTS, exhausted, rounds
 from safeselect.reference import (
@@ -32,6 +31,7 @@ from safeselect.reference import (
     permutation,
     uniform_below,
 )
+from safeselect.variates import discrete_laplace as laplace_array
 
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "safeselect"

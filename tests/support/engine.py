@@ -18,10 +18,10 @@ import pytest
 
 import safeselect
 from safeselect import noise as lattice
+from safeselect import variates
 from safeselect.exact.decay import Decay
 from safeselect.noise import (
     contenders,
-    digits,
     draws,
     fine,
     largest,
@@ -44,6 +44,7 @@ from safeselect.reference import permutation
 from safeselect.reference.discrete_laplace import laplace_attempt
 from safeselect.selection import _call
 from safeselect.unknown_domain import _histogram
+from safeselect.variates import digits
 
 __all__ = [
     "EXPONENTIAL",
@@ -85,17 +86,18 @@ __all__ = [
     "tail_capacity",
     "thresholds",
     "top",
+    "variates",
 ]
 
 # The function of this name hides the module.
-geometric = importlib.import_module("safeselect.noise.geometric")
+geometric = importlib.import_module("safeselect.variates.geometric")
 
 TOPS = {name: partial(lattice.noisy_top_k, name) for name in LAWS}
 PEELED = {name: partial(lattice.peeled_top_k, name) for name in LAWS}
 MANY = {name: partial(lattice.noisy_max_rows, name) for name in LAWS}
 
 _SIZES = (
-    *("noise", "reference", "randomness", "selection"),
+    *("noise", "variates", "reference", "randomness", "selection"),
     *("unknown_domain", "sessions", "planning"),
 )
 """The packages through which random words and scores go."""
@@ -161,10 +163,11 @@ def keep(patch: pytest.MonkeyPatch) -> tuple[list[Any], list[Bits]]:
     held = _histogram.HeldCounts
     patch.setattr(held, "read", spied(held.read, lambda found: found.counts))
     # What is made on the way to the engine counts too.
-    for name in lattice.__all__:
-        function = getattr(lattice, name)
-        if callable(function) and not isinstance(function, type):
-            patch.setattr(lattice, name, given(function))
+    for room in (lattice, variates):
+        for name in room.__all__:
+            function = getattr(room, name)
+            if callable(function) and not isinstance(function, type):
+                patch.setattr(room, name, given(function))
     return arrays, bits
 
 

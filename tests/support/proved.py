@@ -12,12 +12,13 @@ from typing import Any
 
 import pytest
 
-from safeselect.noise import Ranking, contenders, digits, fine, rank
+from safeselect.noise import Ranking, contenders, fine, rank
 from safeselect.noise.laws import EXPONENTIAL
 from safeselect.noise.plan import GUARD
 from safeselect.reference import _rankings as _reference
 from safeselect.selection import _scores
 from safeselect.sessions import _terms
+from safeselect.variates import digits
 
 __all__ = [
     "BELOW",

@@ -19,7 +19,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
-from typing import final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,16 +26,13 @@ from numpy.typing import NDArray
 from safeselect.exact.decay import Decay
 from safeselect.noise import Ranking
 from safeselect.noise.arrays import Steps
-from safeselect.noise.single import Kind, KnownNoise, WholeNoise
 from safeselect.randomness._bits import Bits
 from safeselect.randomness._rounds import exhausted, rounds
-from safeselect.randomness._sealed import sealed
-from safeselect.reference.discrete_laplace import discrete_laplace as laplace_integer
 from safeselect.reference.geometric import geometric
-from safeselect.reference.lazy import LazyExponential, LazyGumbel, LazyLaplace, LazyNoise
+from safeselect.reference.lazy import LazyGumbel, LazyLaplace, LazyNoise
 from safeselect.reference.permutation import permutation
 
-__all__ = ["discrete_laplace", "noise", "noisy_max_rows", "noisy_top_k", "peeled_top_k"]
+__all__ = ["noisy_max_rows", "noisy_top_k", "peeled_top_k"]
 
 _STEP = Fraction(1)
 _CONTINUOUS: dict[str, type[LazyLaplace] | type[LazyGumbel]] = {
@@ -172,41 +168,3 @@ def peeled_top_k(noise: str, steps: Steps, k: int, decay: Decay, bits: Bits) -> 
 def noisy_max_rows(noise: str, steps: Steps, decay: Decay, bits: Bits) -> NDArray[np.int64]:
     """The winner in every row."""
     return np.array([noisy_top_k(noise, row, 1, decay, bits).indices[0] for row in steps], np.int64)
-
-
-@final
-@sealed
-class LazySteps:
-    """A lazily refined noise by its bounds; see `noise.single.KnownNoise`."""
-
-    __slots__ = ("_noise",)
-
-    def __init__(self, noise: LazyNoise) -> None:
-        self._noise = noise
-
-    @property
-    def scale(self) -> int:
-        """Binary digits after the point that are known."""
-        return self._noise.level
-
-    def bounds(self, scale: int, parts: int) -> tuple[int, int]:
-        """Enclose X * parts * 2**scale by the ends of the cell that X is known to lie in."""
-        floor, shift = self._noise.floor, scale - self._noise.level
-        return floor * parts << shift, (floor + 1) * parts << shift
-
-    def refine(self, bits: Bits) -> None:
-        """Draw further digits."""
-        self._noise.refine(bits, _DIGITS)
-
-
-def noise(kind: Kind, decay: Decay, digits: int, bits: Bits) -> KnownNoise:
-    """Draw one noise, its whole steps first; `digits` is for the array engine."""
-    if kind == "geometric":
-        return WholeNoise(geometric(bits, decay))
-    lazy = LazyLaplace if kind == "laplace" else LazyExponential
-    return LazySteps(lazy(bits, decay))
-
-
-def discrete_laplace(n: int, decay: Decay, bits: Bits) -> NDArray[np.int64]:
-    """Discrete Laplace noise, one number after the other."""
-    return np.array([laplace_integer(bits, decay) for _ in range(n)], np.int64)

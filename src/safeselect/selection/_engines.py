@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from fractions import Fraction
 from importlib import import_module
-from typing import Protocol
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from safeselect import noise as array_engine
+from safeselect import noise
 from safeselect.errors import ParameterError
 from safeselect.exact import describe
 from safeselect.exact.decay import Decay
@@ -22,13 +22,16 @@ from safeselect.noise.arrays import Steps
 from safeselect.randomness import require_production
 from safeselect.randomness._bits import Bits
 
-__all__ = ["Engine", "choose_engine"]
+__all__ = ["Engine", "choose_engine", "named_engine"]
 
-_REFERENCE = "safeselect.reference._rankings"  # imported by name, and only when asked for
+Tier = TypeVar("Tier")
 
 
 class Engine(Protocol):
-    """Ways to rank n scores in grid steps by score + noise; `noise` names the law."""
+    """Ways to rank n scores in grid steps by score + noise, the k best first.
+
+    `noise` is "exponential", "laplace" or "gumbel".
+    """
 
     def noisy_top_k(
         self,
@@ -41,25 +44,38 @@ class Engine(Protocol):
         gaps: bool = False,
         gap_unit: Fraction = ...,
     ) -> Ranking:
-        """The k first, with noise drawn once for each score."""
+        """One draw of noise for each score."""
 
     def peeled_top_k(self, noise: str, steps: Steps, k: int, decay: Decay, bits: Bits) -> Ranking:
-        """The k first, with noise drawn anew for those that remain."""
+        """k rounds: noise drawn anew for the scores that remain."""
 
     def noisy_max_rows(
         self, noise: str, steps: Steps, decay: Decay, bits: Bits
     ) -> NDArray[np.int64]:
-        """The first in each row of scores."""
+        """One winner for each row of scores."""
+
+
+_REFERENCE = "safeselect.reference._rankings"  # imported by name, and only when asked for
 
 
 def choose_engine(name: object) -> Engine:
-    """The engine of that name; None means the array engine.
+    """The engine of that name for rankings; see `named_engine`."""
+    return named_engine(name, noise, _REFERENCE)
+
+
+def named_engine(name: object, array: Tier, reference: str) -> Tier:
+    """The functions of the array engine or of the scalar tier; None means the array engine.
+
+    Args:
+        name: what a caller gave as `engine`.
+        array: the functions of the array engine.
+        reference: the module that has the same functions in the scalar tier.
 
     Raises:
         ParameterError: another name, or "reference" where only production is allowed.
     """
     if name is None:
-        return array_engine
+        return array
     if not isinstance(name, str) or name not in ("array", "reference"):
         raise ParameterError(f"engine must be 'array' or 'reference', got {describe(name)}")
     if name == "reference" and require_production():
@@ -67,5 +83,8 @@ def choose_engine(name: object) -> Engine:
             "engine='reference' is for audit and tests: its running time depends on the scores; "
             "SAFESELECT_REQUIRE_PRODUCTION forbids it"
         )
-    engine: Engine = array_engine if name == "array" else import_module(_REFERENCE)
-    return engine
+    if name == "array":
+        return array
+    tier: Any = import_module(reference)
+    found: Tier = tier
+    return found

@@ -29,7 +29,6 @@ from safeselect.errors import (
     SourceError,
 )
 from safeselect.exact.decay import Decay
-from safeselect.noise.single import KnownNoise
 from safeselect.randomness import Source
 from safeselect.randomness._bits import Bits
 from safeselect.randomness._fork import generation
@@ -37,11 +36,11 @@ from safeselect.randomness._rounds import exhausted, rounds
 from safeselect.randomness._sealed import sealed
 from safeselect.selection._charging import Scope, source_name
 from safeselect.selection._columns import Column, hand_over
-from safeselect.selection._engines import Engine
 from safeselect.selection._scores import read_values
 from safeselect.sessions._answers import Answer, Answers
 from safeselect.sessions._opening import open_session
 from safeselect.sessions._terms import BELOW, Branch, Terms, decide
+from safeselect.variates import EnclosedNoise, Variates
 
 __all__ = ["Session"]
 
@@ -83,7 +82,7 @@ class Session:
     Args:
         terms: what was agreed, and charged.
         source: a source that `sources.resolve` returned.
-        engine: whose `noise` is drawn.
+        engine: whose noise is drawn.
         scope: of a ledger, to charge; or None.
     """
 
@@ -102,7 +101,7 @@ class Session:
     )
 
     def __init__(
-        self, terms: Terms, source: Source, engine: Engine, scope: Scope | None = None
+        self, terms: Terms, source: Source, engine: Variates, scope: Scope | None = None
     ) -> None:
         self.terms = terms
         self._engine = engine
@@ -115,7 +114,7 @@ class Session:
         # One answer's bytes at a time: between two answers no random bits are left over.  Begun
         # before the ledger is told that the session was opened, for a source may refuse to begin.
         self._bits = Bits(source, piece=self._bytes(1))
-        self._noise: KnownNoise | None
+        self._noise: EnclosedNoise | None
         self._noise, self.receipt = open_session(
             scope,
             source,
@@ -234,7 +233,7 @@ class Session:
                 return self._above(branch, cells)
         return self._below
 
-    def _compare(self, distance: int, branch: Branch, noise: KnownNoise, bits: Bits) -> int:
+    def _compare(self, distance: int, branch: Branch, noise: EnclosedNoise, bits: Bits) -> int:
         """Refine both noises until what is known of them decides; see `decide`.
 
         Reveals: a second round has a probability below 2**-50 in the array engine.
@@ -243,18 +242,18 @@ class Session:
         if threshold is None:
             raise SourceError(_FAILED[1])
         for _ in rounds(_REFINED):
-            scale = max(noise.scale, threshold.scale)
-            low, high = noise.bounds(scale, parts)
-            least, most = threshold.bounds(scale, parts)
+            precision = max(noise.precision, threshold.precision)
+            low, high = noise.bounds(precision, parts)
+            least, most = threshold.bounds(precision, parts)
             cells = decide(
-                (distance << scale) + low - most,
-                (distance << scale) + high - least,
-                branch.least << scale,
-                branch.cell << scale,
+                (distance << precision) + low - most,
+                (distance << precision) + high - least,
+                branch.least << precision,
+                branch.cell << precision,
             )
             if cells is not None:
                 return cells
-            (noise if noise.scale <= threshold.scale else threshold).refine(bits)
+            (noise if noise.precision <= threshold.precision else threshold).refine(bits)
         raise exhausted()
 
     def _above(self, branch: Branch, cells: int) -> Answer:
@@ -277,8 +276,8 @@ class Session:
         remaining = budget // max(branch.epsilon for branch in self.terms.branches)
         return Answer(False, None, None, Fraction(0), budget, remaining)
 
-    def _draw(self, decay: Decay, bits: Bits) -> KnownNoise:
-        return self._engine.noise(self.terms.noise, decay, self.terms.digits, bits)
+    def _draw(self, decay: Decay, bits: Bits) -> EnclosedNoise:
+        return self._engine.enclosed_noise(self.terms.noise, decay, self.terms.digits, bits)
 
     def _bytes(self, answers: int) -> int:
         """Bytes of the noise for so many answers."""

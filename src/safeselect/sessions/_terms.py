@@ -16,11 +16,11 @@ import gmpy2
 from safeselect.errors import ParameterError
 from safeselect.exact import Interval, describe, integer, rational
 from safeselect.exact.decay import Decay
-from safeselect.noise.single import SPARE, Kind
 from safeselect.promises import LaplaceDominated, PureDP
 from safeselect.promises.written import exact
 from safeselect.selection._cost import read_epsilon
 from safeselect.selection._reading import Reading, flag
+from safeselect.variates.enclosed import SPARE, Kind
 
 __all__ = ["BELOW", "MAX_K", "SQRT2", "Branch", "Setting", "Terms", "decide", "optimal_share"]
 

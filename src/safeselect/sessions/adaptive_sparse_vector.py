@@ -6,17 +6,18 @@ from fractions import Fraction
 from types import TracebackType
 from typing import final
 
+from safeselect import variates
 from safeselect.exact import rational
-from safeselect.noise.single import Kind
 from safeselect.promises import LaplaceDominated, PureDP
 from safeselect.promises.written import Receipt
 from safeselect.randomness import resolve
 from safeselect.randomness._sealed import sealed
 from safeselect.selection._charging import Scope, read_ledger
-from safeselect.selection._engines import choose_engine
+from safeselect.selection._engines import named_engine
 from safeselect.sessions._answers import Answer, Answers
 from safeselect.sessions._session import Session
 from safeselect.sessions._terms import SQRT2, Setting
+from safeselect.variates import Kind
 
 __all__ = ["AdaptiveSparseVector"]
 
@@ -89,7 +90,8 @@ class AdaptiveSparseVector:
             ("top", margin, half),
             ("middle", Fraction(0), setting.answer),
         )
-        bytes_from, tier = resolve(source), choose_engine(engine)
+        bytes_from = resolve(source)
+        tier: variates.Variates = named_engine(engine, variates, variates.REFERENCE)
         scope = read_ledger(ledger, monotonic=setting.monotonic)
         # All is accepted, name and guarantee are settled; the next line draws the first bit.
         self._session = Session(terms, bytes_from, tier, scope)

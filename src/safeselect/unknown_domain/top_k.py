@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Literal, get_args
 
+from safeselect import variates
 from safeselect.errors import ParameterError
 from safeselect.exact import describe
 from safeselect.exact.decay import Decay
@@ -12,6 +13,7 @@ from safeselect.promises import ApproximateDP, BoundedRange, PureDP
 from safeselect.promises.written import exact
 from safeselect.selection._call import Call
 from safeselect.selection._charging import Scope, read_ledger, unit_of
+from safeselect.selection._engines import named_engine
 from safeselect.selection.counts import check_unknown
 from safeselect.unknown_domain._bottom import (
     ListQuery,
@@ -27,6 +29,7 @@ from safeselect.unknown_domain._discovered import DiscoveredTopK
 from safeselect.unknown_domain._histogram import HeldCounts, hold_counts
 from safeselect.unknown_domain._items import Label
 from safeselect.unknown_domain._threshold import laplace_offset
+from safeselect.variates import Variates
 
 __all__ = ["unknown_domain_top_k"]
 
@@ -126,7 +129,8 @@ def unknown_domain_top_k(
         offset, decay = _plan_counts(total, least, contributions)
         held = hold_counts(counts, labels, least + 1)
         call = open_call(held, source, engine, ledger)
-        return _with_counts(total, count, held, call, offset, decay)
+        tier: Variates = named_engine(engine, variates, variates.REFERENCE)
+        return _with_counts(total, count, held, call, tier, offset, decay)
     query, part = _plan_list(total, (count, least, most), contributions, threshold_delta)
     held = hold_counts(counts, labels, query.most + 1)
     call = open_call(held, source, engine, ledger)
@@ -158,7 +162,13 @@ def _list(
 
 
 def _with_counts(
-    total: ApproximateDP, k: int, held: HeldCounts, call: Call, offset: int, decay: Decay
+    total: ApproximateDP,
+    k: int,
+    held: HeldCounts,
+    call: Call,
+    tier: Variates,
+    offset: int,
+    decay: Decay,
 ) -> DiscoveredTopK:
     """Laplace noise: labels and noisy counts of those above the noisy bottom."""
     parts = (PureDP(total.epsilon), ApproximateDP(Fraction(0), total.delta))
@@ -166,7 +176,7 @@ def _with_counts(
     k_bar = held.size - 1
     told = {"k_bar": str(k_bar), "max_contributions": exact(total.epsilon / decay.rate)}
     with call.release(total, mechanism, parts=tuple((part, 1) for part in parts), k=k, more=told):
-        found = _above_bottom(held, call, offset, decay)[:k]
+        found = _above_bottom(held, call, tier, offset, decay)[:k]
         return call.released(
             DiscoveredTopK(
                 labels=tuple(label for label, _ in found),
@@ -201,7 +211,7 @@ def _plan_counts(total: ApproximateDP, k_bar: int, contributions: int) -> tuple[
 
 
 def _above_bottom(
-    held: HeldCounts, call: Call, offset: int, decay: Decay
+    held: HeldCounts, call: Call, tier: Variates, offset: int, decay: Decay
 ) -> list[tuple[Label, int]]:
     """The items whose noisy count is above the noisy bottom, the largest first.
 
@@ -209,7 +219,7 @@ def _above_bottom(
     pairs do.  Strictly above: the noise that an item needs in order to pass is offset or more.
     """
     places = held.size
-    noise = call.engine.discrete_laplace(places, decay, call.bits).tolist()
+    noise = tier.discrete_laplace(places, decay, call.bits).tolist()
     # Stored with the sign bit flipped, so that 2**63 stands for 0.
     counts = [steps - (1 << 63) for steps in call.steps.tolist()]
     noisy = [count + extra for count, extra in zip(counts, noise, strict=True)]

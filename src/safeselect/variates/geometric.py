@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from safeselect.exact import Interval
 from safeselect.exact.decay import Decay
 from safeselect.noise.arrays import BitSource
-from safeselect.noise.digits import FINE, DigitTable, build, draw_digits
+from safeselect.variates.digits import FINE, DigitTable, build, draw_digits
 
 __all__ = ["digit_tables", "discrete_laplace", "geometric"]
 

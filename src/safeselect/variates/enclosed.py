@@ -17,27 +17,27 @@ from safeselect.randomness._bits import Bits
 from safeselect.randomness._rounds import exhausted, rounds
 from safeselect.randomness._sealed import sealed
 
-__all__ = ["SPARE", "InvertedNoise", "Kind", "KnownNoise", "WholeNoise", "noise"]
+__all__ = ["SPARE", "EnclosedNoise", "InvertedNoise", "Kind", "WholeNoise", "enclosed_noise"]
 
 Kind = Literal["exponential", "laplace", "geometric"]
 
 SPARE = 32
-"""Digits of V beyond the scale: where V is small, its noise takes them up."""
+"""Digits of V beyond the precision: where V is small, its noise takes them up."""
 
 _MORE = 64  # digits by which undecided noise is refined
 
 
-class KnownNoise(Protocol):
+class EnclosedNoise(Protocol):
     """One noise X, in grid steps, of which bounds are known."""
 
     @property
-    def scale(self) -> int:
+    def precision(self) -> int:
         """Binary places to which the bounds are narrow."""
 
-    def bounds(self, scale: int, parts: int) -> tuple[int, int]:
-        """Integers (low, high) with low <= X * parts * 2**scale <= high.
+    def bounds(self, precision: int, denominator: int) -> tuple[int, int]:
+        """Integers (low, high) with low <= X * denominator * 2**precision <= high.
 
-        Requires: scale is at least `self.scale`, parts at least 1.
+        Requires: precision is at least `self.precision`, denominator at least 1.
         """
 
     def refine(self, bits: Bits) -> None:
@@ -64,16 +64,17 @@ class InvertedNoise:
         self._found: tuple[int, int, tuple[int, int]] | None = None
 
     @property
-    def scale(self) -> int:
+    def precision(self) -> int:
         """Binary places to which the bounds are narrow."""
         return self._digits - SPARE
 
-    def bounds(self, scale: int, parts: int) -> tuple[int, int]:
-        """Enclose X * parts * 2**scale; the last answer is kept, for noise that is asked often."""
-        if self._found is None or self._found[:2] != (scale, parts):
-            low, high = enclose(self._law, self._v, self._digits, scale)
-            below, above = parts * self._rate.denominator, self._rate.numerator
-            self._found = (scale, parts, (low * below // above, -(-high * below // above)))
+    def bounds(self, precision: int, denominator: int) -> tuple[int, int]:
+        """Enclose X * denominator * 2**precision; the last answer is kept, as it is asked often."""
+        if self._found is None or self._found[:2] != (precision, denominator):
+            low, high = enclose(self._law, self._v, self._digits, precision)
+            below, above = denominator * self._rate.denominator, self._rate.numerator
+            ends = low * below // above, -(-high * below // above)
+            self._found = (precision, denominator, ends)
         return self._found[2]
 
     def refine(self, bits: BitSource) -> None:
@@ -92,23 +93,23 @@ class WholeNoise:
     steps: int
 
     @property
-    def scale(self) -> int:
+    def precision(self) -> int:
         """0: there is nothing behind the point."""
         return 0
 
-    def bounds(self, scale: int, parts: int) -> tuple[int, int]:
+    def bounds(self, precision: int, denominator: int) -> tuple[int, int]:
         """The number itself, twice."""
-        exact = self.steps * parts << scale
+        exact = self.steps * denominator << precision
         return exact, exact
 
     def refine(self, bits: BitSource) -> None:
         """Nothing is left to draw."""
 
 
-def noise(kind: Kind, decay: Decay, digits: int, bits: BitSource) -> KnownNoise:
+def enclosed_noise(kind: Kind, decay: Decay, digits: int, bits: BitSource) -> EnclosedNoise:
     """Draw one noise: continuous exponential or Laplace, or geometric, of this decay a grid step.
 
-    Scalar twin: `mechanisms._reference.noise`.
+    Scalar twin: `reference._variates.enclosed_noise`.
     Method: a geometric number is the whole part of an exponential one.
     Bits: `digits`; more with probability 2**(SPARE - digits) times the steps that a nat has.
     """
@@ -118,7 +119,7 @@ def noise(kind: Kind, decay: Decay, digits: int, bits: BitSource) -> KnownNoise:
 
 def _whole(drawn: InvertedNoise, bits: BitSource) -> int:
     for _ in rounds(_MORE):
-        low, high = (end >> drawn.scale for end in drawn.bounds(drawn.scale, 1))
+        low, high = (end >> drawn.precision for end in drawn.bounds(drawn.precision, 1))
         if low == high:
             return low
         drawn.refine(bits)

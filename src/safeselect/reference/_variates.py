@@ -1,0 +1,61 @@
+"""The scalar tier of `safeselect.variates`: the same noises, one Python integer at a time.
+
+Reveals: running time and the number of random bits depend on the noise.  For audit and tests.
+"""
+
+from __future__ import annotations
+
+from typing import final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from safeselect.exact.decay import Decay
+from safeselect.randomness._bits import Bits
+from safeselect.randomness._sealed import sealed
+from safeselect.reference.discrete_laplace import discrete_laplace as laplace_integer
+from safeselect.reference.geometric import geometric
+from safeselect.reference.lazy import LazyExponential, LazyLaplace, LazyNoise
+from safeselect.variates import EnclosedNoise, Kind, WholeNoise
+
+__all__ = ["discrete_laplace", "enclosed_noise"]
+
+_DIGITS = 8  # by which undecided noise is refined
+
+
+@final
+@sealed
+class LazySteps:
+    """A lazily refined noise by its bounds; see `variates.EnclosedNoise`."""
+
+    __slots__ = ("_noise",)
+
+    def __init__(self, noise: LazyNoise) -> None:
+        self._noise = noise
+
+    @property
+    def precision(self) -> int:
+        """Binary digits after the point that are known."""
+        return self._noise.level
+
+    def bounds(self, precision: int, denominator: int) -> tuple[int, int]:
+        """Enclose X * denominator * 2**precision by the ends of the cell that X is in."""
+        floor, shift = self._noise.floor, precision - self._noise.level
+        return floor * denominator << shift, (floor + 1) * denominator << shift
+
+    def refine(self, bits: Bits) -> None:
+        """Draw further digits."""
+        self._noise.refine(bits, _DIGITS)
+
+
+def enclosed_noise(kind: Kind, decay: Decay, digits: int, bits: Bits) -> EnclosedNoise:
+    """Draw one noise, its whole steps first; `digits` is for the array engine."""
+    if kind == "geometric":
+        return WholeNoise(geometric(bits, decay))
+    lazy = LazyLaplace if kind == "laplace" else LazyExponential
+    return LazySteps(lazy(bits, decay))
+
+
+def discrete_laplace(n: int, decay: Decay, bits: Bits) -> NDArray[np.int64]:
+    """Discrete Laplace noise, one number after the other."""
+    return np.array([laplace_integer(bits, decay) for _ in range(n)], np.int64)

@@ -1,0 +1,44 @@
+"""Exact noise for its own sake, on integers only: what no one-shot selection needs.
+
+Arrays of geometric and discrete Laplace numbers: see `digits`.  One noise at a time, known by an
+enclosure, for comparisons that come one by one: see `enclosed`.
+
+Loops that refine are bounded, see `samplers._rounds`: a call may raise `SourceError`, with
+probability below 2**-100 on independent fair bits, and the law is exact given that it does not.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from safeselect.exact.decay import Decay
+from safeselect.randomness._bits import Bits
+from safeselect.variates.enclosed import EnclosedNoise, Kind, WholeNoise, enclosed_noise
+from safeselect.variates.geometric import discrete_laplace, geometric
+
+__all__ = [
+    "REFERENCE",
+    "EnclosedNoise",
+    "Kind",
+    "Variates",
+    "WholeNoise",
+    "discrete_laplace",
+    "enclosed_noise",
+    "geometric",
+]
+
+REFERENCE = "safeselect.reference._variates"
+"""The module that offers the same in the scalar tier; imported by name, only when asked for."""
+
+
+class Variates(Protocol):
+    """An engine: what both tiers offer, with the same laws."""
+
+    def discrete_laplace(self, n: int, decay: Decay, bits: Bits) -> NDArray[np.int64]:
+        """n integers, as likely as the decay to the power of their size."""
+
+    def enclosed_noise(self, kind: Kind, decay: Decay, digits: int, bits: Bits) -> EnclosedNoise:
+        """Noise for one number, known by bounds."""
