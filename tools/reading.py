@@ -18,7 +18,7 @@ __all__ = ["APART", "CORE", "File", "core", "main", "reading"]
 
 ROOT = Path(__file__).parents[1] / "src"
 PACKAGE = "safeselect"
-CORE = ("permute_and_flip", "exponential", "noisy_max", "top_k", "gaps", "many")
+CORE = ("one", "top_k", "gaps", "many")
 """The modules of `selection` whose imports are the decision core."""
 
 APART = "accounting"

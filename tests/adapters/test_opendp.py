@@ -11,6 +11,7 @@ from fractions import Fraction
 from functools import cache
 from typing import Any
 
+import engine
 import pytest
 from chances import same_law
 from hypothesis import given
@@ -20,7 +21,7 @@ import safeselect
 from safeselect import BoundedRange, CallbackSource, LaplaceDominated, ParameterError, compose
 from safeselect.adapters import opendp as ours
 from safeselect.adapters._floats import at_least, at_most
-from safeselect.selection._call import Call
+from safeselect.exact.decay import Decay
 from safeselect.testing import DeterministicSource
 
 dp: Any = pytest.importorskip("opendp.prelude", reason="OpenDP is not installed")
@@ -156,14 +157,12 @@ def test_the_noise_has_the_scale_that_was_asked_for(
 ) -> None:
     make, options, *_ = CONSTRUCTORS[name]
     rates: set[Fraction] = set()
-    real = Call.decay
 
-    def recorded(call: Call, epsilon: Fraction) -> Any:
-        found = real(call, epsilon)
-        rates.add(found.rate)
-        return found
+    def recorded(decay: Decay) -> Decay:
+        rates.add(decay.rate)
+        return decay
 
-    monkeypatch.setattr(Call, "decay", recorded)
+    engine.change_decay(monkeypatch, recorded)
     for measure in (PURE, ZCDP):
         made = make(*space(), measure, scale="7/3", **options)
         made([3, 1, 2, 4])
@@ -541,14 +540,12 @@ def test_every_measurement_takes_a_grid_and_its_noise_has_the_scale(
 ) -> None:
     make, options, family, draws, weight = CONSTRUCTORS[name]
     rates: set[Fraction] = set()
-    real = Call.decay
 
-    def recorded(call: Call, epsilon: Fraction) -> Any:
-        found = real(call, epsilon)
-        rates.add(found.rate)
-        return found
+    def recorded(decay: Decay) -> Decay:
+        rates.add(decay.rate)
+        return decay
 
-    monkeypatch.setattr(Call, "decay", recorded)
+    engine.change_decay(monkeypatch, recorded)
     made = make(*floats(), PURE, scale="7/3", grid="1/8", on_grid=True, **options)
     with warnings.catch_warnings():
         warnings.simplefilter("error", safeselect.SafeSelectWarning)

@@ -12,6 +12,7 @@ from collections import Counter
 from fractions import Fraction
 from pathlib import Path
 
+import engine
 import pytest
 from chances import fits
 from gap_laws import real_law
@@ -20,8 +21,7 @@ import safeselect
 from safeselect.exact.decay import Decay
 from safeselect.noise import Ranking
 from safeselect.reference import _rankings as _reference
-from safeselect.selection import _call
-from safeselect.selection.gaps import Gapped
+from safeselect.selection.gaps import GapGrid
 from safeselect.testing import DeterministicSource
 
 pytestmark = pytest.mark.claim("C1")
@@ -176,23 +176,19 @@ def test_both_gaps_of_top_2_follow_their_law(noise, engine):
 @pytest.mark.parametrize("name", CASES)
 def test_a_factor_of_two_in_the_rate_is_noticed(monkeypatch, name, factor):
     run, law = CASES[name]
-    right = _call.Call.decay
-    monkeypatch.setattr(
-        _call.Call, "decay", lambda call, epsilon: Decay(factor * right(call, epsilon).rate)
-    )
+    engine.change_decay(monkeypatch, lambda decay: Decay(factor * decay.rate))
     assert noticed(run, law)
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_a_gap_that_is_off_by_one_step_is_noticed(monkeypatch, name):
     run, law = CASES[name]
-    right = Gapped.rank
+    right = GapGrid.in_scores
 
-    def wrong(self):
-        ranking, found = right(self)
-        return ranking, tuple(gap + self._step for gap in found)
+    def wrong(self, ranking):
+        return tuple(gap + self.step for gap in right(self, ranking))
 
-    monkeypatch.setattr(Gapped, "rank", wrong)
+    monkeypatch.setattr(GapGrid, "in_scores", wrong)
     assert noticed(run, law)
 
 

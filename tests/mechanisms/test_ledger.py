@@ -400,12 +400,7 @@ def test_with_a_ledger_too_the_requests_do_not_depend_on_scores(name: str) -> No
 
 
 def call(ledger: Ledger) -> Call:
-    return Call(
-        [1, 5, 3],
-        sensitivity=1, range_=None, monotonic=True, minimize=False, grid=None,
-        on_grid=False, score_error=None, labels=None, source=None, engine=None,
-        ledger=scope(ledger),
-    )  # fmt: skip
+    return Call([1, 5, 3], epsilon=1, sensitivity=1, monotonic=True, ledger=scope(ledger))
 
 
 def test_a_mechanism_cannot_forget_its_ledger() -> None:

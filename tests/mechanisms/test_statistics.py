@@ -13,6 +13,7 @@ from fractions import Fraction
 from math import exp, log, sqrt
 from pathlib import Path
 
+import engine
 import pytest
 from chances import fits
 
@@ -20,7 +21,6 @@ import safeselect
 from safeselect.exact.decay import Decay
 from safeselect.reference import _rankings as _reference
 from safeselect.reference._rankings import ExponentialNoise
-from safeselect.selection import _call
 from safeselect.testing import DeterministicSource
 
 pytestmark = pytest.mark.claim("C1")
@@ -166,12 +166,12 @@ def test_laplace_set_has_the_scale_of_the_theorem(engine):
     assert not fits(counts, laplace_pair_law(100))
 
 
-def twice_the_rate(call, epsilon):
-    return Decay(2 * epsilon / call.range_in_steps)
+def twice_the_rate(decay):
+    return Decay(2 * decay.rate)
 
 
-def half_the_rate(call, epsilon):
-    return Decay(epsilon / call.range_in_steps / 2)
+def half_the_rate(decay):
+    return Decay(decay.rate / 2)
 
 
 @pytest.mark.parametrize("wrong", [twice_the_rate, half_the_rate])
@@ -179,7 +179,7 @@ def half_the_rate(call, epsilon):
 def test_a_factor_of_two_in_the_rate_is_noticed(monkeypatch, name, wrong):
     """In either direction: too little noise breaks privacy, too much breaks the promise of use."""
     run, law = SELECTIONS[name]
-    monkeypatch.setattr(_call.Call, "decay", wrong)
+    engine.change_decay(monkeypatch, wrong)
     assert not fits(observed(run, engine="reference"), law)
 
 
@@ -196,7 +196,7 @@ def test_a_wrong_base_is_noticed():
 
 @pytest.mark.parametrize("mechanism", RANKINGS)
 def test_a_wrong_rate_in_the_ranking_is_noticed(monkeypatch, mechanism):
-    monkeypatch.setattr(_call.Call, "decay", lambda call, epsilon: Decay(4 * epsilon))
+    engine.change_decay(monkeypatch, lambda decay: Decay(4 * decay.rate))
     wrong = observed(lambda **k: top2(mechanism, **k), engine="reference")
     assert not fits(wrong, RANKINGS[mechanism])
 

@@ -9,6 +9,7 @@ import ast
 import importlib
 import pkgutil
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from types import ModuleType
 from typing import Any
@@ -63,6 +64,7 @@ __all__ = [
     "Ranking",
     "batch_plan",
     "bits_of_session",
+    "change_decay",
     "combine_many",
     "constants",
     "contenders",
@@ -169,6 +171,17 @@ def keep(patch: pytest.MonkeyPatch) -> tuple[list[Any], list[Bits]]:
             if callable(function) and not isinstance(function, type):
                 patch.setattr(room, name, given(function))
     return arrays, bits
+
+
+def change_decay(patch: pytest.MonkeyPatch, change: Callable[[Decay], Decay]) -> None:
+    """Give every call another decay than the one that it is calibrated to."""
+    right = _call.Call.calibrate
+
+    def wrong(call: _call.Call, row: Any, k: int = 1) -> Any:
+        plan = right(call, row, k)
+        return replace(plan, decay=change(plan.decay))
+
+    patch.setattr(_call.Call, "calibrate", wrong)
 
 
 def noise_of_session(session: Any) -> object:

@@ -13,7 +13,9 @@ from safeselect.adapters._spark_local import parquet_on_spark
 from safeselect.errors import ParameterError
 from safeselect.exact import describe, integer, rational
 from safeselect.ledger import Scope
+from safeselect.randomness import Source
 from safeselect.selection import TopK, TopSet, top_k
+from safeselect.selection._arguments import Number
 from safeselect.selection._charging import read_ledger, unit_of
 from safeselect.selection._cost import exactly_one, warn_delta
 from safeselect.selection._table import Mechanism
@@ -37,9 +39,9 @@ def top_items(
     item: str,
     user: str,
     k: int,
-    epsilon: object = None,
-    delta: object = None,
-    rho: object = None,
+    epsilon: Number | None = None,
+    delta: Number | None = None,
+    rho: Number | None = None,
     candidates: Iterable[str | int] | None = None,
     candidates_are_public: bool = False,
     k_bar: int | tuple[int, int] | None = None,
@@ -50,7 +52,7 @@ def top_items(
     engine: Literal["duckdb", "spark"] = "duckdb",
     memory: str | None = None,
     progress: bool = False,
-    source: object = None,
+    source: Source | None = None,
     ledger: Scope | None = None,
 ) -> TopK | TopSet | DiscoveredTopK:
     """Choose the k items of a table with the most distinct users; what `safeselect top-k` does.
@@ -105,8 +107,9 @@ def top_items(
                 memory=memory,
                 progress=progress,
             )
+            held: Any = until_read(stack, stack.enter_context(counts))
             return top_k(
-                until_read(stack, stack.enter_context(counts)),
+                held,
                 k=count,
                 epsilon=epsilon,
                 delta=delta,

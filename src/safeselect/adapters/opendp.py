@@ -29,6 +29,7 @@ from safeselect.adapters._opendp_space import Draws, Space, read_scale, single
 from safeselect.errors import ParameterError
 from safeselect.exact import describe, integer, rational
 from safeselect.promises import BoundedRange, LaplaceDominated
+from safeselect.randomness import Source
 from safeselect.selection import (
     exponential_mechanism,
     permute_and_flip,
@@ -63,7 +64,7 @@ def make_permute_and_flip(
     grid: object = None,
     on_grid: bool = False,
     score_error: object = None,
-    source: object = None,
+    source: Source | None = None,
 ) -> Any:
     """Choose the index of a large score by permute-and-flip: exponential noise of this scale.
 
@@ -106,7 +107,7 @@ def make_exponential_mechanism(
     grid: object = None,
     on_grid: bool = False,
     score_error: object = None,
-    source: object = None,
+    source: Source | None = None,
 ) -> Any:
     """Choose index i with probability proportional to exp(score i / scale): Gumbel noise.
 
@@ -139,7 +140,7 @@ def make_report_noisy_max(
     grid: object = None,
     on_grid: bool = False,
     score_error: object = None,
-    source: object = None,
+    source: Source | None = None,
 ) -> Any:
     """Report the index of the largest score + noise of this scale.
 
@@ -178,7 +179,7 @@ def make_top_k(
     grid: object = None,
     on_grid: bool = False,
     score_error: object = None,
-    source: object = None,
+    source: Source | None = None,
 ) -> Any:
     """Choose the indices of k large scores, best first, with noise of this scale.
 
@@ -247,7 +248,7 @@ def make_top_k_with_gaps(
     grid: object = None,
     on_grid: bool = False,
     score_error: object = None,
-    source: object = None,
+    source: Source | None = None,
 ) -> Any:
     """Choose the indices of k large scores, best first, each with the gap to the next noisy score.
 

@@ -167,8 +167,9 @@ def _select(options: argparse.Namespace) -> Release:
     ledger = open_scope(options)
     opened = open_scores(options.file, label=options.label, score=options.score)
     with opened as (labels, scores):
-        return top_k(
-            scores,
+        private: Any = scores
+        released: Release = top_k(
+            private,
             k=options.k,
             epsilon=options.epsilon,
             delta=options.delta,
@@ -183,6 +184,7 @@ def _select(options: argparse.Namespace) -> Release:
             labels=labels,
             ledger=ledger,
         )
+        return released
 
 
 def _explain(options: argparse.Namespace) -> str:
