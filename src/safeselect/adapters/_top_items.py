@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from contextlib import AbstractContextManager, ExitStack, nullcontext
+from fractions import Fraction
 from typing import Any, Literal
 
 from safeselect.adapters._counting import open_counts, open_largest, until_read
@@ -13,11 +14,12 @@ from safeselect.adapters._spark_local import parquet_on_spark
 from safeselect.errors import ParameterError
 from safeselect.exact import describe, integer, rational
 from safeselect.ledger import Scope
+from safeselect.promises.written import brief
 from safeselect.randomness import Source
 from safeselect.selection import TopK, TopSet, top_k
 from safeselect.selection._arguments import Number
 from safeselect.selection._charging import read_ledger, unit_of
-from safeselect.selection._cost import exactly_one, warn_delta
+from safeselect.selection._cost import caution, exactly_one
 from safeselect.selection._table import Mechanism
 from safeselect.selection.counts import check_unit
 from safeselect.unknown_domain import DiscoveredTopK, unknown_domain_top_k
@@ -170,7 +172,7 @@ def _check_total(epsilon: object, delta: object, rho: object, rows: object) -> N
     if rows is not None:
         stated = integer(rows, "rows", minimum=1, maximum=2**63 - 1)
         if slack is not None:
-            warn_delta(slack, stated)
+            _warn_delta(slack, stated)
 
 
 def _opened(table: object, engine: object, memory: str | None) -> AbstractContextManager[Any]:
@@ -185,3 +187,12 @@ def _opened(table: object, engine: object, memory: str | None) -> AbstractContex
             "DataFrame is counted where it is"
         )
     return parquet_on_spark(table, memory=memory)
+
+
+def _warn_delta(delta: Fraction, rows: int) -> None:
+    """Warn if delta is above one over the number of rows that the caller stated."""
+    if delta * rows > 1:
+        caution(
+            f"delta={brief(delta)} is above 1/{rows}, one over the number of rows: it would allow "
+            "to show somebody's data outright; choose it far below"
+        )

@@ -10,9 +10,11 @@ from safeselect.errors import BudgetError, LedgerError, ParameterError, SourceEr
 from safeselect.ledger._ledger_book import Book
 from safeselect.ledger._ledger_budget import check_cap
 from safeselect.ledger._ledger_words import Written, amounts, charged
+from safeselect.ledger._pending_release import PendingRelease
 from safeselect.ledger._record_replay import Checker
 from safeselect.ledger._record_scope import Standing
 from safeselect.ledger.record import commitment
+from safeselect.promises import Guarantee
 from safeselect.promises.written import Charge, Content, Receipt
 from safeselect.randomness._fork import Generation, generation
 
@@ -28,6 +30,20 @@ class Scope:
     unit: str
     neighbours: str
     purpose: str
+
+    def prepare(
+        self,
+        mechanism: str,
+        guarantee: Guarantee,
+        parts: tuple[tuple[Guarantee, int], ...],
+        parameters: Mapping[str, str],
+    ) -> PendingRelease:
+        """A release of a mechanism, not charged yet.
+
+        Args:
+            mechanism, guarantee, parts, parameters: as in `Charge`.
+        """
+        return PendingRelease(self, mechanism, guarantee, parts, parameters)
 
     def charge(self, charge: Charge) -> Pending:
         """Charge a release durably, before its first random bit is drawn.

@@ -160,7 +160,7 @@ class Call:
             told |= {"candidates": str(self.size), "k": str(k)}
             told |= {"rows": str(self.rows)} if self.candidates.is_matrix else {}
             parts = ((guarantee, 1),) if parts is None else parts
-            self._pending = PendingRelease(self._scope, mechanism, guarantee, parts, told)
+            self._pending = self._scope.prepare(mechanism, guarantee, parts, told)
         return self
 
     def draws(self, plan: Calibration, mechanism: str, more: Mapping[str, str] = _NOTHING) -> Self:

@@ -1,27 +1,21 @@
-"""A release on a ledger: charged before its first bit, its outcome told once.
-
-A mechanism knows a ledger by two protocols, and no ledger by name.
-"""
+"""What a mechanism knows of a ledger: two protocols, and what every result has in common."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import suppress
-from dataclasses import replace
 from fractions import Fraction
-from typing import Literal, Protocol, TypeVar, final, runtime_checkable
+from typing import Protocol, TypeVar, runtime_checkable
 
-from safeselect.errors import LedgerError, ParameterError, ScoreError, SourceError
+from safeselect.errors import ParameterError
 from safeselect.exact import describe
 from safeselect.promises import Guarantee
-from safeselect.promises.written import SALT_BYTES, Charge, Receipt
-from safeselect.randomness import Source, observed
+from safeselect.promises.written import Receipt
+from safeselect.randomness import Source
 from safeselect.randomness._bits import Bits
 
-__all__ = ["PendingRelease", "Release", "Scope", "read_ledger", "source_name", "unit_of"]
+__all__ = ["PendingRelease", "Release", "Result", "Scope", "read_ledger", "source_name", "unit_of"]
 
-_Result = TypeVar("_Result", bound="Release")
-Reason = Literal["source", "interrupt", "error", "input"]
+Result = TypeVar("Result", bound="Release")
 
 
 class Release(Protocol):
@@ -51,17 +45,20 @@ class Release(Protocol):
         """One line of JSON."""
 
 
-class Charged(Protocol):
-    """A release that a ledger has charged, and whose outcome it is told once."""
+class PendingRelease(Protocol):
+    """A release that a ledger is about to charge, and whose outcome it is told once."""
 
-    def released(self, output: str, salt: bytes) -> Receipt:
-        """Write a commitment to the output, which may be shown only when this has returned."""
+    def charge(self, source: Source, bits: Bits) -> None:
+        """Charge the release durably, before any other bit is drawn."""
 
-    def settled(self, output: str, salt: bytes, spent: Mapping[str, int]) -> Receipt:
-        """Write what a session used of what it reserved."""
+    def released(self, result: Result) -> Result:
+        """Write a commitment to the result, which may be shown only when this has returned."""
 
-    def aborted(self, reason: Reason) -> None:
-        """Write that there will be no output."""
+    def settled(self, closed: Release, spent: Mapping[str, int]) -> Receipt:
+        """Write what a session used of what was charged when it began."""
+
+    def end(self, error: BaseException | None) -> None:
+        """Write that there will be no output, unless one was released."""
 
 
 @runtime_checkable
@@ -80,12 +77,14 @@ class Scope(Protocol):
     def neighbours(self) -> str:
         """Which data sets are compared: "add_remove" or "replace_one"."""
 
-    @property
-    def purpose(self) -> str:
-        """Why it is charged."""
-
-    def charge(self, charge: Charge) -> Charged:
-        """Charge a release durably, before its first random bit is drawn."""
+    def prepare(
+        self,
+        mechanism: str,
+        guarantee: Guarantee,
+        parts: tuple[tuple[Guarantee, int], ...],
+        parameters: Mapping[str, str],
+    ) -> PendingRelease:
+        """A release in its name, not charged yet; all that is given is public."""
 
 
 def unit_of(scope: Scope | None) -> str | None:
@@ -117,86 +116,3 @@ def read_ledger(ledger: object, *, monotonic: bool) -> Scope | None:
             f"monotonic=True needs add/remove neighbours; scope {ledger.name!r} has replace_one"
         )
     return ledger
-
-
-@final
-class PendingRelease:
-    """One release on a scope of a ledger.
-
-    Args:
-        scope: what `read_ledger` returned.
-        mechanism, guarantee, parts, parameters: as in `Charge`.
-    """
-
-    __slots__ = ("_charge", "_pending", "_salt", "_scope")
-
-    def __init__(
-        self,
-        scope: Scope,
-        mechanism: str,
-        guarantee: Guarantee,
-        parts: tuple[tuple[Guarantee, int], ...],
-        parameters: Mapping[str, str],
-    ) -> None:
-        self._scope = scope
-        self._charge = mechanism, guarantee, parts, parameters
-        self._pending: Charged | None = None
-        self._salt = b""
-
-    def charge(self, source: Source, bits: Bits) -> None:
-        """Charge the release, then draw the salt: the only bits drawn that no sampler uses."""
-        seen = observed(source)
-        self._pending = self._scope.charge(
-            Charge(*self._charge, seen.name, seen.production, seen.health, bits.nonce)
-        )
-        salt = bytearray(SALT_BYTES)
-        bits.fill(salt)
-        self._salt = bytes(salt)
-
-    def released(self, result: _Result) -> _Result:
-        """Write that this result is released, and give it its receipt.
-
-        Raises:
-            LedgerError: it is not what was charged, or it could not be written.
-        """
-        if self._pending is None or (result.mechanism, result.guarantee) != self._charge[:2]:
-            raise LedgerError("a mechanism released what it had not charged")
-        receipt = self._pending.released(result.to_json(), self._salt)
-        self._pending = None
-        # Every result is a frozen dataclass with this field, which a protocol cannot say.
-        return replace(result, receipt=receipt)  # type: ignore[type-var]
-
-    def settled(self, closed: Release, spent: Mapping[str, int]) -> Receipt:
-        """Write what a session used of what it reserved, and that it ended.
-
-        Raises:
-            LedgerError: it was written before, or could not be written now; then it may be tried
-                again.
-        """
-        if self._pending is None:
-            raise LedgerError("what the session used is in the ledger already")
-        receipt = self._pending.settled(closed.to_json(), self._salt, spent)
-        self._pending = None
-        return receipt
-
-    def end(self, error: BaseException | None) -> None:
-        """Write that there is no output, unless one was released.
-
-        Raises:
-            LedgerError: no error tells why there is none.
-        """
-        if self._pending is None:
-            return
-        pending, self._pending = self._pending, None
-        kind: Reason = "error"
-        if isinstance(error, SourceError):
-            kind = "source"
-        elif isinstance(error, ScoreError):
-            kind = "input"  # after the charge, only private values are still to be refused
-        elif error is not None and not isinstance(error, Exception):
-            kind = "interrupt"
-        # The error is on its way already; a charge without an outcome stands all the same.
-        with suppress(LedgerError):
-            pending.aborted(kind)
-        if error is None:
-            raise LedgerError("the mechanism ended without an output; the charge stands")

@@ -15,7 +15,7 @@ from safeselect.exact import rational
 from safeselect.promises import ApproximateDP, Guarantee, LaplaceDominated, ZeroConcentratedDP
 from safeselect.promises.written import brief
 
-__all__ = ["UNPRICED", "PrivacyCost", "caution", "exactly_one", "read_epsilon", "warn_delta"]
+__all__ = ["UNPRICED", "PrivacyCost", "caution", "exactly_one", "read_epsilon"]
 
 _LARGE = 10  # nats
 
@@ -41,15 +41,6 @@ def read_epsilon(epsilon: object) -> Fraction:
             "than 20000 times as likely, which protects nobody"
         )
     return value
-
-
-def warn_delta(delta: Fraction, rows: int) -> None:
-    """Warn if delta is above one over the number of rows that the caller stated."""
-    if delta * rows > 1:
-        caution(
-            f"delta={brief(delta)} is above 1/{rows}, one over the number of rows: it would allow "
-            "to show somebody's data outright; choose it far below"
-        )
 
 
 def exactly_one(given: Mapping[str, object], example: str) -> None:

@@ -52,7 +52,7 @@ def reserve_session(
 
     A process that dies in between leaves a charge without an outcome, and charges stand.
     """
-    pending = PendingRelease(scope, mechanism, guarantee, parts, parameters)
+    pending = scope.prepare(mechanism, guarantee, parts, parameters)
     with Bits(source) as bits:
         try:
             pending.charge(source, bits)
@@ -79,7 +79,7 @@ def open_session(
     with Bits(source) as bits:
         if scope is None:
             return draw(bits), None
-        pending = PendingRelease(scope, mechanism, guarantee, parts, parameters)
+        pending = scope.prepare(mechanism, guarantee, parts, parameters)
         try:
             pending.charge(source, bits)
             drawn = draw(bits)
