@@ -25,9 +25,9 @@ from safeselect import (
 )
 from safeselect.estimates import error_ratio, threshold_error_ratio, variance_ratio
 from safeselect.exact.decay import Decay
-from safeselect.variates import discrete_laplace
 from safeselect.randomness import resolve
 from safeselect.randomness._bits import Bits
+from safeselect.variates import discrete_laplace
 
 COUNTS = Path(__file__).parents[1] / "benchmarks" / "data" / "NETFLIX.n17770.npy"
 HALF = Fraction(1, 2)  # of epsilon = 1, for each of choosing and measuring
