@@ -11,8 +11,7 @@ from safeselect.audit import noise, primitives, releases, verify
 from safeselect.audit.finding import Refuted
 from safeselect.audit.series import exp_minus
 from safeselect.noise.laws import EXPONENTIAL, GUMBEL, LAPLACE
-from safeselect.noise.rank import decide
-from safeselect.selection import one
+from safeselect.noise.rankings import certified_order
 from safeselect.selection._reading import Change
 
 LAWS = pytest.mark.parametrize("law", noise.LAWS, ids=lambda law: law.name)
@@ -107,10 +106,10 @@ def test_a_quantile_that_is_too_large_is_refuted(law):
 
 @LAWS
 def test_a_threshold_off_by_one_is_refuted(law, monkeypatch):
-    built = noise.table(law)
+    built = noise.bound_table(law)
     # Bounds one place too far: each word has that of a later one.
-    broken = replace(built, words=np.append(built.words[8:], built.words[:8]))
-    monkeypatch.setattr(noise, "table", lambda law: broken)
+    broken = replace(built, word_bounds=np.append(built.word_bounds[8:], built.word_bounds[:8]))
+    monkeypatch.setattr(noise, "bound_table", lambda law: broken)
     with pytest.raises(Refuted, match="a word's bound is too small"):
         noise.check_thresholds(law, 8)
     broken = replace(built, tail_bounds=np.append(built.tail_bounds[1:], np.uint64(0)))
@@ -120,7 +119,7 @@ def test_a_threshold_off_by_one_is_refuted(law, monkeypatch):
 
 @LAWS
 def test_a_fine_table_that_is_off_is_refuted(law, monkeypatch):
-    built = noise.fine_table(law)
+    built = noise.noise_table(law)
     # A 64th of a nat lower: far more than the table's error.
     monkeypatch.setattr(
         noise, "fine_table", lambda law: replace(built, values=built.values - (1 << 26))
@@ -135,9 +134,9 @@ def test_a_decision_without_waiting_is_refuted(law, monkeypatch):
 
     def hasty(candidates, scores, known, ceiling, plan, scale):
         more = [(v << 200, bits + 200) for v, bits in known]
-        return decide(candidates, scores, more, ceiling, plan, scale)
+        return certified_order(candidates, scores, more, ceiling, plan, scale)
 
-    monkeypatch.setattr(noise, "decide", hasty)
+    monkeypatch.setattr(noise, "certified_order", hasty)
     with pytest.raises(Refuted, match="too early"):
         noise.check_decision(law, 4)
 

@@ -46,11 +46,15 @@ def combined(
     public = engine.batch_plan(LAWS[law], n, decay)
     public = public if capacity is None else replace(public, capacity=capacity)
     stream = Stream(seed=5)
-    more = np.empty((min(public.capacity, rows), min(engine.many._FEW, n)), dtype=np.uint64)
+    more = np.empty((min(public.capacity, rows), min(engine.rows._CONTENDERS, n)), dtype=np.uint64)
     if more.size:
         stream.fill(memoryview(more).cast("B"))
-    return engine.combine_many(
-        np.ascontiguousarray(scores.T), np.ascontiguousarray(words.T), more, public, stream
+    return engine.combine_rows(
+        np.ascontiguousarray(scores.T),
+        np.ascontiguousarray(words.T),
+        more,
+        public.ranking,
+        stream,
     )
 
 

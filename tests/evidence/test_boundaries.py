@@ -39,15 +39,15 @@ SIZES = {
     "draws._CHUNK": RANKINGS,
     "geometric._CHUNK": ARRAYS,
     "lazy._KEPT_LEVELS": f"{HERE}::test_digits_around_those_whose_coins_are_kept",
-    "largest.GROUP": RANKINGS,
-    "largest._BLOCK": RANKINGS,
-    "largest._DIRECT": RANKINGS,
-    "many._BLOCK": ROWS,
-    "many._FEW": "evidence/test_batches.py::test_the_coarse_decision_is_the_exact_one",
+    "contenders.GROUP": RANKINGS,
+    "contenders._BLOCK": RANKINGS,
+    "contenders._DIRECT": RANKINGS,
+    "rows._BLOCK": ROWS,
+    "rows._CONTENDERS": "evidence/test_batches.py::test_the_coarse_decision_is_the_exact_one",
     "pay_what_you_get._MOST": f"{HERE}::test_the_most_outcomes_of_a_session",
     "plan.DIRECT_LIMIT": RANKINGS,
     "plan.FINE_LIMIT": RANKINGS,
-    "select._FEW": f"{HERE}::test_maxima_around_the_number_that_is_peeled",
+    "arrays._PEEL_LIMIT": f"{HERE}::test_maxima_around_the_number_that_is_peeled",
     "_guard._CHUNK": "evidence/test_requests.py::test_the_last_byte_of_a_request_is_random",
     "_float_columns._BLOCK": "mechanisms/test_float_columns.py::"
     "test_columns_about_as_long_as_a_block",
@@ -70,23 +70,23 @@ SIZES = {
 
 NO_SIZES = {
     "digits of a number, or of a table": {
-        *("digits.FINE", "digits.MARK", "digits._MARGIN", "draws._TAIL_EXTRA", "fine.UNIT_BITS"),
-        *("fine._POINTS_BITS", "fine._OCTAVES", "geometric._BASE_BITS", "geometric._BASE"),
+        *("digits.FINE", "digits.MARK", "digits._MARGIN", "draws._TAIL_EXTRA", "tables.UNIT_BITS"),
+        *("tables._POINTS_BITS", "tables._OCTAVES", "geometric._BASE_BITS", "geometric._BASE"),
         *("geometric._GUARD", "geometric._ONE", "geometric._ENOUGH", "laws._QUICK_BITS"),
-        *("laws._QUICK_SCALE", "logarithm.DIGITS", "logarithm._ONE", "logarithm._CELL_BITS"),
-        *("logarithm._CELLS", "logarithm._FACTOR_BITS", "logarithm._WIDTH", "many._SCALE"),
-        *("plan.GUARD", "enclosed.SPARE", "enclosed._MORE", "thresholds.STEPS_PER_NAT"),
-        *("thresholds.TAIL_BITS", "thresholds.TAIL_DIGITS", "thresholds._LAST"),
-        *("thresholds._PRECISION", "thresholds._STEP_BITS", "thresholds._KEY_BITS"),
+        *("laws._QUICK_PRECISION", "laws.DIGITS", "laws._ONE", "laws._CELL_BITS"),
+        *("laws._CELLS", "laws._FACTOR_BITS", "laws._WIDTH", "rows._PRECISION"),
+        *("plan.GUARD", "enclosed.SPARE", "enclosed._MORE", "tables.STEPS_PER_NAT"),
+        *("tables.TAIL_BITS", "tables.TAIL_DIGITS", "tables._LAST"),
+        *("tables._PRECISION", "tables._STEP_BITS", "tables._KEY_BITS"),
         *("bernoulli._GUARD", "lazy._GUARD", "_bottom._FINEST", "_bottom._PER_NAT"),
         *("_rankings._DIGITS", "_variates._DIGITS", "_terms._MOST_PARTS", "_terms._MEAN_PLACES"),
         *("_session._REFINED", "_float_columns._LARGEST"),
     },
     "an error or a distance: near ties and edges of reach in test_batches and test_rankings": {
-        *("fine.ERROR", "fine.REACH", "fine.LOSS", "many._CLEAR", "plan.WINDOW"),
+        *("tables.ERROR", "tables.REACH", "tables.LOSS", "rows._CLEAR", "plan.WINDOW"),
     },
     "a sign for something else, a count that rises, the size of a nonce": {
-        *("fine.UNKNOWN", "laws.UNBOUNDED", "_terms.BELOW", "_fork._forks"),
+        *("tables.UNKNOWN", "laws.UNBOUNDED", "_terms.BELOW", "_fork._forks"),
         *("_protocol.NONCE_BYTES", "openssl._FRESH_BYTES", "_guard.CANARY_BYTES"),
     },
     "what people are told: where a warning begins, how much of a name is kept": {
@@ -132,18 +132,18 @@ def test_the_most_digits_at_once():
 
 
 @pytest.mark.parametrize("kind", [np.int64, np.uint32, np.uint64])
-@pytest.mark.parametrize("m", around("select._FEW"))
+@pytest.mark.parametrize("m", around("arrays._PEEL_LIMIT"))
 def test_maxima_around_the_number_that_is_peeled(m, kind):
     """The m largest and the next, one by one or by a threshold; equal ones too, and m of m."""
     given = np.random.default_rng(m)
     for size, most in ((m, 9), (m + 1, 9), (200, 5), (5000, 2**30)):
         values = given.integers(1, most, size).astype(kind)
-        places, rest = engine.select.best_and_rest(values, m)
+        places, rest = engine.arrays.best_and_rest(values, m)
         order = np.sort(values)[::-1].tolist()
         assert sorted(set(places.tolist())) == sorted(places.tolist())
         assert sorted(values[places].tolist(), reverse=True) == order[:m]
         assert rest == (order[m] if size > m else int(np.iinfo(kind).min))
-        assert engine.select.mth_largest(values, m) == order[m - 1]
+        assert engine.arrays.mth_largest(values, m) == order[m - 1]
 
 
 @pytest.mark.parametrize("bits", [32, 33, 63, 64])
@@ -153,7 +153,7 @@ def test_the_mth_largest_on_either_way(bits):
     values = given.integers(0, 2**bits - 1, 999, dtype=np.uint64, endpoint=True)
     order = np.sort(values)[::-1].tolist()
     for m in (1, 2, bits // 2 - 1, bits // 2, bits // 2 + 1, bits // 2 + 2, 500, 998, 999):
-        assert engine.select.mth_largest(values, m, bits) == order[m - 1]
+        assert engine.arrays.mth_largest(values, m, bits) == order[m - 1]
 
 
 def test_the_most_places_of_a_list():

@@ -109,15 +109,15 @@ def limits() -> dict[int, set[int]]:
             CONSTANTS["plan.DIRECT_LIMIT"],
             need.contenders,
             CONSTANTS["plan.FINE_LIMIT"],
-            CONSTANTS["largest._DIRECT"],
-            4 * CONSTANTS["largest.GROUP"] * (need.contenders + 1),
-            CONSTANTS["largest._BLOCK"],
-            2 * CONSTANTS["largest._BLOCK"],
+            CONSTANTS["contenders._DIRECT"],
+            4 * CONSTANTS["contenders.GROUP"] * (need.contenders + 1),
+            CONSTANTS["contenders._BLOCK"],
+            2 * CONSTANTS["contenders._BLOCK"],
             CONSTANTS["draws._CHUNK"],
             2 * CONSTANTS["draws._CHUNK"],
         ]
         # Where blocks double, and the ends of the largest.
-        ends += [3 * CONSTANTS["largest._DIRECT"] << step for step in range(5)]
+        ends += [3 * CONSTANTS["contenders._DIRECT"] << step for step in range(5)]
         result[k] = {max(k, end + step) for end in ends for step in (-1, 0, 1)}
     return result
 
@@ -150,9 +150,9 @@ def test_too_few_contenders_are_noticed(law, n, monkeypatch):
 
     def least(*args: Any) -> Any:
         found = usual(*args)
-        return replace(found, contenders=found.need, few=found.need)
+        return replace(found, contenders=found.ranked, fine_contenders=found.ranked)
 
-    monkeypatch.setattr(engine.top, "plan", least)
+    monkeypatch.setattr(engine.rankings, "plan", least)
     settled = 0
     for seed in range(12 if n < 4000 else 6):
         k = 1 + seed % 3
@@ -224,7 +224,7 @@ def test_nobody_left_out_lies_above_the_bound(law, n):
             continue
         rng = np.random.default_rng(seed)
         words[rng.permutation(n)[:9]] = rng.integers(0, 1 << 53, 9, dtype=np.uint64)
-        draws = engine.rank.draw(n, public, Stream(tape_for(words, public, rng)))
+        draws = engine.rankings.draw(n, public, Stream(tape_for(words, public, rng)))
         one = Round(n, public, [], draws.width, draws.words.copy(), tails_of(draws, n), [])
         for removed in ([], [*rng.permutation(n)[:5].tolist(), int(np.argmin(words))]):
             mine = replace_words(draws)

@@ -12,10 +12,9 @@ from lattice_oracle import Tape, quantile
 from safeselect.exact.decay import Decay
 from safeselect.noise.contenders import _level, contenders
 from safeselect.noise.draws import Draws, draw_noise, draw_words
-from safeselect.noise.fine import ERROR, LOSS, UNKNOWN, fine_table
 from safeselect.noise.laws import EXPONENTIAL, GUMBEL, LAPLACE, UNBOUNDED, Law
 from safeselect.noise.plan import Plan, plan
-from safeselect.noise.thresholds import table
+from safeselect.noise.tables import ERROR, LOSS, UNKNOWN, bound_table, noise_table
 
 pytestmark = pytest.mark.claim("C1")
 
@@ -39,9 +38,9 @@ class Fewer(Tape):
 
 def drawn(law: Law, public: Plan, fine: bool, seed: int, n: int = N) -> Draws:
     if fine:
-        return draw_noise(n, fine_table(law), Tape(seed), public.few, 0)
+        return draw_noise(n, noise_table(law), Tape(seed), public.fine_contenders, 0)
     source = Fewer(seed) if n == N else Tape(seed)  # there is room for one in 50 of N
-    return draw_words(n, table(law), source, public.contenders, public.slot_bits)
+    return draw_words(n, bound_table(law), source, public.contenders, public.slot_bits)
 
 
 def scores(kind: str, rate: Fraction, tape: Tape) -> list[int]:
@@ -86,7 +85,14 @@ def test_all_who_are_left_out_lie_below_the_ceiling(law: Law, rate: Fraction, fi
             tails = draws.tails[draws.tails < N].tolist()
             ahead = max(range(N), key=steps.__getitem__)
             for removed in ([], sorted({ahead, 5, *tails[:2]})):
-                check(law, public, steps, draws, removed, public.few if fine else public.contenders)
+                check(
+                    law,
+                    public,
+                    steps,
+                    draws,
+                    removed,
+                    public.fine_contenders if fine else public.contenders,
+                )
 
 
 def check(
@@ -118,10 +124,10 @@ def test_the_errors_of_noise_and_of_distances_are_added(law: Law) -> None:
     public = plan(law, 1, Decay(Fraction(1, 3)), False)
     steps, draws = scores("near", Fraction(1, 3), Tape(3)), drawn(law, public, True, 4)
     found, (score, bound) = contenders(
-        np.array(steps, dtype=np.uint64), draws, public, public.few, []
+        np.array(steps, dtype=np.uint64), draws, public, public.fine_contenders, []
     )
     noisy = [
-        int(noise) + public.fine.units(max(step, score) - score)
+        int(noise) + public.fixed_rate.units(max(step, score) - score)
         for noise, step in zip(draws.noise, steps, strict=True)
     ]
     assert bound == max(noisy[i] for i in set(range(N)) - set(found)) + ERROR + LOSS
@@ -150,8 +156,8 @@ def test_whoever_was_moved_down_has_no_bound(law: Law) -> None:
     public = plan(law, 2, Decay(Fraction(1)), False)
     draws, steps = drawn(law, public, True, 9), np.zeros(N, dtype=np.uint64)
     steps[0], steps[1] = 2**63, 2**40
-    draws.noise[2 : public.few + 2] = UNKNOWN
-    found, (_, bound) = contenders(steps, draws, public, public.few, [])
+    draws.noise[2 : public.fine_contenders + 2] = UNKNOWN
+    found, (_, bound) = contenders(steps, draws, public, public.fine_contenders, [])
     assert 0 not in found
     assert bound == UNBOUNDED
 
@@ -160,12 +166,14 @@ def test_whoever_was_moved_down_has_no_bound(law: Law) -> None:
 def test_noise_that_is_not_covered_has_no_bound(law: Law) -> None:
     public = plan(law, 1, Decay(Fraction(1)), False)
     draws = drawn(law, public, True, 5)
-    draws.noise[: public.few + 1] = UNKNOWN
+    draws.noise[: public.fine_contenders + 1] = UNKNOWN
     steps = np.array(scores("near", Fraction(1), Tape(6)), dtype=np.uint64)
-    _, (_, bound) = contenders(steps.copy(), draws, public, public.few, [])
+    _, (_, bound) = contenders(steps.copy(), draws, public, public.fine_contenders, [])
     assert bound == UNBOUNDED
     # The same candidates once they are removed: nobody without a bound is left.
-    _, (_, bound) = contenders(steps, draws, public, public.few, list(range(public.few + 1)))
+    _, (_, bound) = contenders(
+        steps, draws, public, public.fine_contenders, list(range(public.fine_contenders + 1))
+    )
     assert bound < UNBOUNDED
 
 

@@ -11,11 +11,12 @@ from engine import TOPS
 from lattice_oracle import Tape
 
 from safeselect.exact.decay import Decay
-from safeselect.noise import laws, many, rank
+from safeselect.noise import laws, rankings
 from safeselect.noise.draws import Draws
-from safeselect.noise.fine import fine_noise, fine_table
 from safeselect.noise.laws import EXPONENTIAL, GUMBEL, LAPLACE, Law
 from safeselect.noise.plan import plan
+from safeselect.noise.rows import batch_plan, combine_rows
+from safeselect.noise.tables import noise_table, tabulated_noise
 from safeselect.variates.digits import draw_digits
 from safeselect.variates.geometric import _sign_table
 
@@ -31,10 +32,10 @@ def test_a_score_that_was_cut_is_never_left_out(law: Law) -> None:
     steps = np.zeros(60, dtype=np.uint64)
     steps[0] = 2**63
     words = np.full(60, 2**62, dtype=np.uint64)
-    words[1 : 1 + public.few] = 0
+    words[1 : 1 + public.fine_contenders] = 0
     noise = np.empty(60, dtype=np.int64)
-    fine_noise(fine_table(law), np.copy(words), noise)
-    draws = Draws([0] * public.few, 0, 64, words=words, noise=noise)
+    tabulated_noise(noise_table(law), np.copy(words), noise)
+    draws = Draws([0] * public.fine_contenders, 0, 64, words=words, noise=noise)
 
     class Script:
         calls = 0
@@ -45,14 +46,14 @@ def test_a_score_that_was_cut_is_never_left_out(law: Law) -> None:
             self.calls += 1
             return (1 << 3 * (self.calls % 20)) % (1 << count)
 
-    assert rank.combine(np.copy(steps), draws, public) is None
-    assert rank.settle(steps, draws, public, Script()).indices[0] == 0
+    assert rankings.combine(np.copy(steps), draws, public) is None
+    assert rankings.refine(steps, draws, public, Script()).indices[0] == 0
 
 
 def test_a_full_block_of_rows_asks_for_no_more_bits() -> None:
     """V that differ by 2**-60 lie as close in one of 2**14 rows with probability 2**-45."""
     rows = 1 << 14
-    public = many.batch_plan(EXPONENTIAL, 2, Decay(Fraction(1)))
+    public = batch_plan(EXPONENTIAL, 2, Decay(Fraction(1)))
     assert public.rows == rows
     words = np.empty((2, rows), dtype=np.uint64)
     tape = Tape(1)
@@ -61,7 +62,7 @@ def test_a_full_block_of_rows_asks_for_no_more_bits() -> None:
     more = np.zeros((public.capacity, 2), dtype=np.uint64)
     before = len(tape.requests)
     block = np.zeros((2, rows), dtype=np.uint64)
-    assert many.combine_many(block, words, more, public, tape)[0] == 0
+    assert combine_rows(block, words, more, public.ranking, tape)[0] == 0
     assert len(tape.requests) == before
 
 
@@ -102,5 +103,5 @@ def test_the_first_tail_word_of_a_process_is_not_seen() -> None:
 def test_unsigned_words_are_no_indices() -> None:
     """On NumPy 1.26 `np.take` refuses unsigned indices of 64 bits."""
     words = np.array([1, 1 << 63, 1 << 40], dtype=np.uint64)
-    fine_noise(fine_table(GUMBEL), words, np.empty(3, dtype=np.int64))
+    tabulated_noise(noise_table(GUMBEL), words, np.empty(3, dtype=np.int64))
     assert partial(TOPS["exponential"], np.zeros(100, np.uint64), 1, Decay(Fraction(1)), Tape(0))()

@@ -10,9 +10,8 @@ from lattice_oracle import Tape
 
 from safeselect.noise import draws
 from safeselect.noise.draws import draw_noise, draw_slots, draw_words, tail_capacity
-from safeselect.noise.fine import fine_noise, fine_table
 from safeselect.noise.laws import GUMBEL, LAPLACE
-from safeselect.noise.thresholds import table
+from safeselect.noise.tables import bound_table, noise_table, tabulated_noise
 
 pytestmark = pytest.mark.claim("C1")
 
@@ -39,7 +38,7 @@ def words_drawn(words: list[int], extra: list[int], slots: list[int], slot_bits:
     source = Given(
         integers(slots, slot_bits // 8) + integers(extra, 8) + integers([*words, *padding], 2)
     )
-    return draw_words(len(words), table(GUMBEL), source, len(slots), slot_bits)
+    return draw_words(len(words), bound_table(GUMBEL), source, len(slots), slot_bits)
 
 
 def expected_tails(words: list[int], extra: list[int]) -> tuple[list[int], list[int], list[int]]:
@@ -47,7 +46,7 @@ def expected_tails(words: list[int], extra: list[int]) -> tuple[list[int], list[
     places = [place for place, word in enumerate(words) if word < 32]
     kept, beyond = places[: len(extra)], places[len(extra) :]
     digits = [words[place] << 58 | more >> 6 for place, more in zip(kept, extra, strict=False)]
-    counts = [bisect_right(table(GUMBEL).tail.tolist(), each) for each in digits]
+    counts = [bisect_right(bound_table(GUMBEL).tail_thresholds.tolist(), each) for each in digits]
     return kept, counts, [p for p, c in zip(kept, counts, strict=True) if c == 0] + beyond
 
 
@@ -87,7 +86,7 @@ def test_every_digit_has_its_place(monkeypatch, chunk, slot_bits, kind):
 
 
 def test_a_tail_word_on_a_threshold_has_reached_it():
-    thresholds = table(GUMBEL).tail.tolist()
+    thresholds = bound_table(GUMBEL).tail_thresholds.tolist()
     place = bisect_right(thresholds, (32 << 58) - 1) // 2
     digits = thresholds[place]
     extra = [0] * tail_capacity(4)
@@ -105,9 +104,9 @@ def test_noise_of_all(slot_bits):
     lanes = [tape.take(64) for _ in range(n)]
     slots = [tape.take(slot_bits) if slot_bits else 0 for _ in range(few)]
     source = Given(integers(lanes, 8) + (integers(slots, slot_bits // 8) if slot_bits else b""))
-    found = draw_noise(n, fine_table(LAPLACE), source, few, slot_bits)
+    found = draw_noise(n, noise_table(LAPLACE), source, few, slot_bits)
     noise = np.empty(n, dtype=np.int64)
-    fine_noise(fine_table(LAPLACE), np.array(lanes, dtype=np.uint64), noise)
+    tabulated_noise(noise_table(LAPLACE), np.array(lanes, dtype=np.uint64), noise)
     assert found.words.tolist() == lanes
     assert found.noise.tolist() == noise.tolist()
     assert found.slots == slots

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from lattice_oracle import quantile
 
-from safeselect.noise.fine import ERROR, UNIT_BITS, UNKNOWN, fine_noise, fine_table
 from safeselect.noise.laws import EXPONENTIAL, GUMBEL, LAPLACE, Law
+from safeselect.noise.tables import ERROR, UNIT_BITS, UNKNOWN, noise_table, tabulated_noise
 
 pytestmark = pytest.mark.claim("C1")
 
@@ -19,7 +19,7 @@ each_law = pytest.mark.parametrize("law", LAWS, ids=lambda law: law.name)
 def noise(law: Law, words: list[int]) -> list[int]:
     array = np.array(words, dtype=np.uint64)
     out = np.empty(array.size, dtype=np.int64)
-    fine_noise(fine_table(law), array, out)
+    tabulated_noise(noise_table(law), array, out)
     return out.tolist()
 
 
@@ -83,19 +83,19 @@ def test_the_bound_on_the_second_derivative(law):
 
 
 def test_a_table_with_a_wrong_point_is_noticed():
-    right = fine_table(GUMBEL)
+    right = noise_table(GUMBEL)
     wrong = np.copy(right.values)
     wrong[64 * 3 + 17] += 2 * ERROR
     words = words_of_every_octave()
     array, out = np.array(words, dtype=np.uint64), np.empty(len(words), dtype=np.int64)
-    fine_noise(type(right)(right.zeros, wrong, right.slopes), array, out)
+    tabulated_noise(type(right)(right.zeros, wrong, right.slopes), array, out)
     assert out.tolist() != noise(GUMBEL, words)
 
 
 @each_law
 def test_types_and_sizes(law):
     """By 16 digits; by side, octave and point."""
-    table = fine_table(law)
+    table = noise_table(law)
     assert (table.zeros.dtype, table.zeros.shape) == (np.uint8, (1 << 16,))
     assert table.values.dtype == table.slopes.dtype == np.int64
     assert table.values.shape == table.slopes.shape == (2 * 32 * 64,)

@@ -1,7 +1,8 @@
 """Gaps of the array engine: their laws by cells of digits, units, extremes.
 
-Each test of a law cuts the digits of V into ever smaller cells and asks the shipped `decide` about
-each: what it decides is a lower bound of the law, and what is left over bounds the rest.
+Each test of a law cuts the digits of V into ever smaller cells and asks the shipped
+`certified_order` about each: what it decides is a lower bound of the law, and what is left over
+bounds the rest.
 """
 
 from __future__ import annotations
@@ -21,10 +22,10 @@ from gap_laws import brackets, real_law
 from lattice_oracle import Tape
 
 from safeselect.exact.decay import Decay
+from safeselect.noise.draws import Known
 from safeselect.noise.laws import EXPONENTIAL, GUMBEL, LAPLACE, Law, enclose
 from safeselect.noise.plan import plan
-from safeselect.noise.rank import Known, decide
-from safeselect.noise.ranking import Ranking
+from safeselect.noise.rankings import Ranking, certified_order
 
 pytestmark = pytest.mark.claim("C1")
 
@@ -52,7 +53,7 @@ def bounds(
     everyone = list(range(len(scores)))
 
     def outcome(cells: tuple[Known, ...]) -> Outcome | None:
-        result = decide(everyone, scores, list(cells), None, public, public.scale)
+        result = certified_order(everyone, scores, list(cells), None, public, public.precision)
         if result is None:
             return None
         result = result if mutant is None else mutant(result)

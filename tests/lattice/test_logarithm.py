@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from safeselect.noise import logarithm
-from safeselect.noise.logarithm import DIGITS, minus_log
+from safeselect.noise import laws
+from safeselect.noise.laws import DIGITS, minus_log
 
 pytestmark = pytest.mark.claim("C1")
 
@@ -55,9 +55,9 @@ def test_near_one_it_is_relatively_exact(number: tuple[int, int]) -> None:
 
 
 def test_a_wrong_cell_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    cells, ln2 = logarithm._table()
+    cells, ln2 = laws._table()
     factor, total = cells[100]
     wrong = (*cells[:100], (factor, total + (1 << 90)), *cells[101:])
-    monkeypatch.setattr(logarithm, "_table", lambda: (wrong, ln2))
+    monkeypatch.setattr(laws, "_table", lambda: (wrong, ln2))
     with mpmath.workdps(80):
         assert max(error(v, 40) for v in beside_the_cells()) > mpmath.mpf(2) ** (DIGITS - 74)

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from lattice_oracle import Tape
 
 from safeselect.exact.decay import Decay
-from safeselect.noise import many
 from safeselect.noise.laws import EXPONENTIAL, GUMBEL
-from safeselect.noise.rank import decide
+from safeselect.noise.rankings import certified_order
+from safeselect.noise.rows import batch_plan, combine_rows
 
 pytestmark = pytest.mark.claim("C1")
 
@@ -31,9 +31,9 @@ DECAYS = [
 
 def winner_of(law, scores, digits, decay, bits):
     """The winner by the exact enclosures of all candidates; None if these digits do not tell."""
-    public = many.batch_plan(law, len(scores), decay).single
+    public = batch_plan(law, len(scores), decay).ranking
     known = [(v, bits) for v in digits]
-    found = decide(list(range(len(scores))), scores, known, None, public, public.scale)
+    found = certified_order(list(range(len(scores))), scores, known, None, public, public.precision)
     return None if found is None else found.indices[0]
 
 
@@ -58,11 +58,11 @@ def test_winners_are_the_exact_ones(law, data):
     # Words near the ends too, where the table gives up.
     ends = data.draw(st.lists(st.sampled_from([0, 5, 2**31, 2**40, TOP, TOP - 9]), max_size=3))
     words.reshape(-1)[: len(ends)] = ends[: words.size]
-    public = many.batch_plan(law, n, decay)
+    public = batch_plan(law, n, decay)
     more = np.empty((min(public.capacity, len(scores)), min(4, n)), dtype=np.uint64)
     tape.fill(memoryview(more).cast("B"))
     block = np.ascontiguousarray(np.array(scores, dtype=np.uint64).T)
-    winners = many.combine_many(block, words, more, public, tape)
+    winners = combine_rows(block, words, more, public.ranking, tape)
     for row, (values, found) in enumerate(zip(scores, winners.tolist(), strict=True)):
         exact = winner_of(law, values, words[:, row].tolist(), decay, 64)
         assert exact is None or found == exact
@@ -70,23 +70,25 @@ def test_winners_are_the_exact_ones(law, data):
 
 def test_equal_words_are_told_apart_by_further_digits():
     """Scores and words equal: the digits in `more` decide, the smaller V wins."""
-    public = many.batch_plan(EXPONENTIAL, 2, Decay(Fraction(1)))
+    public = batch_plan(EXPONENTIAL, 2, Decay(Fraction(1)))
     block = np.zeros((2, 1), dtype=np.uint64)
     words = np.full((2, 1), 12345 << 40, dtype=np.uint64)
     for first, second in ((1, 2**63), (2**63, 1)):
         more = np.array([[first, second]], dtype=np.uint64)
-        assert many.combine_many(block, words, more, public, Tape(0)).tolist() == [first > second]
+        assert combine_rows(block, words, more, public.ranking, Tape(0)).tolist() == [
+            first > second
+        ]
 
 
 def test_even_those_equal_draw_on():
-    public = many.batch_plan(GUMBEL, 2, Decay(Fraction(1)))
+    public = batch_plan(GUMBEL, 2, Decay(Fraction(1)))
     counts = Counter()
     for seed in range(200):
         tape = Tape(seed)
         block = np.zeros((2, 1), dtype=np.uint64)
         words = np.full((2, 1), 12345 << 40, dtype=np.uint64)
         more = np.full((1, 2), 7, dtype=np.uint64)
-        counts[int(many.combine_many(block, words, more, public, tape)[0])] += 1
+        counts[int(combine_rows(block, words, more, public.ranking, tape)[0])] += 1
         assert tape.requests[:2] == [-64, -64]
     assert fits(counts, {0: 0.5, 1: 0.5})
 
@@ -94,13 +96,13 @@ def test_even_those_equal_draw_on():
 def test_more_unclear_rows_than_there_is_room_for():
     """Far beyond the capacity, which has probability below 2**-41: all are settled all the same."""
     n, rows = 3, 400
-    public = many.batch_plan(EXPONENTIAL, n, Decay(Fraction(1)))
+    public = batch_plan(EXPONENTIAL, n, Decay(Fraction(1)))
     assert public.capacity < rows
     words = np.full((n, rows), 3 << 60, dtype=np.uint64)
     tape = Tape(3)
     more = np.empty((public.capacity, n), dtype=np.uint64)
     tape.fill(memoryview(more).cast("B"))
-    winners = many.combine_many(np.zeros((n, rows), dtype=np.uint64), words, more, public, tape)
+    winners = combine_rows(np.zeros((n, rows), dtype=np.uint64), words, more, public.ranking, tape)
     assert fits(Counter(winners.tolist()), dict.fromkeys(range(n), 1 / 3))
 
 

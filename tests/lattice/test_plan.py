@@ -13,10 +13,9 @@ from lattice_oracle import RATES
 
 from safeselect.exact.decay import Decay
 from safeselect.noise.draws import tail_capacity
-from safeselect.noise.fine import ERROR, LOSS, REACH, UNIT_BITS
 from safeselect.noise.laws import EXPONENTIAL, GUMBEL, LAPLACE, Law
-from safeselect.noise.plan import GUARD, WINDOW, _contenders, plan, rate
-from safeselect.noise.scale import scale_of
+from safeselect.noise.plan import GUARD, WINDOW, _contenders, fixed_point, plan, rate
+from safeselect.noise.tables import ERROR, LOSS, REACH, UNIT_BITS
 
 pytestmark = pytest.mark.claim("C1")
 
@@ -85,7 +84,7 @@ def test_contenders_suffice_for_many(need: int) -> None:
 def test_few_suffice_where_noise_is_known_finely(need: int, excess: int) -> None:
     """The least number by the union bound, and three whose noise is not covered."""
     assert Fraction(2 * ERROR, 2**UNIT_BITS) + Fraction(LOSS, 2**UNIT_BITS) < Fraction(5, 2**16)
-    few = plan(GUMBEL, need, Decay(Fraction(1)), False).few
+    few = plan(GUMBEL, need, Decay(Fraction(1)), False).fine_contenders
     assert few == need + excess + 3
     assert tail(need + excess, Fraction(5, 2**16), excess + 1) <= RARE
     assert comb(need + excess - 1, excess) * Fraction(5, 2**16) ** excess > RARE
@@ -115,9 +114,9 @@ def test_the_number_of_contenders_is_pinned(law: Law, need: int, contenders: int
 def test_the_digits_of_slots_and_enclosures(k: int, gaps: bool, slot_bits: int, scale: int) -> None:
     """Public too.  Enclosures are a few units wide, and all are separated but rarely."""
     found = plan(LAPLACE, k, Decay(Fraction(1)), gaps)
-    assert (found.need, found.slot_bits, found.scale) == (k + gaps, slot_bits, scale)
-    assert found.need**2 * Fraction(8, 2**scale) <= RARE
-    assert found.fine == scale_of(Decay(Fraction(1)), UNIT_BITS, REACH)
+    assert (found.ranked, found.slot_bits, found.precision) == (k + gaps, slot_bits, scale)
+    assert found.ranked**2 * Fraction(8, 2**scale) <= RARE
+    assert found.fixed_rate == fixed_point(Decay(Fraction(1)), UNIT_BITS, REACH)
 
 
 def test_padding_is_far_enough() -> None:

@@ -16,12 +16,12 @@ from hypothesis import strategies as st
 from lattice_oracle import Tape, quantile
 
 from safeselect.exact.decay import Decay
-from safeselect.noise import rank
+from safeselect.noise import rankings
 from safeselect.noise.contenders import contenders
 from safeselect.noise.draws import Draws
 from safeselect.noise.laws import EXPONENTIAL, GUMBEL, LAPLACE, Law
 from safeselect.noise.plan import Plan, plan
-from safeselect.noise.ranking import Ranking
+from safeselect.noise.rankings import Ranking
 
 pytestmark = pytest.mark.claim("C1")
 
@@ -79,7 +79,7 @@ def check(steps: list[int], draws: Draws, public: Plan, result: Ranking) -> None
             order.append(rest.pop(0))
         for place, i in enumerate(order):
             assert all(bounds[i][0] >= bounds[j][1] for j in order[place + 1 :] + rest[:1])
-        assert (result.gaps is None) == (public.need == public.k)
+        assert (result.gaps is None) == (public.ranked == public.k)
         for gap, (i, j) in zip(result.gaps or (), pairwise(order), strict=False):
             for difference in (bounds[i][0] - bounds[j][1], bounds[i][1] - bounds[j][0]):
                 unit = nats(public.decay) * public.gap_unit.numerator / public.gap_unit.denominator
@@ -112,8 +112,8 @@ def test_against_brute_force(law: Law, data: st.DataObject) -> None:
     steps = scores(data.draw(st.sampled_from(KINDS)), n, data.draw(st.integers(0, 99)))
     gaps, unit = data.draw(st.booleans()), data.draw(st.sampled_from(UNITS))
     public = plan(law, k, data.draw(st.sampled_from(DECAYS)), gaps, unit)
-    draws = rank.draw(n, public, Tape(data.draw(st.integers(0, 10**9))))
-    result = rank.combine(np.array(steps, dtype=np.uint64), draws, public)
+    draws = rankings.draw(n, public, Tape(data.draw(st.integers(0, 10**9))))
+    result = rankings.combine(np.array(steps, dtype=np.uint64), draws, public)
     assert result is not None
     check(steps, draws, public, result)
 
@@ -123,8 +123,8 @@ def test_against_brute_force(law: Law, data: st.DataObject) -> None:
 def test_against_brute_force_for_many_candidates(law: Law, kind: str) -> None:
     steps = scores(kind, 5000, 3)
     public = plan(law, 5, DECAYS[0], True, UNITS[2])
-    draws = rank.draw(5000, public, Tape(1))
-    result = rank.combine(np.array(steps, dtype=np.uint64), draws, public)
+    draws = rankings.draw(5000, public, Tape(1))
+    result = rankings.combine(np.array(steps, dtype=np.uint64), draws, public)
     assert result is not None
     check(steps, draws, public, result)
 
@@ -136,10 +136,10 @@ def test_too_few_contenders_never_give_a_wrong_answer(law: Law, kind: str) -> No
     for seed, (n, k) in enumerate(product([5, 17, 40], [1, 2, 3])):
         steps = scores(kind, n, seed)
         # At rate 1/4 neighbours meet, so that one contender beyond k is often not enough.
-        public = replace(plan(law, k, DECAYS[0], False), contenders=k + 1, few=k + 1)
+        public = replace(plan(law, k, DECAYS[0], False), contenders=k + 1, fine_contenders=k + 1)
         for tape in range(4):
-            draws = rank.draw(n, public, Tape(100 * seed + tape))
-            result = rank.combine(np.array(steps, dtype=np.uint64), draws, public)
+            draws = rankings.draw(n, public, Tape(100 * seed + tape))
+            result = rankings.combine(np.array(steps, dtype=np.uint64), draws, public)
             if result is not None:
                 answers += 1
                 check(steps, draws, public, result)
@@ -158,7 +158,7 @@ def toy(
         endless = [i for i, word in enumerate(digits) if word == 0]
         for slots in product(range(1 << slot_bits), repeat=given_slots):
             draws = Draws(list(slots), slot_bits, width, 0, words, endless=endless)
-            yield rank.combine(np.array(steps, dtype=np.uint64), draws, public), share
+            yield rankings.combine(np.array(steps, dtype=np.uint64), draws, public), share
 
 
 def exact_law(law: Law, steps: list[int], decay: Decay) -> list[float]:

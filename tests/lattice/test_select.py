@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from safeselect.noise import select
-from safeselect.noise.select import Integers, best_and_rest, mth_largest, top_places
+from safeselect.noise import arrays
+from safeselect.noise.arrays import Integers, best_and_rest, mth_largest, top_places
 
 pytestmark = pytest.mark.claim("C1")
 
@@ -130,7 +130,7 @@ def test_the_same_calls_for_all_values(
     for values in families(size, kind):
         log: list[Any] = []
         with monkeypatch.context() as patch:
-            patch.setattr(select, "np", Recorder(log))
+            patch.setattr(arrays, "np", Recorder(log))
             work(values, m)
         assert {name for name, _ in log} <= ALLOWED
         seen.add(repr(log))

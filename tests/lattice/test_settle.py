@@ -10,13 +10,13 @@ import pytest
 from lattice_oracle import Tape
 
 from safeselect.exact.decay import Decay
-from safeselect.noise import rank
+from safeselect.noise import rankings
 from safeselect.noise.contenders import contenders
 from safeselect.noise.draws import Draws, tail_capacity
 from safeselect.noise.laws import EXPONENTIAL, GUMBEL, LAPLACE, Law, enclose
 from safeselect.noise.plan import Plan, plan
-from safeselect.noise.ranking import Ranking
-from safeselect.noise.thresholds import table
+from safeselect.noise.rankings import Ranking
+from safeselect.noise.tables import bound_table
 
 pytestmark = pytest.mark.claim("C1")
 
@@ -49,8 +49,8 @@ def two(law: Law, slots: list[int], *, gaps: bool = False) -> tuple[Plan, Draws]
 
 
 def run(steps: list[int], draws: Draws, public: Plan, script: Script) -> Ranking:
-    assert rank.combine(np.array(steps, dtype=np.uint64), draws, public) is None
-    result = rank.settle(np.array(steps, dtype=np.uint64), draws, public, script)
+    assert rankings.combine(np.array(steps, dtype=np.uint64), draws, public) is None
+    result = rankings.refine(np.array(steps, dtype=np.uint64), draws, public, script)
     assert script.exhausted()
     return result
 
@@ -109,7 +109,7 @@ def test_more_contenders_are_called_when_too_few_were(law: Law) -> None:
     public = replace(plan(law, 1, Decay(Fraction(1)), False), contenders=1)
     draws = worded(public, [40000] * 4, [HALF], {})
     steps = np.full(4, 3, dtype=np.uint64)
-    assert rank.combine(steps, draws, public) is None
+    assert rankings.combine(steps, draws, public) is None
     (first,), _ = contenders(steps, draws, public, 1, ())
     # Round 1 lengthens the first one's slot and cannot exclude the others.  Round 2 adds one more
     # (a slot, then 64 digits for both).  Round 3 adds the others: all are known, the last wins.
@@ -117,7 +117,7 @@ def test_more_contenders_are_called_when_too_few_were(law: Law) -> None:
     (second,) = (i for i in contenders(steps, draws, public, 2, ())[0] if i != first)
     newest = [i for i in others if i != second]
     script = Script(1, HALF, 2, 3, HALF, 0, 4, 5, 6, 7)
-    result = rank.settle(steps, draws, public, script)
+    result = rankings.refine(steps, draws, public, script)
     assert script.exhausted()
     assert result.indices == (newest[-1],)
 
@@ -128,19 +128,19 @@ def test_an_endless_tail_is_a_contender_whatever_its_score(law: Law) -> None:
     draws = worded(public, [0, 40000, 40001, 40002], [HALF, HALF], {0: 0})
     draws.endless.append(0)
     steps = np.array([0, 500, 90, 80], dtype=np.uint64)
-    assert rank.combine(steps, draws, public) is None
+    assert rankings.combine(steps, draws, public) is None
     # The two best keys belong to 1 and 2; 0 is added with a slot and 64 digits, all zero.  Its V
     # is then below 2**-208 and not yet bounded; 64 digits later it is about 2**-209.
-    lost = rank.settle(steps, draws, public, Script(0, 1, 2, 0, 1, 2, HALF, *[1] * 9))
+    lost = rankings.refine(steps, draws, public, Script(0, 1, 2, 0, 1, 2, HALF, *[1] * 9))
     assert lost.indices == (1,)
 
 
 def test_tail_words_take_their_further_digits_into_account() -> None:
     public = replace(plan(EXPONENTIAL, 1, Decay(Fraction(1)), False), contenders=2)
-    draws = rank.draw(1 << 17, public, Tape(5))
+    draws = rankings.draw(1 << 17, public, Tape(5))
     tails = [i for i in range(1 << 17) if draws.words[i] < 32]
     assert tails == [i for i in draws.tails if i < 1 << 17]
-    bounds = table(EXPONENTIAL).tail_bounds
+    bounds = bound_table(EXPONENTIAL).tail_bounds
     known = draws.known(tails, [77] * len(tails))
     for place, (i, (v, bits)) in enumerate(zip(tails, known, strict=True)):
         count = draws.tail_counts[place]
@@ -178,18 +178,18 @@ def test_tail_words_for_which_there_is_no_room_are_looked_at_all_the_same(law: L
     public, room = plan(law, 1, Decay(Fraction(1)), False), tail_capacity(5000)
     before = public.contenders + room
     tape = Zeros(slice(before, before + 1250))  # every word is 0
-    draws = rank.draw(5000, public, tape)
+    draws = rankings.draw(5000, public, tape)
     assert draws.tails.tolist() == list(range(room))
     assert draws.endless == list(range(room, 5000))
     steps = np.zeros(5000, dtype=np.uint64)
     steps[4990] = 10**6
-    assert rank.combine(steps, draws, public) is None
-    assert rank.settle(steps, draws, public, tape).indices == (4990,)
+    assert rankings.combine(steps, draws, public) is None
+    assert rankings.refine(steps, draws, public, tape).indices == (4990,)
 
 
 def test_an_endless_tail_is_reported() -> None:
     public, room = plan(GUMBEL, 1, Decay(Fraction(1)), False), tail_capacity(5000)
     extra, words = public.contenders, public.contenders + room
-    draws = rank.draw(5000, public, Zeros(slice(extra, extra + 1), slice(words, words + 1)))
+    draws = rankings.draw(5000, public, Zeros(slice(extra, extra + 1), slice(words, words + 1)))
     assert draws.endless == [0]
     assert draws.tail_counts[0] == 0

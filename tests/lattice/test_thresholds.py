@@ -14,9 +14,8 @@ from hypothesis import strategies as st
 from lattice_oracle import RATES, quantile, survival_bounds
 
 from safeselect.exact.decay import Decay
-from safeselect.noise.fine import ERROR
 from safeselect.noise.laws import EXPONENTIAL, GUMBEL, LAPLACE, Law
-from safeselect.noise.thresholds import TAIL_BITS, TAIL_DIGITS, keys, table
+from safeselect.noise.tables import ERROR, TAIL_BITS, TAIL_DIGITS, bound_table, keys
 
 pytestmark = pytest.mark.claim("C1")
 
@@ -49,7 +48,7 @@ def plain_noise(law: Law) -> list[mpmath.mpf]:
 @pytest.mark.claim("C1")
 @each_law
 def test_every_word_is_bounded_and_tightly(law: Law) -> None:
-    bounds = table(law).words.tolist()[1 << TAIL_BITS :]
+    bounds = bound_table(law).word_bounds.tolist()[1 << TAIL_BITS :]
     for bound, exact in zip(bounds, plain_noise(law), strict=True):
         assert 0 <= bound - exact <= 2 * ERROR
 
@@ -62,17 +61,17 @@ def test_every_word_is_narrow_unless_it_is_a_tail_word_or_steep(law: Law) -> Non
 
 @each_law
 def test_tail_words_say_nothing_and_others_something(law: Law) -> None:
-    result, public = table(law), keys(law, Decay(Fraction(1, 3)))
-    for words in (result.words, public.words):
+    result, public = bound_table(law), keys(law, Decay(Fraction(1, 3)))
+    for words in (result.word_bounds, public.word_bounds):
         assert not words[: 1 << TAIL_BITS].any()
         assert words[1 << TAIL_BITS :].min() >= 1
 
 
 @each_law
 def test_every_tail_threshold_is_the_ceiling(law: Law) -> None:
-    result = table(law)
-    assert np.all(result.tail[:-1] <= result.tail[1:])
-    for number, threshold in enumerate(reversed(result.tail.tolist())):
+    result = bound_table(law)
+    assert np.all(result.tail_thresholds[:-1] <= result.tail_thresholds[1:])
+    for number, threshold in enumerate(reversed(result.tail_thresholds.tolist())):
         low, high = survival(law.name, law.lowest + number)
         shift = 160 - (16 - TAIL_BITS + TAIL_DIGITS)
         exact = {-(-low >> shift), -(-high >> shift)}
@@ -82,32 +81,32 @@ def test_every_tail_threshold_is_the_ceiling(law: Law) -> None:
 
 @each_law
 def test_tail_bounds_are_in_steps_of_the_thresholds(law: Law) -> None:
-    result = table(law)
-    for count in (0, 1, 500, len(result.tail)):
+    result = bound_table(law)
+    for count in (0, 1, 500, len(result.tail_thresholds)):
         # `count` thresholds not above V: the largest of them, so the least step, is the bound.
-        assert result.tail_bounds[count] == len(result.tail) - count << 26
+        assert result.tail_bounds[count] == len(result.tail_thresholds) - count << 26
 
 
 @each_law
 @pytest.mark.parametrize("width", [2, 4, 6])
 def test_small_tables_are_right_too(law: Law, width: int) -> None:
-    result = table(law, width, 0)
-    assert result.words[0] == 0
+    result = bound_table(law, width, 0)
+    assert result.word_bounds[0] == 0
     for word in range(1, 1 << width):
-        assert 0 <= int(result.words[word]) - noise(law, word, width) <= 2 * ERROR
+        assert 0 <= int(result.word_bounds[word]) - noise(law, word, width) <= 2 * ERROR
 
 
 @given(st.sampled_from(LAWS), RATES)
 @settings(max_examples=60, deadline=None)
 def test_a_key_is_rounded_up_by_two_units_at_most(law: Law, rate: Fraction) -> None:
-    public, source = keys(law, Decay(rate)), table(law)
+    public, source = keys(law, Decay(rate)), bound_table(law)
     unit = rate / Fraction(2) ** public.shift  # nats
     assert Fraction(1, 2**10) <= unit < Fraction(1, 2**9)
     assert 64 <= public.reach * rate < 64 + rate + Fraction(1, 2**20)
     some = [1 << TAIL_BITS, 1000, 40000, 65535]
     for bounds, found, where in (
-        (source.words, public.words, some),
-        (source.tail_bounds, public.tail_bounds, [0, 7, len(source.tail)]),
+        (source.word_bounds, public.word_bounds, some),
+        (source.tail_bounds, public.tail_bounds, [0, 7, len(source.tail_thresholds)]),
     ):
         for i in where:
             # One unit more than the noise, for what a distance may have lost by a shift down.
@@ -124,9 +123,9 @@ def test_a_key_is_rounded_up_by_two_units_at_most(law: Law, rate: Fraction) -> N
 @each_law
 @pytest.mark.parametrize("rate", [Fraction(1, 3), Fraction(4), Fraction(99, 100)], ids=str)
 def test_every_key_is_rounded_up(law: Law, rate: Fraction) -> None:
-    public, source = keys(law, Decay(rate)), table(law)
+    public, source = keys(law, Decay(rate)), bound_table(law)
     unit = rate / Fraction(2) ** public.shift * 2**32
-    pairs = [(source.words, public.words), (source.tail_bounds, public.tail_bounds)]
+    pairs = [(source.word_bounds, public.word_bounds), (source.tail_bounds, public.tail_bounds)]
     for bounds, found in pairs:
         for bound, key in zip(bounds.tolist(), found.tolist(), strict=True):
             # Tail words say nothing.
@@ -135,9 +134,16 @@ def test_every_key_is_rounded_up(law: Law, rate: Fraction) -> None:
 
 @each_law
 def test_tables_are_read_only(law: Law) -> None:
-    result, public = table(law), keys(law, Decay(Fraction(1, 3)))
-    for array in (*(result.words, result.tail, result.tail_bounds), public.words):
+    result, public = bound_table(law), keys(law, Decay(Fraction(1, 3)))
+    for array in (
+        *(result.word_bounds, result.tail_thresholds, result.tail_bounds),
+        public.word_bounds,
+    ):
         assert not array.flags.writeable
-    assert {array.dtype for array in (public.words, public.tail_bounds)} == {np.dtype(np.uint32)}
-    assert {array.dtype for array in (result.words, result.tail)} == {np.dtype(np.uint64)}
+    assert {array.dtype for array in (public.word_bounds, public.tail_bounds)} == {
+        np.dtype(np.uint32)
+    }
+    assert {array.dtype for array in (result.word_bounds, result.tail_thresholds)} == {
+        np.dtype(np.uint64)
+    }
     assert not public.tail_bounds.flags.writeable

@@ -20,12 +20,10 @@ from safeselect.noise import (
     arrays,
     contenders,
     draws,
-    fine,
-    largest,
-    many,
-    rank,
-    scale,
-    select,
+    plan,
+    rankings,
+    rows,
+    tables,
 )
 
 TAPES = 20
@@ -77,10 +75,10 @@ def describe(value: Any) -> Any:
 @contextmanager
 def recorded(monkeypatch: pytest.MonkeyPatch, log: list[Any]) -> Iterator[None]:
     with monkeypatch.context() as patch:
-        for module in (arrays, contenders, draws, fine, largest, many, rank, scale, select):
+        for module in (arrays, contenders, draws, tables, contenders, rows, rankings, plan, arrays):
             patch.setattr(module, "np", Recorder(log))
         for method in ("argmax", "put"):
-            patch.setattr(select, method, Recorder(log).recording(method, getattr(select, method)))
+            patch.setattr(arrays, method, Recorder(log).recording(method, getattr(arrays, method)))
         yield
 
 

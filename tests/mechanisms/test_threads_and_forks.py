@@ -19,7 +19,7 @@ from chances import fits
 from children import in_child
 
 import safeselect
-from safeselect.noise import fine, plan, thresholds, top
+from safeselect.noise import plan, rankings, tables
 from safeselect.randomness import CallbackSource
 from safeselect.testing import DeterministicSource, RecordingSource
 
@@ -121,7 +121,7 @@ def test_eight_threads_releasing_at_once(monkeypatch, n, rounds):
     The union follows the law: false alarms 1e-9 each.  With 5000 candidates 200 calls of each kind
     are too few to tell laws apart, but not to see a candidate win that never can.
     """
-    for module, name in ((fine, "fine_table"), (plan, "plan"), (thresholds, "table")):
+    for module, name in ((tables, "noise_table"), (plan, "plan"), (tables, "bound_table")):
         getattr(module, name).cache_clear()
     drawn: list[bytes] = []
     rand_bytes = ssl.RAND_bytes
@@ -314,13 +314,13 @@ def test_a_fork_inside_a_recording_source_is_an_error_in_the_child():
 @pytest.mark.parametrize("n", [4, 60, 5000])
 def test_a_fork_after_the_last_request_gives_the_same_release(monkeypatch, n):
     """Not another one: parent and child have the same noise and the same scores."""
-    combine, children = top.combine, []
+    combine, children = rankings.combine, []
 
     def forking(*arguments: object) -> object:
         children.append(os.fork())
         return combine(*arguments)
 
-    monkeypatch.setattr(top, "combine", forking)
+    monkeypatch.setattr(rankings, "combine", forking)
     scores = np.zeros(n, dtype=np.int64)
     reading, writing = os.pipe()
     try:

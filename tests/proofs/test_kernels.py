@@ -77,13 +77,13 @@ def fine_holds(kernel: Any) -> bool:
 
 def test_the_tables_are_what_the_proof_takes_them_for() -> None:
     """Leading zeros of all 16-bit words; and slopes so small that no product leaves 64 bits."""
-    real = proved.FINE.fine_table(proved.EXPONENTIAL)
+    real = proved.FINE.noise_table(proved.EXPONENTIAL)
     assert real.zeros.tolist() == [16 - len(f"{w:b}") if w else 16 for w in range(1 << 16)]
     assert int(np.max(np.abs(real.slopes))) < 1 << 27
 
 
 def test_the_fine_table_is_read_at_the_right_place() -> None:
-    assert fine_holds(proved.FINE.fine_noise)
+    assert fine_holds(proved.FINE.tabulated_noise)
 
 
 @pytest.mark.parametrize(
@@ -97,7 +97,7 @@ def test_the_fine_table_is_read_at_the_right_place() -> None:
     ],
 )
 def test_a_fault_in_reading_the_fine_table_is_refuted(old: str, new: str) -> None:
-    assert not fine_holds(broken(proved.FINE.fine_noise, old, new))
+    assert not fine_holds(broken(proved.FINE.tabulated_noise, old, new))
 
 
 # ------------------------------------------------------------------- scores onto the lattice

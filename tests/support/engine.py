@@ -22,24 +22,21 @@ from safeselect import noise as lattice
 from safeselect import variates
 from safeselect.exact.decay import Decay
 from safeselect.noise import (
+    arrays,
     contenders,
     draws,
-    fine,
-    largest,
-    many,
     plan,
-    rank,
-    select,
-    thresholds,
-    top,
+    rankings,
+    rows,
+    tables,
 )
 from safeselect.noise.contenders import contenders as find_contenders
 from safeselect.noise.draws import Draws, draw_slots, tail_capacity
 from safeselect.noise.laws import EXPONENTIAL, GUMBEL, LAPLACE, LAWS, UNBOUNDED, Law
-from safeselect.noise.many import batch_plan, combine_many
 from safeselect.noise.plan import Plan
 from safeselect.noise.plan import plan as ranking_plan
-from safeselect.noise.ranking import Ranking
+from safeselect.noise.rankings import Ranking
+from safeselect.noise.rows import batch_plan, combine_rows
 from safeselect.randomness._bits import Bits
 from safeselect.reference import permutation
 from safeselect.reference.discrete_laplace import laplace_attempt
@@ -62,32 +59,29 @@ __all__ = [
     "Law",
     "Plan",
     "Ranking",
+    "arrays",
     "batch_plan",
     "bits_of_session",
     "change_decay",
-    "combine_many",
+    "combine_rows",
     "constants",
     "contenders",
     "digits",
     "draw_slots",
     "draws",
     "find_contenders",
-    "fine",
     "geometric",
     "keep",
     "laplace_attempt",
-    "largest",
     "lattice",
-    "many",
     "noise_of_session",
     "permutation",
     "plan",
-    "rank",
     "ranking_plan",
-    "select",
+    "rankings",
+    "rows",
+    "tables",
     "tail_capacity",
-    "thresholds",
-    "top",
     "variates",
 ]
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from safeselect.noise import Ranking, contenders, fine, rank
+from safeselect.noise import Ranking, contenders, rankings, tables
 from safeselect.noise.laws import EXPONENTIAL
 from safeselect.noise.plan import GUARD
 from safeselect.reference import _rankings as _reference
@@ -34,7 +34,7 @@ __all__ = [
     "told",
 ]
 
-CONTENDERS, DIGITS, FINE = contenders, digits, fine
+CONTENDERS, DIGITS, FINE = contenders, digits, tables
 FLIPPED = _scores._FLIPPED
 
 SCALE = 32  # at which a ceiling is in whole units
@@ -77,8 +77,8 @@ def decide(
     plan: Any = SimpleNamespace(
         law=None,
         k=k,
-        need=k + (unit is not None),
-        scale=SCALE,
+        ranked=k + (unit is not None),
+        precision=SCALE,
         rate=(slow << GUARD, fast << GUARD),
         gap_unit=Fraction(1, over),
     )
@@ -87,10 +87,10 @@ def decide(
         (low - slow * score, high - fast * score)
         for (low, high), score in zip(ends, scores, strict=True)
     ]
-    patch.setattr(rank, "enclose", lambda law, v, bits, scale: noise[v])
+    patch.setattr(rankings, "enclose", lambda law, v, bits, scale: noise[v])
     known = [(place, 0) for place in range(len(ends))]
     bound = None if ceiling is None else (0, ceiling)
-    return rank.decide(list(range(len(ends))), scores, known, bound, plan, SCALE)
+    return rankings.certified_order(list(range(len(ends))), scores, known, bound, plan, SCALE)
 
 
 compare = _terms.decide

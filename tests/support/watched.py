@@ -84,8 +84,8 @@ def watch(
 ) -> tuple[Any, list[Round]]:
     """Run a ranking and return its result with all rounds of noise that it drew."""
     rounds: list[Round] = []
-    draw, combine, decide = engine.top.draw, engine.top.combine, engine.rank.decide
-    settle = engine.top.settle
+    draw, combine = engine.rankings.draw, engine.rankings.combine
+    decide, refine = engine.rankings.certified_order, engine.rankings.refine
 
     def drawn(n: int, plan: Plan, bits: Any, removed: int = 0) -> Any:
         result = draw(n, plan, bits, removed)
@@ -109,9 +109,9 @@ def watch(
         rounds[-1].removed = list(removed)
         return combine(steps, draws, plan, removed)
 
-    def settled(steps: Any, draws: Any, plan: Plan, bits: Any, removed: Any = ()) -> Any:
+    def refined(steps: Any, draws: Any, plan: Plan, bits: Any, removed: Any = ()) -> Any:
         rounds[-1].removed = list(removed)
-        return settle(steps, draws, plan, bits, removed)
+        return refine(steps, draws, plan, bits, removed)
 
     def decided(candidates: Any, scores: Any, known: Any, *rest: Any) -> Any:
         rounds[-1].known = dict(zip(candidates, known, strict=True))
@@ -120,10 +120,10 @@ def watch(
         return decide(candidates, scores, known, *rest)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(engine.top, "draw", drawn)
-        patch.setattr(engine.top, "combine", combined)
-        patch.setattr(engine.top, "settle", settled)
-        patch.setattr(engine.rank, "decide", decided)
+        patch.setattr(engine.rankings, "draw", drawn)
+        patch.setattr(engine.rankings, "combine", combined)
+        patch.setattr(engine.rankings, "refine", refined)
+        patch.setattr(engine.rankings, "certified_order", decided)
         return run(), rounds
 
 
@@ -143,11 +143,11 @@ def tape_for(v: Words, plan: Plan, rng: np.random.Generator) -> bytes:
         lanes[:, -1] = v
         return lanes.tobytes()
     if path == "noise":
-        slots = rng.integers(0, TOP, plan.few * spare, dtype=np.uint64, endpoint=True)
+        slots = rng.integers(0, TOP, plan.fine_contenders * spare, dtype=np.uint64, endpoint=True)
         return v.tobytes() + slots.tobytes()
     slots = rng.integers(0, TOP, plan.contenders * (1 + spare), dtype=np.uint64, endpoint=True)
     extra = rng.integers(0, TOP, engine.tail_capacity(n), dtype=np.uint64, endpoint=True)
-    tails = np.flatnonzero(v < np.uint64(1 << 48 + engine.thresholds.TAIL_BITS))[: len(extra)]
+    tails = np.flatnonzero(v < np.uint64(1 << 48 + engine.tables.TAIL_BITS))[: len(extra)]
     extra[: len(tails)] = v[tails] << np.uint64(16) | extra[: len(tails)] >> np.uint64(48)
     words = (v >> np.uint64(48)).astype(np.uint16)
     return slots.tobytes() + extra.tobytes() + words.tobytes() + bytes(-2 * n % 8)

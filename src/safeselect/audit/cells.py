@@ -1,7 +1,7 @@
 """The law of an exact ranking, enclosed: the uniform numbers of the array engine cut into cells.
 
 The array engine ranks by Y_i = rate * score_i + Q(V_i), the V_i independent and uniform, and what
-it returns holds for all digits of V that it did not draw (`safeselect.noise.rank`).  So its law
+it returns holds for all digits of V that it did not draw (`safeselect.noise.rankings`).  So its law
 is that of the Y_i, and it is enclosed here from the shipped Q alone: V is cut into cells, each
 with the two ends of its noise, and an outcome's probability lies between the mass of those cells
 where it is certain and the mass of those where it is possible.

@@ -13,11 +13,19 @@ import numpy as np
 from safeselect.audit.finding import Refuted
 from safeselect.audit.series import survival
 from safeselect.exact.decay import Decay
-from safeselect.noise.fine import ERROR, UNIT_BITS, fine_noise, fine_table
 from safeselect.noise.laws import EXPONENTIAL, GUMBEL, LAPLACE, Law, enclose
 from safeselect.noise.plan import plan
-from safeselect.noise.rank import decide
-from safeselect.noise.thresholds import STEPS_PER_NAT, TAIL_BITS, TAIL_DIGITS, table
+from safeselect.noise.rankings import certified_order
+from safeselect.noise.tables import (
+    ERROR,
+    STEPS_PER_NAT,
+    TAIL_BITS,
+    TAIL_DIGITS,
+    UNIT_BITS,
+    bound_table,
+    noise_table,
+    tabulated_noise,
+)
 
 __all__ = ["LAWS", "check_decision", "check_fine_table", "check_quantiles", "check_thresholds"]
 
@@ -55,21 +63,21 @@ def check_quantiles(noise: Law, every: int) -> str:
 
 def check_thresholds(noise: Law, every: int) -> str:
     """The bounds of the 16-bit words and every tail threshold, against Python integers."""
-    built = table(noise)
+    built = bound_table(noise)
     lowest = Fraction(noise.lowest, STEPS_PER_NAT)
     places = range(1 << TAIL_BITS, 1 << _WIDTH, 1 if every == 1 else 16 * every)
     for word in places:
-        bound = lowest + Fraction(int(built.words[word]), 1 << UNIT_BITS)
+        bound = lowest + Fraction(int(built.word_bounds[word]), 1 << UNIT_BITS)
         share = Fraction(word, 1 << _WIDTH)
         _require(_surely_at_most(noise, bound, share), "a word's bound is too small")
     unit = 1 << (_WIDTH - TAIL_BITS + TAIL_DIGITS)
-    for number in range(1, built.tail.size + 1, every):
-        threshold = int(built.tail[number - 1])
+    for number in range(1, built.tail_thresholds.size + 1, every):
+        threshold = int(built.tail_thresholds[number - 1])
         if threshold < 1 << TAIL_DIGITS:  # larger ones are cut there: no tail word reaches them
             bound = lowest + Fraction(int(built.tail_bounds[number]), 1 << UNIT_BITS)
             share = Fraction(threshold, unit)
             _require(_surely_at_most(noise, bound, share), "a tail threshold is too small")
-    return f"{len(places)} words, {-(-built.tail.size // every)} tail thresholds"
+    return f"{len(places)} words, {-(-built.tail_thresholds.size // every)} tail thresholds"
 
 
 def check_fine_table(noise: Law, every: int) -> str:
@@ -83,7 +91,7 @@ def check_fine_table(noise: Law, every: int) -> str:
     )
     words = np.concatenate([words, ~words])
     found = np.empty(words.size, dtype=np.int64)
-    fine_noise(fine_table(noise), np.copy(words), found)
+    tabulated_noise(noise_table(noise), np.copy(words), found)
     for word, value in zip(words.tolist(), found.tolist(), strict=True):
         low, high = enclose(noise, word, 64, UNIT_BITS + 16)
         _require(
@@ -94,7 +102,7 @@ def check_fine_table(noise: Law, every: int) -> str:
 
 
 def check_decision(noise: Law, every: int) -> str:
-    """What `decide` answers holds at every corner of the cells that it was given.
+    """What `certified_order` answers holds at every corner of the cells that it was given.
 
     The noise is monotone in V, so what holds at the corners holds everywhere in the cells.
     """
@@ -102,7 +110,9 @@ def check_decision(noise: Law, every: int) -> str:
     bits, decided = 9, 0
     cells = range(1, (1 << bits) - 2, 7 * every)
     for one, two, score in product(cells, cells, (0, 3)):
-        ranking = decide([0, 1], [score, 0], [(one, bits), (two, bits)], None, public, public.scale)
+        ranking = certified_order(
+            [0, 1], [score, 0], [(one, bits), (two, bits)], None, public, public.precision
+        )
         if ranking is None:
             continue
         decided += 1

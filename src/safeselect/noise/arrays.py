@@ -1,47 +1,47 @@
-"""The few things that are done to arrays besides calling `np` by name."""
+"""What is done to arrays besides calling `np` by name: filling, and choosing the m largest.
+
+`np.partition`, `np.sort` and `np.nonzero` branch on values: one differing element can change their
+time tenfold.  Here the m-th largest value is found first, and then the places, by comparing,
+counting, adding up and storing only: each call passes once over all elements and does the same to
+each.  The calls, their shapes and their number follow from the size, m, the dtype and `bits`.
+"""
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from safeselect.randomness._bits import Bits
+
 __all__ = [
-    "BitSource",
     "Indices",
     "Numbers",
     "Steps",
-    "argmax",
+    "best_and_rest",
     "fill",
-    "part",
-    "put",
+    "mth_largest",
     "to_integers",
+    "top_places",
 ]
 
+Integers = NDArray[np.integer[Any]]
 Numbers = NDArray[np.unsignedinteger[Any]]
 Indices = NDArray[np.int64]
 Steps = NDArray[np.uint64]
 """Scores in steps of a grid: larger is better, and only differences matter."""
-
 
 # The methods themselves: where one maximum after another is taken from few numbers, NumPy's
 # functions of these names would spend most of the time on the way to them.
 argmax = np.ndarray.argmax
 put = np.ndarray.put
 
-
-class BitSource(Protocol):
-    """What the engine needs of `samplers.Bits`."""
-
-    def fill(self, buffer: memoryview, /) -> None:
-        """Fill a writable buffer of bytes straight from the source."""
-
-    def take(self, count: int, /) -> int:
-        """Return a uniform integer of `count` bits."""
+_PEEL_LIMIT = 32  # of which one maximum after another is quicker than a threshold found bit by bit
 
 
-def fill(array: NDArray[Any], bits: BitSource) -> None:
+def fill(array: NDArray[Any], bits: Bits) -> None:
     """Overwrite a contiguous array with random bytes; the order of bytes in a word is no matter."""
     view: Any = array  # a buffer, which the type of arrays does not say before Python 3.12
     bits.fill(memoryview(view).cast("B"))
@@ -53,6 +53,90 @@ def to_integers(array: NDArray[Any]) -> list[int]:
     return memoryview(view).tolist()
 
 
-def part(array: Numbers, where: slice | Indices) -> Numbers:
-    """The elements in a slice, as a view, or at indices, as a copy."""
-    return array[where] if isinstance(where, slice) else np.take(array, where)
+def mth_largest(values: Integers, m: int, bits: int | None = None) -> int:
+    """Return the m-th largest value, equal ones counted singly.
+
+    Requires: 1 <= m <= values.size, one dimension; values in 0 .. 2**bits - 1 if `bits` is given.
+    Reveals: nothing; see the module.
+    """
+    return int(_level(values, m, bits))
+
+
+def top_places(values: Integers, m: int, bits: int | None = None) -> Indices:
+    """Return the places of m of the largest values, ascending; of equal ones the first.
+
+    Requires: as for `mth_largest`.
+    Reveals: nothing; see the module.  Which slot an element is stored to is a secret address.
+    """
+    places = np.arange(values.size, dtype=np.int64)
+    if values.size == m:
+        return places
+    level = _level(values, m, bits)
+    chosen, equal = np.greater(values, level), np.equal(values, level)
+    # All above the level, fewer than m, and the first of those equal to it.
+    missing = m - int(np.count_nonzero(chosen))
+    slots = np.cumsum(equal, dtype=np.int64)
+    np.bitwise_and(equal, np.less_equal(slots, np.int64(missing)), out=equal)
+    np.bitwise_or(chosen, equal, out=chosen)
+    # The chosen ones go to slots 1 .. m in turn, each of the others to slot 0.
+    np.cumsum(chosen, dtype=np.int64, out=slots)
+    np.multiply(slots, chosen, out=slots)
+    result = np.empty(m + 1, dtype=np.int64)
+    np.put(result, slots, places)
+    return result[1:]
+
+
+def best_and_rest(values: Integers, m: int, bits: int | None = None) -> tuple[Indices, int]:
+    """Return the places of m of the largest values, and the largest of the rest.
+
+    The rest of nothing is the least number of the dtype.
+
+    Requires: as for `mth_largest`; m values above the least number of the dtype.
+    Reveals: nothing; see the module.  The places are secret addresses.
+    """
+    if m <= _PEEL_LIMIT:
+        places, rest = _peeled(values, m)
+    else:
+        places, rest = top_places(values, m, bits), np.copy(values)
+        np.put(rest, places, np.array([np.iinfo(values.dtype).min], dtype=values.dtype))
+    return places, int(np.max(rest))
+
+
+def _peeled(values: Integers, m: int) -> tuple[Indices, Integers]:
+    """The places of m maxima, and the values with the least number of the dtype at these places."""
+    rest, places = np.copy(values), np.empty(m, dtype=np.int64)
+    least = np.array([np.iinfo(values.dtype).min], dtype=values.dtype)
+    for i in range(m):
+        place = places[i : i + 1]
+        argmax(rest, 0, place, keepdims=True)
+        put(rest, place, least)
+    return places, rest
+
+
+def _level(values: Integers, m: int, bits: int | None) -> Any:
+    """The m-th largest value as a scalar of the dtype: bit by bit, or one maximum after another."""
+    level, none, steps = _steps(values.dtype, bits)
+    if 2 * m <= len(steps):  # a maximum costs about as much as two bits
+        return np.max(_peeled(values, m - 1)[1])
+    reached = np.empty(values.size, dtype=np.bool_)
+    for step in steps:
+        # The level rises by a step if m values or more reach it then.  NumPy scalars have one
+        # size whatever their value, so this arithmetic is the same for all.
+        np.greater_equal(values, level ^ step, out=reached)
+        level ^= (none, step)[int(np.count_nonzero(reached)) >= m]
+    return level
+
+
+@lru_cache(maxsize=16)
+def _steps(dtype: np.dtype[Any], bits: int | None) -> tuple[Any, Any, tuple[Any, ...]]:
+    """The least value, zero, and the steps upwards, each by flipping a bit.
+
+    Flipping the sign leads from the least number to zero, and any other bit is not set before.
+    """
+    kind, limits = dtype.type, np.iinfo(dtype)
+    least, most = int(limits.min), int(limits.max)
+    size = most.bit_length() if bits is None else bits
+    steps = tuple(kind(1 << i) for i in reversed(range(size)))
+    if bits is None and least < 0:
+        return kind(least), kind(0), (kind(least), *steps)
+    return kind(0), kind(0), steps

@@ -1,29 +1,44 @@
 """Who can still be among the first: the few candidates whose noise bounds are largest.
 
-Every array here may be secret.  The calls, their shapes and their number follow from n, the plan,
-how many contenders are wanted and how many candidates were removed.
+The m largest of n numbers are found by fixed work: maxima of groups, then the members of the best
+groups.  Every array here may be secret.  The calls, their shapes and their number follow from n,
+the plan, how many contenders are wanted and how many candidates were removed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from safeselect.noise.arrays import Indices, Numbers, part, to_integers
+from safeselect.noise.arrays import (
+    Indices,
+    Numbers,
+    best_and_rest,
+    mth_largest,
+    to_integers,
+    top_places,
+)
 from safeselect.noise.draws import Draws
-from safeselect.noise.fine import ERROR, LOSS, REACH, UNIT_BITS, UNKNOWN
-from safeselect.noise.largest import block_size, largest
 from safeselect.noise.laws import UNBOUNDED
 from safeselect.noise.plan import GUARD, Plan
-from safeselect.noise.select import best_and_rest, mth_largest
-from safeselect.noise.thresholds import Keys, keys
+from safeselect.noise.tables import ERROR, LOSS, REACH, UNIT_BITS, UNKNOWN, Keys, keys
 
-__all__ = ["contenders"]
+__all__ = ["Ceiling", "contenders"]
+
+GROUP = 32
+_BLOCK = 1 << 16
+_DIRECT = 1 << 12
 
 Ceiling = tuple[int, int]
 """(score, u): Y < rate * score + u / 2**32 nats for all who are left out."""
+
+Read = Callable[[slice | Indices, Numbers], Numbers]
+"""read(where, out): the numbers at a slice or at indices, in `out` (of that size) or elsewhere.
+
+Asked for `block_size(n)` numbers at most."""
 
 
 def contenders(
@@ -32,9 +47,9 @@ def contenders(
     """Return `count` contenders, or all there are, and a bound on Y of all the others.
 
     Exactness: a score is first moved into level - reach .. level + reach, where level is the
-        need-th largest.  Moving up makes a bound larger, so it stays true.  Moving down happens to
-        fewer than `need` candidates, and they remain above all whose noise is bounded; should one
-        be left out all the same, there is no bound.
+        j-th largest and j = `plan.ranked`.  Moving up makes a bound larger, so it stays true.
+        Moving down happens to fewer than j candidates, and they remain above all whose noise is
+        bounded; should one be left out all the same, there is no bound.
     Reveals: nothing; calls and shapes follow from n, the plan, the count and len(removed).
     """
     if steps.size - len(removed) <= count:
@@ -42,7 +57,7 @@ def contenders(
         return [i for i in range(steps.size) if i not in absent], None
     gone = np.array(removed, dtype=np.int64)
     np.put(steps, gone, np.uint64(0))
-    level = _level(steps, plan.need)
+    level = _level(steps, plan.ranked)
     find = _by_noise if draws.noise.size else _by_keys
     return find(steps, draws, plan, count, level, gone)
 
@@ -51,15 +66,15 @@ def _by_noise(
     steps: Numbers, draws: Draws, plan: Plan, count: int, level: int, gone: Indices
 ) -> tuple[list[int], Ceiling]:
     """The contenders by noisy scores to 2**-15 nat."""
-    near = _Near.to(level, plan.fine.reach, plan.need, steps.size)
+    near = _Near.to(level, plan.fixed_rate.reach, plan.ranked, steps.size)
     distances = np.empty(steps.size, dtype=np.uint64)
     near.distances(steps, distances)
-    plan.fine.apply(distances)
+    plan.fixed_rate.apply(distances)
     noisy = np.add(draws.noise, distances.view(np.int64))
     np.put(noisy, gone, np.int64(-UNKNOWN))
     places, rest = best_and_rest(noisy, count)
     # Who was moved down, or has noise that is not covered, lies above: it has no bound.
-    limit = plan.fine.units(level - near.low) + (REACH >> 1 << UNIT_BITS)
+    limit = plan.fixed_rate.units(level - near.low) + (REACH >> 1 << UNIT_BITS)
     bound = (rest + ERROR + LOSS, UNBOUNDED)[rest >= limit]
     return to_integers(places), (near.low, bound)
 
@@ -75,7 +90,7 @@ def _by_keys(
     """
     public = keys(plan.law, plan.decay, draws.width, draws.tail_bits)
     block = block_size(steps.size)
-    near = _Near.to(level, public.reach, plan.need, block, public.shift)
+    near = _Near.to(level, public.reach, plan.ranked, block, public.shift)
     distances, bounds = np.empty(block, dtype=np.uint64), np.empty(block, dtype=np.uint32)
     np.put(draws.words, gone, np.uint16(0))  # a tail word, so the key is the distance: 0
 
@@ -83,7 +98,7 @@ def _by_keys(
         wide, noise = distances[: out.size], bounds[: out.size]
         near.distances(part(steps, where), wide)
         np.copyto(out, wide, casting="unsafe")  # keys fit, so nothing is cut off
-        np.take(public.words, part(draws.words, where), out=noise, mode="wrap")
+        np.take(public.word_bounds, part(draws.words, where), out=noise, mode="wrap")
         return np.add(out, noise, out=out)
 
     places, values = largest(steps.size, count + 1, read, np.uint32, public.bits)
@@ -92,8 +107,8 @@ def _by_keys(
     tails, tail_values = _tail_keys(steps, draws, public, near, gone)
     every = np.concatenate((places, tails))
     best, rest = best_and_rest(np.concatenate((values, tail_values)), count, public.bits)
-    # A key counts from `lowest`, which is in 1/64 nat.  In units of `fine`, rounded up:
-    units = -(-rest * plan.rate[1] >> GUARD + plan.scale - UNIT_BITS + public.shift)
+    # A key counts from `lowest`, which is in 1/64 nat.  In units of `tables`, rounded up:
+    units = -(-rest * plan.rate[1] >> GUARD + plan.precision - UNIT_BITS + public.shift)
     return to_integers(np.take(every, best)), (near.low, units + (plan.law.lowest << UNIT_BITS - 6))
 
 
@@ -129,11 +144,11 @@ class _Near:
     shift: int
 
     @classmethod
-    def to(cls, level: int, reach: int, need: int, size: int, shift: int = 0) -> _Near:
-        """Within the reach of the need-th largest score, for up to `size` scores at once."""
+    def to(cls, level: int, reach: int, ranked: int, size: int, shift: int = 0) -> _Near:
+        """Within the reach of the j-th largest score, for up to `size` scores at once."""
         low, high = max(level - reach, 0), min(level + reach, (1 << 64) - 1)
         lows = np.full(size, low, dtype=np.uint64)
-        return cls(low, lows, np.full(size, high, np.uint64) if need > 1 else None, shift)
+        return cls(low, lows, np.full(size, high, np.uint64) if ranked > 1 else None, shift)
 
     def distances(self, scores: Numbers, out: Numbers) -> None:
         """Write how far each score, once moved, lies above low."""
@@ -147,12 +162,112 @@ class _Near:
             np.right_shift(out, np.uint64(-self.shift), out=out)
 
 
-def _level(steps: Numbers, need: int) -> int:
-    """The need-th largest score."""
-    if need == 1:
+def _level(steps: Numbers, ranked: int) -> int:
+    """The score in that place."""
+    if ranked == 1:
         return int(np.max(steps))
 
     def read(where: slice | Indices, out: Numbers) -> Numbers:
         return part(steps, where)
 
-    return mth_largest(largest(steps.size, need, read, np.uint64)[1], need)
+    return mth_largest(largest(steps.size, ranked, read, np.uint64)[1], ranked)
+
+
+def largest(
+    n: int, m: int, read: Read, dtype: type[np.unsignedinteger[Any]], bits: int | None = None
+) -> tuple[Indices, Numbers]:
+    """Return the indices and the values of some of n numbers, the m largest among them.
+
+    Args:
+        bits: a public bound that saves time, all numbers below 2**bits; 0 then stands for nothing.
+
+    Requires: 1 <= m <= n.
+    Exactness: at least m of the numbers returned are as large as any that is left out.  The m best
+        groups hold them, because a group left out has a maximum no larger than m others.
+    Reveals: nothing; every call passes over its numbers without branching on them (see `select`).
+        An index is returned once, but for n - 1, which may come again with the value 0; or, with
+        `bits`, where fewer than m numbers are positive.
+    """
+    block = block_size(n)
+    if n <= _DIRECT or n < 4 * GROUP * m:
+        return np.arange(n, dtype=np.int64), _in_blocks(n, block, read, dtype)
+    groups = _best(_maxima(n, block, read, dtype), m, bits)
+    width = block // GROUP
+    # Group g holds one column of a block: g // width blocks, then column g % width, 32 rows.
+    blocks = np.floor_divide(groups, width)
+    firsts = np.add(groups, np.multiply(blocks, block - width))
+    members = _members(firsts, width)
+    valid = np.less(members, n)
+    np.minimum(members, n - 1, out=members)
+    values = _in_blocks(members.size, block, read, dtype, members)
+    np.multiply(values, valid, out=values)
+    return members, values
+
+
+def block_size(n: int) -> int:
+    """The size of a block, a power of two: large enough to be quick, small beside the input.
+
+    What a call allocates in all stays below the size of its input, so that the allocator keeps
+    the memory for the next call instead of asking the system for fresh pages each time.
+    """
+    return min(_BLOCK, 1 << max(n // 3, _DIRECT).bit_length() - 1)
+
+
+def _in_blocks(
+    size: int,
+    block: int,
+    read: Read,
+    dtype: type[np.unsignedinteger[Any]],
+    members: Indices | None = None,
+) -> Numbers:
+    """All numbers, or those at some indices; there may be more than `read` has room for."""
+    values = np.empty(size, dtype=dtype)
+    for start in range(0, size, block):
+        where = slice(start, min(start + block, size))
+        out = values[where]
+        np.copyto(out, read(where if members is None else members[where], out))
+    return values
+
+
+def _maxima(n: int, block: int, read: Read, dtype: type[np.unsignedinteger[Any]]) -> Numbers:
+    """The maximum of each group, with zeros for what lies beyond n."""
+    count = -(-n // block)
+    width = block // GROUP
+    result = np.empty(count * width, dtype=dtype)
+    scratch = np.zeros(block, dtype=dtype)
+    for number in range(count):
+        start, stop = number * block, min((number + 1) * block, n)
+        part = read(slice(start, stop), scratch[: stop - start])
+        if stop - start < block:
+            np.copyto(scratch[: stop - start], part)
+            scratch[stop - start :] = 0
+            part = scratch
+        out = result[number * width : (number + 1) * width]
+        np.max(np.reshape(part, (GROUP, width)), axis=0, out=out)
+    return result
+
+
+def _best(values: Numbers, m: int, bits: int | None) -> Indices:
+    """The indices of m of the largest; groups again while there are many."""
+    columns = values.size // GROUP
+    if values.size <= _DIRECT or columns * GROUP != values.size or columns < 4 * m:
+        return _top(values, m, bits)
+    groups = _best(np.max(np.reshape(values, (GROUP, columns)), axis=0), m, bits)
+    members = _members(groups, columns)
+    return np.take(members, _top(np.take(values, members), m, bits))
+
+
+def _top(values: Numbers, m: int, bits: int | None) -> Indices:
+    # Keys have a bound, and zeros among them stand for nothing: then the quicker way will do.
+    return top_places(values, m) if bits is None else best_and_rest(values, m, bits)[0]
+
+
+def _members(firsts: Indices, stride: int) -> Indices:
+    """The indices first, first + stride, ... of each group."""
+    offsets = np.arange(0, GROUP * stride, stride, dtype=np.int64)
+    return np.reshape(np.add(np.reshape(firsts, (-1, 1)), offsets), (-1,))
+
+
+def part(array: Numbers, where: slice | Indices) -> Numbers:
+    """The elements in a slice, as a view, or at indices, as a copy."""
+    return array[where] if isinstance(where, slice) else np.take(array, where)

@@ -2,7 +2,7 @@
 
 Every candidate gets a 16-bit word, the leading digits of its uniform number V.  Tail words get 64
 digits more, so that a bound of every candidate's noise is known.  Besides, a fixed number of
-*slots* of further digits is drawn; `rank` hands them to the few candidates that can still win.
+*slots* of further digits is drawn; `rankings` hands them to the few candidates that can still win.
 Digits of V are independent, so digits that are handed out by what the leading ones and the scores
 say are as uniform as digits drawn for that candidate in the first place.
 """
@@ -15,16 +15,24 @@ from math import isqrt
 import numpy as np
 from numpy.typing import NDArray
 
-from safeselect.noise.arrays import BitSource, Indices, Numbers, fill, to_integers
-from safeselect.noise.fine import FineTable, fine_noise
-from safeselect.noise.thresholds import TAIL_BITS, TAIL_DIGITS, Table
+from safeselect.noise.arrays import Indices, Numbers, fill, to_integers
+from safeselect.noise.plan import DIRECT_LIMIT, FINE_LIMIT, Plan
+from safeselect.noise.tables import (
+    TAIL_BITS,
+    TAIL_DIGITS,
+    BoundTable,
+    NoiseTable,
+    bound_table,
+    noise_table,
+    tabulated_noise,
+)
+from safeselect.randomness._bits import Bits
 
-__all__ = ["Draws", "Known", "draw_noise", "draw_slots", "draw_words", "tail_capacity"]
+__all__ = ["Draws", "Known", "draw"]
 
 _CHUNK = 1 << 17  # words that are searched for tail words at once
 _TAIL_EXTRA = 64
-_NO_WORDS = np.empty(0, dtype=np.uint16)
-_NO_LANES = np.empty(0, dtype=np.uint64)
+_NO_WORDS = np.empty(0, dtype=np.uint64)
 _NONE = np.empty(0, dtype=np.int64)
 
 
@@ -43,7 +51,7 @@ class Draws:
         words: uint16, n; or uint64, n, where noise was worked out for all.
         noise: int64, n, in units of `fine`, up to its ERROR, where it was worked out for all.
         tails: int64, the candidates with tail words, padded with n.
-        tail_counts: int64: their bounds; see `thresholds.Table`.
+        tail_counts: int64: their bounds; see `tables.BoundTable`.
         extra: uint64, likewise: the 64 digits that follow their words.
         endless: candidates whose noise has no bound; empty but with probability 2**-45.
     """
@@ -56,7 +64,7 @@ class Draws:
     noise: NDArray[np.int64] = field(default_factory=lambda: _NONE)
     tails: Indices = field(default_factory=lambda: _NONE)
     tail_counts: Indices = field(default_factory=lambda: _NONE)
-    extra: Numbers = field(default_factory=lambda: _NO_LANES)
+    extra: Numbers = field(default_factory=lambda: _NO_WORDS)
     endless: list[int] = field(default_factory=list)
 
     def known(self, candidates: list[int], slots: list[int]) -> list[Known]:
@@ -84,14 +92,28 @@ class Draws:
         return digits | slot >> more, self.width + self.slot_bits
 
 
-def draw_slots(count: int, bits_each: int, bits: BitSource) -> list[int]:
+def draw(n: int, plan: Plan, bits: Bits, removed: int = 0) -> Draws:
+    """Draw all that the ordinary path needs: words for all, one slot for each contender.
+
+    Bits: 16 a candidate and one slot a contender; for few candidates one slot each and no words.
+    Reveals: nothing; the requests follow from the arguments, but with probability 2**-50.
+    """
+    available = n - removed
+    if available <= max(plan.contenders, DIRECT_LIMIT):
+        return Draws(draw_slots(available, plan.slot_bits, bits), plan.slot_bits)
+    if n <= FINE_LIMIT:
+        return draw_noise(n, noise_table(plan.law), bits, plan.fine_contenders, plan.slot_bits - 64)
+    return draw_words(n, bound_table(plan.law), bits, plan.contenders, plan.slot_bits)
+
+
+def draw_slots(count: int, bits_each: int, bits: Bits) -> list[int]:
     """Draw `count` uniform integers of `bits_each` bits, a multiple of 64, in one request."""
     lanes = np.empty(count * bits_each // 64, dtype=np.uint64)
     fill(lanes, bits)
-    return _joined(lanes, bits_each)
+    return _integers(lanes, bits_each)
 
 
-def _joined(lanes: NDArray[np.uint64], bits_each: int) -> list[int]:
+def _integers(lanes: NDArray[np.uint64], bits_each: int) -> list[int]:
     """Integers of `bits_each` bits made of 64-bit ones."""
     numbers = to_integers(lanes)
     if bits_each == 64:
@@ -103,16 +125,16 @@ def _joined(lanes: NDArray[np.uint64], bits_each: int) -> list[int]:
     ]
 
 
-def draw_noise(n: int, table: FineTable, bits: BitSource, few: int, slot_bits: int) -> Draws:
-    """Draw 64 digits for each of n candidates and work out their noise; and `few` slots.
+def draw_noise(n: int, table: NoiseTable, bits: Bits, count: int, slot_bits: int) -> Draws:
+    """Draw 64 digits for each of n candidates and work out their noise; and `count` slots.
 
     Bits: 64 a candidate, and the slots, which may be of no digits: 64 are mostly enough.
     """
-    lanes = np.empty(n + few * slot_bits // 64, dtype=np.uint64)
+    lanes = np.empty(n + count * slot_bits // 64, dtype=np.uint64)
     fill(lanes, bits)
     words, noise = lanes[:n], np.empty(n, dtype=np.int64)
-    fine_noise(table, np.copy(words), noise)
-    slots = _joined(lanes[n:], slot_bits) if slot_bits else [0] * few
+    tabulated_noise(table, np.copy(words), noise)
+    slots = _integers(lanes[n:], slot_bits) if slot_bits else [0] * count
     return Draws(slots, slot_bits, 64, words=words, noise=noise)
 
 
@@ -125,13 +147,13 @@ def tail_capacity(n: int) -> int:
     return mean + 8 * (isqrt(mean) + 1) + 40
 
 
-def draw_words(n: int, table: Table, bits: BitSource, slots: int, slot_bits: int) -> Draws:
-    """Draw a word for each of n candidates, 64 digits more for each tail word, and slots.
+def draw_words(n: int, table: BoundTable, bits: Bits, count: int, slot_bits: int) -> Draws:
+    """Draw a word for each of n candidates, 64 digits more for each tail word, and `count` slots.
 
     Bits: 16 a candidate, and 64 for each of the padded tail words, one in 800 candidates.
     Reveals: nothing of the scores.  The number of tail words is hidden by a public capacity.
     """
-    capacity, lanes = tail_capacity(n), slots * slot_bits // 64
+    capacity, lanes = tail_capacity(n), count * slot_bits // 64
     numbers = np.empty(lanes + capacity + -(-n // 4), dtype=np.uint64)
     fill(numbers, bits)
     extra = numbers[lanes : lanes + capacity]
@@ -149,12 +171,12 @@ def draw_words(n: int, table: Table, bits: BitSource, slots: int, slot_bits: int
     leading = np.take(words, np.minimum(tails, n - 1)).astype(np.uint64)
     digits = np.left_shift(leading, np.uint64(TAIL_DIGITS - TAIL_BITS))
     rest = np.right_shift(extra, np.uint64(_TAIL_EXTRA - TAIL_DIGITS + TAIL_BITS))
-    counts = np.searchsorted(table.tail, np.bitwise_or(digits, rest), side="right")
+    counts = np.searchsorted(table.tail_thresholds, np.bitwise_or(digits, rest), side="right")
     # No bound: too many zeros (probability n * 2**-74), or no room (see `tail_capacity`).
     none = tails[counts == 0]
     endless = none[none < n].tolist() + beyond
     return Draws(
-        _joined(numbers[:lanes], slot_bits),
+        _integers(numbers[:lanes], slot_bits),
         slot_bits,
         16,
         words=words,

@@ -11,6 +11,17 @@ more digits make it narrower.  Nothing here knows a rate: one grid step is worth
 One bound carries every enclosure.  In all three |dQ/dV| <= 2 / min(V, 1 - V): it is 1/V, then
 1 / min(V, 1 - V), then 1 / ((1 - V) * -ln(1 - V)), where -ln(1 - V) >= V for V <= 1/2 and
 -ln(1 - V) >= ln 2 >= 1/2 above.  So one evaluation at the left end encloses Q over a whole cell.
+
+Logarithms are taken by MPFR, or in integers for the ordinary case: quicker, and to 74 digits.
+A number is written 2**-z * x with x in [1/2, 1), and x lies in one of 512 cells.  The cell has a
+factor c, a little less than 1 / (upper end of the cell), so that c * x = 1 - r with 0 <= r < 2**-9,
+and
+
+    -ln x = ln c - ln(1 - r),    -ln(1 - r) = r + r**2 / 2 + r**3 / 3 + ...
+
+of which seven terms are taken; the rest is less than r**8 / 8 * 513/512 < 2**-74.  In the last cell
+c is 1, so near 1 the logarithm is the series alone and relatively as exact: the rest is below
+2**-65 r.
 """
 
 from __future__ import annotations
@@ -18,19 +29,65 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
+from functools import cache, lru_cache
 
 import gmpy2
 from gmpy2 import mpfr
 
-from safeselect.noise.logarithm import DIGITS, minus_log
+from safeselect.exact import Interval
 
-__all__ = ["EXPONENTIAL", "GUMBEL", "LAPLACE", "LAWS", "UNBOUNDED", "Law", "enclose"]
+__all__ = ["DIGITS", "LAWS", "UNBOUNDED", "Law", "enclose"]
 
 UNBOUNDED = 1 << 65536
 """Stands for infinity among integers: larger than any enclosure that is ever compared."""
 
-_QUICK_BITS, _QUICK_SCALE = 80, 56
+_QUICK_BITS, _QUICK_PRECISION = 80, 56
+
+DIGITS = 160
+_ONE = 1 << DIGITS
+_CELL_BITS = 9
+_CELLS = 1 << _CELL_BITS
+_FACTOR_BITS = 21
+_WIDTH = 168  # digits to which arguments are brought; the longest, 111 * 2**160, has 167
+
+
+def _log(value: Fraction) -> int:
+    """ln(value) in units of 2**-160, rounded down."""
+    return Interval.of(value, DIGITS + 32).log().scaled(DIGITS)[0]
+
+
+def _cell(number: int) -> tuple[int, int]:
+    """The factor of a cell in units of 2**-21, and its logarithm in units of 2**-160."""
+    factor = (1 << _FACTOR_BITS + _CELL_BITS + 1) // (_CELLS + number + 1)
+    return factor, _log(Fraction(factor, 1 << _FACTOR_BITS))
+
+
+@cache
+def _table() -> tuple[tuple[tuple[int, int], ...], int]:
+    """All cells, and ln 2: worked out when first needed, in some milliseconds."""
+    return tuple(_cell(number) for number in range(_CELLS)), _log(Fraction(2))
+
+
+def minus_log(v: int, bits: int) -> int:
+    """-ln(v / 2**bits) in units of 2**-160, off by less than 2**-74 in all.
+
+    Requires: 0 < v < 2**168, bits <= 160.
+    Exactness: off by less than 2**-65 of its value and 2**-156 where v / 2**bits is in (1023/1024,
+        1).  Roundings: r up by one unit of 2**-160, each term down by two, the cell's logarithm by
+        one, and ln 2 by one as often as it counts.
+    Reveals: the same steps for all v.
+    """
+    length = v.bit_length()
+    mantissa = v << _WIDTH - length
+    cells, ln2 = _table()
+    factor, total = cells[(mantissa >> _WIDTH - _CELL_BITS - 1) - _CELLS]
+    r = _ONE - (mantissa * factor >> _WIDTH + _FACTOR_BITS - DIGITS)
+    r2 = r * r >> DIGITS
+    r3 = r2 * r >> DIGITS
+    r4 = r2 * r2 >> DIGITS
+    total += (bits - length) * ln2 + r + (r2 >> 1) + r3 // 3 + (r4 >> 2)
+    r5, r6, r7 = r4 * r >> DIGITS, r3 * r3 >> DIGITS, r4 * r3 >> DIGITS
+    return total + r5 // 5 + r6 // 6 + r7 // 7
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -58,13 +115,13 @@ class Law:
     steep: int
 
 
-def enclose(law: Law, v: int, bits: int, scale: int) -> tuple[int, int]:
-    """Integers (low, high) with low <= Q(V) * 2**scale <= high for all V in [v, v+1] / 2**bits.
+def enclose(law: Law, v: int, bits: int, precision: int) -> tuple[int, int]:
+    """Integers (low, high) with low <= Q(V) * 2**precision <= high for all V in [v, v+1] / 2**bits.
 
     Requires: 0 <= v < 2**bits.
-    Exactness: high exceeds Q(v / 2**bits) * 2**scale by 2 + 2**-4 at most.  low lies below high by
-        the largest change of Q within the cell (the module's bound) and by 4, for that and for the
-        rounding of the quotient.
+    Exactness: high exceeds Q(v / 2**bits) * 2**precision by 2 + 2**-4 at most.  low lies below
+        high by the largest change of Q within the cell (the module's bound) and by 4, for that and
+        for the rounding of the quotient.
     Reveals: the only branch on v is taken with probability 2**(1 - bits), at the ends of (0, 1).
     """
     nearer = min(v, (1 << bits) - 1 - v)  # over the whole cell, min(V, 1 - V) >= nearer / 2**bits
@@ -72,15 +129,15 @@ def enclose(law: Law, v: int, bits: int, scale: int) -> tuple[int, int]:
         return -UNBOUNDED, UNBOUNDED
     # 64 zeros more change no value, here and below.  But a V that fits a machine word is converted
     # on a shorter path than others, and a quotient of 0 takes less time.
-    if bits <= _QUICK_BITS and scale <= _QUICK_SCALE:
-        high = (law.quick(v, bits) >> DIGITS - scale) + 2
+    if bits <= _QUICK_BITS and precision <= _QUICK_PRECISION:
+        high = (law.quick(v, bits) >> DIGITS - precision) + 2
     else:
-        # With 16 digits more than the scale, quantile's error is far below one unit.
-        precision = max(scale + 16, bits)
-        mantissa, exponent = law.quantile(v << 64, bits + 64, precision).as_mantissa_exp()
+        # With 16 digits more than asked for, quantile's error is far below one unit.
+        working = max(precision + 16, bits)
+        mantissa, exponent = law.quantile(v << 64, bits + 64, working).as_mantissa_exp()
         # Noise is below 2**32, so the mantissa is an integer times 2**-exponent, exponent < 32.
-        high = int(-((-mantissa << scale + 32) >> 32 - exponent))
-    return high - ((2 << scale + 64) // nearer >> 64) - 4, high
+        high = int(-((-mantissa << precision + 32) >> 32 - exponent))
+    return high - ((2 << precision + 64) // nearer >> 64) - 4, high
 
 
 @lru_cache(maxsize=256)

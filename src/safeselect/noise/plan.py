@@ -2,14 +2,14 @@
 
 Two calls with equal plans and equally many candidates do equal work.
 
-How many contenders suffice: the contender lemma of `docs/mathematics.md`, section 10. Outside the
-`steep` last words a key is less than WINDOW / 2**16 nat above Y: 1/32 for the width of a word,
-twice the fine table's ERROR, and two units of a key (`thresholds`).  The noise has a hazard rate of
-at most 1 a nat, also given that no steep word was drawn.  So need + m or more candidates without a
-steep word have keys that reach the need-th largest Y with probability at most P(Bin(need + m - 1,
-WINDOW / 2**16) >= m).  A candidate with a steep word has less noise than any without; where its key
-reaches the need-th largest Y, fewer than `need` candidates without one have scores as high.  So m
-or more such have probability at most P(Bin(need + m - 1, steep / 2**16) >= m).
+How many contenders suffice so that j come in order: the contender lemma of `docs/mathematics.md`,
+section 10.  Outside the `steep` last words a key is less than WINDOW / 2**16 nat above Y: 1/32 for
+the width of a word, twice the fine table's ERROR, and two units of a key (`tables`).  The noise has
+a hazard rate of at most 1 a nat, also given that no steep word was drawn.  So j + m or more
+candidates without a steep word have keys that reach the j-th largest Y with probability at most
+P(Bin(j + m - 1, WINDOW / 2**16) >= m).  A candidate with a steep word has less noise than any
+without; where its key reaches the j-th largest Y, fewer than j candidates without one have scores
+as high.  So m or more such have probability at most P(Bin(j + m - 1, steep / 2**16) >= m).
 """
 
 from __future__ import annotations
@@ -19,12 +19,14 @@ from fractions import Fraction
 from functools import lru_cache
 from math import comb
 
-from safeselect.exact.decay import Decay
-from safeselect.noise.fine import REACH, UNIT_BITS
-from safeselect.noise.laws import Law, enclose
-from safeselect.noise.scale import Scale, scale_of
+import numpy as np
 
-__all__ = ["DIRECT_LIMIT", "FINE_LIMIT", "GUARD", "WINDOW", "Plan", "plan", "rate"]
+from safeselect.exact.decay import Decay
+from safeselect.noise.arrays import Numbers
+from safeselect.noise.laws import Law, enclose
+from safeselect.noise.tables import REACH, UNIT_BITS
+
+__all__ = ["DIRECT_LIMIT", "FINE_LIMIT", "GUARD", "FixedPoint", "Plan", "plan", "rate"]
 
 DIRECT_LIMIT = 24
 """Up to so many candidates all are given a slot: arrays would take longer."""
@@ -33,10 +35,51 @@ FINE_LIMIT = 1 << 12
 """Up to so many candidates the noise of all is worked out finely: see `fine`."""
 
 GUARD = 72
-"""Further digits of the rate: a score has 64 bits, so rate * score keeps 8 beyond the scale."""
+"""Further digits of the rate: a score has 64 bits, so rate * score keeps 8 beyond the precision."""
 
 WINDOW = 2320
 """2**16 times: 1/32 nat, twice ERROR, which is below 2**-13, and two units of 2**-9 nat."""
+
+
+@dataclass(frozen=True, slots=True)
+class FixedPoint:
+    """A distance of d grid steps, d <= 2 * reach, counts for ((d >> shift) * factor) >> back units.
+
+    All numbers are public.  Nothing overflows: d >> shift has 32 bits at most, and so has factor,
+    unless one step is worth 2**31 units or more; then 2 * reach steps are worth less than 2**55.
+    """
+
+    reach: int
+    shift: int
+    factor: int
+    back: int
+
+    def units(self, distance: int) -> int:
+        """The units of one distance."""
+        return ((distance >> self.shift) * self.factor) >> self.back
+
+    def apply(self, distances: Numbers) -> None:
+        """Replace distances, uint64, by units."""
+        if self.shift:
+            np.right_shift(distances, np.uint64(self.shift), out=distances)
+        np.multiply(distances, np.uint64(self.factor), out=distances)
+        if self.back:
+            np.right_shift(distances, np.uint64(self.back), out=distances)
+
+
+def fixed_point(decay: Decay, unit_bits: int, reach: int) -> FixedPoint:
+    """The rate of a decay for units of 2**-unit_bits nat and distances of `reach` nats both ways.
+
+    Exactness: the units are never too many.  The last shift loses less than 1.  `shift` is zero or
+        leaves 31 digits of 2 * reach, and `factor` has 31 digits or is exact, so each of them loses
+        less than a 2**-30th part of 2 * reach nats.
+    """
+    nats, _ = decay.nats(128).fractions()
+    steps = int(reach / nats) + 1
+    shift = max(0, (2 * steps).bit_length() - 32)
+    unit = nats * Fraction(2) ** (unit_bits + shift)
+    back = max(0, 31 - unit.numerator.bit_length() + unit.denominator.bit_length())
+    return FixedPoint(steps, shift, int(unit * 2**back), back)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,87 +89,87 @@ class Plan:
     Args:
         law, decay: the noise.
         k: how many to rank.
-        need: how many must be separated: k, or k + 1 with gaps.
+        ranked: how many must be put in order: k, or k + 1 with gaps.
         contenders: how many candidates are given a slot, if there are as many.
         slot_bits: digits of a slot.
-        scale: enclosures are integers in units of 2**-scale nats.
+        precision: enclosures are integers in units of 2**-precision nats.
         rate: encloses the nats of one grid step; see `rate`.
         gap_unit: the unit of the gaps in grid steps, 2**-40 nats or more: the floors are then
             decided by the slots but with probability 2**-42 (docs/mathematics.md, section 11).
-        few: how many candidates are given a slot where the noise of all is known finely.
-        fine: the score's part of a noisy score, in units of `fine`; at most LOSS too small.
+        fine_contenders: how many candidates are given a slot where all noise is tabulated.
+        fixed_rate: the score's part of a noisy score, in units of `tables`; at most LOSS too small.
     """
 
     law: Law
     decay: Decay
     k: int
-    need: int
+    ranked: int
     contenders: int
     slot_bits: int
-    scale: int
+    precision: int
     rate: tuple[int, int]
     gap_unit: Fraction
-    few: int
-    fine: Scale
+    fine_contenders: int
+    fixed_rate: FixedPoint
 
 
 @lru_cache(maxsize=64)
 def plan(law: Law, k: int, decay: Decay, gaps: bool, gap_unit: Fraction = Fraction(1)) -> Plan:
     """Work out the plan of a ranking."""
-    need = k + gaps
+    ranked = k + gaps
     slot_bits = 128 if gaps or k > 256 else 64
     # The l-th and the next differ by less than h nats with probability l * h at most, and
-    # enclosures are a few units wide: so all `need` are separated but with probability 2**-42.
-    scale = 144 if gaps else 48 + 2 * need.bit_length()
+    # enclosures are a few units wide: so all of them are told apart but with probability 2**-42.
+    precision = 144 if gaps else 48 + 2 * ranked.bit_length()
     # Fill the caches for V of every length that is enclosed.
     for size in (slot_bits, slot_bits + 16):
-        enclose(law, 1 << (size - 1), size, scale)
+        enclose(law, 1 << (size - 1), size, precision)
     return Plan(
         law=law,
         decay=decay,
         k=k,
-        need=need,
-        contenders=_contenders(law, need),
+        ranked=ranked,
+        contenders=_contenders(law, ranked),
         slot_bits=slot_bits,
-        scale=scale,
-        rate=rate(decay, scale),
+        precision=precision,
+        rate=rate(decay, precision),
         gap_unit=gap_unit,
-        few=_few(need),
-        fine=scale_of(decay, UNIT_BITS, REACH),
+        fine_contenders=_fine_contenders(ranked),
+        fixed_rate=fixed_point(decay, UNIT_BITS, REACH),
     )
 
 
 @lru_cache(maxsize=256)
-def rate(decay: Decay, scale: int) -> tuple[int, int]:
-    """Integers that enclose the nats of a grid step times 2**(scale + GUARD)."""
-    return decay.nats(scale + GUARD + 64).scaled(scale + GUARD)
+def rate(decay: Decay, precision: int) -> tuple[int, int]:
+    """Integers that enclose the nats of a grid step times 2**(precision + GUARD)."""
+    return decay.nats(precision + GUARD + 64).scaled(precision + GUARD)
 
 
-def _contenders(law: Law, need: int) -> int:
-    """How many candidates can still be among the `need` first, but with probability 2**-41.
+def _contenders(law: Law, ranked: int) -> int:
+    """How many candidates can still be among the `ranked` first, but with probability 2**-41.
 
     One less in either sum: `_excess` says how many are too many.
     """
-    if need > 1000:  # far on the safe side of both bounds, without binomials of a thousand digits
-        return need + need // 2 + need // 64 + 16
-    return need + (_excess(need, WINDOW) - 1) + (_excess(need, law.steep) - 1)
+    if ranked > 1000:  # far on the safe side of both bounds, without binomials of a thousand digits
+        return ranked + ranked // 2 + ranked // 64 + 16
+    return ranked + (_excess(ranked, WINDOW) - 1) + (_excess(ranked, law.steep) - 1)
 
 
-def _few(need: int) -> int:
+def _fine_contenders(ranked: int) -> int:
     """The same where noise is known to 2**-15 nat and FINE_LIMIT candidates take part.
 
     A window of 2 * ERROR and LOSS is below 5 / 2**16 nat.  Each noise is not covered with
     probability 2**-31, so more than three of 2**12 are not with probability below 2**-80.
     """
-    return need + (_excess(need, 5) - 1) + 3
+    return ranked + (_excess(ranked, 5) - 1) + 3
 
 
-def _excess(need: int, words: int) -> int:
-    """The least m with P(Bin(need + m - 1, words / 2**16) >= m) <= 2**-42, by a union bound.
+def _excess(ranked: int, words: int) -> int:
+    """The least m with P(Bin(ranked + m - 1, words / 2**16) >= m) <= 2**-42, by a union bound.
 
     The probability is at most the expected number of sets of m trials that all succeed.
     """
     m = 1
-    while comb(need + m - 1, m) * words**m > (1 << 16 * m) >> 42:
+    while comb(ranked + m - 1, m) * words**m > (1 << 16 * m) >> 42:
         m += 1
     return m

@@ -20,7 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from safeselect.exact import Interval
-from safeselect.noise.arrays import BitSource, fill
+from safeselect.noise.arrays import fill
+from safeselect.randomness._bits import Bits
 from safeselect.randomness._rounds import exhausted, rounds
 
 __all__ = ["FINE", "MARK", "Chance", "DigitTable", "build", "draw_digits"]
@@ -87,7 +88,7 @@ def build(
     return table
 
 
-def draw_digits(out: NDArray[np.uint16], table: DigitTable, bits: BitSource) -> None:
+def draw_digits(out: NDArray[np.uint16], table: DigitTable, bits: Bits) -> None:
     """Overwrite all but the last element of `out` with digits; the last takes the padding.
 
     Bits: 16 an element and 128 for each of the padded marked words.
@@ -119,7 +120,7 @@ def draw_digits(out: NDArray[np.uint16], table: DigitTable, bits: BitSource) -> 
         np.put(out, index, digits)
 
 
-def _refined(fine: NDArray[np.uint64], table: DigitTable, bits: BitSource) -> NDArray[np.int64]:
+def _refined(fine: NDArray[np.uint64], table: DigitTable, bits: Bits) -> NDArray[np.int64]:
     """Count the thresholds above V, for V known to 128 digits (two rows of 64)."""
     below = np.searchsorted(table.high, fine[0], side="right")
     nearest = np.maximum(np.subtract(below, 1), 0)
@@ -138,7 +139,7 @@ def _refined(fine: NDArray[np.uint64], table: DigitTable, bits: BitSource) -> ND
     return digits
 
 
-def _settled(v: int, d: int, chance: Chance, bits: BitSource) -> int:
+def _settled(v: int, d: int, chance: Chance, bits: Bits) -> int:
     """The digit, d or d - 1, of a V that begins with the 128 digits v, by closer enclosures."""
     size = FINE
     for _ in rounds(64):
@@ -151,7 +152,7 @@ def _settled(v: int, d: int, chance: Chance, bits: BitSource) -> int:
     raise exhausted()
 
 
-def _continue(digits: NDArray[np.int64], table: DigitTable, bits: BitSource) -> None:
+def _continue(digits: NDArray[np.int64], table: DigitTable, bits: Bits) -> None:
     """Add what exceeds the number of thresholds, to the digits that have only begun.
 
     Reveals: one round of public size; another with probability 2**-90 a candidate.

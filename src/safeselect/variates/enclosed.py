@@ -11,7 +11,6 @@ from typing import Literal, Protocol, final
 
 from safeselect.errors import ParameterError
 from safeselect.exact.decay import Decay
-from safeselect.noise.arrays import BitSource
 from safeselect.noise.laws import EXPONENTIAL, LAPLACE, Law, enclose
 from safeselect.randomness._bits import Bits
 from safeselect.randomness._rounds import exhausted, rounds
@@ -56,7 +55,7 @@ class InvertedNoise:
 
     __slots__ = ("_digits", "_found", "_law", "_rate", "_v")
 
-    def __init__(self, law: Law, decay: Decay, digits: int, bits: BitSource) -> None:
+    def __init__(self, law: Law, decay: Decay, digits: int, bits: Bits) -> None:
         if decay.base is not None:
             raise ParameterError("noise by inversion of one number is offered for base e only")
         self._law, self._rate, self._digits = law, decay.rate, digits
@@ -77,7 +76,7 @@ class InvertedNoise:
             self._found = (precision, denominator, ends)
         return self._found[2]
 
-    def refine(self, bits: BitSource) -> None:
+    def refine(self, bits: Bits) -> None:
         """Draw 64 more digits."""
         self._v = self._v << _MORE | bits.take(_MORE)
         self._digits += _MORE
@@ -102,11 +101,11 @@ class WholeNoise:
         exact = self.steps * denominator << precision
         return exact, exact
 
-    def refine(self, bits: BitSource) -> None:
+    def refine(self, bits: Bits) -> None:
         """Nothing is left to draw."""
 
 
-def enclosed_noise(kind: Kind, decay: Decay, digits: int, bits: BitSource) -> EnclosedNoise:
+def enclosed_noise(kind: Kind, decay: Decay, digits: int, bits: Bits) -> EnclosedNoise:
     """Draw one noise: continuous exponential or Laplace, or geometric, of this decay a grid step.
 
     Scalar twin: `reference._variates.enclosed_noise`.
@@ -117,7 +116,7 @@ def enclosed_noise(kind: Kind, decay: Decay, digits: int, bits: BitSource) -> En
     return WholeNoise(_whole(drawn, bits)) if kind == "geometric" else drawn
 
 
-def _whole(drawn: InvertedNoise, bits: BitSource) -> int:
+def _whole(drawn: InvertedNoise, bits: Bits) -> int:
     for _ in rounds(_MORE):
         low, high = (end >> drawn.precision for end in drawn.bounds(drawn.precision, 1))
         if low == high:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from safeselect.exact import Interval
 from safeselect.exact.decay import Decay
-from safeselect.noise.arrays import BitSource
+from safeselect.randomness._bits import Bits
 from safeselect.variates.digits import FINE, DigitTable, build, draw_digits
 
 __all__ = ["digit_tables", "discrete_laplace", "geometric"]
@@ -30,7 +30,7 @@ _ONE = 1 << _GUARD
 _ENOUGH = 1 << (_GUARD - 48)  # thresholds go down to 2**-48
 
 
-def geometric(n: int, decay: Decay, bits: BitSource) -> NDArray[np.int64]:
+def geometric(n: int, decay: Decay, bits: Bits) -> NDArray[np.int64]:
     """Draw n independent geometric numbers, int64, in grid steps: P(G >= g) = rho**g exactly.
 
     Exactness: see `digits`.
@@ -51,7 +51,7 @@ def geometric(n: int, decay: Decay, bits: BitSource) -> NDArray[np.int64]:
     return result
 
 
-def discrete_laplace(n: int, decay: Decay, bits: BitSource) -> NDArray[np.int64]:
+def discrete_laplace(n: int, decay: Decay, bits: Bits) -> NDArray[np.int64]:
     """Draw n independent discrete Laplace numbers, int64: P(X = x) proportional to rho**|x|.
 
     Method: X = G with probability 1 / (1 + rho), else -1 - G, G geometric: no rejection.

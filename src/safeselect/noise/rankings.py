@@ -15,41 +15,109 @@ suffices (see `plan`), never what comes out.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
 from itertools import pairwise
 
 import numpy as np
 
-from safeselect.noise.arrays import BitSource, Numbers, to_integers
-from safeselect.noise.contenders import contenders
-from safeselect.noise.draws import Draws, Known, draw_noise, draw_slots, draw_words
-from safeselect.noise.fine import fine_table
-from safeselect.noise.laws import UNBOUNDED, enclose
-from safeselect.noise.plan import DIRECT_LIMIT, FINE_LIMIT, GUARD, Plan, rate
-from safeselect.noise.ranking import Ranking
-from safeselect.noise.thresholds import table
+from safeselect.errors import ParameterError
+from safeselect.exact.decay import Decay
+from safeselect.noise.arrays import Numbers, to_integers
+from safeselect.noise.contenders import Ceiling, contenders
+from safeselect.noise.draws import Draws, Known, draw
+from safeselect.noise.laws import LAWS, UNBOUNDED, enclose
+from safeselect.noise.plan import GUARD, Plan, plan, rate
+from safeselect.randomness._bits import Bits
 from safeselect.randomness._rounds import REFINEMENTS, exhausted
 
-__all__ = ["combine", "decide", "draw", "settle"]
+__all__ = ["Ranking", "certified_order", "noisy_top_k", "peeled_top_k"]
+
+_STEP = Fraction(1)
 
 
-def draw(n: int, plan: Plan, bits: BitSource, removed: int = 0) -> Draws:
-    """Draw all that the ordinary path needs: words for all, one slot for each contender.
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """The first places of a noisy ranking.
 
-    Bits: 16 a candidate and one slot a contender; for few candidates one slot each and no words.
-    Reveals: nothing; the requests follow from the arguments, but with probability 2**-50.
+    Attributes:
+        indices: positions of the k first, the winner first.
+        gaps: floors, in the unit asked for, of the continuous gaps between neighbours in the
+            order, the last one to the (k + 1)-th; None where they were not asked for.
     """
-    available = n - removed
-    if available <= max(plan.contenders, DIRECT_LIMIT):
-        return Draws(draw_slots(available, plan.slot_bits, bits), plan.slot_bits)
-    if n <= FINE_LIMIT:
-        return draw_noise(n, fine_table(plan.law), bits, plan.few, plan.slot_bits - 64)
-    return draw_words(n, table(plan.law), bits, plan.contenders, plan.slot_bits)
+
+    indices: tuple[int, ...]
+    gaps: tuple[int, ...] | None
+
+
+def noisy_top_k(
+    noise: str,
+    steps: Numbers,
+    k: int,
+    decay: Decay,
+    bits: Bits,
+    *,
+    gaps: bool = False,
+    gap_unit: Fraction = _STEP,
+) -> Ranking:
+    """Rank the k largest of score + noise, drawn once for all of them.
+
+    Exponential noise with k = 1 is permute-and-flip.  Gumbel noise is the exponential mechanism,
+    peeled k times: for k = 1 the winner is i with probability proportional to rho**-score_i.
+
+    Args:
+        noise: "exponential", "laplace" (continuous, density falling as rho**|x|) or "gumbel".
+        steps: uint64, one score a candidate in grid steps; only differences matter.  Overwritten.
+        k: how many to rank, 1 .. n (n - 1 with gaps).
+        decay: rho, the factor of the noise's tail P(E > t + 1) / P(E > t) per grid step.
+        bits: where random bytes come from.
+        gaps: also return the floors of the gaps between neighbours, down to the (k+1)-th.
+        gap_unit: the unit of the gaps in grid steps, worth 2**-40 nats or more.
+
+    Exactness: the law of the real-valued noise; see the module.
+    Reveals: requests and calls follow from n, k, decay and gaps, but with probability 2**-40.
+
+    Raises:
+        ParameterError: k is not between 1 and n (n - 1 with gaps).
+    """
+    _check(steps.size, k + gaps)
+    # The unit matters to gaps only: one plan for all rankings without.
+    public = plan(LAWS[noise], k, decay, gaps, gap_unit if gaps else _STEP)
+    return _ranked(steps, public, bits)
+
+
+def peeled_top_k(noise: str, steps: Numbers, k: int, decay: Decay, bits: Bits) -> Ranking:
+    """Select k candidates in k rounds, each with noise of its own on those that remain.
+
+    With exponential noise this is permute-and-flip k times, and not `noisy_top_k`: see section 7
+    of `docs/mathematics.md`.
+    Winners are masked, not deleted: a round's work follows from n and its number.
+    Arguments and errors are those of `noisy_top_k`.
+    """
+    _check(steps.size, k)
+    winners: list[int] = []
+    public = plan(LAWS[noise], 1, decay, False)
+    for _ in range(k):
+        winners.append(_ranked(steps, public, bits, winners).indices[0])
+    return Ranking(tuple(winners), None)
+
+
+def _ranked(steps: Numbers, public: Plan, bits: Bits, removed: Sequence[int] = ()) -> Ranking:
+    draws = draw(steps.size, public, bits, len(removed))
+    result = combine(steps, draws, public, removed)
+    # None has probability below 2**-40; see `combine`.
+    return refine(steps, draws, public, bits, removed) if result is None else result
+
+
+def _check(n: int, need: int) -> None:
+    if not 1 <= need <= n:
+        raise ParameterError(f"k must be between 1 and the number of candidates, {n}, less gaps")
 
 
 def combine(
     steps: Numbers, draws: Draws, plan: Plan, removed: Sequence[int] = ()
 ) -> Ranking | None:
-    """Rank by scores plus noise, or return None where the digits drawn do not decide the order.
+    """Rank by scores plus noise, or return None where the digits drawn leave the order open.
 
     Requires: steps in grid steps up to a common offset; those in `removed` take no part, and are
         set to 0 here.
@@ -63,11 +131,11 @@ def combine(
     known = draws.known(candidates, draws.slots)
     every = len(candidates) == steps.size
     scores = to_integers(steps) if every else _scores(steps, candidates)
-    return decide(candidates, scores, known, ceiling, plan, plan.scale)
+    return certified_order(candidates, scores, known, ceiling, plan, plan.precision)
 
 
-def settle(
-    steps: Numbers, draws: Draws, plan: Plan, bits: BitSource, removed: Sequence[int] = ()
+def refine(
+    steps: Numbers, draws: Draws, plan: Plan, bits: Bits, removed: Sequence[int] = ()
 ) -> Ranking:
     """Decide what `combine` left open: more digits and more contenders until all is clear.
 
@@ -75,7 +143,7 @@ def settle(
     Bits: at most 16 rounds, each of which leaves less than 2**-60 undecided; then `SourceError`.
     Reveals: time and requests depend on scores and noise.  Entered with probability below 2**-40.
     """
-    count, scale = len(draws.slots), plan.scale
+    count, precision = len(draws.slots), plan.precision
     candidates, ceiling = contenders(steps, draws, plan, count, removed)
     known = dict(zip(candidates, draws.known(candidates, draws.slots), strict=True))
     for _ in range(REFINEMENTS):
@@ -86,22 +154,24 @@ def settle(
         known.update(zip(new, draws.known(new, slots), strict=True))
         for i, (v, size) in known.items():
             known[i] = (v << 64 | bits.take(64), size + 64)
-        count, scale = 2 * count, scale + 64
+        count, precision = 2 * count, precision + 64
         digits = [known[i] for i in candidates]
-        result = decide(candidates, _scores(steps, candidates), digits, ceiling, plan, scale)
+        result = certified_order(
+            candidates, _scores(steps, candidates), digits, ceiling, plan, precision
+        )
         if result is not None:
             return result
         candidates, ceiling = contenders(steps, draws, plan, count, removed)
     raise exhausted()
 
 
-def decide(
+def certified_order(
     candidates: list[int],
     scores: list[int],
     known: list[Known],
-    ceiling: tuple[int, int] | None,
+    ceiling: Ceiling | None,
     plan: Plan,
-    scale: int,
+    precision: int,
 ) -> Ranking | None:
     """Rank candidates by what is known of their noise; None if that leaves the order open.
 
@@ -110,23 +180,23 @@ def decide(
     Exactness: the answer holds for every value of the digits that are not known, or is None.
     Reveals: nothing; the number of steps follows from the number of candidates.
     """
-    slow, fast = plan.rate if scale == plan.scale else rate(plan.decay, scale)
+    slow, fast = plan.rate if precision == plan.precision else rate(plan.decay, precision)
     lows, highs = [], []
     for score, (v, bits) in zip(scores, known, strict=True):
-        low, high = enclose(plan.law, v, bits, scale)
+        low, high = enclose(plan.law, v, bits, precision)
         lows.append((slow * score >> GUARD) + low)
         highs.append(high - (-fast * score >> GUARD))
     order = sorted(range(len(lows)), key=lows.__getitem__, reverse=True)
-    first, others = order[: plan.need], [highs[i] for i in order[plan.need :]]
+    first, others = order[: plan.ranked], [highs[i] for i in order[plan.ranked :]]
     if ceiling is not None:
-        others.append((ceiling[1] << scale - 32) - (-fast * ceiling[0] >> GUARD))
+        others.append((ceiling[1] << precision - 32) - (-fast * ceiling[0] >> GUARD))
     # Each of the first must lie above the highest that anything behind it can be.
     behind, decided = max(others, default=-UNBOUNDED), []
     for i in reversed(first):
         decided.append(lows[i] >= behind)
         behind = max(behind, highs[i])
     gaps = None
-    if plan.need > plan.k:
+    if plan.ranked > plan.k:
         # The nats of a unit of the gaps, times `below`; the floor is that of the real gap in units.
         unit, below = plan.gap_unit.numerator, plan.gap_unit.denominator << GUARD
         floors = [

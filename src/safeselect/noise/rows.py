@@ -1,0 +1,205 @@
+"""Many independent selections at once: m rows of n scores, one winner a row, exactly.
+
+Law: in every row that of `rankings`: the winner is the largest of rate * score + Q(V) nats.
+
+Coarse for all, exact for few.  Of every V 64 digits are drawn and turned into noise to 2**-15 nat
+(`tables`).  A row is *clear* if its best stands out by more than all errors together.  The rows
+that stand out least, a public number of them, are refined: each by its few best candidates, which
+get further digits.  Afterwards it is certified that all other rows are clear.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from math import comb
+
+import numpy as np
+from numpy.typing import NDArray
+
+from safeselect.exact.decay import Decay
+from safeselect.noise.arrays import Indices, Numbers, best_and_rest, fill, to_integers
+from safeselect.noise.laws import LAWS, Law
+from safeselect.noise.plan import Plan, plan, rate
+from safeselect.noise.rankings import certified_order
+from safeselect.noise.tables import ERROR, LOSS, UNIT_BITS, UNKNOWN, noise_table, tabulated_noise
+from safeselect.randomness._bits import Bits
+from safeselect.randomness._rounds import REFINEMENTS, exhausted
+
+__all__ = ["noisy_max_rows"]
+
+_BLOCK = 1 << 15  # candidates that are worked on at once, so that they stay in the cache
+_CONTENDERS = 4  # by which a row is refined
+_CLEAR = 2 * ERROR + LOSS
+_PRECISION = 80  # enclosures to 2**-77 nat: 2**14 rows are all decided but with probability 2**-60
+
+Values = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class BatchPlan:
+    """The public numbers of a batch.
+
+    Args:
+        rows: how many rows are worked on at once.
+        capacity: how many of them are refined.
+        ranking: the plan of one ranking.
+    """
+
+    rows: int
+    capacity: int
+    ranking: Plan
+
+
+@lru_cache(maxsize=64)
+def batch_plan(law: Law, n: int, decay: Decay) -> BatchPlan:
+    """Work out the plan of a batch with n candidates a row."""
+    one = plan(law, 1, decay, False)
+    rows = max(1, _BLOCK // n)
+    return BatchPlan(
+        rows,
+        _capacity(n, rows),
+        replace(one, precision=_PRECISION, rate=rate(decay, _PRECISION)),
+    )
+
+
+def _capacity(n: int, rows: int) -> int:
+    """The least c such that more than c rows are unclear with probability below 2**-41.
+
+    A row is unclear if its second comes within _CLEAR of its best: by the contender lemma
+    (`docs/mathematics.md`) with probability below _CLEAR / 2**32 times 1.01, because noise read off
+    straight lines has a hazard rate within 1 % of the true one; or if a V is not covered, with
+    probability n * 2**-31.  Then a union bound over sets of c + 1 rows.
+    """
+    chance = _CLEAR + _CLEAR // 100 + 1 + 2 * n
+    c = 0
+    while comb(rows, c + 1) * chance ** (c + 1) > (1 << UNIT_BITS * (c + 1)) >> 41:
+        c += 1
+    return min(c, rows)
+
+
+def noisy_max_rows(noise: str, steps: Numbers, decay: Decay, bits: Bits) -> Indices:
+    """Select one candidate in each row: the largest of score + noise.
+
+    Args:
+        noise: as for `noisy_top_k`.
+        steps: uint64, shape (m, n), scores in grid steps; only differences within a row matter.
+        decay: rho, as for `noisy_top_k`.
+        bits: where random bytes come from.
+
+    Returns:
+        int64, shape (m,): the place of each row's winner.
+
+    Exactness: the law of `noisy_top_k` in every row, independently.
+    Bits: 64 a candidate, and 64 for each of the few best in the rows that are refined.
+    Reveals: requests and calls follow from m, n and decay, but with probability below 2**-40 for
+        each block of about 2**15 candidates.
+    """
+    rows, n = steps.shape
+    public = batch_plan(LAWS[noise], n, decay)
+    winners = np.empty(rows, dtype=np.int64)
+    for start in range(0, rows, public.rows):
+        # Candidates along axis 0, so that the best of every row is found column by column.
+        block = np.ascontiguousarray(np.transpose(steps[start : start + public.rows]))
+        count = block.shape[1]
+        words = np.empty((n, count), dtype=np.uint64)
+        more = np.empty((min(public.capacity, count), min(_CONTENDERS, n)), dtype=np.uint64)
+        fill(words, bits)
+        fill(more, bits)
+        winners[start : start + count] = combine_rows(block, words, more, public.ranking, bits)
+    return winners
+
+
+def combine_rows(
+    scores: Numbers, words: Numbers, more: Numbers, public: Plan, bits: Bits
+) -> Indices:
+    """The winners of a block of rows; `scores` and `words` have shape (n, rows).
+
+    Draws bits only for rows that neither the words nor `more` decide.
+    Reveals: the same calls for all scores and words but with probability below 2**-40.
+    """
+    noisy = np.empty(scores.shape, dtype=np.int64)
+    tabulated_noise(noise_table(public.law), np.copy(words), noisy)
+    short = np.subtract(np.max(scores, axis=0), scores)
+    # Cut at the reach: a candidate farther behind cannot win unless its noise is not covered.
+    np.minimum(short, np.uint64(public.fixed_rate.reach), out=short)
+    public.fixed_rate.apply(short)
+    np.subtract(noisy, short.view(np.int64), out=noisy)
+    block = _Block(scores, words, noisy, public, bits)
+    winners, margins = _best_and_margin(noisy)
+    least, _ = best_and_rest(np.negative(margins), more.shape[0])
+    block.refine(least, more, winners)
+    np.put(margins, least, np.int64(UNKNOWN))
+    if np.min(margins) < _CLEAR:  # with probability below 2**-41: see `_capacity`
+        unclear = np.flatnonzero(np.less(margins, _CLEAR))
+        more = np.empty((unclear.size, more.shape[1]), dtype=np.uint64)
+        fill(more, bits)
+        block.refine(unclear, more, winners)
+    return winners
+
+
+def _best_and_margin(noisy: Values) -> tuple[Indices, Values]:
+    """The largest of each column, and by how much it exceeds the second largest."""
+    winners = np.argmax(noisy, axis=0)
+    places = np.expand_dims(winners, 0)
+    best = np.max(noisy, axis=0)
+    if noisy.shape[0] == 1:
+        return winners, np.full(noisy.shape[1], UNKNOWN, dtype=np.int64)
+    np.put_along_axis(noisy, places, np.int64(-UNKNOWN), axis=0)
+    margins = np.subtract(best, np.max(noisy, axis=0))
+    np.put_along_axis(noisy, places, np.expand_dims(best, 0), axis=0)
+    # A best that is not covered by the table stands out by nothing.
+    np.multiply(margins, np.less(best, UNKNOWN >> 1), out=margins)
+    return winners, margins
+
+
+@dataclass(frozen=True, slots=True)
+class _Block:
+    """A block of rows: what is known of all their candidates, in arrays of shape (n, rows)."""
+
+    scores: Numbers
+    words: Numbers
+    noisy: Values
+    public: Plan
+    bits: Bits
+
+    def refine(self, rows: Indices, more: Numbers, winners: Indices) -> None:
+        """Write the winners of some rows; each is given a row of `more`."""
+        rest = np.take(self.noisy, rows, axis=1)
+        best = np.empty((more.shape[1], rows.size), dtype=np.int64)
+        for place in range(more.shape[1]):
+            np.argmax(rest, axis=0, out=best[place])
+            np.put_along_axis(rest, best[place : place + 1], np.int64(-2 * UNKNOWN), axis=0)
+        ceilings = to_integers(np.max(rest, axis=0))
+        columns = (best, np.take(self.scores, rows, axis=1), np.take(self.words, rows, axis=1))
+        lists = [np.transpose(each).tolist() for each in columns]
+        found = list(map(self._winner, *lists, more.tolist(), ceilings))
+        np.put(winners, rows, np.array(found, dtype=np.int64))
+
+    def _winner(
+        self,
+        candidates: list[int],
+        scores: list[int],
+        words: list[int],
+        more: list[int],
+        ceiling: int,
+    ) -> int:
+        """The winner of one row: exact enclosures for its few best, a bound for all others.
+
+        Exactness: digits once drawn stay.  If the bound decides nothing, all candidates take part.
+        """
+        known = {
+            i: (words[i] << 64 | extra, 128) for i, extra in zip(candidates, more, strict=True)
+        }
+        rest = (max(scores), ceiling + ERROR) if len(candidates) < len(scores) else None
+        precision = self.public.precision
+        for _ in range(REFINEMENTS):
+            taking_part = [scores[i] for i in candidates], [known[i] for i in candidates]
+            found = certified_order(candidates, *taking_part, rest, self.public, precision)
+            if found is not None:
+                return found.indices[0]
+            candidates, rest, precision = list(range(len(scores))), None, precision + 64
+            for i in candidates:
+                v, size = known.get(i, (words[i], 64))
+                known[i] = (v << 64 | self.bits.take(64), size + 64)
+        raise exhausted()
