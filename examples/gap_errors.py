@@ -24,10 +24,10 @@ from safeselect import (
     top_k_with_gaps,
 )
 from safeselect.estimates import error_ratio, threshold_error_ratio, variance_ratio
-from safeselect.exact.decay import Decay
+from safeselect.exact.rate import Decay
 from safeselect.noise import discrete_laplace
-from safeselect.randomness import resolve
-from safeselect.randomness._bits import Bits
+from safeselect.randomness.bits import Bits
+from safeselect.randomness.foreign import resolve
 
 COUNTS = Path(__file__).parents[1] / "benchmarks" / "data" / "NETFLIX.n17770.npy"
 HALF = Fraction(1, 2)  # of epsilon = 1, for each of choosing and measuring

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from lattice_oracle import Tape
 
-from safeselect.exact.decay import Decay
+from safeselect.exact.rate import Decay
 from safeselect.noise import exponential_top, laws, many, rank
 from safeselect.noise.digits import draw_digits
 from safeselect.noise.draws import Draws

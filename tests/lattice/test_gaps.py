@@ -19,7 +19,7 @@ import pytest
 from gap_laws import brackets, real_law
 from lattice_oracle import Tape
 
-from safeselect.exact.decay import Decay
+from safeselect.exact.rate import Decay
 from safeselect.noise import exponential_top, gumbel_top, laplace_top
 from safeselect.noise.laws import EXPONENTIAL, GUMBEL, LAPLACE, Law, enclose
 from safeselect.noise.plan import plan

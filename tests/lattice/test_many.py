@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from lattice_oracle import Tape
 
-from safeselect.exact.decay import Decay
+from safeselect.exact.rate import Decay
 from safeselect.noise import many
 from safeselect.noise.laws import EXPONENTIAL, GUMBEL
 from safeselect.noise.rank import decide

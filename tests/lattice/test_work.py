@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from lattice_oracle import Tape
 
-from safeselect.exact.decay import Decay
+from safeselect.exact.rate import Decay
 from safeselect.noise import (
     arrays,
     contenders,

@@ -12,7 +12,7 @@ import mpmath
 import pytest
 
 from safeselect import ParameterError, calibrate, expected_error, explain
-from safeselect.promises import BoundedRange
+from safeselect.promises.guarantees import BoundedRange
 from safeselect.selection.exponential import dyadic_decay
 from safeselect.selection.top_k import MECHANISMS
 

@@ -14,10 +14,9 @@ import pytest
 
 import safeselect
 from safeselect import SourceError
-from safeselect.exact.decay import Decay
+from safeselect.exact.rate import Decay
 from safeselect.noise import discrete_laplace as laplace_array
-from safeselect.randomness._bits import Bits
-from safeselect.randomness._rounds import REFINEMENTS, exhausted, rounds
+from safeselect.randomness.bits import REFINEMENTS, Bits, exhausted, rounds
 from safeselect.reference import (
     LazyExponential,
     LazyGumbel,

@@ -17,7 +17,7 @@ import pytest
 
 import safeselect
 from safeselect import noise as lattice
-from safeselect.exact.decay import Decay
+from safeselect.exact.rate import Decay
 from safeselect.noise import (
     contenders,
     digits,
@@ -38,7 +38,7 @@ from safeselect.noise.many import batch_plan, combine_many
 from safeselect.noise.plan import Plan
 from safeselect.noise.plan import plan as ranking_plan
 from safeselect.noise.ranking import Ranking
-from safeselect.randomness._bits import Bits
+from safeselect.randomness.bits import Bits
 from safeselect.reference import permutation
 from safeselect.reference.discrete_laplace import laplace_attempt
 from safeselect.selection import _call

@@ -11,8 +11,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Protocol
 
-from safeselect.exact import Interval, binomial_below, integer, rational, rounded_up
-from safeselect.promises import above_zero
+from safeselect.accounting.binomial import binomial_below
+from safeselect.exact.interval import Interval, rounded_up
+from safeselect.exact.parameters import integer, rational
+from safeselect.promises.guarantees import above_zero
 
 __all__ = [
     "MOST_EQUAL",

@@ -6,9 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
+from safeselect.accounting.binomial import binomial_below
 from safeselect.accounting.optimal import difference
-from safeselect.exact import Interval, binomial_below, integer, rational
-from safeselect.promises import above_zero
+from safeselect.exact.interval import Interval
+from safeselect.exact.parameters import integer, rational
+from safeselect.promises.guarantees import above_zero
 
 __all__ = ["EqualBoundedRange", "optimal_bounded_range_delta"]
 

@@ -11,7 +11,7 @@ from safeselect.adapters._counting import open_counts, open_largest, until_read
 from safeselect.adapters._keys import warn_if_same
 from safeselect.adapters._spark_local import parquet_on_spark
 from safeselect.errors import ParameterError
-from safeselect.exact import describe, integer, rational
+from safeselect.exact.parameters import describe, integer, rational
 from safeselect.ledger import Scope
 from safeselect.selection import TopK, TopSet, top_k
 from safeselect.selection._account import read_ledger, unit_of

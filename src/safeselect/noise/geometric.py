@@ -15,8 +15,8 @@ from functools import lru_cache, partial
 import numpy as np
 from numpy.typing import NDArray
 
-from safeselect.exact import Interval
-from safeselect.exact.decay import Decay
+from safeselect.exact.interval import Interval
+from safeselect.exact.rate import Decay
 from safeselect.noise.arrays import BitSource
 from safeselect.noise.digits import FINE, DigitTable, build, draw_digits
 

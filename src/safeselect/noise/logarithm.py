@@ -16,7 +16,7 @@ from __future__ import annotations
 from fractions import Fraction
 from functools import cache
 
-from safeselect.exact import Interval
+from safeselect.exact.interval import Interval
 
 __all__ = ["DIGITS", "minus_log"]
 

@@ -17,14 +17,14 @@ from math import comb
 import numpy as np
 from numpy.typing import NDArray
 
-from safeselect.exact.decay import Decay
+from safeselect.exact.rate import Decay
 from safeselect.noise.arrays import BitSource, Indices, Numbers, fill, to_integers
 from safeselect.noise.fine import ERROR, LOSS, UNIT_BITS, UNKNOWN, fine_noise, fine_table
 from safeselect.noise.laws import EXPONENTIAL, GUMBEL, Law
 from safeselect.noise.plan import Plan, plan, rate
 from safeselect.noise.rank import decide
 from safeselect.noise.select import best_and_rest
-from safeselect.randomness._rounds import REFINEMENTS, exhausted
+from safeselect.randomness.bits import REFINEMENTS, exhausted
 
 __all__ = ["exponential_many", "gumbel_many"]
 

@@ -19,7 +19,7 @@ from fractions import Fraction
 from functools import lru_cache
 from math import comb
 
-from safeselect.exact.decay import Decay
+from safeselect.exact.rate import Decay
 from safeselect.noise.fine import REACH, UNIT_BITS
 from safeselect.noise.laws import Law, enclose
 from safeselect.noise.scale import Scale, scale_of

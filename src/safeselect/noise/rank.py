@@ -27,7 +27,7 @@ from safeselect.noise.laws import UNBOUNDED, enclose
 from safeselect.noise.plan import DIRECT_LIMIT, FINE_LIMIT, GUARD, Plan, rate
 from safeselect.noise.ranking import Ranking
 from safeselect.noise.thresholds import table
-from safeselect.randomness._rounds import REFINEMENTS, exhausted
+from safeselect.randomness.bits import REFINEMENTS, exhausted
 
 __all__ = ["combine", "decide", "draw", "settle"]
 

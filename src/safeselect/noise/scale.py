@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from safeselect.exact.decay import Decay
+from safeselect.exact.rate import Decay
 from safeselect.noise.arrays import Numbers
 
 __all__ = ["Scale", "scale_of"]

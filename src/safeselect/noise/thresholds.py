@@ -22,7 +22,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from safeselect.exact.decay import Decay
+from safeselect.exact.rate import Decay
 from safeselect.noise.fine import ERROR, REACH, UNIT_BITS, fine_noise, fine_table
 from safeselect.noise.laws import Law
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from safeselect.errors import ParameterError
-from safeselect.exact.decay import Decay
+from safeselect.exact.rate import Decay
 from safeselect.noise.arrays import BitSource, Numbers
 from safeselect.noise.laws import EXPONENTIAL, GUMBEL, LAPLACE, Law
 from safeselect.noise.plan import plan

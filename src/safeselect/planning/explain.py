@@ -7,8 +7,9 @@ from dataclasses import fields
 from fractions import Fraction
 
 from safeselect.errors import ParameterError
-from safeselect.exact import Interval, decimal, describe, integer, rational, rounded_up
-from safeselect.exact.decay import Decay
+from safeselect.exact.interval import Interval, rounded_up
+from safeselect.exact.parameters import decimal, describe, integer, rational
+from safeselect.exact.rate import Decay
 from safeselect.planning._expected import (
     miss_of_exponential,
     missed_by_one_shot,

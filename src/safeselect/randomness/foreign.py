@@ -103,7 +103,7 @@ def members_of(value: object) -> Members:
     )
 
 
-def mixed(first: Source | Guard, second: Source | Guard, *, health: bool) -> Guard:
+def mixed(first: Guard, second: Guard, *, health: bool) -> Guard:
     """A guard around the XOR of two: uniform if either is, and they are independent.
 
     It fails if either fails, and its bytes are worth what those of the weaker part are.
@@ -126,7 +126,7 @@ def mixed(first: Source | Guard, second: Source | Guard, *, health: bool) -> Gua
     def nonce(_: int) -> bytes:
         return _xor(first.begin(), second.begin())
 
-    parts = guard_of(first), guard_of(second)
+    parts = first, second
     worths: tuple[Worth, ...] = ("no", "asserted", "yes")
     return Guard(
         draw,

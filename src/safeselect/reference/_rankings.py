@@ -24,13 +24,12 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from safeselect.exact.decay import Decay
+from safeselect.exact.rate import Decay
 from safeselect.noise import Ranking
 from safeselect.noise.arrays import Steps
 from safeselect.noise.single import Kind, KnownNoise, WholeNoise
-from safeselect.randomness._bits import Bits
-from safeselect.randomness._rounds import exhausted, rounds
-from safeselect.randomness._sealed import sealed
+from safeselect.randomness.bits import Bits, exhausted, rounds
+from safeselect.randomness.memory import sealed
 from safeselect.reference.discrete_laplace import discrete_laplace as laplace_integer
 from safeselect.reference.geometric import geometric
 from safeselect.reference.lazy import LazyExponential, LazyGumbel, LazyLaplace, LazyNoise

@@ -8,11 +8,11 @@ from dataclasses import replace
 from typing import Literal, Protocol, TypeVar, final, runtime_checkable
 
 from safeselect.errors import LedgerError, ParameterError, ScoreError, SourceError
-from safeselect.exact import describe
-from safeselect.promises import Guarantee
-from safeselect.promises.written import SALT_BYTES, Charge, Receipt
-from safeselect.randomness import Source, observed
-from safeselect.randomness._bits import Bits
+from safeselect.exact.parameters import describe
+from safeselect.promises.guarantees import Guarantee
+from safeselect.promises.records import SALT_BYTES, Charge, Receipt
+from safeselect.randomness.bits import Bits
+from safeselect.randomness.source import Source, observed
 from safeselect.selection._results import Opened, Release
 
 __all__ = [

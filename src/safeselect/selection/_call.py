@@ -15,12 +15,13 @@ from types import MappingProxyType, TracebackType
 from typing import Any, Protocol, Self, TypeVar, cast
 
 from safeselect.errors import ParameterError, ScoreError
-from safeselect.exact import integer, rational
-from safeselect.exact.decay import Decay
+from safeselect.exact.parameters import integer, rational
+from safeselect.exact.rate import Decay
 from safeselect.noise import Ranking
-from safeselect.promises import Guarantee
-from safeselect.randomness import Source, resolve
-from safeselect.randomness._bits import Bits
+from safeselect.promises.guarantees import Guarantee
+from safeselect.randomness.bits import Bits
+from safeselect.randomness.foreign import resolve
+from safeselect.randomness.source import Source
 from safeselect.selection._account import Account, read_ledger, source_name, unit_of
 from safeselect.selection._engines import Engine, choose_engine
 from safeselect.selection._held import Held, Steps

@@ -11,8 +11,8 @@ import warnings
 from fractions import Fraction
 
 from safeselect.errors import SafeSelectWarning
-from safeselect.exact import rational
-from safeselect.promises.written import brief
+from safeselect.exact.parameters import rational
+from safeselect.promises.records import brief
 
 __all__ = ["caution", "read_epsilon", "warn_delta"]
 

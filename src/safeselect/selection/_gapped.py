@@ -5,10 +5,10 @@ from __future__ import annotations
 from fractions import Fraction
 
 from safeselect.errors import ParameterError
-from safeselect.exact import rational
-from safeselect.exact.decay import MIN_RATE
+from safeselect.exact.parameters import rational
+from safeselect.exact.rate import MIN_RATE
 from safeselect.noise import Ranking
-from safeselect.promises.written import exact
+from safeselect.promises.records import exact
 from safeselect.selection._call import Call
 
 __all__ = ["Gapped", "read_gap_grid"]

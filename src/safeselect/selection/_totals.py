@@ -9,8 +9,13 @@ from fractions import Fraction
 from safeselect.accounting import per_draw_epsilon
 from safeselect.accounting.calibration import Family
 from safeselect.errors import ParameterError
-from safeselect.exact import rational
-from safeselect.promises import ApproximateDP, Guarantee, LaplaceDominated, ZeroConcentratedDP
+from safeselect.exact.parameters import rational
+from safeselect.promises.guarantees import (
+    ApproximateDP,
+    Guarantee,
+    LaplaceDominated,
+    ZeroConcentratedDP,
+)
 from safeselect.selection._cautions import read_epsilon
 
 __all__ = ["Total", "exactly_one"]

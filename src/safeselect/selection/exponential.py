@@ -5,9 +5,10 @@ from __future__ import annotations
 from fractions import Fraction
 from functools import lru_cache
 
-from safeselect.exact import Interval, rational, rounded_up
-from safeselect.exact.decay import Decay
-from safeselect.promises import BoundedRange
+from safeselect.exact.interval import Interval, rounded_up
+from safeselect.exact.parameters import rational
+from safeselect.exact.rate import Decay
+from safeselect.promises.guarantees import BoundedRange
 from safeselect.selection._account import Scope
 from safeselect.selection._call import Call, Total, exactly_one
 from safeselect.selection._results import Selection

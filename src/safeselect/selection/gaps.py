@@ -11,8 +11,8 @@ from fractions import Fraction
 from typing import Literal
 
 from safeselect.errors import ParameterError
-from safeselect.exact import describe, integer
-from safeselect.promises import LaplaceDominated
+from safeselect.exact.parameters import describe, integer
+from safeselect.promises.guarantees import LaplaceDominated
 from safeselect.selection._account import Scope
 from safeselect.selection._call import Call, Total
 from safeselect.selection._gapped import Gapped, read_gap_grid

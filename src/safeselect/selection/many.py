@@ -12,9 +12,9 @@ import numpy as np
 
 from safeselect.accounting.calibration import Family
 from safeselect.errors import ParameterError
-from safeselect.exact import describe
-from safeselect.exact.decay import Decay
-from safeselect.promises import BoundedRange, LaplaceDominated
+from safeselect.exact.parameters import describe
+from safeselect.exact.rate import Decay
+from safeselect.promises.guarantees import BoundedRange, LaplaceDominated
 from safeselect.selection._account import Scope
 from safeselect.selection._call import Call, Total
 from safeselect.selection._results import Selections

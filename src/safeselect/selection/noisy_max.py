@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Literal
 
 from safeselect.errors import ParameterError
-from safeselect.exact import describe
-from safeselect.promises import BoundedRange, LaplaceDominated
+from safeselect.exact.parameters import describe
+from safeselect.promises.guarantees import BoundedRange, LaplaceDominated
 from safeselect.selection._account import Scope
 from safeselect.selection._call import Call, Total
 from safeselect.selection._results import Selection

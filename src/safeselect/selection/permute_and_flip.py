@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from safeselect.promises import LaplaceDominated
+from safeselect.promises.guarantees import LaplaceDominated
 from safeselect.selection._account import Scope
 from safeselect.selection._call import Call, Total
 from safeselect.selection._results import Selection

@@ -7,9 +7,9 @@ from fractions import Fraction
 from typing import Literal
 
 from safeselect.errors import ParameterError
-from safeselect.exact import describe, integer, rational
-from safeselect.promises import LaplaceDominated
-from safeselect.promises.written import Receipt, exact
+from safeselect.exact.parameters import describe, integer, rational
+from safeselect.promises.guarantees import LaplaceDominated
+from safeselect.promises.records import Receipt, exact
 from safeselect.selection._account import Scope
 from safeselect.selection._call import Call
 from safeselect.selection._cautions import read_epsilon

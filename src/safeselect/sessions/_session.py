@@ -28,13 +28,11 @@ from safeselect.errors import (
     ScoreError,
     SourceError,
 )
-from safeselect.exact.decay import Decay
+from safeselect.exact.rate import Decay
 from safeselect.noise.single import KnownNoise
-from safeselect.randomness import Source
-from safeselect.randomness._bits import Bits
-from safeselect.randomness._fork import generation
-from safeselect.randomness._rounds import exhausted, rounds
-from safeselect.randomness._sealed import sealed
+from safeselect.randomness.bits import Bits, exhausted, rounds
+from safeselect.randomness.memory import generation, sealed
+from safeselect.randomness.source import Source
 from safeselect.selection._account import Scope, open_session, source_name
 from safeselect.selection._columns import Column, hand_over
 from safeselect.selection._engines import Engine

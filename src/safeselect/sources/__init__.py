@@ -1,4 +1,4 @@
-"""Where random bytes come from: `Source` is the protocol, and these are the sources that keep it."""
+"""Where random bytes come from: the `Source` protocol, and the sources that keep it."""
 
 from safeselect.randomness.foreign import require_production, resolve
 from safeselect.randomness.guard import NONCE_BYTES

@@ -6,7 +6,7 @@ from typing import final
 
 from safeselect.errors import ParameterError
 from safeselect.randomness.foreign import guarded, mixed
-from safeselect.randomness.source import Source, own
+from safeselect.randomness.source import Source, guard_of, own
 
 __all__ = ["CombinedSource"]
 
@@ -36,7 +36,7 @@ class CombinedSource:
         self._name = f"CombinedSource({first.name}, {second.name})"
         self._production = first.production and second.production
         self._parts = (first, second)
-        self._guard = mixed(first, second, health=self._production)
+        self._guard = mixed(guard_of(first), guard_of(second), health=self._production)
 
     @property
     def name(self) -> str:

@@ -6,10 +6,10 @@ from fractions import Fraction
 from typing import Literal, get_args
 
 from safeselect.errors import ParameterError
-from safeselect.exact import describe
-from safeselect.exact.decay import Decay
-from safeselect.promises import ApproximateDP, BoundedRange, PureDP
-from safeselect.promises.written import exact
+from safeselect.exact.parameters import describe
+from safeselect.exact.rate import Decay
+from safeselect.promises.guarantees import ApproximateDP, BoundedRange, PureDP
+from safeselect.promises.records import exact
 from safeselect.selection._account import Scope, read_ledger, unit_of
 from safeselect.selection._call import Call
 from safeselect.selection.counts import check_unknown
