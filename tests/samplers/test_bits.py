@@ -194,8 +194,8 @@ def released():
         None,
     ],
     ids=[
-        "bytes", "array", "words", "no words", "float", "bool", "object", "swapped", "strided", "transposed", "frozen",
-        "released", "None",
+        "bytes", "array", "words", "no words", "float", "bool", "object", "swapped", "strided",
+        "transposed", "frozen", "released", "None",
     ],
 )  # fmt: skip
 def test_fill_refuses_other_buffers_before_anything_is_drawn(buffer):

@@ -12,9 +12,8 @@ from fractions import Fraction
 from typing import Protocol
 
 from safeselect.accounting.binomial import binomial_below
-from safeselect.exact.interval import Interval, rounded_up
+from safeselect.exact.interval import Interval, above_zero, rounded_up
 from safeselect.exact.parameters import integer, rational
-from safeselect.promises.guarantees import above_zero
 
 __all__ = [
     "MOST_EQUAL",

@@ -8,9 +8,8 @@ from fractions import Fraction
 
 from safeselect.accounting.binomial import binomial_below
 from safeselect.accounting.optimal import difference
-from safeselect.exact.interval import Interval
+from safeselect.exact.interval import Interval, above_zero
 from safeselect.exact.parameters import integer, rational
-from safeselect.promises.guarantees import above_zero
 
 __all__ = ["EqualBoundedRange", "optimal_bounded_range_delta"]
 

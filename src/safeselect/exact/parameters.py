@@ -17,7 +17,7 @@ from gmpy2 import mpq, mpz
 
 from safeselect.errors import ParameterError
 
-__all__ = ["MAX_BITS", "decimal", "describe", "integer", "rational"]
+__all__ = ["MAX_BITS", "describe", "integer", "rational"]
 
 MAX_BITS = 4096
 """Largest bit length of a parameter's numerator and of its denominator."""
@@ -45,17 +45,6 @@ def describe(value: object) -> str:
         text = repr(value)
         return f"{text} ({kind})" if len(text) <= 60 else f"a {kind} of {len(text)} characters"
     return f"an object of type {kind}"
-
-
-def decimal(value: Fraction) -> str:
-    """A number at least 0 for people: four significant digits, or all of a whole number."""
-    if value.denominator == 1 and value < 10**9:
-        return str(value)
-    above, below = value.as_integer_ratio()
-    places, limit = 0, 4 * below.bit_length()
-    while above < 1000 * below and places < limit:
-        above, places = 10 * above, places + 1
-    return f"{Decimal(round(Fraction(above, below))).scaleb(-places):.4g}"
 
 
 def integer(value: object, name: str, *, minimum: int, maximum: int, limit: str = "") -> int:

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from safeselect.errors import ParameterError
 from safeselect.exact.interval import Interval, rounded_up
-from safeselect.exact.parameters import decimal, describe, integer, rational
+from safeselect.exact.parameters import describe, integer, rational
 from safeselect.exact.rate import Decay
 from safeselect.planning._expected import (
     miss_of_exponential,
@@ -16,6 +16,7 @@ from safeselect.planning._expected import (
     missed_by_peeling,
     misses_of_flips,
 )
+from safeselect.planning._numbers import decimal
 from safeselect.selection._call import CANDIDATES, Total
 from safeselect.selection._reading import Change, Reading
 from safeselect.selection.exponential import dyadic_decay

@@ -4,7 +4,6 @@ An arrow means "implies", by the theorem named in the docstring of the method th
 
     BoundedRange(e) -> LaplaceDominated(e) -> PureDP(e) -> ZeroConcentratedDP -> ApproximateDP
 
-The first three hold for every event.  The last two hold on average, or up to a small probability.
 Every value is an exact rational.  Where a theorem gives an irrational number it is rounded up to
 64 significant bits, so that what is printed is never less than what is owed.
 """
@@ -14,30 +13,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import ClassVar
 
 from safeselect.errors import ParameterError
-from safeselect.exact.interval import Interval, argmin, rounded_up
+from safeselect.exact.interval import Interval, above_zero, argmin, rounded_up
 from safeselect.exact.parameters import rational
 
 __all__ = [
     *("ApproximateDP", "BoundedRange", "Guarantee", "LaplaceDominated", "PureDP"),
-    *("ZeroConcentratedDP", "above_zero", "log_order_constant"),
+    *("ZeroConcentratedDP", "log_order_constant"),
 ]
-
-# A bound closer to zero is rounded up to this, because it would not fit into a guarantee.
-_SMALLEST = Fraction(1, 2**4000)
-
-
-def above_zero(bound: Callable[[int], Interval]) -> Fraction:
-    """The bound rounded up, or zero where it is surely not positive."""
-    low_precision = bound(128)
-    if low_precision.bounded and low_precision.upper <= 0:
-        return Fraction(0)
-    return max(_SMALLEST, rounded_up(bound))
-
-
-def _read_delta(value: object) -> Fraction:
-    return rational(value, "delta", below=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,14 +34,11 @@ class ZeroConcentratedDP:
     """
 
     rho: Fraction
+    pure: ClassVar[None] = None
+    """No pure guarantee follows."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "rho", rational(self.rho, "rho", zero=True))
-
-    @property
-    def pure(self) -> None:
-        """None: no pure guarantee follows."""
-        return None
 
     @property
     def zcdp(self) -> ZeroConcentratedDP:
@@ -68,28 +50,21 @@ class ZeroConcentratedDP:
 
         Source: Canonne, Kamath and Steinke (2020), Proposition 12 and Corollary 13.
         """
-        at = _read_delta(delta)
-        if not self.rho:
-            return ApproximateDP(Fraction(0), at)
+        at = rational(delta, "delta", below=1)
 
         def bound(excess: Fraction, precision: int) -> Interval:
-            return self._epsilon_at(excess, at, precision)
+            # Order a = 1 + excess: a rho + (ln(1/delta) + excess ln(excess) - a ln(a)) / excess
+            rest = log_order_constant(excess, precision) - Interval.of(at, precision).log()
+            whole = Interval.of((1 + excess) * self.rho, precision)
+            return whole + rest / Interval.of(excess, precision)
 
-        guess = rounded_up(
-            lambda precision: (
-                -Interval.of(at, precision).log() / Interval.of(self.rho, precision)
-            ).sqrt(),
-            8,
-        )
-        best = argmin(lambda excess: bound(excess, 96), guess)
+        def least(precision: int) -> Interval:
+            return (-Interval.of(at, precision).log() / Interval.of(self.rho, precision)).sqrt()
+
+        if not self.rho:
+            return ApproximateDP(Fraction(0), at)
+        best = argmin(lambda excess: bound(excess, 96), rounded_up(least, 8))
         return ApproximateDP(above_zero(lambda precision: bound(best, precision)), at)
-
-    def _epsilon_at(self, excess: Fraction, delta: Fraction, precision: int) -> Interval:
-        """Order a = 1 + excess: a rho + (ln(1/delta) + excess ln(excess) - a ln(a)) / excess."""
-        rest = log_order_constant(excess, precision) - Interval.of(delta, precision).log()
-        return Interval.of((1 + excess) * self.rho, precision) + rest / Interval.of(
-            excess, precision
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,20 +78,14 @@ class ApproximateDP:
 
     epsilon: Fraction
     delta: Fraction
+    pure: ClassVar[None] = None
+    """No pure guarantee follows."""
+    zcdp: ClassVar[None] = None
+    """No zCDP guarantee follows."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "epsilon", rational(self.epsilon, "epsilon", zero=True))
         object.__setattr__(self, "delta", rational(self.delta, "delta", below=1))
-
-    @property
-    def pure(self) -> None:
-        """None: no pure guarantee follows."""
-        return None
-
-    @property
-    def zcdp(self) -> None:
-        """None: no zCDP guarantee follows."""
-        return None
 
     def approximate(self, delta: object) -> ApproximateDP:
         """The same epsilon at any larger delta.
@@ -124,7 +93,7 @@ class ApproximateDP:
         Raises:
             ParameterError: the delta asked for is smaller than its own.
         """
-        at = _read_delta(delta)
+        at = rational(delta, "delta", below=1)
         if at < self.delta:
             raise ParameterError(f"delta must be at least {self.delta}, the guarantee's own")
         return ApproximateDP(self.epsilon, at)
@@ -176,13 +145,12 @@ class PureDP:
 
         Source: Kairouz, Oh and Viswanath (2015): randomized response dominates.
         """
-        at = _read_delta(delta)
 
-        def bound(precision: int) -> Interval:
+        def bound(at: Fraction, precision: int) -> Interval:
             epsilon, one = Interval.of(self.epsilon, precision), Interval.of(1, precision)
             return epsilon + (one - Interval.of(at, precision) * (one + (-epsilon).exp())).log()
 
-        return ApproximateDP(_epsilon_or_zero(self, at, bound), at)
+        return _approximate(self, delta, bound)
 
     def delta(self, epsilon: object) -> Fraction:
         """The smallest delta of (epsilon, delta)-DP: (e**own - e**epsilon) / (1 + e**own)."""
@@ -191,7 +159,7 @@ class PureDP:
             own, one = Interval.of(self.epsilon, precision), Interval.of(1, precision)
             return -Interval.of(at - self.epsilon, precision).expm1() / (one + (-own).exp())
 
-        return _delta_or_zero(self, epsilon, bound)
+        return _delta(self, epsilon, bound)
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,14 +200,12 @@ class LaplaceDominated:
 
     def approximate(self, delta: object) -> ApproximateDP:
         """The smallest epsilon at this delta: own epsilon + 2 ln(1 - delta), or 0."""
-        at = _read_delta(delta)
 
-        def bound(precision: int) -> Interval:
-            return Interval.of(self.epsilon, precision) + _twice(
-                Interval.of(1 - at, precision).log()
-            )
+        def bound(at: Fraction, precision: int) -> Interval:
+            log = Interval.of(1 - at, precision).log()
+            return Interval.of(self.epsilon, precision) + (log + log)
 
-        return ApproximateDP(_epsilon_or_zero(self, at, bound), at)
+        return _approximate(self, delta, bound)
 
     def delta(self, epsilon: object) -> Fraction:
         """The smallest delta at this epsilon: 1 - e**((epsilon - own epsilon) / 2)."""
@@ -247,7 +213,7 @@ class LaplaceDominated:
         def bound(at: Fraction, precision: int) -> Interval:
             return -Interval.of((at - self.epsilon) / 2, precision).expm1()
 
-        return _delta_or_zero(self, epsilon, bound)
+        return _delta(self, epsilon, bound)
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,8 +241,7 @@ class BoundedRange:
     def zcdp(self) -> ZeroConcentratedDP:
         """(x - 1 - ln x)-zCDP with x = epsilon / (e**epsilon - 1), at most epsilon**2 / 8.
 
-        Source: Cesar and Rogers (2021) for epsilon**2 / 8; the tight value holds for every order
-        (`docs/mathematics.md`).
+        Source: Cesar and Rogers (2021) for epsilon**2 / 8, `docs/mathematics.md` for the rest.
         """
 
         def rho(precision: int) -> Interval:
@@ -289,14 +254,14 @@ class BoundedRange:
 
     def approximate(self, delta: object) -> ApproximateDP:
         """The smallest epsilon at this delta; the inverse of `delta`."""
-        at = _read_delta(delta)
 
-        def bound(precision: int) -> Interval:
+        def bound(at: Fraction, precision: int) -> Interval:
             epsilon, one = Interval.of(self.epsilon, precision), Interval.of(1, precision)
             root = -(Interval.of(at, precision) * (-epsilon).expm1())
-            return epsilon + _twice((one - root.sqrt()).log())
+            log = (one - root.sqrt()).log()
+            return epsilon + (log + log)
 
-        return ApproximateDP(_epsilon_or_zero(self, at, bound), at)
+        return _approximate(self, delta, bound)
 
     def delta(self, epsilon: object) -> Fraction:
         """The smallest delta at this epsilon: (1 - e**((s - own) / 2))**2 / (1 - e**-own).
@@ -308,36 +273,28 @@ class BoundedRange:
             root = Interval.of((at - self.epsilon) / 2, precision).expm1()
             return -(root * root / Interval.of(-self.epsilon, precision).expm1())
 
-        return _delta_or_zero(self, epsilon, bound)
+        return _delta(self, epsilon, bound)
 
 
-def _twice(interval: Interval) -> Interval:
-    return interval + interval
+_Pure = PureDP | LaplaceDominated | BoundedRange
+Guarantee = _Pure | ZeroConcentratedDP | ApproximateDP
+_Bound = Callable[[Fraction, int], Interval]
 
 
-def _epsilon_or_zero(
-    guarantee: PureDP | LaplaceDominated | BoundedRange,
-    delta: Fraction,
-    bound: Callable[[int], Interval],
-) -> Fraction:
-    """The bound on epsilon at this delta, as far as it is one."""
+def _approximate(guarantee: _Pure, delta: object, bound: _Bound) -> ApproximateDP:
+    """The bound on epsilon at this delta, as a guarantee."""
+    at = rational(delta, "delta", below=1)
     # At epsilon = 0 already covered: the logarithm in `bound` may not even exist there.
-    if not guarantee.epsilon or guarantee.delta(0) <= delta:
-        return Fraction(0)
+    if not guarantee.epsilon or guarantee.delta(0) <= at:
+        return ApproximateDP(Fraction(0), at)
     # Rounding up must not lead above what holds without any delta.
-    return min(guarantee.epsilon, above_zero(bound))
+    epsilon = above_zero(lambda precision: bound(at, precision))
+    return ApproximateDP(min(guarantee.epsilon, epsilon), at)
 
 
-def _delta_or_zero(
-    guarantee: PureDP | LaplaceDominated | BoundedRange,
-    epsilon: object,
-    bound: Callable[[Fraction, int], Interval],
-) -> Fraction:
+def _delta(guarantee: _Pure, epsilon: object, bound: _Bound) -> Fraction:
     """The bound on delta at this epsilon, or 0 where the guarantee's own epsilon is no larger."""
     at = rational(epsilon, "epsilon", zero=True)
     if at >= guarantee.epsilon:
         return Fraction(0)
     return min(Fraction(1), above_zero(lambda precision: bound(at, precision)))
-
-
-Guarantee = PureDP | LaplaceDominated | BoundedRange | ZeroConcentratedDP | ApproximateDP

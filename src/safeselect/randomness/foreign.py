@@ -9,27 +9,20 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable
+from contextlib import suppress
 from types import ModuleType
 from typing import NamedTuple, cast, final
 
 from safeselect.errors import ParameterError, SourceError
 from safeselect.randomness.guard import NONCE_BYTES, Guard, Worth
 from safeselect.randomness.memory import wipe
-from safeselect.randomness.source import (
-    Source,
-    default_source,
-    guard_of,
-    is_own,
-    own,
-    system_bytes,
-)
+from safeselect.randomness.source import Source, default_source, guard_of, is_own, own
 
 __all__ = [
     *("ForeignSource", "guarded", "members_of", "mixed", "predictable_generator"),
     *("require_production", "resolve", "with_system_bytes"),
 ]
 
-_MEMBERS = ("name", "production", "begin", "fill")
 _VARIABLE = "SAFESELECT_REQUIRE_PRODUCTION"
 _LONGEST_NAME = 64
 
@@ -68,7 +61,7 @@ def _why_not(value: object) -> str:
         return f"a {kind} is not a source: a function n -> bytes is wrapped in CallbackSource."
     return (
         f"an object of type {kind} is not a source: it lacks some of "
-        f"{', '.join(_MEMBERS)}, or they have the wrong types."
+        f"{', '.join(Members._fields)}, or they have the wrong types."
     )
 
 
@@ -88,15 +81,12 @@ def members_of(value: object) -> Members:
         ParameterError: it does not keep the form of the protocol; the message says what to pass
             instead.
     """
-    if not isinstance(value, type):
-        try:
-            name, production, begin, fill = (getattr(value, member) for member in _MEMBERS)
-        except Exception:  # noqa: BLE001, S110 - a property may raise anything, and quote anything
-            pass
-        else:
-            right = type(name) is str and type(production) is bool
-            if right and callable(begin) and callable(fill):
-                return Members(name, production, begin, fill)
+    with suppress(Exception):  # a property may raise anything, and quote anything
+        found = Members(*(getattr(value, member) for member in Members._fields))
+        well_typed = type(found.name) is str and type(found.production) is bool
+        can_draw = callable(found.begin) and callable(found.fill)
+        if well_typed and can_draw and not isinstance(value, type):
+            return found
     raise ParameterError(
         f"{_why_not(value)} Leave source out for the default, or pass OpenSSLSource(), "
         "SystemSource() or, for a device of your own, CallbackSource(function)."
@@ -142,6 +132,16 @@ def mixed(first: Guard, second: Guard, *, health: bool) -> Guard:
 def _xor(first: bytes | bytearray, second: bytes | bytearray) -> bytes:
     both = int.from_bytes(first, "little") ^ int.from_bytes(second, "little")
     return both.to_bytes(len(first), "little")
+
+
+def system_bytes(count: int) -> bytes:
+    """Draw from the operating system's generator."""
+    try:
+        return os.urandom(count)
+    except TimeoutError:
+        raise  # a time limit of the caller's: the kernel's generator has none
+    except (OSError, NotImplementedError):
+        raise SourceError("the operating system gave no random bytes") from None
 
 
 def with_system_bytes(device: Guard) -> Guard:

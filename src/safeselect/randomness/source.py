@@ -29,7 +29,7 @@ from safeselect.randomness.memory import generation, sealed
 
 __all__ = [
     *("Observed", "OpenSSLSource", "Source"),
-    *("default_source", "guard_of", "is_own", "observed", "own", "system_bytes"),
+    *("default_source", "guard_of", "is_own", "observed", "own"),
 ]
 
 _FRESH_BYTES = 32
@@ -131,16 +131,6 @@ def observed(source: Source) -> Observed:
     """
     guard = guard_of(source)
     return Observed(source.name, guard.worth, "passed" if guard.tested else "not tested")
-
-
-def system_bytes(count: int) -> bytes:
-    """Draw from the operating system's generator."""
-    try:
-        return os.urandom(count)
-    except TimeoutError:
-        raise  # a time limit of the caller's: the kernel's generator has none
-    except (OSError, NotImplementedError):
-        raise SourceError("the operating system gave no random bytes") from None
 
 
 def _openssl_bytes(count: int) -> bytes:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import final
 
+from safeselect.randomness.foreign import system_bytes
 from safeselect.randomness.guard import Guard
-from safeselect.randomness.source import own, system_bytes
+from safeselect.randomness.source import own
 
 __all__ = ["SystemSource"]
 
