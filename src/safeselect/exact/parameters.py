@@ -112,8 +112,6 @@ def _small(number: int) -> Fraction:
 
 
 def _read(value: Any, name: str) -> Fraction:
-    if type(value) is Fraction:
-        return value
     if isinstance(value, _NO_NUMBERS):
         raise _wrong("a number", value, name)
     if isinstance(value, (int, np.integer)) or type(value) is type(mpz(0)):
@@ -127,10 +125,8 @@ def _read(value: Any, name: str) -> Fraction:
     if isinstance(value, (float, np.floating)):
         # str() of every NumPy float is the shortest decimal that reads back as the same number.
         return _read_text(str(float(value) if isinstance(value, float) else value), name, value)
-    if isinstance(value, Decimal):
-        return _read_text(str(value), name, value)
-    if isinstance(value, str):
-        return _read_text(value, name, value)
+    if isinstance(value, (str, Decimal)):
+        return _read_text(value if isinstance(value, str) else str(value), name, value)
     raise ParameterError(
         f"{name} must be an int, Fraction, Decimal, float or a string such as '1/3' or '0.1', "
         f"got {describe(value)}"
@@ -154,7 +150,8 @@ def _parsed(text: str) -> Fraction | str | None:
         numerator, denominator = match.group(1), match.group(2) or "1"
         if max(len(numerator), len(denominator)) > _MAX_DIGITS:
             return _TOO_LONG
-        above, below = _integer(numerator), _integer(denominator)
+        # By way of Decimal, whose constructor is exact: int() has a limit that anyone may lower.
+        above, below = int(Decimal(numerator)), int(Decimal(denominator))
         return Fraction(above, below) if below else "must not have a denominator of zero"
     if not _DECIMAL.fullmatch(text):
         return None
@@ -169,11 +166,6 @@ def _wrong(wanted: str, value: object, name: str, *, comma: bool = False) -> Par
     example = _EXAMPLES.get(name.rpartition("_")[2], "'0.5'")
     instead = "write a decimal point, not a comma" if comma else f"write for example {example}"
     return ParameterError(f"{name} must be {wanted}, got {describe(value)}; {instead}")
-
-
-def _integer(digits: str) -> int:
-    # By way of Decimal, whose constructor is exact: int() has a limit that anyone may lower.
-    return int(Decimal(digits))
 
 
 def _check_size(value: Any, name: str) -> None:

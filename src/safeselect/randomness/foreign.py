@@ -25,6 +25,7 @@ __all__ = [
 
 _VARIABLE = "SAFESELECT_REQUIRE_PRODUCTION"
 _LONGEST_NAME = 64
+_NO_NAME = re.compile(r"[^A-Za-z0-9._-]", re.ASCII)
 
 # The foreign sources met last with their guards, by identity, so that a source is tested once and
 # stays failed.  A source is kept as long as its guard, so nothing else can have its identity.
@@ -116,16 +117,14 @@ def mixed(first: Guard, second: Guard, *, health: bool) -> Guard:
     def nonce(_: int) -> bytes:
         return _xor(first.begin(), second.begin())
 
-    parts = first, second
-    worths: tuple[Worth, ...] = ("no", "asserted", "yes")
     return Guard(
         draw,
         nonce=nonce,
         health=health,
         vouched=True,  # both parts turn their failures into SourceError
-        worth=min((part.worth for part in parts), key=worths.index),
-        unmixed=any(part.unmixed for part in parts),
-        parts=parts,
+        worth=min(first.worth, second.worth, key=("no", "asserted", "yes").index),
+        unmixed=first.unmixed or second.unmixed,
+        parts=(first, second),
     )
 
 
@@ -146,7 +145,8 @@ def system_bytes(count: int) -> bytes:
 
 def with_system_bytes(device: Guard) -> Guard:
     """A guard around the XOR of a device's bytes and the operating system's."""
-    return mixed(device, Guard(system_bytes, vouched=True, worth="yes"), health=False)
+    system = Guard(system_bytes, vouched=True, worth="yes")
+    return mixed(device, system, health=False)
 
 
 def _device(members: Members) -> Guard:
@@ -168,9 +168,8 @@ def _device(members: Members) -> Guard:
     def draw(count: int) -> bytes:
         scratch = bytearray(count)
         try:
-            asked(
-                members.fill, memoryview(scratch), failure="the source failed while drawing bytes"
-            )
+            failure = "the source failed while drawing bytes"
+            asked(members.fill, memoryview(scratch), failure=failure)
             return bytes(scratch)
         finally:
             wipe(scratch)
@@ -203,8 +202,7 @@ class ForeignSource:
     def __init__(self, members: Members) -> None:
         device = _device(members)
         self._guard = with_system_bytes(device) if members.production else device
-        shown = re.sub(r"[^A-Za-z0-9._-]", "_", members.name[:_LONGEST_NAME], flags=re.ASCII)
-        self._name = f"ForeignSource({shown})"
+        self._name = f"ForeignSource({_NO_NAME.sub('_', members.name[:_LONGEST_NAME])})"
 
     @property
     def name(self) -> str:
@@ -256,8 +254,8 @@ def require_production() -> bool:
 def resolve(source: object | None) -> Source:
     """Return the source to use for an argument `source=`: the default for None.
 
-    A source of another class than this package's own comes back behind a guard; see
-    `ForeignSource`.
+    A source of another class than this package's own comes back behind a guard, with the system's
+    bytes mixed in, unless it says that it is for tests; its name is ForeignSource(...).
 
     Raises:
         ParameterError: not a source (a seed, a generator for simulations, a class ...); or, while

@@ -141,11 +141,6 @@ class Guard:
     _nonces: deque[bytes] = field(default_factory=_recent, init=False)
 
     @property
-    def interrupted(self) -> bool:
-        """Whether it failed otherwise than by a test."""
-        return self.failed and not self.unfit
-
-    @property
     def tested(self) -> bool:
         """Whether start-up tests and a canary were passed in this process, and none failed."""
         if self.parts:

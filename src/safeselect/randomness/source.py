@@ -1,7 +1,7 @@
 """What a source of random bytes must do, what a record may say of one, and the default source.
 
 Anyone may write a source; `safeselect.testing.check_source` tests it against these rules.  It is
-used behind a guard all the same (`ForeignSource`): it is asked for 16 bytes more than are needed,
+used behind a guard all the same: it is asked for 16 bytes more than are needed,
 which are tested, and the system's bytes are mixed in.  Only one that says `production` is False is
 taken as it is.
 
@@ -35,7 +35,8 @@ __all__ = [
 _FRESH_BYTES = 32
 
 _Kind = TypeVar("_Kind")
-_OWN: dict[int, type] = {}  # by identity: a metaclass may say that it equals another class
+_OWN: dict[int, type] = {}
+"""This package's sources, by identity: a metaclass may say that it equals another class."""
 
 
 @runtime_checkable
@@ -200,7 +201,9 @@ def default_source() -> Source:
     end one call, and no later one.
     """
     global _current
-    current = _current
-    if current is None or current._guard.born != generation() or current._guard.interrupted:
-        current = _current = OpenSSLSource()
+    if (current := _current) is not None:
+        guard = current._guard
+        if guard.born == generation() and (guard.unfit or not guard.failed):
+            return current
+    current = _current = OpenSSLSource()
     return current
