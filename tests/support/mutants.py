@@ -308,8 +308,8 @@ MUTANTS = {
         (
             (
                 "randomness/bits.py",
-                "for start in range(0, len(view), FILL_REQUEST):",
-                "for start in range(0, max(1, len(view) - FILL_REQUEST), FILL_REQUEST):",
+                "for start in range(0, len(view), request):",
+                "for start in range(0, max(1, len(view) - request), request):",
             ),
         ),
         "C1",
@@ -326,8 +326,8 @@ MUTANTS = {
         (
             (
                 "randomness/bits.py",
-                "for start in range(0, size, self._piece):",
-                "for start in range(0, size if self._consumed == 0 else 0, self._piece):",
+                "for start in range(0, len(view), request):",
+                "for start in range(0, len(view) if self._consumed == 0 else 0, request):",
             ),
         ),
         "C1",

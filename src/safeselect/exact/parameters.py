@@ -36,9 +36,7 @@ _DECIMAL = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,6})
 def describe(value: object) -> str:
     """A parameter in words for an error message: its type, and its value when it is short."""
     kind = type(value).__name__
-    if isinstance(value, int) and value.bit_length() > 128:
-        return f"{kind} of {value.bit_length()} bits"
-    if isinstance(value, Fraction) and _bits(value) > 128:
+    if isinstance(value, (int, Fraction)) and _bits(value) > 128:
         # Not through repr(): Python limits how many digits it prints, and may raise.
         return f"{kind} of {_bits(value)} bits"
     if isinstance(value, (bool, int, float, str, Decimal, Fraction)) or value is None:
