@@ -176,9 +176,9 @@ def geometric(work: Work) -> Call:
 
 def _noise(name: str, work: Work) -> Call:
     from safeselect import noise as lattice
-    from safeselect.exact.decay import Decay
-    from safeselect.randomness import resolve
-    from safeselect.randomness._bits import Bits
+    from safeselect.exact.rate import Decay
+    from safeselect.randomness.bits import Bits
+    from safeselect.randomness.foreign import resolve
 
     draw = getattr(lattice, name, None)
     if not callable(draw):

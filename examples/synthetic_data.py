@@ -18,8 +18,8 @@ import numpy as np
 from flights import CARRIERS, MONTHS, Flight, by_plane
 
 from safeselect import BoundedRange, OpenSSLSource, PureDP, compose, exponential_mechanism
-from safeselect.exact.decay import Decay
-from safeselect.randomness._bits import Bits
+from safeselect.exact.rate import Decay
+from safeselect.randomness.bits import Bits
 from safeselect.reference import discrete_laplace
 
 ROUNDS = 15

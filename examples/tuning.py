@@ -19,8 +19,8 @@ from itertools import product
 from flights import CARRIERS, MONTHS, Flight, by_plane
 
 from safeselect import OpenSSLSource, PureDP, compose, permute_and_flip
-from safeselect.exact.decay import Decay
-from safeselect.randomness._bits import Bits
+from safeselect.exact.rate import Decay
+from safeselect.randomness.bits import Bits
 from safeselect.reference import discrete_laplace
 
 Plane = list[Flight]

@@ -32,10 +32,10 @@ from safeselect import (
 )
 from safeselect.adapters.tables import read_candidates
 from safeselect.cli import escaped
-from safeselect.exact import MAX_BITS, rational
+from safeselect.exact.parameters import MAX_BITS, rational
 from safeselect.ledger import Checker, Row, check_log, log_lines
 from safeselect.ledger.record import canonical, parse, record_hash
-from safeselect.promises.written import Charge
+from safeselect.promises.records import Charge
 from safeselect.selection._reading import Reading
 from safeselect.selection._scores import read_candidates as read_scores
 from safeselect.unknown_domain._histogram import hold_counts

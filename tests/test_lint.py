@@ -28,7 +28,7 @@ FLOORS = (
 MAX_LINES = 300
 
 ALLOWED = {
-    ("randomness/openssl.py", "float literal"): "OpenSSL takes its entropy estimate, 0, as a float",
+    ("randomness/source.py", "float literal"): "OpenSSL takes its entropy estimate, 0, as a float",
     ("ledger/_ledger_turn.py", "float literal"): "seconds to wait for a lock",
     ("exact/parameters.py", "float("): "turns NumPy's float64 into a plain one to print it",
     ("selection/_numbers.py", "float type"): "the door names the float types that it reads",

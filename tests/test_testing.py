@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from safeselect.errors import ParameterError, ScoreError, SourceError
-from safeselect.randomness import CallbackSource, SystemSource
+from safeselect.sources import CallbackSource, SystemSource
 from safeselect.testing import (
     DeterministicSource,
     InsecureSourceWarning,

@@ -40,7 +40,7 @@ EXPLAINED = ROOT / "tools" / "survivors.toml"
 THRESHOLDS = ("laws", "logarithm", "fine", "thresholds")
 RANKING = ("plan", "scale", "draws", "select", "largest", "contenders", "rank", "top", "many")
 PARTS = {
-    "exact": (("exact/*.py",), "tests/exact"),
+    "exact": (("exact/*.py", "accounting/binomial.py", "planning/_numbers.py"), "tests/exact"),
     "guarantees": (("promises/*.py",), "tests/guarantees"),
     "thresholds": (tuple(f"noise/{name}.py" for name in THRESHOLDS), "tests/lattice"),
     "ranking": (tuple(f"noise/{name}.py" for name in RANKING), "tests/lattice"),

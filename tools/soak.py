@@ -52,7 +52,7 @@ from safeselect import (
 )
 from safeselect.audit.cells import Enclosure, ranking_law
 from safeselect.audit.releases import Release, releases
-from safeselect.exact.decay import Decay
+from safeselect.exact.rate import Decay
 from safeselect.ledger.library import library
 from safeselect.noise.laws import EXPONENTIAL, GUMBEL, LAPLACE, Law
 

@@ -28,21 +28,15 @@ from safeselect.estimates import (
 )
 from safeselect.ledger import Budget, HmacSigner, Ledger, Signer
 from safeselect.planning import expected_error, explain
-from safeselect.promises import (
+from safeselect.promises.guarantees import (
     ApproximateDP,
     BoundedRange,
     LaplaceDominated,
     PureDP,
     ZeroConcentratedDP,
 )
-from safeselect.promises.written import Receipt
-from safeselect.randomness import (
-    CallbackSource,
-    CombinedSource,
-    OpenSSLSource,
-    Source,
-    SystemSource,
-)
+from safeselect.promises.records import Receipt
+from safeselect.randomness.source import OpenSSLSource, Source
 from safeselect.selection import (
     Counts,
     Selection,
@@ -64,6 +58,7 @@ from safeselect.selection import (
     top_k_with_gaps,
 )
 from safeselect.sessions import AdaptiveSparseVector, Answer, Answers, PayWhatYouGet, SparseVector
+from safeselect.sources import CallbackSource, CombinedSource, SystemSource
 from safeselect.unknown_domain import DiscoveredTopK, unknown_domain_top_k
 
 __all__ = [

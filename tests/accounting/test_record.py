@@ -30,7 +30,7 @@ from safeselect import (
 from safeselect.ledger import Checker, Record, check_log, log_lines
 from safeselect.ledger.library import library
 from safeselect.ledger.record import canonical, commitment, parse, read_numbers, record_hash, text
-from safeselect.promises.written import numbers
+from safeselect.promises.records import numbers
 
 
 @pytest.fixture

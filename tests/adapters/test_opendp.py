@@ -21,7 +21,7 @@ import safeselect
 from safeselect import BoundedRange, CallbackSource, LaplaceDominated, ParameterError, compose
 from safeselect.adapters import opendp as ours
 from safeselect.adapters._floats import at_least, at_most
-from safeselect.exact.decay import Decay
+from safeselect.exact.rate import Decay
 from safeselect.testing import DeterministicSource
 
 dp: Any = pytest.importorskip("opendp.prelude", reason="OpenDP is not installed")

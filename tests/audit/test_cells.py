@@ -9,7 +9,7 @@ import pytest
 
 from safeselect.audit.cells import cells, ranking_law
 from safeselect.errors import ParameterError
-from safeselect.exact.decay import Decay
+from safeselect.exact.rate import Decay
 from safeselect.noise.laws import EXPONENTIAL, GUMBEL, LAPLACE
 
 HALF = Fraction(1, 2)

@@ -7,7 +7,7 @@ import pytest
 from safeselect.audit.cells import ranking_law
 from safeselect.audit.certificate import certify, neighbours
 from safeselect.errors import ParameterError
-from safeselect.exact.decay import Decay
+from safeselect.exact.rate import Decay
 from safeselect.noise.laws import EXPONENTIAL, GUMBEL, LAPLACE
 
 ONE = Fraction(1)

@@ -164,7 +164,7 @@ def test_monotonic_where_it_is_not_is_refuted():
 
 def test_releases_of_another_law_are_refuted():
     half, full = (
-        next(r for r in releases.releases() if r.name == f"one, {calibration}")
+        next(r for r in releases.releases() if r.name == f"permute_and_flip, {calibration}")
         for calibration in ("general", "monotonic")
     )
     with pytest.raises(Refuted, match="do not follow"):
@@ -190,7 +190,7 @@ def test_a_source_that_is_stuck_gives_no_release_and_a_finding(monkeypatch):
     stuck = CallbackSource(lambda n: bytes(n), exclusive=True, name="stuck")
     release = releases.Release(
         "stuck",
-        lambda n: [(one([1, 0], epsilon=1, sensitivity=1, source=stuck).index,) for _ in range(n)],
+        lambda n: [(permute_and_flip([1, 0], epsilon=1, sensitivity=1, source=stuck).index,) for _ in range(n)],
         dict,
     )
     finding = verify.found(

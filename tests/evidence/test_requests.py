@@ -17,15 +17,15 @@ from engine import Bits
 from tapes import TapeSource, lanes
 
 from safeselect import CallbackSource, CombinedSource, OpenSSLSource, SystemSource
-from safeselect.randomness import Source
+from safeselect.randomness.source import Source
 from safeselect.testing import DeterministicSource, RecordingSource
 
 pytestmark = pytest.mark.filterwarnings("ignore::safeselect.testing.InsecureSourceWarning")
 
 CONSTANTS = engine.constants()
-REQUEST = CONSTANTS["_bits.FILL_REQUEST"]
-MOST = CONSTANTS["_bits.MAX_TAKE"]
-CHUNK = CONSTANTS["_guard._CHUNK"]
+REQUEST = CONSTANTS["bits.FILL_REQUEST"]
+MOST = CONSTANTS["bits.MAX_TAKE"]
+CHUNK = CONSTANTS["guard._CHUNK"]
 
 
 def around(*sizes: int) -> list[int]:

@@ -20,7 +20,7 @@ from tapes import TapeSource
 
 import safeselect
 from safeselect import Budget, BudgetError, Ledger, ParameterError, SourceError
-from safeselect.promises.written import told
+from safeselect.promises.records import told
 from safeselect.testing import DeterministicSource
 
 pytestmark = pytest.mark.filterwarnings("ignore::safeselect.testing.InsecureSourceWarning")

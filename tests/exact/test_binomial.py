@@ -10,8 +10,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from safeselect.exact import Interval, binomial_below
-from safeselect.exact.binomial import _walk
+from safeselect.accounting.binomial import _walk, binomial_below
+from safeselect.exact.interval import Interval
 
 pytestmark = pytest.mark.claim("C2")
 

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from safeselect.errors import ParameterError
-from safeselect.exact import Interval, argmin, rounded_down, rounded_up
+from safeselect.exact.interval import Interval, argmin, rounded_down, rounded_up
 
 pytestmark = pytest.mark.claim("C1")
 

@@ -15,8 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from safeselect.errors import ParameterError
-from safeselect.exact import MAX_BITS, decimal, describe, integer, rational
-from safeselect.exact.parameters import _parsed
+from safeselect.exact.parameters import MAX_BITS, _parsed, describe, integer, rational
+from safeselect.planning._numbers import decimal
 
 pytestmark = pytest.mark.claim("C11")
 
@@ -277,7 +277,7 @@ def test_numbers_that_would_end_the_process_are_refused_in_time():
 import sys, time
 from decimal import Decimal
 from fractions import Fraction
-from safeselect.exact import integer, rational
+from safeselect.exact.parameters import integer, rational
 from safeselect.errors import ParameterError
 values = ["1e" + "9" * n for n in (5, 6, 7, 12, 18, 19, 30, 1000)]
 values += ["1e-" + "9" * n for n in (5, 6, 7, 12, 18, 19, 30, 1000)]

@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 
 import safeselect
-from safeselect.randomness import default_source
+from safeselect.randomness.source import default_source
 
 pytestmark = pytest.mark.skipif(
     not hasattr(signal, "setitimer"), reason="this system has no timed signals"
@@ -96,7 +96,7 @@ def test_a_signal_while_the_first_draw_is_prepared():
         "for attempt in range(200):\n"
         "    try:\n"
         "        signal.setitimer(signal.ITIMER_REAL, float(sys.argv[1]))\n"
-        "        safeselect.randomness.default_source().begin()\n"
+        "        safeselect.sources.default_source().begin()\n"
         "        signal.setitimer(signal.ITIMER_REAL, 0)\n"
         "        break\n"
         "    except Exception: ended += 1  # the import may make another error of it\n"
@@ -116,7 +116,7 @@ def test_a_signal_while_the_first_draw_is_prepared():
 
 def test_a_failure_of_the_system_ends_one_call_of_the_default_source_too(monkeypatch):
     """But a source that was built by its user, and one that failed a test, stay failed."""
-    monkeypatch.setattr(safeselect.randomness._default, "_current", None)
+    monkeypatch.setattr(safeselect.randomness.source, "_current", None)
     release()
     own, failed = safeselect.OpenSSLSource(), default_source()
     own.begin()

@@ -17,7 +17,7 @@ from ledgers import new, scope
 
 import safeselect
 from safeselect import CallbackSource, Ledger, SourceError
-from safeselect.randomness import OpenSSLSource
+from safeselect.randomness.source import OpenSSLSource
 from safeselect.testing import RecordingSource
 
 PRICE = Fraction(1)

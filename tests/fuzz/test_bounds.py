@@ -46,7 +46,7 @@ from safeselect import (
     unknown_domain_top_k,
 )
 from safeselect.adapters.tables import read_candidates
-from safeselect.exact import MAX_BITS
+from safeselect.exact.parameters import MAX_BITS
 from safeselect.ledger import Checker, check_log, log_lines
 from safeselect.ledger.record import parse
 

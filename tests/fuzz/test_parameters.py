@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import safeselect
 from safeselect import ParameterError, SafeSelectError
-from safeselect.exact import MAX_BITS, integer, rational
+from safeselect.exact.parameters import MAX_BITS, integer, rational
 
 
 @pytest.mark.claim("C11")

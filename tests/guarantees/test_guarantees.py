@@ -22,7 +22,7 @@ from safeselect import (
     ZeroConcentratedDP,
 )
 from safeselect.accounting.orders import log_moment
-from safeselect.exact import MAX_BITS
+from safeselect.exact.parameters import MAX_BITS
 
 pytestmark = pytest.mark.claim("C2")
 

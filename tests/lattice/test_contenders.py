@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from lattice_oracle import Tape, quantile
 
-from safeselect.exact.decay import Decay
+from safeselect.exact.rate import Decay
 from safeselect.noise.contenders import _level, contenders
 from safeselect.noise.draws import Draws, draw_noise, draw_words
 from safeselect.noise.laws import EXPONENTIAL, GUMBEL, LAPLACE, UNBOUNDED, Law

@@ -10,7 +10,7 @@ import pytest
 from engine import TOPS
 from lattice_oracle import Tape
 
-from safeselect.exact.decay import Decay
+from safeselect.exact.rate import Decay
 from safeselect.noise import laws, rankings
 from safeselect.noise.draws import Draws
 from safeselect.noise.laws import EXPONENTIAL, GUMBEL, LAPLACE, Law

@@ -21,7 +21,7 @@ from engine import TOPS
 from gap_laws import brackets, real_law
 from lattice_oracle import Tape
 
-from safeselect.exact.decay import Decay
+from safeselect.exact.rate import Decay
 from safeselect.noise.draws import Known
 from safeselect.noise.laws import EXPONENTIAL, GUMBEL, LAPLACE, Law, enclose
 from safeselect.noise.plan import plan

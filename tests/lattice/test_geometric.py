@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from lattice_oracle import Tape, exp_bounds
 
-from safeselect.exact.decay import Decay
+from safeselect.exact.rate import Decay
 from safeselect.noise import arrays
 from safeselect.variates import digits
 from safeselect.variates.digits import FINE, MARK, DigitTable, build, draw_digits

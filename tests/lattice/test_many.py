@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from lattice_oracle import Tape
 
-from safeselect.exact.decay import Decay
+from safeselect.exact.rate import Decay
 from safeselect.noise.laws import EXPONENTIAL, GUMBEL
 from safeselect.noise.rankings import certified_order
 from safeselect.noise.rows import batch_plan, combine_rows

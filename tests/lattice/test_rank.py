@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from lattice_oracle import Tape, quantile
 
-from safeselect.exact.decay import Decay
+from safeselect.exact.rate import Decay
 from safeselect.noise import rankings
 from safeselect.noise.contenders import contenders
 from safeselect.noise.draws import Draws

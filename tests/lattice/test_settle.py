@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from lattice_oracle import Tape
 
-from safeselect.exact.decay import Decay
+from safeselect.exact.rate import Decay
 from safeselect.noise import rankings
 from safeselect.noise.contenders import contenders
 from safeselect.noise.draws import Draws, tail_capacity

@@ -9,7 +9,7 @@ import pytest
 from lattice_oracle import Tape, survival_bounds
 
 from safeselect import ParameterError
-from safeselect.exact.decay import Decay
+from safeselect.exact.rate import Decay
 from safeselect.noise.laws import EXPONENTIAL, LAPLACE
 from safeselect.variates.enclosed import InvertedNoise, enclosed_noise
 

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from lattice_oracle import RATES, quantile, survival_bounds
 
-from safeselect.exact.decay import Decay
+from safeselect.exact.rate import Decay
 from safeselect.noise.laws import EXPONENTIAL, GUMBEL, LAPLACE, Law
 from safeselect.noise.tables import ERROR, TAIL_BITS, TAIL_DIGITS, bound_table, keys
 

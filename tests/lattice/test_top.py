@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from lattice_oracle import Tape
 
 from safeselect.errors import ParameterError
-from safeselect.exact.decay import Decay
+from safeselect.exact.rate import Decay
 from safeselect.noise import Ranking
 
 pytestmark = pytest.mark.claim("C1")

@@ -15,7 +15,7 @@ import pytest
 from engine import MANY, PEELED, TOPS
 from lattice_oracle import Tape
 
-from safeselect.exact.decay import Decay
+from safeselect.exact.rate import Decay
 from safeselect.noise import (
     arrays,
     contenders,

@@ -22,8 +22,8 @@ from safeselect import (
     report_noisy_max,
     top_k,
 )
-from safeselect.exact.decay import Decay
-from safeselect.randomness._bits import Bits
+from safeselect.exact.rate import Decay
+from safeselect.randomness.bits import Bits
 from safeselect.reference import LazyGumbel
 from safeselect.reference._rankings import ExponentialNoise, combine_continuous, combine_exponential
 from safeselect.selection._reading import Reading

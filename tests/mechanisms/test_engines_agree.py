@@ -23,7 +23,7 @@ from hypothesis import strategies as st
 from scalar_tier import Scalar, geometric_law
 from tiers import RANKS, Noise
 
-from safeselect.exact.decay import Decay
+from safeselect.exact.rate import Decay
 from safeselect.noise import Ranking
 
 pytestmark = pytest.mark.claim("C1")

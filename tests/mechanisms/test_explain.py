@@ -12,7 +12,7 @@ import mpmath
 import pytest
 
 from safeselect import ParameterError, calibrate, expected_error, explain
-from safeselect.promises import BoundedRange
+from safeselect.promises.guarantees import BoundedRange
 from safeselect.selection._table import MECHANISMS, dyadic_decay
 
 VECTORS = json.loads((Path(__file__).parents[1] / "vectors" / "guarantees.json").read_text())

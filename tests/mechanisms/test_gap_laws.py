@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 from gap_laws import decided_law, lattice_law, real_law
 
-from safeselect.exact.decay import Decay
+from safeselect.exact.rate import Decay
 from safeselect.noise import Ranking
 from safeselect.reference import _rankings as _reference
 from safeselect.reference._rankings import combine_continuous, combine_exponential

@@ -18,7 +18,7 @@ from chances import fits
 from gap_laws import real_law
 
 import safeselect
-from safeselect.exact.decay import Decay
+from safeselect.exact.rate import Decay
 from safeselect.noise import Ranking
 from safeselect.reference import _rankings as _reference
 from safeselect.selection.gaps import GapGrid

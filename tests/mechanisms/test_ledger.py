@@ -20,8 +20,8 @@ from safeselect import Budget, BudgetError, Ledger, LedgerError, ParameterError,
 from safeselect.ledger import Standing
 from safeselect.ledger._ledger_memory import MemoryStore
 from safeselect.ledger.record import commitment
-from safeselect.promises import BoundedRange, PureDP
-from safeselect.promises.written import told
+from safeselect.promises.guarantees import BoundedRange, PureDP
+from safeselect.promises.records import told
 from safeselect.selection._call import Call
 from safeselect.selection._results import Selection
 from safeselect.testing import DeterministicSource, RecordingSource

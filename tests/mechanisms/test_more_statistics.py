@@ -18,7 +18,7 @@ from chances import fits
 
 from safeselect import PayWhatYouGet, select_many, top_k_many, unknown_domain_top_k
 from safeselect.audit.cells import ranking_law
-from safeselect.exact.decay import Decay
+from safeselect.exact.rate import Decay
 from safeselect.noise.laws import EXPONENTIAL, GUMBEL, Law
 from safeselect.testing import DeterministicSource, InsecureSourceWarning
 

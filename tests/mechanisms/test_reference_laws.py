@@ -19,7 +19,7 @@ import pytest
 from convolution import gumbel_tie, laplace_tie_share, ordered_law
 
 from safeselect.audit.exact_pmf import bit_tree
-from safeselect.exact.decay import Decay
+from safeselect.exact.rate import Decay
 from safeselect.reference import LazyGumbel, LazyLaplace
 from safeselect.reference._rankings import (
     ExponentialNoise,

@@ -33,7 +33,7 @@ from safeselect import (
     top_k,
 )
 from safeselect.accounting import composed_epsilon
-from safeselect.exact.decay import Decay
+from safeselect.exact.rate import Decay
 from safeselect.reference import _rankings as _reference
 from safeselect.reference._rankings import ExponentialNoise, combine_exponential
 from safeselect.selection import _call

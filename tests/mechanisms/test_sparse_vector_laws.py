@@ -17,7 +17,7 @@ from chances import fits
 from sparse_vector_laws import LAST, VALUES, Rules, joint, nodes, table
 
 from safeselect import AdaptiveSparseVector, SparseVector, variates
-from safeselect.exact.decay import Decay
+from safeselect.exact.rate import Decay
 from safeselect.noise.laws import EXPONENTIAL, LAPLACE
 from safeselect.selection._engines import named_engine
 from safeselect.sessions import _session

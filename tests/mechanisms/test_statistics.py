@@ -18,7 +18,7 @@ import pytest
 from chances import fits
 
 import safeselect
-from safeselect.exact.decay import Decay
+from safeselect.exact.rate import Decay
 from safeselect.reference import _rankings as _reference
 from safeselect.reference._rankings import ExponentialNoise
 from safeselect.testing import DeterministicSource

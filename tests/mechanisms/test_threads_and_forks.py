@@ -20,7 +20,7 @@ from children import in_child
 
 import safeselect
 from safeselect.noise import plan, rankings, tables
-from safeselect.randomness import CallbackSource
+from safeselect.sources import CallbackSource
 from safeselect.testing import DeterministicSource, RecordingSource
 
 VECTORS = json.loads((Path(__file__).parents[1] / "vectors" / "laws.json").read_text())

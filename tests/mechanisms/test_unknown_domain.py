@@ -21,7 +21,7 @@ from unknown_laws import BOTTOM, Teller, law_of_list, list_law
 import safeselect
 from safeselect import ApproximateDP, BoundedRange, ParameterError, PureDP, ScoreError
 from safeselect.accounting import composed_epsilon
-from safeselect.exact import Interval
+from safeselect.exact.interval import Interval
 from safeselect.selection import _call
 from safeselect.testing import DeterministicSource
 from safeselect.unknown_domain import _bottom, top_k

@@ -17,7 +17,7 @@ from array_tier import Array
 from proved_tables import COMBINED, combine_cases, read
 from tiers import Noise
 
-from safeselect.exact.decay import Decay
+from safeselect.exact.rate import Decay
 from safeselect.noise import Ranking
 
 pytestmark = pytest.mark.claim("C1")

@@ -248,8 +248,8 @@ FORGED_WHEELS = {
     "a file of the system": (add(f"{STEM}.data/data/bin/ls"), f"{STRANGE}{STEM}.data/data/bin/ls"),
     "another package": (add("numpy/__init__.py"), f"{STRANGE}numpy/__init__.py"),
     "compiled code": (
-        add(f"{CODE[:-3].replace('pure', '__pycache__/pure')}.cpython-311.pyc"),
-        f"{STRANGE}safeselect/promises/__pycache__/pure.cpython-311.pyc",
+        add(f"{CODE[:-3].replace('guarantees', '__pycache__/guarantees')}.cpython-311.pyc"),
+        f"{STRANGE}safeselect/promises/__pycache__/guarantees.cpython-311.pyc",
     ),
     "a second description": (
         add("evil-1.0.dist-info/METADATA", b"Name: evil\n"),
@@ -261,11 +261,11 @@ FORGED_WHEELS = {
     ),
     "a name in other letters": (add(CODE.title()), f"{STRANGE}{CODE.title()}"),
     "a name in other signs": (
-        add(CODE.replace("pure", "\N{FULLWIDTH LATIN SMALL LETTER P}ure")),
-        f"{STRANGE}safeselect/promises/\N{FULLWIDTH LATIN SMALL LETTER P}ure.py",
+        add(CODE.replace("guar", "\N{FULLWIDTH LATIN SMALL LETTER G}uar")),
+        f"{STRANGE}safeselect/promises/\N{FULLWIDTH LATIN SMALL LETTER G}uarantees.py",
     ),
     "a name with a sign that is not seen": (
-        add(CODE.replace("pure", "pure\N{ZERO WIDTH SPACE}")),
+        add(CODE.replace("guar", "guar\N{ZERO WIDTH SPACE}")),
         ELSEWHERE,
     ),
     "an older description": (add(f"{INFO}requires.txt", b"evil\n"), f"{STRANGE}{INFO}requires.txt"),

@@ -10,8 +10,8 @@ from sampler_laws import agrees, coin_mass, endless, exp_minus, power, scripted
 
 from safeselect.audit.exact_pmf import bit_tree, choice_tree
 from safeselect.errors import ParameterError, SourceError
-from safeselect.exact import Interval
-from safeselect.exact.decay import Decay
+from safeselect.exact.interval import Interval
+from safeselect.exact.rate import Decay
 from safeselect.reference import bernoulli, bernoulli_enclosed, bernoulli_exp, bernoulli_power
 from safeselect.reference.bernoulli import Coin
 from safeselect.reference.uniform import uniform_below

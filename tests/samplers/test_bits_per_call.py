@@ -5,7 +5,7 @@ from fractions import Fraction
 import pytest
 from sampler_laws import endless
 
-from safeselect.exact.decay import Decay
+from safeselect.exact.rate import Decay
 from safeselect.reference import (
     LazyExponential,
     LazyGumbel,

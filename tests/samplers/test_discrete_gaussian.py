@@ -18,7 +18,7 @@ from sampler_laws import (
 
 from safeselect.audit.exact_pmf import bit_tree, choice_tree, restarted
 from safeselect.errors import ParameterError
-from safeselect.exact.decay import Decay
+from safeselect.exact.rate import Decay
 from safeselect.reference import discrete_gaussian
 from safeselect.reference.discrete_gaussian import gaussian_attempt
 

@@ -19,7 +19,7 @@ from sampler_laws import (
 
 from safeselect.audit.exact_pmf import bit_tree, choice_tree, restarted
 from safeselect.errors import ParameterError
-from safeselect.exact.decay import Decay
+from safeselect.exact.rate import Decay
 from safeselect.reference import discrete_laplace, discrete_laplace_exp, laplace_floor
 from safeselect.reference.discrete_laplace import laplace_attempt
 from safeselect.reference.geometric import geometric_exp

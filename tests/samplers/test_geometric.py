@@ -25,7 +25,7 @@ from sampler_laws import (
 
 from safeselect.audit.exact_pmf import bit_tree, choice_tree, combined, restarted
 from safeselect.errors import ParameterError
-from safeselect.exact.decay import Decay
+from safeselect.exact.rate import Decay
 from safeselect.reference.bernoulli import Coin
 from safeselect.reference.geometric import (
     digit_chance,

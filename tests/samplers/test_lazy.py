@@ -22,7 +22,7 @@ from sampler_laws import (
 
 from safeselect.audit.exact_pmf import bit_tree, choice_tree
 from safeselect.errors import ParameterError, SourceError
-from safeselect.exact.decay import Decay
+from safeselect.exact.rate import Decay
 from safeselect.reference import LazyExponential, LazyGumbel, LazyLaplace
 
 pytestmark = pytest.mark.claim("C1")

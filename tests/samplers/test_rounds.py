@@ -14,9 +14,8 @@ import pytest
 
 import safeselect
 from safeselect import SourceError
-from safeselect.exact.decay import Decay
-from safeselect.randomness._bits import Bits
-from safeselect.randomness._rounds import REFINEMENTS, exhausted, rounds
+from safeselect.exact.rate import Decay
+from safeselect.randomness.bits import REFINEMENTS, Bits, exhausted, rounds
 from safeselect.reference import (
     LazyExponential,
     LazyGumbel,

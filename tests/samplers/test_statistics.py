@@ -14,7 +14,7 @@ import pytest
 from gmpy2 import mpq
 from sampler_laws import FALSE_ALARM, endless, plausible
 
-from safeselect.exact import Interval
+from safeselect.exact.interval import Interval
 from safeselect.reference import (
     bernoulli,
     bernoulli_exp,

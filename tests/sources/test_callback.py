@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from safeselect.errors import ParameterError, SourceError
-from safeselect.randomness import CallbackSource
+from safeselect.sources import CallbackSource
 from safeselect.testing import check_source
 
 

@@ -6,7 +6,8 @@ from contextlib import nullcontext
 import pytest
 
 from safeselect.errors import ParameterError, SourceError
-from safeselect.randomness import CallbackSource, CombinedSource, OpenSSLSource, SystemSource
+from safeselect.randomness.source import OpenSSLSource
+from safeselect.sources import CallbackSource, CombinedSource, SystemSource
 from safeselect.testing import RecordingSource, ReplaySource, check_source
 
 
@@ -107,7 +108,7 @@ def test_parts_that_cancel_are_noticed():
 
     parts = [CallbackSource(device, exclusive=True) for _ in range(2)]
     for part in parts:
-        part._guard._health = False  # their own start-up tests would notice as well
+        part._guard.health = False  # their own start-up tests would notice as well
     with pytest.raises(SourceError, match="start-up test"):
         CombinedSource(*parts).fill(bytearray(8))
 

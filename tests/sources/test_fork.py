@@ -11,14 +11,9 @@ import pytest
 from children import in_child
 
 from safeselect.errors import SourceError
-from safeselect.randomness import (
-    CallbackSource,
-    CombinedSource,
-    OpenSSLSource,
-    SystemSource,
-    default_source,
-)
-from safeselect.randomness._fork import generation
+from safeselect.randomness.memory import generation
+from safeselect.randomness.source import OpenSSLSource, default_source
+from safeselect.sources import CallbackSource, CombinedSource, SystemSource
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
 
@@ -134,7 +129,7 @@ def test_the_default_source_is_renewed_in_the_child():
 
 
 WORKER = """
-from safeselect.randomness import default_source
+from safeselect.sources import default_source
 
 def work(_):
     source = default_source()
@@ -171,7 +166,7 @@ def test_a_source_cannot_be_sent_to_a_worker():
 # forks: parent and child then both are process 1, and OpenSSL does not notice.
 SAME_ID = r"""
 import ctypes, json, os, ssl, sys
-from safeselect.randomness import OpenSSLSource
+from safeselect.sources import OpenSSLSource
 
 CLONE_NEWPID = 0x20000000
 libc = ctypes.PyDLL(None, use_errno=True)

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from safeselect.errors import ParameterError, SourceError
-from safeselect.randomness import NONCE_BYTES, SystemSource
-from safeselect.randomness._guard import CANARY_BYTES, Guard
+from safeselect.randomness.guard import CANARY_BYTES, NONCE_BYTES, Guard
+from safeselect.sources import SystemSource
 
 
 def good(count):

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from safeselect.errors import SourceError
-from safeselect.randomness import OpenSSLSource
+from safeselect.randomness.source import OpenSSLSource
 from safeselect.testing import check_source
 
 
@@ -95,7 +95,7 @@ def test_importing_the_package_neither_imports_ssl_nor_draws():
     code = (
         "import os, sys; drawn = []; real = os.urandom\n"
         "os.urandom = lambda n: drawn.append(n) or real(n)\n"
-        "import safeselect.randomness as s; s.OpenSSLSource(); s.default_source()\n"
+        "import safeselect.sources as s; s.OpenSSLSource(); s.default_source()\n"
         "assert 'ssl' not in sys.modules, 'ssl'\n"
         "assert not drawn, 'drawn'\n"
         "s.default_source().begin(); assert 'ssl' in sys.modules and drawn\n"

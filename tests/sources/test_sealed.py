@@ -6,10 +6,11 @@ import pickle
 
 import pytest
 
-from safeselect.randomness import CallbackSource, CombinedSource, OpenSSLSource, SystemSource
-from safeselect.randomness._bits import Bits
-from safeselect.randomness._guard import Guard
+from safeselect.randomness.bits import Bits
 from safeselect.randomness.foreign import ForeignSource, guarded
+from safeselect.randomness.guard import Guard
+from safeselect.randomness.source import OpenSSLSource
+from safeselect.sources import CallbackSource, CombinedSource, SystemSource
 from safeselect.testing import DeterministicSource, RecordingSource, ReplaySource
 
 pytestmark = pytest.mark.filterwarnings("ignore::safeselect.testing.InsecureSourceWarning")

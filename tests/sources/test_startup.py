@@ -6,7 +6,7 @@ from math import comb
 
 import pytest
 
-from safeselect.randomness._startup import startup_problem
+from safeselect.randomness.guard import startup_problem
 
 SIZE = 4096
 

@@ -5,7 +5,7 @@ import os
 import pytest
 
 from safeselect.errors import SourceError
-from safeselect.randomness import SystemSource
+from safeselect.sources import SystemSource
 from safeselect.testing import check_source
 
 

@@ -5,7 +5,8 @@ import threading
 
 import pytest
 
-from safeselect.randomness import CallbackSource, CombinedSource, OpenSSLSource, SystemSource
+from safeselect.randomness.source import OpenSSLSource
+from safeselect.sources import CallbackSource, CombinedSource, SystemSource
 
 THREADS, ROUNDS = 8, 200
 

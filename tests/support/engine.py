@@ -20,7 +20,7 @@ import pytest
 import safeselect
 from safeselect import noise as lattice
 from safeselect import variates
-from safeselect.exact.decay import Decay
+from safeselect.exact.rate import Decay
 from safeselect.noise import (
     arrays,
     contenders,
@@ -37,7 +37,7 @@ from safeselect.noise.plan import Plan
 from safeselect.noise.plan import plan as ranking_plan
 from safeselect.noise.rankings import Ranking
 from safeselect.noise.rows import batch_plan, combine_rows
-from safeselect.randomness._bits import Bits
+from safeselect.randomness.bits import Bits
 from safeselect.reference import permutation
 from safeselect.reference.discrete_laplace import laplace_attempt
 from safeselect.selection import _call

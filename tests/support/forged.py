@@ -19,7 +19,7 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 STEM = f"{PROJECT['name']}-{PROJECT['version']}"
 INFO = f"{STEM}.dist-info/"
 WHEEL, SDIST, SBOM = f"{STEM}-py3-none-any.whl", f"{STEM}.tar.gz", f"{STEM}.cdx.json"
-CODE = "safeselect/promises/pure.py"
+CODE = "safeselect/promises/guarantees.py"
 MARKER = "extra == 'x' or python_version > '3'"
 
 Forgery = Callable[[Path], object]

@@ -307,9 +307,9 @@ MUTANTS = {
     "the end of a large request": Mutant(
         (
             (
-                "randomness/_bits.py",
-                "for start in range(0, len(view), FILL_REQUEST):",
-                "for start in range(0, max(1, len(view) - FILL_REQUEST), FILL_REQUEST):",
+                "randomness/bits.py",
+                "for start in range(0, len(view), request):",
+                "for start in range(0, max(1, len(view) - request), request):",
             ),
         ),
         "C1",
@@ -325,16 +325,16 @@ MUTANTS = {
     "stale buffer": Mutant(
         (
             (
-                "randomness/_bits.py",
-                "for start in range(0, size, self._piece):",
-                "for start in range(0, size if self._consumed == 0 else 0, self._piece):",
+                "randomness/bits.py",
+                "for start in range(0, len(view), request):",
+                "for start in range(0, len(view) if self._consumed == 0 else 0, request):",
             ),
         ),
         "C1",
         "tests/samplers/test_bits.py::test_known_answers",
     ),
     "bits shared across a fork": Mutant(
-        (("randomness/_bits.py", "if generation() != self._generation:", "if False:"),),
+        (("randomness/bits.py", "if generation() != self._process:", "if False:"),),
         "C6",
         "tests/samplers/test_bits.py::test_a_child_forked_inside_a_request_gets_no_bits",
     ),

@@ -14,8 +14,8 @@ from math import isqrt, log
 
 from safeselect.audit.exact_pmf import Law
 from safeselect.errors import SourceError
-from safeselect.exact.decay import Decay
-from safeselect.randomness._bits import Bits
+from safeselect.exact.rate import Decay
+from safeselect.randomness.bits import Bits
 from safeselect.testing import DeterministicSource
 
 Bounds = tuple[Fraction, Fraction]

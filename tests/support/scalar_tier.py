@@ -17,7 +17,7 @@ from tiers import ONE, RANKS, Cells, Noise, Round, agreed, first_word
 
 from safeselect.audit.exact_pmf import Choices, Law, choice_tree, combined, restarted
 from safeselect.errors import SourceError
-from safeselect.exact.decay import Decay
+from safeselect.exact.rate import Decay
 from safeselect.noise import Ranking
 from safeselect.reference import LazyGumbel, LazyLaplace, geometric_digits, geometric_exp
 from safeselect.reference import _rankings as _reference

@@ -8,8 +8,8 @@ from functools import lru_cache
 
 from safeselect.accounting.composition import MOST_PARTS, composed_epsilon
 from safeselect.errors import ParameterError
-from safeselect.exact import describe, integer, rational
-from safeselect.promises import BoundedRange, LaplaceDominated, PureDP
+from safeselect.exact.parameters import describe, integer, rational
+from safeselect.promises.guarantees import BoundedRange, LaplaceDominated, PureDP
 
 __all__ = ["Family", "calibrate", "per_draw_epsilon"]
 

@@ -12,14 +12,20 @@ from fractions import Fraction
 from gmpy2 import mpfr
 
 from safeselect.errors import ParameterError
-from safeselect.exact import Interval, argmin, integer, rational, rounded_down, rounded_up
-from safeselect.exact.interval import contexts
-from safeselect.promises import (
+from safeselect.exact.interval import (
+    Interval,
+    above_zero,
+    argmin,
+    contexts,
+    rounded_down,
+    rounded_up,
+)
+from safeselect.exact.parameters import integer, rational
+from safeselect.promises.guarantees import (
     ApproximateDP,
     BoundedRange,
     Guarantee,
     ZeroConcentratedDP,
-    above_zero,
     log_order_constant,
 )
 

@@ -18,8 +18,8 @@ from safeselect.accounting.ranges import EqualBoundedRange
 from safeselect.accounting.sums import sum_of_deltas, total, what_is_left
 from safeselect.accounting.unequal import UnequalPure
 from safeselect.errors import ParameterError
-from safeselect.exact import describe, integer, rational
-from safeselect.promises import (
+from safeselect.exact.parameters import describe, integer, rational
+from safeselect.promises.guarantees import (
     ApproximateDP,
     BoundedRange,
     Guarantee,

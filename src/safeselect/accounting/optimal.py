@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Protocol
 
-from safeselect.exact import Interval, binomial_below, integer, rational, rounded_up
-from safeselect.promises import above_zero
+from safeselect.accounting.binomial import binomial_below
+from safeselect.exact.interval import Interval, above_zero, rounded_up
+from safeselect.exact.parameters import integer, rational
 
 __all__ = [
     "MOST_EQUAL",

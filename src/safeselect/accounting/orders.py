@@ -18,8 +18,8 @@ from fractions import Fraction
 from typing import assert_never
 
 from safeselect.errors import ParameterError
-from safeselect.exact import Interval, argmin, rounded_up
-from safeselect.promises import (
+from safeselect.exact.interval import Interval, argmin, rounded_up
+from safeselect.promises.guarantees import (
     ApproximateDP,
     BoundedRange,
     Guarantee,

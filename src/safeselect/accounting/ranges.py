@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
+from safeselect.accounting.binomial import binomial_below
 from safeselect.accounting.optimal import difference
-from safeselect.exact import Interval, binomial_below, integer, rational
-from safeselect.promises import above_zero
+from safeselect.exact.interval import Interval, above_zero
+from safeselect.exact.parameters import integer, rational
 
 __all__ = ["EqualBoundedRange", "optimal_bounded_range_delta"]
 

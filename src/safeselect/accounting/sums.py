@@ -7,7 +7,8 @@ from fractions import Fraction
 from math import lcm
 
 from safeselect.errors import ParameterError
-from safeselect.exact import MAX_BITS, Interval, rounded_down, rounded_up
+from safeselect.exact.interval import Interval, rounded_down, rounded_up
+from safeselect.exact.parameters import MAX_BITS
 
 __all__ = ["sum_of_deltas", "total", "what_is_left"]
 

@@ -9,7 +9,7 @@ from fractions import Fraction
 from functools import lru_cache
 from math import comb, prod
 
-from safeselect.exact import Interval
+from safeselect.exact.interval import Interval
 
 __all__ = ["UnequalPure"]
 

@@ -24,7 +24,7 @@ from safeselect.adapters._sql import (
     LARGEST_CAPPED_COUNTS,
     LARGEST_COUNTS,
 )
-from safeselect.exact import integer
+from safeselect.exact.parameters import integer
 from safeselect.selection import Counts
 from safeselect.selection._columns import Unread
 

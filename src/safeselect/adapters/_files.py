@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from safeselect.errors import InputError, ParameterError
-from safeselect.exact import describe
+from safeselect.exact.parameters import describe
 
 __all__ = [
     "identifier",

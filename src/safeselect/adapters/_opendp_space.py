@@ -13,9 +13,9 @@ from typing import Any
 from safeselect.accounting.calibration import Family
 from safeselect.adapters._floats import at_least
 from safeselect.errors import ParameterError, SafeSelectError
-from safeselect.exact import describe, rational
-from safeselect.exact.decay import Decay
-from safeselect.randomness import resolve
+from safeselect.exact.parameters import describe, rational
+from safeselect.exact.rate import Decay
+from safeselect.randomness.foreign import resolve
 from safeselect.selection import Selection
 from safeselect.selection._reading import Change, Reading
 from safeselect.selection._scores import Steps, read_candidates

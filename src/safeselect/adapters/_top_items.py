@@ -12,10 +12,10 @@ from safeselect.adapters._counting import open_counts, open_largest, until_read
 from safeselect.adapters._keys import warn_if_same
 from safeselect.adapters._spark_local import parquet_on_spark
 from safeselect.errors import ParameterError
-from safeselect.exact import describe, integer, rational
+from safeselect.exact.parameters import describe, integer, rational
 from safeselect.ledger import Scope
-from safeselect.promises.written import brief
-from safeselect.randomness import Source
+from safeselect.promises.records import brief
+from safeselect.randomness.source import Source
 from safeselect.selection import TopK, TopSet, top_k
 from safeselect.selection._arguments import Number
 from safeselect.selection._charging import read_ledger, unit_of

@@ -32,8 +32,8 @@ from typing import Any, Literal
 
 from safeselect.adapters._floats import at_least, at_most
 from safeselect.errors import ParameterError
-from safeselect.exact import describe
-from safeselect.promises import (
+from safeselect.exact.parameters import describe
+from safeselect.promises.guarantees import (
     ApproximateDP,
     Guarantee,
     LaplaceDominated,

@@ -27,9 +27,9 @@ from typing import Any, Literal
 from safeselect.accounting.calibration import Family
 from safeselect.adapters._opendp_space import Draws, Space, read_scale, single
 from safeselect.errors import ParameterError
-from safeselect.exact import describe, integer, rational
-from safeselect.promises import BoundedRange, LaplaceDominated
-from safeselect.randomness import Source
+from safeselect.exact.parameters import describe, integer, rational
+from safeselect.promises.guarantees import BoundedRange, LaplaceDominated
+from safeselect.randomness.source import Source
 from safeselect.selection import (
     exponential_mechanism,
     permute_and_flip,

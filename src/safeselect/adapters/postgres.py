@@ -24,10 +24,10 @@ from importlib import import_module
 from typing import Any, TypeVar, final
 
 from safeselect.errors import LedgerBusy, LedgerDamaged, LedgerError, ParameterError
-from safeselect.exact import describe
+from safeselect.exact.parameters import describe
 from safeselect.ledger import Journal, Row, Torn
 from safeselect.ledger._ledger_turn import guard
-from safeselect.randomness._fork import generation
+from safeselect.randomness.memory import generation
 
 __all__ = ["PostgresStore"]
 

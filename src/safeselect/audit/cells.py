@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from safeselect.errors import ParameterError
-from safeselect.exact.decay import Decay
+from safeselect.exact.rate import Decay
 from safeselect.noise.laws import Law as NoiseLaw
 
 __all__ = ["Cells", "Enclosure", "cells", "ranking_law"]

@@ -17,7 +17,7 @@ from itertools import product
 
 from safeselect.audit.cells import Enclosure
 from safeselect.errors import ParameterError
-from safeselect.exact import Interval, rounded_down, rounded_up
+from safeselect.exact.interval import Interval, rounded_down, rounded_up
 
 __all__ = ["Certificate", "certify", "neighbours"]
 

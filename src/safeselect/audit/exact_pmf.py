@@ -25,9 +25,7 @@ from hashlib import shake_256
 from typing import final
 
 from safeselect.errors import ParameterError, SourceError
-from safeselect.randomness._bits import Bits
-from safeselect.randomness._own import own
-from safeselect.randomness._sealed import sealed
+from safeselect.randomness.bits import Bits
 
 __all__ = ["Choices", "Law", "bit_tree", "choice_tree", "combined", "restarted"]
 
@@ -233,8 +231,6 @@ class _Leaf:
 
 
 @final
-@own
-@sealed
 class _Tape:
     """A source that gives what is written on it and refuses more."""
 

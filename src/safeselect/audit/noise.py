@@ -12,7 +12,7 @@ import numpy as np
 
 from safeselect.audit.finding import Refuted
 from safeselect.audit.series import survival
-from safeselect.exact.decay import Decay
+from safeselect.exact.rate import Decay
 from safeselect.noise.laws import EXPONENTIAL, GUMBEL, LAPLACE, Law, enclose
 from safeselect.noise.plan import plan
 from safeselect.noise.rankings import certified_order

@@ -12,8 +12,8 @@ from typing import Any
 from safeselect.audit.exact_pmf import Law, bit_tree, restarted
 from safeselect.audit.finding import Refuted
 from safeselect.audit.series import Bounds, exp_minus
-from safeselect.exact.decay import Decay
-from safeselect.randomness._bits import Bits
+from safeselect.exact.rate import Decay
+from safeselect.randomness.bits import Bits
 from safeselect.reference import bernoulli, bernoulli_exp, discrete_laplace, geometric, permutation
 from safeselect.reference.uniform import uniform_attempt
 

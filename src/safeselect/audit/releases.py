@@ -17,7 +17,7 @@ from typing import Any
 
 from safeselect.audit.cells import Enclosure, ranking_law
 from safeselect.audit.finding import Refuted
-from safeselect.exact.decay import Decay
+from safeselect.exact.rate import Decay
 from safeselect.noise.laws import EXPONENTIAL, GUMBEL, LAPLACE, Law
 from safeselect.selection import (
     Selection,

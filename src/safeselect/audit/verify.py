@@ -31,9 +31,9 @@ from safeselect.audit.noise import (
 )
 from safeselect.audit.primitives import check_primitive, primitives
 from safeselect.audit.releases import check_releases, releases
-from safeselect.exact.decay import Decay
+from safeselect.exact.rate import Decay
 from safeselect.noise.laws import EXPONENTIAL, GUMBEL, LAPLACE, Law
-from safeselect.promises import BoundedRange, LaplaceDominated
+from safeselect.promises.guarantees import BoundedRange, LaplaceDominated
 from safeselect.selection._reading import INTEGERS, Change
 
 __all__ = ["FULL", "QUICK", "Check", "Finding", "Instance", "checks", "found", "instances", "run"]

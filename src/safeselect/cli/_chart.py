@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from safeselect.cli._escape import in_html
 from safeselect.errors import LedgerError
-from safeselect.promises.written import brief
+from safeselect.promises.records import brief
 
 __all__ = ["chart"]
 

@@ -25,7 +25,7 @@ from safeselect.ledger import (
     log_lines,
 )
 from safeselect.ledger.record import commitment
-from safeselect.promises.written import brief
+from safeselect.promises.records import brief
 
 __all__ = ["open_scope", "run_ledger"]
 

@@ -40,7 +40,7 @@ from safeselect.errors import (
     SafeSelectWarning,
     SourceError,
 )
-from safeselect.promises.written import exact
+from safeselect.promises.records import exact
 from safeselect.selection._labels import plain
 
 __all__ = ["escaped", "main"]

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from fractions import Fraction
 
 from safeselect.errors import ParameterError
-from safeselect.exact import rational
+from safeselect.exact.parameters import rational
 
 __all__ = ["number"]
 

@@ -13,7 +13,7 @@ from safeselect.cli._theorems import theorem
 from safeselect.ledger import Budget, Checker, Record, Standing
 from safeselect.ledger._record_check import charges_of
 from safeselect.ledger.record import read_numbers
-from safeselect.promises.written import brief
+from safeselect.promises.records import brief
 
 __all__ = ["Release", "releases", "report"]
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Set
 from fractions import Fraction
 
 from safeselect.errors import ParameterError
-from safeselect.exact import MAX_BITS, rational
+from safeselect.exact.parameters import MAX_BITS, rational
 
 __all__ = ["read_choice", "read_gap", "read_released", "read_released_list"]
 

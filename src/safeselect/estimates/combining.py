@@ -17,7 +17,7 @@ from safeselect.estimates._released import (
     read_released,
     read_released_list,
 )
-from safeselect.exact import integer, rational
+from safeselect.exact.parameters import integer, rational
 
 __all__ = [
     "error_ratio",

@@ -11,7 +11,8 @@ from typing import Literal
 
 from safeselect.errors import ParameterError
 from safeselect.estimates._released import read_choice, read_gap, read_released_list
-from safeselect.exact import Interval, rational, rounded_down, rounded_up
+from safeselect.exact.interval import Interval, rounded_down, rounded_up
+from safeselect.exact.parameters import rational
 
 __all__ = ["expected_gap", "gap_confidence_bound", "gap_p_value", "tail"]
 

@@ -12,14 +12,17 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
+from math import ceil
 
 import gmpy2
 from gmpy2 import mpfr, mpq
 
 from safeselect.errors import ParameterError
 
-__all__ = ["Interval", "argmin", "contexts", "rounded_down", "rounded_up"]
+__all__ = ["Interval", "above_zero", "argmin", "contexts", "rounded_down", "rounded_up"]
 
+# A bound closer to zero is rounded up to this, because it would not fit into a guarantee.
+_SMALLEST_BOUND = Fraction(1, 2**4000)
 _MOST_STEPS = 500  # of a search that need not find the best; 60 are usual
 
 
@@ -153,37 +156,37 @@ def rounded_up(evaluate: Callable[[int], Interval], significant: int = 64) -> Fr
     `evaluate(precision)` encloses the number; the precision is doubled until the enclosure is
     narrower than the rounding.  If it never is, the upper end still holds and is returned.
     """
-    return _rounded(evaluate, significant, upwards=True)
-
-
-def rounded_down(evaluate: Callable[[int], Interval], significant: int = 64) -> Fraction:
-    """The largest rational of so many significant bits that is surely at most a real number."""
-    return _rounded(evaluate, significant, upwards=False)
-
-
-def _rounded(evaluate: Callable[[int], Interval], significant: int, *, upwards: bool) -> Fraction:
     precision = 2 * significant
     while True:
         interval = evaluate(precision)
         if interval.bounded:
             low, high = interval.fractions()
             if (high - low) * 2 ** (significant + 8) <= abs(low) or precision > 1 << 15:
-                return _to_bits(high if upwards else low, significant, upwards=upwards)
+                unit = _unit(high, significant)
+                return ceil(high / unit) * unit
         elif precision > 1 << 15:
             raise ParameterError("a bound is too large to be computed; use smaller parameters")
         precision *= 2
 
 
-def _to_bits(value: Fraction, significant: int, *, upwards: bool) -> Fraction:
+def rounded_down(evaluate: Callable[[int], Interval], significant: int = 64) -> Fraction:
+    """The largest rational of so many significant bits that is surely at most a real number."""
+    return -rounded_up(lambda precision: -evaluate(precision), significant)
+
+
+def _unit(value: Fraction, significant: int) -> Fraction:
+    """The last place of a dyadic number of so many significant bits."""
     # 2**(size - 1) <= |value| < 2**size, because the denominator is a power of 2.
     size = abs(value.numerator).bit_length() - value.denominator.bit_length() + 1
-    unit = Fraction(2) ** (size - significant)
-    steps = value / unit
-    return (
-        -((-steps.numerator) // steps.denominator)
-        if upwards
-        else steps.numerator // steps.denominator
-    ) * unit
+    return Fraction(2) ** (size - significant)
+
+
+def above_zero(bound: Callable[[int], Interval]) -> Fraction:
+    """The bound rounded up, or zero where it is surely not positive."""
+    low_precision = bound(128)
+    if low_precision.bounded and low_precision.upper <= 0:
+        return Fraction(0)
+    return max(_SMALLEST_BOUND, rounded_up(bound))
 
 
 def argmin(objective: Callable[[Fraction], Interval], guess: Fraction) -> Fraction:

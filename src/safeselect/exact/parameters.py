@@ -17,7 +17,7 @@ from gmpy2 import mpq, mpz
 
 from safeselect.errors import ParameterError
 
-__all__ = ["MAX_BITS", "decimal", "describe", "integer", "rational"]
+__all__ = ["MAX_BITS", "describe", "integer", "rational"]
 
 MAX_BITS = 4096
 """Largest bit length of a parameter's numerator and of its denominator."""
@@ -36,26 +36,13 @@ _DECIMAL = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,6})
 def describe(value: object) -> str:
     """A parameter in words for an error message: its type, and its value when it is short."""
     kind = type(value).__name__
-    if isinstance(value, int) and value.bit_length() > 128:
-        return f"{kind} of {value.bit_length()} bits"
-    if isinstance(value, Fraction) and _bits(value) > 128:
+    if isinstance(value, (int, Fraction)) and _bits(value) > 128:
         # Not through repr(): Python limits how many digits it prints, and may raise.
         return f"{kind} of {_bits(value)} bits"
     if isinstance(value, (bool, int, float, str, Decimal, Fraction)) or value is None:
         text = repr(value)
         return f"{text} ({kind})" if len(text) <= 60 else f"a {kind} of {len(text)} characters"
     return f"an object of type {kind}"
-
-
-def decimal(value: Fraction) -> str:
-    """A number at least 0 for people: four significant digits, or all of a whole number."""
-    if value.denominator == 1 and value < 10**9:
-        return str(value)
-    above, below = value.as_integer_ratio()
-    places, limit = 0, 4 * below.bit_length()
-    while above < 1000 * below and places < limit:
-        above, places = 10 * above, places + 1
-    return f"{Decimal(round(Fraction(above, below))).scaleb(-places):.4g}"
 
 
 def integer(value: object, name: str, *, minimum: int, maximum: int, limit: str = "") -> int:
@@ -123,8 +110,6 @@ def _small(number: int) -> Fraction:
 
 
 def _read(value: Any, name: str) -> Fraction:
-    if type(value) is Fraction:
-        return value
     if isinstance(value, _NO_NUMBERS):
         raise _wrong("a number", value, name)
     if isinstance(value, (int, np.integer)) or type(value) is type(mpz(0)):
@@ -138,10 +123,8 @@ def _read(value: Any, name: str) -> Fraction:
     if isinstance(value, (float, np.floating)):
         # str() of every NumPy float is the shortest decimal that reads back as the same number.
         return _read_text(str(float(value) if isinstance(value, float) else value), name, value)
-    if isinstance(value, Decimal):
-        return _read_text(str(value), name, value)
-    if isinstance(value, str):
-        return _read_text(value, name, value)
+    if isinstance(value, (str, Decimal)):
+        return _read_text(value if isinstance(value, str) else str(value), name, value)
     raise ParameterError(
         f"{name} must be an int, Fraction, Decimal, float or a string such as '1/3' or '0.1', "
         f"got {describe(value)}"
@@ -165,7 +148,8 @@ def _parsed(text: str) -> Fraction | str | None:
         numerator, denominator = match.group(1), match.group(2) or "1"
         if max(len(numerator), len(denominator)) > _MAX_DIGITS:
             return _TOO_LONG
-        above, below = _integer(numerator), _integer(denominator)
+        # By way of Decimal, whose constructor is exact: int() has a limit that anyone may lower.
+        above, below = int(Decimal(numerator)), int(Decimal(denominator))
         return Fraction(above, below) if below else "must not have a denominator of zero"
     if not _DECIMAL.fullmatch(text):
         return None
@@ -180,11 +164,6 @@ def _wrong(wanted: str, value: object, name: str, *, comma: bool = False) -> Par
     example = _EXAMPLES.get(name.rpartition("_")[2], "'0.5'")
     instead = "write a decimal point, not a comma" if comma else f"write for example {example}"
     return ParameterError(f"{name} must be {wanted}, got {describe(value)}; {instead}")
-
-
-def _integer(digits: str) -> int:
-    # By way of Decimal, whose constructor is exact: int() has a limit that anyone may lower.
-    return int(Decimal(digits))
 
 
 def _check_size(value: Any, name: str) -> None:

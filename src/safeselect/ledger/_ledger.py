@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from typing import final
 
 from safeselect.errors import ParameterError
-from safeselect.exact import describe
+from safeselect.exact.parameters import describe
 from safeselect.ledger._ledger_book import Book
 from safeselect.ledger._ledger_budget import Budget
 from safeselect.ledger._ledger_file import FileStore

@@ -28,7 +28,7 @@ from safeselect.ledger._record_scope import Standing
 from safeselect.ledger._record_sign import Signer, Verifier, is_key, signed_message
 from safeselect.ledger._record_skim import Carrying, skim
 from safeselect.ledger.record import SCHEMA, canonical, record_hash
-from safeselect.promises.written import Content
+from safeselect.promises.records import Content
 
 __all__ = ["Book", "following"]
 

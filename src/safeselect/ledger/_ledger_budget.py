@@ -14,10 +14,11 @@ from functools import lru_cache
 
 from safeselect.accounting.orders import log_moment
 from safeselect.errors import BudgetError, LedgerDamaged, ParameterError
-from safeselect.exact import Interval, rational, rounded_down, rounded_up
+from safeselect.exact.interval import Interval, rounded_down, rounded_up
+from safeselect.exact.parameters import rational
 from safeselect.ledger.record import read_numbers, text
-from safeselect.promises import ApproximateDP, Guarantee, log_order_constant
-from safeselect.promises.written import Content, brief, numbers
+from safeselect.promises.guarantees import ApproximateDP, Guarantee, log_order_constant
+from safeselect.promises.records import Content, brief, numbers
 
 __all__ = ["Amounts", "Budget", "add", "check_cap"]
 

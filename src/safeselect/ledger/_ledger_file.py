@@ -27,7 +27,7 @@ from safeselect.ledger._ledger_journal import FileJournal, end_of_lines
 from safeselect.ledger._ledger_place import check_file_system, check_modes
 from safeselect.ledger._ledger_store import Journal
 from safeselect.ledger._ledger_turn import guard, pause
-from safeselect.randomness._fork import Generation, generation
+from safeselect.randomness.memory import Generation, generation
 
 try:
     import fcntl

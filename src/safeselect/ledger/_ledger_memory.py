@@ -7,7 +7,7 @@ from typing import TypeVar, final
 
 from safeselect.errors import LedgerError
 from safeselect.ledger._ledger_store import Journal, Row, Torn
-from safeselect.randomness._fork import generation
+from safeselect.randomness.memory import generation
 
 __all__ = ["MemoryStore"]
 

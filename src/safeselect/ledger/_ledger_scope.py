@@ -14,9 +14,9 @@ from safeselect.ledger._pending_release import PendingRelease
 from safeselect.ledger._record_replay import Checker
 from safeselect.ledger._record_scope import Standing
 from safeselect.ledger.record import commitment
-from safeselect.promises import Guarantee
-from safeselect.promises.written import Charge, Content, Receipt
-from safeselect.randomness._fork import Generation, generation
+from safeselect.promises.guarantees import Guarantee
+from safeselect.promises.records import Charge, Content, Receipt
+from safeselect.randomness.memory import Generation, generation
 
 __all__ = ["Pending", "Scope", "standing_of"]
 

@@ -10,7 +10,7 @@ from safeselect.ledger._record_scope import Standing
 from safeselect.ledger._record_sign import Signer, key_of
 from safeselect.ledger.library import library
 from safeselect.ledger.record import utc_now
-from safeselect.promises.written import Charge, Content, numbers, told
+from safeselect.promises.records import Charge, Content, numbers, told
 
 __all__ = ["Written", "amounts", "charged", "made", "opened_scope", "raised", "was_torn"]
 

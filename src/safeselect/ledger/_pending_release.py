@@ -11,10 +11,10 @@ from dataclasses import replace
 from typing import Literal, Protocol, TypeVar, final
 
 from safeselect.errors import LedgerError, ScoreError, SourceError
-from safeselect.promises import Guarantee
-from safeselect.promises.written import SALT_BYTES, Charge, Receipt
-from safeselect.randomness import Source, observed
-from safeselect.randomness._bits import Bits
+from safeselect.promises.guarantees import Guarantee
+from safeselect.promises.records import SALT_BYTES, Charge, Receipt
+from safeselect.randomness.bits import Bits
+from safeselect.randomness.source import Source, observed
 
 __all__ = ["PendingRelease"]
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import NoReturn, Protocol, final, runtime_checkable
 
 from safeselect.errors import ParameterError
-from safeselect.exact import describe
+from safeselect.exact.parameters import describe
 from safeselect.ledger.record import text
 
 __all__ = [

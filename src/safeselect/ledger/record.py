@@ -22,8 +22,8 @@ from time import time_ns
 from typing import Any
 
 from safeselect.errors import LedgerDamaged, LedgerError, ParameterError
-from safeselect.exact import describe, rational
-from safeselect.promises.written import Content, exact
+from safeselect.exact.parameters import describe, rational
+from safeselect.promises.records import Content, exact
 
 __all__ = [
     "LONGEST",

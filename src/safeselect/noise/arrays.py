@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from safeselect.randomness._bits import Bits
+from safeselect.randomness.bits import Bits
 
 __all__ = [
     "Indices",

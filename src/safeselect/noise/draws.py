@@ -26,7 +26,7 @@ from safeselect.noise.tables import (
     noise_table,
     tabulated_noise,
 )
-from safeselect.randomness._bits import Bits
+from safeselect.randomness.bits import Bits
 
 __all__ = ["Draws", "Known", "draw"]
 

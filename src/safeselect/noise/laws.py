@@ -34,7 +34,7 @@ from functools import cache, lru_cache
 import gmpy2
 from gmpy2 import mpfr
 
-from safeselect.exact import Interval
+from safeselect.exact.interval import Interval
 
 __all__ = ["DIGITS", "LAWS", "UNBOUNDED", "Law", "enclose"]
 

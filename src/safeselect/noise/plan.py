@@ -21,7 +21,7 @@ from math import comb
 
 import numpy as np
 
-from safeselect.exact.decay import Decay
+from safeselect.exact.rate import Decay
 from safeselect.noise.arrays import Numbers
 from safeselect.noise.laws import Law, enclose
 from safeselect.noise.tables import REACH, UNIT_BITS

@@ -22,14 +22,13 @@ from itertools import pairwise
 import numpy as np
 
 from safeselect.errors import ParameterError
-from safeselect.exact.decay import Decay
+from safeselect.exact.rate import Decay
 from safeselect.noise.arrays import Numbers, to_integers
 from safeselect.noise.contenders import Ceiling, contenders
 from safeselect.noise.draws import Draws, Known, draw
 from safeselect.noise.laws import LAWS, UNBOUNDED, enclose
 from safeselect.noise.plan import GUARD, Plan, plan, rate
-from safeselect.randomness._bits import Bits
-from safeselect.randomness._rounds import REFINEMENTS, exhausted
+from safeselect.randomness.bits import REFINEMENTS, Bits, exhausted
 
 __all__ = ["Ranking", "certified_order", "noisy_top_k", "peeled_top_k"]
 

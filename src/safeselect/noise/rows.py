@@ -17,14 +17,13 @@ from math import comb
 import numpy as np
 from numpy.typing import NDArray
 
-from safeselect.exact.decay import Decay
+from safeselect.exact.rate import Decay
 from safeselect.noise.arrays import Indices, Numbers, best_and_rest, fill, to_integers
 from safeselect.noise.laws import LAWS, Law
 from safeselect.noise.plan import Plan, plan, rate
 from safeselect.noise.rankings import certified_order
 from safeselect.noise.tables import ERROR, LOSS, UNIT_BITS, UNKNOWN, noise_table, tabulated_noise
-from safeselect.randomness._bits import Bits
-from safeselect.randomness._rounds import REFINEMENTS, exhausted
+from safeselect.randomness.bits import REFINEMENTS, Bits, exhausted
 
 __all__ = ["noisy_max_rows"]
 

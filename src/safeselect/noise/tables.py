@@ -35,7 +35,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from safeselect.exact.decay import Decay
+from safeselect.exact.rate import Decay
 from safeselect.noise.arrays import Numbers
 from safeselect.noise.laws import DIGITS, Law
 

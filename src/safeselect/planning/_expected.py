@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from safeselect.exact import Interval
+from safeselect.exact.interval import Interval
 
 __all__ = ["miss_of_exponential", "missed_by_one_shot", "missed_by_peeling", "misses_of_flips"]
 

@@ -7,14 +7,16 @@ from dataclasses import fields
 from fractions import Fraction
 
 from safeselect.errors import ParameterError
-from safeselect.exact import Interval, decimal, describe, integer, rational, rounded_up
-from safeselect.exact.decay import Decay
+from safeselect.exact.interval import Interval, rounded_up
+from safeselect.exact.parameters import describe, integer, rational
+from safeselect.exact.rate import Decay
 from safeselect.planning._expected import (
     miss_of_exponential,
     missed_by_one_shot,
     missed_by_peeling,
     misses_of_flips,
 )
+from safeselect.planning._numbers import decimal
 from safeselect.selection._call import CANDIDATES
 from safeselect.selection._cost import PrivacyCost
 from safeselect.selection._reading import Change, Reading

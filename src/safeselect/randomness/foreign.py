@@ -1,22 +1,29 @@
-"""Sources that somebody else wrote: whatever they say of themselves, they run behind our guard."""
+"""The door that every `source=` argument goes through.
+
+A source that somebody else wrote runs behind our guard, whatever it says of itself, with the
+operating system's bytes mixed in.
+"""
 
 from __future__ import annotations
 
+import os
 import re
-from typing import cast, final
+from collections.abc import Callable
+from contextlib import suppress
+from types import ModuleType
+from typing import NamedTuple, cast, final
 
-from safeselect.errors import SourceError
-from safeselect.randomness._accept import Members, members_of
-from safeselect.randomness._buffers import wipe
-from safeselect.randomness._guard import Guard
-from safeselect.randomness._mixed import mixed
-from safeselect.randomness._own import is_own, own
-from safeselect.randomness._protocol import NONCE_BYTES, Source
-from safeselect.randomness._sealed import sealed
-from safeselect.randomness.system import SystemSource
+from safeselect.errors import ParameterError, SourceError
+from safeselect.randomness.guard import NONCE_BYTES, Guard, Worth
+from safeselect.randomness.memory import wipe
+from safeselect.randomness.source import Source, default_source, guard_of, is_own, own
 
-__all__ = ["ForeignSource", "guarded"]
+__all__ = [
+    *("ForeignSource", "guarded", "members_of", "mixed", "predictable_generator"),
+    *("require_production", "resolve", "with_system_bytes"),
+]
 
+_VARIABLE = "SAFESELECT_REQUIRE_PRODUCTION"
 _LONGEST_NAME = 64
 _NO_NAME = re.compile(r"[^A-Za-z0-9._-]", re.ASCII)
 
@@ -24,6 +31,196 @@ _NO_NAME = re.compile(r"[^A-Za-z0-9._-]", re.ASCII)
 # stays failed.  A source is kept as long as its guard, so nothing else can have its identity.
 _REMEMBERED = 32
 _guards: dict[int, tuple[object, ForeignSource]] = {}
+
+
+def predictable_generator(value: object) -> bool:
+    """Whether this is one of the generators for simulations of Python or NumPy."""
+    if isinstance(value, ModuleType):
+        return value.__name__ in ("random", "numpy.random")
+    # By name: this package imports neither of them.
+    kinds = [f"{kind.__module__}.{kind.__qualname__}" for kind in type(value).__mro__]
+    if "random.SystemRandom" in kinds:
+        return False
+    return any(kind == "random.Random" or kind.startswith("numpy.random.") for kind in kinds)
+
+
+def _why_not(value: object) -> str:
+    kind = type(value).__name__
+    if predictable_generator(value):
+        return (
+            f"an object of type {kind} cannot be the source: its output can be predicted from "
+            "earlier output or from its seed, and whoever predicts the noise can subtract it."
+        )
+    if isinstance(value, (int, str, bytes, bytearray)):
+        return (
+            "a source is not a seed: noise that can be repeated can be subtracted. For tests there "
+            "is safeselect.testing.DeterministicSource."
+        )
+    if isinstance(value, type):
+        return f"source must be an object, not the class: write {value.__name__}()."
+    if callable(value):
+        return f"a {kind} is not a source: a function n -> bytes is wrapped in CallbackSource."
+    return (
+        f"an object of type {kind} is not a source: it lacks some of "
+        f"{', '.join(Members._fields)}, or they have the wrong types."
+    )
+
+
+class Members(NamedTuple):
+    """What an object said of itself when it was asked, once."""
+
+    name: str
+    production: bool
+    begin: Callable[[], object]
+    fill: Callable[[memoryview], object]
+
+
+def members_of(value: object) -> Members:
+    """Return the four members of the Source protocol, each read once: a second answer may differ.
+
+    Raises:
+        ParameterError: it does not keep the form of the protocol; the message says what to pass
+            instead.
+    """
+    with suppress(Exception):  # a property may raise anything, and quote anything
+        found = Members(*(getattr(value, member) for member in Members._fields))
+        well_typed = type(found.name) is str and type(found.production) is bool
+        can_draw = callable(found.begin) and callable(found.fill)
+        if well_typed and can_draw and not isinstance(value, type):
+            return found
+    raise ParameterError(
+        f"{_why_not(value)} Leave source out for the default, or pass OpenSSLSource(), "
+        "SystemSource() or, for a device of your own, CallbackSource(function)."
+    )
+
+
+def mixed(first: Guard, second: Guard, *, health: bool) -> Guard:
+    """A guard around the XOR of two: uniform if either is, and they are independent.
+
+    It fails if either fails, and its bytes are worth what those of the weaker part are.
+
+    Args:
+        health: whether the XOR is tested once more; the parts test themselves.
+    """
+
+    def draw(count: int) -> bytes:
+        # Each part writes to memory that the other never sees.
+        ours, theirs = bytearray(count), bytearray(count)
+        try:
+            first.fill(ours)
+            second.fill(theirs)
+            return _xor(ours, theirs)
+        finally:
+            wipe(ours)
+            wipe(theirs)
+
+    def nonce(_: int) -> bytes:
+        return _xor(first.begin(), second.begin())
+
+    return Guard(
+        draw,
+        nonce=nonce,
+        health=health,
+        vouched=True,  # both parts turn their failures into SourceError
+        worth=min(first.worth, second.worth, key=("no", "asserted", "yes").index),
+        unmixed=first.unmixed or second.unmixed,
+        parts=(first, second),
+    )
+
+
+def _xor(first: bytes | bytearray, second: bytes | bytearray) -> bytes:
+    both = int.from_bytes(first, "little") ^ int.from_bytes(second, "little")
+    return both.to_bytes(len(first), "little")
+
+
+def system_bytes(count: int) -> bytes:
+    """Draw from the operating system's generator."""
+    try:
+        return os.urandom(count)
+    except TimeoutError:
+        raise  # a time limit of the caller's: the kernel's generator has none
+    except (OSError, NotImplementedError):
+        raise SourceError("the operating system gave no random bytes") from None
+
+
+def with_system_bytes(device: Guard) -> Guard:
+    """A guard around the XOR of a device's bytes and the operating system's."""
+    system = Guard(system_bytes, vouched=True, worth="yes")
+    return mixed(device, system, health=False)
+
+
+def _device(members: Members) -> Guard:
+    """A guard around what a foreign source gives, in memory that it cannot keep or alter.
+
+    Every failure becomes a SourceError of constant text; only a source for tests says its own.
+    """
+
+    def asked(member: Callable[..., object], *arguments: object, failure: str) -> object:
+        try:
+            return member(*arguments)
+        except MemoryError:
+            raise
+        except Exception as error:  # noqa: BLE001 - whatever it was, its text may hold bytes
+            if not members.production and type(error) is SourceError:
+                failure = str(error)
+            raise SourceError(failure) from None
+
+    def draw(count: int) -> bytes:
+        scratch = bytearray(count)
+        try:
+            failure = "the source failed while drawing bytes"
+            asked(members.fill, memoryview(scratch), failure=failure)
+            return bytes(scratch)
+        finally:
+            wipe(scratch)
+
+    def nonce(_: int) -> bytes:
+        given = asked(members.begin, failure="the source failed as a call began")
+        if type(given) is not bytes or len(given) != NONCE_BYTES:
+            raise SourceError(f"the source gave a nonce that is not of {NONCE_BYTES} bytes")
+        return given
+
+    worth: Worth = "asserted" if members.production else "no"
+    return Guard(draw, nonce=nonce, health=members.production, vouched=True, worth=worth)
+
+
+@final
+@own
+class ForeignSource:
+    """The bytes of a source of another class, XOR-ed with those of the operating system.
+
+    Its own bytes are tested at start-up and at each request, as a callback's are.  A source that
+    says it is for tests (`production` is False) is neither mixed nor tested, so that its bytes can
+    be repeated, and is never taken for one that is meant for production.
+
+    Args:
+        members: what the source said of itself.
+    """
+
+    __slots__ = ("_guard", "_name")
+
+    def __init__(self, members: Members) -> None:
+        device = _device(members)
+        self._guard = with_system_bytes(device) if members.production else device
+        self._name = f"ForeignSource({_NO_NAME.sub('_', members.name[:_LONGEST_NAME])})"
+
+    @property
+    def name(self) -> str:
+        """ForeignSource(...) around the name that the source gives itself."""
+        return self._name
+
+    @property
+    def production(self) -> bool:
+        """What the source said."""
+        return self._guard.worth != "no"
+
+    def begin(self) -> bytes:
+        """Start one public call; see `Source.begin`."""
+        return self._guard.begin()
+
+    def fill(self, buffer: bytearray | memoryview, /) -> None:
+        """Fill the whole buffer or raise; see `Source.fill`."""
+        self._guard.fill(buffer)
 
 
 def guarded(value: object) -> Source:
@@ -46,91 +243,39 @@ def guarded(value: object) -> Source:
     return found
 
 
-@final
-class _Device:
-    """What a foreign source gives, in memory of its own: what it keeps or alters is not ours.
+def require_production() -> bool:
+    """Whether the environment asks for hardening: SAFESELECT_REQUIRE_PRODUCTION is not empty.
 
-    Every failure becomes a SourceError of constant text; only a source for tests says its own.
+    Any value but the empty one hardens, "0" too: a typing error must not soften.
     """
-
-    __slots__ = ("_members",)
-
-    def __init__(self, members: Members) -> None:
-        self._members = members
-
-    def draw(self, count: int) -> bytes:
-        scratch = bytearray(count)
-        try:
-            self._members.fill(memoryview(scratch))
-            return bytes(scratch)
-        except MemoryError:
-            raise
-        except Exception as error:  # noqa: BLE001 - whatever it was, its text may hold bytes
-            raise self._failure(error, "the source failed while drawing bytes") from None
-        finally:
-            wipe(scratch)
-
-    def nonce(self, _: int) -> bytes:
-        try:
-            nonce = self._members.begin()
-        except MemoryError:
-            raise
-        except Exception as error:  # noqa: BLE001 - as above
-            raise self._failure(error, "the source failed as a call began") from None
-        if type(nonce) is not bytes or len(nonce) != NONCE_BYTES:
-            raise SourceError(f"the source gave a nonce that is not of {NONCE_BYTES} bytes")
-        return nonce
-
-    def _failure(self, error: Exception, sentence: str) -> SourceError:
-        if not self._members.production and type(error) is SourceError:
-            return SourceError(str(error))
-        return SourceError(sentence)
+    return os.environ.get(_VARIABLE, "") != ""
 
 
-@final
-@own
-@sealed
-class ForeignSource:
-    """The bytes of a source of another class, XOR-ed with those of the operating system.
+def resolve(source: object | None) -> Source:
+    """Return the source to use for an argument `source=`: the default for None.
 
-    Its own bytes are tested at start-up and at each request, as a callback's are.  A source that
-    says it is for tests (`production` is False) is neither mixed nor tested, so that its bytes can
-    be repeated, and is never taken for one that is meant for production.
+    A source of another class than this package's own comes back behind a guard, with the system's
+    bytes mixed in, unless it says that it is for tests; its name is ForeignSource(...).
 
-    Args:
-        members: what the source said of itself.
+    Raises:
+        ParameterError: not a source (a seed, a generator for simulations, a class ...); or, while
+            SAFESELECT_REQUIRE_PRODUCTION is set, a source for tests, or a callback's bytes alone
+            where the variable does not say "asserted".
     """
-
-    __slots__ = ("_device", "_guard", "_name", "_production")
-
-    def __init__(self, members: Members) -> None:
-        device = _Device(members)
-        self._production = members.production
-        self._name = f"ForeignSource({_NO_NAME.sub('_', members.name[:_LONGEST_NAME])})"
-        self._device = Guard(device.draw, nonce=device.nonce, health=self._production, vouched=True)
-        self._guard = (
-            mixed(self._device, SystemSource(), health=False) if self._production else self._device
+    if source is None:
+        return default_source()
+    checked = guarded(source)
+    guard = guard_of(checked)
+    if guard.worth == "yes" or not require_production():
+        return checked
+    if guard.worth == "no":
+        raise ParameterError(
+            f"{checked.name} is for tests, and {_VARIABLE} is set: leave source out"
         )
-
-    @property
-    def name(self) -> str:
-        """ForeignSource(...) around the name that the source gives itself."""
-        return self._name
-
-    @property
-    def production(self) -> bool:
-        """What the source said."""
-        return self._production
-
-    @property
-    def tested(self) -> bool:
-        """Whether the foreign bytes passed the tests in this process."""
-        return self._production and self._device.tested
-
-    def begin(self) -> bytes:
-        """Start one public call; see `Source.begin`."""
-        return self._guard.begin()
-
-    def fill(self, buffer: bytearray | memoryview, /) -> None:
-        """Fill the whole buffer or raise; see `Source.fill`."""
-        self._guard.fill(buffer)
+    if guard.unmixed and os.environ.get(_VARIABLE) != "asserted":
+        raise ParameterError(
+            f"{checked.name} gives a function's bytes alone, and {_VARIABLE} is set: leave out "
+            f"exclusive=True, so that the system's bytes are mixed in, or set {_VARIABLE}="
+            "asserted, and every record says that the bytes are asserted"
+        )
+    return checked

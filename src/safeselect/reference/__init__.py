@@ -10,8 +10,8 @@ Loops are bounded, see `_rounds`: every sampler may raise `SourceError`, with pr
 
 from __future__ import annotations
 
-from safeselect.exact.decay import Decay
-from safeselect.randomness._bits import Bits
+from safeselect.exact.rate import Decay
+from safeselect.randomness.bits import Bits
 from safeselect.reference.bernoulli import (
     Coin,
     bernoulli,

@@ -23,11 +23,10 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from safeselect.exact.decay import Decay
+from safeselect.exact.rate import Decay
 from safeselect.noise import Ranking
 from safeselect.noise.arrays import Steps
-from safeselect.randomness._bits import Bits
-from safeselect.randomness._rounds import exhausted, rounds
+from safeselect.randomness.bits import Bits, exhausted, rounds
 from safeselect.reference.geometric import geometric
 from safeselect.reference.lazy import LazyGumbel, LazyLaplace, LazyNoise
 from safeselect.reference.permutation import permutation

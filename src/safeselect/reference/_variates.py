@@ -10,9 +10,9 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from safeselect.exact.decay import Decay
-from safeselect.randomness._bits import Bits
-from safeselect.randomness._sealed import sealed
+from safeselect.exact.rate import Decay
+from safeselect.randomness.bits import Bits
+from safeselect.randomness.memory import sealed
 from safeselect.reference.discrete_laplace import discrete_laplace as laplace_integer
 from safeselect.reference.geometric import geometric
 from safeselect.reference.lazy import LazyExponential, LazyLaplace, LazyNoise

@@ -14,10 +14,9 @@ from dataclasses import dataclass
 from functools import partial
 
 from safeselect.errors import ParameterError
-from safeselect.exact import Interval
-from safeselect.exact.decay import Decay
-from safeselect.randomness._bits import Bits
-from safeselect.randomness._rounds import exhausted, rounds
+from safeselect.exact.interval import Interval
+from safeselect.exact.rate import Decay
+from safeselect.randomness.bits import Bits, exhausted, rounds
 from safeselect.reference.uniform import uniform_below
 
 __all__ = ["Coin", "bernoulli", "bernoulli_enclosed", "bernoulli_exp", "bernoulli_power"]

@@ -6,8 +6,7 @@ from fractions import Fraction
 from math import isqrt
 
 from safeselect.errors import ParameterError
-from safeselect.randomness._bits import Bits
-from safeselect.randomness._rounds import exhausted, rounds
+from safeselect.randomness.bits import Bits, exhausted, rounds
 from safeselect.reference.bernoulli import bernoulli_exp
 from safeselect.reference.discrete_laplace import discrete_laplace_exp
 

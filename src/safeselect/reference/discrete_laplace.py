@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from safeselect.exact.decay import Decay
-from safeselect.randomness._bits import Bits
-from safeselect.randomness._rounds import exhausted, rounds
+from safeselect.exact.rate import Decay
+from safeselect.randomness.bits import Bits, exhausted, rounds
 from safeselect.reference.geometric import geometric, geometric_exp
 from safeselect.reference.lazy import LazyLaplace
 

@@ -9,10 +9,9 @@ from __future__ import annotations
 from functools import lru_cache, partial
 
 from safeselect.errors import ParameterError
-from safeselect.exact import Interval
-from safeselect.exact.decay import Decay
-from safeselect.randomness._bits import Bits
-from safeselect.randomness._rounds import exhausted, rounds
+from safeselect.exact.interval import Interval
+from safeselect.exact.rate import Decay
+from safeselect.randomness.bits import Bits, exhausted, rounds
 from safeselect.reference.bernoulli import Coin, bernoulli_exp
 from safeselect.reference.uniform import uniform_below
 

@@ -16,11 +16,10 @@ from functools import lru_cache, partial
 from typing import Protocol, final
 
 from safeselect.errors import ParameterError
-from safeselect.exact import Interval
-from safeselect.exact.decay import Decay
-from safeselect.randomness._bits import Bits
-from safeselect.randomness._rounds import exhausted, rounds
-from safeselect.randomness._sealed import sealed
+from safeselect.exact.interval import Interval
+from safeselect.exact.rate import Decay
+from safeselect.randomness.bits import Bits, exhausted, rounds
+from safeselect.randomness.memory import sealed
 from safeselect.reference.bernoulli import Coin
 from safeselect.reference.geometric import digit_chance, geometric
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from safeselect.errors import ParameterError
-from safeselect.randomness._bits import Bits
+from safeselect.randomness.bits import Bits
 from safeselect.reference.uniform import uniform_below
 
 __all__ = ["permutation"]

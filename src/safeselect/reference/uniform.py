@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from safeselect.errors import ParameterError
-from safeselect.randomness._bits import Bits
-from safeselect.randomness._rounds import exhausted, rounds
+from safeselect.randomness.bits import Bits, exhausted, rounds
 
 __all__ = ["uniform_attempt", "uniform_below"]
 

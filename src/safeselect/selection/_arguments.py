@@ -12,7 +12,7 @@ from functools import wraps
 from inspect import Parameter, signature
 from typing import Any, Generic, Protocol, TypedDict, TypeVar, cast
 
-from safeselect.randomness import Source
+from safeselect.randomness.source import Source
 from safeselect.selection._charging import Scope
 from safeselect.selection._results import Label
 

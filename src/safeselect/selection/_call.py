@@ -15,11 +15,12 @@ from types import MappingProxyType, TracebackType
 from typing import Any, Protocol, Self, TypeVar, cast
 
 from safeselect.errors import ParameterError, ScoreError
-from safeselect.exact import integer, rational
+from safeselect.exact.parameters import integer, rational
 from safeselect.noise import Ranking
-from safeselect.promises import Guarantee
-from safeselect.randomness import Source, resolve
-from safeselect.randomness._bits import Bits
+from safeselect.promises.guarantees import Guarantee
+from safeselect.randomness.bits import Bits
+from safeselect.randomness.foreign import resolve
+from safeselect.randomness.source import Source
 from safeselect.selection._charging import (
     PendingRelease,
     Release,

@@ -7,11 +7,11 @@ from fractions import Fraction
 from typing import Protocol, TypeVar, runtime_checkable
 
 from safeselect.errors import ParameterError
-from safeselect.exact import describe
-from safeselect.promises import Guarantee
-from safeselect.promises.written import Receipt
-from safeselect.randomness import Source
-from safeselect.randomness._bits import Bits
+from safeselect.exact.parameters import describe
+from safeselect.promises.guarantees import Guarantee
+from safeselect.promises.records import Receipt
+from safeselect.randomness.bits import Bits
+from safeselect.randomness.source import Source
 
 __all__ = ["PendingRelease", "Release", "Result", "Scope", "read_ledger", "source_name", "unit_of"]
 

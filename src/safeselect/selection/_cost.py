@@ -11,9 +11,14 @@ from fractions import Fraction
 from safeselect.accounting import per_draw_epsilon
 from safeselect.accounting.calibration import Family
 from safeselect.errors import ParameterError, SafeSelectWarning
-from safeselect.exact import rational
-from safeselect.promises import ApproximateDP, Guarantee, LaplaceDominated, ZeroConcentratedDP
-from safeselect.promises.written import brief
+from safeselect.exact.parameters import rational
+from safeselect.promises.guarantees import (
+    ApproximateDP,
+    Guarantee,
+    LaplaceDominated,
+    ZeroConcentratedDP,
+)
+from safeselect.promises.records import brief
 
 __all__ = ["UNPRICED", "PrivacyCost", "caution", "exactly_one", "read_epsilon"]
 

@@ -15,12 +15,12 @@ from numpy.typing import NDArray
 
 from safeselect import noise
 from safeselect.errors import ParameterError
-from safeselect.exact import describe
-from safeselect.exact.decay import Decay
+from safeselect.exact.parameters import describe
+from safeselect.exact.rate import Decay
 from safeselect.noise import Ranking
 from safeselect.noise.arrays import Steps
-from safeselect.randomness import require_production
-from safeselect.randomness._bits import Bits
+from safeselect.randomness.bits import Bits
+from safeselect.randomness.foreign import require_production
 
 __all__ = ["Engine", "choose_engine", "named_engine"]
 

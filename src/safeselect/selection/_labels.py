@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 from safeselect.errors import ParameterError
-from safeselect.promises.written import exact
+from safeselect.promises.records import exact
 from safeselect.selection._columns import as_names, is_table
 
 __all__ = ["index_of", "labels_of", "plain", "read_labels"]

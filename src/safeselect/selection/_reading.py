@@ -13,8 +13,8 @@ from fractions import Fraction
 import numpy as np
 
 from safeselect.errors import ParameterError
-from safeselect.exact import describe, rational
-from safeselect.promises.written import exact
+from safeselect.exact.parameters import describe, rational
+from safeselect.promises.records import exact
 from safeselect.selection._cost import exactly_one
 
 __all__ = ["INTEGERS", "Change", "Reading", "flag"]

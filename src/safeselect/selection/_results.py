@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Generic
 import numpy as np
 import numpy.typing as npt
 
-from safeselect.promises import Guarantee
-from safeselect.promises.written import Receipt, exact, told
+from safeselect.promises.guarantees import Guarantee
+from safeselect.promises.records import Receipt, exact, told
 from safeselect.selection._charging import Release
 from safeselect.selection._labels import plain
 

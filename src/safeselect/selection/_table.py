@@ -20,12 +20,19 @@ from typing import Literal, get_args
 
 from safeselect.accounting.calibration import Family
 from safeselect.errors import ParameterError
-from safeselect.exact import Interval, describe, rounded_down
-from safeselect.exact.decay import Decay
+from safeselect.exact.interval import Interval, rounded_down
+from safeselect.exact.parameters import describe
+from safeselect.exact.rate import Decay
 from safeselect.noise import Ranking
 from safeselect.noise.arrays import Steps
-from safeselect.promises import ApproximateDP, BoundedRange, Guarantee, LaplaceDominated, PureDP
-from safeselect.randomness._bits import Bits
+from safeselect.promises.guarantees import (
+    ApproximateDP,
+    BoundedRange,
+    Guarantee,
+    LaplaceDominated,
+    PureDP,
+)
+from safeselect.randomness.bits import Bits
 from safeselect.selection._cost import PrivacyCost
 from safeselect.selection._engines import Engine
 

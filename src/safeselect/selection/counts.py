@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import Any, Literal, final
 
 from safeselect.errors import ParameterError
-from safeselect.exact import describe, integer
+from safeselect.exact.parameters import describe, integer
 
 __all__ = ["Counts", "Places", "check_known", "check_unit", "check_unknown"]
 

@@ -12,10 +12,10 @@ from fractions import Fraction
 from typing import Any, Literal, Unpack, get_args
 
 from safeselect.errors import ParameterError
-from safeselect.exact import integer, rational
-from safeselect.exact.decay import MIN_RATE
+from safeselect.exact.parameters import integer, rational
+from safeselect.exact.rate import MIN_RATE
 from safeselect.noise import Ranking
-from safeselect.promises.written import exact
+from safeselect.promises.records import exact
 from safeselect.selection._arguments import Number, Options, Scores, explicit
 from safeselect.selection._call import Call
 from safeselect.selection._results import Label, Selection, TopK

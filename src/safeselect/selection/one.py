@@ -5,9 +5,10 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any, Unpack, get_args
 
-from safeselect.exact import Interval, rational, rounded_up
-from safeselect.exact.decay import Decay
-from safeselect.promises import BoundedRange
+from safeselect.exact.interval import Interval, rounded_up
+from safeselect.exact.parameters import rational
+from safeselect.exact.rate import Decay
+from safeselect.promises.guarantees import BoundedRange
 from safeselect.selection._arguments import Number, Options, Scores, explicit
 from safeselect.selection._call import Call
 from safeselect.selection._cost import UNPRICED, exactly_one

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Generic, Unpack, get_args
 
-from safeselect.exact import integer, rational
-from safeselect.promises import Guarantee
-from safeselect.promises.written import Receipt, exact
+from safeselect.exact.parameters import integer, rational
+from safeselect.promises.guarantees import Guarantee
+from safeselect.promises.records import Receipt, exact
 from safeselect.selection._arguments import Number, Parameters, Scores, explicit
 from safeselect.selection._call import Call
 from safeselect.selection._cost import PrivacyCost, read_epsilon

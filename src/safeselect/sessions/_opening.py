@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TypeVar
 
-from safeselect.promises import Guarantee
-from safeselect.promises.written import Receipt
-from safeselect.randomness import Source
-from safeselect.randomness._bits import Bits
+from safeselect.promises.guarantees import Guarantee
+from safeselect.promises.records import Receipt
+from safeselect.randomness.bits import Bits
+from safeselect.randomness.source import Source
 from safeselect.selection._charging import PendingRelease, Scope, source_name
 from safeselect.selection._results import spelled
 

@@ -28,12 +28,10 @@ from safeselect.errors import (
     ScoreError,
     SourceError,
 )
-from safeselect.exact.decay import Decay
-from safeselect.randomness import Source
-from safeselect.randomness._bits import Bits
-from safeselect.randomness._fork import generation
-from safeselect.randomness._rounds import exhausted, rounds
-from safeselect.randomness._sealed import sealed
+from safeselect.exact.rate import Decay
+from safeselect.randomness.bits import Bits, exhausted, rounds
+from safeselect.randomness.memory import generation, sealed
+from safeselect.randomness.source import Source
 from safeselect.selection._charging import Scope, source_name
 from safeselect.selection._columns import Column, hand_over
 from safeselect.selection._scores import read_values

@@ -14,10 +14,11 @@ from typing import get_args
 import gmpy2
 
 from safeselect.errors import ParameterError
-from safeselect.exact import Interval, describe, integer, rational
-from safeselect.exact.decay import Decay
-from safeselect.promises import LaplaceDominated, PureDP
-from safeselect.promises.written import exact
+from safeselect.exact.interval import Interval
+from safeselect.exact.parameters import describe, integer, rational
+from safeselect.exact.rate import Decay
+from safeselect.promises.guarantees import LaplaceDominated, PureDP
+from safeselect.promises.records import exact
 from safeselect.selection._cost import read_epsilon
 from safeselect.selection._reading import Reading, flag
 from safeselect.variates.enclosed import SPARE, Kind

@@ -7,11 +7,11 @@ from types import TracebackType
 from typing import final
 
 from safeselect import variates
-from safeselect.exact import rational
-from safeselect.promises import LaplaceDominated, PureDP
-from safeselect.promises.written import Receipt
-from safeselect.randomness import resolve
-from safeselect.randomness._sealed import sealed
+from safeselect.exact.parameters import rational
+from safeselect.promises.guarantees import LaplaceDominated, PureDP
+from safeselect.promises.records import Receipt
+from safeselect.randomness.foreign import resolve
+from safeselect.randomness.memory import sealed
 from safeselect.selection._charging import Scope, read_ledger
 from safeselect.selection._engines import named_engine
 from safeselect.sessions._answers import Answer, Answers

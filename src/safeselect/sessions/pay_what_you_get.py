@@ -9,12 +9,11 @@ from threading import Lock
 from typing import Literal, final
 
 from safeselect.errors import BudgetError, LedgerError, ParameterError, ScoreError, SourceError
-from safeselect.exact import integer
-from safeselect.promises import ApproximateDP, BoundedRange, Guarantee
-from safeselect.promises.written import Receipt
-from safeselect.randomness import resolve
-from safeselect.randomness._fork import generation
-from safeselect.randomness._sealed import sealed
+from safeselect.exact.parameters import integer
+from safeselect.promises.guarantees import ApproximateDP, BoundedRange, Guarantee
+from safeselect.promises.records import Receipt
+from safeselect.randomness.foreign import resolve
+from safeselect.randomness.memory import generation, sealed
 from safeselect.selection._charging import (
     PendingRelease,
     Scope,

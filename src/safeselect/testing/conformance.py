@@ -13,9 +13,9 @@ import threading
 from collections.abc import Callable
 
 from safeselect.errors import ParameterError, SourceError
-from safeselect.randomness import NONCE_BYTES, Source
-from safeselect.randomness._accept import members_of
-from safeselect.randomness.foreign import guarded
+from safeselect.randomness.foreign import guarded, members_of
+from safeselect.randomness.guard import NONCE_BYTES
+from safeselect.randomness.source import Source
 
 __all__ = ["check_source"]
 

@@ -7,9 +7,9 @@ import warnings
 from typing import final
 
 from safeselect.errors import ParameterError
-from safeselect.randomness._guard import Guard
-from safeselect.randomness._own import own
-from safeselect.randomness._sealed import sealed
+from safeselect.randomness.guard import Guard
+from safeselect.randomness.memory import sealed
+from safeselect.randomness.source import own
 from safeselect.testing._gate import refuse_in_production
 
 __all__ = ["DeterministicSource", "InsecureSourceWarning"]

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import final
 
-from safeselect.randomness import Source
-from safeselect.randomness._guard import Guard
-from safeselect.randomness._own import own
-from safeselect.randomness._sealed import sealed
 from safeselect.randomness.foreign import guarded
+from safeselect.randomness.guard import Guard
+from safeselect.randomness.memory import sealed
+from safeselect.randomness.source import Source, own
 from safeselect.testing._gate import refuse_in_production
 
 __all__ = ["RecordingSource"]

@@ -6,10 +6,9 @@ from collections.abc import Iterable
 from typing import final
 
 from safeselect.errors import ParameterError, SourceError
-from safeselect.randomness import NONCE_BYTES
-from safeselect.randomness._guard import Guard
-from safeselect.randomness._own import own
-from safeselect.randomness._sealed import sealed
+from safeselect.randomness.guard import NONCE_BYTES, Guard
+from safeselect.randomness.memory import sealed
+from safeselect.randomness.source import own
 from safeselect.testing._gate import refuse_in_production
 
 __all__ = ["ReplaySource"]

@@ -13,10 +13,10 @@ import numpy as np
 
 from safeselect.accounting import per_draw_epsilon
 from safeselect.errors import ParameterError
-from safeselect.exact import describe, integer, rational
-from safeselect.exact.decay import Decay
+from safeselect.exact.parameters import describe, integer, rational
+from safeselect.exact.rate import Decay
 from safeselect.noise.arrays import Steps
-from safeselect.promises import ApproximateDP, BoundedRange
+from safeselect.promises.guarantees import ApproximateDP, BoundedRange
 from safeselect.selection._call import Call
 from safeselect.selection._cost import UNPRICED, read_epsilon
 from safeselect.unknown_domain._histogram import HeldCounts

@@ -6,8 +6,8 @@ from dataclasses import dataclass, fields
 from fractions import Fraction
 from itertools import groupby
 
-from safeselect.promises import ApproximateDP, Guarantee
-from safeselect.promises.written import Receipt, told
+from safeselect.promises.guarantees import ApproximateDP, Guarantee
+from safeselect.promises.records import Receipt, told
 from safeselect.selection._labels import plain
 from safeselect.selection._results import spelled
 from safeselect.unknown_domain._items import Label

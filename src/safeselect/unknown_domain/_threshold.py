@@ -9,8 +9,8 @@ from __future__ import annotations
 from fractions import Fraction
 from functools import lru_cache
 
-from safeselect.exact import Interval, rounded_up
-from safeselect.promises import ApproximateDP
+from safeselect.exact.interval import Interval, rounded_up
+from safeselect.promises.guarantees import ApproximateDP
 
 __all__ = ["gumbel_offset", "laplace_failure", "laplace_offset", "published_guarantee"]
 

@@ -7,10 +7,10 @@ from typing import Literal, get_args
 
 from safeselect import variates
 from safeselect.errors import ParameterError
-from safeselect.exact import describe
-from safeselect.exact.decay import Decay
-from safeselect.promises import ApproximateDP, BoundedRange, PureDP
-from safeselect.promises.written import exact
+from safeselect.exact.parameters import describe
+from safeselect.exact.rate import Decay
+from safeselect.promises.guarantees import ApproximateDP, BoundedRange, PureDP
+from safeselect.promises.records import exact
 from safeselect.selection._call import Call
 from safeselect.selection._charging import Scope, read_ledger, unit_of
 from safeselect.selection._engines import named_engine

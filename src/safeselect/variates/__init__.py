@@ -14,8 +14,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from safeselect.exact.decay import Decay
-from safeselect.randomness._bits import Bits
+from safeselect.exact.rate import Decay
+from safeselect.randomness.bits import Bits
 from safeselect.variates.enclosed import EnclosedNoise, Kind, WholeNoise, enclosed_noise
 from safeselect.variates.geometric import discrete_laplace, geometric
 

@@ -19,10 +19,9 @@ from math import isqrt
 import numpy as np
 from numpy.typing import NDArray
 
-from safeselect.exact import Interval
+from safeselect.exact.interval import Interval
 from safeselect.noise.arrays import fill
-from safeselect.randomness._bits import Bits
-from safeselect.randomness._rounds import exhausted, rounds
+from safeselect.randomness.bits import Bits, exhausted, rounds
 
 __all__ = ["FINE", "MARK", "Chance", "DigitTable", "build", "draw_digits"]
 

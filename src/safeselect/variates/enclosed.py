@@ -10,11 +10,10 @@ from dataclasses import dataclass
 from typing import Literal, Protocol, final
 
 from safeselect.errors import ParameterError
-from safeselect.exact.decay import Decay
+from safeselect.exact.rate import Decay
 from safeselect.noise.laws import EXPONENTIAL, LAPLACE, Law, enclose
-from safeselect.randomness._bits import Bits
-from safeselect.randomness._rounds import exhausted, rounds
-from safeselect.randomness._sealed import sealed
+from safeselect.randomness.bits import Bits, exhausted, rounds
+from safeselect.randomness.memory import sealed
 
 __all__ = ["SPARE", "EnclosedNoise", "InvertedNoise", "Kind", "WholeNoise", "enclosed_noise"]
 

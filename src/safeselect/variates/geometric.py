@@ -15,9 +15,9 @@ from functools import lru_cache, partial
 import numpy as np
 from numpy.typing import NDArray
 
-from safeselect.exact import Interval
-from safeselect.exact.decay import Decay
-from safeselect.randomness._bits import Bits
+from safeselect.exact.interval import Interval
+from safeselect.exact.rate import Decay
+from safeselect.randomness.bits import Bits
 from safeselect.variates.digits import FINE, DigitTable, build, draw_digits
 
 __all__ = ["digit_tables", "discrete_laplace", "geometric"]

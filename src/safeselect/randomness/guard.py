@@ -14,47 +14,95 @@ A source is a function that draws bytes, and a `Guard` around it:
   canaries before, and its halves with each other; so are the nonces with the nonces before.  A good
   source passes with probability 1 - 2**-63, whatever came before.  Canaries and nonces are
   independent of the bytes that samplers get, so no check can bias a sampler.  What samplers get is
-  never looked at;
+  never looked at: rejecting some of it would change the law of every output;
 - no recursion: a source that is asked for bytes while it draws some refuses the inner call.  Two
   threads may use one source at once.
+
+The start-up tests find wiring errors (a device that answers zeros, a callback that replays one
+answer), and they do not measure entropy: a generator with a known seed passes all of them.  Their
+sample of 4 blocks of 1024 bytes is discarded.  False alarms, for a perfect source, at most:
+
+    repeated block        6 * 2**-8192
+    repetition count      2**-52      (4096 places, 9 equal bytes in a row: 2**-64 each)
+    adaptive proportion   2**-37      (8 windows of 512 bytes, 2**-40 each)
+    monobit               2**-40      (|ones - 16384| <= 646 of 32768 bits)
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextvars import ContextVar
-from typing import final
+from dataclasses import KW_ONLY, dataclass, field
+from itertools import groupby
+from typing import Literal, final
 
 from safeselect.errors import SourceError
-from safeselect.randomness._buffers import byte_view, wipe
-from safeselect.randomness._fork import Generation, generation
-from safeselect.randomness._protocol import NONCE_BYTES
-from safeselect.randomness._sealed import sealed
-from safeselect.randomness._startup import startup_problem
+from safeselect.randomness.memory import Generation, byte_view, generation, sealed, wipe
 
-__all__ = ["CANARY_BYTES", "Draw", "Guard"]
+__all__ = ["CANARY_BYTES", "NONCE_BYTES", "Draw", "Guard", "Worth", "startup_problem"]
 
 Draw = Callable[[int], bytes]
 """Return exactly so many random bytes, or raise."""
+
+Worth = Literal["no", "asserted", "yes"]
+"""Whether bytes are good enough for production, the weakest first; see `Observed`."""
+
+NONCE_BYTES = 16
+"""Length of the nonce that starts every public call."""
 
 CANARY_BYTES = 16
 """Bytes at the end of each answer that are tested, and never handed out."""
 
 _REMEMBERED = 32  # more than one, because threads may begin between two of the same thread
 _CHUNK = 1 << 20  # bytes asked for at once
-
-_FAILED = "the source failed before and stays failed: build a new one"
-_ELSEWHERE = "the source was built in another process: build a new one after a fork"
 _STUCK = "the source is stuck: it repeats itself"
-_STUCK_NONCE = "the source is stuck: it gave the same nonce twice"
+
+_BLOCK = 1024
+_BLOCKS = 4
+_REPETITION_CUTOFF = 9
+_WINDOW = 512
+_PROPORTION_CUTOFF = 19
+_MONOBIT_LIMIT = 646
 
 # The guards that are drawing, innermost last, in this thread (each thread has its own context).
 _ACTIVE: ContextVar[tuple[object, ...]] = ContextVar("safeselect_active_sources", default=())
 
 
+def startup_problem(draw: Draw) -> str | None:
+    """Draw a sample, test it, discard it; return the name of the first test failed, or None."""
+    sample = bytearray()
+    try:
+        for _ in range(_BLOCKS):
+            sample += draw(_BLOCK)
+        return next((name for name, passed in _startup_tests(sample) if not passed), None)
+    finally:
+        wipe(sample)
+
+
+def _startup_tests(sample: bytearray) -> Iterator[tuple[str, bool]]:
+    """The name of each test, and whether the sample passes it."""
+    yield "length", len(sample) == _BLOCK * _BLOCKS
+    blocks = {bytes(sample[start : start + _BLOCK]) for start in range(0, len(sample), _BLOCK)}
+    yield "repeated block", len(blocks) == _BLOCKS
+    # SP 800-90B's repetition count: no byte value stands so often in a row.
+    longest_run = max(len(list(run)) for _, run in groupby(sample))
+    yield "repetition count", longest_run < _REPETITION_CUTOFF
+    # SP 800-90B's adaptive proportion: the first value of a window does not come back too often.
+    windows = [sample[start : start + _WINDOW] for start in range(0, len(sample), _WINDOW)]
+    most_returns = max(window.count(window[0], 1) for window in windows)
+    yield "adaptive proportion", most_returns < _PROPORTION_CUTOFF
+    ones = int.from_bytes(sample, "big").bit_count()
+    yield "monobit", abs(ones - 4 * len(sample)) <= _MONOBIT_LIMIT
+
+
+def _recent() -> deque[bytes]:
+    return deque(maxlen=_REMEMBERED)
+
+
 @final
 @sealed
+@dataclass(slots=True, eq=False)
 class Guard:
     """Keeps the rules above for one source.
 
@@ -66,72 +114,53 @@ class Guard:
             source is asked for exactly what is needed.
         vouched: the draw is this package's own and raises SourceError whenever it fails, so that
             any other exception comes from outside.
+        worth: what the bytes are worth for production.
+        unmixed: whether a function's bytes come in anywhere without the system's.
+        parts: the guards of what is mixed in `draw`; they are tested by themselves.
+
+    Attributes:
+        born: the process that built it.
+        failed: whether it failed, and so stays failed.
+        unfit: whether it failed a test: start-up, nonce or canary.
     """
 
-    __slots__ = (
-        "_born",
-        "_canaries",
-        "_draw",
-        "_failed",
-        "_fork_safe",
-        "_health",
-        "_nonce",
-        "_nonces",
-        "_tested",
-        "_unfit",
-        "_vouched",
-    )
-
-    def __init__(
-        self,
-        draw: Draw,
-        *,
-        nonce: Draw | None = None,
-        fork_safe: bool = True,
-        health: bool = True,
-        vouched: bool = False,
-    ) -> None:
-        self._draw = draw
-        self._nonce = draw if nonce is None else nonce
-        self._fork_safe = fork_safe
-        self._health = health
-        self._vouched = vouched
-        self._born = generation()
-        self._tested: Generation | None = None
-        self._failed = False
-        self._unfit = False
-        self._canaries: deque[bytes] = deque(maxlen=_REMEMBERED)
-        self._nonces: deque[bytes] = deque(maxlen=_REMEMBERED)
-
-    @property
-    def failed(self) -> bool:
-        """Whether it failed, and so stays failed."""
-        return self._failed
-
-    @property
-    def unfit(self) -> bool:
-        """Whether it failed a test: start-up, nonce or canary."""
-        return self._unfit
+    draw: Draw
+    _: KW_ONLY
+    nonce: Draw | None = None
+    fork_safe: bool = True
+    health: bool = True
+    vouched: bool = False
+    worth: Worth = "no"
+    unmixed: bool = False
+    parts: tuple[Guard, ...] = ()
+    failed: bool = field(default=False, init=False)
+    unfit: bool = field(default=False, init=False)
+    born: Generation = field(default_factory=generation, init=False)
+    _tested: Generation | None = field(default=None, init=False)
+    _canaries: deque[bytes] = field(default_factory=_recent, init=False)
+    _nonces: deque[bytes] = field(default_factory=_recent, init=False)
 
     @property
     def tested(self) -> bool:
         """Whether start-up tests and a canary were passed in this process, and none failed."""
-        return self._tested == generation() and not self._failed
+        if self.parts:
+            return all(part.tested for part in self.parts)
+        return self._tested == generation() and not self.failed
 
     def begin(self) -> bytes:
         """Start a public call: every check above, then the nonce."""
-        return self._run(self._nonce, NONCE_BYTES, 0)
+        return self._run(self.nonce or self.draw, NONCE_BYTES, 0)
 
-    def fill(self, buffer: bytearray | memoryview) -> None:
+    def fill(self, buffer: bytearray | memoryview, /) -> None:
         """Fill the buffer, or zero it and raise."""
-        canary = CANARY_BYTES if self._health else 0
+        canary = CANARY_BYTES if self.health else 0
         with byte_view(buffer) as view:
             try:
                 if not len(view):
                     self._run(bytes, 0, 0)
                 for start in range(0, len(view), _CHUNK):
                     size = min(_CHUNK, len(view) - start)
-                    taken = self._run(self._draw, size + canary, canary)
+                    taken = self._run(self.draw, size + canary, canary)
                     view[start : start + size] = memoryview(taken)[:size]
             except BaseException:
                 wipe(view)
@@ -150,56 +179,50 @@ class Guard:
             _ACTIVE.set(active)
         if isinstance(found, str):
             # Raised here, and not where it was noticed, so that no exception hangs behind it.
-            self._failed = True
+            self.failed = True
             raise SourceError(found)
         return found
 
-    def _unusable(self) -> str | None:
-        if self._failed:
-            return _FAILED
-        if not self._fork_safe and generation() != self._born:
-            return _ELSEWHERE
-        return None
-
     def _attempt(self, draw: Draw, count: int, canary: int) -> bytes | str:
         """Draw; return the bytes, or in words what went wrong.  What is from outside passes."""
-        problem = self._unusable()
-        if problem is not None:
-            return problem
+        if self.failed:
+            return "the source failed before and stays failed: build a new one"
+        if not self.fork_safe and generation() != self.born:
+            return "the source was built in another process: build a new one after a fork"
         try:
             taken = draw(count)
             # Exactly bytes: anything else might still change, or lie about itself.
             if type(taken) is not bytes or len(taken) != count:
                 return "the source gave something other than the bytes that it was asked for"
-            problem = self._found_unfit(taken, canary) if count else None
+            problem = self._failed_test(taken, canary) if count and self.health else None
         except SourceError as error:
             return str(error)
         except Exception:
-            if self._vouched:
+            if self.vouched:
                 raise
             return "the source failed while drawing bytes"
         if problem is None:
             return taken
-        self._unfit = True
+        self.unfit = True
         return problem
 
-    def _found_unfit(self, taken: bytes, canary: int) -> str | None:
+    def _failed_test(self, taken: bytes, canary: int) -> str | None:
         """Test the source as a whole if that was not done in this process, then the sample:
         the canary, or all of a nonce.
         """
-        if not self._health:
-            return None
         now = generation()
         if self._tested != now:
-            failed_test = startup_problem(self._draw)
+            failed_test = startup_problem(self.draw)
             if failed_test is not None:
                 return f"the source failed its start-up test: {failed_test}"
-            if _repeats(self._canaries, self._draw(CANARY_BYTES)):
+            if _repeats(self._canaries, self.draw(CANARY_BYTES)):
                 return _STUCK
             self._tested = now
         if canary:
             return _STUCK if _repeats(self._canaries, taken[-canary:]) else None
-        return _STUCK_NONCE if _comes_back(self._nonces, taken) else None
+        if _comes_back(self._nonces, taken):
+            return "the source is stuck: it gave the same nonce twice"
+        return None
 
 
 def _repeats(recent: deque[bytes], canary: bytes) -> bool:

@@ -8,12 +8,9 @@ from functools import partial
 from typing import final
 
 from safeselect.errors import ParameterError, SourceError
-from safeselect.randomness._accept import predictable_generator
-from safeselect.randomness._guard import Guard
-from safeselect.randomness._mixed import mixed
-from safeselect.randomness._own import own
-from safeselect.randomness._sealed import sealed
-from safeselect.randomness.system import SystemSource
+from safeselect.randomness.foreign import predictable_generator, with_system_bytes
+from safeselect.randomness.guard import Guard
+from safeselect.randomness.source import own
 
 __all__ = ["CallbackSource"]
 
@@ -40,7 +37,6 @@ def _ask(function: Callable[[int], bytes], max_chunk: int | None, count: int) ->
 
 @final
 @own
-@sealed
 class CallbackSource:
     """Bytes of a function n -> bytes, XOR-ed with those of the operating system.
 
@@ -66,7 +62,10 @@ class CallbackSource:
         ParameterError: an argument of the wrong type or form.
     """
 
-    __slots__ = ("_device", "_exclusive", "_guard", "_name")
+    __slots__ = ("_exclusive", "_guard", "_name")
+
+    production = True
+    """The function is taken at its word."""
 
     def __init__(
         self,
@@ -82,11 +81,14 @@ class CallbackSource:
             if type(flag) is not bool:
                 raise ParameterError(f"{label} must be True or False")
         # The function's own bytes are tested, before anything is mixed in that would hide a fault.
-        self._device = Guard(partial(_ask, function, max_chunk), fork_safe=fork_safe)
-        self._exclusive = exclusive
-        self._guard = (
-            self._device if exclusive else mixed(self._device, SystemSource(), health=False)
+        device = Guard(
+            partial(_ask, function, max_chunk),
+            fork_safe=fork_safe,
+            worth="asserted",
+            unmixed=exclusive,
         )
+        self._exclusive = exclusive
+        self._guard = device if exclusive else with_system_bytes(device)
         details = [] if name is None else [name]
         details += ["exclusive=True"] if exclusive else []
         self._name = f"CallbackSource({', '.join(details)})"
@@ -97,19 +99,14 @@ class CallbackSource:
         return self._name
 
     @property
-    def production(self) -> bool:
-        """True: the function is taken at its word."""
-        return True
-
-    @property
     def exclusive(self) -> bool:
         """Whether the bytes are the function's alone."""
         return self._exclusive
 
     @property
     def tested(self) -> bool:
-        """Whether the function's bytes passed the tests in this process."""
-        return self._device.tested
+        """Whether the bytes passed the tests in this process."""
+        return self._guard.tested
 
     def begin(self) -> bytes:
         """Start one public call; see `Source.begin`."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from safeselect.errors import ParameterError
-from safeselect.exact import Interval
+from safeselect.exact.interval import Interval
 
 __all__ = ["MAX_RATE", "MIN_RATE", "Decay"]
 

@@ -1,25 +1,27 @@
-"""Random bits for one public call.
+"""Random bits for one public call, and how often a loop that draws them may go round.
 
 Samplers take `Bits`, never a source.  The rules:
 
 - every bit of the source is handed out at most once, in the source's order, most significant first;
 - the source is asked for public sizes only, so the sizes of the requests tell nothing;
 - bits not used are wiped at the end of the call and never serve another;
-- a child of a fork cannot use bits that its parent drew: it would repeat the parent's noise.
+- a child of a fork cannot use bits that its parent drew: it would repeat the parent's noise;
+- no loop that draws goes on without end, whatever the source gives.  With independent fair bits a
+  call reaches a bound with probability below 2**-100; section 17 of docs/mathematics.md derives it
+  loop by loop.  So the law is exactly the documented one, given that there is no error.  A source
+  that is stuck reaches a bound soon.
 """
 
 from __future__ import annotations
 
-from types import TracebackType
 from typing import final
 
 from safeselect.errors import ParameterError, SourceError
-from safeselect.randomness import Source, resolve
-from safeselect.randomness._buffers import byte_view, wipe
-from safeselect.randomness._fork import generation
-from safeselect.randomness._sealed import sealed
+from safeselect.randomness.foreign import resolve
+from safeselect.randomness.memory import Generation, byte_view, generation, sealed, wipe
+from safeselect.randomness.source import Source
 
-__all__ = ["FILL_REQUEST", "MAX_TAKE", "Bits"]
+__all__ = ["FILL_REQUEST", "MAX_TAKE", "REFINEMENTS", "Bits", "exhausted", "rounds"]
 
 MAX_TAKE = 2**20
 """Most bits that one `take` gives."""
@@ -27,7 +29,28 @@ MAX_TAKE = 2**20
 FILL_REQUEST = 2 * 131072
 """Bytes that `fill` asks for at once."""
 
-_INTEGER_FORMATS = frozenset("BHILQNbhilqn")
+REFINEMENTS = 16
+"""Most rounds of a loop that draws 64 further digits for each of several candidates."""
+
+_ROUNDS = 4096
+
+
+def rounds(digits: int = 1) -> range:
+    """The rounds of a loop for one number, of which each may end it.
+
+    Args:
+        digits: how many binary digits a round draws, where they refine the same number: 4096 in
+            all; 1 where each round starts afresh.
+    """
+    return range(-(-_ROUNDS // digits))
+
+
+def exhausted() -> SourceError:
+    """The error of a loop that would go on beyond its bound."""
+    return SourceError(
+        "the source does not give independent random bits: with such bits a loop takes so many "
+        "rounds with probability below 2**-100"
+    )
 
 
 @final
@@ -44,29 +67,17 @@ class Bits:
         SourceError: the source refuses to begin.
     """
 
-    __slots__ = (
-        "_buffer",
-        "_closed",
-        "_consumed",
-        "_generation",
-        "_held",
-        "_nonce",
-        "_piece",
-        "_source",
-        "_stock",
-    )
+    __slots__ = ("_buffer", "_consumed", "_held", "_nonce", "_process", "_source", "_stock")
 
     def __init__(self, source: Source, *, piece: int = 256) -> None:
         if type(piece) is not int or not 1 <= piece <= 2**20:
             raise ParameterError("piece must be an integer from 1 to 1048576")
-        self._generation = generation()
+        self._process: Generation | None = generation()  # None as soon as these bits are closed
         self._source = resolve(source)  # nobody's bytes are drawn but behind a guard
-        self._piece = piece
         self._buffer = bytearray(piece)
         self._stock = 0  # bits drawn and not yet handed out, the next one on top
         self._held = 0  # how many of them
         self._consumed = 0
-        self._closed = False
         self._nonce = self._source.begin()
 
     @property
@@ -102,80 +113,62 @@ class Bits:
         return self.take(1)
 
     def fill(self, buffer: bytearray | memoryview) -> None:
-        """Fill a writable, C-contiguous buffer of bytes or machine integers from the source.
+        """Fill a writable, C-contiguous buffer of bytes straight from the source.
 
-        The bytes come straight from the source; bits that `take` drew and has not handed out stay
-        with `take`.  Words are in the machine's byte order.
+        Bits that `take` drew and has not handed out stay with `take`.
 
         Raises:
             ParameterError: not such a buffer; nothing was drawn.
             SourceError: as for `take`; the whole buffer holds zeros.
         """
-        with byte_view(_as_bytes(buffer)) as view:
-            try:
-                self._check_usable()
-                for start in range(0, len(view), FILL_REQUEST):
-                    self._source.fill(view[start : start + FILL_REQUEST])
-                # Were the process forked inside a request, the child would have its parent's noise.
-                self._check_usable()
-            except BaseException:
-                wipe(view)
-                self.close()
-                raise
+        with byte_view(buffer) as view:
+            self._fill(view, FILL_REQUEST)
             self._consumed += 8 * len(view)
 
     def close(self) -> None:
         """Wipe what was drawn and not used; every later call raises."""
-        self._closed = True
+        self._process = None
         self._stock = self._held = 0
         wipe(self._buffer)
 
     def __enter__(self) -> Bits:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def _check_usable(self) -> None:
-        if self._closed:
+        if self._process is None:
             raise SourceError("these bits are closed: a call's bits end with the call")
-        if generation() != self._generation:
+        if generation() != self._process:
             self.close()
             raise SourceError("these bits were drawn in another process: start the call again")
 
     def _draw(self, missing: int) -> None:
         """Put at least `missing` more bits in stock, asking for whole pieces one by one."""
-        size = self._piece * -(-missing // (8 * self._piece))
-        buffer = self._buffer if size == self._piece else bytearray(size)
+        piece = len(self._buffer)
+        size = piece * -(-missing // (8 * piece))
+        buffer = self._buffer if size == piece else bytearray(size)
         try:
             with memoryview(buffer) as view:
-                for start in range(0, size, self._piece):
-                    self._source.fill(view[start : start + self._piece])
-            self._check_usable()  # as in `fill`
+                self._fill(view, piece)
             self._stock = (self._stock << 8 * size) | int.from_bytes(buffer, "big")
             self._held += 8 * size
-        except BaseException:
+        except BaseException:  # an interrupt between these two lines would leave them at odds
             self.close()
             raise
         finally:
             wipe(buffer)
 
-
-def _as_bytes(buffer: object) -> object:
-    """The same memory as bytes, if it is a contiguous view of machine integers."""
-    if type(buffer) is not memoryview:
-        return buffer
-    try:
-        kind = (buffer.format or "").removeprefix("@")
-    except ValueError:  # a view that was released
-        return buffer
-    if kind == "B":
-        return buffer
-    if kind not in _INTEGER_FORMATS or not buffer.c_contiguous or buffer.readonly:
-        return buffer
-    return buffer.cast("B") if buffer.nbytes else bytearray()
+    def _fill(self, view: memoryview, request: int) -> None:
+        """Fill bytes in requests of this size, or wipe them, close and raise."""
+        try:
+            self._check_usable()
+            for start in range(0, len(view), request):
+                self._source.fill(view[start : start + request])
+            # Were the process forked inside a request, the child would have its parent's noise.
+            self._check_usable()
+        except BaseException:
+            wipe(view)
+            self.close()
+            raise

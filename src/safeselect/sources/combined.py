@@ -5,18 +5,14 @@ from __future__ import annotations
 from typing import final
 
 from safeselect.errors import ParameterError
-from safeselect.randomness._mixed import mixed
-from safeselect.randomness._own import own
-from safeselect.randomness._protocol import Source
-from safeselect.randomness._sealed import sealed
-from safeselect.randomness.foreign import guarded
+from safeselect.randomness.foreign import guarded, mixed
+from safeselect.randomness.source import Source, guard_of, own
 
 __all__ = ["CombinedSource"]
 
 
 @final
 @own
-@sealed
 class CombinedSource:
     """The XOR of two sources: uniform if either is and they are independent of each other.
 
@@ -40,7 +36,7 @@ class CombinedSource:
         self._name = f"CombinedSource({first.name}, {second.name})"
         self._production = first.production and second.production
         self._parts = (first, second)
-        self._guard = mixed(first, second, health=self._production)
+        self._guard = mixed(guard_of(first), guard_of(second), health=self._production)
 
     @property
     def name(self) -> str:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, fields
 from decimal import Context, Decimal
 from fractions import Fraction
 
-from safeselect.promises import Guarantee
+from safeselect.promises.guarantees import Guarantee
 
 __all__ = [
     "SALT_BYTES",

@@ -2,29 +2,17 @@
 
 from __future__ import annotations
 
-import os
 from typing import final
 
-from safeselect.errors import SourceError
-from safeselect.randomness._guard import Guard
-from safeselect.randomness._own import own
-from safeselect.randomness._sealed import sealed
+from safeselect.randomness.foreign import system_bytes
+from safeselect.randomness.guard import Guard
+from safeselect.randomness.source import own
 
 __all__ = ["SystemSource"]
 
 
-def _draw(count: int) -> bytes:
-    try:
-        return os.urandom(count)
-    except TimeoutError:
-        raise  # a time limit of the caller's: the kernel's generator has none
-    except (OSError, NotImplementedError):
-        raise SourceError("the operating system gave no random bytes") from None
-
-
 @final
 @own
-@sealed
 class SystemSource:
     """Bytes of `os.urandom`.
 
@@ -34,18 +22,14 @@ class SystemSource:
 
     __slots__ = ("_guard",)
 
+    name = "SystemSource"
+    """The class's name."""
+
+    production = True
+    """Its bytes are meant for production."""
+
     def __init__(self) -> None:
-        self._guard = Guard(_draw, vouched=True)
-
-    @property
-    def name(self) -> str:
-        """The class's name."""
-        return "SystemSource"
-
-    @property
-    def production(self) -> bool:
-        """True."""
-        return True
+        self._guard = Guard(system_bytes, vouched=True, worth="yes")
 
     @property
     def tested(self) -> bool:

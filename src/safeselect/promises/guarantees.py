@@ -1,0 +1,300 @@
+"""What is promised: five kinds of guarantee and the theorems that lead from one to another.
+
+An arrow means "implies", by the theorem named in the docstring of the method that goes that way:
+
+    BoundedRange(e) -> LaplaceDominated(e) -> PureDP(e) -> ZeroConcentratedDP -> ApproximateDP
+
+Every value is an exact rational.  Where a theorem gives an irrational number it is rounded up to
+64 significant bits, so that what is printed is never less than what is owed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar
+
+from safeselect.errors import ParameterError
+from safeselect.exact.interval import Interval, above_zero, argmin, rounded_up
+from safeselect.exact.parameters import rational
+
+__all__ = [
+    *("ApproximateDP", "BoundedRange", "Guarantee", "LaplaceDominated", "PureDP"),
+    *("ZeroConcentratedDP", "log_order_constant"),
+]
+
+
+@dataclass(frozen=True, slots=True)
+class ZeroConcentratedDP:
+    """rho-zCDP: the Rényi divergence of every order a > 1 is at most a rho (Bun and Steinke 2016).
+
+    Args:
+        rho: rational, at least 0.
+    """
+
+    rho: Fraction
+    pure: ClassVar[None] = None
+    """No pure guarantee follows."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "rho", rational(self.rho, "rho", zero=True))
+
+    @property
+    def zcdp(self) -> ZeroConcentratedDP:
+        """Itself."""
+        return self
+
+    def approximate(self, delta: object) -> ApproximateDP:
+        """An epsilon at this delta, for a nearly best order; certified at the order used.
+
+        Source: Canonne, Kamath and Steinke (2020), Proposition 12 and Corollary 13.
+        """
+        at = rational(delta, "delta", below=1)
+
+        def bound(excess: Fraction, precision: int) -> Interval:
+            # Order a = 1 + excess: a rho + (ln(1/delta) + excess ln(excess) - a ln(a)) / excess
+            rest = log_order_constant(excess, precision) - Interval.of(at, precision).log()
+            whole = Interval.of((1 + excess) * self.rho, precision)
+            return whole + rest / Interval.of(excess, precision)
+
+        def least(precision: int) -> Interval:
+            return (-Interval.of(at, precision).log() / Interval.of(self.rho, precision)).sqrt()
+
+        if not self.rho:
+            return ApproximateDP(Fraction(0), at)
+        best = argmin(lambda excess: bound(excess, 96), rounded_up(least, 8))
+        return ApproximateDP(above_zero(lambda precision: bound(best, precision)), at)
+
+
+@dataclass(frozen=True, slots=True)
+class ApproximateDP:
+    """(epsilon, delta)-differential privacy.
+
+    Args:
+        epsilon: rational, at least 0.
+        delta: rational, greater than 0 (with 0 it would be `PureDP`), less than 1.
+    """
+
+    epsilon: Fraction
+    delta: Fraction
+    pure: ClassVar[None] = None
+    """No pure guarantee follows."""
+    zcdp: ClassVar[None] = None
+    """No zCDP guarantee follows."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "epsilon", rational(self.epsilon, "epsilon", zero=True))
+        object.__setattr__(self, "delta", rational(self.delta, "delta", below=1))
+
+    def approximate(self, delta: object) -> ApproximateDP:
+        """The same epsilon at any larger delta.
+
+        Raises:
+            ParameterError: the delta asked for is smaller than its own.
+        """
+        at = rational(delta, "delta", below=1)
+        if at < self.delta:
+            raise ParameterError(f"delta must be at least {self.delta}, the guarantee's own")
+        return ApproximateDP(self.epsilon, at)
+
+
+def log_order_constant(excess: Fraction, precision: int) -> Interval:
+    """ln((a - 1)**(a - 1) / a**a) for the Rényi order a = 1 + excess.
+
+    The constant of the conversion to (epsilon, delta): the maximum of (x - e**epsilon) / x**a.
+    """
+    order = Interval.of(1 + excess, precision)
+    below = Interval.of(excess, precision)
+    return below * below.log() - order * order.log()
+
+
+@dataclass(frozen=True, slots=True)
+class PureDP:
+    """epsilon-DP: no event is more than e**epsilon times as likely on a neighbour.
+
+    Args:
+        epsilon: rational, at least 0.
+    """
+
+    epsilon: Fraction
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "epsilon", rational(self.epsilon, "epsilon", zero=True))
+
+    @property
+    def pure(self) -> PureDP:
+        """Itself."""
+        return self
+
+    @property
+    def zcdp(self) -> ZeroConcentratedDP:
+        """(epsilon tanh(epsilon/2))-zCDP: randomized response is the worst case.
+
+        Source: Bun and Steinke (2016), Proposition 3.3, in its tight form.
+        """
+
+        def rho(precision: int) -> Interval:
+            epsilon, one = Interval.of(self.epsilon, precision), Interval.of(1, precision)
+            return -(epsilon * (-epsilon).expm1()) / (one + (-epsilon).exp())
+
+        return ZeroConcentratedDP(above_zero(rho) if self.epsilon else Fraction(0))
+
+    def approximate(self, delta: object) -> ApproximateDP:
+        """The smallest epsilon at this delta; the inverse of `delta`.
+
+        Source: Kairouz, Oh and Viswanath (2015): randomized response dominates.
+        """
+
+        def bound(at: Fraction, precision: int) -> Interval:
+            epsilon, one = Interval.of(self.epsilon, precision), Interval.of(1, precision)
+            return epsilon + (one - Interval.of(at, precision) * (one + (-epsilon).exp())).log()
+
+        return _approximate(self, delta, bound)
+
+    def delta(self, epsilon: object) -> Fraction:
+        """The smallest delta of (epsilon, delta)-DP: (e**own - e**epsilon) / (1 + e**own)."""
+
+        def bound(at: Fraction, precision: int) -> Interval:
+            own, one = Interval.of(self.epsilon, precision), Interval.of(1, precision)
+            return -Interval.of(at - self.epsilon, precision).expm1() / (one + (-own).exp())
+
+        return _delta(self, epsilon, bound)
+
+
+@dataclass(frozen=True, slots=True)
+class LaplaceDominated:
+    """No better distinguished from a neighbour than Laplace(0, 1) from Laplace(epsilon, 1).
+
+    Holds for permute-and-flip, for report-noisy-max with continuous noise and for every release of
+    gaps: walk from one score vector to its neighbour along the straight line; an event's
+    probability p moves at a speed of at most epsilon min(p, 1 - p), which is what the Laplace
+    distribution function does (`docs/mathematics.md`, lemma L0).
+
+    Args:
+        epsilon: rational, at least 0.
+    """
+
+    epsilon: Fraction
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "epsilon", rational(self.epsilon, "epsilon", zero=True))
+
+    @property
+    def pure(self) -> PureDP:
+        """epsilon-DP: the ratio of the two Laplace densities is at most e**epsilon."""
+        return PureDP(self.epsilon)
+
+    @property
+    def zcdp(self) -> ZeroConcentratedDP:
+        """(epsilon + e**-epsilon - 1)-zCDP, tight for the Laplace mechanism.
+
+        Source: Harrison and Manurangsi (2025); the Rényi divergences are those of Mironov (2017).
+        """
+
+        def rho(precision: int) -> Interval:
+            epsilon = Interval.of(self.epsilon, precision)
+            return epsilon + (-epsilon).expm1()
+
+        return ZeroConcentratedDP(above_zero(rho) if self.epsilon else Fraction(0))
+
+    def approximate(self, delta: object) -> ApproximateDP:
+        """The smallest epsilon at this delta: own epsilon + 2 ln(1 - delta), or 0."""
+
+        def bound(at: Fraction, precision: int) -> Interval:
+            log = Interval.of(1 - at, precision).log()
+            return Interval.of(self.epsilon, precision) + (log + log)
+
+        return _approximate(self, delta, bound)
+
+    def delta(self, epsilon: object) -> Fraction:
+        """The smallest delta at this epsilon: 1 - e**((epsilon - own epsilon) / 2)."""
+
+        def bound(at: Fraction, precision: int) -> Interval:
+            return -Interval.of((at - self.epsilon) / 2, precision).expm1()
+
+        return _delta(self, epsilon, bound)
+
+
+@dataclass(frozen=True, slots=True)
+class BoundedRange:
+    """The logarithm of the likelihood ratio lies in some interval of length epsilon.
+
+    The exponential mechanism's own property (Dong, Durfee and Rogers 2020).  It holds for the
+    selection alone: as soon as a gap is released too it is lost.
+
+    Args:
+        epsilon: rational, at least 0.
+    """
+
+    epsilon: Fraction
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "epsilon", rational(self.epsilon, "epsilon", zero=True))
+
+    @property
+    def pure(self) -> PureDP:
+        """epsilon-DP: the interval contains 0."""
+        return PureDP(self.epsilon)
+
+    @property
+    def zcdp(self) -> ZeroConcentratedDP:
+        """(x - 1 - ln x)-zCDP with x = epsilon / (e**epsilon - 1), at most epsilon**2 / 8.
+
+        Source: Cesar and Rogers (2021) for epsilon**2 / 8, `docs/mathematics.md` for the rest.
+        """
+
+        def rho(precision: int) -> Interval:
+            epsilon, one = Interval.of(self.epsilon, precision), Interval.of(1, precision)
+            rest = -(-epsilon).expm1()  # 1 - e**-epsilon
+            log_x = epsilon.log() - epsilon - rest.log()
+            return epsilon * (-epsilon).exp() / rest - one - log_x
+
+        return ZeroConcentratedDP(above_zero(rho) if self.epsilon else Fraction(0))
+
+    def approximate(self, delta: object) -> ApproximateDP:
+        """The smallest epsilon at this delta; the inverse of `delta`."""
+
+        def bound(at: Fraction, precision: int) -> Interval:
+            epsilon, one = Interval.of(self.epsilon, precision), Interval.of(1, precision)
+            root = -(Interval.of(at, precision) * (-epsilon).expm1())
+            log = (one - root.sqrt()).log()
+            return epsilon + (log + log)
+
+        return _approximate(self, delta, bound)
+
+    def delta(self, epsilon: object) -> Fraction:
+        """The smallest delta at this epsilon: (1 - e**((s - own) / 2))**2 / (1 - e**-own).
+
+        Source: Dong, Durfee and Rogers (2020), the case of one mechanism.
+        """
+
+        def bound(at: Fraction, precision: int) -> Interval:
+            root = Interval.of((at - self.epsilon) / 2, precision).expm1()
+            return -(root * root / Interval.of(-self.epsilon, precision).expm1())
+
+        return _delta(self, epsilon, bound)
+
+
+_Pure = PureDP | LaplaceDominated | BoundedRange
+Guarantee = _Pure | ZeroConcentratedDP | ApproximateDP
+_Bound = Callable[[Fraction, int], Interval]
+
+
+def _approximate(guarantee: _Pure, delta: object, bound: _Bound) -> ApproximateDP:
+    """The bound on epsilon at this delta, as a guarantee."""
+    at = rational(delta, "delta", below=1)
+    # At epsilon = 0 already covered: the logarithm in `bound` may not even exist there.
+    if not guarantee.epsilon or guarantee.delta(0) <= at:
+        return ApproximateDP(Fraction(0), at)
+    # Rounding up must not lead above what holds without any delta.
+    epsilon = above_zero(lambda precision: bound(at, precision))
+    return ApproximateDP(min(guarantee.epsilon, epsilon), at)
+
+
+def _delta(guarantee: _Pure, epsilon: object, bound: _Bound) -> Fraction:
+    """The bound on delta at this epsilon, or 0 where the guarantee's own epsilon is no larger."""
+    at = rational(epsilon, "epsilon", zero=True)
+    if at >= guarantee.epsilon:
+        return Fraction(0)
+    return min(Fraction(1), above_zero(lambda precision: bound(at, precision)))

@@ -1,0 +1,112 @@
+"""Random bytes in memory: never copied, never shared with a forked process, wiped after use.
+
+Only buffers that the library or its caller owns can be wiped.  The `bytes` and `int` objects that
+Python makes on the way cannot be; that is a stated limitation of every program in Python.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import NoReturn, TypeVar
+
+from safeselect.errors import ParameterError
+
+__all__ = ["Generation", "byte_view", "generation", "sealed", "wipe"]
+
+Generation = tuple[int, int]
+"""Forks counted, and process id."""
+
+_Kind = TypeVar("_Kind")
+_forks = 0
+
+
+def _count_fork() -> None:
+    global _forks
+    _forks += 1
+
+
+# A module is imported once, so the hook is registered once; were it ever run twice, the count
+# would rise by two, which is as good, for generations are only compared for equality.
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_count_fork)
+
+
+def generation() -> Generation:
+    """Return a value that differs between a process and the children forked from it.
+
+    Neither number alone is enough: a child in a new process-id namespace can have its parent's id,
+    and a fork made outside Python runs no Python hook.  A fork that is both goes unseen here;
+    against it `OpenSSLSource` mixes kernel bytes into every fill.  There are no locks in this
+    package, because a lock held during a fork stays locked in the child.
+    """
+    return _forks, os.getpid()
+
+
+def _refuse_copy(self: object, *_: object) -> NoReturn:
+    raise TypeError(
+        f"a {type(self).__name__} cannot be copied or pickled, for the copy would repeat its "
+        "random bytes: build a new one where it is needed"
+    )
+
+
+def _refuse_subclass(cls: type) -> NoReturn:
+    raise TypeError(
+        "the classes of safeselect that touch random bytes cannot be subclassed: write a class "
+        "with the four members of the Source protocol, or wrap a function in CallbackSource"
+    )
+
+
+def _silent_repr(self: object) -> str:
+    return f"<{type(self).__name__}>"
+
+
+_SEALED = {
+    "__reduce_ex__": _refuse_copy,  # which copy.copy and copy.deepcopy ask, as pickle does
+    "__repr__": _silent_repr,
+    "__init_subclass__": classmethod(_refuse_subclass),
+}
+
+
+def sealed(kind: type[_Kind]) -> type[_Kind]:
+    """Return the class itself, made impossible to copy, pickle and subclass, with a silent repr.
+
+    A copy of a source, or of bits not yet used, is the same noise twice, and the difference of two
+    releases with the same noise is the private number itself.  A subclass could replace `fill` and
+    keep the name under which records list the source.
+    """
+    for name, member in _SEALED.items():
+        setattr(kind, name, member)
+    return kind
+
+
+def byte_view(buffer: object) -> memoryview:
+    """Return a flat view of a writable, C-contiguous buffer of bytes.
+
+    Raises:
+        ParameterError: anything but a bytearray or a memoryview of that kind.
+    """
+    # Exact types: a subclass could answer differently each time it is asked for its length.
+    if type(buffer) is not bytearray and type(buffer) is not memoryview:
+        raise ParameterError(
+            "the buffer to fill must be a bytearray or a memoryview, "
+            f"got an object of type {type(buffer).__name__}"
+        )
+    try:
+        view = memoryview(buffer)
+    except ValueError:
+        raise ParameterError("the buffer to fill is a memoryview that was released") from None
+    if view.readonly or not view.c_contiguous or view.format != "B":
+        raise ParameterError(
+            "the buffer to fill must be writable, C-contiguous and of bytes (format 'B'): "
+            f"got readonly={view.readonly}, c_contiguous={view.c_contiguous}, "
+            f"format={view.format!r}"
+        )
+    if view.ndim == 1:
+        return view
+    # A view with a zero in its shape cannot be cast, and has nothing to fill.
+    return view.cast("B") if view.nbytes else memoryview(bytearray())
+
+
+def wipe(buffer: bytearray | memoryview) -> None:
+    """Overwrite a buffer of bytes with zeros."""
+    buffer[:] = bytes(len(buffer))

@@ -1,0 +1,209 @@
+"""What a source of random bytes must do, what a record may say of one, and the default source.
+
+Anyone may write a source; `safeselect.testing.check_source` tests it against these rules.  It is
+used behind a guard all the same: it is asked for 16 bytes more than are needed,
+which are tested, and the system's bytes are mixed in.  Only one that says `production` is False is
+taken as it is.
+
+1. All or nothing: `fill` fills every byte, or zeroes the buffer and raises `SourceError`.
+2. Latched: a source that failed once fails until a new one is built.
+3. Nothing outlives the call: a source keeps no random bytes back for a later call.
+4. One object, one process: no pickling, no copying; after a fork a source draws fresh bytes or
+   raises.
+5. Silent: `repr` and errors show neither state nor bytes.
+
+Which sources are this package's own is decided by exact type, whatever an object says of itself: a
+name, a property, a base class or a metaclass can be borrowed; the type of an object made by a
+sealed class cannot.  What an own source is worth is asked of the `Guard` that it holds.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol, TypeVar, final, runtime_checkable
+
+from safeselect.errors import ParameterError, SourceError
+from safeselect.randomness.guard import Guard, Worth
+from safeselect.randomness.memory import generation, sealed
+
+__all__ = [
+    *("Observed", "OpenSSLSource", "Source"),
+    *("default_source", "guard_of", "is_own", "observed", "own"),
+]
+
+_FRESH_BYTES = 32
+
+_Kind = TypeVar("_Kind")
+_OWN: dict[int, type] = {}
+"""This package's sources, by identity: a metaclass may say that it equals another class."""
+
+
+@runtime_checkable
+class Source(Protocol):
+    """Independent uniform random bytes, as many as asked for or an error."""
+
+    @property
+    def name(self) -> str:
+        """What results and records say about the origin of the bytes, e.g. "OpenSSLSource".
+
+        That of a source of another class than this package's own appears inside ForeignSource(...).
+        """
+
+    @property
+    def production(self) -> bool:
+        """False for a source that tests use and nobody else may: its bytes can be predicted."""
+
+    def begin(self) -> bytes:
+        """Start one public call and return a nonce of NONCE_BYTES random bytes.
+
+        The nonce is public: it goes into the record and never into a sampler.
+
+        Raises:
+            SourceError: the source is broken, stuck, or belongs to another process.
+        """
+
+    def fill(self, buffer: bytearray | memoryview, /) -> None:
+        """Overwrite the whole of a writable, contiguous buffer of bytes with random bytes.
+
+        Raises:
+            ParameterError: not such a buffer; nothing was drawn.
+            SourceError: the source failed; the buffer holds zeros.
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """What is known of a source at this moment, in words for records.
+
+    Args:
+        name: the source's name; one of this package's own names only for its own classes.
+        production: "yes" for the generators of OpenSSL and the system; "asserted" where somebody
+            else's code gives bytes and says that they are good; "no" for sources for tests.
+        health: "passed" if start-up tests and a canary were passed in this process and nothing
+            failed since; else "not tested".
+    """
+
+    name: str
+    production: Worth
+    health: Literal["passed", "not tested"]
+
+
+def own(kind: type[_Kind]) -> type[_Kind]:
+    """Seal a class, and mark it as one of this package's sources; its objects hold a `_guard`.
+
+    The mark gives no trust: a guard says that its bytes are worth nothing, unless it is told more.
+    Sources for tests carry the mark so that they are taken as they are.
+    """
+    _OWN[id(kind)] = kind
+    return sealed(kind)
+
+
+def is_own(value: object) -> bool:
+    """Whether the object is exactly of such a class; its `__class__` is not asked."""
+    return _OWN.get(id(type(value))) is type(value)
+
+
+def guard_of(source: Any) -> Guard:
+    """The guard of one of this package's own sources, which knows what its bytes are worth.
+
+    Raises:
+        ParameterError: a source that `resolve` has not seen.
+    """
+    if not is_own(source):
+        raise ParameterError("observed() takes what resolve() returned")
+    guard: Guard = source._guard
+    return guard
+
+
+def observed(source: Source) -> Observed:
+    """Say what is known of a source; of one with parts, what is known of its weakest part.
+
+    Args:
+        source: what `resolve` returned.
+
+    Raises:
+        ParameterError: a source that `resolve` has not seen.
+
+    Example:
+        >>> from safeselect.sources import observed, resolve
+        >>> observed(resolve(None)).production
+        'yes'
+    """
+    guard = guard_of(source)
+    return Observed(source.name, guard.worth, "passed" if guard.tested else "not tested")
+
+
+def _openssl_bytes(count: int) -> bytes:
+    try:
+        import ssl  # takes milliseconds, so only those pay who draw
+    except ImportError:
+        raise SourceError("this Python has no ssl module: use SystemSource()") from None
+    # OpenSSL notices a fork by the process id alone.  A child with its parent's id (new process-id
+    # namespaces have such children) would repeat the parent's bytes, and so would the clone of a
+    # virtual machine.  Fresh kernel bytes before each fill part them; claiming no entropy for them
+    # makes OpenSSL reseed from the kernel as well.
+    try:
+        ssl.RAND_add(os.urandom(_FRESH_BYTES), 0.0)
+        if ssl.RAND_status():
+            return ssl.RAND_bytes(count)
+    except TimeoutError:
+        raise  # a time limit of the caller's: neither generator has one
+    except (OSError, NotImplementedError):  # those of ssl are OSErrors
+        raise SourceError("OpenSSL's generator failed") from None
+    raise SourceError("OpenSSL's generator has not been seeded")
+
+
+@final
+@own
+class OpenSSLSource:
+    """Bytes of `ssl.RAND_bytes`, with 32 fresh kernel bytes mixed in before every fill.
+
+    The default.  About 0.14 ns a byte and 4 us a fill.  Whether OpenSSL runs in FIPS mode is for
+    its configuration to say; nothing is claimed here.
+    """
+
+    __slots__ = ("_guard",)
+
+    name = "OpenSSLSource"
+    """The class's name."""
+
+    production = True
+    """Its bytes are meant for production."""
+
+    def __init__(self) -> None:
+        self._guard = Guard(_openssl_bytes, vouched=True, worth="yes")
+
+    @property
+    def tested(self) -> bool:
+        """Whether its bytes passed the tests in this process."""
+        return self._guard.tested
+
+    def begin(self) -> bytes:
+        """Start one public call; see `Source.begin`."""
+        return self._guard.begin()
+
+    def fill(self, buffer: bytearray | memoryview, /) -> None:
+        """Fill the whole buffer or raise; see `Source.fill`."""
+        self._guard.fill(buffer)
+
+
+# The one object that the whole process shares.  Two threads that need it for the first time at once
+# may each build one; either is good, and one of them stays.
+_current: OpenSSLSource | None = None
+
+
+def default_source() -> Source:
+    """Return the source used when none is given: one OpenSSLSource a process, built when needed.
+
+    One that failed a test stays failed until the process ends.  After any other failure the next
+    call builds a new one, which is tested anew: an error that was no fault of the generator's may
+    end one call, and no later one.
+    """
+    global _current
+    if (current := _current) is not None:
+        guard = current._guard
+        if guard.born == generation() and (guard.unfit or not guard.failed):
+            return current
+    current = _current = OpenSSLSource()
+    return current
