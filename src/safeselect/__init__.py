@@ -6,6 +6,7 @@ building blocks documented in `safeselect.reference`, `safeselect.noise` and
 """
 
 from safeselect.accounting import Composition, calibrate, compose
+from safeselect.counts import Counts
 from safeselect.errors import (
     BudgetError,
     InputError,
@@ -44,7 +45,6 @@ from safeselect.randomness import (
     SystemSource,
 )
 from safeselect.selection import (
-    Counts,
     Selection,
     Selections,
     TopAbove,

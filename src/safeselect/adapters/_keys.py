@@ -7,8 +7,8 @@ from collections.abc import Iterable
 
 from safeselect.adapters._files import shown
 from safeselect.errors import InputError, ParameterError
+from safeselect.scores.labels import as_names
 from safeselect.selection._cautions import caution
-from safeselect.selection._columns import as_names
 
 __all__ = [
     "FLOATS",

@@ -10,14 +10,14 @@ from typing import Any, Literal
 from safeselect.adapters._counting import open_counts, open_largest, until_read
 from safeselect.adapters._keys import warn_if_same
 from safeselect.adapters._spark_local import parquet_on_spark
+from safeselect.counts import check_unit
 from safeselect.errors import ParameterError
 from safeselect.exact import describe, integer, rational
 from safeselect.ledger import Scope
+from safeselect.scores.reading import exactly_one
 from safeselect.selection import TopK, TopSet, top_k
 from safeselect.selection._account import read_ledger, unit_of
 from safeselect.selection._cautions import warn_delta
-from safeselect.selection._totals import exactly_one
-from safeselect.selection.counts import check_unit
 from safeselect.selection.top_k import Mechanism
 from safeselect.unknown_domain import DiscoveredTopK, unknown_domain_top_k
 from safeselect.unknown_domain._bottom import read_places

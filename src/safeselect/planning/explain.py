@@ -15,8 +15,8 @@ from safeselect.planning._expected import (
     missed_by_peeling,
     misses_of_flips,
 )
+from safeselect.scores.reading import Change, Reading
 from safeselect.selection._call import CANDIDATES, Total
-from safeselect.selection._reading import Change, Reading
 from safeselect.selection.exponential import dyadic_decay
 from safeselect.selection.top_k import MECHANISMS, Mechanism, calibrated, laplace_rate
 

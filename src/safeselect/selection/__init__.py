@@ -1,13 +1,10 @@
-"""Choosing candidates from private scores: the door for data, and every mechanism of one call."""
+"""Choosing candidates from private scores: every mechanism of one call."""
 
 from safeselect.selection._results import (
     Selection,
     Selections,
     TopK,
     TopSet,
-)
-from safeselect.selection.counts import (
-    Counts,
 )
 from safeselect.selection.exponential import (
     exponential_mechanism,
@@ -38,7 +35,6 @@ from safeselect.selection.top_k_above import (
 )
 
 __all__ = [
-    "Counts",
     "Selection",
     "Selections",
     "TopAbove",

@@ -21,14 +21,14 @@ from safeselect.noise import Ranking
 from safeselect.promises import Guarantee
 from safeselect.randomness import Source, resolve
 from safeselect.randomness._bits import Bits
+from safeselect.scores.candidates import Candidates, read_candidates
+from safeselect.scores.containers import check_known
+from safeselect.scores.reading import Change, Reading, exactly_one, flag
+from safeselect.scores.steps import Steps
 from safeselect.selection._account import Account, read_ledger, source_name, unit_of
 from safeselect.selection._engines import Engine, choose_engine
-from safeselect.selection._held import Held, Steps
-from safeselect.selection._reading import Change, Reading, flag
 from safeselect.selection._results import Release, Selection
-from safeselect.selection._scores import read_candidates
-from safeselect.selection._totals import Total, exactly_one
-from safeselect.selection.counts import check_known
+from safeselect.selection._totals import Total
 
 __all__ = ["CANDIDATES", "UNREADABLE", "Call", "Total", "exactly_one"]
 
@@ -38,7 +38,7 @@ _Result = TypeVar("_Result", bound=Release)
 class Take(Protocol):
     """What takes the scores of a call: their class, their number and their labels."""
 
-    def __call__(self, scores: Any, /, *, labels: object) -> Held: ...
+    def __call__(self, scores: Any, /, *, labels: object) -> Candidates: ...
 
 
 Parts = tuple[tuple[Guarantee, int], ...]
@@ -106,7 +106,7 @@ class Call:
         self.engine: Engine = choose_engine(engine)
         self._bits: Bits | None = None
         self._steps: Steps | None = None
-        self.candidates: Held = take(scores, labels=labels)
+        self.candidates: Candidates = take(scores, labels=labels)
         in_rows = self.candidates.is_matrix and isinstance(scores, (list, tuple))
         for each in cast("Iterable[object]", scores) if in_rows else (scores,):
             check_known(

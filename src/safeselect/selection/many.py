@@ -15,10 +15,10 @@ from safeselect.errors import ParameterError
 from safeselect.exact import describe
 from safeselect.exact.decay import Decay
 from safeselect.promises import BoundedRange, LaplaceDominated
+from safeselect.scores.candidates import read_matrix
 from safeselect.selection._account import Scope
 from safeselect.selection._call import Call, Total
 from safeselect.selection._results import Selections
-from safeselect.selection._scores import read_matrix
 from safeselect.selection.exponential import dyadic_decay
 from safeselect.selection.top_k import rank_top
 

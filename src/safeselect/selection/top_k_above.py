@@ -10,11 +10,11 @@ from safeselect.errors import ParameterError
 from safeselect.exact import describe, integer, rational
 from safeselect.promises import LaplaceDominated
 from safeselect.promises.written import Receipt, exact
+from safeselect.scores.labels import plain
 from safeselect.selection._account import Scope
 from safeselect.selection._call import Call
 from safeselect.selection._cautions import read_epsilon
 from safeselect.selection._gapped import Gapped, read_gap_grid
-from safeselect.selection._labels import plain
 from safeselect.selection._results import positions, spelled
 
 __all__ = ["TopAbove", "top_k_above"]

@@ -35,10 +35,10 @@ from safeselect.randomness._bits import Bits
 from safeselect.randomness._fork import generation
 from safeselect.randomness._rounds import exhausted, rounds
 from safeselect.randomness._sealed import sealed
+from safeselect.scores.containers import Column, hand_over
+from safeselect.scores.values import read_values
 from safeselect.selection._account import Scope, open_session, source_name
-from safeselect.selection._columns import Column, hand_over
 from safeselect.selection._engines import Engine
-from safeselect.selection._scores import read_values
 from safeselect.sessions._answers import Answer, Answers
 from safeselect.sessions._terms import BELOW, Branch, Terms, decide
 

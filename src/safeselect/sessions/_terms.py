@@ -19,8 +19,8 @@ from safeselect.exact.decay import Decay
 from safeselect.noise.single import SPARE, Kind
 from safeselect.promises import LaplaceDominated, PureDP
 from safeselect.promises.written import exact
+from safeselect.scores.reading import Reading, flag
 from safeselect.selection._cautions import read_epsilon
-from safeselect.selection._reading import Reading, flag
 
 __all__ = ["BELOW", "MAX_K", "SQRT2", "Branch", "Setting", "Terms", "decide", "optimal_share"]
 

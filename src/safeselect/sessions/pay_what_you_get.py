@@ -8,6 +8,7 @@ from fractions import Fraction
 from threading import Lock
 from typing import Literal, final
 
+from safeselect.counts import check_unknown
 from safeselect.errors import BudgetError, LedgerError, ParameterError, ScoreError, SourceError
 from safeselect.exact import integer
 from safeselect.promises import ApproximateDP, BoundedRange, Guarantee
@@ -17,7 +18,6 @@ from safeselect.randomness._fork import generation
 from safeselect.randomness._sealed import sealed
 from safeselect.selection._account import Account, Scope, read_ledger, reserve_session, unit_of
 from safeselect.selection._engines import choose_engine
-from safeselect.selection.counts import check_unknown
 from safeselect.unknown_domain._bottom import (
     ListQuery,
     draw_list,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Literal, get_args
 
+from safeselect.counts import check_unknown
 from safeselect.errors import ParameterError
 from safeselect.exact import describe
 from safeselect.exact.decay import Decay
@@ -12,7 +13,6 @@ from safeselect.promises import ApproximateDP, BoundedRange, PureDP
 from safeselect.promises.written import exact
 from safeselect.selection._account import Scope, read_ledger, unit_of
 from safeselect.selection._call import Call
-from safeselect.selection.counts import check_unknown
 from safeselect.unknown_domain._bottom import (
     ListQuery,
     draw_list,

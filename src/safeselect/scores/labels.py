@@ -9,15 +9,10 @@ from typing import Any
 
 from safeselect.errors import ParameterError
 from safeselect.promises.written import exact
-from safeselect.selection._columns import as_names, is_table
+from safeselect.scores.containers import index_of
+from safeselect.scores.numbers import count_nulls
 
-__all__ = ["index_of", "labels_of", "plain", "read_labels"]
-
-
-def index_of(scores: Any) -> Any:
-    """The index of a pandas column, or of a table; None of everything else."""
-    kind = type(scores)
-    return scores.index if is_table(kind) and hasattr(kind, "iloc") else None
+__all__ = ["as_names", "labels_of", "plain", "read_labels"]
 
 
 def labels_of(scores: Any) -> Any:
@@ -72,6 +67,24 @@ def read_labels(labels: object, count: int) -> tuple[object, ...]:
             f"got {different} different ones among {count}; write a name of its own for each"
         )
     return names
+
+
+def as_names(labels: Iterable[Any], parameter: str = "labels") -> list[Any]:
+    """Public labels as plain Python objects, also from arrays and from columns of any encoding.
+
+    Raises:
+        ParameterError: a column with nulls.
+    """
+    read = None
+    if len(getattr(labels, "shape", (0,))) == 1:
+        ways = (getattr(labels, name, None) for name in ("to_pylist", "to_list", "tolist"))
+        read = next((way for way in ways if callable(way)), None)
+    if read is None:
+        return list(labels)
+    with suppress(NotImplementedError):  # of labels that are tuples nothing is ever null
+        if count_nulls(labels):
+            raise ParameterError(f"{parameter} must not contain nulls: every one needs a name")
+    return list(read())
 
 
 def plain(label: object) -> str:

@@ -1,0 +1,349 @@
+"""Columns of numbers as whole steps of a public grid p / q, exactly, in a fixed sequence of calls.
+
+The step of x is r(x) = floor(x q / p + 1/2), the nearest one, halves up.  What is written for a
+score is 2**64 - 1 - min(d, 2**64 - 1), d being how many steps it is behind the best.  A shortfall
+is cut there.  That is safe for every calibration: a neighbour moves all shortfalls within an
+interval of the range's length that contains 0, and cutting only shortens each move
+(docs/adr/0008).
+
+A float is the binary number that it is.  Every operation on floats below is exact for each score
+that matters, so the result is what integers of any size would give (`docs/mathematics.md`,
+section 6, "Columns of floats"):
+
+- x + S, S = 1.5 * 2**52 * u for a power of two u, rounds x to a multiple of u, whose number is in
+  the low bits of the sum; (x + S) - S and x less that are then exact as well;
+- sums and products of 64-bit integers are taken modulo 2**64, and only numbers below 2**63 in size
+  are compared;
+- a score 2**64 steps or more behind the best may overflow on the way.  It is recognised by one
+  exact comparison with a float, and what was computed for it is thrown away.
+
+Which calls are made, and on which shapes, follows from the grid, the number of scores and their
+dtype alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from safeselect.errors import ScoreError
+from safeselect.scores.numbers import NOT_FINITE, NotWholeError, Numbers, nearest_steps
+from safeselect.scores.reading import Reading, nearest
+
+__all__ = ["Steps", "float_steps", "in_order", "integer_steps", "is_fast", "write_steps"]
+
+Floats = npt.NDArray[np.float64]
+Words = npt.NDArray[np.int64]
+Steps = npt.NDArray[np.uint64]
+"""Scores in steps of a grid: larger is better, and only differences matter."""
+Kernel = Callable[[Words, Floats], None]
+
+_REACH = 2**64
+_LARGEST = _REACH - 1
+_LIMIT = 2**32
+_BLOCK = 2**17  # scores at a time: few enough for the cache, many enough for NumPy
+_MAX = float(np.finfo(np.float64).max)
+_ROUNDER = float(3 << 51)  # 1.5 * 2**52: from here to 2**53 the floats are the integers
+_QUARTERS = np.ldexp([1, 3], -2)
+# XOR masks that map a dtype onto uint64 in order, or in reverse order.  Flipping the sign bit maps
+# int64 onto uint64 with all differences kept; flipping all bits reverses the order.
+_SIGN = np.int64(-(2**63))
+_FLIPPED = {
+    ("i", False): _SIGN,
+    ("i", True): ~_SIGN,
+    ("u", False): np.uint64(0),
+    ("u", True): ~np.uint64(0),
+}
+
+
+def write_steps(
+    values: Numbers, reading: Reading, *, minimize: bool, extra: Sequence[int], out: Steps
+) -> None:
+    """Write the steps of one row, the fastest way that its type and the grid allow.
+
+    Args:
+        values: a plain array of integers or float64, or numbers to be read one by one; n of them.
+        reading: how numbers become steps.
+        minimize: the smallest score is the best.
+        extra: no or one further step, public, that takes part as one more candidate, the last.
+        out: uint64, shape (n + len(extra),), where to put them.
+
+    Raises:
+        NotWholeError: without a grid, one of the scores is no integer.
+        ScoreError: one of the scores is no number, or not finite.
+    """
+    step = reading.step
+    kind = values.dtype.kind if isinstance(values, np.ndarray) else ""
+    if isinstance(values, np.ndarray) and kind == "f" and is_fast(step):
+        if reading.grid is None and not bool(np.all(np.rint(values) == values)):
+            # Infinity is equal to itself and is told below; NaN is not.
+            raise ScoreError(NOT_FINITE) if np.isnan(values).any() else NotWholeError
+        float_steps(values, step, minimize=minimize, extra=extra, out=out)
+    elif isinstance(values, np.ndarray) and kind in "iu" and _fits_words(step):
+        integer_steps(values, step, minimize=minimize, extra=extra, out=out)
+    else:
+        whole = [*nearest_steps(values, reading), *extra]
+        out[:] = _behind(whole, _first(whole, minimize))
+
+
+def in_order(values: np.ndarray[Any, Any], minimize: bool, out: Steps) -> None:
+    """Write integers of a dtype as uint64, larger is better, with all differences kept."""
+    wide, flipped = _order(values, minimize)
+    np.bitwise_xor(values, flipped, out=out.view(wide), dtype=wide)
+
+
+def integer_steps(
+    values: np.ndarray[Any, Any],
+    grid: Fraction,
+    *,
+    minimize: bool,
+    extra: Sequence[int],
+    out: Steps,
+) -> None:
+    """As `write_steps`, for integers of 64 bits or fewer on a grid that `_fits_words`.
+
+    A score that is w less than the best (or more, to minimize) is floor((w q + half) / p) steps
+    behind the best's step.  With w = a p + b that is a q + floor((b q + half) / p).  All of it is
+    computed modulo 2**64; w and b q + half are less than that.
+    """
+    steps = out[: len(values)]
+    in_order(values, minimize, steps)
+    if grid == 1 and not extra:
+        return
+    # From the copy, not from the caller's array, which may have changed by now.
+    wide, flipped = _order(values, minimize)
+    top = steps.max()
+    p, q = grid.as_integer_ratio()
+    step, rest = divmod(2 * int(top.view(wide) ^ flipped) * q + p, 2 * p)
+    first = _first([step, *extra], minimize)
+    half = (rest if minimize else 2 * p - 1 - rest) // 2
+    behind = abs(first - step)
+    # A score that is further than that from the best is 2**64 steps or more behind the first.
+    most = (p * (_REACH - behind) - half - 1) // q
+    np.subtract(top, steps, out=steps)
+    near = np.logical_and(steps <= np.uint64(min(max(most, 0), _LARGEST)), most >= 0)
+    if p == 1:
+        np.multiply(steps, np.uint64(q), out=steps)
+    else:
+        whole = np.floor_divide(steps, np.uint64(p))
+        np.subtract(steps, np.multiply(whole, np.uint64(p)), out=steps)
+        np.multiply(steps, np.uint64(q), out=steps)
+        np.add(steps, np.uint64(half), out=steps)
+        np.floor_divide(steps, np.uint64(p), out=steps)
+        np.multiply(whole, np.uint64(q), out=whole)
+        np.add(steps, whole, out=steps)
+        whole.fill(0)
+    np.subtract(np.uint64((_LARGEST - behind) % _REACH), steps, out=steps)
+    np.multiply(steps, near, out=steps)
+    out[len(values) :] = _behind(extra, first)
+
+
+def _fits_words(grid: Fraction) -> bool:
+    """Whether products of integers with this grid keep to 64 bits."""
+    p, q = grid.as_integer_ratio()
+    return max(p, q) < _LIMIT or (p == 1 and q < _REACH)
+
+
+def _order(values: np.ndarray[Any, Any], minimize: bool) -> tuple[Any, Any]:
+    kind = values.dtype.kind
+    return (np.int64 if kind == "i" else np.uint64), _FLIPPED[kind, minimize]
+
+
+def _first(steps: Sequence[int], minimize: bool) -> int:
+    return min(steps) if minimize else max(steps)
+
+
+def _behind(steps: Sequence[int], first: int) -> list[int]:
+    # min() rather than a branch: the same work whatever the shortfalls are.
+    return [_LARGEST - min(abs(first - step), _LARGEST) for step in steps]
+
+
+def is_fast(grid: Fraction) -> bool:
+    """Whether floats on this grid are read as a column; on others number by number.
+
+    Nor are they where another library told the processor to round otherwise than to the nearest:
+    the sums below would not be exact.
+    """
+    nearest_even = np.add(_ROUNDER, _QUARTERS).tolist() == [_ROUNDER, _ROUNDER + 1]
+    return nearest_even and max(grid.as_integer_ratio()) < _LIMIT
+
+
+def float_steps(
+    values: Floats, grid: Fraction, *, minimize: bool, extra: Sequence[int], out: Steps
+) -> None:
+    """As `write_steps`, for float64 on a grid that `is_fast`.
+
+    Raises:
+        ScoreError: one of the scores is NaN or infinite.
+    """
+    lowest, highest = values.min(), values.max()
+    if not np.isfinite(lowest) or not np.isfinite(highest):
+        raise ScoreError(NOT_FINITE)
+    best = float(lowest if minimize else highest)
+    p, q = grid.as_integer_ratio()
+    above, below = best.as_integer_ratio()
+    step = nearest(above, below, p, q)
+    first = _first([step, *extra], minimize)
+    # Scores that far from 0 are taken less the best.  Any that matters lies within a factor of 2
+    # of it, so the difference is exact (Sterbenz's lemma).
+    offset = best * (abs(above) * q >= p * below << 66)
+    is_dyadic = p & (p - 1) == 0 and q & (q - 1) == 0
+    kernel, moved = (_dyadic if is_dyadic else _rational)(p, q, offset)
+    # A kernel leaves t, the step being t + moved modulo 2**64; and 2**64 - 1 - d is the step less
+    # first + 1, or first - 1 less the step to minimize.
+    fold = np.subtract if minimize else np.add
+    constant = np.int64(_word(first - 1 - moved if minimize else moved - first - 1))
+    # r(x) > first - 2**64 means x q / p + 1/2 >= first - 2**64 + 1, and from above alike.
+    sign = 1 if minimize else -1
+    bound = Fraction((2 * (first + sign * _REACH) - sign) * p, 2 * q)
+    count = len(values)
+    result: Words = out.view(np.int64)
+    scratch: Floats = np.empty((5, min(_BLOCK, count)))
+    with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+        edge = _last_below(bound)
+        edge = np.nextafter(edge, np.inf) if minimize else edge
+        for start in range(0, count, _BLOCK):
+            block = values[start : start + _BLOCK]
+            steps, rows = result[start : start + len(block)], scratch[:, : len(block)]
+            np.subtract(block, offset, out=rows[0])
+            kernel(steps, rows)
+            fold(constant, steps, out=steps)
+            # The difference of two floats has an exact sign, whose bit becomes a mask: 0 for a
+            # score that is 2**64 steps or more behind.
+            left, right = (block, edge) if minimize else (edge, block)
+            np.subtract(left, right, out=rows[0])
+            mask = rows[0].view(np.int64)
+            np.right_shift(mask, 63, out=mask)
+            np.bitwise_and(steps, mask, out=steps)
+    out[count:] = _behind(extra, first)
+
+
+def _dyadic(p: int, q: int, offset: float) -> tuple[Kernel, int]:
+    """For a grid that is a power of two, h = 2**-k.
+
+    y = x - offset is split at a multiple of 2**32 steps, the nearest one; what remains is at most
+    2**31 steps in size, and exact.  g = floor(2 y / h) is exact too, and r = (g + 1) >> 1.
+    """
+    fineness = q.bit_length() - p.bit_length()
+    rounder = float(np.ldexp(_ROUNDER, 32 - fineness))
+    halves = float(np.ldexp(1, fineness + 1))
+    above, below = offset.as_integer_ratio()
+
+    def kernel(steps: Words, rows: Floats) -> None:
+        y, high, low = rows[0], steps.view(np.float64), rows[1]
+        np.add(y, rounder, out=high)
+        np.subtract(high, rounder, out=low)
+        np.subtract(y, low, out=y)
+        np.multiply(y, halves, out=y)
+        np.floor(y, out=y)
+        np.add(y, _ROUNDER + 1, out=y)
+        whole = y.view(np.int64)
+        np.right_shift(whole, 1, out=whole)
+        np.left_shift(steps, 32, out=steps)
+        np.add(steps, whole, out=steps)
+
+    # offset is 0, or so large that it is a multiple of the grid.
+    return kernel, above * q // (below * p) - (_bits(rounder) << 32) - (_bits(_ROUNDER) >> 1)
+
+
+def _rational(p: int, q: int, offset: float) -> tuple[Kernel, int]:
+    """For any other grid.
+
+    In units of 2**b, the grid lying between 4 and 8 of them, y = x - offset is
+    high * 2**32 + middle + z with |middle| <= 2**31 and |z| <= 1/2, all exact, and a step is
+    `wide / narrow` units.  z is a multiple of 2**-51 wherever |x| is at least half a step; nearer
+    to 0 the step is 0 whatever z is rounded to.
+
+    Where p and q are small, as for a thousandth, 64 bits hold z * narrow at once: the grid lies
+    between 2 and 4 units then, z is a multiple of 2**-52, and wide is 2**11 at most.
+    """
+    unit = p.bit_length() - q.bit_length()
+    unit -= (p < q << unit) if unit >= 0 else (p << -unit < q)
+    is_small = p << max(1 - unit, 0) <= 1 << 11
+    unit, places = (unit - 1, 52) if is_small else (unit - 2, 51)
+    wide, narrow = p << max(-unit, 0), q << max(unit, 0)
+    above, below = offset.as_integer_ratio()
+    # offset is 0, or so large that it is a whole number of units.
+    units = (above << max(-unit, 0)) // (below << max(unit, 0))
+    moved, beyond = divmod(units * narrow, wide)
+    quotient, rest = divmod(narrow << 32, wide)
+    to_high, to_middle, to_z = (float(np.ldexp(_ROUNDER, unit + n)) for n in (32, 0, -places))
+    # An estimate k of y's steps; two roundings of numbers below 2**38 leave it within 2**-13, so
+    # the step is k or k + 1 once 2**-10 has been taken off.
+    share_high = float(np.ldexp(float(Fraction(rest, wide)), -unit - 32))
+    share_rest = float(np.ldexp(float(Fraction(narrow, wide)), -unit))
+    less = float(Fraction(beyond, wide) - Fraction(1, 1 << 10))
+    # What is above k + 1/2, in 2**-27 of a unit, or in 2**-52, over the grid; and the constants of
+    # the bits.  Those of high, middle and k end in 51 zeros: so far up nothing is left of them.
+    places_up, dropped = (52, 0) if is_small else (27, 24)
+    excess = (2 * beyond - wide << places_up - 1) - (_bits(to_z) >> dropped) * narrow
+    by_narrow, by_quotient, start, rest_up, narrow_up, wide_up = (
+        np.int64(_word(number))
+        for number in (narrow, quotient, excess, *(n << places_up for n in (rest, narrow, wide)))
+    )
+    low_bits = np.int64((1 << 24) - 1)
+
+    def kernel(steps: Words, rows: Floats) -> None:
+        y, high, middle, estimate, other = rows
+        z = steps.view(np.float64)
+        np.add(y, to_high, out=high)
+        np.subtract(high, to_high, out=other)
+        np.subtract(y, other, out=y)
+        np.multiply(other, share_high, out=other)
+        np.multiply(y, share_rest, out=estimate)
+        np.add(estimate, other, out=estimate)
+        np.add(estimate, less, out=estimate)
+        np.add(estimate, _ROUNDER, out=estimate)
+        np.add(y, to_middle, out=middle)
+        np.subtract(middle, to_middle, out=other)
+        np.subtract(y, other, out=y)
+        np.add(y, to_z, out=z)
+        # From here on integers: high * rest + middle * narrow - k * wide is small, and so exact
+        # modulo 2**64, also so many places further up; so is z * narrow, at once or rounded down.
+        # Taking 2**-10 off keeps what is compared above -wide, so that 2**63 is not reached.
+        highs, middles, ks, spare = (row.view(np.int64) for row in rows[1:])
+        np.multiply(middles, narrow_up, out=middles)
+        np.multiply(highs, rest_up, out=spare)
+        np.add(middles, spare, out=middles)
+        np.multiply(ks, wide_up, out=spare)
+        np.subtract(middles, spare, out=middles)
+        if not is_small:
+            np.right_shift(steps, dropped, out=spare)
+            np.multiply(spare, by_narrow, out=spare)
+            np.add(middles, spare, out=middles)
+            np.bitwise_and(steps, low_bits, out=steps)
+        np.multiply(steps, by_narrow, out=steps)
+        if not is_small:
+            np.right_shift(steps, dropped, out=steps)
+        np.add(middles, steps, out=middles)
+        np.add(middles, start, out=middles)
+        # -1 where the step is k, 0 where it is k + 1.
+        np.right_shift(middles, 63, out=middles)
+        np.multiply(highs, by_quotient, out=steps)
+        np.add(steps, ks, out=steps)
+        np.add(steps, middles, out=steps)
+
+    return kernel, moved + 1 - _bits(to_high) * quotient - _bits(_ROUNDER)
+
+
+def _last_below(bound: Fraction) -> Any:
+    """The largest float that is strictly less than a rational; that, or the next, is infinite where
+    the bound is beyond all floats.
+    """
+    # As near as a finite float can be; which of two neighbours it is, is told exactly.
+    near = float(max(min(bound, Fraction(_MAX)), Fraction(-_MAX)))
+    return near if near < bound else np.nextafter(near, -np.inf)
+
+
+def _bits(number: float) -> int:
+    """The bits of a float64, as an integer."""
+    return int(np.float64(number).view(np.int64))
+
+
+def _word(number: int) -> int:
+    """An integer modulo 2**64, from -2**63 to 2**63 - 1."""
+    return (number + (_REACH >> 1)) % _REACH - (_REACH >> 1)
