@@ -33,9 +33,10 @@ ALLOWED = {
     ("ledger/_ledger_turn.py", "float literal"): "seconds to wait for a lock",
     ("exact/parameters.py", "float("): "turns NumPy's float64 into a plain one to print it",
     ("scores/numbers.py", "float type"): "the door names the float types that it reads",
-    ("scores/steps.py", "float type"): "reads columns of floats, by exact operations",
+    ("scores/containers.py", "float type"): "the same, for columns",
+    ("scores/floats.py", "float type"): "reads columns of floats, by exact operations",
     (
-        "scores/steps.py",
+        "scores/floats.py",
         "float(",
     ): "the same: constants, exact or near enough",
     ("unknown_domain/_items.py", "float type"): "recognises floats, that equal integers or not",

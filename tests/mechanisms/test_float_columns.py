@@ -13,16 +13,16 @@ from collections.abc import Callable, Iterator
 from fractions import Fraction
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import numpy as np
 import pytest
 
 from safeselect import ScoreError
-from safeselect.scores import steps
+from safeselect.scores import floats, numbers
 from safeselect.scores.candidates import read_candidates
-from safeselect.scores.numbers import NOT_FINITE
+from safeselect.scores.floats import NOT_FINITE, is_fast
 from safeselect.scores.reading import Reading
-from safeselect.scores.steps import is_fast
 
 pytestmark = pytest.mark.claim("C3")
 
@@ -180,7 +180,7 @@ def read_by(write: Writer) -> Reader:
     return read
 
 
-float_steps = read_by(steps.write_steps)
+float_steps = read_by(numbers.write_steps)
 
 
 def misread(reader: Reader, seed: int, count: int) -> Array | None:
@@ -220,7 +220,7 @@ def test_halves_go_up_on_both_sides_of_zero():
 
 @pytest.mark.parametrize("size", [1, 2, 3, 7])
 def test_a_column_is_the_same_in_blocks_of_any_size(monkeypatch, size):
-    monkeypatch.setattr(steps, "_BLOCK", size)
+    monkeypatch.setattr(floats, "_BLOCK", size)
     assert misread(float_steps, 100 + size, 1500) is None
 
 
@@ -229,7 +229,7 @@ def test_a_column_is_the_same_in_blocks_of_any_size(monkeypatch, size):
 @pytest.mark.parametrize("minimize", [False, True])
 def test_columns_about_as_long_as_a_block(grid, more, minimize):
     """The last and the first scores of a block are those that matter."""
-    n = steps._BLOCK + more
+    n = floats._BLOCK + more
     values = np.random.default_rng(5).integers(-(2**40), 2**40, n) / 1024.0
     read = float_steps(values, grid, minimize=minimize, extra=[7])
     best = oracle([float(values.min() if minimize else values.max())], grid, minimize, [7])
@@ -303,21 +303,21 @@ def test_no_warning_of_numpy_tells_what_the_scores_are():
 
 # --------------------------------------------------------------------------------- planted faults
 
-SOURCE = Path(steps.__file__).read_text(encoding="utf-8")
+SOURCES = tuple(Path(module.__file__).read_text(encoding="utf-8") for module in (floats, numbers))
 FAULTS = {
     "halves down, dyadic": ("np.add(y, _ROUNDER + 1, out=y)", "np.add(y, _ROUNDER, out=y)"),
     "halves to even, dyadic": ("np.floor(y, out=y)", "np.rint(y, out=y)"),
     "no half for the best": (
-        "step = nearest(above, below, p, q)",
-        "step = above * q // (below * p)",
+        "pick([reading.nearest(Fraction(most)), *extra])",
+        "pick([Fraction(most) // step, *extra])",
     ),
     "the limit one step late": (
-        "(2 * (first + sign * _REACH) - sign) * p",
-        "(2 * (first + sign * _REACH) + sign) * p",
+        "(2 * (first + sign * REACH) - sign) * p",
+        "(2 * (first + sign * REACH) + sign) * p",
     ),
     "the limit one step early": (
-        "(2 * (first + sign * _REACH) - sign) * p",
-        "(2 * (first + sign * _REACH) - 5 * sign) * p",
+        "(2 * (first + sign * REACH) - sign) * p",
+        "(2 * (first + sign * REACH) - 5 * sign) * p",
     ),
     "the limit itself kept": ("near if near < bound", "near if near <= bound"),
     "the edge one float off": ("np.nextafter(edge, np.inf) if", "edge if"),
@@ -353,24 +353,34 @@ FAULTS = {
     "order reversed": ("np.subtract if minimize else np.add", "np.add"),
     "threshold not cut": (
         "_LARGEST - min(abs(first - step), _LARGEST)",
-        "(_LARGEST - abs(first - step)) % _REACH",
+        "(_LARGEST - abs(first - step)) % REACH",
     ),
-    "threshold never first": ("return min(steps) if minimize else max(steps)", "return steps[0]"),
+    "threshold never first": (
+        "pick([reading.nearest(Fraction(most)), *extra])",
+        "reading.nearest(Fraction(most))",
+    ),
 }
+
+
+def copy_of(right: str, wrong: str) -> Reader:
+    """A copy of the reader in which one line is another."""
+    inner: dict[str, Any] = {"__name__": floats.__name__}
+    outer: dict[str, Any] = {"__name__": numbers.__name__}
+    for source, scope in zip(SOURCES, (inner, outer), strict=True):
+        exec(compile(source.replace(right, wrong), "copy", "exec"), scope)  # noqa: S102 - our own
+    outer.update({name: inner[name] for name in ("best_float", "float_steps", "is_fast")})
+    return read_by(outer["write_steps"])
 
 
 def with_fault(name: str) -> Reader:
     right, wrong = FAULTS[name]
-    assert SOURCE.count(right) == 1, f"{name}: the line is not there once"
-    scope: dict[str, object] = {"__name__": "faulty"}
-    exec(compile(SOURCE.replace(right, wrong), name, "exec"), scope)  # noqa: S102 - our own source
-    return read_by(scope["write_steps"])  # type: ignore[arg-type]
+    count = sum(source.count(right) for source in SOURCES)
+    assert count == 1, f"{name}: the line is not there once"
+    return copy_of(right, wrong)
 
 
 def test_the_copy_without_a_fault_reads_well():
-    scope: dict[str, object] = {"__name__": "copy"}
-    exec(compile(SOURCE, "copy", "exec"), scope)  # noqa: S102 - our own source
-    assert misread(read_by(scope["write_steps"]), 0, 1000) is None  # type: ignore[arg-type]
+    assert misread(copy_of("\0", ""), 0, 1000) is None
 
 
 @pytest.mark.parametrize("name", FAULTS)

@@ -27,7 +27,7 @@ from safeselect import (
 )
 from safeselect.noise import Ranking
 from safeselect.reference._rankings import ExponentialNoise, combine_exponential
-from safeselect.scores import candidates, steps
+from safeselect.scores import candidates, numbers
 from safeselect.scores.reading import INTEGERS
 from safeselect.selection import _call
 
@@ -149,7 +149,7 @@ def clamped(scores):
 @pytest.mark.claim("C2")
 def test_gaps_of_cut_scores_cost_no_more(monkeypatch, noise, k):
     """Cutting shortfalls, here at 2 steps, keeps every calibration; a range takes any shift."""
-    monkeypatch.setattr(steps, "_LARGEST", 2)
+    monkeypatch.setattr(numbers, "_LARGEST", 2)
     assert cut_by_the_reader((5, 4, 0)) == (2, 1, 0)
 
     def law(scores):

@@ -16,7 +16,7 @@ from safeselect.noise import Ranking, contenders, digits, fine, rank
 from safeselect.noise.laws import EXPONENTIAL
 from safeselect.noise.plan import GUARD
 from safeselect.reference import _rankings as _reference
-from safeselect.scores import steps
+from safeselect.scores import numbers
 from safeselect.sessions import _terms
 
 __all__ = [
@@ -34,7 +34,7 @@ __all__ = [
 ]
 
 CONTENDERS, DIGITS, FINE = contenders, digits, fine
-FLIPPED = steps._FLIPPED
+FLIPPED = numbers._FLIPPED
 
 SCALE = 32  # at which a ceiling is in whole units
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from safeselect.adapters._files import shown
 from safeselect.errors import InputError, ParameterError
-from safeselect.scores.labels import as_names
+from safeselect.scores.candidates import as_names
 from safeselect.selection._cautions import caution
 
 __all__ = [

@@ -17,8 +17,8 @@ from safeselect.exact import describe, rational
 from safeselect.exact.decay import Decay
 from safeselect.randomness import resolve
 from safeselect.scores.candidates import read_candidates
+from safeselect.scores.floats import Steps
 from safeselect.scores.reading import Change, Reading
-from safeselect.scores.steps import Steps
 from safeselect.selection import Selection
 
 __all__ = ["Draws", "Space", "read_scale", "single"]

@@ -41,7 +41,7 @@ from safeselect.errors import (
     SourceError,
 )
 from safeselect.promises.written import exact
-from safeselect.scores.labels import plain
+from safeselect.scores.candidates import plain
 
 __all__ = ["escaped", "main"]
 

@@ -1,11 +1,13 @@
-"""The first look, before the charge: how scores and labels may be handed over.
+"""How scores may be handed over: lists, arrays, and columns of other libraries.
 
-Containers are known by their class, and asked how many scores there are, nothing else; what they
-hold is looked at once the call is charged, in `numbers`.
+In two looks, between which a ledger is charged.  `hand_over` knows containers by their class and
+asks how many scores there are, nothing else.  `Column.numbers` looks at types and values.  No
+message quotes a cell, nor is an error of another library, which may quote one, passed on.
 """
 
 from __future__ import annotations
 
+import struct
 import sys
 from collections import Counter, OrderedDict, defaultdict
 from collections.abc import Callable, Iterator, Mapping, ValuesView
@@ -17,16 +19,16 @@ from typing import Any, TypeVar, cast, final
 import numpy as np
 
 from safeselect.errors import ScoreError
-from safeselect.scores.numbers import ONE_COLUMN, Numbers, numbers_of
+from safeselect.scores.numbers import CONVERT, FLOATS, NULL, Numbers, is_integer
 
 __all__ = [
     "ARRAYS",
     "Column",
     "Unread",
     "check_known",
+    "count_nulls",
     "hand_over",
     "index_of",
-    "is_table",
     "own_counts",
     "pairs",
     "subclass_refused",
@@ -43,6 +45,12 @@ _TABLES = {
     "polars": ("Series", "DataFrame"),
     "pyarrow": ("Array", "ChunkedArray", "Table", "RecordBatch"),
 }
+_WIDE = ("Int128", "UInt128")  # polars' integers for which NumPy has no type
+_ENCODED = ("dictionary<", "run_end_encoded<")  # pyarrow's, whose nulls are not counted outside
+_ONE_COLUMN = (
+    "scores must have one dimension, got {} with {}; pass one column, such as table['votes'], or "
+    "one row; select_many takes many rows at once"
+)
 _OWN_COUNTS: list[type] = []
 
 _Kind = TypeVar("_Kind")
@@ -88,9 +96,6 @@ class Unread:
     read: Callable[[], Any]
     labels: tuple[str, ...] | None = None
 
-    def __repr__(self) -> str:
-        return f"<{self.size} numbers not read yet>"
-
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
 class Column:
@@ -105,9 +110,6 @@ class Column:
     held: Any
     size: int
 
-    def __repr__(self) -> str:
-        return f"<column of {self.size} scores>"
-
     def numbers(self) -> Numbers:
         """The scores as a plain array of integers or floats, or as numbers to be read one by one.
 
@@ -115,7 +117,29 @@ class Column:
             ScoreError: nulls, or a type that is no number.
         """
         held = self.held.read() if type(self.held) is Unread else self.held
-        return numbers_of(held, self.size)
+        name = type(held).__name__
+        if isinstance(held, np.ndarray):
+            values: Numbers = np.asarray(held)
+        else:
+            values = tuple(held) if type(held) in (list, tuple) else _convert(held)
+        if isinstance(values, np.ndarray) and values.ndim != 1:  # a column of arrays
+            raise ScoreError(_ONE_COLUMN.format(name, values.ndim))
+        if len(values) != self.size:
+            raise ScoreError("the scores changed their number while they were read")
+        if not isinstance(values, np.ndarray) or values.dtype.kind == "O":
+            cells = tuple(values)  # a tuple is itself
+            packed = _packed(cells)
+            return cells if packed is None else packed
+        if values.dtype.kind in "iu":
+            return values
+        if values.dtype.kind == "b":
+            return values.astype(np.uint8)
+        # By type, so that the byte order does not matter; and no text of a dtype: for strings it
+        # tells how long the longest one is.
+        if issubclass(values.dtype.type, FLOATS):
+            return values.astype(np.float64)  # every narrower float is one of these
+        cell = values.dtype.type.__name__
+        raise ScoreError(CONVERT.format(f"{name} of {cell}", "scores.astype(int)"))
 
 
 def hand_over(scores: object) -> Column:
@@ -140,7 +164,7 @@ def hand_over(scores: object) -> Column:
         column = _only_column(column)
     dimensions = len(getattr(column, "shape", (0,)))
     if dimensions != 1:
-        raise ScoreError(ONE_COLUMN.format(type(column).__name__, dimensions))
+        raise ScoreError(_ONE_COLUMN.format(type(column).__name__, dimensions))
     return Column(column, len(column))
 
 
@@ -216,3 +240,53 @@ def _only_column(table: Any) -> Any:
     if hasattr(table, "iloc"):  # pandas
         return table.iloc[:, 0]
     return table.to_series(0) if hasattr(table, "to_series") else table.column(0)
+
+
+def _packed(values: tuple[Any, ...]) -> np.ndarray[Any, Any] | None:
+    """Integers of 64 bits, or floats, as an array; None for any other numbers."""
+    try:
+        # Checks the size of each, unlike NumPy, to which [2**63, -1] are floats.
+        words = struct.Struct(f"{len(values)}q").pack(*values)
+        # Whatever has an index was packed.  Integers of other classes than Python's own add up to
+        # something of their own class: a third of the time that looking at each class takes.
+        plain = type(sum(values)) is int
+    except MemoryError:
+        raise
+    except Exception:  # noqa: BLE001 - of whatever stands in the list: its class is looked at below
+        words, plain = b"", False
+    if not plain:
+        kinds = set(map(type, values))
+        if kinds.issubset(FLOATS):
+            return np.array(values, dtype=np.float64)
+        if not words or not all(map(is_integer, kinds)):
+            return None
+    return np.frombuffer(words, dtype=np.int64)
+
+
+def _convert(column: Any) -> Numbers:
+    """Another library's column as an array, or as Python's integers where NumPy has no type."""
+    nulls, values = 0, None
+    try:
+        if str(getattr(column, "type", "")).startswith(_ENCODED):
+            column = column.cast(column.type.value_type)
+        # Counted before conversion, because converting turns nulls into NaN or into zeros.
+        nulls = count_nulls(column)
+        if not nulls:
+            is_wide = str(getattr(column, "dtype", None)) in _WIDE
+            values = list(column.to_list()) if is_wide else np.asarray(column)
+    except Exception:  # noqa: BLE001, S110 - whatever it is, ours is raised below, without a context
+        pass
+    if nulls:
+        raise ScoreError(NULL)
+    if values is None:
+        raise ScoreError(f"scores of type {type(column).__name__} cannot be read as an array")
+    return values
+
+
+def count_nulls(column: Any) -> int:
+    """How many cells of another library's column are missing."""
+    nulls = getattr(column, "null_count", None)
+    if nulls is None:
+        is_null = getattr(column, "isna", None)
+        return 0 if is_null is None else int(is_null().sum())
+    return int(nulls() if callable(nulls) else nulls)

@@ -1,13 +1,16 @@
-"""The second look, after the charge: types and values of the scores that were handed over.
+"""Numbers as whole steps of a public grid: columns at once where that is exact, others one by one.
 
-Columns become plain arrays of 64-bit integers or floats where that loses nothing, and otherwise are
-read number by number, each as an exact ratio of integers.  No message quotes a cell, nor is an
-error of another library, which may quote one, passed on.
+What is written for a score is 2**64 - 1 - min(d, 2**64 - 1), d being how many steps it is behind
+the best.  Cutting a shortfall is safe for every calibration: a neighbour moves all shortfalls
+within an interval of the range's length that contains 0, and cutting only shortens each move
+(docs/adr/0008).
+
+Which calls are made, and on which shapes, follows from the grid, the number of scores and their
+dtype alone.
 """
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Sequence
 from decimal import Decimal
 from fractions import Fraction
@@ -17,132 +20,145 @@ import gmpy2
 import numpy as np
 
 from safeselect.errors import ScoreError
+from safeselect.scores.floats import (
+    LIMIT,
+    NOT_FINITE,
+    REACH,
+    Steps,
+    best_float,
+    float_steps,
+    is_fast,
+)
 from safeselect.scores.reading import Reading, nearest
 
 __all__ = [
-    "NOT_FINITE",
-    "ONE_COLUMN",
+    "CONVERT",
+    "FLOATS",
+    "NULL",
     "NotWholeError",
     "Numbers",
-    "count_nulls",
+    "in_order",
     "is_integer",
     "nearest_steps",
-    "numbers_of",
-    "ratio",
     "to_int",
+    "write_steps",
 ]
 
 Numbers = np.ndarray[Any, Any] | Sequence[Any]
 
-_FLOATS = (float, np.float16, np.float32, np.float64)
+FLOATS = (float, np.float16, np.float32, np.float64)
 _INTEGERS = (int, np.integer, np.bool_, type(gmpy2.mpz()))
 _RATIONALS = (Fraction, type(gmpy2.mpq()))
 _MAX_EXPONENT = 4096  # beyond which the integer of a Decimal could exhaust the memory
 _BEYOND = 10**_MAX_EXPONENT
 _MAX_BITS = _BEYOND.bit_length()
-_WIDE = ("Int128", "UInt128")  # polars' integers for which NumPy has no type
-_ENCODED = ("dictionary<", "run_end_encoded<")  # pyarrow's, whose nulls are not counted outside
+_LARGEST = REACH - 1
+# XOR masks that map a dtype onto uint64 in order, or in reverse order.  Flipping the sign bit maps
+# int64 onto uint64 with all differences kept; flipping all bits reverses the order.
+_SIGN = np.int64(-(2**63))
+_FLIPPED = {
+    ("i", False): _SIGN,
+    ("i", True): ~_SIGN,
+    ("u", False): np.uint64(0),
+    ("u", True): ~np.uint64(0),
+}
 
-NOT_FINITE = (
-    "scores must be finite numbers: NaN and infinity are refused; decide what such a record counts "
-    "before records are added up"
-)
-ONE_COLUMN = (
-    "scores must have one dimension, got {} with {}; pass one column, such as table['votes'], or "
-    "one row; select_many takes many rows at once"
-)
 _TOO_LARGE = "scores must be below 10**4096 in size"
-_NULL = "scores must not contain nulls: decide what a missing score means before selecting"
-_CONVERT = "scores must be numbers, got {}; convert them to integers first, such as {}"
+NULL = "scores must not contain nulls: decide what a missing score means before selecting"
+CONVERT = "scores must be numbers, got {}; convert them to integers first, such as {}"
 
 
 class NotWholeError(Exception):
     """A score that should be an integer is none; told to the caller as a `ScoreError`."""
 
 
-def numbers_of(held: Any, size: int) -> Numbers:
-    """The scores as a plain array of integers or floats, or as numbers to be read one by one.
+def write_steps(
+    values: Numbers, reading: Reading, *, minimize: bool, extra: Sequence[int], out: Steps
+) -> None:
+    """Write the steps of one row, the fastest way that its type and the grid allow.
 
     Args:
-        held: a list, a tuple, a plain array or a column of another library.
-        size: how many scores there were when they were handed over.
+        values: a plain array of integers or float64, or numbers to be read one by one; n of them.
+        reading: how numbers become steps.
+        minimize: the smallest score is the best.
+        extra: no or one further step, public, that takes part as one more candidate, the last.
+        out: uint64, shape (n + len(extra),), where to put them.
 
     Raises:
-        ScoreError: nulls, a type that is no number, or another number of scores.
+        NotWholeError: without a grid, one of the scores is no integer.
+        ScoreError: one of the scores is no number, or not finite.
     """
-    name = type(held).__name__
-    if isinstance(held, np.ndarray):
-        values: Numbers = np.asarray(held)
+    step, steps = reading.step, out[: len(values)]
+    p, q = step.as_integer_ratio()
+    fits_words = max(p, q) < LIMIT or (p == 1 and q < REACH)  # products with an integer
+    kind = values.dtype.kind if isinstance(values, np.ndarray) else ""
+    pick = min if minimize else max
+    if isinstance(values, np.ndarray) and kind == "f" and is_fast(step):
+        if reading.grid is None and not bool(np.all(np.rint(values) == values)):
+            # Infinity is equal to itself and is told below; NaN is not.
+            raise ScoreError(NOT_FINITE) if np.isnan(values).any() else NotWholeError
+        most = best_float(values, minimize)
+        first = pick([reading.nearest(Fraction(most)), *extra])
+        float_steps(values, most, first, step, minimize, steps)
+    elif isinstance(values, np.ndarray) and kind in "iu" and fits_words:
+        wide, flipped = in_order(values, minimize, steps)
+        if step == 1 and not extra:
+            return
+        # From the copy, not from the caller's array, which may have changed by now.
+        best = int(steps.max().view(wide) ^ flipped)
+        first = pick([reading.nearest(Fraction(best)), *extra])
+        _integer_steps(steps, best, first, step, minimize)
     else:
-        values = tuple(held) if type(held) in (list, tuple) else _convert(held)
-    if isinstance(values, np.ndarray) and values.ndim != 1:  # a column of arrays
-        raise ScoreError(ONE_COLUMN.format(name, values.ndim))
-    if len(values) != size:
-        raise ScoreError("the scores changed their number while they were read")
-    if not isinstance(values, np.ndarray) or values.dtype.kind == "O":
-        cells = tuple(values)  # a tuple is itself
-        packed = _packed(cells)
-        return cells if packed is None else packed
-    if values.dtype.kind in "iu":
-        return values
-    if values.dtype.kind == "b":
-        return values.astype(np.uint8)
-    # By type, so that the byte order does not matter; and no text of a dtype: for strings it tells
-    # how long the longest one is.
-    if issubclass(values.dtype.type, _FLOATS):
-        return values.astype(np.float64)  # every narrower float is one of these
-    cell = values.dtype.type.__name__
-    raise ScoreError(_CONVERT.format(f"{name} of {cell}", "scores.astype(int)"))
+        whole = nearest_steps(values, reading)
+        first = pick([*whole, *extra])
+        steps[:] = _behind(whole, first)
+    out[len(values) :] = _behind(extra, first)
 
 
-def _packed(values: tuple[Any, ...]) -> np.ndarray[Any, Any] | None:
-    """Integers of 64 bits, or floats, as an array; None for any other numbers."""
-    try:
-        # Checks the size of each, unlike NumPy, to which [2**63, -1] are floats.
-        words = struct.Struct(f"{len(values)}q").pack(*values)
-        # Whatever has an index was packed.  Integers of other classes than Python's own add up to
-        # something of their own class: a third of the time that looking at each class takes.
-        plain = type(sum(values)) is int
-    except MemoryError:
-        raise
-    except Exception:  # noqa: BLE001 - of whatever stands in the list: its class is looked at below
-        words, plain = b"", False
-    if not plain:
-        kinds = set(map(type, values))
-        if kinds.issubset(_FLOATS):
-            return np.array(values, dtype=np.float64)
-        if not words or not all(map(is_integer, kinds)):
-            return None
-    return np.frombuffer(words, dtype=np.int64)
+def _behind(steps: Sequence[int], first: int) -> list[int]:
+    # min() rather than a branch: the same work whatever the shortfalls are.
+    return [_LARGEST - min(abs(first - step), _LARGEST) for step in steps]
 
 
-def _convert(column: Any) -> Numbers:
-    """Another library's column as an array, or as Python's integers where NumPy has no type."""
-    nulls, values = 0, None
-    try:
-        if str(getattr(column, "type", "")).startswith(_ENCODED):
-            column = column.cast(column.type.value_type)
-        # Counted before conversion, because converting turns nulls into NaN or into zeros.
-        nulls = count_nulls(column)
-        if not nulls:
-            is_wide = str(getattr(column, "dtype", None)) in _WIDE
-            values = list(column.to_list()) if is_wide else np.asarray(column)
-    except Exception:  # noqa: BLE001, S110 - whatever it is, ours is raised below, without a context
-        pass
-    if nulls:
-        raise ScoreError(_NULL)
-    if values is None:
-        raise ScoreError(f"scores of type {type(column).__name__} cannot be read as an array")
-    return values
+def in_order(values: np.ndarray[Any, Any], minimize: bool, out: Steps) -> tuple[Any, Any]:
+    """Write integers of a dtype as uint64, larger is better, with all differences kept.
+
+    Returns:
+        Their dtype, in 64 bits, and the mask that takes them there and back.
+    """
+    wide = np.int64 if values.dtype.kind == "i" else np.uint64
+    flipped = _FLIPPED[values.dtype.kind, minimize]
+    np.bitwise_xor(values, flipped, out=out.view(wide), dtype=wide)
+    return wide, flipped
 
 
-def count_nulls(column: Any) -> int:
-    """How many cells of another library's column are missing."""
-    nulls = getattr(column, "null_count", None)
-    if nulls is None:
-        is_null = getattr(column, "isna", None)
-        return 0 if is_null is None else int(is_null().sum())
-    return int(nulls() if callable(nulls) else nulls)
+def _integer_steps(steps: Steps, best: int, first: int, grid: Fraction, minimize: bool) -> None:
+    """Turn integers in order into what `write_steps` writes, where a grid `fits_words`.
+
+    A score that is w behind the best is floor((w q + half) / p) steps behind the best's step.  With
+    w = a p + b that is a q + floor((b q + half) / p), of which b q + half is below 2**64.  The rest
+    is computed modulo 2**64.
+    """
+    p, q = grid.as_integer_ratio()
+    step, rest = divmod(2 * best * q + p, 2 * p)
+    half = (rest if minimize else 2 * p - 1 - rest) // 2
+    behind = abs(first - step)
+    # A score that is further than that from the best is 2**64 steps or more behind the first.
+    most = (p * (REACH - behind) - half - 1) // q
+    np.subtract(steps.max(), steps, out=steps)
+    near = np.logical_and(steps <= np.uint64(min(max(most, 0), _LARGEST)), most >= 0)
+    whole = np.floor_divide(steps, np.uint64(p)) if p > 1 else steps
+    if p > 1:
+        np.subtract(steps, np.multiply(whole, np.uint64(p)), out=steps)
+        np.multiply(steps, np.uint64(q), out=steps)
+        np.add(steps, np.uint64(half), out=steps)
+        np.floor_divide(steps, np.uint64(p), out=steps)
+    np.multiply(whole, np.uint64(q), out=whole)
+    if p > 1:
+        np.add(steps, whole, out=steps)
+        whole.fill(0)
+    np.subtract(np.uint64((_LARGEST - behind) % REACH), steps, out=steps)
+    np.multiply(steps, near, out=steps)
 
 
 def nearest_steps(values: Numbers, reading: Reading) -> list[int]:
@@ -187,35 +203,36 @@ def ratio(value: Any) -> tuple[int, int]:
         ScoreError: no number, not finite, or 10**4096 or more in size.
     """
     kind = type(value)
-    if is_integer(kind):
-        return _limited(to_int(kind, value), 1)
-    if issubclass(kind, float):
-        value = float.__float__(value)
-    if issubclass(kind, _FLOATS):
-        if not np.isfinite(value):
-            raise ScoreError(NOT_FINITE)
-        above, below = value.as_integer_ratio()
-        return above, below
     if issubclass(kind, Decimal):
         return _decimal(Decimal(value))
-    if issubclass(kind, _RATIONALS):
-        return _limited(int(value.numerator), int(value.denominator))
-    if value is None:
-        raise ScoreError(_NULL)
-    if isinstance(value, (list, tuple, np.ndarray)):
-        raise ScoreError(
-            f"scores must be numbers, got {kind.__name__}; pass one row of numbers; select_many "
-            "takes many rows at once"
-        )
-    raise ScoreError(_CONVERT.format(kind.__name__, "[int(score) for score in scores]"))
-
-
-def _limited(above: int, below: int) -> tuple[int, int]:
-    """The same limit for all types, so that equal numbers of any two are refused together."""
-    # Digits first: only numbers that are large are compared.
+    if is_integer(kind):
+        above, below = to_int(kind, value), 1
+    elif issubclass(kind, FLOATS):
+        number = float.__float__(value) if issubclass(kind, float) else value
+        if not np.isfinite(number):
+            raise ScoreError(NOT_FINITE)
+        above, below = number.as_integer_ratio()
+    elif issubclass(kind, _RATIONALS):
+        above, below = int(value.numerator), int(value.denominator)
+    else:
+        raise _no_number(value)
+    # The same limit for all types, so that equal numbers of any two are refused together.  Digits
+    # first: only numbers that are large are compared.
     if above.bit_length() - below.bit_length() >= _MAX_BITS - 1 and abs(above) >= below * _BEYOND:
         raise ScoreError(_TOO_LARGE)
     return above, below
+
+
+def _no_number(value: object) -> ScoreError:
+    name = type(value).__name__
+    if value is None:
+        return ScoreError(NULL)
+    if isinstance(value, (list, tuple, np.ndarray)):
+        return ScoreError(
+            f"scores must be numbers, got {name}; pass one row of numbers; select_many takes many "
+            "rows at once"
+        )
+    return ScoreError(CONVERT.format(name, "[int(score) for score in scores]"))
 
 
 def _decimal(value: Decimal) -> tuple[int, int]:

@@ -92,11 +92,6 @@ class Reading:
         """The size of one step in score units."""
         return Fraction(1) if self.grid is None else self.grid
 
-    @property
-    def is_exact(self) -> bool:
-        """Whether every true score lies on the grid, so that reading moves none."""
-        return self.grid is None or self.on_grid
-
     def nearest(self, number: Fraction) -> int:
         """The step nearest to a public number, halves up."""
         return nearest(*number.as_integer_ratio(), *self.step.as_integer_ratio())
@@ -112,11 +107,9 @@ class Reading:
             ParameterError: scores on the grid cannot move by less than one step, so a sensitivity
                 below it is a mistake.
         """
-        if self.is_exact:
-            whole = self._whole(sensitivity, "sensitivity")
-            return whole, Fraction(0) if monotonic else whole
-        most = self._up(sensitivity + 2 * self.error)
-        return most, self._up(2 * self.error) if monotonic else most
+        most = self._in_steps(sensitivity, 2 * self.error, "sensitivity")
+        back = Fraction(-(-2 * self.error // self.step))  # of integers and on the grid 0
+        return most, back if monotonic else most
 
     def range_of(self, range_: Fraction) -> Fraction:
         """The largest difference between the moves of two scores, in steps.
@@ -124,10 +117,9 @@ class Reading:
         Raises:
             ParameterError: as for `moves`.
         """
-        if self.is_exact:
-            return self._whole(range_, "range_")
+        spread = self._in_steps(range_, 4 * self.error, "range_")
         # The two fractions that rounding drops or adds differ by less than two steps.
-        return self._up(range_ + 4 * self.error) + 1
+        return spread if self.grid is None or self.on_grid else spread + 1
 
     def propose(self, size: Fraction) -> str:
         """A grid for real scores, in the words of a message: a thousandth of what they move by."""
@@ -141,10 +133,12 @@ class Reading:
         told = {"grid": exact(self.grid), "on_grid": "yes" if self.on_grid else "no"}
         return told if self.on_grid else {**told, "score_error": exact(self.error)}
 
-    def _whole(self, size: Fraction, name: str) -> Fraction:
-        """What true scores on the grid may move by, in steps; integers by no more than they do."""
+    def _in_steps(self, size: Fraction, more: Fraction, name: str) -> Fraction:
+        """The steps that true numbers cross by `size` and numbers handed over by `more` beyond."""
         if self.grid is None:
             return size
+        if not self.on_grid:
+            return Fraction(-(-(size + more) // self.grid))
         steps = size // self.grid
         if steps == 0:
             raise ParameterError(
@@ -153,9 +147,6 @@ class Reading:
                 "on_grid out"
             )
         return Fraction(steps)
-
-    def _up(self, size: Fraction) -> Fraction:
-        return Fraction(-(-size // self.step))
 
 
 INTEGERS = Reading(None, False, Fraction(0))

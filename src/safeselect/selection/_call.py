@@ -23,8 +23,8 @@ from safeselect.randomness import Source, resolve
 from safeselect.randomness._bits import Bits
 from safeselect.scores.candidates import Candidates, read_candidates
 from safeselect.scores.containers import check_known
+from safeselect.scores.floats import Steps
 from safeselect.scores.reading import Change, Reading, exactly_one, flag
-from safeselect.scores.steps import Steps
 from safeselect.selection._account import Account, read_ledger, source_name, unit_of
 from safeselect.selection._engines import Engine, choose_engine
 from safeselect.selection._results import Release, Selection

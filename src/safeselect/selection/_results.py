@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from safeselect.promises import Guarantee
 from safeselect.promises.written import Receipt, exact, told
-from safeselect.scores.labels import plain
+from safeselect.scores.candidates import plain
 
 __all__ = ["Opened", "Release", "Selection", "Selections", "TopK", "TopSet", "positions", "spelled"]
 

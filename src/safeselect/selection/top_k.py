@@ -14,7 +14,7 @@ from safeselect.noise import Ranking
 from safeselect.noise.arrays import Steps
 from safeselect.promises import ApproximateDP, BoundedRange, LaplaceDominated
 from safeselect.randomness._bits import Bits
-from safeselect.scores.labels import plain
+from safeselect.scores.candidates import plain
 from safeselect.selection._account import Scope
 from safeselect.selection._call import Call, Total
 from safeselect.selection._engines import Engine

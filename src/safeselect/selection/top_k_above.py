@@ -10,7 +10,7 @@ from safeselect.errors import ParameterError
 from safeselect.exact import describe, integer, rational
 from safeselect.promises import LaplaceDominated
 from safeselect.promises.written import Receipt, exact
-from safeselect.scores.labels import plain
+from safeselect.scores.candidates import plain
 from safeselect.selection._account import Scope
 from safeselect.selection._call import Call
 from safeselect.selection._cautions import read_epsilon

@@ -1,14 +1,8 @@
-"""Columns of numbers as whole steps of a public grid p / q, exactly, in a fixed sequence of calls.
+"""Columns of floats as whole steps of a public grid p / q, exactly, in a fixed sequence of calls.
 
-The step of x is r(x) = floor(x q / p + 1/2), the nearest one, halves up.  What is written for a
-score is 2**64 - 1 - min(d, 2**64 - 1), d being how many steps it is behind the best.  A shortfall
-is cut there.  That is safe for every calibration: a neighbour moves all shortfalls within an
-interval of the range's length that contains 0, and cutting only shortens each move
-(docs/adr/0008).
-
-A float is the binary number that it is.  Every operation on floats below is exact for each score
-that matters, so the result is what integers of any size would give (`docs/mathematics.md`,
-section 6, "Columns of floats"):
+A float is the binary number that it is.  Its step is r(x) = floor(x q / p + 1/2), the nearest one,
+halves up.  Every operation on floats below is exact for each score that matters, so the result is
+what integers of any size would give (`docs/mathematics.md`, section 6, "Columns of floats"):
 
 - x + S, S = 1.5 * 2**52 * u for a power of two u, rounds x to a multiple of u, whose number is in
   the low bits of the sum; (x + S) - S and x less that are then exact as well;
@@ -17,13 +11,12 @@ section 6, "Columns of floats"):
 - a score 2**64 steps or more behind the best may overflow on the way.  It is recognised by one
   exact comparison with a float, and what was computed for it is thrown away.
 
-Which calls are made, and on which shapes, follows from the grid, the number of scores and their
-dtype alone.
+Which calls are made, and on which shapes, follows from the grid and the number of scores alone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
@@ -31,10 +24,8 @@ import numpy as np
 import numpy.typing as npt
 
 from safeselect.errors import ScoreError
-from safeselect.scores.numbers import NOT_FINITE, NotWholeError, Numbers, nearest_steps
-from safeselect.scores.reading import Reading, nearest
 
-__all__ = ["Steps", "float_steps", "in_order", "integer_steps", "is_fast", "write_steps"]
+__all__ = ["LIMIT", "NOT_FINITE", "REACH", "Steps", "best_float", "float_steps", "is_fast"]
 
 Floats = npt.NDArray[np.float64]
 Words = npt.NDArray[np.int64]
@@ -42,124 +33,17 @@ Steps = npt.NDArray[np.uint64]
 """Scores in steps of a grid: larger is better, and only differences matter."""
 Kernel = Callable[[Words, Floats], None]
 
-_REACH = 2**64
-_LARGEST = _REACH - 1
-_LIMIT = 2**32
+NOT_FINITE = (
+    "scores must be finite numbers: NaN and infinity are refused; decide what such a record counts "
+    "before records are added up"
+)
+
+REACH = 2**64
+LIMIT = 2**32
 _BLOCK = 2**17  # scores at a time: few enough for the cache, many enough for NumPy
 _MAX = float(np.finfo(np.float64).max)
 _ROUNDER = float(3 << 51)  # 1.5 * 2**52: from here to 2**53 the floats are the integers
 _QUARTERS = np.ldexp([1, 3], -2)
-# XOR masks that map a dtype onto uint64 in order, or in reverse order.  Flipping the sign bit maps
-# int64 onto uint64 with all differences kept; flipping all bits reverses the order.
-_SIGN = np.int64(-(2**63))
-_FLIPPED = {
-    ("i", False): _SIGN,
-    ("i", True): ~_SIGN,
-    ("u", False): np.uint64(0),
-    ("u", True): ~np.uint64(0),
-}
-
-
-def write_steps(
-    values: Numbers, reading: Reading, *, minimize: bool, extra: Sequence[int], out: Steps
-) -> None:
-    """Write the steps of one row, the fastest way that its type and the grid allow.
-
-    Args:
-        values: a plain array of integers or float64, or numbers to be read one by one; n of them.
-        reading: how numbers become steps.
-        minimize: the smallest score is the best.
-        extra: no or one further step, public, that takes part as one more candidate, the last.
-        out: uint64, shape (n + len(extra),), where to put them.
-
-    Raises:
-        NotWholeError: without a grid, one of the scores is no integer.
-        ScoreError: one of the scores is no number, or not finite.
-    """
-    step = reading.step
-    kind = values.dtype.kind if isinstance(values, np.ndarray) else ""
-    if isinstance(values, np.ndarray) and kind == "f" and is_fast(step):
-        if reading.grid is None and not bool(np.all(np.rint(values) == values)):
-            # Infinity is equal to itself and is told below; NaN is not.
-            raise ScoreError(NOT_FINITE) if np.isnan(values).any() else NotWholeError
-        float_steps(values, step, minimize=minimize, extra=extra, out=out)
-    elif isinstance(values, np.ndarray) and kind in "iu" and _fits_words(step):
-        integer_steps(values, step, minimize=minimize, extra=extra, out=out)
-    else:
-        whole = [*nearest_steps(values, reading), *extra]
-        out[:] = _behind(whole, _first(whole, minimize))
-
-
-def in_order(values: np.ndarray[Any, Any], minimize: bool, out: Steps) -> None:
-    """Write integers of a dtype as uint64, larger is better, with all differences kept."""
-    wide, flipped = _order(values, minimize)
-    np.bitwise_xor(values, flipped, out=out.view(wide), dtype=wide)
-
-
-def integer_steps(
-    values: np.ndarray[Any, Any],
-    grid: Fraction,
-    *,
-    minimize: bool,
-    extra: Sequence[int],
-    out: Steps,
-) -> None:
-    """As `write_steps`, for integers of 64 bits or fewer on a grid that `_fits_words`.
-
-    A score that is w less than the best (or more, to minimize) is floor((w q + half) / p) steps
-    behind the best's step.  With w = a p + b that is a q + floor((b q + half) / p).  All of it is
-    computed modulo 2**64; w and b q + half are less than that.
-    """
-    steps = out[: len(values)]
-    in_order(values, minimize, steps)
-    if grid == 1 and not extra:
-        return
-    # From the copy, not from the caller's array, which may have changed by now.
-    wide, flipped = _order(values, minimize)
-    top = steps.max()
-    p, q = grid.as_integer_ratio()
-    step, rest = divmod(2 * int(top.view(wide) ^ flipped) * q + p, 2 * p)
-    first = _first([step, *extra], minimize)
-    half = (rest if minimize else 2 * p - 1 - rest) // 2
-    behind = abs(first - step)
-    # A score that is further than that from the best is 2**64 steps or more behind the first.
-    most = (p * (_REACH - behind) - half - 1) // q
-    np.subtract(top, steps, out=steps)
-    near = np.logical_and(steps <= np.uint64(min(max(most, 0), _LARGEST)), most >= 0)
-    if p == 1:
-        np.multiply(steps, np.uint64(q), out=steps)
-    else:
-        whole = np.floor_divide(steps, np.uint64(p))
-        np.subtract(steps, np.multiply(whole, np.uint64(p)), out=steps)
-        np.multiply(steps, np.uint64(q), out=steps)
-        np.add(steps, np.uint64(half), out=steps)
-        np.floor_divide(steps, np.uint64(p), out=steps)
-        np.multiply(whole, np.uint64(q), out=whole)
-        np.add(steps, whole, out=steps)
-        whole.fill(0)
-    np.subtract(np.uint64((_LARGEST - behind) % _REACH), steps, out=steps)
-    np.multiply(steps, near, out=steps)
-    out[len(values) :] = _behind(extra, first)
-
-
-def _fits_words(grid: Fraction) -> bool:
-    """Whether products of integers with this grid keep to 64 bits."""
-    p, q = grid.as_integer_ratio()
-    return max(p, q) < _LIMIT or (p == 1 and q < _REACH)
-
-
-def _order(values: np.ndarray[Any, Any], minimize: bool) -> tuple[Any, Any]:
-    kind = values.dtype.kind
-    return (np.int64 if kind == "i" else np.uint64), _FLIPPED[kind, minimize]
-
-
-def _first(steps: Sequence[int], minimize: bool) -> int:
-    return min(steps) if minimize else max(steps)
-
-
-def _behind(steps: Sequence[int], first: int) -> list[int]:
-    # min() rather than a branch: the same work whatever the shortfalls are.
-    return [_LARGEST - min(abs(first - step), _LARGEST) for step in steps]
 
 
 def is_fast(grid: Fraction) -> bool:
@@ -169,13 +53,11 @@ def is_fast(grid: Fraction) -> bool:
     the sums below would not be exact.
     """
     nearest_even = np.add(_ROUNDER, _QUARTERS).tolist() == [_ROUNDER, _ROUNDER + 1]
-    return nearest_even and max(grid.as_integer_ratio()) < _LIMIT
+    return nearest_even and max(grid.as_integer_ratio()) < LIMIT
 
 
-def float_steps(
-    values: Floats, grid: Fraction, *, minimize: bool, extra: Sequence[int], out: Steps
-) -> None:
-    """As `write_steps`, for float64 on a grid that `is_fast`.
+def best_float(values: Floats, minimize: bool) -> float:
+    """The largest score, or the smallest.
 
     Raises:
         ScoreError: one of the scores is NaN or infinite.
@@ -183,11 +65,24 @@ def float_steps(
     lowest, highest = values.min(), values.max()
     if not np.isfinite(lowest) or not np.isfinite(highest):
         raise ScoreError(NOT_FINITE)
-    best = float(lowest if minimize else highest)
+    return float(lowest if minimize else highest)
+
+
+def float_steps(
+    values: Floats, best: float, first: int, grid: Fraction, minimize: bool, out: Steps
+) -> None:
+    """Write 2**64 - 1 - min(d, 2**64 - 1), d being how many steps a score is behind the first.
+
+    Args:
+        values: float64, shape (n,), n at least 1; finite.
+        best: the best of them.
+        first: the step that is best of all, which may be that of another candidate.
+        grid: one that `is_fast`.
+        minimize: the smallest score is the best.
+        out: uint64, shape (n,), where to put the result.
+    """
     p, q = grid.as_integer_ratio()
     above, below = best.as_integer_ratio()
-    step = nearest(above, below, p, q)
-    first = _first([step, *extra], minimize)
     # Scores that far from 0 are taken less the best.  Any that matters lies within a factor of 2
     # of it, so the difference is exact (Sterbenz's lemma).
     offset = best * (abs(above) * q >= p * below << 66)
@@ -199,7 +94,7 @@ def float_steps(
     constant = np.int64(_word(first - 1 - moved if minimize else moved - first - 1))
     # r(x) > first - 2**64 means x q / p + 1/2 >= first - 2**64 + 1, and from above alike.
     sign = 1 if minimize else -1
-    bound = Fraction((2 * (first + sign * _REACH) - sign) * p, 2 * q)
+    bound = Fraction((2 * (first + sign * REACH) - sign) * p, 2 * q)
     count = len(values)
     result: Words = out.view(np.int64)
     scratch: Floats = np.empty((5, min(_BLOCK, count)))
@@ -219,7 +114,6 @@ def float_steps(
             mask = rows[0].view(np.int64)
             np.right_shift(mask, 63, out=mask)
             np.bitwise_and(steps, mask, out=steps)
-    out[count:] = _behind(extra, first)
 
 
 def _dyadic(p: int, q: int, offset: float) -> tuple[Kernel, int]:
@@ -346,4 +240,4 @@ def _bits(number: float) -> int:
 
 def _word(number: int) -> int:
     """An integer modulo 2**64, from -2**63 to 2**63 - 1."""
-    return (number + (_REACH >> 1)) % _REACH - (_REACH >> 1)
+    return (number + (REACH >> 1)) % REACH - (REACH >> 1)
