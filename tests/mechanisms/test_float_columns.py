@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from fractions import Fraction
 from pathlib import Path
 from random import Random
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -174,7 +175,8 @@ def read_by(write: Writer) -> Reader:
 
     def read(values: np.ndarray, grid: Fraction, *, minimize: bool, extra: list[int]) -> np.ndarray:
         out = np.empty(len(values) + len(extra), dtype=np.uint64)
-        write(values, Reading(grid, False, Fraction(0)), minimize=minimize, extra=extra, out=out)
+        reading = Reading(grid, False, Fraction(0))
+        write(values, reading, "grid=", minimize, extra, out)
         return out
 
     return read
@@ -368,7 +370,7 @@ def copy_of(right: str, wrong: str) -> Reader:
     outer: dict[str, Any] = {"__name__": numbers.__name__}
     for source, scope in zip(SOURCES, (inner, outer), strict=True):
         exec(compile(source.replace(right, wrong), "copy", "exec"), scope)  # noqa: S102 - our own
-    outer.update({name: inner[name] for name in ("best_float", "float_steps", "is_fast")})
+    outer["floats"] = SimpleNamespace(**inner)
     return read_by(outer["write_steps"])
 
 

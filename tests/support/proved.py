@@ -10,6 +10,7 @@ from fractions import Fraction
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 
 from safeselect.noise import Ranking, contenders, digits, fine, rank
@@ -34,7 +35,13 @@ __all__ = [
 ]
 
 CONTENDERS, DIGITS, FINE = contenders, digits, fine
-FLIPPED = numbers._FLIPPED
+FLIPPED = {
+    (dtype.kind, minimize): numbers.in_order(
+        np.zeros(1, dtype), minimize, np.empty(1, dtype=np.uint64)
+    )[1]
+    for dtype in (np.dtype(np.int64), np.dtype(np.uint64))
+    for minimize in (False, True)
+}
 
 SCALE = 32  # at which a ceiling is in whole units
 

@@ -35,16 +35,10 @@ from safeselect.scores.containers import (
     subclass_refused,
 )
 from safeselect.scores.floats import Steps
-from safeselect.scores.numbers import NotWholeError, in_order, write_steps
+from safeselect.scores.numbers import in_order, write_steps
 from safeselect.scores.reading import Reading
 
-__all__ = ["NOT_WHOLE", "Candidates", "as_names", "plain", "read_candidates", "read_matrix"]
-
-NOT_WHOLE = (
-    "scores must be integers where no grid= is given; for real scores write {}, a thousandth of "
-    "what you declare that they change by; for multiples of a step, such as k/n computed in "
-    "floats, write grid=that step, on_grid=True"
-)
+__all__ = ["Candidates", "as_names", "plain", "read_candidates", "read_matrix"]
 
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
@@ -106,9 +100,7 @@ class Candidates:
             column = row if isinstance(row, Column) else Column(row, self.size)
             numbers = column.numbers()
             try:
-                write_steps(numbers, reading, minimize=minimize, extra=extra, out=out)
-            except NotWholeError:
-                raise ScoreError(NOT_WHOLE.format(proposed)) from None
+                write_steps(numbers, reading, proposed, minimize, extra, out)
             finally:
                 # What was fetched for this call alone; anything else is the caller's.
                 is_own = type(column.held) is Unread
@@ -265,17 +257,15 @@ def _count_different(names: tuple[object, ...]) -> int:
     """How many of these labels are different: by a hash where there is one, else one by one."""
     with suppress(Exception):  # a label without a hash
         return len(set(names))
-    keys: set[object] = set()
-    known: list[object] = []
+    known: dict[object, object] = {}
     rest: list[object] = []
     for name in names:
         try:
-            keys.add(_key(name))
-            known.append(name)
+            known.setdefault(_key(name), name)
         except Exception:  # noqa: BLE001 - it has no hash, for whatever reason
             rest.append(name)
-    return len(keys) + sum(
-        not any(name is other or name == other for other in (*known, *rest[:place]))
+    return len(known) + sum(
+        not any(name is other or name == other for other in (*known.values(), *rest[:place]))
         for place, name in enumerate(rest)
     )
 

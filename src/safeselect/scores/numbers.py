@@ -20,22 +20,14 @@ import gmpy2
 import numpy as np
 
 from safeselect.errors import ScoreError
-from safeselect.scores.floats import (
-    LIMIT,
-    NOT_FINITE,
-    REACH,
-    Steps,
-    best_float,
-    float_steps,
-    is_fast,
-)
+from safeselect.scores import floats
+from safeselect.scores.floats import LIMIT, NOT_FINITE, REACH, Steps
 from safeselect.scores.reading import Reading, nearest
 
 __all__ = [
     "CONVERT",
     "FLOATS",
     "NULL",
-    "NotWholeError",
     "Numbers",
     "in_order",
     "is_integer",
@@ -53,63 +45,57 @@ _MAX_EXPONENT = 4096  # beyond which the integer of a Decimal could exhaust the 
 _BEYOND = 10**_MAX_EXPONENT
 _MAX_BITS = _BEYOND.bit_length()
 _LARGEST = REACH - 1
-# XOR masks that map a dtype onto uint64 in order, or in reverse order.  Flipping the sign bit maps
-# int64 onto uint64 with all differences kept; flipping all bits reverses the order.
-_SIGN = np.int64(-(2**63))
-_FLIPPED = {
-    ("i", False): _SIGN,
-    ("i", True): ~_SIGN,
-    ("u", False): np.uint64(0),
-    ("u", True): ~np.uint64(0),
-}
-
+# XOR masks that map a kind of integers onto uint64 in order: flipping the sign bit maps int64 onto
+# uint64 with all differences kept.  Flipping all bits besides reverses the order.
+_MASKS = {"i": np.int64(-(2**63)), "u": np.uint64(0)}
 _TOO_LARGE = "scores must be below 10**4096 in size"
 NULL = "scores must not contain nulls: decide what a missing score means before selecting"
 CONVERT = "scores must be numbers, got {}; convert them to integers first, such as {}"
-
-
-class NotWholeError(Exception):
-    """A score that should be an integer is none; told to the caller as a `ScoreError`."""
+_NOT_WHOLE = (
+    "scores must be integers where no grid= is given; for real scores write {}, a thousandth of "
+    "what you declare that they change by; for multiples of a step, such as k/n computed in "
+    "floats, write grid=that step, on_grid=True"
+)
 
 
 def write_steps(
-    values: Numbers, reading: Reading, *, minimize: bool, extra: Sequence[int], out: Steps
+    values: Numbers, reading: Reading, proposed: str, minimize: bool, extra: list[int], out: Steps
 ) -> None:
     """Write the steps of one row, the fastest way that its type and the grid allow.
 
     Args:
         values: a plain array of integers or float64, or numbers to be read one by one; n of them.
         reading: how numbers become steps.
+        proposed: the grid that a message proposes; it follows from parameters.
         minimize: the smallest score is the best.
         extra: no or one further step, public, that takes part as one more candidate, the last.
         out: uint64, shape (n + len(extra),), where to put them.
 
     Raises:
-        NotWholeError: without a grid, one of the scores is no integer.
-        ScoreError: one of the scores is no number, or not finite.
+        ScoreError: one of the scores is no number, not finite or, without a grid, no integer.
     """
     step, steps = reading.step, out[: len(values)]
     p, q = step.as_integer_ratio()
     fits_words = max(p, q) < LIMIT or (p == 1 and q < REACH)  # products with an integer
     kind = values.dtype.kind if isinstance(values, np.ndarray) else ""
     pick = min if minimize else max
-    if isinstance(values, np.ndarray) and kind == "f" and is_fast(step):
+    if isinstance(values, np.ndarray) and kind == "f" and floats.is_fast(step):
         if reading.grid is None and not bool(np.all(np.rint(values) == values)):
             # Infinity is equal to itself and is told below; NaN is not.
-            raise ScoreError(NOT_FINITE) if np.isnan(values).any() else NotWholeError
-        most = best_float(values, minimize)
+            raise ScoreError(NOT_FINITE if np.isnan(values).any() else _NOT_WHOLE.format(proposed))
+        most = floats.best_float(values, minimize)
         first = pick([reading.nearest(Fraction(most)), *extra])
-        float_steps(values, most, first, step, minimize, steps)
+        floats.float_steps(values, most, first, step, minimize, steps)
     elif isinstance(values, np.ndarray) and kind in "iu" and fits_words:
-        wide, flipped = in_order(values, minimize, steps)
+        wide, mask = in_order(values, minimize, steps)
         if step == 1 and not extra:
             return
         # From the copy, not from the caller's array, which may have changed by now.
-        best = int(steps.max().view(wide) ^ flipped)
+        best = int(steps.max().view(wide) ^ mask)
         first = pick([reading.nearest(Fraction(best)), *extra])
         _integer_steps(steps, best, first, step, minimize)
     else:
-        whole = nearest_steps(values, reading)
+        whole = nearest_steps(values, reading, proposed)
         first = pick([*whole, *extra])
         steps[:] = _behind(whole, first)
     out[len(values) :] = _behind(extra, first)
@@ -127,9 +113,9 @@ def in_order(values: np.ndarray[Any, Any], minimize: bool, out: Steps) -> tuple[
         Their dtype, in 64 bits, and the mask that takes them there and back.
     """
     wide = np.int64 if values.dtype.kind == "i" else np.uint64
-    flipped = _FLIPPED[values.dtype.kind, minimize]
-    np.bitwise_xor(values, flipped, out=out.view(wide), dtype=wide)
-    return wide, flipped
+    mask = ~_MASKS[values.dtype.kind] if minimize else _MASKS[values.dtype.kind]
+    np.bitwise_xor(values, mask, out=out.view(wide), dtype=wide)
+    return wide, mask
 
 
 def _integer_steps(steps: Steps, best: int, first: int, grid: Fraction, minimize: bool) -> None:
@@ -161,19 +147,18 @@ def _integer_steps(steps: Steps, best: int, first: int, grid: Fraction, minimize
     np.multiply(steps, near, out=steps)
 
 
-def nearest_steps(values: Numbers, reading: Reading) -> list[int]:
+def nearest_steps(values: Numbers, reading: Reading, proposed: str) -> list[int]:
     """The number of the nearest step of each value, halves up, number by number.
 
     Raises:
-        NotWholeError: without a grid, one is no integer.
-        ScoreError: one is no number, or none that can be read.
+        ScoreError: one is no number, none that can be read or, without a grid, no integer.
     """
     p, q = reading.step.as_integer_ratio()
     found = []
     for value in values.tolist() if isinstance(values, np.ndarray) else values:
         above, below = ratio(value)
         if reading.grid is None and above % below:
-            raise NotWholeError
+            raise ScoreError(_NOT_WHOLE.format(proposed))
         found.append(nearest(above, below, p, q))
     return found
 

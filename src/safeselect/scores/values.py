@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from safeselect.errors import ScoreError
-from safeselect.scores.candidates import NOT_WHOLE
 from safeselect.scores.containers import Column
-from safeselect.scores.numbers import NotWholeError, nearest_steps
+from safeselect.scores.numbers import nearest_steps
 from safeselect.scores.reading import Reading
 
 __all__ = ["read_values"]
@@ -22,8 +20,4 @@ def read_values(values: Column, reading: Reading, proposed: str) -> list[int]:
     Raises:
         ScoreError: as for `Candidates.steps`.
     """
-    numbers = values.numbers()
-    try:
-        return nearest_steps(numbers, reading)
-    except NotWholeError:
-        raise ScoreError(NOT_WHOLE.format(proposed)) from None
+    return nearest_steps(values.numbers(), reading, proposed)
