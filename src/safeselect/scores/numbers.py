@@ -221,17 +221,17 @@ def _no_number(value: object) -> ScoreError:
 
 
 def _decimal(value: Decimal) -> tuple[int, int]:
-    sign, digits, exponent = value.as_tuple()
-    if not isinstance(exponent, int):
+    if not value.is_finite():
         raise ScoreError(NOT_FINITE)
-    if not value:
-        return 0, 1
-    if value.adjusted() >= _MAX_EXPONENT:
+    if value and value.adjusted() >= _MAX_EXPONENT:
         raise ScoreError(_TOO_LARGE)
-    if value.adjusted() < -_MAX_EXPONENT:
+    if value and value.adjusted() < -_MAX_EXPONENT:
         # Nearer to 0 than half a step of any grid can be, and no integer.
-        return (-1 if sign else 1), 1 << 4 * _MAX_EXPONENT
-    # By way of GMP: Python takes two seconds for 200 000 digits.
-    above = int(gmpy2.mpz("".join(map(str, digits)))) * (-1 if sign else 1)
-    power = int(gmpy2.mpz(10) ** abs(exponent))
-    return (above * power, 1) if exponent > 0 else (above, power)
+        return (-1 if value < 0 else 1), 1 << 4 * _MAX_EXPONENT
+    _, digits, exponent = value.as_tuple()
+    if len(digits) <= _MAX_EXPONENT or not isinstance(exponent, int):
+        return value.as_integer_ratio()
+    # By way of GMP: Python takes two seconds for 200 000 digits.  There are more of them than places
+    # before the point, so the exponent is negative.
+    above = int(gmpy2.mpz("".join(map(str, digits))))
+    return (-above if value < 0 else above), int(gmpy2.mpz(10) ** -exponent)
