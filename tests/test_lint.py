@@ -22,7 +22,8 @@ FILES = sorted(path.relative_to(PACKAGE).as_posix() for path in PACKAGE.rglob("*
 OUTSIDE_CORE = ("audit/", "adapters/", "cli/", "__main__.py")
 CORE = [name for name in FILES if not name.startswith(OUTSIDE_CORE)]
 FLOORS = (
-    *("errors.py", "exact/", "promises/", "randomness/", "noise/", "accounting/", "selection/"),
+    *("errors.py", "exact/", "promises/", "randomness/", "noise/", "accounting/", "scores/"),
+    "selection/",
     *("reference/", "ledger/", "unknown_domain/", "sessions/", "planning/"),
 )
 MAX_LINES = 300
@@ -31,11 +32,11 @@ ALLOWED = {
     ("randomness/source.py", "float literal"): "OpenSSL takes its entropy estimate, 0, as a float",
     ("ledger/_ledger_turn.py", "float literal"): "seconds to wait for a lock",
     ("exact/parameters.py", "float("): "turns NumPy's float64 into a plain one to print it",
-    ("selection/_numbers.py", "float type"): "the door names the float types that it reads",
-    ("selection/_columns.py", "float type"): "the same, for columns",
-    ("selection/_float_columns.py", "float type"): "reads columns of floats, by exact operations",
+    ("scores/numbers.py", "float type"): "the door names the float types that it reads",
+    ("scores/containers.py", "float type"): "the same, for columns",
+    ("scores/floats.py", "float type"): "reads columns of floats, by exact operations",
     (
-        "selection/_float_columns.py",
+        "scores/floats.py",
         "float(",
     ): "the same: constants, exact or near enough",
     ("unknown_domain/_items.py", "float type"): "recognises floats, that equal integers or not",

@@ -6,6 +6,7 @@ building blocks documented in `safeselect.reference`, `safeselect.noise` and
 """
 
 from safeselect.accounting import Composition, calibrate, compose
+from safeselect.counts import Counts
 from safeselect.errors import (
     BudgetError,
     InputError,
@@ -38,7 +39,6 @@ from safeselect.promises.guarantees import (
 from safeselect.promises.records import Receipt
 from safeselect.randomness.source import OpenSSLSource, Source
 from safeselect.selection import (
-    Counts,
     Selection,
     Selections,
     TopAbove,

@@ -15,9 +15,9 @@ from safeselect import Budget, InputError, Ledger, SafeSelectError, ScoreError, 
 from safeselect.adapters import _duckdb
 from safeselect.adapters.tables import top_items
 from safeselect.cli import main
+from safeselect.scores.containers import Unread, hand_over
 from safeselect.selection import _call
 from safeselect.selection._call import UNREADABLE
-from safeselect.selection._columns import Unread, hand_over
 from safeselect.unknown_domain._histogram import hold_counts
 
 pytest.importorskip("duckdb")

@@ -30,7 +30,7 @@ from safeselect import (
 from safeselect.adapters import _top_items
 from safeselect.adapters.tables import count_distinct_users, largest_counts, top_items
 from safeselect.cli import main
-from safeselect.selection._columns import Unread
+from safeselect.scores.containers import Unread
 
 pytest.importorskip("duckdb")
 pa = pytest.importorskip("pyarrow")

@@ -12,7 +12,8 @@ from safeselect.audit.finding import Refuted
 from safeselect.audit.series import exp_minus
 from safeselect.noise.laws import EXPONENTIAL, GUMBEL, LAPLACE
 from safeselect.noise.rankings import certified_order
-from safeselect.selection._reading import Change
+from safeselect.scores.reading import Change
+from safeselect.selection import permute_and_flip
 
 LAWS = pytest.mark.parametrize("law", noise.LAWS, ids=lambda law: law.name)
 
@@ -190,7 +191,10 @@ def test_a_source_that_is_stuck_gives_no_release_and_a_finding(monkeypatch):
     stuck = CallbackSource(lambda n: bytes(n), exclusive=True, name="stuck")
     release = releases.Release(
         "stuck",
-        lambda n: [(permute_and_flip([1, 0], epsilon=1, sensitivity=1, source=stuck).index,) for _ in range(n)],
+        lambda n: [
+            (permute_and_flip([1, 0], epsilon=1, sensitivity=1, source=stuck).index,)
+            for _ in range(n)
+        ],
         dict,
     )
     finding = verify.found(

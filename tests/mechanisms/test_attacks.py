@@ -26,8 +26,8 @@ from safeselect.exact.rate import Decay
 from safeselect.randomness.bits import Bits
 from safeselect.reference import LazyGumbel
 from safeselect.reference._rankings import ExponentialNoise, combine_continuous, combine_exponential
-from safeselect.selection._reading import Reading
-from safeselect.selection._scores import read_candidates
+from safeselect.scores.candidates import read_candidates
+from safeselect.scores.reading import Reading
 from safeselect.testing import DeterministicSource
 
 ENGINES = ("reference", "array")

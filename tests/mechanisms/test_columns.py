@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from safeselect import ParameterError, ScoreError, permute_and_flip, top_k
-from safeselect.selection._reading import Reading
-from safeselect.selection._scores import read_candidates
+from safeselect.scores.candidates import read_candidates
+from safeselect.scores.reading import Reading
 
 pytestmark = pytest.mark.claim("C3")
 

@@ -29,9 +29,9 @@ from safeselect import (
     top_k,
     top_k_many,
 )
+from safeselect.scores.candidates import read_candidates
+from safeselect.scores.reading import Reading
 from safeselect.selection._call import Call
-from safeselect.selection._reading import Reading
-from safeselect.selection._scores import read_candidates
 from safeselect.testing import DeterministicSource, RecordingSource
 
 pd = pytest.importorskip("pandas", reason="pandas is not installed")

@@ -13,15 +13,17 @@ from collections.abc import Callable, Iterator
 from fractions import Fraction
 from pathlib import Path
 from random import Random
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
 
 from safeselect import ScoreError
-from safeselect.selection import _float_columns
-from safeselect.selection._float_columns import NOT_FINITE, float_steps, is_fast
-from safeselect.selection._reading import Reading
-from safeselect.selection._scores import read_candidates
+from safeselect.scores import floats, numbers
+from safeselect.scores.candidates import read_candidates
+from safeselect.scores.floats import NOT_FINITE, is_fast
+from safeselect.scores.reading import Reading
 
 pytestmark = pytest.mark.claim("C3")
 
@@ -46,6 +48,7 @@ GRIDS = [
 
 Array = tuple[list[float], Fraction, bool, list[int]]
 Reader = Callable[..., np.ndarray]
+Writer = Callable[..., None]
 
 
 def nearest(value: float, grid: Fraction) -> int:
@@ -167,6 +170,21 @@ def arrays(seed: int, count: int) -> Iterator[Array]:
         yield values, grid, random.random() < 0.5, extra
 
 
+def read_by(write: Writer) -> Reader:
+    """A function that writes steps, as one that returns them."""
+
+    def read(values: np.ndarray, grid: Fraction, *, minimize: bool, extra: list[int]) -> np.ndarray:
+        out = np.empty(len(values) + len(extra), dtype=np.uint64)
+        reading = Reading(grid, False, Fraction(0))
+        write(values, reading, "grid=", minimize, extra, out)
+        return out
+
+    return read
+
+
+float_steps = read_by(numbers.write_steps)
+
+
 def misread(reader: Reader, seed: int, count: int) -> Array | None:
     """The first array that a reader and the oracle read differently."""
     for values, grid, minimize, extra in arrays(seed, count):
@@ -204,7 +222,7 @@ def test_halves_go_up_on_both_sides_of_zero():
 
 @pytest.mark.parametrize("size", [1, 2, 3, 7])
 def test_a_column_is_the_same_in_blocks_of_any_size(monkeypatch, size):
-    monkeypatch.setattr(_float_columns, "_BLOCK", size)
+    monkeypatch.setattr(floats, "_BLOCK", size)
     assert misread(float_steps, 100 + size, 1500) is None
 
 
@@ -213,7 +231,7 @@ def test_a_column_is_the_same_in_blocks_of_any_size(monkeypatch, size):
 @pytest.mark.parametrize("minimize", [False, True])
 def test_columns_about_as_long_as_a_block(grid, more, minimize):
     """The last and the first scores of a block are those that matter."""
-    n = _float_columns._BLOCK + more
+    n = floats._BLOCK + more
     values = np.random.default_rng(5).integers(-(2**40), 2**40, n) / 1024.0
     read = float_steps(values, grid, minimize=minimize, extra=[7])
     best = oracle([float(values.min() if minimize else values.max())], grid, minimize, [7])
@@ -287,26 +305,29 @@ def test_no_warning_of_numpy_tells_what_the_scores_are():
 
 # --------------------------------------------------------------------------------- planted faults
 
-SOURCE = Path(_float_columns.__file__).read_text(encoding="utf-8")
+SOURCES = tuple(Path(module.__file__).read_text(encoding="utf-8") for module in (floats, numbers))
 FAULTS = {
     "halves down, dyadic": ("np.add(y, _ROUNDER + 1, out=y)", "np.add(y, _ROUNDER, out=y)"),
     "halves to even, dyadic": ("np.floor(y, out=y)", "np.rint(y, out=y)"),
-    "no half for the best": ("(2 * above * q + p * below)", "(2 * above * q)"),
+    "no half for the best": (
+        "pick([reading.nearest(Fraction(most)), *extra])",
+        "pick([Fraction(most) // step, *extra])",
+    ),
     "the limit one step late": (
-        "(2 * (first + sign * _REACH) - sign) * p",
-        "(2 * (first + sign * _REACH) + sign) * p",
+        "(2 * (first + sign * REACH) - sign) * p",
+        "(2 * (first + sign * REACH) + sign) * p",
     ),
     "the limit one step early": (
-        "(2 * (first + sign * _REACH) - sign) * p",
-        "(2 * (first + sign * _REACH) - 5 * sign) * p",
+        "(2 * (first + sign * REACH) - sign) * p",
+        "(2 * (first + sign * REACH) - 5 * sign) * p",
     ),
-    "the limit itself kept": ("is_less = numerator * below <", "is_less = numerator * below <="),
-    "the edge one float off": ("np.nextafter(limit, np.inf) if", "limit if"),
+    "the limit itself kept": ("near if near < bound", "near if near <= bound"),
+    "the edge one float off": ("np.nextafter(edge, np.inf) if", "edge if"),
     "nothing cut": ("np.right_shift(mask, 63, out=mask)", "mask.fill(-1)"),
     "no offset": ("best * (abs(above) * q >= p * below << 66)", "0.0 * best"),
     "offset too late": ("p * below << 66)", "p * below << 90)"),
     "offset always": ("best * (abs(above) * q >= p * below << 66)", "best"),
-    "offset forgotten later, dyadic": ("moved = above * q // (below * p) -", "moved = 0 -"),
+    "offset forgotten later, dyadic": ("kernel, above * q // (below * p) -", "kernel, 0 -"),
     "offset forgotten later": ("divmod(units * narrow, wide)", "divmod(0, wide)"),
     "rest of the offset forgotten": ("(2 * beyond - wide << places_up", "(-wide << places_up"),
     "26 for 27, above": ("(52, 0) if is_small else (27, 24)", "(52, 0) if is_small else (26, 24)"),
@@ -329,29 +350,39 @@ FAULTS = {
     "estimate too low": ("Fraction(1, 1 << 10))", "Fraction(2))"),
     "estimate too high": ("wide) - Fraction(1, 1 << 10))", "wide) + Fraction(1, 1 << 10))"),
     "high part lost": ("by_quotient, out=steps)", "0, out=steps)"),
-    "wrong constant": ("_folded(moved + 1 - bits,", "_folded(moved - bits,"),
+    "wrong constant": ("return kernel, moved + 1 -", "return kernel, moved -"),
     "wrong constant, dyadic": ("(_bits(_ROUNDER) >> 1)", "(_bits(_ROUNDER) >> 1) - 1"),
-    "order reversed": ("return np.subtract, np.int64(", "return np.add, np.int64("),
+    "order reversed": ("np.subtract if minimize else np.add", "np.add"),
     "threshold not cut": (
-        "max(0, _REACH - 1 - abs(first - step))",
-        "_REACH - 1 - abs(first - step)",
+        "_LARGEST - min(abs(first - step), _LARGEST)",
+        "(_LARGEST - abs(first - step)) % REACH",
     ),
-    "threshold never first": ("first = min([first, *extra]) if", "first = first if"),
+    "threshold never first": (
+        "pick([reading.nearest(Fraction(most)), *extra])",
+        "reading.nearest(Fraction(most))",
+    ),
 }
+
+
+def copy_of(right: str, wrong: str) -> Reader:
+    """A copy of the reader in which one line is another."""
+    inner: dict[str, Any] = {"__name__": floats.__name__}
+    outer: dict[str, Any] = {"__name__": numbers.__name__}
+    for source, scope in zip(SOURCES, (inner, outer), strict=True):
+        exec(compile(source.replace(right, wrong), "copy", "exec"), scope)  # noqa: S102 - our own
+    outer["floats"] = SimpleNamespace(**inner)
+    return read_by(outer["write_steps"])
 
 
 def with_fault(name: str) -> Reader:
     right, wrong = FAULTS[name]
-    assert SOURCE.count(right) == 1, f"{name}: the line is not there once"
-    scope: dict[str, object] = {"__name__": "faulty"}
-    exec(compile(SOURCE.replace(right, wrong), name, "exec"), scope)  # noqa: S102 - our own source
-    return scope["float_steps"]  # type: ignore[return-value]
+    count = sum(source.count(right) for source in SOURCES)
+    assert count == 1, f"{name}: the line is not there once"
+    return copy_of(right, wrong)
 
 
 def test_the_copy_without_a_fault_reads_well():
-    scope: dict[str, object] = {"__name__": "copy"}
-    exec(compile(SOURCE, "copy", "exec"), scope)  # noqa: S102 - our own source
-    assert misread(scope["float_steps"], 0, 1000) is None  # type: ignore[arg-type]
+    assert misread(copy_of("\0", ""), 0, 1000) is None
 
 
 @pytest.mark.parametrize("name", FAULTS)

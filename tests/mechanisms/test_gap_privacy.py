@@ -27,8 +27,9 @@ from safeselect import (
 )
 from safeselect.noise import Ranking
 from safeselect.reference._rankings import ExponentialNoise, combine_exponential
-from safeselect.selection import _call, _scores
-from safeselect.selection._reading import INTEGERS
+from safeselect.scores import candidates, numbers
+from safeselect.scores.reading import INTEGERS
+from safeselect.selection import _call
 
 pytestmark = pytest.mark.claim("C2")
 
@@ -129,7 +130,7 @@ def test_the_exponential_mechanism_with_its_gap_has_no_bounded_range(monkeypatch
 
 def cut_by_the_reader(scores):
     # As Fractions: integers of 64 bits have nothing to be cut.
-    steps = _scores.read_candidates([Fraction(score) for score in scores]).steps(INTEGERS)
+    steps = candidates.read_candidates([Fraction(score) for score in scores]).steps(INTEGERS)
     return tuple(int(step) for step in steps)
 
 
@@ -145,7 +146,7 @@ def clamped(scores):
 @pytest.mark.claim("C2")
 def test_gaps_of_cut_scores_cost_no_more(monkeypatch, noise, k):
     """Cutting shortfalls, here at 2 steps, keeps every calibration; a range takes any shift."""
-    monkeypatch.setattr(_scores, "_LARGEST", 2)
+    monkeypatch.setattr(numbers, "_LARGEST", 2)
     assert cut_by_the_reader((5, 4, 0)) == (2, 1, 0)
 
     def law(scores):

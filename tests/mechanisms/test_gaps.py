@@ -26,8 +26,8 @@ from safeselect import (
     top_k_with_gaps,
 )
 from safeselect.noise import Ranking
+from safeselect.scores.candidates import Candidates
 from safeselect.selection import _call
-from safeselect.selection._scores import Candidates
 
 pytestmark = pytest.mark.claim("C2")
 

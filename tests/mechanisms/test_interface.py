@@ -40,8 +40,8 @@ from safeselect import (
     top_k_with_gaps,
 )
 from safeselect.accounting import composed_epsilon
+from safeselect.scores.candidates import Candidates
 from safeselect.selection import _call
-from safeselect.selection._scores import Candidates
 from safeselect.testing import DeterministicSource, InsecureSourceWarning
 
 pytestmark = pytest.mark.claim("C2")

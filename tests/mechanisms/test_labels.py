@@ -14,7 +14,7 @@ import pytest
 
 import safeselect
 from safeselect import ParameterError, permute_and_flip, select_many, top_k, top_k_above, top_k_many
-from safeselect.selection._labels import read_labels
+from safeselect.scores.candidates import read_labels
 
 pytestmark = pytest.mark.claim("C10")
 

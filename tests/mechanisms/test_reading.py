@@ -23,9 +23,10 @@ from safeselect import (
     explain,
     permute_and_flip,
 )
-from safeselect.selection._columns import hand_over
-from safeselect.selection._reading import INTEGERS, Change, Reading
-from safeselect.selection._scores import read_candidates, read_values
+from safeselect.scores.candidates import read_candidates
+from safeselect.scores.containers import hand_over
+from safeselect.scores.reading import INTEGERS, Change, Reading
+from safeselect.scores.values import read_values
 
 pytestmark = pytest.mark.claim("C2")
 

@@ -36,9 +36,9 @@ from safeselect.accounting import composed_epsilon
 from safeselect.exact.rate import Decay
 from safeselect.reference import _rankings as _reference
 from safeselect.reference._rankings import ExponentialNoise, combine_exponential
+from safeselect.scores.candidates import read_candidates
+from safeselect.scores.reading import Reading
 from safeselect.selection import _call
-from safeselect.selection._reading import Reading
-from safeselect.selection._scores import read_candidates
 from safeselect.testing import DeterministicSource
 
 ENGINES = ("reference", "array")

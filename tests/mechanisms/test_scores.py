@@ -17,8 +17,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from safeselect import ParameterError, ScoreError, permute_and_flip
-from safeselect.selection._reading import INTEGERS, Reading
-from safeselect.selection._scores import read_candidates
+from safeselect.scores.candidates import read_candidates
+from safeselect.scores.reading import INTEGERS, Reading
 
 pytestmark = pytest.mark.claim("C3")
 

@@ -22,8 +22,8 @@ from safeselect import (
 )
 from safeselect.noise import Ranking
 from safeselect.reference import _rankings as _reference
-from safeselect.selection._reading import Reading
-from safeselect.selection._scores import read_candidates
+from safeselect.scores.candidates import read_candidates
+from safeselect.scores.reading import Reading
 from safeselect.testing import DeterministicSource
 
 pytestmark = [

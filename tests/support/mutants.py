@@ -92,8 +92,8 @@ def evidence(package: Path, *killers: str) -> bool:
 
 
 _CALL = "selection/_call.py"
-_READING = "selection/_reading.py"
-_BOTH_WAYS = "return sensitivity, Fraction(0) if monotonic else sensitivity"
+_READING = "scores/reading.py"
+_BOTH_WAYS = "return most, back if monotonic else most"
 _TESTS = "tests/mechanisms/"
 
 _RISE = "        level ^= (none, step)[int(np.count_nonzero(reached)) >= m]\n"
@@ -135,12 +135,12 @@ _REFUND = """\
 MUTANTS = {
     # --------------------------------------------------------------------------- calibration
     "factor 2 dropped": Mutant(
-        ((_READING, _BOTH_WAYS, "return sensitivity, Fraction(0)"),),
+        ((_READING, _BOTH_WAYS, "return most, back"),),
         "C2",
         "verify privacy: gumbel noise, top 1, general",
     ),
     "monotonic ignored": Mutant(
-        ((_READING, _BOTH_WAYS, "return sensitivity, sensitivity"),),
+        ((_READING, _BOTH_WAYS, "return most, most"),),
         "C1",
         "verify releases: permute_and_flip, monotonic",
     ),

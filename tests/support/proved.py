@@ -16,7 +16,7 @@ from safeselect.noise import Ranking, contenders, rankings, tables
 from safeselect.noise.laws import EXPONENTIAL
 from safeselect.noise.plan import GUARD
 from safeselect.reference import _rankings as _reference
-from safeselect.selection import _scores
+from safeselect.scores import candidates
 from safeselect.sessions import _terms
 from safeselect.variates import digits
 
@@ -35,7 +35,7 @@ __all__ = [
 ]
 
 CONTENDERS, DIGITS, FINE = contenders, digits, tables
-FLIPPED = _scores._FLIPPED
+FLIPPED = candidates._FLIPPED
 
 SCALE = 32  # at which a ceiling is in whole units
 

@@ -24,9 +24,9 @@ from safeselect.adapters._sql import (
     LARGEST_CAPPED_COUNTS,
     LARGEST_COUNTS,
 )
+from safeselect.counts import Counts
 from safeselect.exact.parameters import integer
-from safeselect.selection import Counts
-from safeselect.selection._columns import Unread
+from safeselect.scores.containers import Unread
 
 __all__ = ["count_distinct_users", "largest_counts", "open_counts", "open_largest", "until_read"]
 

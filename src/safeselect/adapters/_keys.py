@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from safeselect.adapters._files import shown
 from safeselect.errors import InputError, ParameterError
-from safeselect.selection._columns import as_names
+from safeselect.scores.candidates import as_names
 from safeselect.selection._cost import caution
 
 __all__ = [

@@ -16,9 +16,10 @@ from safeselect.errors import ParameterError, SafeSelectError
 from safeselect.exact.parameters import describe, rational
 from safeselect.exact.rate import Decay
 from safeselect.randomness.foreign import resolve
+from safeselect.scores.candidates import read_candidates
+from safeselect.scores.floats import Steps
+from safeselect.scores.reading import Change, Reading
 from safeselect.selection import Selection
-from safeselect.selection._reading import Change, Reading
-from safeselect.selection._scores import Steps, read_candidates
 
 __all__ = ["Draws", "Space", "read_scale", "single"]
 

@@ -13,7 +13,7 @@ from safeselect.adapters._duckdb import Table, open_table
 from safeselect.adapters._files import shown
 from safeselect.adapters._keys import INTEGERS, TEXT, require_key
 from safeselect.errors import InputError, ScoreError
-from safeselect.selection._columns import Unread
+from safeselect.scores.containers import Unread
 
 __all__ = ["open_scores", "read_scores"]
 

@@ -34,7 +34,7 @@ from safeselect.audit.releases import check_releases, releases
 from safeselect.exact.rate import Decay
 from safeselect.noise.laws import EXPONENTIAL, GUMBEL, LAPLACE, Law
 from safeselect.promises.guarantees import BoundedRange, LaplaceDominated
-from safeselect.selection._reading import INTEGERS, Change
+from safeselect.scores.reading import INTEGERS, Change
 
 __all__ = ["FULL", "QUICK", "Check", "Finding", "Instance", "checks", "found", "instances", "run"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 from unicodedata import category
 
-from safeselect.selection._labels import plain
+from safeselect.scores.candidates import plain
 
 __all__ = ["escaped", "in_html", "shown"]
 

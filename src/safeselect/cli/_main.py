@@ -41,7 +41,7 @@ from safeselect.errors import (
     SourceError,
 )
 from safeselect.promises.records import exact
-from safeselect.selection._labels import plain
+from safeselect.scores.candidates import plain
 
 __all__ = ["escaped", "main"]
 

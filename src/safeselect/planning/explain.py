@@ -17,9 +17,9 @@ from safeselect.planning._expected import (
     misses_of_flips,
 )
 from safeselect.planning._numbers import decimal
+from safeselect.scores.reading import Change, Reading
 from safeselect.selection._call import CANDIDATES
 from safeselect.selection._cost import PrivacyCost
-from safeselect.selection._reading import Change, Reading
 from safeselect.selection._table import MECHANISMS, TABLE, Mechanism, laplace_rate
 
 __all__ = ["expected_error", "explain"]

@@ -6,9 +6,6 @@ from safeselect.selection._results import (
     TopK,
     TopSet,
 )
-from safeselect.selection.counts import (
-    Counts,
-)
 from safeselect.selection.gaps import (
     exponential_mechanism_with_gap,
     permute_and_flip_with_gap,
@@ -34,7 +31,6 @@ from safeselect.selection.top_k_above import (
 )
 
 __all__ = [
-    "Counts",
     "Selection",
     "Selections",
     "TopAbove",

@@ -21,6 +21,10 @@ from safeselect.promises.guarantees import Guarantee
 from safeselect.randomness.bits import Bits
 from safeselect.randomness.foreign import resolve
 from safeselect.randomness.source import Source
+from safeselect.scores.candidates import Candidates, read_candidates
+from safeselect.scores.containers import check_known
+from safeselect.scores.floats import Steps
+from safeselect.scores.reading import Change, Reading, flag
 from safeselect.selection._charging import (
     PendingRelease,
     Release,
@@ -30,12 +34,8 @@ from safeselect.selection._charging import (
 )
 from safeselect.selection._cost import PrivacyCost
 from safeselect.selection._engines import Engine, choose_engine
-from safeselect.selection._held import Held, Steps
-from safeselect.selection._reading import Change, Reading, flag
 from safeselect.selection._results import Selection, TopK
-from safeselect.selection._scores import read_candidates
 from safeselect.selection._table import Calibration, Row
-from safeselect.selection.counts import check_known
 
 __all__ = ["CANDIDATES", "UNREADABLE", "Call"]
 
@@ -45,7 +45,7 @@ _Result = TypeVar("_Result", bound=Release)
 class Take(Protocol):
     """What takes the scores of a call: their class, their number and their labels."""
 
-    def __call__(self, scores: Any, /, *, labels: object) -> Held: ...
+    def __call__(self, scores: Any, /, *, labels: object) -> Candidates: ...
 
 
 CANDIDATES = "the number of candidates"
@@ -119,7 +119,7 @@ class Call:
         self.engine: Engine = choose_engine(engine)
         self._bits: Bits | None = None
         self._steps: Steps | None = None
-        self.candidates: Held = take(scores, labels=labels)
+        self.candidates: Candidates = take(scores, labels=labels)
         in_rows = self.candidates.is_matrix and isinstance(scores, (list, tuple))
         for each in cast("Iterable[object]", scores) if in_rows else (scores,):
             check_known(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import warnings
-from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -19,8 +18,9 @@ from safeselect.promises.guarantees import (
     ZeroConcentratedDP,
 )
 from safeselect.promises.records import brief
+from safeselect.scores.reading import exactly_one
 
-__all__ = ["UNPRICED", "PrivacyCost", "caution", "exactly_one", "read_epsilon"]
+__all__ = ["UNPRICED", "PrivacyCost", "caution", "read_epsilon"]
 
 _LARGE = 10  # nats
 
@@ -46,15 +46,6 @@ def read_epsilon(epsilon: object) -> Fraction:
             "than 20000 times as likely, which protects nobody"
         )
     return value
-
-
-def exactly_one(given: Mapping[str, object], example: str) -> None:
-    """Refuse none, or more than one, of several alternative parameters; the example is for none."""
-    named = [name for name, value in given.items() if value is not None]
-    if len(named) != 1:
-        names = " and ".join(given) if len(given) == 2 else ", ".join(given)
-        got = f"{' and '.join(named)}: leave one out" if named else f"none: {example}"
-        raise ParameterError(f"give exactly one of {names}; got {got}")
 
 
 @dataclass(frozen=True, slots=True)

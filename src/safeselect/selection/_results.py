@@ -13,8 +13,8 @@ import numpy.typing as npt
 
 from safeselect.promises.guarantees import Guarantee
 from safeselect.promises.records import Receipt, exact, told
+from safeselect.scores.candidates import plain
 from safeselect.selection._charging import Release
-from safeselect.selection._labels import plain
 
 if TYPE_CHECKING:
     from typing_extensions import TypeVar

@@ -12,10 +12,10 @@ from typing import Any, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
+from safeselect.scores.candidates import read_matrix
 from safeselect.selection._arguments import Number, Options, Rows, explicit
 from safeselect.selection._call import Call
 from safeselect.selection._results import Label, Selections
-from safeselect.selection._scores import read_matrix
 from safeselect.selection._table import PEELED, TABLE, Calibration, Peeled, read_choice
 
 __all__ = ["select_many", "top_k_many"]

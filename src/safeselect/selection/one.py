@@ -9,9 +9,10 @@ from safeselect.exact.interval import Interval, rounded_up
 from safeselect.exact.parameters import rational
 from safeselect.exact.rate import Decay
 from safeselect.promises.guarantees import BoundedRange
+from safeselect.scores.reading import exactly_one
 from safeselect.selection._arguments import Number, Options, Scores, explicit
 from safeselect.selection._call import Call
-from safeselect.selection._cost import UNPRICED, exactly_one
+from safeselect.selection._cost import UNPRICED
 from safeselect.selection._results import Label, Selection
 from safeselect.selection._table import TABLE, Calibration, Noise, read_choice
 

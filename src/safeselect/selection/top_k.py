@@ -5,9 +5,9 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import Any, Literal, Unpack, overload
 
+from safeselect.scores.candidates import plain
 from safeselect.selection._arguments import Number, Options, Scores, explicit
 from safeselect.selection._call import Call
-from safeselect.selection._labels import plain
 from safeselect.selection._results import Label, TopK, TopSet
 from safeselect.selection._table import (
     MECHANISMS,

@@ -9,10 +9,10 @@ from typing import Generic, Unpack, get_args
 from safeselect.exact.parameters import integer, rational
 from safeselect.promises.guarantees import Guarantee
 from safeselect.promises.records import Receipt, exact
+from safeselect.scores.candidates import plain
 from safeselect.selection._arguments import Number, Parameters, Scores, explicit
 from safeselect.selection._call import Call
 from safeselect.selection._cost import PrivacyCost, read_epsilon
-from safeselect.selection._labels import plain
 from safeselect.selection._results import Label, positions, spelled
 from safeselect.selection._table import one_draw, read_choice
 from safeselect.selection.gaps import GapGrid, GapNoise

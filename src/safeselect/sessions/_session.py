@@ -32,9 +32,9 @@ from safeselect.exact.rate import Decay
 from safeselect.randomness.bits import Bits, exhausted, rounds
 from safeselect.randomness.memory import generation, sealed
 from safeselect.randomness.source import Source
+from safeselect.scores.containers import Column, hand_over
+from safeselect.scores.values import read_values
 from safeselect.selection._charging import Scope, source_name
-from safeselect.selection._columns import Column, hand_over
-from safeselect.selection._scores import read_values
 from safeselect.sessions._answers import Answer, Answers
 from safeselect.sessions._opening import open_session
 from safeselect.sessions._terms import BELOW, Branch, Terms, decide

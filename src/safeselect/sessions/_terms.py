@@ -19,8 +19,8 @@ from safeselect.exact.parameters import describe, integer, rational
 from safeselect.exact.rate import Decay
 from safeselect.promises.guarantees import LaplaceDominated, PureDP
 from safeselect.promises.records import exact
+from safeselect.scores.reading import Reading, flag
 from safeselect.selection._cost import read_epsilon
-from safeselect.selection._reading import Reading, flag
 from safeselect.variates.enclosed import SPARE, Kind
 
 __all__ = ["BELOW", "MAX_K", "SQRT2", "Branch", "Setting", "Terms", "decide", "optimal_share"]

@@ -8,6 +8,7 @@ from fractions import Fraction
 from threading import Lock
 from typing import Literal, final
 
+from safeselect.counts import check_unknown
 from safeselect.errors import BudgetError, LedgerError, ParameterError, ScoreError, SourceError
 from safeselect.exact.parameters import integer
 from safeselect.promises.guarantees import ApproximateDP, BoundedRange, Guarantee
@@ -22,7 +23,6 @@ from safeselect.selection._charging import (
     unit_of,
 )
 from safeselect.selection._engines import choose_engine
-from safeselect.selection.counts import check_unknown
 from safeselect.sessions._opening import Opened, reserve_session
 from safeselect.unknown_domain._bottom import (
     ListQuery,

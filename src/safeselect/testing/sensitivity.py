@@ -14,9 +14,9 @@ from fractions import Fraction
 from typing import TypeVar
 
 from safeselect.errors import ParameterError
-from safeselect.selection._columns import hand_over
-from safeselect.selection._reading import Change, Reading
-from safeselect.selection._scores import read_values
+from safeselect.scores.containers import hand_over
+from safeselect.scores.reading import Change, Reading
+from safeselect.scores.values import read_values
 
 __all__ = ["SensitivityExceeded", "check_sensitivity"]
 

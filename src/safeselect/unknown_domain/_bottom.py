@@ -17,6 +17,7 @@ from safeselect.exact.parameters import describe, integer, rational
 from safeselect.exact.rate import Decay
 from safeselect.noise.arrays import Steps
 from safeselect.promises.guarantees import ApproximateDP, BoundedRange
+from safeselect.scores.candidates import Candidates
 from safeselect.selection._call import Call
 from safeselect.selection._cost import UNPRICED, read_epsilon
 from safeselect.unknown_domain._histogram import HeldCounts
@@ -177,9 +178,9 @@ def open_call(counts: HeldCounts, source: object, engine: object, ledger: object
     )
 
 
-def _held(counts: HeldCounts, /, *, labels: object) -> HeldCounts:
+def _held(counts: HeldCounts, /, *, labels: object) -> Candidates:
     """Counts were taken before, with their labels."""
-    return counts
+    return counts.candidates
 
 
 def draw_list(query: ListQuery, held: HeldCounts, call: Call) -> tuple[tuple[Label, ...], int]:

@@ -8,7 +8,7 @@ from itertools import groupby
 
 from safeselect.promises.guarantees import ApproximateDP, Guarantee
 from safeselect.promises.records import Receipt, told
-from safeselect.selection._labels import plain
+from safeselect.scores.candidates import plain
 from safeselect.selection._results import spelled
 from safeselect.unknown_domain._items import Label
 

@@ -16,17 +16,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Set
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from safeselect.errors import ParameterError, ScoreError
-from safeselect.selection._columns import Column, Unread, hand_over, pairs
-from safeselect.selection._labels import index_of
-from safeselect.selection._reading import INTEGERS, Reading
-from safeselect.selection._scores import Candidates, Steps, read_values
+from safeselect.scores.candidates import Candidates
+from safeselect.scores.containers import Column, Unread, hand_over, index_of, pairs
+from safeselect.scores.reading import INTEGERS
+from safeselect.scores.values import read_values
 from safeselect.unknown_domain._items import Label, read_items
 
 __all__ = ["HeldCounts", "Histogram", "hold_counts"]
@@ -56,9 +55,7 @@ class Histogram:
 
 @dataclass(slots=True, repr=False, eq=False)
 class HeldCounts:
-    """Counts that were handed over; what they are, and of what, is looked at by `steps`.
-
-    A call reads them as it reads `Candidates`, once it is charged.
+    """Counts that were handed over; what they are, and of what, is looked at after the charge.
 
     Attributes:
         size: how many places are wanted: public.
@@ -69,17 +66,20 @@ class HeldCounts:
     _labels: Any
     size: int
     items: tuple[Label | None, ...] = ()
-    labels: None = None
-    rows: tuple[()] = ()
-    is_matrix: bool = False
-    positions: bool = False
 
     def __repr__(self) -> str:
         return f"<counts for {self.size} places>"
 
-    def label(self, index: int) -> object:
-        """What is in a place."""
-        return self.items[index]
+    @property
+    def candidates(self) -> Candidates:
+        """The places as candidates of a call, which reads the counts in the fixed order."""
+        column = Column(Unread(self.size, self._fetch), self.size)
+        return Candidates((column,), self.size, None, positions=False)
+
+    def _fetch(self) -> npt.NDArray[np.int64]:
+        histogram = self.read()
+        self.items = histogram.labels
+        return histogram.counts
 
     def read(self) -> Histogram:
         """Return the largest counts in the fixed order.
@@ -106,24 +106,6 @@ class HeldCounts:
         result = np.array([-count for count, _, _ in found] + [0] * padding, dtype=np.int64)
         values.fill(0)
         return Histogram(result, (*(name for _, _, name in found), *(None,) * padding))
-
-    def steps(
-        self,
-        reading: Reading,
-        *,
-        minimize: bool = False,
-        proposed: str = "",
-        threshold: Fraction | None = None,
-    ) -> Steps:
-        """The counts in the fixed order as uint64, in which only differences matter."""
-        histogram = self.read()
-        self.items = histogram.labels
-        try:
-            return Candidates((Column(histogram.counts, self.size),), self.size, None).steps(
-                reading, minimize=minimize, proposed=proposed, threshold=threshold
-            )
-        finally:
-            histogram.counts.fill(0)  # a copy of its own was made
 
 
 def hold_counts(counts: object, labels: object, size: int) -> HeldCounts:

@@ -20,7 +20,7 @@ import gmpy2
 import numpy as np
 
 from safeselect.errors import ParameterError
-from safeselect.selection._numbers import is_integer, to_int
+from safeselect.scores.numbers import is_integer, to_int
 
 __all__ = ["Label", "item", "read_items"]
 

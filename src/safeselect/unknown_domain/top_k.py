@@ -6,6 +6,7 @@ from fractions import Fraction
 from typing import Literal, get_args
 
 from safeselect import variates
+from safeselect.counts import check_unknown
 from safeselect.errors import ParameterError
 from safeselect.exact.parameters import describe
 from safeselect.exact.rate import Decay
@@ -14,7 +15,6 @@ from safeselect.promises.records import exact
 from safeselect.selection._call import Call
 from safeselect.selection._charging import Scope, read_ledger, unit_of
 from safeselect.selection._engines import named_engine
-from safeselect.selection.counts import check_unknown
 from safeselect.unknown_domain._bottom import (
     ListQuery,
     draw_list,

@@ -14,14 +14,16 @@ from typing import Any, Literal, final
 
 from safeselect.errors import ParameterError
 from safeselect.exact.parameters import describe, integer
+from safeselect.scores.containers import own_counts
 
-__all__ = ["Counts", "Places", "check_known", "check_unit", "check_unknown"]
+__all__ = ["Counts", "Places", "check_unit", "check_unknown"]
 
 Places = int | Literal["all"]
 Order = Literal["count", "label"]
 
 
 @final
+@own_counts
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
 class Counts(Mapping[Any, int]):
     """How many users have each item, as `largest_counts` and `count_distinct_users` return it.
@@ -99,6 +101,25 @@ class Counts(Mapping[Any, int]):
         """Pairs (label, number of users)."""
         return self.counts.items()
 
+    def check_known(
+        self, *, sensitivity: Fraction | None, range_: Fraction | None, unit: str | None
+    ) -> None:
+        """Refuse what a mechanism for a known domain cannot use.
+
+        Raises:
+            ParameterError: only the largest counts, a change below 1, or another unit.
+        """
+        check_unit(self.unit, unit)
+        if self.places != "all":
+            raise ParameterError(
+                "these are the largest counts of a table, whose items are private: use "
+                "unknown_domain_top_k, or count_distinct_users for a public list of candidates"
+            )
+        change = range_ if sensitivity is None else sensitivity
+        if change is not None and change < 1:
+            name = "range_" if sensitivity is None else "sensitivity"
+            raise ParameterError(f"one user moves these counts by 1, so {name} must be at least 1")
+
 
 def read_fetched(places: object) -> Places:
     """Read how many of the largest counts there are: a positive integer, or "all"."""
@@ -149,28 +170,6 @@ def check_unknown(
             f"k_bar={k_bar} needs the {k_bar + 1} largest counts, of which the last sets the "
             f"bottom, but only {fetched} were asked for; write places={k_bar + 1}"
         )
-
-
-def check_known(
-    scores: object, *, sensitivity: Fraction | None, range_: Fraction | None, unit: str | None
-) -> None:
-    """Refuse counts that a mechanism for a known domain cannot use; anything else passes.
-
-    Raises:
-        ParameterError: only the largest counts, a change below 1, or another unit.
-    """
-    if not isinstance(scores, Counts):
-        return
-    check_unit(scores.unit, unit)
-    if scores.places != "all":
-        raise ParameterError(
-            "these are the largest counts of a table, whose items are private: use "
-            "unknown_domain_top_k, or count_distinct_users for a public list of candidates"
-        )
-    change = range_ if sensitivity is None else sensitivity
-    if change is not None and change < 1:
-        name = "range_" if sensitivity is None else "sensitivity"
-        raise ParameterError(f"one user moves these counts by 1, so {name} must be at least 1")
 
 
 def check_unit(protected: str | None, unit: str | None) -> None:

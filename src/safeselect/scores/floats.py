@@ -16,7 +16,7 @@ Which calls are made, and on which shapes, follows from the grid and the number 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
@@ -25,55 +25,39 @@ import numpy.typing as npt
 
 from safeselect.errors import ScoreError
 
-__all__ = ["NOT_FINITE", "float_steps", "is_fast"]
+__all__ = ["LIMIT", "NOT_FINITE", "REACH", "Steps", "best_float", "float_steps", "is_fast"]
 
 Floats = npt.NDArray[np.float64]
 Words = npt.NDArray[np.int64]
 Steps = npt.NDArray[np.uint64]
-Kernel = Callable[[Floats, Words, Floats], None]
+"""Scores in steps of a grid: larger is better, and only differences matter."""
+Kernel = Callable[[Words, Floats], None]
 
 NOT_FINITE = (
     "scores must be finite numbers: NaN and infinity are refused; decide what such a record counts "
     "before records are added up"
 )
 
-_REACH = 2**64
-_LIMIT = 2**32
+REACH = 2**64
+LIMIT = 2**32
 _BLOCK = 2**17  # scores at a time: few enough for the cache, many enough for NumPy
-_LARGEST = int(np.finfo(np.float64).max)
+_MAX = float(np.finfo(np.float64).max)
 _ROUNDER = float(3 << 51)  # 1.5 * 2**52: from here to 2**53 the floats are the integers
 _QUARTERS = np.ldexp([1, 3], -2)
 
 
 def is_fast(grid: Fraction) -> bool:
-    """Whether this grid is read here; on others scores are read number by number.
+    """Whether floats on this grid are read as a column; on others number by number.
 
-    Nor are they read here where another library told the processor to round otherwise than to the
-    nearest: the sums below would not be exact.
+    Nor are they where another library told the processor to round otherwise than to the nearest:
+    the sums below would not be exact.
     """
-    nearest = np.add(_ROUNDER, _QUARTERS).tolist() == [_ROUNDER, _ROUNDER + 1]
-    return nearest and grid.numerator < _LIMIT and grid.denominator < _LIMIT
+    nearest_even = np.add(_ROUNDER, _QUARTERS).tolist() == [_ROUNDER, _ROUNDER + 1]
+    return nearest_even and max(grid.as_integer_ratio()) < LIMIT
 
 
-def float_steps(
-    values: Floats,
-    grid: Fraction,
-    *,
-    minimize: bool,
-    extra: Sequence[int],
-    out: Steps | None = None,
-) -> Steps:
-    """Return 2**64 - 1 - min(d, 2**64 - 1), d being how many steps a score is behind the best.
-
-    Args:
-        values: float64, shape (n,), n at least 1.
-        grid: a positive rational p / q with p and q below 2**32.
-        minimize: the smallest score is the best.
-        extra: no or one further step, public, that takes part as one more candidate, the last.
-        out: where to put the result; a new array by default.
-
-    Returns:
-        uint64, shape (n + len(extra),).
+def best_float(values: Floats, minimize: bool) -> float:
+    """The largest score, or the smallest.
 
     Raises:
         ScoreError: one of the scores is NaN or infinite.
@@ -81,44 +65,58 @@ def float_steps(
     lowest, highest = values.min(), values.max()
     if not np.isfinite(lowest) or not np.isfinite(highest):
         raise ScoreError(NOT_FINITE)
-    best = float(lowest if minimize else highest)
-    p, q = grid.numerator, grid.denominator
+    return float(lowest if minimize else highest)
+
+
+def float_steps(
+    values: Floats, best: float, first: int, grid: Fraction, minimize: bool, out: Steps
+) -> None:
+    """Write 2**64 - 1 - min(d, 2**64 - 1), d being how many steps a score is behind the first.
+
+    Args:
+        values: float64, shape (n,), n at least 1; finite.
+        best: the best of them.
+        first: the step that is best of all, which may be that of another candidate.
+        grid: one that `is_fast`.
+        minimize: the smallest score is the best.
+        out: uint64, shape (n,), where to put the result.
+    """
+    p, q = grid.as_integer_ratio()
     above, below = best.as_integer_ratio()
-    first = (2 * above * q + p * below) // (2 * p * below)
-    first = min([first, *extra]) if minimize else max([first, *extra])
-    # r(x) > first - 2**64 means x q / p + 1/2 >= first - 2**64 + 1, and from above alike.
-    sign = 1 if minimize else -1
-    with np.errstate(over="ignore"):
-        limit = _last_below((2 * (first + sign * _REACH) - sign) * p, 2 * q)
-        edge = np.nextafter(limit, np.inf) if minimize else limit
     # Scores that far from 0 are taken less the best.  Any that matters lies within a factor of 2
     # of it, so the difference is exact (Sterbenz's lemma).
     offset = best * (abs(above) * q >= p * below << 66)
-    count = len(values)
-    whole: Steps = np.empty(count + len(extra), dtype=np.uint64) if out is None else out
-    result: Words = whole.view(np.int64)
-    result[count:] = [_word(max(0, _REACH - 1 - abs(first - step))) for step in extra]
     is_dyadic = p & (p - 1) == 0 and q & (q - 1) == 0
-    kernel = (_dyadic if is_dyadic else _rational)(p, q, offset, first, minimize)
+    kernel, moved = (_dyadic if is_dyadic else _rational)(p, q, offset)
+    # A kernel leaves t, the step being t + moved modulo 2**64; and 2**64 - 1 - d is the step less
+    # first + 1, or first - 1 less the step to minimize.
+    fold = np.subtract if minimize else np.add
+    constant = np.int64(_word(first - 1 - moved if minimize else moved - first - 1))
+    # r(x) > first - 2**64 means x q / p + 1/2 >= first - 2**64 + 1, and from above alike.
+    sign = 1 if minimize else -1
+    bound = Fraction((2 * (first + sign * REACH) - sign) * p, 2 * q)
+    count = len(values)
+    result: Words = out.view(np.int64)
     scratch: Floats = np.empty((5, min(_BLOCK, count)))
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+        edge = _last_below(bound)
+        edge = np.nextafter(edge, np.inf) if minimize else edge
         for start in range(0, count, _BLOCK):
             block = values[start : start + _BLOCK]
             steps, rows = result[start : start + len(block)], scratch[:, : len(block)]
-            kernel(block, steps, rows)
+            np.subtract(block, offset, out=rows[0])
+            kernel(steps, rows)
+            fold(constant, steps, out=steps)
             # The difference of two floats has an exact sign, whose bit becomes a mask: 0 for a
             # score that is 2**64 steps or more behind.
-            if minimize:
-                np.subtract(block, edge, out=rows[0])
-            else:
-                np.subtract(edge, block, out=rows[0])
+            left, right = (block, edge) if minimize else (edge, block)
+            np.subtract(left, right, out=rows[0])
             mask = rows[0].view(np.int64)
             np.right_shift(mask, 63, out=mask)
             np.bitwise_and(steps, mask, out=steps)
-    return whole
 
 
-def _dyadic(p: int, q: int, offset: float, first: int, minimize: bool) -> Kernel:
+def _dyadic(p: int, q: int, offset: float) -> tuple[Kernel, int]:
     """For a grid that is a power of two, h = 2**-k.
 
     y = x - offset is split at a multiple of 2**32 steps, the nearest one; what remains is at most
@@ -128,13 +126,9 @@ def _dyadic(p: int, q: int, offset: float, first: int, minimize: bool) -> Kernel
     rounder = float(np.ldexp(_ROUNDER, 32 - fineness))
     halves = float(np.ldexp(1, fineness + 1))
     above, below = offset.as_integer_ratio()
-    # offset is 0, or so large that it is a multiple of the grid.
-    moved = above * q // (below * p) - (_bits(rounder) << 32) - (_bits(_ROUNDER) >> 1)
-    fold, constant = _folded(moved, first, minimize)
 
-    def kernel(scores: Floats, steps: Words, rows: Floats) -> None:
+    def kernel(steps: Words, rows: Floats) -> None:
         y, high, low = rows[0], steps.view(np.float64), rows[1]
-        np.subtract(scores, offset, out=y)
         np.add(y, rounder, out=high)
         np.subtract(high, rounder, out=low)
         np.subtract(y, low, out=y)
@@ -145,12 +139,12 @@ def _dyadic(p: int, q: int, offset: float, first: int, minimize: bool) -> Kernel
         np.right_shift(whole, 1, out=whole)
         np.left_shift(steps, 32, out=steps)
         np.add(steps, whole, out=steps)
-        fold(constant, steps, out=steps)
 
-    return kernel
+    # offset is 0, or so large that it is a multiple of the grid.
+    return kernel, above * q // (below * p) - (_bits(rounder) << 32) - (_bits(_ROUNDER) >> 1)
 
 
-def _rational(p: int, q: int, offset: float, first: int, minimize: bool) -> Kernel:
+def _rational(p: int, q: int, offset: float) -> tuple[Kernel, int]:
     """For any other grid.
 
     In units of 2**b, the grid lying between 4 and 8 of them, y = x - offset is
@@ -181,17 +175,15 @@ def _rational(p: int, q: int, offset: float, first: int, minimize: bool) -> Kern
     # the bits.  Those of high, middle and k end in 51 zeros: so far up nothing is left of them.
     places_up, dropped = (52, 0) if is_small else (27, 24)
     excess = (2 * beyond - wide << places_up - 1) - (_bits(to_z) >> dropped) * narrow
-    by_narrow, by_quotient = np.int64(_word(narrow)), np.int64(_word(quotient))
-    rest_up, narrow_up, wide_up = (np.int64(_word(n << places_up)) for n in (rest, narrow, wide))
-    start = np.int64(_word(excess))
+    by_narrow, by_quotient, start, rest_up, narrow_up, wide_up = (
+        np.int64(_word(number))
+        for number in (narrow, quotient, excess, *(n << places_up for n in (rest, narrow, wide)))
+    )
     low_bits = np.int64((1 << 24) - 1)
-    bits = _bits(to_high) * quotient + _bits(_ROUNDER)
-    fold, constant = _folded(moved + 1 - bits, first, minimize)
 
-    def kernel(scores: Floats, steps: Words, rows: Floats) -> None:
+    def kernel(steps: Words, rows: Floats) -> None:
         y, high, middle, estimate, other = rows
         z = steps.view(np.float64)
-        np.subtract(scores, offset, out=y)
         np.add(y, to_high, out=high)
         np.subtract(high, to_high, out=other)
         np.subtract(y, other, out=y)
@@ -213,14 +205,13 @@ def _rational(p: int, q: int, offset: float, first: int, minimize: bool) -> Kern
         np.add(middles, spare, out=middles)
         np.multiply(ks, wide_up, out=spare)
         np.subtract(middles, spare, out=middles)
-        if is_small:
-            np.multiply(steps, by_narrow, out=steps)
-        else:
+        if not is_small:
             np.right_shift(steps, dropped, out=spare)
             np.multiply(spare, by_narrow, out=spare)
             np.add(middles, spare, out=middles)
             np.bitwise_and(steps, low_bits, out=steps)
-            np.multiply(steps, by_narrow, out=steps)
+        np.multiply(steps, by_narrow, out=steps)
+        if not is_small:
             np.right_shift(steps, dropped, out=steps)
         np.add(middles, steps, out=middles)
         np.add(middles, start, out=middles)
@@ -229,37 +220,24 @@ def _rational(p: int, q: int, offset: float, first: int, minimize: bool) -> Kern
         np.multiply(highs, by_quotient, out=steps)
         np.add(steps, ks, out=steps)
         np.add(steps, middles, out=steps)
-        fold(constant, steps, out=steps)
 
-    return kernel
+    return kernel, moved + 1 - _bits(to_high) * quotient - _bits(_ROUNDER)
 
 
-def _folded(moved: int, first: int, minimize: bool) -> tuple[Any, np.int64]:
-    """How a kernel's last call turns t into the result, the step being t + moved modulo 2**64.
-
-    The result is 2**64 - 1 - d: step - first - 1 modulo 2**64, or first - step - 1 to minimize.
+def _last_below(bound: Fraction) -> Any:
+    """The largest float that is strictly less than a rational; that, or the next, is infinite where
+    the bound is beyond all floats.
     """
-    if minimize:
-        return np.subtract, np.int64(_word(first - 1 - moved))
-    return np.add, np.int64(_word(moved - first - 1))
-
-
-def _last_below(above: int, below: int) -> float:
-    """The largest float that is strictly less than a rational, infinities included."""
     # As near as a finite float can be; which of two neighbours it is, is told exactly.
-    near = float(Fraction(max(min(above, below * _LARGEST), -below * _LARGEST), below))
-    numerator, denominator = near.as_integer_ratio()
-    is_less = numerator * below < above * denominator
-    finite = (float(np.nextafter(near, -np.inf)), near)[is_less]
-    out_of_reach = below << 1024
-    return (-np.inf, finite, np.inf)[(above > -out_of_reach) + (above >= out_of_reach)]
+    near = float(max(min(bound, Fraction(_MAX)), Fraction(-_MAX)))
+    return near if near < bound else np.nextafter(near, -np.inf)
 
 
 def _bits(number: float) -> int:
     """The bits of a float64, as an integer."""
-    return int(np.array([number], dtype=np.float64).view(np.int64)[0])
+    return int(np.float64(number).view(np.int64))
 
 
 def _word(number: int) -> int:
     """An integer modulo 2**64, from -2**63 to 2**63 - 1."""
-    return (number + (_REACH >> 1)) % _REACH - (_REACH >> 1)
+    return (number + (REACH >> 1)) % REACH - (REACH >> 1)

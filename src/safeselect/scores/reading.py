@@ -7,17 +7,18 @@ same rule: the nearest multiple, halves up.  Proofs: `docs/mathematics.md`, sect
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Self
 
 import numpy as np
 
 from safeselect.errors import ParameterError
 from safeselect.exact.parameters import describe, rational
 from safeselect.promises.records import exact
-from safeselect.selection._cost import exactly_one
 
-__all__ = ["INTEGERS", "Change", "Reading", "flag"]
+__all__ = ["INTEGERS", "Change", "Reading", "exactly_one", "flag", "nearest"]
 
 _EXAMPLE = "for counts of people write sensitivity=1, monotonic=True"
 
@@ -31,6 +32,20 @@ def flag(value: object, name: str) -> bool:
     if not isinstance(value, (bool, np.bool_)):
         raise ParameterError(f"{name} must be True or False, got {describe(value)}")
     return bool(value)
+
+
+def exactly_one(given: Mapping[str, object], example: str) -> None:
+    """Refuse none, or more than one, of several alternative parameters; the example is for none."""
+    named = [name for name, value in given.items() if value is not None]
+    if len(named) != 1:
+        names = " and ".join(given) if len(given) == 2 else ", ".join(given)
+        got = f"{' and '.join(named)}: leave one out" if named else f"none: {example}"
+        raise ParameterError(f"give exactly one of {names}; got {got}")
+
+
+def nearest(above: int, below: int, p: int, q: int) -> int:
+    """The number of the nearest step of above / below on the grid p / q, halves up."""
+    return (2 * above * q + p * below) // (2 * p * below)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,28 +65,26 @@ class Reading:
     error: Fraction
 
     @classmethod
-    def read(cls, *, grid: object, on_grid: object, score_error: object) -> Reading:
+    def read(cls, *, grid: object, on_grid: object, score_error: object) -> Self:
         """Read and check the arguments of this name.
 
         Raises:
             ParameterError: on_grid or score_error without grid, both of them, or a wrong value.
         """
-        nearest = flag(on_grid, "on_grid")
+        is_on_grid = flag(on_grid, "on_grid")
         if grid is None:
-            if nearest or score_error is not None:
-                given = "on_grid=True" if nearest else "score_error"
+            if is_on_grid or score_error is not None:
+                given = "on_grid=True" if is_on_grid else "score_error"
                 raise ParameterError(f"{given} goes with grid=, the public step of the scores")
             return cls(None, False, Fraction(0))
         step = rational(grid, "grid")
-        if nearest and score_error is not None:
+        if score_error is None:
+            return cls(step, is_on_grid, Fraction(0) if is_on_grid else step / 2)
+        if is_on_grid:
             raise ParameterError(
                 "give on_grid=True or score_error, not both: on_grid says that the nearest "
                 "multiple of grid is the true score"
             )
-        if nearest:
-            return cls(step, True, Fraction(0))
-        if score_error is None:
-            return cls(step, False, step / 2)
         return cls(step, False, rational(score_error, "score_error", zero=True))
 
     @property
@@ -79,14 +92,9 @@ class Reading:
         """The size of one step in score units."""
         return Fraction(1) if self.grid is None else self.grid
 
-    @property
-    def is_exact(self) -> bool:
-        """Whether every true score lies on the grid, so that reading moves none."""
-        return self.grid is None or self.on_grid
-
     def nearest(self, number: Fraction) -> int:
         """The step nearest to a public number, halves up."""
-        return (number / self.step + Fraction(1, 2)) // 1
+        return nearest(*number.as_integer_ratio(), *self.step.as_integer_ratio())
 
     def moves(self, sensitivity: Fraction, *, monotonic: bool) -> tuple[Fraction, Fraction]:
         """How many steps a score may move between neighbours: in one direction, in the other.
@@ -99,14 +107,9 @@ class Reading:
             ParameterError: scores on the grid cannot move by less than one step, so a sensitivity
                 below it is a mistake.
         """
-        if self.grid is None:
-            return sensitivity, Fraction(0) if monotonic else sensitivity
-        if self.on_grid:
-            whole = self._whole(sensitivity, "sensitivity")
-            return whole, Fraction(0) if monotonic else whole
-        spread = 2 * self.error
-        most = _up((sensitivity + spread) / self.grid)
-        return most, _up(spread / self.grid) if monotonic else most
+        most = self._in_steps(sensitivity, 2 * self.error, "sensitivity")
+        back = Fraction(-(-2 * self.error // self.step))  # of integers and on the grid 0
+        return most, back if monotonic else most
 
     def range_of(self, range_: Fraction) -> Fraction:
         """The largest difference between the moves of two scores, in steps.
@@ -114,12 +117,9 @@ class Reading:
         Raises:
             ParameterError: as for `moves`.
         """
-        if self.grid is None:
-            return range_
-        if self.on_grid:
-            return self._whole(range_, "range_")
+        spread = self._in_steps(range_, 4 * self.error, "range_")
         # The two fractions that rounding drops or adds differ by less than two steps.
-        return _up((range_ + 4 * self.error) / self.grid) + 1
+        return spread if self.grid is None or self.on_grid else spread + 1
 
     def propose(self, size: Fraction) -> str:
         """A grid for real scores, in the words of a message: a thousandth of what they move by."""
@@ -133,8 +133,13 @@ class Reading:
         told = {"grid": exact(self.grid), "on_grid": "yes" if self.on_grid else "no"}
         return told if self.on_grid else {**told, "score_error": exact(self.error)}
 
-    def _whole(self, size: Fraction, name: str) -> Fraction:
-        steps = size // self.step
+    def _in_steps(self, size: Fraction, more: Fraction, name: str) -> Fraction:
+        """The steps that true numbers cross by `size` and numbers handed over by `more` beyond."""
+        if self.grid is None:
+            return size
+        if not self.on_grid:
+            return Fraction(-(-(size + more) // self.grid))
+        steps = size // self.grid
         if steps == 0:
             raise ParameterError(
                 f"{name} is less than one step of the grid, on which the scores lie with "
@@ -161,14 +166,13 @@ class Change:
     monotonic: bool
 
     @classmethod
-    def read(cls, *, sensitivity: object, range_: object, monotonic: object) -> Change:
+    def read(cls, *, sensitivity: object, range_: object, monotonic: object) -> Self:
         """Read and check the parameters.
 
         Raises:
             ParameterError: not exactly one of the two, monotonic with range_, or a wrong value.
         """
-        if (sensitivity is None) == (range_ is None):
-            exactly_one({"sensitivity": sensitivity, "range_": range_}, _EXAMPLE)
+        exactly_one({"sensitivity": sensitivity, "range_": range_}, _EXAMPLE)
         one_way = flag(monotonic, "monotonic")
         if one_way and range_ is not None:
             raise ParameterError("monotonic=True goes with sensitivity=; range_= already covers it")
@@ -181,27 +185,26 @@ class Change:
     @property
     def size(self) -> Fraction:
         """What was declared, in score units: the sensitivity or the range."""
-        return self.sensitivity or self.range_ or Fraction(0)
+        declared = self.range_ if self.sensitivity is None else self.sensitivity
+        if declared is None:
+            raise ParameterError("give exactly one of sensitivity and range_; got none")
+        return declared
 
     def range_in_steps(self, reading: Reading) -> Fraction:
         """The range of the change of the scores as they are read: to this noise is calibrated."""
-        if self.sensitivity is not None:
-            return sum(reading.moves(self.sensitivity, monotonic=self.monotonic), Fraction(0))
-        if self.range_ is None:
-            raise ParameterError("give exactly one of sensitivity and range_; got none")
-        return reading.range_of(self.range_)
+        if self.sensitivity is None:
+            return reading.range_of(self.size)
+        return sum(reading.moves(self.sensitivity, monotonic=self.monotonic), Fraction(0))
 
     def told(self, reading: Reading) -> dict[str, str]:
         """As parameters for records: what was declared, and the range that noise is calibrated to.
 
         The effective range is in score units, so that a factor wasted by a coarse grid is seen.
         """
-        values = {"sensitivity": self.sensitivity, "range": self.range_}
-        given = {name: exact(value) for name, value in values.items() if value is not None}
-        effective = {"effective_range": exact(self.range_in_steps(reading) * reading.step)}
-        monotonic = {"monotonic": "yes" if self.monotonic else "no"}
-        return {**given, **monotonic, **effective, **reading.told}
-
-
-def _up(number: Fraction) -> Fraction:
-    return Fraction(-(-number // 1))
+        name = "range" if self.sensitivity is None else "sensitivity"
+        return {
+            name: exact(self.size),
+            "monotonic": "yes" if self.monotonic else "no",
+            "effective_range": exact(self.range_in_steps(reading) * reading.step),
+            **reading.told,
+        }

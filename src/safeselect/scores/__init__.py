@@ -1,0 +1,1 @@
+"""The door for data: scores of any accepted type become integers on a public grid."""

@@ -1,0 +1,284 @@
+"""The only door for data: scores of any accepted type become integers on a public grid.
+
+The rules, which the rest of the package relies on:
+
+- What a call does is decided by its *arguments* and by n, never by the type or the representation
+  of scores.  Inputs that are equal as real numbers, in whatever types, are the same input.
+- Containers, their lengths and public labels are looked at before a ledger is charged; types and
+  values of scores only afterwards.
+- The caller's scores are copied once; later writes by the caller change nothing.
+- Only differences between scores are kept: each candidate's shortfall from the best, in grid
+  steps, cut at 2**64 - 1 (`numbers`).
+- No message quotes a score.  SECURITY.md lists the sentences that depend on values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Set
+from contextlib import suppress
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from safeselect.errors import ParameterError, ScoreError
+from safeselect.promises.records import exact
+from safeselect.scores.containers import (
+    ARRAYS,
+    Column,
+    Unread,
+    count_nulls,
+    hand_over,
+    index_of,
+    pairs,
+    subclass_refused,
+)
+from safeselect.scores.floats import Steps
+from safeselect.scores.numbers import in_order, write_steps
+from safeselect.scores.reading import Reading
+
+__all__ = ["Candidates", "as_names", "plain", "read_candidates", "read_matrix"]
+
+
+@dataclass(frozen=True, slots=True, repr=False, eq=False)
+class Candidates:
+    """The candidates of one call: how many and what they are called; no score was looked at.
+
+    Attributes:
+        rows: the scores: one column, or a column for each row, or a plain array of all rows.
+        size: how many candidates there are.
+        labels: what to call the candidates, or None for their positions.
+        is_matrix: whether rows of scores were handed over.
+        positions: whether they may be released: those in a mapping or in a labelled column often
+            follow from the data, as in `value_counts`, which is sorted.
+    """
+
+    rows: tuple[Column, ...] | np.ndarray[Any, Any]
+    size: int
+    labels: tuple[object, ...] | None
+    is_matrix: bool = False
+    positions: bool = True
+
+    def __repr__(self) -> str:
+        return f"<{self.size} candidates>"
+
+    def label(self, index: int) -> object:
+        """The label of a candidate; without labels, its position."""
+        return index if self.labels is None else self.labels[index]
+
+    def steps(
+        self,
+        reading: Reading,
+        *,
+        minimize: bool = False,
+        proposed: str = "grid=",
+        threshold: Fraction | None = None,
+    ) -> Steps:
+        """Read the scores.
+
+        Args:
+            reading: how numbers become steps.
+            minimize: prefer small scores.
+            proposed: the grid that a message proposes; it follows from parameters.
+            threshold: a public number that takes part as one more candidate, the last.
+
+        Returns:
+            uint64, shape (n,), or (m, n) for m rows, of which the caller is the only owner;
+            private: larger is better, only differences within a row matter.
+
+        Raises:
+            ScoreError: a score is no number, or none that the reading covers.
+        """
+        extra = [] if threshold is None else [reading.nearest(threshold)]
+        steps: Steps = np.empty((len(self.rows), self.size + len(extra)), dtype=np.uint64)
+        rows = self.rows
+        if isinstance(rows, np.ndarray) and rows.dtype.kind in "iu" and reading.step == 1:
+            in_order(rows, minimize, steps)
+            return steps
+        for row, out in zip(rows, steps, strict=True):
+            column = row if isinstance(row, Column) else Column(row, self.size)
+            numbers = column.numbers()
+            try:
+                write_steps(numbers, reading, proposed, minimize, extra, out)
+            finally:
+                # What was fetched for this call alone; anything else is the caller's.
+                is_own = type(column.held) is Unread
+                if is_own and isinstance(numbers, np.ndarray) and numbers.flags.writeable:
+                    numbers.fill(0)
+        return steps if self.is_matrix else steps[0]
+
+
+def read_candidates(scores: object, *, labels: object = None) -> Candidates:
+    """Take scores and read their labels.
+
+    Args:
+        scores: a dict label -> score, a list or tuple, a one-dimensional NumPy array, or a column
+            (or a table of one column) of pandas, polars or Arrow.
+        labels: one label a candidate, all different; not with a mapping; by default the index of a
+            pandas column.
+
+    Raises:
+        ParameterError: the labels are wrong.
+        ScoreError: the scores have a class or a shape that cannot be read.
+    """
+    found = pairs(scores)
+    if found is not None and labels is not None:
+        raise ParameterError(
+            "labels= is not needed with a mapping, whose keys are the labels; leave it out"
+        )
+    brought, values = found or (None, scores)
+    column = hand_over(values)
+    if found is None and labels is None:
+        brought = labels_of(scores)
+    names = _names(labels if brought is None else brought, column.size)
+    return Candidates((column,), column.size, names, positions=brought is None)
+
+
+def read_matrix(scores: object, *, labels: object = None) -> Candidates:
+    """Take m rows of scores of the same n candidates; otherwise as `read_candidates`.
+
+    Args:
+        scores: a two-dimensional NumPy array, or a list of m lists of n numbers.
+    """
+    subclass_refused(type(scores))
+    if type(scores) not in (list, tuple, *ARRAYS) or getattr(scores, "ndim", 2) != 2:
+        raise ScoreError(
+            "scores must be a two-dimensional array or a list of rows, got "
+            f"{type(scores).__name__}; write [scores] for one row, scores.to_numpy() for a table"
+        )
+    rows: Any = scores
+    if len(rows) == 0:
+        raise ScoreError("scores must contain at least one row")
+    if type(rows) in ARRAYS:
+        size = rows.shape[1]
+        return Candidates(np.asarray(rows), size, _names(labels, size), is_matrix=True)
+    first, *others = (
+        read_candidates(row, labels=labels if place == 0 or labels_of(row) is not None else None)
+        for place, row in enumerate(rows)
+    )
+    if any(each.size != first.size for each in others):
+        raise ScoreError("every row of scores must have the same number of candidates")
+    if labels is None and any(each.labels != first.labels for each in others):
+        raise ParameterError(
+            "every row of scores must have the same labels, in the same order; or pass labels="
+        )
+    columns = tuple(column for each in (first, *others) for column in each.rows)
+    return Candidates(columns, first.size, first.labels, True, first.positions)
+
+
+def _names(labels: object, size: int) -> tuple[object, ...] | None:
+    if size == 0:
+        raise ScoreError("scores must contain at least one candidate")
+    return None if labels is None else read_labels(labels, size)
+
+
+def labels_of(scores: Any) -> Any:
+    """The labels that a column brings along: a pandas index, unless it is RangeIndex(0, n, 1).
+
+    That one is what pandas makes where nobody named the rows.  Its type and its parameters decide,
+    not what its values are.
+    """
+    index = index_of(scores)
+    if type(index).__name__ != "RangeIndex":
+        return index
+    is_default = (index.start, index.stop, index.step) == (0, len(scores), 1)
+    return None if is_default else index
+
+
+def read_labels(labels: object, count: int) -> tuple[object, ...]:
+    """Read one label for each of `count` scores: anything that can be written down and compared.
+
+    Raises:
+        ParameterError: no list, another number of labels, labels that are not all different, or one
+            that cannot be written or compared.
+    """
+    # A set has no order of its own: which label belongs to which score would be left to chance.
+    if isinstance(labels, (str, bytes, Set)) or not isinstance(labels, Iterable):
+        raise ParameterError(
+            f"labels must be a list of labels, got {type(labels).__name__}; write them in the "
+            "order of the scores, such as labels=['red', 'blue']"
+        )
+    dimensions = len(getattr(labels, "shape", (0,)))
+    if dimensions != 1:
+        raise ParameterError(f"labels must have one dimension, got {dimensions}")
+    names = tuple(as_names(labels))
+    if len(names) != count:
+        raise ParameterError(
+            f"labels must be as many as the scores, got {len(names)} for {count}; "
+            "write one label for each score, in the same order"
+        )
+    different = None
+    with suppress(Exception):  # of a label's own: it may quote one, so ours is raised below
+        for name in names:
+            if type(name) not in (str, int):
+                plain(name)  # now, when nothing depends on which one is chosen
+        different = _count_different(names)
+    if different is None:
+        raise ParameterError(
+            "labels must be values that can be compared and written down, such as strings, "
+            "integers, tuples or dicts"
+        )
+    if different != count:
+        raise ParameterError(
+            "labels must be different from one another, "
+            f"got {different} different ones among {count}; write a name of its own for each"
+        )
+    return names
+
+
+def as_names(labels: Iterable[Any], parameter: str = "labels") -> list[Any]:
+    """Public labels as plain Python objects, also from arrays and from columns of any encoding.
+
+    Raises:
+        ParameterError: a column with nulls.
+    """
+    read = None
+    if len(getattr(labels, "shape", (0,))) == 1:
+        ways = (getattr(labels, name, None) for name in ("to_pylist", "to_list", "tolist"))
+        read = next((way for way in ways if callable(way)), None)
+    if read is None:
+        return list(labels)
+    with suppress(NotImplementedError):  # of labels that are tuples nothing is ever null
+        if count_nulls(labels):
+            raise ParameterError(f"{parameter} must not contain nulls: every one needs a name")
+    return list(read())
+
+
+def plain(label: object) -> str:
+    """A label as text."""
+    if type(label) is int:
+        # By way of Decimal: Python may limit how many digits of an int str() writes.
+        return exact(Fraction(label))
+    return label if isinstance(label, str) else str(label)
+
+
+def _count_different(names: tuple[object, ...]) -> int:
+    """How many of these labels are different: by a hash where there is one, else one by one."""
+    with suppress(Exception):  # a label without a hash
+        return len(set(names))
+    known: dict[object, object] = {}
+    rest: list[object] = []
+    for name in names:
+        try:
+            known.setdefault(_key(name), name)
+        except Exception:  # noqa: BLE001 - it has no hash, for whatever reason
+            rest.append(name)
+    return len(known) + sum(
+        not any(name is other or name == other for other in (*known.values(), *rest[:place]))
+        for place, name in enumerate(rest)
+    )
+
+
+def _key(label: Any) -> object:
+    """A hashable stand-in for a label, equal where the labels are equal."""
+    with suppress(TypeError):
+        hash(label)
+        return label
+    if isinstance(label, (set, bytearray)):  # equal to their kin that have a hash
+        return frozenset(label) if isinstance(label, set) else bytes(label)
+    if type(label) is dict:
+        return dict, frozenset((key, _key(value)) for key, value in label.items())
+    if type(label) in (list, tuple):
+        return type(label), tuple(_key(value) for value in label)
+    raise TypeError("it has no hash")

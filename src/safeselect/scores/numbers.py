@@ -1,0 +1,237 @@
+"""Numbers as whole steps of a public grid: columns at once where that is exact, others one by one.
+
+What is written for a score is 2**64 - 1 - min(d, 2**64 - 1), d being how many steps it is behind
+the best.  Cutting a shortfall is safe for every calibration: a neighbour moves all shortfalls
+within an interval of the range's length that contains 0, and cutting only shortens each move
+(docs/adr/0008).
+
+Which calls are made, and on which shapes, follows from the grid, the number of scores and their
+dtype alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import gmpy2
+import numpy as np
+
+from safeselect.errors import ScoreError
+from safeselect.scores import floats
+from safeselect.scores.floats import LIMIT, NOT_FINITE, REACH, Steps
+from safeselect.scores.reading import Reading, nearest
+
+__all__ = [
+    "CONVERT",
+    "FLOATS",
+    "NULL",
+    "Numbers",
+    "in_order",
+    "is_integer",
+    "nearest_steps",
+    "to_int",
+    "write_steps",
+]
+
+Numbers = np.ndarray[Any, Any] | Sequence[Any]
+
+FLOATS = (float, np.float16, np.float32, np.float64)
+_INTEGERS = (int, np.integer, np.bool_, type(gmpy2.mpz()))
+_RATIONALS = (Fraction, type(gmpy2.mpq()))
+_MAX_EXPONENT = 4096  # beyond which the integer of a Decimal could exhaust the memory
+_BEYOND = 10**_MAX_EXPONENT
+_MAX_BITS = _BEYOND.bit_length()
+_LARGEST = REACH - 1
+# XOR masks that map a kind of integers onto uint64 in order: flipping the sign bit maps int64 onto
+# uint64 with all differences kept.  Flipping all bits besides reverses the order.
+_MASKS = {"i": np.int64(-(2**63)), "u": np.uint64(0)}
+_TOO_LARGE = "scores must be below 10**4096 in size"
+NULL = "scores must not contain nulls: decide what a missing score means before selecting"
+CONVERT = "scores must be numbers, got {}; convert them to integers first, such as {}"
+_NOT_WHOLE = (
+    "scores must be integers where no grid= is given; for real scores write {}, a thousandth of "
+    "what you declare that they change by; for multiples of a step, such as k/n computed in "
+    "floats, write grid=that step, on_grid=True"
+)
+
+
+def write_steps(
+    values: Numbers, reading: Reading, proposed: str, minimize: bool, extra: list[int], out: Steps
+) -> None:
+    """Write the steps of one row, the fastest way that its type and the grid allow.
+
+    Args:
+        values: a plain array of integers or float64, or numbers to be read one by one; n of them.
+        reading: how numbers become steps.
+        proposed: the grid that a message proposes; it follows from parameters.
+        minimize: the smallest score is the best.
+        extra: no or one further step, public, that takes part as one more candidate, the last.
+        out: uint64, shape (n + len(extra),), where to put them.
+
+    Raises:
+        ScoreError: one of the scores is no number, not finite or, without a grid, no integer.
+    """
+    step, steps = reading.step, out[: len(values)]
+    p, q = step.as_integer_ratio()
+    fits_words = max(p, q) < LIMIT or (p == 1 and q < REACH)  # products with an integer
+    kind = values.dtype.kind if isinstance(values, np.ndarray) else ""
+    pick = min if minimize else max
+    if isinstance(values, np.ndarray) and kind == "f" and floats.is_fast(step):
+        if reading.grid is None and not bool(np.all(np.rint(values) == values)):
+            # Infinity is equal to itself and is told below; NaN is not.
+            raise ScoreError(NOT_FINITE if np.isnan(values).any() else _NOT_WHOLE.format(proposed))
+        most = floats.best_float(values, minimize)
+        first = pick([reading.nearest(Fraction(most)), *extra])
+        floats.float_steps(values, most, first, step, minimize, steps)
+    elif isinstance(values, np.ndarray) and kind in "iu" and fits_words:
+        wide, mask = in_order(values, minimize, steps)
+        if step == 1 and not extra:
+            return
+        # From the copy, not from the caller's array, which may have changed by now.
+        best = int(steps.max().view(wide) ^ mask)
+        first = pick([reading.nearest(Fraction(best)), *extra])
+        _integer_steps(steps, best, first, step, minimize)
+    else:
+        whole = nearest_steps(values, reading, proposed)
+        first = pick([*whole, *extra])
+        steps[:] = _behind(whole, first)
+    out[len(values) :] = _behind(extra, first)
+
+
+def _behind(steps: Sequence[int], first: int) -> list[int]:
+    # min() rather than a branch: the same work whatever the shortfalls are.
+    return [_LARGEST - min(abs(first - step), _LARGEST) for step in steps]
+
+
+def in_order(values: np.ndarray[Any, Any], minimize: bool, out: Steps) -> tuple[Any, Any]:
+    """Write integers of a dtype as uint64, larger is better, with all differences kept.
+
+    Returns:
+        Their dtype, in 64 bits, and the mask that takes them there and back.
+    """
+    wide = np.int64 if values.dtype.kind == "i" else np.uint64
+    mask = ~_MASKS[values.dtype.kind] if minimize else _MASKS[values.dtype.kind]
+    np.bitwise_xor(values, mask, out=out.view(wide), dtype=wide)
+    return wide, mask
+
+
+def _integer_steps(steps: Steps, best: int, first: int, grid: Fraction, minimize: bool) -> None:
+    """Turn integers in order into what `write_steps` writes, where a grid `fits_words`.
+
+    A score that is w behind the best is floor((w q + half) / p) steps behind the best's step.  With
+    w = a p + b that is a q + floor((b q + half) / p), of which b q + half is below 2**64.  The rest
+    is computed modulo 2**64.
+    """
+    p, q = grid.as_integer_ratio()
+    step, rest = divmod(2 * best * q + p, 2 * p)
+    half = (rest if minimize else 2 * p - 1 - rest) // 2
+    behind = abs(first - step)
+    # A score that is further than that from the best is 2**64 steps or more behind the first.
+    most = (p * (REACH - behind) - half - 1) // q
+    np.subtract(steps.max(), steps, out=steps)
+    near = np.logical_and(steps <= np.uint64(min(max(most, 0), _LARGEST)), most >= 0)
+    whole = np.floor_divide(steps, np.uint64(p)) if p > 1 else steps
+    if p > 1:
+        np.subtract(steps, np.multiply(whole, np.uint64(p)), out=steps)
+        np.multiply(steps, np.uint64(q), out=steps)
+        np.add(steps, np.uint64(half), out=steps)
+        np.floor_divide(steps, np.uint64(p), out=steps)
+    np.multiply(whole, np.uint64(q), out=whole)
+    if p > 1:
+        np.add(steps, whole, out=steps)
+        whole.fill(0)
+    np.subtract(np.uint64((_LARGEST - behind) % REACH), steps, out=steps)
+    np.multiply(steps, near, out=steps)
+
+
+def nearest_steps(values: Numbers, reading: Reading, proposed: str) -> list[int]:
+    """The number of the nearest step of each value, halves up, number by number.
+
+    Raises:
+        ScoreError: one is no number, none that can be read or, without a grid, no integer.
+    """
+    p, q = reading.step.as_integer_ratio()
+    found = []
+    for value in values.tolist() if isinstance(values, np.ndarray) else values:
+        above, below = ratio(value)
+        if reading.grid is None and above % below:
+            raise ScoreError(_NOT_WHOLE.format(proposed))
+        found.append(nearest(above, below, p, q))
+    return found
+
+
+def is_integer(kind: type) -> bool:
+    """Whether numbers of this class are integers; True and False are 1 and 0.
+
+    Not whatever has an `__index__`: of arrays and tensors only those of integers can be read so,
+    and which ones they are may follow from the data.
+    """
+    return issubclass(kind, _INTEGERS) and not issubclass(kind, np.timedelta64)
+
+
+def to_int(kind: type, value: Any) -> int:
+    """A number of a class of integers as Python's own: by the plain type's method, for a subclass
+    may have another.
+    """
+    return int.__int__(value) if issubclass(kind, int) else int(value)
+
+
+def ratio(value: Any) -> tuple[int, int]:
+    """A score as numerator and denominator, not always in lowest terms.
+
+    A float is the binary number that it is: scores are computed, parameters are typed.
+
+    Raises:
+        ScoreError: no number, not finite, or 10**4096 or more in size.
+    """
+    kind = type(value)
+    if issubclass(kind, Decimal):
+        return _decimal(Decimal(value))
+    if is_integer(kind):
+        above, below = to_int(kind, value), 1
+    elif issubclass(kind, FLOATS):
+        number = float.__float__(value) if issubclass(kind, float) else value
+        if not np.isfinite(number):
+            raise ScoreError(NOT_FINITE)
+        above, below = number.as_integer_ratio()
+    elif issubclass(kind, _RATIONALS):
+        above, below = int(value.numerator), int(value.denominator)
+    else:
+        raise _no_number(value)
+    # The same limit for all types, so that equal numbers of any two are refused together.  Digits
+    # first: only numbers that are large are compared.
+    if above.bit_length() - below.bit_length() >= _MAX_BITS - 1 and abs(above) >= below * _BEYOND:
+        raise ScoreError(_TOO_LARGE)
+    return above, below
+
+
+def _no_number(value: object) -> ScoreError:
+    name = type(value).__name__
+    if value is None:
+        return ScoreError(NULL)
+    if isinstance(value, (list, tuple, np.ndarray)):
+        return ScoreError(
+            f"scores must be numbers, got {name}; pass one row of numbers; select_many takes many "
+            "rows at once"
+        )
+    return ScoreError(CONVERT.format(name, "[int(score) for score in scores]"))
+
+
+def _decimal(value: Decimal) -> tuple[int, int]:
+    if not value.is_finite():
+        raise ScoreError(NOT_FINITE)
+    if value and value.adjusted() >= _MAX_EXPONENT:
+        raise ScoreError(_TOO_LARGE)
+    if value and value.adjusted() < -_MAX_EXPONENT:
+        # Nearer to 0 than half a step of any grid can be, and no integer.
+        return (-1 if value < 0 else 1), 1 << 4 * _MAX_EXPONENT
+    _, digits, exponent = value.as_tuple()
+    if len(digits) <= _MAX_EXPONENT or not isinstance(exponent, int):
+        return value.as_integer_ratio()
+    # By way of GMP: Python takes two seconds for 200 000 digits.  There are more of them than
+    # places before the point, so the exponent is negative.
+    above = int(gmpy2.mpz("".join(map(str, digits))))
+    return (-above if value < 0 else above), int(gmpy2.mpz(10) ** -exponent)
