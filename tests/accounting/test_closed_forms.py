@@ -26,8 +26,7 @@ from safeselect.accounting.closed_forms import (
     gaussian_limit,
     renyi_delta,
 )
-from safeselect.selection._cost import PrivacyCost
-from safeselect.selection._table import laplace_rate
+from safeselect.accounting.cost import PrivacyCost
 
 pytestmark = pytest.mark.claim("C2")
 
@@ -93,7 +92,7 @@ def test_standard_deviations_of_one_shot_noise(name):
     case, (k, d, epsilon, delta) = VECTORS["h5_seed000_std"]["cases"][name], named(name)
     rho = bun_steinke_rho(epsilon, delta)
     total = PrivacyCost.read(epsilon=epsilon, rho=None, delta=delta)
-    rate = laplace_rate(total, int(d), int(k), Fraction(2))  # each score moves by at most 1
+    _, rate = total.unordered(int(d), int(k), Fraction(2))  # each score moves by at most 1
     with mpmath.workdps(40):
         prime = 2 * mpmath.sqrt(mpmath.mpf(rho.numerator) / rho.denominator)
         laplace = mpmath.sqrt(2) * rate.denominator / rate.numerator

@@ -171,8 +171,8 @@ def change_decay(patch: pytest.MonkeyPatch, change: Callable[[Decay], Decay]) ->
     """Give every call another decay than the one that it is calibrated to."""
     right = _call.Call.calibrate
 
-    def wrong(call: _call.Call, row: Any, k: int = 1) -> Any:
-        plan = right(call, row, k)
+    def wrong(call: _call.Call, *arguments: Any) -> Any:
+        plan = right(call, *arguments)
         return replace(plan, decay=change(plan.decay))
 
     patch.setattr(_call.Call, "calibrate", wrong)

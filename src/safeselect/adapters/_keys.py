@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from safeselect.accounting.cost import caution
 from safeselect.adapters._files import shown
 from safeselect.errors import InputError, ParameterError
 from safeselect.scores.candidates import as_names
-from safeselect.selection._cost import caution
 
 __all__ = [
     "FLOATS",

@@ -8,6 +8,7 @@ from contextlib import AbstractContextManager, ExitStack, nullcontext
 from fractions import Fraction
 from typing import Any, Literal
 
+from safeselect.accounting.cost import caution
 from safeselect.adapters._counting import open_counts, open_largest, until_read
 from safeselect.adapters._keys import warn_if_same
 from safeselect.adapters._spark_local import parquet_on_spark
@@ -21,7 +22,6 @@ from safeselect.scores.reading import exactly_one
 from safeselect.selection import TopK, TopSet, top_k
 from safeselect.selection._arguments import Number
 from safeselect.selection._charging import read_ledger, unit_of
-from safeselect.selection._cost import caution
 from safeselect.selection._table import Mechanism
 from safeselect.unknown_domain import DiscoveredTopK, unknown_domain_top_k
 from safeselect.unknown_domain._bottom import read_places

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import fields
 from fractions import Fraction
 
+from safeselect.accounting.cost import PrivacyCost
 from safeselect.errors import ParameterError
 from safeselect.exact.interval import Interval, rounded_up
 from safeselect.exact.parameters import describe, integer, rational
@@ -19,8 +20,7 @@ from safeselect.planning._expected import (
 from safeselect.planning._numbers import decimal
 from safeselect.scores.reading import Change, Reading
 from safeselect.selection._call import CANDIDATES
-from safeselect.selection._cost import PrivacyCost
-from safeselect.selection._table import MECHANISMS, TABLE, Mechanism, laplace_rate
+from safeselect.selection._table import MECHANISMS, TABLE, Mechanism
 
 __all__ = ["expected_error", "explain"]
 
@@ -75,7 +75,7 @@ def expected_error(
     if not _short_enough(name, size, count):
         raise ParameterError("n and k are too large for an exact expectation")
     reading = Reading.read(grid=grid, on_grid=on_grid, score_error=score_error)
-    plan = TABLE[name].calibrate(total, change.range_in_steps(reading), count)
+    plan = TABLE[name].calibrate(name, total, change.range_in_steps(reading), count)
     return _missed(name, size, count, distance / reading.step, plan.decay) * distance
 
 
@@ -192,11 +192,11 @@ def _row(
 ) -> tuple[str, str, str, str, str] | None:
     if name == "laplace":
         try:
-            rate = laplace_rate(total, n, k, range_in_steps * step)
+            _, rate = total.unordered(n, k, range_in_steps * step)
         except ParameterError:
             return None  # it is not proved for this total
         return name, decimal(rate), "the whole set", "not known", "not known"
-    plan = TABLE[name].calibrate(total, range_in_steps, k)
+    plan = TABLE[name].calibrate(name, total, range_in_steps, k)
     rate = rounded_up(plan.decay.nats) / step
     times = f"{plan.draws} x " if plan.draws > 1 else ""
     draw = f"{times}{type(plan.each).__name__}({decimal(plan.each.epsilon)})"

@@ -14,6 +14,7 @@ from functools import lru_cache
 from types import MappingProxyType, TracebackType
 from typing import Any, Protocol, Self, TypeVar, cast
 
+from safeselect.accounting.cost import PrivacyCost
 from safeselect.errors import ParameterError, ScoreError
 from safeselect.exact.parameters import integer, rational
 from safeselect.noise import Ranking
@@ -32,7 +33,6 @@ from safeselect.selection._charging import (
     source_name,
     unit_of,
 )
-from safeselect.selection._cost import PrivacyCost
 from safeselect.selection._engines import Engine, choose_engine
 from safeselect.selection._results import Selection, TopK
 from safeselect.selection._table import Calibration, Row
@@ -134,9 +134,9 @@ class Call:
             "engine": "array" if engine is None else str(engine),
         }
 
-    def calibrate(self, row: Row, k: int = 1) -> Calibration:
+    def calibrate(self, row: Row, mechanism: str, k: int = 1) -> Calibration:
         """The noise of a row of the table for this call: k of the candidates (in each row)."""
-        return _calibrated(row, self.cost, self.range_in_steps, k, self.rows)
+        return _calibrated(row, mechanism, self.cost, self.range_in_steps, k, self.rows)
 
     def release(
         self,
@@ -164,10 +164,10 @@ class Call:
             self._pending = self._scope.prepare(mechanism, guarantee, parts, told)
         return self
 
-    def draws(self, plan: Calibration, mechanism: str, more: Mapping[str, str] = _NOTHING) -> Self:
+    def draws(self, plan: Calibration, more: Mapping[str, str] = _NOTHING) -> Self:
         """Say that the draws of this plan will be released, for `with`."""
         parts = ((plan.each, plan.draws),)
-        return self.release(plan.guarantee, mechanism, parts=parts, k=plan.k, more=more)
+        return self.release(plan.guarantee, plan.mechanism, parts=parts, k=plan.k, more=more)
 
     def rank(self, plan: Calibration, gap_unit: Fraction | None = None) -> Ranking:
         """Rank the candidates, inside `with`."""
@@ -179,39 +179,32 @@ class Call:
         result = replace(result, effective_range=self.effective_range)  # type: ignore[type-var]
         return result if self._pending is None else self._pending.released(result)
 
+    def said(self, plan: Calibration) -> dict[str, Any]:
+        """What all results of a plan say: guarantee, mechanism and source."""
+        return {
+            "guarantee": plan.guarantee,
+            "mechanism": plan.mechanism,
+            "source": self.source_name,
+        }
+
     def selection(
-        self,
-        ranking: Ranking,
-        plan: Calibration,
-        mechanism: str,
-        *,
-        base: Fraction | None = None,
-        gap: Fraction | None = None,
+        self, plan: Calibration, ranking: Ranking, *, base: Fraction | None, gap: Fraction | None
     ) -> Selection[Any]:
         """The result of a call that chose one candidate, released."""
         (label,), places = self.labels(ranking.indices), self.positions(ranking.indices)
-        place = None if places is None else places[0]
-        return self.released(
-            Selection(label, place, plan.guarantee, mechanism, self.source_name, base, gap)
-        )
+        index = None if places is None else places[0]
+        return self.released(Selection(label, index, **self.said(plan), base=base, gap=gap))
 
     def top_k(
-        self,
-        ranking: Ranking,
-        plan: Calibration,
-        mechanism: str,
-        *,
-        gaps: tuple[Fraction, ...] | None = None,
+        self, plan: Calibration, ranking: Ranking, gaps: tuple[Fraction, ...] | None = None
     ) -> TopK[Any]:
         """The result of a call that chose k candidates in order, released."""
         return self.released(
             TopK(
-                labels=self.labels(ranking.indices),
-                indices=self.positions(ranking.indices),
-                guarantee=plan.guarantee,
+                self.labels(ranking.indices),
+                self.positions(ranking.indices),
+                **self.said(plan),
                 parts=(plan.each,) * plan.draws,
-                mechanism=mechanism,
-                source=self.source_name,
                 base=plan.decay.base,
                 gaps=gaps,
             )

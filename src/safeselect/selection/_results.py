@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Generic
@@ -26,7 +26,7 @@ else:
 
     Label = TypeVar("Label")
 
-__all__ = ["Label", "Selection", "Selections", "TopK", "TopSet", "positions", "spelled"]
+__all__ = ["Label", "Selection", "Selections", "TopK", "TopSet", "texts", "to_json_line"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,12 +65,14 @@ class Selection(Generic[Label]):
 
         Keys: schema, label, guarantee, mechanism, source; index, base and gap where there is one.
         """
-        content = {"label": plain(self.label)}
-        if self.index is not None:
-            content["index"] = str(self.index)
-        if self.gap is not None:
-            content["gap"] = str(self.gap)
-        return _to_json("safeselect.selection/2", content, self)
+        return to_json_line(
+            "safeselect.selection/2",
+            self,
+            label=plain(self.label),
+            index=texts(self.index),
+            base=texts(self.base),
+            gap=texts(self.gap),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,10 +112,15 @@ class TopK(Generic[Label]):
         Keys: schema, labels, guarantee, parts, mechanism, source; indices, base and gaps where
         there are any.
         """
-        content = {"labels": [plain(label) for label in self.labels], **positions(self.indices)}
-        if self.gaps is not None:
-            content["gaps"] = [str(gap) for gap in self.gaps]
-        return _to_json("safeselect.top-k/2", content, self)
+        return to_json_line(
+            "safeselect.top-k/2",
+            self,
+            labels=[plain(label) for label in self.labels],
+            indices=texts(self.indices),
+            gaps=texts(self.gaps),
+            base=texts(self.base),
+            parts=_equal(self.parts),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,9 +154,13 @@ class TopSet(Generic[Label]):
 
         Labels and indices are sorted each by themselves: sets have no common order.
         """
-        places = None if self.indices is None else sorted(self.indices)
-        content = {"labels": sorted(map(plain, self.labels)), **positions(places)}
-        return _to_json("safeselect.top-set/2", content, self)
+        return to_json_line(
+            "safeselect.top-set/2",
+            self,
+            labels=sorted(map(plain, self.labels)),
+            indices=None if self.indices is None else texts(sorted(self.indices)),
+            parts=_equal(self.parts),
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -199,10 +210,14 @@ class Selections(Generic[Label]):
         Keys: schema, labels, guarantee, parts, mechanism, source; indices and base where there are
         any.
         """
-        content = {"labels": _named(self.winners.tolist(), self.names, plain)}
-        if self.indexed:
-            content["indices"] = np.vectorize(str, otypes=[object])(self.winners).tolist()
-        return _to_json("safeselect.selections/2", content, self)
+        return to_json_line(
+            "safeselect.selections/2",
+            self,
+            labels=_named(self.winners.tolist(), self.names, plain),
+            indices=texts(self.winners.tolist()) if self.indexed else None,
+            base=texts(self.base),
+            parts=_equal(self.parts),
+        )
 
 
 def _named(
@@ -218,35 +233,29 @@ def _named(
     ]
 
 
-def positions(indices: Iterable[int] | None) -> dict[str, list[str]]:
-    """As content for JSON: nothing where positions are not released."""
-    return {} if indices is None else {"indices": [str(index) for index in indices]}
+def texts(numbers: Any) -> Any:
+    """Exact numbers as text, alone or in lists, for JSON; None stays."""
+    if numbers is None:
+        return None
+    if isinstance(numbers, (list, tuple)):
+        return [texts(number) for number in numbers]
+    return exact(numbers) if isinstance(numbers, Fraction) else str(numbers)
 
 
-def _to_json(
-    schema: str,
-    content: Mapping[str, object],
-    result: Selection[Any] | Selections[Any] | TopK[Any] | TopSet[Any],
-) -> str:
-    more = dict(content)
-    if not isinstance(result, Selection):
-        # All parts are equal: the draws of one call share one calibration.
-        more["parts"] = {"count": str(len(result.parts)), "each": told(result.parts[0])}
-    if not isinstance(result, TopSet) and result.base is not None:
-        more["base"] = str(result.base)
-    return spelled(schema, more, result)
+def _equal(parts: tuple[Guarantee, ...]) -> dict[str, object]:
+    """The draws of one call, which share one calibration."""
+    return {"count": str(len(parts)), "each": told(parts[0])}
 
 
-def spelled(schema: str, content: Mapping[str, object], result: Release) -> str:
+def to_json_line(schema: str, result: Release, **content: object) -> str:
     """A result as one line of JSON: its content, and what all results have in common."""
-    common: dict[str, object] = {
+    content |= {
         "schema": schema,
         "guarantee": told(result.guarantee),
         "mechanism": result.mechanism,
         "source": result.source,
+        "effective_range": texts(result.effective_range),
+        "receipt": None if result.receipt is None else result.receipt.told(),
     }
-    if result.effective_range is not None:
-        common["effective_range"] = exact(result.effective_range)
-    if result.receipt is not None:
-        common["receipt"] = result.receipt.told()
-    return json.dumps({**common, **content}, sort_keys=True, ensure_ascii=True)
+    present = {name: value for name, value in content.items() if value is not None}
+    return json.dumps(present, sort_keys=True, ensure_ascii=True)

@@ -19,8 +19,9 @@ from functools import lru_cache
 from typing import Literal, get_args
 
 from safeselect.accounting.calibration import Family
+from safeselect.accounting.cost import PrivacyCost
 from safeselect.errors import ParameterError
-from safeselect.exact.interval import Interval, rounded_down
+from safeselect.exact.interval import Interval
 from safeselect.exact.parameters import describe
 from safeselect.exact.rate import Decay
 from safeselect.noise import Ranking
@@ -33,7 +34,6 @@ from safeselect.promises.guarantees import (
     PureDP,
 )
 from safeselect.randomness.bits import Bits
-from safeselect.selection._cost import PrivacyCost
 from safeselect.selection._engines import Engine
 
 __all__ = [
@@ -46,7 +46,6 @@ __all__ = [
     "Peeled",
     "Row",
     "dyadic_decay",
-    "laplace_rate",
     "one_draw",
     "read_choice",
     "unordered",
@@ -81,7 +80,7 @@ class Row:
     rational: bool = False
 
     def calibrate(
-        self, cost: PrivacyCost, range_in_steps: Fraction, k: int = 1, rows: int = 1
+        self, mechanism: str, cost: PrivacyCost, range_in_steps: Fraction, k: int = 1, rows: int = 1
     ) -> Calibration:
         """The least noise that keeps the cost, for the k best in each of some rows.
 
@@ -93,7 +92,7 @@ class Row:
         rate = each / (k * range_in_steps) if self.wide else each / range_in_steps
         decay = dyadic_decay(rate) if self.rational else _decay(rate)
         guarantee = cost.guarantee(self.promise, each, draws)
-        return Calibration(self, k, guarantee, self.promise(each), draws, decay)
+        return Calibration(mechanism, self, k, guarantee, self.promise(each), draws, decay)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +100,7 @@ class Calibration:
     """A row of the table with its numbers, all of them public.
 
     Attributes:
+        mechanism: name of the mechanism and version of its law.
         row: how it ranks.
         k: how many are chosen (in each row of scores).
         guarantee: what all draws cost together.
@@ -109,6 +109,7 @@ class Calibration:
         decay: of the noise, for each grid step.
     """
 
+    mechanism: str
     row: Row
     k: int
     guarantee: Guarantee
@@ -185,36 +186,11 @@ def dyadic_decay(rate: Fraction) -> Decay:
 
 
 def unordered(cost: PrivacyCost, size: int, k: int, range_in_steps: Fraction) -> Calibration:
-    """The row "laplace" where the k best are released as a set: Qiao, Su and Zhang (2021), 2.2.
+    """The row "laplace" where the k best are released as a set.
 
     Raises:
         ParameterError: the mechanism is not proved to keep this cost.
     """
-    rate = laplace_rate(cost, size, k, range_in_steps)
-    guarantee = _proved(cost)
-    return Calibration(TABLE["laplace"], k, guarantee, guarantee, 1, Decay(rate))
-
-
-def laplace_rate(cost: PrivacyCost, size: int, k: int, range_: Fraction) -> Fraction:
-    """The rate epsilon / (8 s sqrt(k ln(n / delta))) of the unordered mechanism, rounded down.
-
-    Every score changes by at most s; by shift invariance s = R / 2 will do.
-    """
-    promise = _proved(cost)
-    if size < 2:
-        raise ParameterError("mechanism='laplace' needs at least two candidates")
-    inside, across = size / promise.delta, promise.epsilon / (4 * range_)
-
-    def rate(precision: int) -> Interval:
-        root = (Interval.of(k, precision) * Interval.of(inside, precision).log()).sqrt()
-        return Interval.of(across, precision) / root
-
-    return rounded_down(rate)
-
-
-def _proved(cost: PrivacyCost) -> ApproximateDP:
-    if cost.epsilon is None or cost.delta is None:
-        raise ParameterError("mechanism='laplace' needs epsilon and delta")
-    if cost.epsilon > Fraction(1, 5) or cost.delta > Fraction(1, 20):
-        raise ParameterError("mechanism='laplace' is proved for epsilon <= 0.2 and delta <= 0.05")
-    return ApproximateDP(cost.epsilon, cost.delta)
+    guarantee, rate = cost.unordered(size, k, range_in_steps)
+    row = TABLE["laplace"]
+    return Calibration("top_k_laplace/1", row, k, guarantee, guarantee, 1, Decay(rate))

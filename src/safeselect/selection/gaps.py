@@ -143,11 +143,12 @@ def top_k_with_gaps(
     step = _read_step(gap_grid)
     call = Call(scores, **options)
     _need_two(call)
-    plan = call.calibrate(one_draw(noise), integer(k, "k", minimum=1, maximum=call.size - 1))
-    grid, mechanism = GapGrid.of(call, plan, step), f"top_k_with_gaps_{noise}/1"
-    with call.draws(plan, mechanism, grid.told):
+    count = integer(k, "k", minimum=1, maximum=call.size - 1)
+    plan = call.calibrate(one_draw(noise), f"top_k_with_gaps_{noise}/1", count)
+    grid = GapGrid.of(call, plan, step)
+    with call.draws(plan, grid.told):
         ranking = call.rank(plan, grid.unit)
-        return call.top_k(ranking, plan, mechanism, gaps=grid.in_scores(ranking))
+        return call.top_k(plan, ranking, grid.in_scores(ranking))
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,12 +202,12 @@ def _one(
     step = _read_step(gap_grid)
     call = Call(scores, **options)
     _need_two(call)
-    plan = call.calibrate(one_draw(noise))
+    plan = call.calibrate(one_draw(noise), mechanism)
     grid = GapGrid.of(call, plan, step)
-    with call.draws(plan, mechanism, grid.told):
+    with call.draws(plan, grid.told):
         ranking = call.rank(plan, grid.unit)
         (gap,) = grid.in_scores(ranking)
-        return call.selection(ranking, plan, mechanism, gap=gap)
+        return call.selection(plan, ranking, base=None, gap=gap)
 
 
 def _need_two(call: Call) -> None:

@@ -59,7 +59,7 @@ def select_many(
     def winners(plan: Calibration) -> _Indices:
         return call.engine.noisy_max_rows(plan.row.noise, call.steps, plan.decay, call.bits)
 
-    return _batch(call, call.calibrate(TABLE[name]), f"select_many_{name}/1", winners)
+    return _batch(call, call.calibrate(TABLE[name], f"select_many_{name}/1"), winners)
 
 
 @explicit(Options)
@@ -93,8 +93,8 @@ def top_k_many(
         rows = [plan.rank(call.engine, row, call.bits).indices for row in call.steps]
         return np.array(rows, dtype=np.int64)
 
-    plan = call.calibrate(TABLE[name], call.read_k(k))
-    return _batch(call, plan, f"top_k_many_{name}/1", winners)
+    plan = call.calibrate(TABLE[name], f"top_k_many_{name}/1", call.read_k(k))
+    return _batch(call, plan, winners)
 
 
 def _open(
@@ -108,9 +108,9 @@ def _open(
 
 
 def _batch(
-    call: Call, plan: Calibration, mechanism: str, winners: Callable[[Calibration], _Indices]
+    call: Call, plan: Calibration, winners: Callable[[Calibration], _Indices]
 ) -> Selections[Any]:
-    with call.draws(plan, mechanism):
+    with call.draws(plan):
         indices = winners(plan)
         names, indexed = call.candidates.labels, call.candidates.positions
         if names is not None and not indexed:
@@ -125,10 +125,8 @@ def _batch(
                 indices,
                 names,
                 indexed,
-                plan.guarantee,
-                (plan.each,) * plan.draws,
-                mechanism,
-                call.source_name,
-                plan.decay.base,
+                **call.said(plan),
+                parts=(plan.each,) * plan.draws,
+                base=plan.decay.base,
             )
         )

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
 from typing import Any, Unpack, get_args
 
+from safeselect.accounting.cost import UNPRICED
 from safeselect.exact.interval import Interval, rounded_up
 from safeselect.exact.parameters import rational
 from safeselect.exact.rate import Decay
@@ -12,7 +12,6 @@ from safeselect.promises.guarantees import BoundedRange
 from safeselect.scores.reading import exactly_one
 from safeselect.selection._arguments import Number, Options, Scores, explicit
 from safeselect.selection._call import Call
-from safeselect.selection._cost import UNPRICED
 from safeselect.selection._results import Label, Selection
 from safeselect.selection._table import TABLE, Calibration, Noise, read_choice
 
@@ -122,8 +121,10 @@ def exponential_mechanism_base2(
     call = Call(scores, cost=UNPRICED, **options)
     guarantee = BoundedRange(rounded_up(lambda bits: -Interval.of(factor, bits).log()))
     decay = Decay(1 / call.range_in_steps, factor)
-    plan = Calibration(TABLE["exponential_base2"], 1, guarantee, guarantee, 1, decay)
-    return _released(call, plan, mechanism, factor)
+    row = TABLE["exponential_base2"]
+    plan = Calibration(mechanism, row, 1, guarantee, guarantee, 1, decay)
+    with call.draws(plan):
+        return call.selection(plan, call.rank(plan), base=factor, gap=None)
 
 
 @explicit(Options)
@@ -159,12 +160,6 @@ def report_noisy_max(
 
 def _one(call: Call, row: str, mechanism: str) -> Selection[Any]:
     """One candidate by a row of the table."""
-    plan = call.calibrate(TABLE[row])
-    return _released(call, plan, mechanism, plan.decay.base)
-
-
-def _released(
-    call: Call, plan: Calibration, mechanism: str, base: Fraction | None
-) -> Selection[Any]:
-    with call.draws(plan, mechanism):
-        return call.selection(call.rank(plan), plan, mechanism, base=base)
+    plan = call.calibrate(TABLE[row], mechanism)
+    with call.draws(plan):
+        return call.selection(plan, call.rank(plan), base=plan.decay.base, gap=None)

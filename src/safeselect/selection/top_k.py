@@ -112,28 +112,23 @@ def top_k(
     name = mechanism or ("one_shot_exponential" if call.cost.is_pure else "exponential")
     if name == "laplace":
         return _laplace_set(call, count)
-    plan, released = call.calibrate(TABLE[name], count), f"top_k_{name}/1"
-    with call.draws(plan, released):
-        return call.top_k(call.rank(plan), plan, released)
+    plan = call.calibrate(TABLE[name], f"top_k_{name}/1", count)
+    with call.draws(plan):
+        return call.top_k(plan, call.rank(plan))
 
 
 def _laplace_set(call: Call, k: int) -> TopSet[Any]:
     """The unordered mechanism of Qiao, Su and Zhang (2021), Theorem 2.2."""
     plan = unordered(call.cost, call.size, k, call.range_in_steps)
-    with call.draws(plan, "top_k_laplace/1"):
+    with call.draws(plan):
         # In an order that is not that of the noise: which of two elements a set names first may
         # tell which of them was put in first.
         chosen = tuple(sorted(call.rank(plan).indices))
         places = call.positions(chosen)
+        indices = None if places is None else frozenset(places)
+        parts = (plan.guarantee,)
         return call.released(
-            TopSet(
-                labels=_unordered(call, chosen),
-                indices=None if places is None else frozenset(places),
-                guarantee=plan.guarantee,
-                parts=(plan.guarantee,),
-                mechanism="top_k_laplace/1",
-                source=call.source_name,
-            )
+            TopSet(_unordered(call, chosen), indices, **call.said(plan), parts=parts)
         )
 
 

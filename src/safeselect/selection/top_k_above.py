@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Generic, Unpack, get_args
 
+from safeselect.accounting.cost import PrivacyCost, read_epsilon
 from safeselect.exact.parameters import integer, rational
 from safeselect.promises.guarantees import Guarantee
 from safeselect.promises.records import Receipt, exact
 from safeselect.scores.candidates import plain
 from safeselect.selection._arguments import Number, Parameters, Scores, explicit
 from safeselect.selection._call import Call
-from safeselect.selection._cost import PrivacyCost, read_epsilon
-from safeselect.selection._results import Label, positions, spelled
+from safeselect.selection._results import Label, texts, to_json_line
 from safeselect.selection._table import one_draw, read_choice
 from safeselect.selection.gaps import GapGrid, GapNoise
 
@@ -51,13 +51,14 @@ class TopAbove(Generic[Label]):
 
     def to_json(self) -> str:
         """One line of JSON, schema "safeselect.top-above/2"; numbers are strings."""
-        content = {
-            "labels": [plain(label) for label in self.labels],
-            **positions(self.indices),
-            "gaps": [str(gap) for gap in self.gaps],
-            "spent": str(self.spent),
-        }
-        return spelled("safeselect.top-above/2", content, self)
+        return to_json_line(
+            "safeselect.top-above/2",
+            self,
+            labels=[plain(label) for label in self.labels],
+            indices=texts(self.indices),
+            gaps=texts(self.gaps),
+            spent=texts(self.spent),
+        )
 
 
 @explicit(Parameters)
@@ -107,20 +108,19 @@ def top_k_above(
     size = rational(sensitivity, "sensitivity")
     call = Call(scores, cost=cost, sensitivity=size, threshold=place, **options)
     last = call.size - 1  # where the threshold stands
-    plan = call.calibrate(one_draw(noise), integer(k, "k", minimum=1, maximum=last))
-    grid, mechanism = GapGrid.of(call, plan, step), f"top_k_above_{noise}/1"
-    with call.draws(plan, mechanism, {**grid.told, "threshold": exact(place)}):
+    count = integer(k, "k", minimum=1, maximum=last)
+    plan = call.calibrate(one_draw(noise), f"top_k_above_{noise}/1", count)
+    grid = GapGrid.of(call, plan, step)
+    with call.draws(plan, {**grid.told, "threshold": exact(place)}):
         ranking = call.rank(plan, grid.unit)
         places = (*ranking.indices, last)
         end = places.index(last)
         return call.released(
             TopAbove(
-                labels=call.labels(places[:end]),
-                indices=call.positions(places[:end]),
-                gaps=grid.in_scores(ranking)[:end],
-                guarantee=plan.guarantee,
-                spent=(cost.epsilon or 0) * Fraction(min(end + 1, plan.k), plan.k),
-                mechanism=mechanism,
-                source=call.source_name,
+                call.labels(places[:end]),
+                call.positions(places[:end]),
+                grid.in_scores(ranking)[:end],
+                **call.said(plan),
+                spent=(cost.epsilon or 0) * Fraction(min(end + 1, count), count),
             )
         )

@@ -12,7 +12,7 @@ from safeselect.promises.records import Receipt
 from safeselect.randomness.bits import Bits
 from safeselect.randomness.source import Source
 from safeselect.selection._charging import PendingRelease, Scope, source_name
-from safeselect.selection._results import spelled
+from safeselect.selection._results import to_json_line
 
 __all__ = ["Opened", "open_session", "reserve_session"]
 
@@ -37,7 +37,7 @@ class Opened:
     def to_json(self) -> str:
         """One line of JSON, schema "safeselect.session/1"."""
         used = {} if self.spent is None else {"spent": {k: str(n) for k, n in self.spent.items()}}
-        return spelled("safeselect.session/1", used, self)
+        return to_json_line("safeselect.session/1", self, **used)
 
 
 def reserve_session(

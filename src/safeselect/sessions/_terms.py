@@ -13,6 +13,7 @@ from typing import get_args
 
 import gmpy2
 
+from safeselect.accounting.cost import read_epsilon
 from safeselect.errors import ParameterError
 from safeselect.exact.interval import Interval
 from safeselect.exact.parameters import describe, integer, rational
@@ -20,7 +21,6 @@ from safeselect.exact.rate import Decay
 from safeselect.promises.guarantees import LaplaceDominated, PureDP
 from safeselect.promises.records import exact
 from safeselect.scores.reading import Reading, flag
-from safeselect.selection._cost import read_epsilon
 from safeselect.variates.enclosed import SPARE, Kind
 
 __all__ = ["BELOW", "MAX_K", "SQRT2", "Branch", "Setting", "Terms", "decide", "optimal_share"]

@@ -12,6 +12,7 @@ from fractions import Fraction
 import numpy as np
 
 from safeselect.accounting import per_draw_epsilon
+from safeselect.accounting.cost import UNPRICED, read_epsilon
 from safeselect.errors import ParameterError
 from safeselect.exact.parameters import describe, integer, rational
 from safeselect.exact.rate import Decay
@@ -19,7 +20,6 @@ from safeselect.noise.arrays import Steps
 from safeselect.promises.guarantees import ApproximateDP, BoundedRange
 from safeselect.scores.candidates import Candidates
 from safeselect.selection._call import Call
-from safeselect.selection._cost import UNPRICED, read_epsilon
 from safeselect.unknown_domain._histogram import HeldCounts
 from safeselect.unknown_domain._items import Label
 from safeselect.unknown_domain._threshold import gumbel_offset

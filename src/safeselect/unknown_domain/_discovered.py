@@ -9,7 +9,7 @@ from itertools import groupby
 from safeselect.promises.guarantees import ApproximateDP, Guarantee
 from safeselect.promises.records import Receipt, told
 from safeselect.scores.candidates import plain
-from safeselect.selection._results import spelled
+from safeselect.selection._results import to_json_line
 from safeselect.unknown_domain._items import Label
 
 __all__ = ["DiscoveredTopK"]
@@ -65,4 +65,4 @@ class DiscoveredTopK:
         }
         if self.counts is not None:
             content["counts"] = [str(count) for count in self.counts]
-        return spelled("safeselect.discovered-top-k/1", content, self)
+        return to_json_line("safeselect.discovered-top-k/1", self, **content)

@@ -10,6 +10,7 @@ from fractions import Fraction
 from safeselect.accounting import per_draw_epsilon
 from safeselect.accounting.calibration import Family
 from safeselect.errors import ParameterError, SafeSelectWarning
+from safeselect.exact.interval import Interval, rounded_down
 from safeselect.exact.parameters import rational
 from safeselect.promises.guarantees import (
     ApproximateDP,
@@ -102,6 +103,33 @@ class PrivacyCost:
         # Every draw moves by at most each * |t - s| along the line from one score vector to the
         # other, so all of them together by draws * each * |t - s|: the hypothesis of lemma L0.
         return LaplaceDominated(each * draws)
+
+    def unordered(self, size: int, k: int, range_: Fraction) -> tuple[ApproximateDP, Fraction]:
+        """What a set of the k best of some candidates guarantees, and its rate, rounded down.
+
+        Each score + Laplace noise of rate epsilon / (8 s sqrt(k ln(n / delta))), where every score
+        changes by at most s; by shift invariance s = R / 2 will do (Qiao, Su and Zhang 2021,
+        Theorem 2.2).
+
+        Raises:
+            ParameterError: the mechanism is not proved to keep this cost.
+        """
+        epsilon, delta = self.epsilon, self.delta
+        if epsilon is None or delta is None:
+            raise ParameterError("mechanism='laplace' needs epsilon and delta")
+        if epsilon > Fraction(1, 5) or delta > Fraction(1, 20):
+            raise ParameterError(
+                "mechanism='laplace' is proved for epsilon <= 0.2 and delta <= 0.05"
+            )
+        if size < 2:
+            raise ParameterError("mechanism='laplace' needs at least two candidates")
+        inside, across = size / delta, epsilon / (4 * range_)
+
+        def rate(precision: int) -> Interval:
+            root = (Interval.of(k, precision) * Interval.of(inside, precision).log()).sqrt()
+            return Interval.of(across, precision) / root
+
+        return ApproximateDP(epsilon, delta), rounded_down(rate)
 
 
 UNPRICED = PrivacyCost(None, None, None)
