@@ -19,7 +19,7 @@ from sparse_vector_laws import LAST, VALUES, Rules, joint, nodes, table
 from safeselect import AdaptiveSparseVector, SparseVector, variates
 from safeselect.exact.rate import Decay
 from safeselect.noise.laws import EXPONENTIAL, LAPLACE
-from safeselect.selection._engines import named_engine
+from safeselect.selection._table import named_engine
 from safeselect.sessions import _session
 from safeselect.sessions._terms import BELOW, decide
 from safeselect.testing import DeterministicSource

@@ -14,7 +14,7 @@ import pytest
 from numpy.typing import NDArray
 
 import safeselect
-from safeselect.selection._engines import choose_engine
+from safeselect.selection._table import choose_engine
 from safeselect.testing import DeterministicSource, RecordingSource
 
 pytestmark = pytest.mark.filterwarnings("ignore::safeselect.testing.InsecureSourceWarning")

@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from safeselect.accounting.composition import MOST_PARTS, composed_epsilon
 from safeselect.errors import ParameterError
-from safeselect.exact.parameters import describe, integer, rational
+from safeselect.exact.parameters import Number, describe, integer, rational
 from safeselect.promises.guarantees import BoundedRange, LaplaceDominated, PureDP
 
 __all__ = ["Family", "calibrate", "per_draw_epsilon"]
@@ -26,9 +26,9 @@ def calibrate(
     family: Family,
     *,
     k: int,
-    epsilon: object = None,
-    delta: object = None,
-    rho: object = None,
+    epsilon: Number | None = None,
+    delta: Number | None = None,
+    rho: Number | None = None,
 ) -> Fraction:
     """Return the largest epsilon that each of k draws may have within a total.
 

@@ -18,7 +18,7 @@ from safeselect.accounting.ranges import EqualBoundedRange
 from safeselect.accounting.sums import sum_of_deltas, total, what_is_left
 from safeselect.accounting.unequal import UnequalPure
 from safeselect.errors import ParameterError
-from safeselect.exact.parameters import describe, integer, rational
+from safeselect.exact.parameters import Number, describe, integer, rational
 from safeselect.promises.guarantees import (
     ApproximateDP,
     BoundedRange,
@@ -61,7 +61,7 @@ class Composition:
 
 
 def compose(
-    guarantees: Iterable[Guarantee], delta: object = None, *, adaptive: bool = True
+    guarantees: Iterable[Guarantee], delta: Number | None = None, *, adaptive: bool = True
 ) -> Composition:
     """Return the best proved guarantee of a list of releases, and the theorem that gave it.
 
@@ -110,7 +110,7 @@ def compose(
     return _best(parts, rational(delta, "delta", below=1), adaptive=adaptive)
 
 
-def composed_epsilon(parts: Parts, delta: object) -> Fraction:
+def composed_epsilon(parts: Parts, delta: Number) -> Fraction:
     """The epsilon that `compose` finds at this delta for (guarantee, how many of it).
 
     Raises:

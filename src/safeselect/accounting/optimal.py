@@ -13,7 +13,7 @@ from typing import Protocol
 
 from safeselect.accounting.binomial import binomial_below
 from safeselect.exact.interval import Interval, above_zero, rounded_up
-from safeselect.exact.parameters import integer, rational
+from safeselect.exact.parameters import Number, integer, rational
 
 __all__ = [
     "MOST_EQUAL",
@@ -117,7 +117,7 @@ def _short_up(value: Fraction) -> Fraction:
     return rounded_up(lambda precision: Interval.of(value, precision))
 
 
-def optimal_pure_delta(epsilon: object, k: object, epsilon_g: object) -> Fraction:
+def optimal_pure_delta(epsilon: Number, k: object, epsilon_g: Number) -> Fraction:
     """The smallest delta at epsilon_g of k adaptively chosen epsilon-DP mechanisms.
 
     Exactness: at least the true value, and at most 2**-60 of it more.

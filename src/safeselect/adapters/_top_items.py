@@ -14,14 +14,13 @@ from safeselect.adapters._keys import warn_if_same
 from safeselect.adapters._spark_local import parquet_on_spark
 from safeselect.counts import check_unit
 from safeselect.errors import ParameterError
-from safeselect.exact.parameters import describe, integer, rational
+from safeselect.exact.parameters import Number, describe, integer, rational
 from safeselect.ledger import Scope
 from safeselect.promises.records import brief
 from safeselect.randomness.source import Source
 from safeselect.scores.reading import exactly_one
 from safeselect.selection import TopK, TopSet, top_k
-from safeselect.selection._arguments import Number
-from safeselect.selection._charging import read_ledger, unit_of
+from safeselect.selection._arguments import read_ledger, unit_of
 from safeselect.selection._table import Mechanism
 from safeselect.unknown_domain import DiscoveredTopK, unknown_domain_top_k
 from safeselect.unknown_domain._bottom import read_places

@@ -27,7 +27,7 @@ from typing import Any, Literal
 from safeselect.accounting.calibration import Family
 from safeselect.adapters._opendp_space import Draws, Space, read_scale, single
 from safeselect.errors import ParameterError
-from safeselect.exact.parameters import describe, integer, rational
+from safeselect.exact.parameters import Number, describe, integer, rational
 from safeselect.promises.guarantees import BoundedRange, LaplaceDominated
 from safeselect.randomness.source import Source
 from safeselect.selection import (
@@ -58,12 +58,12 @@ def make_permute_and_flip(
     input_domain: object,
     input_metric: object,
     output_measure: object,
-    scale: object,
+    scale: Number,
     *,
     negate: bool = False,
-    grid: object = None,
+    grid: Number | None = None,
     on_grid: bool = False,
-    score_error: object = None,
+    score_error: Number | None = None,
     source: Source | None = None,
 ) -> Any:
     """Choose the index of a large score by permute-and-flip: exponential noise of this scale.
@@ -101,12 +101,12 @@ def make_exponential_mechanism(
     input_domain: object,
     input_metric: object,
     output_measure: object,
-    scale: object,
+    scale: Number,
     *,
     negate: bool = False,
-    grid: object = None,
+    grid: Number | None = None,
     on_grid: bool = False,
-    score_error: object = None,
+    score_error: Number | None = None,
     source: Source | None = None,
 ) -> Any:
     """Choose index i with probability proportional to exp(score i / scale): Gumbel noise.
@@ -133,13 +133,13 @@ def make_report_noisy_max(
     input_domain: object,
     input_metric: object,
     output_measure: object,
-    scale: object,
+    scale: Number,
     *,
     noise: Literal["exponential", "laplace", "gumbel"],
     negate: bool = False,
-    grid: object = None,
+    grid: Number | None = None,
     on_grid: bool = False,
-    score_error: object = None,
+    score_error: Number | None = None,
     source: Source | None = None,
 ) -> Any:
     """Report the index of the largest score + noise of this scale.
@@ -172,13 +172,13 @@ def make_top_k(
     input_metric: object,
     output_measure: object,
     k: int,
-    scale: object,
+    scale: Number,
     *,
     mechanism: Literal["exponential", "permute_and_flip", "one_shot_exponential"] | None = None,
     negate: bool = False,
-    grid: object = None,
+    grid: Number | None = None,
     on_grid: bool = False,
-    score_error: object = None,
+    score_error: Number | None = None,
     source: Source | None = None,
 ) -> Any:
     """Choose the indices of k large scores, best first, with noise of this scale.
@@ -240,14 +240,14 @@ def make_top_k_with_gaps(
     input_metric: object,
     output_measure: object,
     k: int,
-    scale: object,
+    scale: Number,
     *,
     noise: Literal["exponential", "laplace"] = "exponential",
-    gap_grid: object = None,
+    gap_grid: Number | None = None,
     negate: bool = False,
-    grid: object = None,
+    grid: Number | None = None,
     on_grid: bool = False,
-    score_error: object = None,
+    score_error: Number | None = None,
     source: Source | None = None,
 ) -> Any:
     """Choose the indices of k large scores, best first, each with the gap to the next noisy score.

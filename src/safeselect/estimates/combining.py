@@ -17,7 +17,7 @@ from safeselect.estimates._released import (
     read_released,
     read_released_list,
 )
-from safeselect.exact.parameters import integer, rational
+from safeselect.exact.parameters import Number, integer, rational
 
 __all__ = [
     "error_ratio",
@@ -32,7 +32,7 @@ _VARIANCES = {"exponential": 1, "laplace": 2}
 
 
 def estimate_from_gaps(
-    measurements: object, gaps: object, *, variance_ratio: object, gap_grid: object = None
+    measurements: object, gaps: object, *, variance_ratio: Number, gap_grid: Number | None = None
 ) -> tuple[Fraction, ...]:
     """Return the best linear unbiased estimates of the k winners' scores, in the winners' order.
 
@@ -78,12 +78,12 @@ def estimate_from_gaps(
 
 
 def estimate_from_threshold(
-    measurement: object,
-    gap: object,
+    measurement: Number,
+    gap: Number,
     *,
-    threshold: object,
-    variance_ratio: object,
-    gap_grid: object = None,
+    threshold: Number,
+    variance_ratio: Number,
+    gap_grid: Number | None = None,
 ) -> Fraction:
     """Return the inverse-variance average of a measurement and threshold + gap.
 
@@ -114,7 +114,7 @@ def estimate_from_threshold(
 
 
 def variance_ratio(
-    *rates: object, noise: Literal["exponential", "laplace"], measured_rate: object
+    *rates: Number, noise: Literal["exponential", "laplace"], measured_rate: Number
 ) -> Fraction:
     """Return the variance of the selection's noise divided by that of a Laplace measurement.
 
@@ -140,7 +140,7 @@ def variance_ratio(
     return factor * sum((each * each for each in relative), Fraction(0)) / _VARIANCES["laplace"]
 
 
-def error_ratio(k: object, variance_ratio: object) -> Fraction:
+def error_ratio(k: object, variance_ratio: Number) -> Fraction:
     """Return the variance of an estimate from gaps over that of a measurement alone.
 
     (1 + k lambda) / (k + k lambda) for lambda = variance_ratio (Ding et al. 2023, Corollary 1).
@@ -150,7 +150,7 @@ def error_ratio(k: object, variance_ratio: object) -> Fraction:
     return (1 + count * ratio) / (count + count * ratio)
 
 
-def threshold_error_ratio(variance_ratio: object) -> Fraction:
+def threshold_error_ratio(variance_ratio: Number) -> Fraction:
     """Return the variance of an estimate from a threshold over that of a measurement alone.
 
     rho / (1 + rho) for rho = variance_ratio.

@@ -12,7 +12,7 @@ from typing import Literal
 from safeselect.errors import ParameterError
 from safeselect.estimates._released import read_choice, read_gap, read_released_list
 from safeselect.exact.interval import Interval, rounded_down, rounded_up
-from safeselect.exact.parameters import rational
+from safeselect.exact.parameters import Number, rational
 
 __all__ = ["expected_gap", "gap_confidence_bound", "gap_p_value", "tail"]
 
@@ -22,7 +22,7 @@ _PRECISION = 256
 _HALVINGS = 80
 
 
-def expected_gap(leads: object, *, rate: object) -> Fraction:
+def expected_gap(leads: object, *, rate: Number) -> Fraction:
     """Return the mean gap of `exponential_mechanism_with_gap`, given that one candidate wins.
 
     For planning, with scores made up: of true scores the result would be private itself.
@@ -62,7 +62,7 @@ def expected_gap(leads: object, *, rate: object) -> Fraction:
 
 
 def gap_p_value(
-    gap: object, *, rate: object, noise: Literal["exponential", "laplace", "gumbel"]
+    gap: Number, *, rate: Number, noise: Literal["exponential", "laplace", "gumbel"]
 ) -> Fraction:
     """Return a p-value for "some other candidate's score is at least as large as the winner's".
 
@@ -89,12 +89,12 @@ def gap_p_value(
 
 
 def gap_confidence_bound(
-    gap: object,
+    gap: Number,
     *,
-    threshold: object,
-    alpha: object,
-    threshold_rate: object,
-    value_rate: object,
+    threshold: Number,
+    alpha: Number,
+    threshold_rate: Number,
+    value_rate: Number,
     noise: Literal["exponential", "laplace"],
 ) -> Fraction:
     """Return a lower bound threshold + gap - t of a value, which is marginal and not conditional.

@@ -9,7 +9,7 @@ from fractions import Fraction
 from safeselect.accounting.cost import PrivacyCost
 from safeselect.errors import ParameterError
 from safeselect.exact.interval import Interval, rounded_up
-from safeselect.exact.parameters import describe, integer, rational
+from safeselect.exact.parameters import Number, describe, integer, rational
 from safeselect.exact.rate import Decay
 from safeselect.planning._expected import (
     miss_of_exponential,
@@ -32,18 +32,18 @@ _FARTHEST = 2**13  # nats between the two levels: exp(-2**13) is below 2**-11000
 def expected_error(
     *,
     n: int,
-    gap: object,
+    gap: Number,
     k: int = 1,
-    epsilon: object = None,
-    delta: object = None,
-    rho: object = None,
-    sensitivity: object = None,
-    range_: object = None,
+    epsilon: Number | None = None,
+    delta: Number | None = None,
+    rho: Number | None = None,
+    sensitivity: Number | None = None,
+    range_: Number | None = None,
     monotonic: bool = False,
     mechanism: Mechanism | None = None,
-    grid: object = None,
+    grid: Number | None = None,
     on_grid: bool = False,
-    score_error: object = None,
+    score_error: Number | None = None,
 ) -> Fraction:
     """Return how much score `top_k` would lose on average, on made-up scores.
 
@@ -81,18 +81,18 @@ def expected_error(
 
 def explain(
     k: int,
-    epsilon: object = None,
-    delta: object = None,
+    epsilon: Number | None = None,
+    delta: Number | None = None,
     *,
-    rho: object = None,
+    rho: Number | None = None,
     n: int | None = None,
-    gap: object = None,
-    sensitivity: object = None,
-    range_: object = None,
+    gap: Number | None = None,
+    sensitivity: Number | None = None,
+    range_: Number | None = None,
     monotonic: bool | None = None,
-    grid: object = None,
+    grid: Number | None = None,
     on_grid: bool = False,
-    score_error: object = None,
+    score_error: Number | None = None,
 ) -> str:
     """Return a table of what each mechanism of `top_k` would cost and lose, in text.
 

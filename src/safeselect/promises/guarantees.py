@@ -17,7 +17,7 @@ from typing import ClassVar
 
 from safeselect.errors import ParameterError
 from safeselect.exact.interval import Interval, above_zero, argmin, rounded_up
-from safeselect.exact.parameters import rational
+from safeselect.exact.parameters import Number, rational
 
 __all__ = [
     *("ApproximateDP", "BoundedRange", "Guarantee", "LaplaceDominated", "PureDP"),
@@ -45,7 +45,7 @@ class ZeroConcentratedDP:
         """Itself."""
         return self
 
-    def approximate(self, delta: object) -> ApproximateDP:
+    def approximate(self, delta: Number) -> ApproximateDP:
         """An epsilon at this delta, for a nearly best order; certified at the order used.
 
         Source: Canonne, Kamath and Steinke (2020), Proposition 12 and Corollary 13.
@@ -87,7 +87,7 @@ class ApproximateDP:
         object.__setattr__(self, "epsilon", rational(self.epsilon, "epsilon", zero=True))
         object.__setattr__(self, "delta", rational(self.delta, "delta", below=1))
 
-    def approximate(self, delta: object) -> ApproximateDP:
+    def approximate(self, delta: Number) -> ApproximateDP:
         """The same epsilon at any larger delta.
 
         Raises:
@@ -140,7 +140,7 @@ class PureDP:
 
         return ZeroConcentratedDP(above_zero(rho) if self.epsilon else Fraction(0))
 
-    def approximate(self, delta: object) -> ApproximateDP:
+    def approximate(self, delta: Number) -> ApproximateDP:
         """The smallest epsilon at this delta; the inverse of `delta`.
 
         Source: Kairouz, Oh and Viswanath (2015): randomized response dominates.
@@ -152,7 +152,7 @@ class PureDP:
 
         return _approximate(self, delta, bound)
 
-    def delta(self, epsilon: object) -> Fraction:
+    def delta(self, epsilon: Number) -> Fraction:
         """The smallest delta of (epsilon, delta)-DP: (e**own - e**epsilon) / (1 + e**own)."""
 
         def bound(at: Fraction, precision: int) -> Interval:
@@ -198,7 +198,7 @@ class LaplaceDominated:
 
         return ZeroConcentratedDP(above_zero(rho) if self.epsilon else Fraction(0))
 
-    def approximate(self, delta: object) -> ApproximateDP:
+    def approximate(self, delta: Number) -> ApproximateDP:
         """The smallest epsilon at this delta: own epsilon + 2 ln(1 - delta), or 0."""
 
         def bound(at: Fraction, precision: int) -> Interval:
@@ -207,7 +207,7 @@ class LaplaceDominated:
 
         return _approximate(self, delta, bound)
 
-    def delta(self, epsilon: object) -> Fraction:
+    def delta(self, epsilon: Number) -> Fraction:
         """The smallest delta at this epsilon: 1 - e**((epsilon - own epsilon) / 2)."""
 
         def bound(at: Fraction, precision: int) -> Interval:
@@ -252,7 +252,7 @@ class BoundedRange:
 
         return ZeroConcentratedDP(above_zero(rho) if self.epsilon else Fraction(0))
 
-    def approximate(self, delta: object) -> ApproximateDP:
+    def approximate(self, delta: Number) -> ApproximateDP:
         """The smallest epsilon at this delta; the inverse of `delta`."""
 
         def bound(at: Fraction, precision: int) -> Interval:
@@ -263,7 +263,7 @@ class BoundedRange:
 
         return _approximate(self, delta, bound)
 
-    def delta(self, epsilon: object) -> Fraction:
+    def delta(self, epsilon: Number) -> Fraction:
         """The smallest delta at this epsilon: (1 - e**((s - own) / 2))**2 / (1 - e**-own).
 
         Source: Dong, Durfee and Rogers (2020), the case of one mechanism.
@@ -281,7 +281,7 @@ Guarantee = _Pure | ZeroConcentratedDP | ApproximateDP
 _Bound = Callable[[Fraction, int], Interval]
 
 
-def _approximate(guarantee: _Pure, delta: object, bound: _Bound) -> ApproximateDP:
+def _approximate(guarantee: _Pure, delta: Number, bound: _Bound) -> ApproximateDP:
     """The bound on epsilon at this delta, as a guarantee."""
     at = rational(delta, "delta", below=1)
     # At epsilon = 0 already covered: the logarithm in `bound` may not even exist there.
@@ -292,7 +292,7 @@ def _approximate(guarantee: _Pure, delta: object, bound: _Bound) -> ApproximateD
     return ApproximateDP(min(guarantee.epsilon, epsilon), at)
 
 
-def _delta(guarantee: _Pure, epsilon: object, bound: _Bound) -> Fraction:
+def _delta(guarantee: _Pure, epsilon: Number, bound: _Bound) -> Fraction:
     """The bound on delta at this epsilon, or 0 where the guarantee's own epsilon is no larger."""
     at = rational(epsilon, "epsilon", zero=True)
     if at >= guarantee.epsilon:

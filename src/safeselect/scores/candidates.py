@@ -18,7 +18,7 @@ from collections.abc import Iterable, Set
 from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -38,7 +38,17 @@ from safeselect.scores.floats import Steps
 from safeselect.scores.numbers import in_order, write_steps
 from safeselect.scores.reading import Reading
 
-__all__ = ["Candidates", "as_names", "plain", "read_candidates", "read_matrix"]
+if TYPE_CHECKING:
+    from typing_extensions import TypeVar
+
+    # Where no labels are known to a type checker, labels have any type.
+    Label = TypeVar("Label", default=Any)
+else:
+    from typing import TypeVar
+
+    Label = TypeVar("Label")
+
+__all__ = ["Candidates", "Label", "as_names", "plain", "read_candidates", "read_matrix"]
 
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)

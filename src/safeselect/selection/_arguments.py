@@ -1,25 +1,110 @@
 """What every mechanism accepts, with its types: written once, shown in every signature.
 
+A ledger is known here by two protocols, and by no more.
+
 A new common argument is two edits: a line in `Options` here, and its use in `_call.Call`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from decimal import Decimal
 from fractions import Fraction
 from functools import wraps
 from inspect import Parameter, signature
-from typing import Any, Generic, Protocol, TypedDict, TypeVar, cast
+from typing import Any, Generic, Protocol, TypedDict, TypeVar, cast, runtime_checkable
 
+from safeselect.errors import ParameterError
+from safeselect.exact.parameters import Number, describe
+from safeselect.promises.guarantees import Guarantee
+from safeselect.promises.records import Receipt
+from safeselect.randomness.bits import Bits
 from safeselect.randomness.source import Source
-from safeselect.selection._charging import Scope
-from safeselect.selection._results import Label
+from safeselect.scores.candidates import Label
 
-__all__ = ["Number", "Options", "Parameters", "Rows", "Scores", "explicit"]
+__all__ = [
+    "Options",
+    "Parameters",
+    "PendingRelease",
+    "Release",
+    "Rows",
+    "Scope",
+    "Scores",
+    "explicit",
+    "read_ledger",
+    "source_name",
+    "unit_of",
+]
 
-Number = int | str | Fraction | Decimal | float
-"""An exact parameter: 1, "0.1", Fraction(1, 3); a float counts as the decimal that it prints."""
+Result = TypeVar("Result", bound="Release")
+
+
+class Release(Protocol):
+    """What all results have in common: frozen dataclasses that say what they cost."""
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """What the release costs."""
+
+    @property
+    def mechanism(self) -> str:
+        """Name of the mechanism and version of its law."""
+
+    @property
+    def source(self) -> str:
+        """Where the random bytes came from."""
+
+    @property
+    def effective_range(self) -> Fraction | None:
+        """The range of the change of the scores that the noise was calibrated to."""
+
+    @property
+    def receipt(self) -> Receipt | None:
+        """With `ledger=`, where its record is."""
+
+    def to_json(self) -> str:
+        """One line of JSON."""
+
+
+class PendingRelease(Protocol):
+    """A release that a ledger is about to charge, and whose outcome it is told once."""
+
+    def charge(self, source: Source, bits: Bits) -> None:
+        """Charge the release durably, before any other bit is drawn."""
+
+    def released(self, result: Result) -> Result:
+        """Write a commitment to the result, which may be shown only when this has returned."""
+
+    def settled(self, closed: Release, spent: Mapping[str, int]) -> Receipt:
+        """Write what a session used of what was charged when it began."""
+
+    def end(self, error: BaseException | None) -> None:
+        """Write that there will be no output, unless one was released."""
+
+
+@runtime_checkable
+class Scope(Protocol):
+    """What a mechanism knows of a ledger: one budget, in whose name it charges."""
+
+    @property
+    def name(self) -> str:
+        """The name of the budget."""
+
+    @property
+    def unit(self) -> str:
+        """Whom it protects."""
+
+    @property
+    def neighbours(self) -> str:
+        """Which data sets are compared: "add_remove" or "replace_one"."""
+
+    def prepare(
+        self,
+        mechanism: str,
+        guarantee: Guarantee,
+        parts: tuple[tuple[Guarantee, int], ...],
+        parameters: Mapping[str, str],
+    ) -> PendingRelease:
+        """A release in its name, not charged yet; all that is given is public."""
 
 
 class _Column(Protocol):
@@ -101,3 +186,34 @@ def explicit(common: type[Any]) -> Callable[[_Function], _Function]:
         return cast("_Function", called)
 
     return decorate
+
+
+def unit_of(scope: Scope | None) -> str | None:
+    """Whom a scope protects; None without one."""
+    return None if scope is None else scope.unit
+
+
+def source_name(source: Source) -> str:
+    """What results say about a source; says so loudly where its bytes are predictable."""
+    return source.name if source.production else f"{source.name} (NOT PRIVATE)"
+
+
+def read_ledger(ledger: object, *, monotonic: bool) -> Scope | None:
+    """Check an argument `ledger=`.
+
+    Raises:
+        ParameterError: not what `ledger.scope(...)` returns, or monotonic scores where neighbours
+            replace one unit by another, which moves scores both up and down.
+    """
+    if ledger is None:
+        return None
+    if not isinstance(ledger, Scope):
+        raise ParameterError(
+            "ledger must be what ledger.scope('name', unit=, neighbours=, purpose=) returns, "
+            f"got {describe(ledger)}"
+        )
+    if monotonic and ledger.neighbours == "replace_one":
+        raise ParameterError(
+            f"monotonic=True needs add/remove neighbours; scope {ledger.name!r} has replace_one"
+        )
+    return ledger

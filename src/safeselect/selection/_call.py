@@ -7,45 +7,38 @@ looked at, and only then a bit is drawn.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
 from types import MappingProxyType, TracebackType
-from typing import Any, Protocol, Self, TypeVar, cast
+from typing import Any, Self, TypeVar, Unpack, cast
 
 from safeselect.accounting.cost import PrivacyCost
 from safeselect.errors import ParameterError, ScoreError
-from safeselect.exact.parameters import integer, rational
+from safeselect.exact.parameters import integer
 from safeselect.noise import Ranking
 from safeselect.promises.guarantees import Guarantee
 from safeselect.randomness.bits import Bits
 from safeselect.randomness.foreign import resolve
-from safeselect.randomness.source import Source
 from safeselect.scores.candidates import Candidates, read_candidates
 from safeselect.scores.containers import check_known
 from safeselect.scores.floats import Steps
 from safeselect.scores.reading import Change, Reading, flag
-from safeselect.selection._charging import (
+from safeselect.selection._arguments import (
+    Options,
     PendingRelease,
     Release,
     read_ledger,
     source_name,
     unit_of,
 )
-from safeselect.selection._engines import Engine, choose_engine
 from safeselect.selection._results import Selection, TopK
-from safeselect.selection._table import Calibration, Row
+from safeselect.selection._table import Calibration, Row, choose_engine
 
 __all__ = ["CANDIDATES", "UNREADABLE", "Call"]
 
 _Result = TypeVar("_Result", bound=Release)
-
-
-class Take(Protocol):
-    """What takes the scores of a call: their class, their number and their labels."""
-
-    def __call__(self, scores: Any, /, *, labels: object) -> Candidates: ...
 
 
 CANDIDATES = "the number of candidates"
@@ -80,7 +73,7 @@ class Call:
 
     __slots__ = (
         *("_bits", "_change", "_minimize", "_pending", "_scope", "_source", "_steps", "_threshold"),
-        *("_told", "candidates", "cost", "engine", "range_in_steps", "reading"),
+        *("_tier", "candidates", "cost", "engine", "range_in_steps", "reading"),
     )
 
     def __init__(
@@ -88,38 +81,36 @@ class Call:
         scores: object,
         *,
         cost: PrivacyCost | None = None,
-        epsilon: object = None,
         delta: object = None,
-        rho: object = None,
-        sensitivity: object = None,
-        range_: object = None,
-        monotonic: object = False,
-        minimize: object = False,
-        grid: object = None,
-        on_grid: object = False,
-        score_error: object = None,
-        labels: object = None,
-        source: object = None,
-        ledger: object = None,
-        engine: object = None,
-        take: Take = read_candidates,
-        threshold: object = None,
+        take: Callable[..., Candidates] = read_candidates,
+        threshold: Fraction | None = None,
+        **options: Unpack[Options[Any]],
     ) -> None:
-        self.cost = cost or PrivacyCost.read(epsilon=epsilon, delta=delta, rho=rho)
-        change = Change.read(sensitivity=sensitivity, range_=range_, monotonic=monotonic)
-        self.reading = Reading.read(grid=grid, on_grid=on_grid, score_error=score_error)
-        self.range_in_steps = change.range_in_steps(self.reading)
-        self._minimize = flag(minimize, "minimize")
-        self._threshold = (
-            None if threshold is None else rational(threshold, "threshold", signed=True)
+        given = options.get
+        self.cost = cost or PrivacyCost.read(
+            epsilon=given("epsilon"), delta=delta, rho=given("rho")
         )
-        self._scope = read_ledger(ledger, monotonic=change.monotonic)
+        self._change = change = Change.read(
+            sensitivity=given("sensitivity"),
+            range_=given("range_"),
+            monotonic=given("monotonic", False),
+        )
+        self.reading = Reading.read(
+            grid=given("grid"),
+            on_grid=given("on_grid", False),
+            score_error=given("score_error"),
+        )
+        self.range_in_steps = change.range_in_steps(self.reading)
+        self._minimize = flag(given("minimize", False), "minimize")
+        self._threshold = threshold
+        self._scope = read_ledger(given("ledger"), monotonic=change.monotonic)
         self._pending: PendingRelease | None = None
-        self._source: Source = resolve(source)
-        self.engine: Engine = choose_engine(engine)
+        self._source = resolve(given("source"))
+        self._tier = str(given("engine") or "array")
+        self.engine = choose_engine(given("engine"))
         self._bits: Bits | None = None
         self._steps: Steps | None = None
-        self.candidates: Candidates = take(scores, labels=labels)
+        self.candidates = take(scores, labels=given("labels"))
         in_rows = self.candidates.is_matrix and isinstance(scores, (list, tuple))
         for each in cast("Iterable[object]", scores) if in_rows else (scores,):
             check_known(
@@ -128,11 +119,6 @@ class Call:
                 range_=change.range_,
                 unit=unit_of(self._scope),
             )
-        self._change = change
-        self._told = {
-            "minimize": "yes" if self._minimize else "no",
-            "engine": "array" if engine is None else str(engine),
-        }
 
     def calibrate(self, row: Row, mechanism: str, k: int = 1) -> Calibration:
         """The noise of a row of the table for this call: k of the candidates (in each row)."""
@@ -157,7 +143,8 @@ class Call:
             more: further public parameters, for the record.
         """
         if self._scope is not None:
-            told = {**self._change.told(self.reading), **self._told, **more}
+            told = {**self._change.told(self.reading), **more}
+            told |= {"minimize": "yes" if self._minimize else "no", "engine": self._tier}
             told |= {"candidates": str(self.size), "k": str(k)}
             told |= {"rows": str(self.rows)} if self.candidates.is_matrix else {}
             parts = ((guarantee, 1),) if parts is None else parts

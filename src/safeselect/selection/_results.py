@@ -6,27 +6,17 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Generic
+from typing import Any, Generic
 
 import numpy as np
 import numpy.typing as npt
 
 from safeselect.promises.guarantees import Guarantee
 from safeselect.promises.records import Receipt, exact, told
-from safeselect.scores.candidates import plain
-from safeselect.selection._charging import Release
+from safeselect.scores.candidates import Label, plain
+from safeselect.selection._arguments import Release
 
-if TYPE_CHECKING:
-    from typing_extensions import TypeVar
-
-    # Where no labels are known to a type checker, labels have any type.
-    Label = TypeVar("Label", default=Any)
-else:
-    from typing import TypeVar
-
-    Label = TypeVar("Label")
-
-__all__ = ["Label", "Selection", "Selections", "TopK", "TopSet", "texts", "to_json_line"]
+__all__ = ["Selection", "Selections", "TopK", "TopSet", "texts", "to_json_line"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,10 @@
 
 Gumbel noise drawn once is k exponential mechanisms, each on the candidates that remain (Durfee and
 Rogers 2019): k draws.  Noise that is k times as wide is one draw in all (Ding et al. 2023).
+
+Two engines can follow it, with the same laws.  The array engine (`safeselect.noise`) is the
+default.  The scalar tier (`engine="reference"`) is for audit and tests: the published algorithms
+one value at a time, slower, with early exits.
 """
 
 from __future__ import annotations
@@ -16,8 +20,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import Literal, get_args
+from importlib import import_module
+from typing import Any, Literal, Protocol, TypeVar, get_args
 
+import numpy as np
+from numpy.typing import NDArray
+
+from safeselect import noise as array_engine
 from safeselect.accounting.calibration import Family
 from safeselect.accounting.cost import PrivacyCost
 from safeselect.errors import ParameterError
@@ -34,23 +43,27 @@ from safeselect.promises.guarantees import (
     PureDP,
 )
 from safeselect.randomness.bits import Bits
-from safeselect.selection._engines import Engine
+from safeselect.randomness.foreign import require_production
 
 __all__ = [
     "MECHANISMS",
     "PEELED",
     "TABLE",
     "Calibration",
+    "Engine",
     "Mechanism",
     "Noise",
     "Peeled",
     "Row",
+    "choose_engine",
     "dyadic_decay",
+    "named_engine",
     "one_draw",
     "read_choice",
     "unordered",
 ]
 
+Tier = TypeVar("Tier")
 Noise = Literal["exponential", "laplace", "gumbel"]
 Peeled = Literal["exponential", "exponential_base2", "permute_and_flip"]
 Mechanism = Literal[
@@ -59,6 +72,36 @@ Mechanism = Literal[
 MECHANISMS: tuple[Mechanism, ...] = get_args(Mechanism)
 PEELED: tuple[Peeled, ...] = get_args(Peeled)
 """Those whose k draws are each on the candidates that remain."""
+
+_REFERENCE = "safeselect.reference._rankings"  # imported by name, and only when asked for
+
+
+class Engine(Protocol):
+    """Ways to rank n scores in grid steps by score + noise, the k best first.
+
+    `noise` is "exponential", "laplace" or "gumbel".
+    """
+
+    def noisy_top_k(
+        self,
+        noise: str,
+        steps: Steps,
+        k: int,
+        decay: Decay,
+        bits: Bits,
+        *,
+        gaps: bool = False,
+        gap_unit: Fraction = ...,
+    ) -> Ranking:
+        """One draw of noise for each score."""
+
+    def peeled_top_k(self, noise: str, steps: Steps, k: int, decay: Decay, bits: Bits) -> Ranking:
+        """k rounds: noise drawn anew for the scores that remain."""
+
+    def noisy_max_rows(
+        self, noise: str, steps: Steps, decay: Decay, bits: Bits
+    ) -> NDArray[np.int64]:
+        """One winner for each row of scores."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,3 +237,35 @@ def unordered(cost: PrivacyCost, size: int, k: int, range_in_steps: Fraction) ->
     guarantee, rate = cost.unordered(size, k, range_in_steps)
     row = TABLE["laplace"]
     return Calibration("top_k_laplace/1", row, k, guarantee, guarantee, 1, Decay(rate))
+
+
+def choose_engine(name: object) -> Engine:
+    """The engine of that name for rankings; see `named_engine`."""
+    return named_engine(name, array_engine, _REFERENCE)
+
+
+def named_engine(name: object, array: Tier, reference: str) -> Tier:
+    """The functions of the array engine or of the scalar tier; None means the array engine.
+
+    Args:
+        name: what a caller gave as `engine`.
+        array: the functions of the array engine.
+        reference: the module that has the same functions in the scalar tier.
+
+    Raises:
+        ParameterError: another name, or "reference" where only production is allowed.
+    """
+    if name is None:
+        return array
+    if not isinstance(name, str) or name not in ("array", "reference"):
+        raise ParameterError(f"engine must be 'array' or 'reference', got {describe(name)}")
+    if name == "reference" and require_production():
+        raise ParameterError(
+            "engine='reference' is for audit and tests: its running time depends on the scores; "
+            "SAFESELECT_REQUIRE_PRODUCTION forbids it"
+        )
+    if name == "array":
+        return array
+    tier: Any = import_module(reference)
+    found: Tier = tier
+    return found

@@ -12,13 +12,14 @@ from fractions import Fraction
 from typing import Any, Literal, Unpack, get_args
 
 from safeselect.errors import ParameterError
-from safeselect.exact.parameters import integer, rational
+from safeselect.exact.parameters import Number, integer, rational
 from safeselect.exact.rate import MIN_RATE
 from safeselect.noise import Ranking
 from safeselect.promises.records import exact
-from safeselect.selection._arguments import Number, Options, Scores, explicit
+from safeselect.scores.candidates import Label
+from safeselect.selection._arguments import Options, Scores, explicit
 from safeselect.selection._call import Call
-from safeselect.selection._results import Label, Selection, TopK
+from safeselect.selection._results import Selection, TopK
 from safeselect.selection._table import Calibration, Noise, one_draw, read_choice
 
 __all__ = [

@@ -12,10 +12,11 @@ from typing import Any, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from safeselect.scores.candidates import read_matrix
-from safeselect.selection._arguments import Number, Options, Rows, explicit
+from safeselect.exact.parameters import Number
+from safeselect.scores.candidates import Label, read_matrix
+from safeselect.selection._arguments import Options, Rows, explicit
 from safeselect.selection._call import Call
-from safeselect.selection._results import Label, Selections
+from safeselect.selection._results import Selections
 from safeselect.selection._table import PEELED, TABLE, Calibration, Peeled, read_choice
 
 __all__ = ["select_many", "top_k_many"]

@@ -6,13 +6,14 @@ from typing import Any, Unpack, get_args
 
 from safeselect.accounting.cost import UNPRICED
 from safeselect.exact.interval import Interval, rounded_up
-from safeselect.exact.parameters import rational
+from safeselect.exact.parameters import Number, rational
 from safeselect.exact.rate import Decay
 from safeselect.promises.guarantees import BoundedRange
+from safeselect.scores.candidates import Label
 from safeselect.scores.reading import exactly_one
-from safeselect.selection._arguments import Number, Options, Scores, explicit
+from safeselect.selection._arguments import Options, Scores, explicit
 from safeselect.selection._call import Call
-from safeselect.selection._results import Label, Selection
+from safeselect.selection._results import Selection
 from safeselect.selection._table import TABLE, Calibration, Noise, read_choice
 
 __all__ = [

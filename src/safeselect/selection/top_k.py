@@ -5,10 +5,11 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import Any, Literal, Unpack, overload
 
-from safeselect.scores.candidates import plain
-from safeselect.selection._arguments import Number, Options, Scores, explicit
+from safeselect.exact.parameters import Number
+from safeselect.scores.candidates import Label, plain
+from safeselect.selection._arguments import Options, Scores, explicit
 from safeselect.selection._call import Call
-from safeselect.selection._results import Label, TopK, TopSet
+from safeselect.selection._results import TopK, TopSet
 from safeselect.selection._table import (
     MECHANISMS,
     TABLE,

@@ -7,13 +7,13 @@ from fractions import Fraction
 from typing import Generic, Unpack, get_args
 
 from safeselect.accounting.cost import PrivacyCost, read_epsilon
-from safeselect.exact.parameters import integer, rational
+from safeselect.exact.parameters import Number, integer, rational
 from safeselect.promises.guarantees import Guarantee
 from safeselect.promises.records import Receipt, exact
-from safeselect.scores.candidates import plain
-from safeselect.selection._arguments import Number, Parameters, Scores, explicit
+from safeselect.scores.candidates import Label, plain
+from safeselect.selection._arguments import Parameters, Scores, explicit
 from safeselect.selection._call import Call
-from safeselect.selection._results import Label, texts, to_json_line
+from safeselect.selection._results import texts, to_json_line
 from safeselect.selection._table import one_draw, read_choice
 from safeselect.selection.gaps import GapGrid, GapNoise
 

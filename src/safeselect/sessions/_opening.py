@@ -11,7 +11,7 @@ from safeselect.promises.guarantees import Guarantee
 from safeselect.promises.records import Receipt
 from safeselect.randomness.bits import Bits
 from safeselect.randomness.source import Source
-from safeselect.selection._charging import PendingRelease, Scope, source_name
+from safeselect.selection._arguments import PendingRelease, Scope, source_name
 from safeselect.selection._results import to_json_line
 
 __all__ = ["Opened", "open_session", "reserve_session"]

@@ -7,13 +7,14 @@ from types import TracebackType
 from typing import final
 
 from safeselect import variates
-from safeselect.exact.parameters import rational
+from safeselect.exact.parameters import Number, rational
 from safeselect.promises.guarantees import LaplaceDominated, PureDP
 from safeselect.promises.records import Receipt
 from safeselect.randomness.foreign import resolve
 from safeselect.randomness.memory import sealed
-from safeselect.selection._charging import Scope, read_ledger
-from safeselect.selection._engines import named_engine
+from safeselect.randomness.source import Source
+from safeselect.selection._arguments import Scope, read_ledger
+from safeselect.selection._table import named_engine
 from safeselect.sessions._answers import Answer, Answers
 from safeselect.sessions._session import Session
 from safeselect.sessions._terms import SQRT2, Setting
@@ -54,19 +55,19 @@ class AdaptiveSparseVector:
     def __init__(
         self,
         *,
-        threshold: object,
+        threshold: Number,
         k: int,
-        epsilon: object,
-        sensitivity: object,
+        epsilon: Number,
+        sensitivity: Number,
         monotonic: bool = False,
         noise: Kind = "exponential",
-        split: object = None,
-        sigma: object = None,
-        grid: object = None,
+        split: Number | None = None,
+        sigma: Number | None = None,
+        grid: Number | None = None,
         on_grid: bool = False,
-        score_error: object = None,
-        gap_grid: object = None,
-        source: object = None,
+        score_error: Number | None = None,
+        gap_grid: Number | None = None,
+        source: Source | None = None,
         ledger: Scope | None = None,
         engine: str | None = None,
     ) -> None:
@@ -131,7 +132,7 @@ class AdaptiveSparseVector:
         """How many answers above the threshold are sure to be still to be had."""
         return self._session.remaining
 
-    def query(self, value: object) -> Answer:
+    def query(self, value: Number) -> Answer:
         """Answer for one value; raises what `SparseVector.query` raises."""
         return self._session.query(value)
 

@@ -10,19 +10,14 @@ from typing import Literal, final
 
 from safeselect.counts import check_unknown
 from safeselect.errors import BudgetError, LedgerError, ParameterError, ScoreError, SourceError
-from safeselect.exact.parameters import integer
+from safeselect.exact.parameters import Number, integer
 from safeselect.promises.guarantees import ApproximateDP, BoundedRange, Guarantee
 from safeselect.promises.records import Receipt
 from safeselect.randomness.foreign import resolve
 from safeselect.randomness.memory import generation, sealed
-from safeselect.selection._charging import (
-    PendingRelease,
-    Scope,
-    read_ledger,
-    source_name,
-    unit_of,
-)
-from safeselect.selection._engines import choose_engine
+from safeselect.randomness.source import Source
+from safeselect.selection._arguments import PendingRelease, Scope, read_ledger, source_name, unit_of
+from safeselect.selection._table import choose_engine
 from safeselect.sessions._opening import Opened, reserve_session
 from safeselect.unknown_domain._bottom import (
     ListQuery,
@@ -121,10 +116,10 @@ class PayWhatYouGet:
         *,
         outcomes: int,
         queries: int,
-        epsilon: object,
-        delta: object,
-        threshold_delta: object = None,
-        source: object = None,
+        epsilon: Number,
+        delta: Number,
+        threshold_delta: Number | None = None,
+        source: Source | None = None,
         ledger: Scope | None = None,
         engine: str | None = None,
     ) -> None:

@@ -14,6 +14,7 @@ from fractions import Fraction
 from typing import TypeVar
 
 from safeselect.errors import ParameterError
+from safeselect.exact.parameters import Number
 from safeselect.scores.containers import hand_over
 from safeselect.scores.reading import Change, Reading
 from safeselect.scores.values import read_values
@@ -56,12 +57,12 @@ def check_sensitivity(
     score_function: Callable[[_Data], _Scores],
     neighbours: Iterable[tuple[_Data, _Data]],
     *,
-    sensitivity: object = None,
-    range_: object = None,
+    sensitivity: Number | None = None,
+    range_: Number | None = None,
     monotonic: bool = False,
-    grid: object = None,
+    grid: Number | None = None,
     on_grid: bool = False,
-    score_error: object = None,
+    score_error: Number | None = None,
 ) -> int:
     """Raise if a pair of neighbours breaks what is declared; return the number of pairs tried.
 

@@ -18,7 +18,9 @@ from safeselect.exact.parameters import describe, integer, rational
 from safeselect.exact.rate import Decay
 from safeselect.noise.arrays import Steps
 from safeselect.promises.guarantees import ApproximateDP, BoundedRange
+from safeselect.randomness.source import Source
 from safeselect.scores.candidates import Candidates
+from safeselect.selection._arguments import Scope
 from safeselect.selection._call import Call
 from safeselect.unknown_domain._histogram import HeldCounts
 from safeselect.unknown_domain._items import Label
@@ -164,7 +166,9 @@ def odds(delta: Fraction) -> Fraction:
     return delta / (1 - delta)
 
 
-def open_call(counts: HeldCounts, source: object, engine: object, ledger: object = None) -> Call:
+def open_call(
+    counts: HeldCounts, source: Source | None, engine: str | None, ledger: Scope | None = None
+) -> Call:
     """A call on the counts: one user moves each by at most 1, and all the same way."""
     return Call(
         counts,

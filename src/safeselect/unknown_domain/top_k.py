@@ -8,13 +8,14 @@ from typing import Literal, get_args
 from safeselect import variates
 from safeselect.counts import check_unknown
 from safeselect.errors import ParameterError
-from safeselect.exact.parameters import describe
+from safeselect.exact.parameters import Number, describe
 from safeselect.exact.rate import Decay
 from safeselect.promises.guarantees import ApproximateDP, BoundedRange, PureDP
 from safeselect.promises.records import exact
+from safeselect.randomness.source import Source
+from safeselect.selection._arguments import Scope, read_ledger, unit_of
 from safeselect.selection._call import Call
-from safeselect.selection._charging import Scope, read_ledger, unit_of
-from safeselect.selection._engines import named_engine
+from safeselect.selection._table import named_engine
 from safeselect.unknown_domain._bottom import (
     ListQuery,
     draw_list,
@@ -42,14 +43,14 @@ def unknown_domain_top_k(
     *,
     k: int,
     k_bar: int | tuple[int, int],
-    epsilon: object,
-    delta: object,
-    threshold_delta: object = None,
+    epsilon: Number,
+    delta: Number,
+    threshold_delta: Number | None = None,
     max_contributions: int | None = None,
     noise: Noise | None = None,
     places: int | Literal["all"] | None = None,
     labels: object = None,
-    source: object = None,
+    source: Source | None = None,
     ledger: Scope | None = None,
     engine: str | None = None,
 ) -> DiscoveredTopK:
