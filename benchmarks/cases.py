@@ -161,9 +161,9 @@ def _noise_cases() -> list[Case]:
     cases = []
     for scale in SCALES:
         work = Work(MILLION, rate=Fraction(1, scale))
-        names = ["lattice.discrete_laplace", "rng.laplace", DP_LAPLACE]
+        names = ["variates.discrete_laplace", "rng.laplace", DP_LAPLACE]
         cases.append(_case(f"laplace-{scale}", "discrete Laplace noise", names, work))
-        names = ["lattice.geometric", "rng.geometric"]
+        names = ["variates.geometric", "rng.geometric"]
         cases.append(_case(f"geometric-{scale}", "geometric noise", names, work))
     return cases
 
@@ -278,14 +278,14 @@ def _bars() -> list[Bar]:
         text = f"{SHOT_GAPS}, k = {k}, n = 10^6, against the release without"
         bars.append(Bar(text, f"gaps-1e6-top-{k}", "at most", SHOT_GAPS, SHOT, 1.5))
     for scale in SCALES:
-        ours, case = "lattice.discrete_laplace", f"laplace-{scale}"
+        ours, case = "variates.discrete_laplace", f"laplace-{scale}"
         text = f"discrete Laplace, 10^6 values, scale {scale}, against rng.laplace"
         bars.append(Bar(text, case, "at most", ours, "rng.laplace", 0.8))
         text = f"discrete Laplace, 10^6 values, scale {scale}, faster than OpenDP"
         bars.append(Bar(text, case, "at least", ours, DP_LAPLACE, 200))
     for scale in SCALES:
         text = f"geometric, 10^6 values, scale {scale}, against rng.geometric"
-        ours = "lattice.geometric"
+        ours = "variates.geometric"
         bars.append(Bar(text, f"geometric-{scale}", "at most", ours, "rng.geometric", 1.0))
     return bars + _door_bars() + _small_bars()
 

@@ -21,7 +21,7 @@ __all__ = ["OURS", "engine_name"]
 def engine_name() -> str:
     """Which engine a call uses by default: "array", or "reference" where there is no other yet."""
     try:
-        from safeselect.selection._table import choose_engine
+        from safeselect.selection._engines import choose_engine
     except ImportError:
         return "unknown"
     return "reference" if choose_engine(None) is choose_engine("reference") else "array"
@@ -175,14 +175,14 @@ def geometric(work: Work) -> Call:
 
 
 def _noise(name: str, work: Work) -> Call:
-    from safeselect import noise as lattice
+    from safeselect import variates
     from safeselect.exact.rate import Decay
     from safeselect.randomness.bits import Bits
     from safeselect.randomness.foreign import resolve
 
-    draw = getattr(lattice, name, None)
+    draw = getattr(variates, name, None)
     if not callable(draw):
-        raise Unavailable(f"safeselect.noise has no {name}")
+        raise Unavailable(f"safeselect.variates has no {name}")
     decay, n = Decay(work.rate), work.n
 
     def call() -> object:
@@ -219,6 +219,6 @@ OURS = {
     "select_many permute_and_flip": many_permute_and_flip,
     "select_many exponential": many_exponential,
     "top_k_many exponential": many_top,
-    "lattice.discrete_laplace": discrete_laplace,
-    "lattice.geometric": geometric,
+    "variates.discrete_laplace": discrete_laplace,
+    "variates.geometric": geometric,
 }

@@ -27,12 +27,12 @@ _STAGES = (
     ("reading parameters and scores", "safeselect.selection._call.Call.__init__"),
     ("the source begins: nonce, checks", "safeselect.randomness._bits.Bits.__init__"),
     ("random bytes", "safeselect.randomness._bits.Bits.fill"),
-    ("words, tails, slots", "safeselect.noise.top.draw"),
-    ("bounds: level, tails, setting up", "safeselect.noise.rank.contenders"),
-    ("bounds: keys and maxima of groups", "safeselect.noise.largest._maxima"),
-    ("choosing the best groups and members", "safeselect.noise.largest._best"),
+    ("words, tails, slots", "safeselect.noise.rankings.draw"),
+    ("bounds: level, tails, setting up", "safeselect.noise.rankings.contenders"),
+    ("bounds: keys and maxima of groups", "safeselect.noise.contenders._maxima"),
+    ("choosing the best groups and members", "safeselect.noise.contenders._best"),
     ("choosing the contenders", "safeselect.noise.contenders.best_and_rest"),
-    ("logarithms and certificate", "safeselect.noise.rank.decide"),
+    ("logarithms and certificate", "safeselect.noise.rankings.certified_order"),
     ("wiping", "safeselect.selection._call.Call._end"),
 )
 _REST = "the rest: guarantee, rate, result"

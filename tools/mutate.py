@@ -37,20 +37,21 @@ from time import monotonic
 ROOT = Path(__file__).parents[1]
 WORK = ROOT / "build" / "mutants"
 EXPLAINED = ROOT / "tools" / "survivors.toml"
-THRESHOLDS = ("laws", "logarithm", "fine", "thresholds")
-RANKING = ("plan", "scale", "draws", "select", "largest", "contenders", "rank", "top", "many")
+TABLES = ("arrays", "laws", "tables")
+RANKING = ("plan", "draws", "contenders", "rankings", "rows")
 PARTS = {
     "exact": (("exact/*.py", "accounting/binomial.py", "planning/_numbers.py"), "tests/exact"),
     "guarantees": (("promises/*.py",), "tests/guarantees"),
-    "thresholds": (tuple(f"noise/{name}.py" for name in THRESHOLDS), "tests/lattice"),
-    "ranking": (tuple(f"noise/{name}.py" for name in RANKING), "tests/lattice"),
+    "tables": (tuple(f"noise/{name}.py" for name in TABLES), "tests/noise"),
+    "ranking": (tuple(f"noise/{name}.py" for name in RANKING), "tests/noise"),
+    "variates": (("variates/*.py",), "tests/variates"),
     "mechanisms": (("selection/*.py", "sessions/*.py", "unknown_domain/*.py"), "tests/mechanisms"),
 }
 """The files of a part and the folder of its own tests, in the order in which they build up."""
 
 LEFT_OUT = (
     *("tests/release", "tests/adapters", "tests/timing", "tests/audit", "tests/sources"),
-    *("tests/test_lint.py", "tests/test_import.py", "tests/lattice/test_work.py"),
+    *("tests/test_lint.py", "tests/test_import.py", "tests/noise/test_work.py"),
     "tests/fuzz/test_bounds.py",
     *("tests/accounting/test_ledger_processes.py", "tests/accounting/test_ledger_file.py"),
     *("tests/accounting/test_ledger_forks.py", "tests/accounting/test_ledger_signals.py"),
@@ -121,7 +122,7 @@ def parser() -> argparse.ArgumentParser:
         "--patience", type=float, default=5, help="seconds of tests for one mutant, at first (5)"
     )
     words.add_argument("--parts", nargs="+", choices=PARTS, default=list(PARTS))
-    words.add_argument("--files", nargs="+", help="only these, such as noise/rank.py")
+    words.add_argument("--files", nargs="+", help="only these, such as noise/rankings.py")
     words.add_argument("--tests", nargs="+", default=["tests"], help="only these tests")
     words.add_argument("--only", help="only mutants whose name contains this")
     return words

@@ -123,7 +123,7 @@ def test_a_fine_table_that_is_off_is_refuted(law, monkeypatch):
     built = noise.noise_table(law)
     # A 64th of a nat lower: far more than the table's error.
     monkeypatch.setattr(
-        noise, "fine_table", lambda law: replace(built, values=built.values - (1 << 26))
+        noise, "noise_table", lambda law: replace(built, values=built.values - (1 << 26))
     )
     with pytest.raises(Refuted, match="off by more"):
         noise.check_fine_table(law, 8)

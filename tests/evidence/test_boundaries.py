@@ -35,7 +35,7 @@ SIZES = {
     "_terms.MAX_K": f"{HERE}::test_the_most_answers_of_a_session",
     "_terms._REACH": f"{HERE}::test_values_are_cut_at_the_reach",
     "digits._PIECE": ARRAYS,
-    "digits._SPARE": "lattice/test_geometric.py::test_what_goes_beyond_the_table_is_continued",
+    "digits._SPARE": "variates/test_geometric.py::test_what_goes_beyond_the_table_is_continued",
     "draws._CHUNK": RANKINGS,
     "geometric._CHUNK": ARRAYS,
     "lazy._KEPT_LEVELS": f"{HERE}::test_digits_around_those_whose_coins_are_kept",

@@ -83,7 +83,7 @@ def test_the_tables_are_what_the_proof_takes_them_for() -> None:
 
 
 def test_the_fine_table_is_read_at_the_right_place() -> None:
-    assert fine_holds(proved.FINE.tabulated_noise)
+    assert fine_holds(proved.FINE.read_noise)
 
 
 @pytest.mark.parametrize(
@@ -97,7 +97,7 @@ def test_the_fine_table_is_read_at_the_right_place() -> None:
     ],
 )
 def test_a_fault_in_reading_the_fine_table_is_refuted(old: str, new: str) -> None:
-    assert not fine_holds(broken(proved.FINE.tabulated_noise, old, new))
+    assert not fine_holds(broken(proved.FINE.read_noise, old, new))
 
 
 # ------------------------------------------------------------------- scores onto the lattice

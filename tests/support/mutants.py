@@ -114,7 +114,7 @@ _OWN_WORDS = (
     _EVIDENCE
     + "test_batches.py::test_every_row_looks_at_its_own_words_and_at_no_others[exponential-3]"
 )
-_DRAWN = "        fill(words, bits)\n"
+_DRAWN = "        words = random_lanes((n, count), bits)\n"
 _TABLE = "            draw_digits(digits, table, bits)\n"
 _AGAIN = "            part[1:] = result[: part.size - 1] if start else part[1:]\n"
 _REPEATED = """\
@@ -203,7 +203,7 @@ MUTANTS = {
     "word bounds off by one": Mutant(
         (
             (
-                "noise/thresholds.py",
+                "noise/tables.py",
                 "noise += ERROR - (law.lowest << _STEP_BITS)",
                 "noise[:-1] = noise[1:]\n    noise += ERROR - (law.lowest << _STEP_BITS)",
             ),
@@ -214,55 +214,55 @@ MUTANTS = {
     "tail thresholds off by one": Mutant(
         (
             (
-                "noise/thresholds.py",
-                "bounds = np.arange(len(ends), -1, -1, dtype=np.uint64)",
-                "bounds = np.maximum(np.arange(len(ends), -1, -1), 1).astype(np.uint64) - 1",
+                "noise/tables.py",
+                "steps = np.arange(len(ends), -1, -1, dtype=np.uint64)",
+                "steps = np.maximum(np.arange(len(ends), -1, -1), 1).astype(np.uint64) - 1",
             ),
         ),
         "C1",
         "verify noise: exponential: word bounds",
     ),
     "no refinement": Mutant(
-        (("noise/rank.py", "if False in decided:", "if not decided:"),),
+        (("noise/rankings.py", "if False in decided:", "if not decided:"),),
         "C1",
         "verify noise: exponential: decisions",
     ),
     "refinement biased": Mutant(
         (
             (
-                "noise/rank.py",
+                "noise/rankings.py",
                 "        if result is not None:\n            return result\n",
                 "        return result or Ranking(tuple(candidates[: plan.k]))\n",
             ),
         ),
         "C1",
-        "tests/lattice/test_settle.py::test_a_long_tie_takes_as_many_rounds_as_it_needs",
+        "tests/noise/test_refine.py::test_a_long_tie_takes_as_many_rounds_as_it_needs",
     ),
     "largest over the wrong axis": Mutant(
         (
             (
-                "noise/many.py",
-                "best = np.max(block, axis=0)",
-                "best = np.max(block, axis=1, keepdims=True)",
+                "noise/rows.py",
+                "np.subtract(np.max(scores, axis=0), scores)",
+                "np.subtract(np.max(scores, axis=1, keepdims=True), scores)",
             ),
         ),
         "C1",
         "verify releases: select_many, exponential",
     ),
     "rows share their words": Mutant(
-        (("noise/many.py", _DRAWN, _DRAWN + "        words[:, 1:2] = words[:, :1]\n"),),
+        (("noise/rows.py", _DRAWN, _DRAWN + "        words[:, 1:2] = words[:, :1]\n"),),
         "C1",
         _OWN_WORDS,
     ),
     "every block repeats the first": Mutant(
-        (("noise/many.py", _DRAWN, _DRAWN + _REPEATED),),
+        (("noise/rows.py", _DRAWN, _DRAWN + _REPEATED),),
         "C1",
         _OWN_WORDS,
     ),
     "a last block of one row is skipped": Mutant(
         (
             (
-                "noise/many.py",
+                "noise/rows.py",
                 _DRAWN,
                 _DRAWN + "        if count == 1 < rows:\n            continue\n",
             ),
@@ -271,14 +271,14 @@ MUTANTS = {
         _OWN_WORDS,
     ),
     "distances cut at 8 nats": Mutant(
-        (("noise/many.py", "public.single.fine.reach)", "public.single.fine.reach // 8)"),),
+        (("noise/rows.py", "public.fixed_rate.reach)", "public.fixed_rate.reach // 8)"),),
         "C1",
         _EVIDENCE + "test_batches.py::test_whoever_is_behind_wins_as_often_as_noise_says[gumbel]",
     ),
     "noise outside the table is clear": Mutant(
         (
             (
-                "noise/many.py",
+                "noise/rows.py",
                 "    np.multiply(margins, np.less(best, UNKNOWN >> 1), out=margins)\n",
                 "",
             ),
@@ -287,7 +287,7 @@ MUTANTS = {
         _EVIDENCE + "test_batches.py::test_noise_outside_the_table_is_never_clear[exponential]",
     ),
     "an error with the wrong sign": Mutant(
-        (("noise/many.py", "ceiling + ERROR", "ceiling - ERROR"),),
+        (("noise/rows.py", "rest + ERROR", "rest - ERROR"),),
         "C1",
         _EVIDENCE
         + "test_batches.py::test_who_is_left_out_of_the_settled_few_keeps_its_error[5-exponential]",
@@ -295,7 +295,7 @@ MUTANTS = {
     "noise repeats after a chunk": Mutant(
         (
             (
-                "noise/geometric.py",
+                "variates/geometric.py",
                 _TABLE + "            np.left",
                 _TABLE + _AGAIN + "            np.left",
             ),
@@ -317,9 +317,9 @@ MUTANTS = {
         + "test_requests.py::test_a_large_request_gets_the_next_bytes_of_the_source[524289]",
     ),
     "early exit": Mutant(
-        (("noise/select.py", _RISE, _RISE + _EARLY),),
+        (("noise/arrays.py", _RISE, _RISE + _EARLY),),
         "C4",
-        "tests/lattice/test_select.py::test_the_same_calls_for_all_values[uint64-1000-60-mth_largest]",
+        "tests/noise/test_select.py::test_the_same_calls_for_all_values[uint64-1000-60-mth_largest]",
     ),
     # --------------------------------------------------------------------------------- bits
     "stale buffer": Mutant(

@@ -24,7 +24,7 @@ from safeselect.noise.tables import (
     UNIT_BITS,
     bound_table,
     noise_table,
-    tabulated_noise,
+    read_noise,
 )
 
 __all__ = ["LAWS", "check_decision", "check_fine_table", "check_quantiles", "check_thresholds"]
@@ -91,7 +91,7 @@ def check_fine_table(noise: Law, every: int) -> str:
     )
     words = np.concatenate([words, ~words])
     found = np.empty(words.size, dtype=np.int64)
-    tabulated_noise(noise_table(noise), np.copy(words), found)
+    read_noise(noise_table(noise), np.copy(words), found)
     for word, value in zip(words.tolist(), found.tolist(), strict=True):
         low, high = enclose(noise, word, 64, UNIT_BITS + 16)
         _require(

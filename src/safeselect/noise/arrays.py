@@ -23,6 +23,7 @@ __all__ = [
     "best_and_rest",
     "fill",
     "mth_largest",
+    "random_lanes",
     "to_integers",
     "top_places",
 ]
@@ -45,6 +46,13 @@ def fill(array: NDArray[Any], bits: Bits) -> None:
     """Overwrite a contiguous array with random bytes; the order of bytes in a word is no matter."""
     view: Any = array  # a buffer, which the type of arrays does not say before Python 3.12
     bits.fill(memoryview(view).cast("B"))
+
+
+def random_lanes(shape: int | tuple[int, ...], bits: Bits) -> NDArray[np.uint64]:
+    """Draw an array of uniform integers of 64 bits, in one request."""
+    lanes = np.empty(shape, dtype=np.uint64)
+    fill(lanes, bits)
+    return lanes
 
 
 def to_integers(array: NDArray[Any]) -> list[int]:

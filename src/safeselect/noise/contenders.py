@@ -1,4 +1,4 @@
-"""Who can still be among the first: the few candidates whose noise bounds are largest.
+"""The contenders: the few candidates that can still be first, with the largest bounds of noise.
 
 The m largest of n numbers are found by fixed work: maxima of groups, then the members of the best
 groups.  Every array here may be secret.  The calls, their shapes and their number follow from n,
@@ -31,6 +31,8 @@ __all__ = ["Ceiling", "contenders"]
 GROUP = 32
 _BLOCK = 1 << 16
 _DIRECT = 1 << 12
+
+Kind = type[np.unsignedinteger[Any]]
 
 Ceiling = tuple[int, int]
 """(score, u): Y < rate * score + u / 2**32 nats for all who are left out."""
@@ -73,7 +75,7 @@ def _by_noise(
     noisy = np.add(draws.noise, distances.view(np.int64))
     np.put(noisy, gone, np.int64(-UNKNOWN))
     places, rest = best_and_rest(noisy, count)
-    # Who was moved down, or has noise that is not covered, lies above: it has no bound.
+    # A candidate that was moved down, or whose noise is not covered, lies above: it has no bound.
     limit = plan.fixed_rate.units(level - near.low) + (REACH >> 1 << UNIT_BITS)
     bound = (rest + ERROR + LOSS, UNBOUNDED)[rest >= limit]
     return to_integers(places), (near.low, bound)
@@ -174,7 +176,7 @@ def _level(steps: Numbers, ranked: int) -> int:
 
 
 def largest(
-    n: int, m: int, read: Read, dtype: type[np.unsignedinteger[Any]], bits: int | None = None
+    n: int, m: int, read: Read, dtype: Kind, bits: int | None = None
 ) -> tuple[Indices, Numbers]:
     """Return the indices and the values of some of n numbers, the m largest among them.
 
@@ -184,7 +186,7 @@ def largest(
     Requires: 1 <= m <= n.
     Exactness: at least m of the numbers returned are as large as any that is left out.  The m best
         groups hold them, because a group left out has a maximum no larger than m others.
-    Reveals: nothing; every call passes over its numbers without branching on them (see `select`).
+    Reveals: nothing; every call passes over its numbers without branching on them (see `arrays`).
         An index is returned once, but for n - 1, which may come again with the value 0; or, with
         `bits`, where fewer than m numbers are positive.
     """
@@ -214,11 +216,7 @@ def block_size(n: int) -> int:
 
 
 def _in_blocks(
-    size: int,
-    block: int,
-    read: Read,
-    dtype: type[np.unsignedinteger[Any]],
-    members: Indices | None = None,
+    size: int, block: int, read: Read, dtype: Kind, members: Indices | None = None
 ) -> Numbers:
     """All numbers, or those at some indices; there may be more than `read` has room for."""
     values = np.empty(size, dtype=dtype)
@@ -229,21 +227,19 @@ def _in_blocks(
     return values
 
 
-def _maxima(n: int, block: int, read: Read, dtype: type[np.unsignedinteger[Any]]) -> Numbers:
+def _maxima(n: int, block: int, read: Read, dtype: Kind) -> Numbers:
     """The maximum of each group, with zeros for what lies beyond n."""
     count = -(-n // block)
     width = block // GROUP
     result = np.empty(count * width, dtype=dtype)
-    scratch = np.zeros(block, dtype=dtype)
+    scratch = np.empty(block, dtype=dtype)
     for number in range(count):
         start, stop = number * block, min((number + 1) * block, n)
-        part = read(slice(start, stop), scratch[: stop - start])
-        if stop - start < block:
-            np.copyto(scratch[: stop - start], part)
-            scratch[stop - start :] = 0
-            part = scratch
+        values = read(slice(start, stop), scratch[: stop - start])
+        if values.size < block:
+            values = np.concatenate((values, np.zeros(block - values.size, dtype=dtype)))
         out = result[number * width : (number + 1) * width]
-        np.max(np.reshape(part, (GROUP, width)), axis=0, out=out)
+        np.max(np.reshape(values, (GROUP, width)), axis=0, out=out)
     return result
 
 

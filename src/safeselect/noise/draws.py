@@ -15,17 +15,10 @@ from math import isqrt
 import numpy as np
 from numpy.typing import NDArray
 
-from safeselect.noise.arrays import Indices, Numbers, fill, to_integers
+from safeselect.noise.arrays import Indices, Numbers, random_lanes, to_integers
+from safeselect.noise.laws import Law
 from safeselect.noise.plan import DIRECT_LIMIT, FINE_LIMIT, Plan
-from safeselect.noise.tables import (
-    TAIL_BITS,
-    TAIL_DIGITS,
-    BoundTable,
-    NoiseTable,
-    bound_table,
-    noise_table,
-    tabulated_noise,
-)
+from safeselect.noise.tables import TAIL_BITS, TAIL_DIGITS, bound_table, noise_table, read_noise
 from safeselect.randomness.bits import Bits
 
 __all__ = ["Draws", "Known", "draw"]
@@ -49,7 +42,7 @@ class Draws:
         slot_bits: digits of a slot.
         width, tail_bits: digits of a word; tail words are below 2**tail_bits.
         words: uint16, n; or uint64, n, where noise was worked out for all.
-        noise: int64, n, in units of `fine`, up to its ERROR, where it was worked out for all.
+        noise: int64, n, in units of `tables`, up to its ERROR, where it was worked out for all.
         tails: int64, the candidates with tail words, padded with n.
         tail_counts: int64: their bounds; see `tables.BoundTable`.
         extra: uint64, likewise: the 64 digits that follow their words.
@@ -102,15 +95,13 @@ def draw(n: int, plan: Plan, bits: Bits, removed: int = 0) -> Draws:
     if available <= max(plan.contenders, DIRECT_LIMIT):
         return Draws(draw_slots(available, plan.slot_bits, bits), plan.slot_bits)
     if n <= FINE_LIMIT:
-        return draw_noise(n, noise_table(plan.law), bits, plan.fine_contenders, plan.slot_bits - 64)
-    return draw_words(n, bound_table(plan.law), bits, plan.contenders, plan.slot_bits)
+        return draw_noise(n, plan.law, bits, plan.fine_contenders, plan.slot_bits - 64)
+    return draw_words(n, plan.law, bits, plan.contenders, plan.slot_bits)
 
 
 def draw_slots(count: int, bits_each: int, bits: Bits) -> list[int]:
     """Draw `count` uniform integers of `bits_each` bits, a multiple of 64, in one request."""
-    lanes = np.empty(count * bits_each // 64, dtype=np.uint64)
-    fill(lanes, bits)
-    return _integers(lanes, bits_each)
+    return _integers(random_lanes(count * bits_each // 64, bits), bits_each)
 
 
 def _integers(lanes: NDArray[np.uint64], bits_each: int) -> list[int]:
@@ -125,15 +116,14 @@ def _integers(lanes: NDArray[np.uint64], bits_each: int) -> list[int]:
     ]
 
 
-def draw_noise(n: int, table: NoiseTable, bits: Bits, count: int, slot_bits: int) -> Draws:
+def draw_noise(n: int, law: Law, bits: Bits, count: int, slot_bits: int) -> Draws:
     """Draw 64 digits for each of n candidates and work out their noise; and `count` slots.
 
     Bits: 64 a candidate, and the slots, which may be of no digits: 64 are mostly enough.
     """
-    lanes = np.empty(n + count * slot_bits // 64, dtype=np.uint64)
-    fill(lanes, bits)
+    lanes = random_lanes(n + count * slot_bits // 64, bits)
     words, noise = lanes[:n], np.empty(n, dtype=np.int64)
-    tabulated_noise(table, np.copy(words), noise)
+    read_noise(noise_table(law), np.copy(words), noise)
     slots = _integers(lanes[n:], slot_bits) if slot_bits else [0] * count
     return Draws(slots, slot_bits, 64, words=words, noise=noise)
 
@@ -147,15 +137,14 @@ def tail_capacity(n: int) -> int:
     return mean + 8 * (isqrt(mean) + 1) + 40
 
 
-def draw_words(n: int, table: BoundTable, bits: Bits, count: int, slot_bits: int) -> Draws:
+def draw_words(n: int, law: Law, bits: Bits, count: int, slot_bits: int) -> Draws:
     """Draw a word for each of n candidates, 64 digits more for each tail word, and `count` slots.
 
     Bits: 16 a candidate, and 64 for each of the padded tail words, one in 800 candidates.
     Reveals: nothing of the scores.  The number of tail words is hidden by a public capacity.
     """
     capacity, lanes = tail_capacity(n), count * slot_bits // 64
-    numbers = np.empty(lanes + capacity + -(-n // 4), dtype=np.uint64)
-    fill(numbers, bits)
+    numbers = random_lanes(lanes + capacity + -(-n // 4), bits)
     extra = numbers[lanes : lanes + capacity]
     words = numbers[lanes + capacity :].view(np.uint16)[:n]
     tails, beyond = np.full(capacity, n, dtype=np.int64), []
@@ -171,17 +160,11 @@ def draw_words(n: int, table: BoundTable, bits: Bits, count: int, slot_bits: int
     leading = np.take(words, np.minimum(tails, n - 1)).astype(np.uint64)
     digits = np.left_shift(leading, np.uint64(TAIL_DIGITS - TAIL_BITS))
     rest = np.right_shift(extra, np.uint64(_TAIL_EXTRA - TAIL_DIGITS + TAIL_BITS))
-    counts = np.searchsorted(table.tail_thresholds, np.bitwise_or(digits, rest), side="right")
+    counts = np.searchsorted(
+        bound_table(law).tail_thresholds, np.bitwise_or(digits, rest), side="right"
+    )
     # No bound: too many zeros (probability n * 2**-74), or no room (see `tail_capacity`).
     none = tails[counts == 0]
     endless = none[none < n].tolist() + beyond
-    return Draws(
-        _integers(numbers[:lanes], slot_bits),
-        slot_bits,
-        16,
-        words=words,
-        tails=tails,
-        tail_counts=counts,
-        extra=extra,
-        endless=endless,
-    )
+    slots = _integers(numbers[:lanes], slot_bits)
+    return Draws(slots, slot_bits, 16, TAIL_BITS, words, _NONE, tails, counts, extra, endless)

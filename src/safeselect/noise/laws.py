@@ -1,4 +1,4 @@
-"""The three noise laws, each as one decreasing function of a uniform number V in (0, 1).
+"""The noise laws, each as one decreasing function of a uniform number V in (0, 1).
 
 Noise is always found by inversion: E = Q(V) nats, where P(E > x) = S(x) and Q is the inverse of S.
 V is known only to as many binary digits as have been drawn, so E is known as an enclosure, and
@@ -56,16 +56,15 @@ def _log(value: Fraction) -> int:
     return Interval.of(value, DIGITS + 32).log().scaled(DIGITS)[0]
 
 
-def _cell(number: int) -> tuple[int, int]:
-    """The factor of a cell in units of 2**-21, and its logarithm in units of 2**-160."""
-    factor = (1 << _FACTOR_BITS + _CELL_BITS + 1) // (_CELLS + number + 1)
-    return factor, _log(Fraction(factor, 1 << _FACTOR_BITS))
-
-
 @cache
 def _table() -> tuple[tuple[tuple[int, int], ...], int]:
-    """All cells, and ln 2: worked out when first needed, in some milliseconds."""
-    return tuple(_cell(number) for number in range(_CELLS)), _log(Fraction(2))
+    """Each cell's factor in units of 2**-21 and logarithm in units of 2**-160, and ln 2.
+
+    Worked out when first needed, in some milliseconds.
+    """
+    one = 1 << _FACTOR_BITS
+    factors = [(2 * _CELLS * one) // (_CELLS + number + 1) for number in range(_CELLS)]
+    return tuple((each, _log(Fraction(each, one))) for each in factors), _log(Fraction(2))
 
 
 def minus_log(v: int, bits: int) -> int:
@@ -211,4 +210,5 @@ LAPLACE = Law("laplace", _laplace_quantile, _laplace_quick, _laplace_survival, -
 GUMBEL = Law("gumbel", _gumbel_quantile, _gumbel_quick, _gumbel_survival, -160, 5)
 
 LAWS = {law.name: law for law in (EXPONENTIAL, LAPLACE, GUMBEL)}
-"""The noises by name.  A further one is a row here, and its second derivative a line of `fine`."""
+"""The noises by name.  A further one is a row here, once it is shown to keep the bounds on the
+first derivative of Q (above), on its second (`tables`) and on its hazard rate (`plan`)."""

@@ -138,7 +138,7 @@ def refine(
 ) -> Ranking:
     """Decide what `combine` left open: more digits and more contenders until all is clear.
 
-    Exactness: digits once drawn stay; who gets further ones follows from the earlier ones alone.
+    Exactness: digits once drawn stay; which candidate gets more follows from the earlier ones.
     Bits: at most 16 rounds, each of which leaves less than 2**-60 undecided; then `SourceError`.
     Reveals: time and requests depend on scores and noise.  Entered with probability below 2**-40.
     """
@@ -154,10 +154,8 @@ def refine(
         for i, (v, size) in known.items():
             known[i] = (v << 64 | bits.take(64), size + 64)
         count, precision = 2 * count, precision + 64
-        digits = [known[i] for i in candidates]
-        result = certified_order(
-            candidates, _scores(steps, candidates), digits, ceiling, plan, precision
-        )
+        scores, digits = _scores(steps, candidates), [known[i] for i in candidates]
+        result = certified_order(candidates, scores, digits, ceiling, plan, precision)
         if result is not None:
             return result
         candidates, ceiling = contenders(steps, draws, plan, count, removed)
@@ -198,15 +196,11 @@ def certified_order(
     if plan.ranked > plan.k:
         # The nats of a unit of the gaps, times `below`; the floor is that of the real gap in units.
         unit, below = plan.gap_unit.numerator, plan.gap_unit.denominator << GUARD
-        floors = [
-            (
-                (lows[i] - highs[j]) * below // (fast * unit),
-                (highs[i] - lows[j]) * below // (slow * unit),
-            )
-            for i, j in pairwise(first)
-        ]
-        decided += [low == high for low, high in floors]
-        gaps = tuple([low for low, _ in floors])
+        pairs = list(pairwise(first))
+        least = [(lows[i] - highs[j]) * below // (fast * unit) for i, j in pairs]
+        most = [(highs[i] - lows[j]) * below // (slow * unit) for i, j in pairs]
+        decided.append(least == most)
+        gaps = tuple(least)
     if False in decided:
         return None
     return Ranking(tuple([candidates[i] for i in order[: plan.k]]), gaps)

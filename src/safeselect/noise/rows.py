@@ -18,11 +18,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from safeselect.exact.rate import Decay
-from safeselect.noise.arrays import Indices, Numbers, best_and_rest, fill, to_integers
+from safeselect.noise.arrays import Indices, Numbers, best_and_rest, random_lanes, to_integers
 from safeselect.noise.laws import LAWS, Law
 from safeselect.noise.plan import Plan, plan, rate
 from safeselect.noise.rankings import certified_order
-from safeselect.noise.tables import ERROR, LOSS, UNIT_BITS, UNKNOWN, noise_table, tabulated_noise
+from safeselect.noise.tables import ERROR, LOSS, UNIT_BITS, UNKNOWN, noise_table, read_noise
 from safeselect.randomness.bits import REFINEMENTS, Bits, exhausted
 
 __all__ = ["noisy_max_rows"]
@@ -53,13 +53,9 @@ class BatchPlan:
 @lru_cache(maxsize=64)
 def batch_plan(law: Law, n: int, decay: Decay) -> BatchPlan:
     """Work out the plan of a batch with n candidates a row."""
-    one = plan(law, 1, decay, False)
-    rows = max(1, _BLOCK // n)
-    return BatchPlan(
-        rows,
-        _capacity(n, rows),
-        replace(one, precision=_PRECISION, rate=rate(decay, _PRECISION)),
-    )
+    one, rows = plan(law, 1, decay, False), max(1, _BLOCK // n)
+    ranking = replace(one, precision=_PRECISION, rate=rate(decay, _PRECISION))
+    return BatchPlan(rows, _capacity(n, rows), ranking)
 
 
 def _capacity(n: int, rows: int) -> int:
@@ -101,10 +97,8 @@ def noisy_max_rows(noise: str, steps: Numbers, decay: Decay, bits: Bits) -> Indi
         # Candidates along axis 0, so that the best of every row is found column by column.
         block = np.ascontiguousarray(np.transpose(steps[start : start + public.rows]))
         count = block.shape[1]
-        words = np.empty((n, count), dtype=np.uint64)
-        more = np.empty((min(public.capacity, count), min(_CONTENDERS, n)), dtype=np.uint64)
-        fill(words, bits)
-        fill(more, bits)
+        words = random_lanes((n, count), bits)
+        more = random_lanes((min(public.capacity, count), min(_CONTENDERS, n)), bits)
         winners[start : start + count] = combine_rows(block, words, more, public.ranking, bits)
     return winners
 
@@ -118,7 +112,7 @@ def combine_rows(
     Reveals: the same calls for all scores and words but with probability below 2**-40.
     """
     noisy = np.empty(scores.shape, dtype=np.int64)
-    tabulated_noise(noise_table(public.law), np.copy(words), noisy)
+    read_noise(noise_table(public.law), np.copy(words), noisy)
     short = np.subtract(np.max(scores, axis=0), scores)
     # Cut at the reach: a candidate farther behind cannot win unless its noise is not covered.
     np.minimum(short, np.uint64(public.fixed_rate.reach), out=short)
@@ -131,9 +125,7 @@ def combine_rows(
     np.put(margins, least, np.int64(UNKNOWN))
     if np.min(margins) < _CLEAR:  # with probability below 2**-41: see `_capacity`
         unclear = np.flatnonzero(np.less(margins, _CLEAR))
-        more = np.empty((unclear.size, more.shape[1]), dtype=np.uint64)
-        fill(more, bits)
-        block.refine(unclear, more, winners)
+        block.refine(unclear, random_lanes((unclear.size, more.shape[1]), bits), winners)
     return winners
 
 
@@ -142,8 +134,6 @@ def _best_and_margin(noisy: Values) -> tuple[Indices, Values]:
     winners = np.argmax(noisy, axis=0)
     places = np.expand_dims(winners, 0)
     best = np.max(noisy, axis=0)
-    if noisy.shape[0] == 1:
-        return winners, np.full(noisy.shape[1], UNKNOWN, dtype=np.int64)
     np.put_along_axis(noisy, places, np.int64(-UNKNOWN), axis=0)
     margins = np.subtract(best, np.max(noisy, axis=0))
     np.put_along_axis(noisy, places, np.expand_dims(best, 0), axis=0)
@@ -169,35 +159,28 @@ class _Block:
         for place in range(more.shape[1]):
             np.argmax(rest, axis=0, out=best[place])
             np.put_along_axis(rest, best[place : place + 1], np.int64(-2 * UNKNOWN), axis=0)
-        ceilings = to_integers(np.max(rest, axis=0))
+        ends = to_integers(np.max(rest, axis=0))
         columns = (best, np.take(self.scores, rows, axis=1), np.take(self.words, rows, axis=1))
         lists = [np.transpose(each).tolist() for each in columns]
-        found = list(map(self._winner, *lists, more.tolist(), ceilings))
+        found = list(map(self._winner, *lists, more.tolist(), ends))
         np.put(winners, rows, np.array(found, dtype=np.int64))
 
     def _winner(
-        self,
-        candidates: list[int],
-        scores: list[int],
-        words: list[int],
-        more: list[int],
-        ceiling: int,
+        self, candidates: list[int], scores: list[int], words: list[int], more: list[int], rest: int
     ) -> int:
-        """The winner of one row: exact enclosures for its few best, a bound for all others.
+        """The winner of one row: exact enclosures for its few best, a bound for the rest.
 
         Exactness: digits once drawn stay.  If the bound decides nothing, all candidates take part.
         """
-        known = {
-            i: (words[i] << 64 | extra, 128) for i, extra in zip(candidates, more, strict=True)
-        }
-        rest = (max(scores), ceiling + ERROR) if len(candidates) < len(scores) else None
+        known = {i: (words[i] << 64 | slot, 128) for i, slot in zip(candidates, more, strict=True)}
+        ceiling = (max(scores), rest + ERROR) if len(candidates) < len(scores) else None
         precision = self.public.precision
         for _ in range(REFINEMENTS):
             taking_part = [scores[i] for i in candidates], [known[i] for i in candidates]
-            found = certified_order(candidates, *taking_part, rest, self.public, precision)
+            found = certified_order(candidates, *taking_part, ceiling, self.public, precision)
             if found is not None:
                 return found.indices[0]
-            candidates, rest, precision = list(range(len(scores))), None, precision + 64
+            candidates, ceiling, precision = list(range(len(scores))), None, precision + 64
             for i in candidates:
                 v, size = known.get(i, (words[i], 64))
                 known[i] = (v << 64 | self.bits.take(64), size + 64)

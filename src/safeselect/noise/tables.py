@@ -30,7 +30,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
+from functools import cache, lru_cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,7 +55,7 @@ __all__ = [
     "bound_table",
     "keys",
     "noise_table",
-    "tabulated_noise",
+    "read_noise",
 ]
 
 UNIT_BITS = 32
@@ -98,7 +99,7 @@ class NoiseTable:
     slopes: NDArray[np.int64]
 
 
-@lru_cache(maxsize=3)
+@cache
 def noise_table(law: Law) -> NoiseTable:
     """Build the table of a law, by one quantile a point."""
     points = 1 << _POINTS_BITS
@@ -111,10 +112,13 @@ def noise_table(law: Law) -> NoiseTable:
             slopes[side, zeros] = np.diff(np.array(nodes, dtype=np.int64))
     values[:, 0] = UNKNOWN
     zeros_of = np.array([16 - word.bit_length() for word in range(1 << 16)], dtype=np.uint8)
-    table = NoiseTable(zeros_of, np.reshape(values, -1), np.reshape(slopes, -1))
-    for array in (table.zeros, table.values, table.slopes):
+    return NoiseTable(*_read_only(zeros_of, np.reshape(values, -1), np.reshape(slopes, -1)))
+
+
+def _read_only(*arrays: NDArray[Any]) -> tuple[NDArray[Any], ...]:
+    for array in arrays:
         array.flags.writeable = False
-    return table
+    return arrays
 
 
 def _value(law: Law, side: int, zeros: int, point: int) -> int:
@@ -124,7 +128,7 @@ def _value(law: Law, side: int, zeros: int, point: int) -> int:
     return law.quick((1 << bits) - u if side else u, bits) >> DIGITS - UNIT_BITS
 
 
-def tabulated_noise(table: NoiseTable, words: Numbers, out: NDArray[np.int64]) -> None:
+def read_noise(table: NoiseTable, words: Numbers, out: NDArray[np.int64]) -> None:
     """Write Q(V) in units, up to ERROR, for V in [word, word + 1] / 2**64; UNKNOWN if not covered.
 
     Args:
@@ -185,18 +189,13 @@ def bound_table(law: Law, width: int = 16, tail_bits: int = TAIL_BITS) -> BoundT
     ]
     noise = np.empty(1 << width, dtype=np.int64)
     words = np.arange(1 << width, dtype=np.uint64)
-    tabulated_noise(noise_table(law), np.left_shift(words, np.uint64(64 - width)), noise)
+    read_noise(noise_table(law), np.left_shift(words, np.uint64(64 - width)), noise)
     noise += ERROR - (law.lowest << _STEP_BITS)
     noise[: 1 << tail_bits] = 0
-    bounds = np.arange(len(ends), -1, -1, dtype=np.uint64)
-    result = BoundTable(
-        noise.astype(np.uint64),
-        np.array(ends, dtype=np.uint64),
-        np.left_shift(bounds, np.uint64(_STEP_BITS)),
-    )
-    for array in (result.word_bounds, result.tail_thresholds, result.tail_bounds):
-        array.flags.writeable = False
-    return result
+    steps = np.arange(len(ends), -1, -1, dtype=np.uint64)
+    tail_bounds = np.left_shift(steps, np.uint64(_STEP_BITS))
+    thresholds = np.array(ends, dtype=np.uint64)
+    return BoundTable(*_read_only(noise.astype(np.uint64), thresholds, tail_bounds))
 
 
 def _threshold(law: Law, steps: int, bits: int) -> int:
@@ -249,12 +248,8 @@ def keys(law: Law, decay: Decay, width: int = 16, tail_bits: int = TAIL_BITS) ->
     words[: 1 << tail_bits] = 0
     reach = int(REACH / low) + 1
     most = _shifted(2 * reach, shift) + int(np.max(tail_bounds))
-    result = Keys(
-        words.astype(np.uint32), tail_bounds.astype(np.uint32), shift, reach, most.bit_length()
-    )
-    for array in (result.word_bounds, result.tail_bounds):
-        array.flags.writeable = False
-    return result
+    words, tail_bounds = _read_only(words.astype(np.uint32), tail_bounds.astype(np.uint32))
+    return Keys(words, tail_bounds, shift, reach, most.bit_length())
 
 
 def _shifted(number: int, shift: int) -> int:

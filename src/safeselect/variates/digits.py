@@ -134,11 +134,11 @@ def _refined(fine: NDArray[np.uint64], table: DigitTable, bits: Bits) -> NDArray
     close = np.logical_and(np.equal(whole, 0), np.less(distance, np.uint64(_MARGIN)))
     for i in np.flatnonzero(close).tolist():  # probability below 2**-110 a candidate
         v = int(fine[0, i]) << 64 | int(fine[1, i])
-        digits[i] = _settled(v, len(table.high) - int(nearest[i]), table.chance, bits)
+        digits[i] = _decided(v, len(table.high) - int(nearest[i]), table.chance, bits)
     return digits
 
 
-def _settled(v: int, d: int, chance: Chance, bits: Bits) -> int:
+def _decided(v: int, d: int, chance: Chance, bits: Bits) -> int:
     """The digit, d or d - 1, of a V that begins with the 128 digits v, by closer enclosures."""
     size = FINE
     for _ in rounds(64):

@@ -14,7 +14,7 @@ from safeselect.noise.contenders import _level, contenders
 from safeselect.noise.draws import Draws, draw_noise, draw_words
 from safeselect.noise.laws import EXPONENTIAL, GUMBEL, LAPLACE, UNBOUNDED, Law
 from safeselect.noise.plan import Plan, plan
-from safeselect.noise.tables import ERROR, LOSS, UNKNOWN, bound_table, noise_table
+from safeselect.noise.tables import ERROR, LOSS, UNKNOWN
 
 pytestmark = pytest.mark.claim("C1")
 
@@ -38,9 +38,9 @@ class Fewer(Tape):
 
 def drawn(law: Law, public: Plan, fine: bool, seed: int, n: int = N) -> Draws:
     if fine:
-        return draw_noise(n, noise_table(law), Tape(seed), public.fine_contenders, 0)
+        return draw_noise(n, law, Tape(seed), public.fine_contenders, 0)
     source = Fewer(seed) if n == N else Tape(seed)  # there is room for one in 50 of N
-    return draw_words(n, bound_table(law), source, public.contenders, public.slot_bits)
+    return draw_words(n, law, source, public.contenders, public.slot_bits)
 
 
 def scores(kind: str, rate: Fraction, tape: Tape) -> list[int]:

@@ -16,9 +16,7 @@ from safeselect.noise.draws import Draws
 from safeselect.noise.laws import EXPONENTIAL, GUMBEL, LAPLACE, Law
 from safeselect.noise.plan import plan
 from safeselect.noise.rows import batch_plan, combine_rows
-from safeselect.noise.tables import noise_table, tabulated_noise
-from safeselect.variates.digits import draw_digits
-from safeselect.variates.geometric import _sign_table
+from safeselect.noise.tables import noise_table, read_noise
 
 pytestmark = pytest.mark.claim("C1")
 
@@ -34,7 +32,7 @@ def test_a_score_that_was_cut_is_never_left_out(law: Law) -> None:
     words = np.full(60, 2**62, dtype=np.uint64)
     words[1 : 1 + public.fine_contenders] = 0
     noise = np.empty(60, dtype=np.int64)
-    tabulated_noise(noise_table(law), np.copy(words), noise)
+    read_noise(noise_table(law), np.copy(words), noise)
     draws = Draws([0] * public.fine_contenders, 0, 64, words=words, noise=noise)
 
     class Script:
@@ -66,27 +64,6 @@ def test_a_full_block_of_rows_asks_for_no_more_bits() -> None:
     assert len(tape.requests) == before
 
 
-def test_a_threshold_just_above_a_multiple_of_two_to_minus_64() -> None:
-    """rho / (1 + rho) is 1/4 and 2**-400; V begins like 1/4 and lies below."""
-    table = _sign_table(Decay(Fraction(1), Fraction(1, 3) + Fraction(1, 2**400)))
-
-    class Script:
-        fills = 0
-
-        def fill(self, buffer: memoryview) -> None:
-            self.fills += 1
-            buffer[:] = bytes(len(buffer))
-            if self.fills == 1:
-                buffer[:] = np.array([1 << 14], dtype=np.uint16).tobytes()
-
-        def take(self, count: int) -> int:
-            return 0
-
-    out = np.empty(2, dtype=np.uint16)
-    draw_digits(out, table, Script())
-    assert out[0] == 1
-
-
 def test_the_first_tail_word_of_a_process_is_not_seen() -> None:
     """The caches for V of both lengths are full after any call with the same parameters."""
     decay, ahead = Decay(Fraction(1, 3)), np.zeros(5000, dtype=np.uint64)
@@ -103,5 +80,5 @@ def test_the_first_tail_word_of_a_process_is_not_seen() -> None:
 def test_unsigned_words_are_no_indices() -> None:
     """On NumPy 1.26 `np.take` refuses unsigned indices of 64 bits."""
     words = np.array([1, 1 << 63, 1 << 40], dtype=np.uint64)
-    tabulated_noise(noise_table(GUMBEL), words, np.empty(3, dtype=np.int64))
+    read_noise(noise_table(GUMBEL), words, np.empty(3, dtype=np.int64))
     assert partial(TOPS["exponential"], np.zeros(100, np.uint64), 1, Decay(Fraction(1)), Tape(0))()

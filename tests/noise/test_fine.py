@@ -8,7 +8,7 @@ import pytest
 from lattice_oracle import quantile
 
 from safeselect.noise.laws import EXPONENTIAL, GUMBEL, LAPLACE, Law
-from safeselect.noise.tables import ERROR, UNIT_BITS, UNKNOWN, noise_table, tabulated_noise
+from safeselect.noise.tables import ERROR, UNIT_BITS, UNKNOWN, noise_table, read_noise
 
 pytestmark = pytest.mark.claim("C1")
 
@@ -19,7 +19,7 @@ each_law = pytest.mark.parametrize("law", LAWS, ids=lambda law: law.name)
 def noise(law: Law, words: list[int]) -> list[int]:
     array = np.array(words, dtype=np.uint64)
     out = np.empty(array.size, dtype=np.int64)
-    tabulated_noise(noise_table(law), array, out)
+    read_noise(noise_table(law), array, out)
     return out.tolist()
 
 
@@ -88,7 +88,7 @@ def test_a_table_with_a_wrong_point_is_noticed():
     wrong[64 * 3 + 17] += 2 * ERROR
     words = words_of_every_octave()
     array, out = np.array(words, dtype=np.uint64), np.empty(len(words), dtype=np.int64)
-    tabulated_noise(type(right)(right.zeros, wrong, right.slopes), array, out)
+    read_noise(type(right)(right.zeros, wrong, right.slopes), array, out)
     assert out.tolist() != noise(GUMBEL, words)
 
 

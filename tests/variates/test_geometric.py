@@ -18,7 +18,13 @@ from safeselect.exact.rate import Decay
 from safeselect.noise import arrays
 from safeselect.variates import digits
 from safeselect.variates.digits import FINE, MARK, DigitTable, build, draw_digits
-from safeselect.variates.geometric import _unbounded, digit_tables, discrete_laplace, geometric
+from safeselect.variates.geometric import (
+    _sign_table,
+    _unbounded,
+    digit_tables,
+    discrete_laplace,
+    geometric,
+)
 
 pytestmark = pytest.mark.claim("C1")
 
@@ -268,3 +274,24 @@ def test_large_scales_by_quantiles(rate: Fraction) -> None:
     last = Counter((noise % 256 // 64).tolist())
     assert fits(last, dict.fromkeys(range(4), 0.25)) or rate == Fraction(1, 1000)
     assert arrays.to_integers(noise) == noise.tolist()
+
+
+def test_a_threshold_just_above_a_multiple_of_two_to_minus_64() -> None:
+    """rho / (1 + rho) is 1/4 and 2**-400; V begins like 1/4 and lies below."""
+    table = _sign_table(Decay(Fraction(1), Fraction(1, 3) + Fraction(1, 2**400)))
+
+    class Script:
+        fills = 0
+
+        def fill(self, buffer: memoryview) -> None:
+            self.fills += 1
+            buffer[:] = bytes(len(buffer))
+            if self.fills == 1:
+                buffer[:] = np.array([1 << 14], dtype=np.uint16).tobytes()
+
+        def take(self, count: int) -> int:
+            return 0
+
+    out = np.empty(2, dtype=np.uint16)
+    draw_digits(out, table, Script())
+    assert out[0] == 1

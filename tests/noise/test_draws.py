@@ -11,7 +11,7 @@ from lattice_oracle import Tape
 from safeselect.noise import draws
 from safeselect.noise.draws import draw_noise, draw_slots, draw_words, tail_capacity
 from safeselect.noise.laws import GUMBEL, LAPLACE
-from safeselect.noise.tables import bound_table, noise_table, tabulated_noise
+from safeselect.noise.tables import bound_table, noise_table, read_noise
 
 pytestmark = pytest.mark.claim("C1")
 
@@ -38,7 +38,7 @@ def words_drawn(words: list[int], extra: list[int], slots: list[int], slot_bits:
     source = Given(
         integers(slots, slot_bits // 8) + integers(extra, 8) + integers([*words, *padding], 2)
     )
-    return draw_words(len(words), bound_table(GUMBEL), source, len(slots), slot_bits)
+    return draw_words(len(words), GUMBEL, source, len(slots), slot_bits)
 
 
 def expected_tails(words: list[int], extra: list[int]) -> tuple[list[int], list[int], list[int]]:
@@ -104,9 +104,9 @@ def test_noise_of_all(slot_bits):
     lanes = [tape.take(64) for _ in range(n)]
     slots = [tape.take(slot_bits) if slot_bits else 0 for _ in range(few)]
     source = Given(integers(lanes, 8) + (integers(slots, slot_bits // 8) if slot_bits else b""))
-    found = draw_noise(n, noise_table(LAPLACE), source, few, slot_bits)
+    found = draw_noise(n, LAPLACE, source, few, slot_bits)
     noise = np.empty(n, dtype=np.int64)
-    tabulated_noise(noise_table(LAPLACE), np.array(lanes, dtype=np.uint64), noise)
+    read_noise(noise_table(LAPLACE), np.array(lanes, dtype=np.uint64), noise)
     assert found.words.tolist() == lanes
     assert found.noise.tolist() == noise.tolist()
     assert found.slots == slots
