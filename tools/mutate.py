@@ -44,6 +44,7 @@ PARTS = {
     "guarantees": (("promises/*.py",), "tests/guarantees"),
     "thresholds": (tuple(f"noise/{name}.py" for name in THRESHOLDS), "tests/lattice"),
     "ranking": (tuple(f"noise/{name}.py" for name in RANKING), "tests/lattice"),
+    "scores": (("scores/*.py", "counts.py"), "tests/scores"),
     "mechanisms": (("selection/*.py", "sessions/*.py", "unknown_domain/*.py"), "tests/mechanisms"),
 }
 """The files of a part and the folder of its own tests, in the order in which they build up."""
