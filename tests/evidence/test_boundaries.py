@@ -79,7 +79,7 @@ NO_SIZES = {
         *("thresholds._PRECISION", "thresholds._STEP_BITS", "thresholds._KEY_BITS"),
         *("bernoulli._GUARD", "lazy._GUARD", "_bottom._FINEST", "_bottom._PER_NAT"),
         *("_rankings._DIGITS", "_terms._MOST_PARTS", "_terms._MEAN_PLACES"),
-        *("_session._REFINED", "floats._MAX"),
+        *("_session._REFINED"),
     },
     "an error or a distance: near ties and edges of reach in test_batches and test_rankings": {
         *("fine.ERROR", "fine.REACH", "fine.LOSS", "many._CLEAR", "plan.WINDOW"),

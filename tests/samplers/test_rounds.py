@@ -37,7 +37,15 @@ ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "safeselect"
 FILES = sorted(
     path
-    for layer in ("reference", "noise", "randomness", "selection", "sessions", "unknown_domain")
+    for layer in (
+        "reference",
+        "noise",
+        "randomness",
+        "scores",
+        "selection",
+        "sessions",
+        "unknown_domain",
+    )
     for path in (SOURCE / layer).glob("*.py")
 )
 PAGE = (ROOT / "docs" / "mathematics.md").read_text()

@@ -97,7 +97,7 @@ TOPS = {
 MANY = {"exponential": lattice.exponential_many, "gumbel": lattice.gumbel_many}
 
 _SIZES = (
-    *("noise", "reference", "randomness", "selection"),
+    *("noise", "reference", "randomness", "selection", "scores"),
     *("unknown_domain", "sessions", "planning"),
 )
 """The packages through which random words and scores go."""

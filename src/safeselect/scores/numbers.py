@@ -234,4 +234,4 @@ def _decimal(value: Decimal) -> tuple[int, int]:
     # By way of GMP: Python takes two seconds for 200 000 digits.  They are more than the places
     # before the point, so the exponent is negative.
     above = int(gmpy2.mpz("".join(map(str, digits))))
-    return (-above if value < 0 else above), int(gmpy2.mpz(10) ** -exponent)
+    return (-above if value < 0 else above), int(gmpy2.mpz(10) ** abs(exponent))
