@@ -45,6 +45,7 @@ PARTS = {
     "tables": (tuple(f"noise/{name}.py" for name in TABLES), "tests/noise"),
     "ranking": (tuple(f"noise/{name}.py" for name in RANKING), "tests/noise"),
     "variates": (("variates/*.py",), "tests/variates"),
+    "scores": (("scores/*.py", "counts.py"), "tests/scores"),
     "mechanisms": (("selection/*.py", "sessions/*.py", "unknown_domain/*.py"), "tests/mechanisms"),
 }
 """The files of a part and the folder of its own tests, in the order in which they build up."""

@@ -30,7 +30,7 @@ SIZES = {
     "_bits.MAX_TAKE": f"{HERE}::test_the_most_digits_at_once",
     "_bottom._MOST_PLACES": f"{HERE}::test_the_most_places_of_a_list",
     "_histogram._MOST": f"{HERE}::test_counts_are_cut_at_the_largest",
-    "_scores._LARGEST": f"{HERE}::test_the_largest_score",
+    "numbers._LARGEST": f"{HERE}::test_the_largest_score",
     "_session._MANY": f"{HERE}::test_many_answers_around_one_request",
     "_terms.MAX_K": f"{HERE}::test_the_most_answers_of_a_session",
     "_terms._REACH": f"{HERE}::test_values_are_cut_at_the_reach",
@@ -49,15 +49,14 @@ SIZES = {
     "plan.FINE_LIMIT": RANKINGS,
     "arrays._PEEL_LIMIT": f"{HERE}::test_maxima_around_the_number_that_is_peeled",
     "_guard._CHUNK": "evidence/test_requests.py::test_the_last_byte_of_a_request_is_random",
-    "_float_columns._BLOCK": "mechanisms/test_float_columns.py::"
-    "test_columns_about_as_long_as_a_block",
-    "_float_columns._LIMIT": "mechanisms/test_float_columns.py::",
-    "_float_columns._REACH": "mechanisms/test_float_columns.py::",
+    "floats._BLOCK": "scores/test_float_columns.py::test_columns_about_as_long_as_a_block",
+    "floats.LIMIT": "scores/test_float_columns.py::",
+    "floats.REACH": "scores/test_float_columns.py::",
     "_items._MOST_BITS": "mechanisms/test_items.py::",
     "_items._MOST_PLACES": "mechanisms/test_items.py::",
-    "_numbers._MAX_EXPONENT": "mechanisms/test_scores.py::test_decimals_of_any_exponent",
-    "_numbers._MAX_BITS": "mechanisms/test_scores.py::",
-    "_numbers._BEYOND": "mechanisms/test_scores.py::",
+    "numbers._MAX_EXPONENT": "mechanisms/test_scores.py::test_decimals_of_any_exponent",
+    "numbers._MAX_BITS": "mechanisms/test_scores.py::",
+    "numbers._BEYOND": "mechanisms/test_scores.py::",
     "_rounds.REFINEMENTS": "samplers/test_rounds.py::",
     "_rounds._ROUNDS": "samplers/test_rounds.py::",
     "foreign._REMEMBERED": "sources/test_hostile.py::",
@@ -80,7 +79,7 @@ NO_SIZES = {
         *("tables._PRECISION", "tables._STEP_BITS", "tables._KEY_BITS"),
         *("bernoulli._GUARD", "lazy._GUARD", "_bottom._FINEST", "_bottom._PER_NAT"),
         *("_rankings._DIGITS", "_variates._DIGITS", "_terms._MOST_PARTS", "_terms._MEAN_PLACES"),
-        *("_session._REFINED", "_float_columns._LARGEST"),
+        *("_session._REFINED",),
     },
     "an error or a distance: near ties and edges of reach in test_batches and test_rankings": {
         *("tables.ERROR", "tables.REACH", "tables.LOSS", "rows._CLEAR", "plan.WINDOW"),
@@ -188,7 +187,7 @@ def test_counts_are_cut_at_the_largest():
 
 def test_the_largest_score():
     """Around 2**63 of both signs, where signed numbers end: the larger one wins, by one step."""
-    most = CONSTANTS["_scores._LARGEST"]
+    most = CONSTANTS["numbers._LARGEST"]
     for end in (most - 1, -most):
         for step in (-2, -1, 0, 1, 2):
             scores = [end + step, end + step - 1, end + step - 2]

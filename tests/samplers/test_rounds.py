@@ -37,7 +37,7 @@ SOURCE = ROOT / "src" / "safeselect"
 FILES = sorted(
     path
     for layer in (
-        *("reference", "noise", "variates", "randomness"),
+        *("reference", "noise", "variates", "randomness", "scores"),
         *("selection", "sessions", "unknown_domain"),
     )
     for path in (SOURCE / layer).glob("*.py")

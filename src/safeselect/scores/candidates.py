@@ -26,6 +26,7 @@ from safeselect.errors import ParameterError, ScoreError
 from safeselect.promises.records import exact
 from safeselect.scores.containers import (
     ARRAYS,
+    LISTS,
     Column,
     Unread,
     count_nulls,
@@ -152,7 +153,7 @@ def read_matrix(scores: object, *, labels: object = None) -> Candidates:
         scores: a two-dimensional NumPy array, or a list of m lists of n numbers.
     """
     subclass_refused(type(scores))
-    if type(scores) not in (list, tuple, *ARRAYS) or getattr(scores, "ndim", 2) != 2:
+    if id(type(scores)) not in LISTS | ARRAYS or getattr(scores, "ndim", 2) != 2:
         raise ScoreError(
             "scores must be a two-dimensional array or a list of rows, got "
             f"{type(scores).__name__}; write [scores] for one row, scores.to_numpy() for a table"
@@ -160,7 +161,7 @@ def read_matrix(scores: object, *, labels: object = None) -> Candidates:
     rows: Any = scores
     if len(rows) == 0:
         raise ScoreError("scores must contain at least one row")
-    if type(rows) in ARRAYS:
+    if id(type(rows)) in ARRAYS:
         size = rows.shape[1]
         return Candidates(np.asarray(rows), size, _names(labels, size), is_matrix=True)
     first, *others = (

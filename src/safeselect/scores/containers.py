@@ -23,6 +23,7 @@ from safeselect.scores.numbers import CONVERT, FLOATS, NULL, Numbers, is_integer
 
 __all__ = [
     "ARRAYS",
+    "LISTS",
     "Column",
     "Unread",
     "check_known",
@@ -35,10 +36,11 @@ __all__ = [
 ]
 
 # Only of these exact classes is the length asked for before a charge: it is theirs, and no code of
-# anybody else runs.
-_LISTS = (list, tuple)
-_MAPPINGS = (dict, Counter, OrderedDict, defaultdict)
-ARRAYS = (np.ndarray, np.memmap)
+# anybody else runs.  By identity: a class may say that it is equal to another.
+LISTS = frozenset(map(id, (list, tuple)))
+_MAPPINGS = frozenset(map(id, (dict, Counter, OrderedDict, defaultdict)))
+ARRAYS = frozenset(map(id, (np.ndarray, np.memmap)))
+_OWN_COUNTS: set[int] = set()
 # Classes of other libraries whose rows are there already; subclasses that a user defined are not.
 _TABLES = {
     "pandas": ("Series", "DataFrame", "Index", "api.extensions.ExtensionArray"),
@@ -51,7 +53,6 @@ _ONE_COLUMN = (
     "scores must have one dimension, got {} with {}; pass one column, such as table['votes'], or "
     "one row; select_many takes many rows at once"
 )
-_OWN_COUNTS: list[type] = []
 
 _Kind = TypeVar("_Kind")
 
@@ -63,7 +64,7 @@ def own_counts(kind: type[_Kind]) -> type[_Kind]:
     `check_known`, which looks at nothing private.  What another class has by these names is never
     asked for.
     """
-    _OWN_COUNTS.append(kind)
+    _OWN_COUNTS.add(id(kind))
     return kind
 
 
@@ -75,7 +76,7 @@ def check_known(
     Raises:
         ParameterError: only the largest counts, a change below 1, or another unit.
     """
-    if type(scores) in _OWN_COUNTS:
+    if id(type(scores)) in _OWN_COUNTS:
         cast("Any", scores).check_known(sensitivity=sensitivity, range_=range_, unit=unit)
 
 
@@ -121,7 +122,7 @@ class Column:
         if isinstance(held, np.ndarray):
             values: Numbers = np.asarray(held)
         else:
-            values = tuple(held) if type(held) in (list, tuple) else _convert(held)
+            values = tuple(held) if id(type(held)) in LISTS else _convert(held)
         if isinstance(values, np.ndarray) and values.ndim != 1:  # a column of arrays
             raise ScoreError(_ONE_COLUMN.format(name, values.ndim))
         if len(values) != self.size:
@@ -152,10 +153,10 @@ def hand_over(scores: object) -> Column:
     column: Any = scores
     if kind is Unread:
         return Column(column, column.size)
-    if kind in _LISTS:
+    if id(kind) in LISTS:
         return Column(column, len(column))
     subclass_refused(kind)
-    if kind not in ARRAYS:
+    if id(kind) not in ARRAYS:
         if not is_table(kind):
             raise ScoreError(
                 "scores must be a list, a tuple, a dict, a NumPy array or a column of pandas, "
@@ -176,7 +177,7 @@ def subclass_refused(kind: type) -> None:
     Raises:
         ScoreError: it is one of them.
     """
-    if issubclass(kind, np.ndarray) and kind not in ARRAYS:
+    if issubclass(kind, np.ndarray) and id(kind) not in ARRAYS:
         raise ScoreError(
             f"scores must be a plain NumPy array, got {kind.__name__}; "
             "its subclass may change what the numbers mean"
@@ -188,9 +189,9 @@ def pairs(scores: object) -> tuple[list[Any], list[Any] | Unread] | None:
     if type(scores) is Unread and scores.labels is not None:
         return list(scores.labels), Unread(scores.size, scores.read)
     mapping: Any = scores
-    if type(scores) in _OWN_COUNTS:
+    if id(type(scores)) in _OWN_COUNTS:
         mapping = dict(mapping.counts)
-    if type(mapping) not in _MAPPINGS:
+    if id(type(mapping)) not in _MAPPINGS:
         return None
     items: list[tuple[Any, Any]] = list(dict.items(mapping))
     return [key for key, _ in items], [value for _, value in items]

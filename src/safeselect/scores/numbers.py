@@ -231,7 +231,7 @@ def _decimal(value: Decimal) -> tuple[int, int]:
     _, digits, exponent = value.as_tuple()
     if len(digits) <= _MAX_EXPONENT or not isinstance(exponent, int):
         return value.as_integer_ratio()
-    # By way of GMP: Python takes two seconds for 200 000 digits.  There are more of them than
-    # places before the point, so the exponent is negative.
+    # By way of GMP: Python takes two seconds for 200 000 digits.  They are more than the places
+    # before the point, so the exponent is negative.
     above = int(gmpy2.mpz("".join(map(str, digits))))
-    return (-above if value < 0 else above), int(gmpy2.mpz(10) ** -exponent)
+    return (-above if value < 0 else above), int(gmpy2.mpz(10) ** abs(exponent))
