@@ -23,7 +23,7 @@ OUTSIDE_CORE = ("audit/", "adapters/", "cli/", "__main__.py")
 CORE = [name for name in FILES if not name.startswith(OUTSIDE_CORE)]
 FLOORS = (
     *("errors.py", "exact/", "promises/", "randomness/", "noise/", "accounting/", "selection/"),
-    *("reference/", "ledger/", "unknown_domain/", "sessions/", "planning/"),
+    *("reference/", "ledger/", "unknown_domain/", "sessions/", "planning/", "sources/"),
 )
 MAX_LINES = 300
 
