@@ -25,8 +25,8 @@ __all__ = ["stages"]
 
 _STAGES = (
     ("reading parameters and scores", "safeselect.selection._call.Call.__init__"),
-    ("the source begins: nonce, checks", "safeselect.randomness._bits.Bits.__init__"),
-    ("random bytes", "safeselect.randomness._bits.Bits.fill"),
+    ("the source begins: nonce, checks", "safeselect.randomness.bits.Bits.__init__"),
+    ("random bytes", "safeselect.randomness.bits.Bits.fill"),
     ("words, tails, slots", "safeselect.noise.rankings.draw"),
     ("bounds: level, tails, setting up", "safeselect.noise.rankings.contenders"),
     ("bounds: keys and maxima of groups", "safeselect.noise.contenders._maxima"),

@@ -1,4 +1,4 @@
-"""What people type as epsilon, sensitivity or delta becomes the exact rational that was typed.
+"""Parameters as typed: an epsilon, sensitivity or delta becomes the exact rational that was typed.
 
 Sizes are limited *before* any big arithmetic, because GMP ends the whole process, rather than
 raising, when a number outgrows the memory it may have.

@@ -1,4 +1,4 @@
-"""The decay of the noise: how much less likely each further grid step is.
+"""The rate of the noise: how much less likely each further grid step is.
 
 Every noise of this library is described by one public number, rho = exp(-rate), or rho =
 base**rate for a rational base: the factor by which the density falls from one grid step to the

@@ -1,1 +1,1 @@
-"""What a release promises (`guarantees`), and how it is written down (`records`)."""
+"""The guarantees of a release (`guarantees`), and how they are written down (`records`)."""

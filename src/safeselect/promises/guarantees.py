@@ -1,4 +1,4 @@
-"""What is promised: five kinds of guarantee and the theorems that lead from one to another.
+"""Five kinds of guarantee, and the theorems that lead from one to another.
 
 An arrow means "implies", by the theorem named in the docstring of the method that goes that way:
 

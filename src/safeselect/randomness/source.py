@@ -1,4 +1,4 @@
-"""What a source of random bytes must do, what a record may say of one, and the default source.
+"""The protocol of a source of random bytes, what a record may say of one, and the default source.
 
 Anyone may write a source; `safeselect.testing.check_source` tests it against these rules.  It is
 used behind a guard all the same: it is asked for 16 bytes more than are needed,
