@@ -178,7 +178,7 @@ def _noise(name: str, work: Work) -> Call:
     from safeselect import variates
     from safeselect.exact.rate import Decay
     from safeselect.randomness.bits import Bits
-    from safeselect.randomness.foreign import resolve
+    from safeselect.randomness.source import resolve
 
     draw = getattr(variates, name, None)
     if not callable(draw):

@@ -26,7 +26,7 @@ from safeselect import (
 from safeselect.estimates import error_ratio, threshold_error_ratio, variance_ratio
 from safeselect.exact.rate import Decay
 from safeselect.randomness.bits import Bits
-from safeselect.randomness.foreign import resolve
+from safeselect.randomness.source import resolve
 from safeselect.variates import discrete_laplace
 
 COUNTS = Path(__file__).parents[1] / "benchmarks" / "data" / "NETFLIX.n17770.npy"

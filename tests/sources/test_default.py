@@ -8,9 +8,15 @@ import numpy as np
 import pytest
 
 from safeselect.errors import ParameterError
-from safeselect.randomness.foreign import ForeignSource, require_production, resolve
-from safeselect.randomness.source import OpenSSLSource, Source, default_source
+from safeselect.randomness.source import (
+    OpenSSLSource,
+    Source,
+    default_source,
+    require_production,
+    resolve,
+)
 from safeselect.sources import CallbackSource, CombinedSource, SystemSource
+from safeselect.sources.foreign import ForeignSource
 from safeselect.testing import RecordingSource, ReplaySource
 
 VARIABLE = "SAFESELECT_REQUIRE_PRODUCTION"

@@ -15,7 +15,7 @@ from safeselect.adapters._floats import at_least
 from safeselect.errors import ParameterError, SafeSelectError
 from safeselect.exact.parameters import describe, rational
 from safeselect.exact.rate import Decay
-from safeselect.randomness.foreign import resolve
+from safeselect.randomness.source import resolve
 from safeselect.scores.candidates import read_candidates
 from safeselect.scores.floats import Steps
 from safeselect.scores.reading import Change, Reading

@@ -10,7 +10,7 @@ import warnings
 from pathlib import Path
 
 from safeselect.errors import LedgerError, SafeSelectWarning
-from safeselect.randomness.foreign import require_production
+from safeselect.randomness.source import require_production
 
 __all__ = ["check_file_system", "check_modes", "file_system"]
 

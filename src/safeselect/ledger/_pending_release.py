@@ -14,7 +14,8 @@ from safeselect.errors import LedgerError, ScoreError, SourceError
 from safeselect.promises.guarantees import Guarantee
 from safeselect.promises.records import SALT_BYTES, Charge, Receipt
 from safeselect.randomness.bits import Bits
-from safeselect.randomness.source import Source, observed
+from safeselect.randomness.source import Source
+from safeselect.sources.observed import observed
 
 __all__ = ["PendingRelease"]
 

@@ -17,9 +17,8 @@ from __future__ import annotations
 from typing import final
 
 from safeselect.errors import ParameterError, SourceError
-from safeselect.randomness.foreign import resolve
 from safeselect.randomness.memory import Generation, byte_view, generation, sealed, wipe
-from safeselect.randomness.source import Source
+from safeselect.randomness.source import Source, resolve
 
 __all__ = ["FILL_REQUEST", "MAX_TAKE", "REFINEMENTS", "Bits", "exhausted", "rounds"]
 

@@ -1,4 +1,4 @@
-"""The protocol of a source of random bytes, what a record may say of one, and the default source.
+"""The protocol of a source of random bytes, the default source, and the door of `source=`.
 
 Anyone may write a source; `safeselect.testing.check_source` tests it against these rules.  It is
 used behind a guard all the same: it is asked for 16 bytes more than are needed,
@@ -20,23 +20,27 @@ sealed class cannot.  What an own source is worth is asked of the `Guard` that i
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
-from typing import Any, Literal, Protocol, TypeVar, final, runtime_checkable
+from collections.abc import Callable
+from typing import Any, Protocol, TypeVar, cast, final, runtime_checkable
 
 from safeselect.errors import ParameterError, SourceError
-from safeselect.randomness.guard import Guard, Worth
+from safeselect.randomness.guard import Guard
 from safeselect.randomness.memory import generation, sealed
 
 __all__ = [
-    *("Observed", "OpenSSLSource", "Source"),
-    *("default_source", "guard_of", "is_own", "observed", "own"),
+    *("OpenSSLSource", "Source", "default_source", "guard_of", "guarded", "is_own", "own"),
+    *("require_production", "resolve", "takes_foreign"),
 ]
 
 _FRESH_BYTES = 32
 
 _Kind = TypeVar("_Kind")
+_Door = TypeVar("_Door", bound="Callable[[object], Source]")
+_DOORS: dict[str, Callable[[object], Source]] = {}
 _OWN: dict[int, type] = {}
 """This package's sources, by identity: a metaclass may say that it equals another class."""
+
+_VARIABLE = "SAFESELECT_REQUIRE_PRODUCTION"
 
 
 @runtime_checkable
@@ -72,23 +76,6 @@ class Source(Protocol):
         """
 
 
-@dataclass(frozen=True, slots=True)
-class Observed:
-    """What is known of a source at this moment, in words for records.
-
-    Args:
-        name: the source's name; one of this package's own names only for its own classes.
-        production: "yes" for the generators of OpenSSL and the system; "asserted" where somebody
-            else's code gives bytes and says that they are good; "no" for sources for tests.
-        health: "passed" if start-up tests and a canary were passed in this process and nothing
-            failed since; else "not tested".
-    """
-
-    name: str
-    production: Worth
-    health: Literal["passed", "not tested"]
-
-
 def own(kind: type[_Kind]) -> type[_Kind]:
     """Seal a class, and mark it as one of this package's sources; its objects hold a `_guard`.
 
@@ -104,6 +91,24 @@ def is_own(value: object) -> bool:
     return _OWN.get(id(type(value))) is type(value)
 
 
+def takes_foreign(door: _Door) -> _Door:
+    """Mark the function that puts a source of another class behind a guard: in `sources.foreign`.
+
+    A release with one of this package's own sources runs none of that.
+    """
+    _DOORS["foreign"] = door
+    return door
+
+
+def guarded(value: object) -> Source:
+    """Return a source that keeps the rules: one of this package's own, or a guard around another.
+
+    Raises:
+        ParameterError: it keeps not even the form of the Source protocol.
+    """
+    return cast(Source, value) if is_own(value) else _DOORS["foreign"](value)
+
+
 def guard_of(source: Any) -> Guard:
     """The guard of one of this package's own sources, which knows what its bytes are worth.
 
@@ -114,24 +119,6 @@ def guard_of(source: Any) -> Guard:
         raise ParameterError("observed() takes what resolve() returned")
     guard: Guard = source._guard
     return guard
-
-
-def observed(source: Source) -> Observed:
-    """Say what is known of a source; of one with parts, what is known of its weakest part.
-
-    Args:
-        source: what `resolve` returned.
-
-    Raises:
-        ParameterError: a source that `resolve` has not seen.
-
-    Example:
-        >>> from safeselect.sources import observed, resolve
-        >>> observed(resolve(None)).production
-        'yes'
-    """
-    guard = guard_of(source)
-    return Observed(source.name, guard.worth, "passed" if guard.tested else "not tested")
 
 
 def _openssl_bytes(count: int) -> bytes:
@@ -207,3 +194,41 @@ def default_source() -> Source:
             return current
     current = _current = OpenSSLSource()
     return current
+
+
+def require_production() -> bool:
+    """Whether the environment asks for hardening: SAFESELECT_REQUIRE_PRODUCTION is not empty.
+
+    Any value but the empty one hardens, "0" too: a typing error must not soften.
+    """
+    return os.environ.get(_VARIABLE, "") != ""
+
+
+def resolve(source: object | None) -> Source:
+    """Return the source to use for an argument `source=`: the default for None.
+
+    A source of another class than this package's own comes back behind a guard, with the system's
+    bytes mixed in, unless it says that it is for tests; its name is ForeignSource(...).
+
+    Raises:
+        ParameterError: not a source (a seed, a generator for simulations, a class ...); or, while
+            SAFESELECT_REQUIRE_PRODUCTION is set, a source for tests, or a callback's bytes alone
+            where the variable does not say "asserted".
+    """
+    if source is None:
+        return default_source()
+    checked = guarded(source)
+    guard = guard_of(checked)
+    if guard.worth == "yes" or not require_production():
+        return checked
+    if guard.worth == "no":
+        raise ParameterError(
+            f"{checked.name} is for tests, and {_VARIABLE} is set: leave source out"
+        )
+    if guard.unmixed and os.environ.get(_VARIABLE) != "asserted":
+        raise ParameterError(
+            f"{checked.name} gives a function's bytes alone, and {_VARIABLE} is set: leave out "
+            f"exclusive=True, so that the system's bytes are mixed in, or set {_VARIABLE}="
+            "asserted, and every record says that the bytes are asserted"
+        )
+    return checked

@@ -20,7 +20,7 @@ from safeselect.exact.parameters import integer
 from safeselect.noise import Ranking
 from safeselect.promises.guarantees import Guarantee
 from safeselect.randomness.bits import Bits
-from safeselect.randomness.foreign import resolve
+from safeselect.randomness.source import resolve
 from safeselect.scores.candidates import Candidates, read_candidates
 from safeselect.scores.containers import check_known
 from safeselect.scores.floats import Steps

@@ -43,7 +43,7 @@ from safeselect.promises.guarantees import (
     PureDP,
 )
 from safeselect.randomness.bits import Bits
-from safeselect.randomness.foreign import require_production
+from safeselect.randomness.source import require_production
 
 __all__ = [
     "MECHANISMS",

@@ -13,9 +13,8 @@ from safeselect.errors import BudgetError, LedgerError, ParameterError, ScoreErr
 from safeselect.exact.parameters import Number, integer
 from safeselect.promises.guarantees import ApproximateDP, BoundedRange, Guarantee
 from safeselect.promises.records import Receipt
-from safeselect.randomness.foreign import resolve
 from safeselect.randomness.memory import generation, sealed
-from safeselect.randomness.source import Source
+from safeselect.randomness.source import Source, resolve
 from safeselect.selection._arguments import PendingRelease, Scope, read_ledger, source_name, unit_of
 from safeselect.selection._table import choose_engine
 from safeselect.sessions._opening import Opened, reserve_session

@@ -10,9 +10,8 @@ from safeselect import variates
 from safeselect.exact.parameters import Number
 from safeselect.promises.guarantees import LaplaceDominated, PureDP
 from safeselect.promises.records import Receipt
-from safeselect.randomness.foreign import resolve
 from safeselect.randomness.memory import sealed
-from safeselect.randomness.source import Source
+from safeselect.randomness.source import Source, resolve
 from safeselect.selection._arguments import Scope, read_ledger
 from safeselect.selection._table import named_engine
 from safeselect.sessions._answers import Answer, Answers

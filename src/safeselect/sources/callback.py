@@ -8,9 +8,9 @@ from functools import partial
 from typing import final
 
 from safeselect.errors import ParameterError, SourceError
-from safeselect.randomness.foreign import predictable_generator, with_system_bytes
 from safeselect.randomness.guard import Guard
 from safeselect.randomness.source import own
+from safeselect.sources.foreign import predictable_generator, with_system_bytes
 
 __all__ = ["CallbackSource"]
 

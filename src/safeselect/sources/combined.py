@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import final
 
 from safeselect.errors import ParameterError
-from safeselect.randomness.foreign import guarded, mixed
-from safeselect.randomness.source import Source, guard_of, own
+from safeselect.randomness.source import Source, guard_of, guarded, own
+from safeselect.sources.foreign import mixed
 
 __all__ = ["CombinedSource"]
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import final
 
-from safeselect.randomness.foreign import system_bytes
 from safeselect.randomness.guard import Guard
 from safeselect.randomness.source import own
+from safeselect.sources.foreign import system_bytes
 
 __all__ = ["SystemSource"]
 

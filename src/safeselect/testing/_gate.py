@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from safeselect.errors import ParameterError
-from safeselect.randomness.foreign import require_production
+from safeselect.randomness.source import require_production
 
 __all__ = ["refuse_in_production"]
 

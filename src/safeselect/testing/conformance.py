@@ -13,9 +13,9 @@ import threading
 from collections.abc import Callable
 
 from safeselect.errors import ParameterError, SourceError
-from safeselect.randomness.foreign import guarded, members_of
 from safeselect.randomness.guard import NONCE_BYTES
-from safeselect.randomness.source import Source
+from safeselect.randomness.source import Source, guarded
+from safeselect.sources.foreign import members_of
 
 __all__ = ["check_source"]
 

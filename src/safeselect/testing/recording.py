@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import final
 
-from safeselect.randomness.foreign import guarded
 from safeselect.randomness.guard import Guard
 from safeselect.randomness.memory import sealed
-from safeselect.randomness.source import Source, own
+from safeselect.randomness.source import Source, guarded, own
 from safeselect.testing._gate import refuse_in_production
 
 __all__ = ["RecordingSource"]

@@ -1,7 +1,6 @@
-"""The door that every `source=` argument goes through.
+"""Sources that somebody else wrote: behind our guard, whatever they say of themselves.
 
-A source that somebody else wrote runs behind our guard, whatever it says of itself, with the
-operating system's bytes mixed in.
+The operating system's bytes are mixed into theirs.  `randomness.source.resolve` hands them over.
 """
 
 from __future__ import annotations
@@ -11,19 +10,18 @@ import re
 from collections.abc import Callable
 from contextlib import suppress
 from types import ModuleType
-from typing import NamedTuple, cast, final
+from typing import NamedTuple, final
 
 from safeselect.errors import ParameterError, SourceError
 from safeselect.randomness.guard import NONCE_BYTES, Guard, Worth
 from safeselect.randomness.memory import wipe
-from safeselect.randomness.source import Source, default_source, guard_of, is_own, own
+from safeselect.randomness.source import own, takes_foreign
 
 __all__ = [
-    *("ForeignSource", "guarded", "members_of", "mixed", "predictable_generator"),
-    *("require_production", "resolve", "with_system_bytes"),
+    *("ForeignSource", "guarded_foreign", "members_of", "mixed", "predictable_generator"),
+    *("system_bytes", "with_system_bytes"),
 ]
 
-_VARIABLE = "SAFESELECT_REQUIRE_PRODUCTION"
 _LONGEST_NAME = 64
 _NO_NAME = re.compile(r"[^A-Za-z0-9._-]", re.ASCII)
 
@@ -223,14 +221,13 @@ class ForeignSource:
         self._guard.fill(buffer)
 
 
-def guarded(value: object) -> Source:
-    """Return a source that keeps the rules: one of this package's own, or a guard around another.
+@takes_foreign
+def guarded_foreign(value: object) -> ForeignSource:
+    """A guard around a source of another class than this package's own.
 
     Raises:
         ParameterError: it keeps not even the form of the Source protocol.
     """
-    if is_own(value):
-        return cast(Source, value)
     known = _guards.get(id(value))
     if known is not None and known[0] is value:
         return known[1]
@@ -241,41 +238,3 @@ def guarded(value: object) -> Source:
             _guards.pop(next(iter(tuple(_guards)), 0), None)
         _guards[id(value)] = value, found
     return found
-
-
-def require_production() -> bool:
-    """Whether the environment asks for hardening: SAFESELECT_REQUIRE_PRODUCTION is not empty.
-
-    Any value but the empty one hardens, "0" too: a typing error must not soften.
-    """
-    return os.environ.get(_VARIABLE, "") != ""
-
-
-def resolve(source: object | None) -> Source:
-    """Return the source to use for an argument `source=`: the default for None.
-
-    A source of another class than this package's own comes back behind a guard, with the system's
-    bytes mixed in, unless it says that it is for tests; its name is ForeignSource(...).
-
-    Raises:
-        ParameterError: not a source (a seed, a generator for simulations, a class ...); or, while
-            SAFESELECT_REQUIRE_PRODUCTION is set, a source for tests, or a callback's bytes alone
-            where the variable does not say "asserted".
-    """
-    if source is None:
-        return default_source()
-    checked = guarded(source)
-    guard = guard_of(checked)
-    if guard.worth == "yes" or not require_production():
-        return checked
-    if guard.worth == "no":
-        raise ParameterError(
-            f"{checked.name} is for tests, and {_VARIABLE} is set: leave source out"
-        )
-    if guard.unmixed and os.environ.get(_VARIABLE) != "asserted":
-        raise ParameterError(
-            f"{checked.name} gives a function's bytes alone, and {_VARIABLE} is set: leave out "
-            f"exclusive=True, so that the system's bytes are mixed in, or set {_VARIABLE}="
-            "asserted, and every record says that the bytes are asserted"
-        )
-    return checked
