@@ -5,6 +5,7 @@ building blocks documented in `safeselect.reference`, `safeselect.noise` and
 `safeselect.estimates`.
 """
 
+import safeselect.columns  # noqa: F401 - so that columns of other libraries are read
 from safeselect.accounting import Composition, calibrate, compose
 from safeselect.counts import Counts
 from safeselect.errors import (

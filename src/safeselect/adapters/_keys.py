@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from safeselect.accounting.cost import caution
 from safeselect.adapters._files import shown
 from safeselect.errors import InputError, ParameterError
-from safeselect.scores.candidates import as_names
+from safeselect.scores.containers import table_reader
 
 __all__ = [
     "FLOATS",
@@ -43,7 +43,7 @@ def read_labels(candidates: Iterable[str | int]) -> list[str]:
         )
     labels: list[str] = []
     seen: dict[str, int] = {}
-    for place, candidate in enumerate(as_names(candidates, "candidates"), 1):
+    for place, candidate in enumerate(table_reader().names(candidates, "candidates"), 1):
         if isinstance(candidate, bool) or not isinstance(candidate, (str, int)):
             kind = type(candidate).__name__
             raise ParameterError(f"candidate {place} must be a string or an integer, got {kind}")

@@ -29,11 +29,10 @@ from safeselect.scores.containers import (
     LISTS,
     Column,
     Unread,
-    count_nulls,
     hand_over,
-    index_of,
     pairs,
     subclass_refused,
+    table_reader,
 )
 from safeselect.scores.floats import Steps
 from safeselect.scores.numbers import in_order, write_steps
@@ -49,7 +48,7 @@ else:
 
     Label = TypeVar("Label")
 
-__all__ = ["Candidates", "Label", "as_names", "plain", "read_candidates", "read_matrix"]
+__all__ = ["Candidates", "Label", "plain", "read_candidates", "read_matrix"]
 
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
@@ -141,7 +140,7 @@ def read_candidates(scores: object, *, labels: object = None) -> Candidates:
     brought, values = found or (None, scores)
     column = hand_over(values)
     if found is None and labels is None:
-        brought = labels_of(scores)
+        brought = table_reader().labels(scores)
     names = _names(labels if brought is None else brought, column.size)
     return Candidates((column,), column.size, names, positions=brought is None)
 
@@ -165,7 +164,9 @@ def read_matrix(scores: object, *, labels: object = None) -> Candidates:
         size = rows.shape[1]
         return Candidates(np.asarray(rows), size, _names(labels, size), is_matrix=True)
     first, *others = (
-        read_candidates(row, labels=labels if place == 0 or labels_of(row) is not None else None)
+        read_candidates(
+            row, labels=labels if place == 0 or table_reader().labels(row) is not None else None
+        )
         for place, row in enumerate(rows)
     )
     if any(each.size != first.size for each in others):
@@ -184,19 +185,6 @@ def _names(labels: object, size: int) -> tuple[object, ...] | None:
     return None if labels is None else read_labels(labels, size)
 
 
-def labels_of(scores: Any) -> Any:
-    """The labels that a column brings along: a pandas index, unless it is RangeIndex(0, n, 1).
-
-    That one is what pandas makes where nobody named the rows.  Its type and its parameters decide,
-    not what its values are.
-    """
-    index = index_of(scores)
-    if type(index).__name__ != "RangeIndex":
-        return index
-    is_default = (index.start, index.stop, index.step) == (0, len(scores), 1)
-    return None if is_default else index
-
-
 def read_labels(labels: object, count: int) -> tuple[object, ...]:
     """Read one label for each of `count` scores: anything that can be written down and compared.
 
@@ -213,7 +201,7 @@ def read_labels(labels: object, count: int) -> tuple[object, ...]:
     dimensions = len(getattr(labels, "shape", (0,)))
     if dimensions != 1:
         raise ParameterError(f"labels must have one dimension, got {dimensions}")
-    names = tuple(as_names(labels))
+    names = tuple(table_reader().names(labels))
     if len(names) != count:
         raise ParameterError(
             f"labels must be as many as the scores, got {len(names)} for {count}; "
@@ -236,24 +224,6 @@ def read_labels(labels: object, count: int) -> tuple[object, ...]:
             f"got {different} different ones among {count}; write a name of its own for each"
         )
     return names
-
-
-def as_names(labels: Iterable[Any], parameter: str = "labels") -> list[Any]:
-    """Public labels as plain Python objects, also from arrays and from columns of any encoding.
-
-    Raises:
-        ParameterError: a column with nulls.
-    """
-    read = None
-    if len(getattr(labels, "shape", (0,))) == 1:
-        ways = (getattr(labels, name, None) for name in ("to_pylist", "to_list", "tolist"))
-        read = next((way for way in ways if callable(way)), None)
-    if read is None:
-        return list(labels)
-    with suppress(NotImplementedError):  # of labels that are tuples nothing is ever null
-        if count_nulls(labels):
-            raise ParameterError(f"{parameter} must not contain nulls: every one needs a name")
-    return list(read())
 
 
 def plain(label: object) -> str:

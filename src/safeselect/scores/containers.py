@@ -8,31 +8,30 @@ message quotes a cell, nor is an error of another library, which may quote one, 
 from __future__ import annotations
 
 import struct
-import sys
 from collections import Counter, OrderedDict, defaultdict
-from collections.abc import Callable, Iterator, Mapping, ValuesView
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import reduce
 from typing import Any, TypeVar, cast, final
 
 import numpy as np
 
 from safeselect.errors import ScoreError
-from safeselect.scores.numbers import CONVERT, FLOATS, NULL, Numbers, is_integer
+from safeselect.scores.numbers import CONVERT, FLOATS, Numbers, is_integer
 
 __all__ = [
     "ARRAYS",
     "LISTS",
     "Column",
+    "TableReader",
     "Unread",
     "check_known",
-    "count_nulls",
     "hand_over",
-    "index_of",
     "own_counts",
     "pairs",
+    "read_tables_with",
     "subclass_refused",
+    "table_reader",
 ]
 
 # Only of these exact classes is the length asked for before a charge: it is theirs, and no code of
@@ -41,20 +40,38 @@ LISTS = frozenset(map(id, (list, tuple)))
 _MAPPINGS = frozenset(map(id, (dict, Counter, OrderedDict, defaultdict)))
 ARRAYS = frozenset(map(id, (np.ndarray, np.memmap)))
 _OWN_COUNTS: set[int] = set()
-# Classes of other libraries whose rows are there already; subclasses that a user defined are not.
-_TABLES = {
-    "pandas": ("Series", "DataFrame", "Index", "api.extensions.ExtensionArray"),
-    "polars": ("Series", "DataFrame"),
-    "pyarrow": ("Array", "ChunkedArray", "Table", "RecordBatch"),
-}
-_WIDE = ("Int128", "UInt128")  # polars' integers for which NumPy has no type
-_ENCODED = ("dictionary<", "run_end_encoded<")  # pyarrow's, whose nulls are not counted outside
 _ONE_COLUMN = (
     "scores must have one dimension, got {} with {}; pass one column, such as table['votes'], or "
     "one row; select_many takes many rows at once"
 )
 
 _Kind = TypeVar("_Kind")
+
+
+@dataclass(frozen=True, slots=True)
+class TableReader:
+    """What reads columns of other libraries: `safeselect.columns`, of which lists run nothing.
+
+    Attributes:
+        column: the column that was handed over; a `ScoreError` for a class that is not known.
+        labels: the labels that a column brings along, or None.
+        numbers: its cells as an array, or as a list of integers.
+        names: public labels as plain Python objects; a parameter's name is for messages.
+    """
+
+    column: Callable[[Any], Any]
+    labels: Callable[[Any], Any]
+    numbers: Callable[[Any], Numbers]
+    names: Callable[..., list[Any]]
+
+
+_READERS: list[TableReader] = []
+read_tables_with = _READERS.append
+
+
+def table_reader() -> TableReader:
+    """The reader of other libraries' columns."""
+    return _READERS[0]
 
 
 def own_counts(kind: type[_Kind]) -> type[_Kind]:
@@ -122,7 +139,7 @@ class Column:
         if isinstance(held, np.ndarray):
             values: Numbers = np.asarray(held)
         else:
-            values = tuple(held) if id(type(held)) in LISTS else _convert(held)
+            values = tuple(held) if id(type(held)) in LISTS else table_reader().numbers(held)
         if isinstance(values, np.ndarray) and values.ndim != 1:  # a column of arrays
             raise ScoreError(_ONE_COLUMN.format(name, values.ndim))
         if len(values) != self.size:
@@ -157,12 +174,7 @@ def hand_over(scores: object) -> Column:
         return Column(column, len(column))
     subclass_refused(kind)
     if id(kind) not in ARRAYS:
-        if not is_table(kind):
-            raise ScoreError(
-                "scores must be a list, a tuple, a dict, a NumPy array or a column of pandas, "
-                f"polars or Arrow, got {kind.__name__}{_instead(kind)}"
-            )
-        column = _only_column(column)
+        column = table_reader().column(column)
     dimensions = len(getattr(column, "shape", (0,)))
     if dimensions != 1:
         raise ScoreError(_ONE_COLUMN.format(type(column).__name__, dimensions))
@@ -197,52 +209,6 @@ def pairs(scores: object) -> tuple[list[Any], list[Any] | Unread] | None:
     return [key for key, _ in items], [value for _, value in items]
 
 
-def is_table(kind: type) -> bool:
-    """Whether this is a class of tables or columns of pandas, polars or Arrow, or extends one."""
-    home = str(kind.__module__).partition(".")[0]
-    # Whoever hands over a table has imported its library; this package never does.
-    library: Any = sys.modules.get(home)
-    if library is None or home not in _TABLES:
-        return False
-    classes = [
-        reduce(lambda found, part: getattr(found, part, None), name.split("."), library)
-        for name in _TABLES[home]
-    ]
-    return issubclass(kind, tuple(each for each in classes if isinstance(each, type)))
-
-
-def index_of(scores: Any) -> Any:
-    """The index of a pandas column, or of a table; None of everything else."""
-    kind = type(scores)
-    return scores.index if is_table(kind) and hasattr(kind, "iloc") else None
-
-
-def _instead(kind: type) -> str:
-    """What to write instead of a class that is not read, with a semicolon before it."""
-    if issubclass(kind, (list, tuple, Mapping)):
-        plain = "dict" if issubclass(kind, Mapping) else "list"
-        return f"; a subclass may count as it likes: write {plain}(scores)"
-    if hasattr(kind, "__array__") and not issubclass(kind, np.generic):
-        return "; write numpy.asarray(scores)"
-    if kind.__name__ == "LazyFrame":
-        return "; write scores.collect()"
-    return "; write list(scores)" if issubclass(kind, (Iterator, ValuesView)) else ""
-
-
-def _only_column(table: Any) -> Any:
-    """The column of a table that has just one; anything else as it is.
-
-    A table of labels and scores is not taken apart: were the two mistaken for one another, private
-    numbers would be released as labels.
-    """
-    shape: tuple[int, ...] = getattr(table, "shape", ())
-    if len(shape) != 2 or shape[1] != 1:
-        return table
-    if hasattr(table, "iloc"):  # pandas
-        return table.iloc[:, 0]
-    return table.to_series(0) if hasattr(table, "to_series") else table.column(0)
-
-
 def _packed(values: tuple[Any, ...]) -> np.ndarray[Any, Any] | None:
     """Integers of 64 bits, or floats, as an array; None for any other numbers."""
     try:
@@ -262,32 +228,3 @@ def _packed(values: tuple[Any, ...]) -> np.ndarray[Any, Any] | None:
         if not words or not all(map(is_integer, kinds)):
             return None
     return np.frombuffer(words, dtype=np.int64)
-
-
-def _convert(column: Any) -> Numbers:
-    """Another library's column as an array, or as Python's integers where NumPy has no type."""
-    nulls, values = 0, None
-    try:
-        if str(getattr(column, "type", "")).startswith(_ENCODED):
-            column = column.cast(column.type.value_type)
-        # Counted before conversion, because converting turns nulls into NaN or into zeros.
-        nulls = count_nulls(column)
-        if not nulls:
-            is_wide = str(getattr(column, "dtype", None)) in _WIDE
-            values = list(column.to_list()) if is_wide else np.asarray(column)
-    except Exception:  # noqa: BLE001, S110 - whatever it is, ours is raised below, without a context
-        pass
-    if nulls:
-        raise ScoreError(NULL)
-    if values is None:
-        raise ScoreError(f"scores of type {type(column).__name__} cannot be read as an array")
-    return values
-
-
-def count_nulls(column: Any) -> int:
-    """How many cells of another library's column are missing."""
-    nulls = getattr(column, "null_count", None)
-    if nulls is None:
-        is_null = getattr(column, "isna", None)
-        return 0 if is_null is None else int(is_null().sum())
-    return int(nulls() if callable(nulls) else nulls)

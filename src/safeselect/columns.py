@@ -1,0 +1,154 @@
+"""Columns of pandas, polars and Arrow: which classes are known, and how their cells are read.
+
+Nothing here is run for lists, mappings and NumPy arrays.  No error of another library, which may
+quote a cell, is passed on.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator, Mapping, ValuesView
+from contextlib import suppress
+from functools import reduce
+from typing import Any
+
+import numpy as np
+
+from safeselect.errors import ParameterError, ScoreError
+from safeselect.scores.containers import TableReader, read_tables_with
+from safeselect.scores.numbers import NULL, Numbers
+
+__all__ = ["index_of"]
+
+# Classes of other libraries whose rows are there already; subclasses that a user defined are not.
+_TABLES = {
+    "pandas": ("Series", "DataFrame", "Index", "api.extensions.ExtensionArray"),
+    "polars": ("Series", "DataFrame"),
+    "pyarrow": ("Array", "ChunkedArray", "Table", "RecordBatch"),
+}
+_WIDE = ("Int128", "UInt128")  # polars' integers for which NumPy has no type
+_ENCODED = ("dictionary<", "run_end_encoded<")  # pyarrow's, whose nulls are not counted outside
+
+
+def _column_of(scores: Any) -> Any:
+    """A column of another library, also from a table that has just one.
+
+    Raises:
+        ScoreError: no class of such columns.
+    """
+    kind = type(scores)
+    if not _is_table(kind):
+        raise ScoreError(
+            "scores must be a list, a tuple, a dict, a NumPy array or a column of pandas, polars "
+            f"or Arrow, got {kind.__name__}{_instead(kind)}"
+        )
+    return _only_column(scores)
+
+
+def _is_table(kind: type) -> bool:
+    """Whether this is a class of tables or columns of pandas, polars or Arrow, or extends one."""
+    home = str(kind.__module__).partition(".")[0]
+    # Whoever hands over a table has imported its library; this package never does.
+    library: Any = sys.modules.get(home)
+    if library is None or home not in _TABLES:
+        return False
+    classes = [
+        reduce(lambda found, part: getattr(found, part, None), name.split("."), library)
+        for name in _TABLES[home]
+    ]
+    return issubclass(kind, tuple(each for each in classes if isinstance(each, type)))
+
+
+def index_of(scores: Any) -> Any:
+    """The index of a pandas column, or of a table; None of everything else."""
+    kind = type(scores)
+    return scores.index if _is_table(kind) and hasattr(kind, "iloc") else None
+
+
+def _instead(kind: type) -> str:
+    """What to write instead of a class that is not read, with a semicolon before it."""
+    if issubclass(kind, (list, tuple, Mapping)):
+        plain = "dict" if issubclass(kind, Mapping) else "list"
+        return f"; a subclass may count as it likes: write {plain}(scores)"
+    if hasattr(kind, "__array__") and not issubclass(kind, np.generic):
+        return "; write numpy.asarray(scores)"
+    if kind.__name__ == "LazyFrame":
+        return "; write scores.collect()"
+    return "; write list(scores)" if issubclass(kind, (Iterator, ValuesView)) else ""
+
+
+def _only_column(table: Any) -> Any:
+    """The column of a table that has just one; anything else as it is.
+
+    A table of labels and scores is not taken apart: were the two mistaken for one another, private
+    numbers would be released as labels.
+    """
+    shape: tuple[int, ...] = getattr(table, "shape", ())
+    if len(shape) != 2 or shape[1] != 1:
+        return table
+    if hasattr(table, "iloc"):  # pandas
+        return table.iloc[:, 0]
+    return table.to_series(0) if hasattr(table, "to_series") else table.column(0)
+
+
+def _convert(column: Any) -> Numbers:
+    """Another library's column as an array, or as Python's integers where NumPy has no type."""
+    nulls, values = 0, None
+    try:
+        if str(getattr(column, "type", "")).startswith(_ENCODED):
+            column = column.cast(column.type.value_type)
+        # Counted before conversion, because converting turns nulls into NaN or into zeros.
+        nulls = _count_nulls(column)
+        if not nulls:
+            is_wide = str(getattr(column, "dtype", None)) in _WIDE
+            values = list(column.to_list()) if is_wide else np.asarray(column)
+    except Exception:  # noqa: BLE001, S110 - whatever it is, ours is raised below, without a context
+        pass
+    if nulls:
+        raise ScoreError(NULL)
+    if values is None:
+        raise ScoreError(f"scores of type {type(column).__name__} cannot be read as an array")
+    return values
+
+
+def _count_nulls(column: Any) -> int:
+    """How many cells of another library's column are missing."""
+    nulls = getattr(column, "null_count", None)
+    if nulls is None:
+        is_null = getattr(column, "isna", None)
+        return 0 if is_null is None else int(is_null().sum())
+    return int(nulls() if callable(nulls) else nulls)
+
+
+def _labels_of(scores: Any) -> Any:
+    """The labels that a column brings along: a pandas index, unless it is RangeIndex(0, n, 1).
+
+    That one is what pandas makes where nobody named the rows.  Its type and its parameters decide,
+    not what its values are.
+    """
+    index = index_of(scores)
+    if type(index).__name__ != "RangeIndex":
+        return index
+    is_default = (index.start, index.stop, index.step) == (0, len(scores), 1)
+    return None if is_default else index
+
+
+def _names_of(labels: Iterable[Any], parameter: str = "labels") -> list[Any]:
+    """Public labels as plain Python objects, also from arrays and from columns of any encoding.
+
+    Raises:
+        ParameterError: a column with nulls.
+    """
+    read = None
+    if len(getattr(labels, "shape", (0,))) == 1:
+        ways = (getattr(labels, name, None) for name in ("to_pylist", "to_list", "tolist"))
+        read = next((way for way in ways if callable(way)), None)
+    if read is None:
+        return list(labels)
+    with suppress(NotImplementedError):  # of labels that are tuples nothing is ever null
+        if _count_nulls(labels):
+            raise ParameterError(f"{parameter} must not contain nulls: every one needs a name")
+    return list(read())
+
+
+read_tables_with(TableReader(_column_of, _labels_of, _convert, _names_of))
