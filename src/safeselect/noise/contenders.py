@@ -232,12 +232,14 @@ def _maxima(n: int, block: int, read: Read, dtype: Kind) -> Numbers:
     count = -(-n // block)
     width = block // GROUP
     result = np.empty(count * width, dtype=dtype)
-    scratch = np.empty(block, dtype=dtype)
+    scratch = np.zeros(block, dtype=dtype)
     for number in range(count):
         start, stop = number * block, min((number + 1) * block, n)
         values = read(slice(start, stop), scratch[: stop - start])
-        if values.size < block:
-            values = np.concatenate((values, np.zeros(block - values.size, dtype=dtype)))
+        if stop - start < block:
+            np.copyto(scratch[: stop - start], values)
+            scratch[stop - start :] = 0
+            values = scratch
         out = result[number * width : (number + 1) * width]
         np.max(np.reshape(values, (GROUP, width)), axis=0, out=out)
     return result

@@ -81,8 +81,8 @@ def noisy_top_k(
         ParameterError: k is not between 1 and n (n - 1 with gaps).
     """
     _check(steps.size, k + gaps)
-    # The unit matters to gaps only: one plan for all rankings without.
-    public = plan(LAWS[noise], k, decay, gaps, gap_unit if gaps else _STEP)
+    law = LAWS[noise]
+    public = plan(law, k, decay, True, gap_unit) if gaps else plan(law, k, decay, False)
     return _ranked(steps, public, bits)
 
 
