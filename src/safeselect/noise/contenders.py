@@ -35,7 +35,7 @@ _DIRECT = 1 << 12
 Kind = type[np.unsignedinteger[Any]]
 
 Ceiling = tuple[int, int]
-"""(score, u): Y < rate * score + u / 2**32 nats for all who are left out."""
+"""(score, u): Y < rate * score + u / 2**32 nats for all that are left out."""
 
 Read = Callable[[slice | Indices, Numbers], Numbers]
 """read(where, out): the numbers at a slice or at indices, in `out` (of that size) or elsewhere.
