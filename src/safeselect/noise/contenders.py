@@ -35,7 +35,7 @@ _DIRECT = 1 << 12
 Kind = type[np.unsignedinteger[Any]]
 
 Ceiling = tuple[int, int]
-"""(score, u): Y < rate * score + u / 2**32 nats for all who are left out."""
+"""(score, u): Y < rate * score + u / 2**32 nats for all that are left out."""
 
 Read = Callable[[slice | Indices, Numbers], Numbers]
 """read(where, out): the numbers at a slice or at indices, in `out` (of that size) or elsewhere.
@@ -232,12 +232,14 @@ def _maxima(n: int, block: int, read: Read, dtype: Kind) -> Numbers:
     count = -(-n // block)
     width = block // GROUP
     result = np.empty(count * width, dtype=dtype)
-    scratch = np.empty(block, dtype=dtype)
+    scratch = np.zeros(block, dtype=dtype)
     for number in range(count):
         start, stop = number * block, min((number + 1) * block, n)
         values = read(slice(start, stop), scratch[: stop - start])
-        if values.size < block:
-            values = np.concatenate((values, np.zeros(block - values.size, dtype=dtype)))
+        if stop - start < block:
+            np.copyto(scratch[: stop - start], values)
+            scratch[stop - start :] = 0
+            values = scratch
         out = result[number * width : (number + 1) * width]
         np.max(np.reshape(values, (GROUP, width)), axis=0, out=out)
     return result

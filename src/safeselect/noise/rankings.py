@@ -8,8 +8,8 @@ and nothing depends on how far a comparison had to be refined.
 Coarse for all, exact for few.  A 16-bit word bounds every candidate's Y from above, as an integer
 *key*.  Only the candidates with the largest keys, the *contenders*, get more digits and enclosures.
 The result is certified afterwards: it stands only if the last exact number released is at least
-the bound of everybody left out.  How many contenders there are decides how often the ordinary path
-suffices (see `plan`), never what comes out.
+the bound of all that are left out.  How many contenders there are decides how often the ordinary
+path suffices (see `plan`), never what comes out.
 """
 
 from __future__ import annotations
@@ -80,8 +80,8 @@ def noisy_top_k(
         ParameterError: k is not between 1 and n (n - 1 with gaps).
     """
     _check(steps.size, k + gaps)
-    # The unit matters to gaps only: one plan for all rankings without.
-    public = plan(LAWS[noise], k, decay, gaps, gap_unit if gaps else _STEP)
+    law = LAWS[noise]
+    public = plan(law, k, decay, True, gap_unit) if gaps else plan(law, k, decay, False)
     return _ranked(steps, public, bits)
 
 
