@@ -25,9 +25,9 @@ ARRAYS = "evidence/test_noise_arrays.py::test_every_number_is_made_of_its_own_wo
 ROWS = "evidence/test_batches.py::test_every_row_looks_at_its_own_words_and_at_no_others"
 
 SIZES = {
-    "_bits.FILL_REQUEST": "evidence/test_requests.py::"
+    "bits.FILL_REQUEST": "evidence/test_requests.py::"
     "test_a_large_request_gets_the_next_bytes_of_the_source",
-    "_bits.MAX_TAKE": f"{HERE}::test_the_most_digits_at_once",
+    "bits.MAX_TAKE": f"{HERE}::test_the_most_digits_at_once",
     "_bottom._MOST_PLACES": f"{HERE}::test_the_most_places_of_a_list",
     "_histogram._MOST": f"{HERE}::test_counts_are_cut_at_the_largest",
     "numbers._LARGEST": f"{HERE}::test_the_largest_score",
@@ -48,7 +48,7 @@ SIZES = {
     "plan.DIRECT_LIMIT": RANKINGS,
     "plan.FINE_LIMIT": RANKINGS,
     "arrays._PEEL_LIMIT": f"{HERE}::test_maxima_around_the_number_that_is_peeled",
-    "_guard._CHUNK": "evidence/test_requests.py::test_the_last_byte_of_a_request_is_random",
+    "guard._CHUNK": "evidence/test_requests.py::test_the_last_byte_of_a_request_is_random",
     "floats._BLOCK": "scores/test_float_columns.py::test_columns_about_as_long_as_a_block",
     "floats.LIMIT": "scores/test_float_columns.py::",
     "floats.REACH": "scores/test_float_columns.py::",
@@ -57,10 +57,10 @@ SIZES = {
     "numbers._MAX_EXPONENT": "mechanisms/test_scores.py::test_decimals_of_any_exponent",
     "numbers._MAX_BITS": "mechanisms/test_scores.py::",
     "numbers._BEYOND": "mechanisms/test_scores.py::",
-    "_rounds.REFINEMENTS": "samplers/test_rounds.py::",
-    "_rounds._ROUNDS": "samplers/test_rounds.py::",
+    "bits.REFINEMENTS": "samplers/test_rounds.py::",
+    "bits._ROUNDS": "samplers/test_rounds.py::",
     "foreign._REMEMBERED": "sources/test_hostile.py::",
-    "_guard._REMEMBERED": f"{HERE}::test_a_nonce_is_known_again_after_all_that_are_remembered",
+    "guard._REMEMBERED": f"{HERE}::test_a_nonce_is_known_again_after_all_that_are_remembered",
     "explain._LARGEST": "mechanisms/test_explain.py::",
     "explain._MOST_WORK": "mechanisms/test_explain.py::",
     "explain._FARTHEST": "mechanisms/test_explain.py::",
@@ -85,15 +85,15 @@ NO_SIZES = {
         *("tables.ERROR", "tables.REACH", "tables.LOSS", "rows._CLEAR", "plan.WINDOW"),
     },
     "a sign for something else, a count that rises, the size of a nonce": {
-        *("tables.UNKNOWN", "laws.UNBOUNDED", "_terms.BELOW", "_fork._forks"),
-        *("_protocol.NONCE_BYTES", "openssl._FRESH_BYTES", "_guard.CANARY_BYTES"),
+        *("tables.UNKNOWN", "laws.UNBOUNDED", "_terms.BELOW", "memory._forks"),
+        *("guard.NONCE_BYTES", "source._FRESH_BYTES", "guard.CANARY_BYTES"),
     },
     "what people are told: where a warning begins, how much of a name is kept": {
-        *("_cautions._LARGE", "foreign._LONGEST_NAME"),
+        "foreign._LONGEST_NAME",
     },
     "start-up tests of sources: tests/sources/test_startup.py": {
-        *("_startup._BLOCK", "_startup._BLOCKS", "_startup._REPETITION_CUTOFF"),
-        *("_startup._WINDOW", "_startup._PROPORTION_CUTOFF", "_startup._MONOBIT_LIMIT"),
+        *("guard._BLOCK", "guard._BLOCKS", "guard._REPETITION_CUTOFF"),
+        *("guard._WINDOW", "guard._PROPORTION_CUTOFF", "guard._MONOBIT_LIMIT"),
     },
 }
 """Numbers that no size is compared with, and why."""
@@ -123,7 +123,7 @@ def around(name: str) -> list[int]:
 
 
 def test_the_most_digits_at_once():
-    below, most, above = around("_bits.MAX_TAKE")
+    below, most, above = around("bits.MAX_TAKE")
     for count in (below, most):
         assert engine.Bits(TapeSource(seed=1)).take(count).bit_length() > count - 64
     with pytest.raises(safeselect.ParameterError, match=f"from 0 to {most}"):
@@ -268,7 +268,7 @@ def test_the_most_outcomes_of_a_session(name):
 
 def test_a_nonce_is_known_again_after_all_that_are_remembered():
     """A nonce that comes back is noticed, whether it is one or as many back as are remembered."""
-    remembered = CONSTANTS["_guard._REMEMBERED"]
+    remembered = CONSTANTS["guard._REMEMBERED"]
     for back in (1, 2, remembered - 1):
         nonces = [number.to_bytes(16, "big") for number in range(back)]
         source = safeselect.CallbackSource(Nonces([*nonces, nonces[0]]), exclusive=True)

@@ -321,7 +321,7 @@ FAULTS = {
         "(2 * (first + sign * REACH) - sign) * p",
         "(2 * (first + sign * REACH) - 5 * sign) * p",
     ),
-    "the limit itself kept": ("near if near < bound", "near if near <= bound"),
+    "the limit itself kept": ("near)[near < bound]", "near)[near <= bound]"),
     "the edge one float off": ("np.nextafter(edge, np.inf) if", "edge if"),
     "nothing cut": ("np.right_shift(mask, 63, out=mask)", "mask.fill(-1)"),
     "no offset": ("best * (abs(above) * q >= p * below << 66)", "0.0 * best"),

@@ -93,7 +93,7 @@ PEELED = {name: partial(lattice.peeled_top_k, name) for name in LAWS}
 MANY = {name: partial(lattice.noisy_max_rows, name) for name in LAWS}
 
 _SIZES = (
-    *("noise", "variates", "reference", "randomness", "selection", "scores"),
+    *("noise", "variates", "reference", "randomness", "selection", "scores", "sources"),
     *("unknown_domain", "sessions", "planning"),
 )
 """The packages through which random words and scores go."""

@@ -92,6 +92,7 @@ def evidence(package: Path, *killers: str) -> bool:
 
 
 _CALL = "selection/_call.py"
+_ROWS = "selection/_table.py"
 _READING = "scores/reading.py"
 _BOTH_WAYS = "return most, back if monotonic else most"
 _TESTS = "tests/mechanisms/"
@@ -102,12 +103,12 @@ _EARLY = """\
             return level
 """
 _CHARGED = """\
-                self._account.charge(self._source, self._bits)
+                self._pending.charge(self._source, self._bits)
 """
-_RELEASED = "        return result if self._account is None else"
+_RELEASED = "        return result if self._pending is None else"
 _LATE = """\
-        if self._account is not None:
-            self._account.charge(self._source, self.bits)
+        if self._pending is not None:
+            self._pending.charge(self._source, self.bits)
 """
 _EVIDENCE = "tests/evidence/"
 _OWN_WORDS = (
@@ -156,7 +157,13 @@ MUTANTS = {
         "verify releases: permute_and_flip, sensitivity 2",
     ),
     "rate upside down": Mutant(
-        ((_CALL, "Decay(epsilon / range_in_steps)", "Decay(range_in_steps / epsilon)"),),
+        (
+            (
+                _ROWS,
+                "if self.wide else each / range_in_steps",
+                "if self.wide else range_in_steps / each",
+            ),
+        ),
         "C1",
         "verify releases: exponential_mechanism, general",
     ),

@@ -228,9 +228,10 @@ def _last_below(bound: Fraction) -> Any:
     """The largest float that is strictly less than a rational; that, or the next, is infinite where
     the bound is beyond all floats.
     """
-    # As near as a finite float can be; which of two neighbours it is, is told exactly.
+    # As near as a finite float can be; which of two neighbours it is, is told exactly, and without
+    # a branch, for the bound follows from the best score.
     near = float(max(min(bound, Fraction(_MAX)), Fraction(-_MAX)))
-    return near if near < bound else np.nextafter(near, -np.inf)
+    return (np.nextafter(near, -np.inf), near)[near < bound]
 
 
 def _bits(number: float) -> int:
