@@ -34,8 +34,8 @@ from safeselect.adapters.tables import read_candidates
 from safeselect.cli import escaped
 from safeselect.exact.parameters import MAX_BITS, rational
 from safeselect.ledger import Checker, Row, check_log, log_lines
+from safeselect.ledger._pending_release import Charge
 from safeselect.ledger.record import canonical, parse, record_hash
-from safeselect.promises.records import Charge
 from safeselect.scores.candidates import read_candidates as read_scores
 from safeselect.scores.reading import Reading
 from safeselect.unknown_domain._histogram import hold_counts

@@ -110,7 +110,8 @@ def top_items(
                 progress=progress,
             )
             held: Any = until_read(stack, stack.enter_context(counts))
-            return top_k(
+            by: Any = mechanism
+            found: TopK | TopSet = top_k(
                 held,
                 k=count,
                 epsilon=epsilon,
@@ -118,10 +119,11 @@ def top_items(
                 rho=rho,
                 sensitivity=1,
                 monotonic=True,
-                mechanism=mechanism,
+                mechanism=by,
                 source=source,
                 ledger=ledger,
             )
+            return found
     if epsilon is None or delta is None:
         raise ParameterError(_NEEDS_DELTA)
     if mechanism is not None:

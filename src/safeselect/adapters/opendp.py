@@ -37,6 +37,7 @@ from safeselect.selection import (
     top_k,
     top_k_with_gaps,
 )
+from safeselect.selection._table import read_choice
 
 __all__ = [
     "make_exponential_mechanism",
@@ -200,10 +201,8 @@ def make_top_k(
     Raises:
         ParameterError: as for `make_permute_and_flip`.
     """
-    if mechanism is not None and not (isinstance(mechanism, str) and mechanism in _FAMILIES):
-        raise ParameterError(
-            f"mechanism must be one of {', '.join(_FAMILIES)}; got {describe(mechanism)}"
-        )
+    if mechanism is not None:
+        read_choice(mechanism, "mechanism", tuple(_FAMILIES))
     space = Space.read(
         input_domain,
         input_metric,

@@ -10,12 +10,12 @@ from safeselect.errors import BudgetError, LedgerError, ParameterError, SourceEr
 from safeselect.ledger._ledger_book import Book
 from safeselect.ledger._ledger_budget import check_cap
 from safeselect.ledger._ledger_words import Written, amounts, charged
-from safeselect.ledger._pending_release import PendingRelease
+from safeselect.ledger._pending_release import Charge, PendingRelease
 from safeselect.ledger._record_replay import Checker
 from safeselect.ledger._record_scope import Standing
 from safeselect.ledger.record import commitment
 from safeselect.promises.guarantees import Guarantee
-from safeselect.promises.records import Charge, Content, Receipt
+from safeselect.promises.records import Content, Receipt
 from safeselect.randomness.memory import Generation, generation
 
 __all__ = ["Pending", "Scope", "standing_of"]

@@ -7,19 +7,48 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Literal, Protocol, TypeVar, final
 
 from safeselect.errors import LedgerError, ScoreError, SourceError
 from safeselect.promises.guarantees import Guarantee
-from safeselect.promises.records import SALT_BYTES, Charge, Receipt
+from safeselect.promises.records import Receipt
 from safeselect.randomness.bits import Bits
 from safeselect.randomness.source import Source
 from safeselect.sources.observed import observed
 
-__all__ = ["PendingRelease"]
+__all__ = ["Charge", "PendingRelease"]
+
+SALT_BYTES = 32
+"""Length of the salt that opens the commitment to an output."""
 
 Reason = Literal["source", "interrupt", "error", "input"]
+
+
+@dataclass(frozen=True, slots=True)
+class Charge:
+    """A release about to be made, in public terms.
+
+    Attributes:
+        mechanism: name of the mechanism and version of its law.
+        guarantee: what the whole release costs.
+        parts: the guarantees of its draws, fixed in advance, each with how many of them; what they
+            cost together is charged where it is less.
+        parameters: public parameters and shape, such as sensitivity and number of candidates.
+        source: name of the source of random bytes.
+        production: whether it is one for production: "yes", "asserted" or "no".
+        health: what was observed of it, such as "passed" or "not tested".
+        nonce: 16 bytes that the source gave for this call and no sampler uses.
+    """
+
+    mechanism: str
+    guarantee: Guarantee
+    parts: tuple[tuple[Guarantee, int], ...]
+    parameters: Mapping[str, str]
+    source: str
+    production: str
+    health: str
+    nonce: bytes
 
 
 class Output(Protocol):

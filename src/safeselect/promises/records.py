@@ -13,8 +13,6 @@ from fractions import Fraction
 from safeselect.promises.guarantees import Guarantee
 
 __all__ = [
-    "SALT_BYTES",
-    "Charge",
     "Content",
     "Receipt",
     "brief",
@@ -23,36 +21,7 @@ __all__ = [
     "told",
 ]
 
-SALT_BYTES = 32
-"""Length of the salt that opens the commitment to an output."""
-
 Content = str | list["Content"] | dict[str, "Content"]
-
-
-@dataclass(frozen=True, slots=True)
-class Charge:
-    """A release about to be made, in public terms.
-
-    Attributes:
-        mechanism: name of the mechanism and version of its law.
-        guarantee: what the whole release costs.
-        parts: the guarantees of its draws, fixed in advance, each with how many of them; what they
-            cost together is charged where it is less.
-        parameters: public parameters and shape, such as sensitivity and number of candidates.
-        source: name of the source of random bytes.
-        production: whether it is one for production: "yes", "asserted" or "no".
-        health: what was observed of it, such as "passed" or "not tested".
-        nonce: 16 bytes that the source gave for this call and no sampler uses.
-    """
-
-    mechanism: str
-    guarantee: Guarantee
-    parts: tuple[tuple[Guarantee, int], ...]
-    parameters: Mapping[str, str]
-    source: str
-    production: str
-    health: str
-    nonce: bytes
 
 
 @dataclass(frozen=True, slots=True)

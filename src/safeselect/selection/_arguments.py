@@ -133,16 +133,17 @@ class Parameters(TypedDict, Generic[Label], total=False):
     engine: str | None
 
 
-class Options(Parameters[Label], Generic[Label], total=False):
-    """The common arguments; each may be left out."""
-
+class _Cost(TypedDict, total=False):
     epsilon: Number | None
     rho: Number | None
     sensitivity: Number | None
     range_: Number | None
 
 
-_FIRST = ("epsilon", "delta", "rho", "sensitivity", "range_")
+class Options(_Cost, Parameters[Label], Generic[Label], total=False):
+    """The common arguments; each may be left out."""
+
+
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
@@ -170,8 +171,6 @@ def explicit(common: type[Any]) -> Callable[[_Function], _Function]:
             for name, form in common.__annotations__.items()
         ]
         names = frozenset(each.name for each in taken) | {scores.name}
-        first = {name: place for place, name in enumerate(_FIRST)}
-        taken.sort(key=lambda each: first.get(each.name, len(first)) if each not in own else -1)
 
         @wraps(function)
         def called(*positional: Any, **options: Any) -> Any:

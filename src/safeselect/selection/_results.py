@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Generic
@@ -192,7 +192,7 @@ class Selections(Generic[Label]):
     @property
     def labels(self) -> list[Any]:
         """The labels of the winners (positions where no labels were given): m, or m lists of k."""
-        return _named(self.winners.tolist(), self.names)
+        return _named(self.winners, self.names)
 
     def to_json(self) -> str:
         """One line of JSON, schema "safeselect.selections/2"; numbers are strings.
@@ -203,24 +203,17 @@ class Selections(Generic[Label]):
         return to_json_line(
             "safeselect.selections/2",
             self,
-            labels=_named(self.winners.tolist(), self.names, plain),
+            labels=texts(_named(self.winners, self.names and [*map(plain, self.names)])),
             indices=texts(self.winners.tolist()) if self.indexed else None,
             base=texts(self.base),
             parts=_equal(self.parts),
         )
 
 
-def _named(
-    places: list[Any],
-    names: tuple[object, ...] | None,
-    form: Callable[[object], object] = lambda name: name,
-) -> list[Any]:
-    return [
-        _named(place, names, form)
-        if isinstance(place, list)
-        else form(place if names is None else names[place])
-        for place in places
-    ]
+def _named(places: npt.NDArray[np.int64], names: Iterable[object] | None) -> list[Any]:
+    found: Any = places if names is None else np.fromiter(names, dtype=object)[places]
+    named: list[Any] = found.tolist()
+    return named
 
 
 def texts(numbers: Any) -> Any:

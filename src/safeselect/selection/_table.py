@@ -133,7 +133,7 @@ class Row:
         draws = rows * (1 if self.wide else k)
         each = cost.per_draw(self.promise, draws)
         rate = each / (k * range_in_steps) if self.wide else each / range_in_steps
-        decay = dyadic_decay(rate) if self.rational else _decay(rate)
+        decay = dyadic_decay(rate) if self.rational else Decay(rate)
         guarantee = cost.guarantee(self.promise, each, draws)
         return Calibration(mechanism, self, k, guarantee, self.promise(each), draws, decay)
 
@@ -201,11 +201,6 @@ def read_choice(value: object, name: str, choices: tuple[str, ...], more: str = 
         raise ParameterError(
             f"{name} must be {', '.join(others)} or {last}, got {describe(value)}{more}"
         )
-
-
-@lru_cache(maxsize=256)
-def _decay(rate: Fraction) -> Decay:
-    return Decay(rate)
 
 
 @lru_cache(maxsize=256)

@@ -141,12 +141,11 @@ def top_k_with_gaps(
     """
     more = "; Gumbel noise is proved for one winner: exponential_mechanism_with_gap"
     read_choice(noise, "noise", get_args(GapNoise), more)
-    step = _read_step(gap_grid)
     call = Call(scores, **options)
     _need_two(call)
     count = integer(k, "k", minimum=1, maximum=call.size - 1)
     plan = call.calibrate(one_draw(noise), f"top_k_with_gaps_{noise}/1", count)
-    grid = GapGrid.of(call, plan, step)
+    grid = GapGrid.of(call, plan, gap_grid)
     with call.draws(plan, grid.told):
         ranking = call.rank(plan, grid.unit)
         return call.top_k(plan, ranking, grid.in_scores(ranking))
@@ -165,13 +164,13 @@ class GapGrid:
     unit: Fraction
 
     @classmethod
-    def of(cls, call: Call, plan: Calibration, step: Fraction | None) -> GapGrid:
+    def of(cls, call: Call, plan: Calibration, gap_grid: object) -> GapGrid:
         """The grid of this step, or that of the scores.
 
         Raises:
-            ParameterError: it is too fine for the noise.
+            ParameterError: it is no positive number, or too fine for the noise.
         """
-        step = call.reading.step if step is None else step
+        step = call.reading.step if gap_grid is None else rational(gap_grid, "gap_grid")
         unit = step / call.reading.step
         if plan.decay.rate < MIN_RATE * unit.denominator:
             raise ParameterError(
@@ -192,19 +191,14 @@ class GapGrid:
         return tuple(Fraction(gap * above, below) for gap in ranking.gaps or ())
 
 
-def _read_step(gap_grid: object) -> Fraction | None:
-    return None if gap_grid is None else rational(gap_grid, "gap_grid")
-
-
 def _one(
     scores: object, noise: Noise, gap_grid: object, mechanism: str, options: Options[Any]
 ) -> Selection[Any]:
     """One winner and its gap."""
-    step = _read_step(gap_grid)
     call = Call(scores, **options)
     _need_two(call)
     plan = call.calibrate(one_draw(noise), mechanism)
-    grid = GapGrid.of(call, plan, step)
+    grid = GapGrid.of(call, plan, gap_grid)
     with call.draws(plan, grid.told):
         ranking = call.rank(plan, grid.unit)
         (gap,) = grid.in_scores(ranking)

@@ -44,17 +44,6 @@ def top_k(
 ) -> TopK[Label]: ...
 
 
-@overload
-def top_k(
-    scores: Scores[Label],
-    *,
-    k: int,
-    mechanism: Mechanism | None,
-    delta: Number | None = None,
-    **options: Unpack[Options[Label]],
-) -> TopK[Label] | TopSet[Label]: ...
-
-
 @explicit(Options)
 def top_k(
     scores: Scores[Label],

@@ -103,14 +103,13 @@ def top_k_above(
 
     read_choice(noise, "noise", get_args(GapNoise))
     cost = PrivacyCost(read_epsilon(epsilon), None, None)
-    step = None if gap_grid is None else rational(gap_grid, "gap_grid")
     place = rational(threshold, "threshold", signed=True)
     size = rational(sensitivity, "sensitivity")
     call = Call(scores, cost=cost, sensitivity=size, threshold=place, **options)
     last = call.size - 1  # where the threshold stands
     count = integer(k, "k", minimum=1, maximum=last)
     plan = call.calibrate(one_draw(noise), f"top_k_above_{noise}/1", count)
-    grid = GapGrid.of(call, plan, step)
+    grid = GapGrid.of(call, plan, gap_grid)
     with call.draws(plan, {**grid.told, "threshold": exact(place)}):
         ranking = call.rank(plan, grid.unit)
         places = (*ranking.indices, last)

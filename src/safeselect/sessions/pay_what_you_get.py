@@ -93,21 +93,8 @@ class PayWhatYouGet:
     """
 
     __slots__ = (
-        "_born",
-        "_closed",
-        "_each",
-        "_engine",
-        "_guarantee",
-        "_limit",
-        "_lock",
-        "_odds",
-        "_part",
-        "_pending",
-        "_receipt",
-        "_source",
-        "_source_name",
-        "_spent",
-        "_unit",
+        *("_born", "_closed", "_each", "_engine", "_guarantee", "_limit", "_lock"),
+        *("_odds", "_part", "_pending", "_receipt", "_source", "_source_name", "_spent", "_unit"),
     )
 
     def __init__(
