@@ -1,0 +1,52 @@
+"""Every public function and method says what it returns, and shows an example that runs."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import inspect
+from typing import Any
+
+import pytest
+
+ROOMS = ("", ".estimates", ".samplers", ".sources", ".testing", ".adapters.tables")
+
+
+def public() -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for room in ROOMS:
+        module = importlib.import_module(f"safeselect{room}")
+        for name in module.__all__:
+            thing = getattr(module, name)
+            if inspect.isroutine(thing) or inspect.isclass(thing):
+                found.setdefault(name, thing)
+    return found
+
+
+PUBLIC = public()
+FUNCTIONS = {name: thing for name, thing in PUBLIC.items() if inspect.isroutine(thing)}
+RETURNS = {
+    name: thing
+    for name, thing in FUNCTIONS.items()
+    if inspect.signature(thing).return_annotation not in ("None", None)
+}
+
+
+@pytest.mark.parametrize("name", RETURNS)
+def test_a_public_function_says_what_it_returns(name: str) -> None:
+    text = inspect.getdoc(RETURNS[name]) or ""
+    assert "Returns:" in text or text.startswith("Return ")
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_a_public_function_shows_an_example(name: str) -> None:
+    assert ">>>" in (inspect.getdoc(FUNCTIONS[name]) or "")
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_the_examples_run(name: str) -> None:
+    thing = inspect.unwrap(PUBLIC[name]) if name in FUNCTIONS else PUBLIC[name]
+    runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE)
+    for test in doctest.DocTestFinder(recurse=True).find(thing, name):
+        runner.run(test, out=lambda text: None)
+    assert runner.summarize(verbose=False).failed == 0
