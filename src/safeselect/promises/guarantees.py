@@ -16,12 +16,12 @@ from fractions import Fraction
 from typing import ClassVar
 
 from safeselect.errors import ParameterError
-from safeselect.exact.interval import Interval, above_zero, argmin, rounded_up
+from safeselect.exact.interval import Interval, above_zero, log_order_constant
 from safeselect.exact.parameters import Number, rational
 
 __all__ = [
     *("ApproximateDP", "BoundedRange", "Guarantee", "LaplaceDominated", "PureDP"),
-    *("ZeroConcentratedDP", "log_order_constant"),
+    "ZeroConcentratedDP",
 ]
 
 
@@ -51,20 +51,17 @@ class ZeroConcentratedDP:
         Source: Canonne, Kamath and Steinke (2020), Proposition 12 and Corollary 13.
         """
         at = rational(delta, "delta", below=1)
+        if not self.rho:
+            return ApproximateDP(Fraction(0), at)
+        excess = _nearly_best_excess(self.rho, at)
 
-        def bound(excess: Fraction, precision: int) -> Interval:
+        def bound(precision: int) -> Interval:
             # Order a = 1 + excess: a rho + (ln(1/delta) + excess ln(excess) - a ln(a)) / excess
             rest = log_order_constant(excess, precision) - Interval.of(at, precision).log()
             whole = Interval.of((1 + excess) * self.rho, precision)
             return whole + rest / Interval.of(excess, precision)
 
-        def least(precision: int) -> Interval:
-            return (-Interval.of(at, precision).log() / Interval.of(self.rho, precision)).sqrt()
-
-        if not self.rho:
-            return ApproximateDP(Fraction(0), at)
-        best = argmin(lambda excess: bound(excess, 96), rounded_up(least, 8))
-        return ApproximateDP(above_zero(lambda precision: bound(best, precision)), at)
+        return ApproximateDP(above_zero(bound), at)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,14 +96,19 @@ class ApproximateDP:
         return ApproximateDP(self.epsilon, at)
 
 
-def log_order_constant(excess: Fraction, precision: int) -> Interval:
-    """ln((a - 1)**(a - 1) / a**a) for the Rényi order a = 1 + excess.
-
-    The constant of the conversion to (epsilon, delta): the maximum of (x - e**epsilon) / x**a.
+def _nearly_best_excess(rho: Fraction, delta: Fraction) -> Fraction:
+    """a - 1 for a nearly best order a; the bound holds at any.  With x = a - 1 its derivative is
+    (rho x**2 + ln(1 + x) - ln(1/delta)) / x**2, and the root is below sqrt(ln(1/delta) / rho).
     """
-    order = Interval.of(1 + excess, precision)
-    below = Interval.of(excess, precision)
-    return below * below.log() - order * order.log()
+    excess = Fraction(0)
+    _, step = (-Interval.of(delta, 96).log() / Interval.of(rho, 96)).sqrt().fractions()
+    while step > excess / 2**20:
+        step /= 2
+        tried = excess + step
+        rising = Interval.of(rho * tried**2, 96) + Interval.of((1 + tried) * delta, 96).log()
+        if rising.lower <= 0:
+            excess = tried
+    return excess
 
 
 @dataclass(frozen=True, slots=True)
