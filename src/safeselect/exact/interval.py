@@ -55,57 +55,46 @@ class Interval:
         return cls(mpfr(exact, 0, down), mpfr(exact, 0, up), precision)
 
     def __add__(self, other: Interval) -> Interval:
-        down, up = contexts(self.precision)
-        return self._between(down.add(self.lower, other.lower), up.add(self.upper, other.upper))
+        return self._rounded("add", (self.lower, other.lower), (self.upper, other.upper))
 
     def __sub__(self, other: Interval) -> Interval:
-        down, up = contexts(self.precision)
-        return self._between(down.sub(self.lower, other.upper), up.sub(self.upper, other.lower))
+        return self._rounded("sub", (self.lower, other.upper), (self.upper, other.lower))
 
     def __neg__(self) -> Interval:
-        down, up = contexts(self.precision)
-        return self._between(down.minus(self.upper), up.minus(self.lower))
+        return self._rounded("minus", (self.upper,), (self.lower,))
 
     def __mul__(self, other: Interval) -> Interval:
-        down, up = contexts(self.precision)
         if self.lower >= 0 and other.lower >= 0:
             # The same ends as below, found without trying all four corners.
-            return self._between(down.mul(self.lower, other.lower), up.mul(self.upper, other.upper))
-        pairs = [(a, b) for a in (self.lower, self.upper) for b in (other.lower, other.upper)]
-        return self._hull([down.mul(a, b) for a, b in pairs], [up.mul(a, b) for a, b in pairs])
+            return self._rounded("mul", (self.lower, other.lower), (self.upper, other.upper))
+        return self._hull("mul", other)
 
     def __truediv__(self, other: Interval) -> Interval:
         if other.lower <= 0 <= other.upper:
             return self._unbounded()
-        down, up = contexts(self.precision)
         if self.lower >= 0 and other.lower > 0:
-            return self._between(down.div(self.lower, other.upper), up.div(self.upper, other.lower))
-        pairs = [(a, b) for a in (self.lower, self.upper) for b in (other.lower, other.upper)]
-        return self._hull([down.div(a, b) for a, b in pairs], [up.div(a, b) for a, b in pairs])
+            return self._rounded("div", (self.lower, other.upper), (self.upper, other.lower))
+        return self._hull("div", other)
 
     def exp(self) -> Interval:
         """Enclose e**x."""
-        down, up = contexts(self.precision)
-        return self._between(down.exp(self.lower), up.exp(self.upper))
+        return self._rounded("exp", (self.lower,), (self.upper,))
 
     def expm1(self) -> Interval:
         """Enclose e**x - 1 without the cancellation near zero."""
-        down, up = contexts(self.precision)
-        return self._between(down.expm1(self.lower), up.expm1(self.upper))
+        return self._rounded("expm1", (self.lower,), (self.upper,))
 
     def log(self) -> Interval:
         """Enclose the natural logarithm."""
         if not self.lower > 0:
             return self._unbounded()
-        down, up = contexts(self.precision)
-        return self._between(down.log(self.lower), up.log(self.upper))
+        return self._rounded("log", (self.lower,), (self.upper,))
 
     def sqrt(self) -> Interval:
         """Enclose the square root."""
         if not self.lower >= 0:
             return self._unbounded()
-        down, up = contexts(self.precision)
-        return self._between(down.sqrt(self.lower), up.sqrt(self.upper))
+        return self._rounded("sqrt", (self.lower,), (self.upper,))
 
     def scaled(self, bits: int) -> tuple[int, int]:
         """Integers (low, high) with low <= x * 2**bits <= high; the interval must be bounded."""
@@ -115,32 +104,34 @@ class Interval:
 
     def fractions(self) -> tuple[Fraction, Fraction]:
         """The two ends as rationals; the interval must be bounded."""
-        return _fraction(self.lower), _fraction(self.upper)
+        ends = (self.lower.as_integer_ratio(), self.upper.as_integer_ratio())
+        low, high = (Fraction(int(above), int(below)) for above, below in ends)
+        return low, high
 
     @property
     def bounded(self) -> bool:
         """Whether both ends are finite."""
         return bool(gmpy2.is_finite(self.lower) and gmpy2.is_finite(self.upper))
 
-    def _between(self, low: mpfr, high: mpfr) -> Interval:
+    def _rounded(self, name: str, least: tuple[mpfr, ...], most: tuple[mpfr, ...]) -> Interval:
+        """From the operands with the least result, rounded down, to those with the largest, up."""
+        down, up = contexts(self.precision)
+        low, high = getattr(down, name)(*least), getattr(up, name)(*most)
         # A NaN (such as infinity minus infinity) says nothing, so it must widen to everything; it
         # is the one number that differs from itself.
         if low != low or high != high:
             return self._unbounded()
         return Interval(low, high, self.precision)
 
-    def _hull(self, lows: list[mpfr], highs: list[mpfr]) -> Interval:
-        if any(gmpy2.is_nan(end) for end in lows + highs):
-            return self._unbounded()
-        return Interval(min(lows), max(highs), self.precision)
+    def _hull(self, name: str, other: Interval) -> Interval:
+        """From the least to the largest result at the four corners."""
+        pairs = [(a, b) for a in (self.lower, self.upper) for b in (other.lower, other.upper)]
+        found = [self._rounded(name, pair, pair) for pair in pairs]
+        low, high = min(each.lower for each in found), max(each.upper for each in found)
+        return Interval(low, high, self.precision)
 
     def _unbounded(self) -> Interval:
         return Interval(mpfr("-inf"), mpfr("inf"), self.precision)
-
-
-def _fraction(end: mpfr) -> Fraction:
-    mantissa, exponent = end.as_mantissa_exp()
-    return Fraction(int(mantissa)) * Fraction(2) ** int(exponent)
 
 
 def _floor_scaled(end: mpfr, bits: int) -> int:

@@ -53,7 +53,16 @@ class ZeroConcentratedDP:
         at = rational(delta, "delta", below=1)
         if not self.rho:
             return ApproximateDP(Fraction(0), at)
-        excess = _nearly_best_excess(self.rho, at)
+        # The derivative of `bound` is (rho x**2 + ln(1 + x) - ln(1/delta)) / x**2 at x = a - 1, and
+        # its root is below sqrt(ln(1/delta) / rho).  It holds at any order: near is enough.
+        _, step = (-Interval.of(at, 96).log() / Interval.of(self.rho, 96)).sqrt().fractions()
+        excess = Fraction(0)
+        while step > excess / 2**20:
+            step /= 2
+            tried = excess + step
+            rising = Interval.of(self.rho * tried**2, 96) + Interval.of((1 + tried) * at, 96).log()
+            if rising.lower <= 0:
+                excess = tried
 
         def bound(precision: int) -> Interval:
             # Order a = 1 + excess: a rho + (ln(1/delta) + excess ln(excess) - a ln(a)) / excess
@@ -94,21 +103,6 @@ class ApproximateDP:
         if at < self.delta:
             raise ParameterError(f"delta must be at least {self.delta}, the guarantee's own")
         return ApproximateDP(self.epsilon, at)
-
-
-def _nearly_best_excess(rho: Fraction, delta: Fraction) -> Fraction:
-    """a - 1 for a nearly best order a; the bound holds at any.  With x = a - 1 its derivative is
-    (rho x**2 + ln(1 + x) - ln(1/delta)) / x**2, and the root is below sqrt(ln(1/delta) / rho).
-    """
-    excess = Fraction(0)
-    _, step = (-Interval.of(delta, 96).log() / Interval.of(rho, 96)).sqrt().fractions()
-    while step > excess / 2**20:
-        step /= 2
-        tried = excess + step
-        rising = Interval.of(rho * tried**2, 96) + Interval.of((1 + tried) * delta, 96).log()
-        if rising.lower <= 0:
-            excess = tried
-    return excess
 
 
 @dataclass(frozen=True, slots=True)
