@@ -162,7 +162,9 @@ def rounded_up(evaluate: Callable[[int], Interval], significant: int = 64) -> Fr
         if interval.bounded:
             low, high = interval.fractions()
             if (high - low) * 2 ** (significant + 8) <= abs(low) or precision > 1 << 15:
-                unit = _unit(high, significant)
+                # 2**(size - 1) <= |high| < 2**size, because the denominator is a power of 2.
+                size = abs(high.numerator).bit_length() - high.denominator.bit_length() + 1
+                unit = Fraction(2) ** (size - significant)
                 return ceil(high / unit) * unit
         elif precision > 1 << 15:
             raise ParameterError("a bound is too large to be computed; use smaller parameters")
@@ -172,13 +174,6 @@ def rounded_up(evaluate: Callable[[int], Interval], significant: int = 64) -> Fr
 def rounded_down(evaluate: Callable[[int], Interval], significant: int = 64) -> Fraction:
     """The largest rational of so many significant bits that is surely at most a real number."""
     return -rounded_up(lambda precision: -evaluate(precision), significant)
-
-
-def _unit(value: Fraction, significant: int) -> Fraction:
-    """The last place of a dyadic number of so many significant bits."""
-    # 2**(size - 1) <= |value| < 2**size, because the denominator is a power of 2.
-    size = abs(value.numerator).bit_length() - value.denominator.bit_length() + 1
-    return Fraction(2) ** (size - significant)
 
 
 def above_zero(bound: Callable[[int], Interval]) -> Fraction:
