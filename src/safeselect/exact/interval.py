@@ -98,9 +98,7 @@ class Interval:
 
     def scaled(self, bits: int) -> tuple[int, int]:
         """Integers (low, high) with low <= x * 2**bits <= high; the interval must be bounded."""
-        return _floor_scaled(self.lower, bits), -_floor_scaled(
-            contexts(self.precision)[0].minus(self.upper), bits
-        )
+        return _floor_scaled(self.lower, bits), -_floor_scaled((-self).lower, bits)
 
     def fractions(self) -> tuple[Fraction, Fraction]:
         """The two ends as rationals; the interval must be bounded."""
