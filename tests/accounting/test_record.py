@@ -28,9 +28,9 @@ from safeselect import (
     ParameterError,
 )
 from safeselect.ledger import Checker, Record, check_log, log_lines
+from safeselect.ledger._ledger_budget import numbers
 from safeselect.ledger.library import library
 from safeselect.ledger.record import canonical, commitment, parse, read_numbers, record_hash, text
-from safeselect.promises.records import numbers
 
 
 @pytest.fixture

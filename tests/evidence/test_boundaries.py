@@ -74,7 +74,7 @@ NO_SIZES = {
         *("geometric._GUARD", "geometric._ONE", "geometric._ENOUGH", "laws._QUICK_BITS"),
         *("laws._QUICK_PRECISION", "laws.DIGITS", "laws._ONE", "laws._CELL_BITS"),
         *("laws._CELLS", "laws._FACTOR_BITS", "laws._WIDTH", "rows._PRECISION"),
-        *("plan.GUARD", "enclosed.SPARE", "enclosed._MORE", "tables.STEPS_PER_NAT"),
+        *("plan.GUARD", "enclosed.SPARE", "enclosed._MORE"),
         *("tables.TAIL_BITS", "tables.TAIL_DIGITS", "tables._LAST"),
         *("tables._PRECISION", "tables._STEP_BITS", "tables._KEY_BITS"),
         *("bernoulli._GUARD", "lazy._GUARD", "_bottom._FINEST", "_bottom._PER_NAT"),

@@ -13,8 +13,9 @@ from gmpy2 import mpfr
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from safeselect.accounting.search import argmin
 from safeselect.errors import ParameterError
-from safeselect.exact.interval import Interval, argmin, rounded_down, rounded_up
+from safeselect.exact.interval import Interval, rounded_down, rounded_up
 
 pytestmark = pytest.mark.claim("C1")
 

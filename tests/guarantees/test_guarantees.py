@@ -115,6 +115,28 @@ def test_zcdp_to_approximate_dp_against_other_implementations(rho, epsilon, publ
     assert ours > Fraction(epsilon)
 
 
+@pytest.mark.parametrize("rho", ["1e-30", "1e-12", "0.001", "0.125", "1", "30", "1e6"])
+@pytest.mark.parametrize("delta", ["1e-300", "1e-9", "0.01", "0.5", "0.999999"])
+def test_no_order_is_better_for_zcdp(rho, delta):
+    """Against the least value of the formula, found by thirds between 1 + 2**-100 and 2**1100."""
+    with mpmath.workdps(60):
+
+        def epsilon(log_x):
+            x = mpmath.exp(log_x)
+            bend = x * log_x - (1 + x) * mpmath.log1p(x)
+            return (1 + x) * mpmath.mpf(rho) + (bend - mpmath.log(mpmath.mpf(delta))) / x
+
+        low, high = mpmath.mpf(-70), mpmath.mpf(770)
+        for _ in range(120):
+            third = (high - low) / 3
+            if epsilon(low + third) < epsilon(high - third):
+                high -= third
+            else:
+                low += third
+        ours = mp(ZeroConcentratedDP(rho).approximate(delta).epsilon)
+        assert ours <= max(epsilon(low), 0) * (1 + mpmath.mpf(2) ** -30) + mpmath.mpf(2) ** -3999
+
+
 # ------------------------------------------------------------------- values: exact, right, rounded
 
 

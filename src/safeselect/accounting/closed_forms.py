@@ -11,12 +11,13 @@ from fractions import Fraction
 
 from gmpy2 import mpfr
 
+from safeselect.accounting.search import argmin
 from safeselect.errors import ParameterError
 from safeselect.exact.interval import (
     Interval,
     above_zero,
-    argmin,
     contexts,
+    log_order_constant,
     rounded_down,
     rounded_up,
 )
@@ -26,7 +27,6 @@ from safeselect.promises.guarantees import (
     BoundedRange,
     Guarantee,
     ZeroConcentratedDP,
-    log_order_constant,
 )
 
 __all__ = [

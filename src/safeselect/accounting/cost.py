@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import warnings
 from dataclasses import dataclass
+from decimal import Context, Decimal
 from fractions import Fraction
 
 from safeselect.accounting import per_draw_epsilon
@@ -18,12 +19,22 @@ from safeselect.promises.guarantees import (
     LaplaceDominated,
     ZeroConcentratedDP,
 )
-from safeselect.promises.records import brief
 from safeselect.scores.reading import exactly_one
 
-__all__ = ["UNPRICED", "PrivacyCost", "caution", "read_epsilon"]
+__all__ = ["UNPRICED", "PrivacyCost", "brief", "caution", "read_epsilon"]
 
 _LARGE = 10  # nats
+
+
+def brief(value: Fraction) -> str:
+    """A number for people: exact where it is short, otherwise about, to six digits."""
+    decimal = Context(prec=9).divide(Decimal(value.numerator), Decimal(value.denominator))
+    is_exact = Fraction(decimal) == value
+    if not is_exact and max(value.numerator, value.denominator) < 1000:
+        return str(value)
+    shown = decimal.normalize(Context(prec=9 if is_exact else 6))
+    form = "f" if -7 < shown.adjusted() < 9 else "e"
+    return f"{'' if is_exact else 'about '}{shown:{form}}"
 
 
 def caution(sentence: str) -> None:

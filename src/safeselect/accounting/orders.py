@@ -17,8 +17,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import assert_never
 
+from safeselect.accounting.search import argmin
 from safeselect.errors import ParameterError
-from safeselect.exact.interval import Interval, argmin, rounded_up
+from safeselect.exact.interval import Interval, log_order_constant, rounded_up
 from safeselect.promises.guarantees import (
     ApproximateDP,
     BoundedRange,
@@ -26,7 +27,6 @@ from safeselect.promises.guarantees import (
     LaplaceDominated,
     PureDP,
     ZeroConcentratedDP,
-    log_order_constant,
 )
 
 __all__ = ["Moments", "Parts", "epsilon_at_order", "epsilon_by_orders", "log_moment"]

@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager, ExitStack, nullcontext
 from fractions import Fraction
 from typing import Any, Literal
 
-from safeselect.accounting.cost import caution
+from safeselect.accounting.cost import brief, caution
 from safeselect.adapters._counting import open_counts, open_largest, until_read
 from safeselect.adapters._keys import warn_if_same
 from safeselect.adapters._spark_local import parquet_on_spark
@@ -16,7 +16,6 @@ from safeselect.counts import check_unit
 from safeselect.errors import ParameterError
 from safeselect.exact.parameters import Number, describe, integer, rational
 from safeselect.ledger import Scope
-from safeselect.promises.records import brief
 from safeselect.randomness.source import Source
 from safeselect.scores.reading import exactly_one
 from safeselect.selection import TopK, TopSet, top_k

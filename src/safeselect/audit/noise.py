@@ -18,7 +18,6 @@ from safeselect.noise.plan import plan
 from safeselect.noise.rankings import certified_order
 from safeselect.noise.tables import (
     ERROR,
-    STEPS_PER_NAT,
     TAIL_BITS,
     TAIL_DIGITS,
     UNIT_BITS,
@@ -64,7 +63,7 @@ def check_quantiles(noise: Law, every: int) -> str:
 def check_thresholds(noise: Law, every: int) -> str:
     """The bounds of the 16-bit words and every tail threshold, against Python integers."""
     built = bound_table(noise)
-    lowest = Fraction(noise.lowest, STEPS_PER_NAT)
+    lowest = Fraction(noise.lowest, 64)
     places = range(1 << TAIL_BITS, 1 << _WIDTH, 1 if every == 1 else 16 * every)
     for word in places:
         bound = lowest + Fraction(int(built.word_bounds[word]), 1 << UNIT_BITS)

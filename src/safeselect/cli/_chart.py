@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from fractions import Fraction
 
+from safeselect.accounting.cost import brief
 from safeselect.cli._escape import in_html
 from safeselect.errors import LedgerError
-from safeselect.promises.records import brief
 
 __all__ = ["chart"]
 

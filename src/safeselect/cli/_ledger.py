@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Callable
 from pathlib import Path
 
+from safeselect.accounting.cost import brief
 from safeselect.adapters.ed25519 import Ed25519Verifier
 from safeselect.cli._escape import shown
 from safeselect.cli._report import Release, releases, report
@@ -25,7 +26,6 @@ from safeselect.ledger import (
     log_lines,
 )
 from safeselect.ledger.record import commitment
-from safeselect.promises.records import brief
 
 __all__ = ["open_scope", "run_ledger"]
 

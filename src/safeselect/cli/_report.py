@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from safeselect.accounting.cost import brief
 from safeselect.cli._chart import chart
 from safeselect.cli._escape import in_html
 from safeselect.cli._theorems import theorem
 from safeselect.ledger import Budget, Checker, Record, Standing
 from safeselect.ledger._record_check import charges_of
 from safeselect.ledger.record import read_numbers
-from safeselect.promises.records import brief
 
 __all__ = ["Release", "releases", "report"]
 

@@ -12,15 +12,16 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
 
+from safeselect.accounting.cost import brief
 from safeselect.accounting.orders import log_moment
 from safeselect.errors import BudgetError, LedgerDamaged, ParameterError
-from safeselect.exact.interval import Interval, rounded_down, rounded_up
+from safeselect.exact.interval import Interval, log_order_constant, rounded_down, rounded_up
 from safeselect.exact.parameters import rational
 from safeselect.ledger.record import read_numbers, text
-from safeselect.promises.guarantees import ApproximateDP, Guarantee, log_order_constant
-from safeselect.promises.records import Content, brief, numbers
+from safeselect.promises.guarantees import ApproximateDP, Guarantee
+from safeselect.promises.records import Content, exact
 
-__all__ = ["Amounts", "Budget", "add", "check_cap"]
+__all__ = ["Amounts", "Budget", "add", "check_cap", "numbers"]
 
 Amounts = dict[str, Fraction]
 """What is added up, by name: epsilon; rho; epsilon and delta; or log_moment."""
@@ -158,6 +159,11 @@ def _price(budget: Budget, guarantee: Guarantee, parts: Parts) -> Amounts:
     if budget.delta is None:
         return {"epsilon": _bounded(epsilon)}
     return {"epsilon": _bounded(epsilon), "delta": _bounded(delta) if delta else delta}
+
+
+def numbers(values: Mapping[str, Fraction]) -> dict[str, Content]:
+    """Exact numbers as strings, such as "1/3"."""
+    return {name: exact(value) for name, value in values.items()}
 
 
 def add(total: Mapping[str, Fraction], price: Mapping[str, Fraction]) -> Amounts:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from safeselect.ledger._ledger_budget import Amounts, Budget, add
+from safeselect.ledger._ledger_budget import Amounts, Budget, add, numbers
 from safeselect.ledger._ledger_store import Torn
 from safeselect.ledger._pending_release import Charge
 from safeselect.ledger._record_scope import Standing
 from safeselect.ledger._record_sign import Signer, key_of
 from safeselect.ledger.library import library
 from safeselect.ledger.record import utc_now
-from safeselect.promises.records import Content, numbers, told
+from safeselect.promises.records import Content, told
 
 __all__ = ["Written", "amounts", "charged", "made", "opened_scope", "raised", "was_torn"]
 

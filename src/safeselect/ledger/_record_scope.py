@@ -8,9 +8,9 @@ from fractions import Fraction
 from typing import Any
 
 from safeselect.errors import LedgerDamaged
-from safeselect.ledger._ledger_budget import Amounts, Budget, add
+from safeselect.ledger._ledger_budget import Amounts, Budget, add, numbers
 from safeselect.ledger.record import OLD_SCHEMA, read_numbers
-from safeselect.promises.records import Content, exact, numbers
+from safeselect.promises.records import Content, exact
 
 __all__ = ["MAX_REFUSALS", "Standing", "charged", "refused", "reopened"]
 

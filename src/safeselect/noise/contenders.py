@@ -168,11 +168,8 @@ def _level(steps: Numbers, ranked: int) -> int:
     """The score in that place."""
     if ranked == 1:
         return int(np.max(steps))
-
-    def read(where: slice | Indices, out: Numbers) -> Numbers:
-        return part(steps, where)
-
-    return mth_largest(largest(steps.size, ranked, read, np.uint64)[1], ranked)
+    _, values = largest(steps.size, ranked, lambda where, _: part(steps, where), np.uint64)
+    return mth_largest(values, ranked)
 
 
 def largest(

@@ -34,7 +34,7 @@ from functools import cache, lru_cache
 import gmpy2
 from gmpy2 import mpfr
 
-from safeselect.exact.interval import Interval
+from safeselect.exact.interval import Interval, contexts
 
 __all__ = ["DIGITS", "LAWS", "UNBOUNDED", "Law", "enclose"]
 
@@ -145,8 +145,7 @@ def _tools(bits: int, precision: int) -> tuple[mpfr, gmpy2.context, gmpy2.contex
 
     The product of 2**-bits with an integer that fits the precision is exact.
     """
-    down = gmpy2.context(precision=precision, round=gmpy2.RoundDown)
-    up = gmpy2.context(precision=precision, round=gmpy2.RoundUp)
+    down, up = contexts(precision)
     return mpfr(Fraction(1, 1 << bits), 0, down), down, up
 
 

@@ -134,7 +134,9 @@ def plan(law: Law, k: int, decay: Decay, gaps: bool, gap_unit: Fraction = Fracti
         precision=precision,
         rate=rate(decay, precision),
         gap_unit=gap_unit,
-        fine_contenders=_fine_contenders(ranked),
+        # A window of 2 * ERROR and LOSS is below 5 / 2**16 nat.  Each noise is not covered with
+        # probability 2**-31; more than three of FINE_LIMIT are not with probability below 2**-80.
+        fine_contenders=ranked + (_excess(ranked, 5) - 1) + 3,
         fixed_rate=fixed_point(decay, UNIT_BITS, REACH),
     )
 
@@ -153,15 +155,6 @@ def _contenders(law: Law, ranked: int) -> int:
     if ranked > 1000:  # far on the safe side of both bounds, without binomials of a thousand digits
         return ranked + ranked // 2 + ranked // 64 + 16
     return ranked + (_excess(ranked, WINDOW) - 1) + (_excess(ranked, law.steep) - 1)
-
-
-def _fine_contenders(ranked: int) -> int:
-    """The same where noise is known to 2**-15 nat and FINE_LIMIT candidates take part.
-
-    A window of 2 * ERROR and LOSS is below 5 / 2**16 nat.  Each noise is not covered with
-    probability 2**-31, so more than three of 2**12 are not with probability below 2**-80.
-    """
-    return ranked + (_excess(ranked, 5) - 1) + 3
 
 
 def _excess(ranked: int, words: int) -> int:

@@ -142,15 +142,16 @@ def refine(
     Bits: at most 16 rounds, each of which leaves less than 2**-60 undecided; then `SourceError`.
     Reveals: time and requests depend on scores and noise.  Entered with probability below 2**-40.
     """
-    count, precision = len(draws.slots), plan.precision
-    candidates, ceiling = contenders(steps, draws, plan, count, removed)
-    known = dict(zip(candidates, draws.known(candidates, draws.slots), strict=True))
+    count, precision, slots = len(draws.slots), plan.precision, list(draws.slots)
+    known: dict[int, Known] = {}
     for _ in range(REFINEMENTS):
+        candidates, ceiling = contenders(steps, draws, plan, count, removed)
         extra = [i for i in draws.endless if i not in removed]
         candidates = list(dict.fromkeys(candidates + extra))
         new = [i for i in candidates if i not in known]
-        slots = [bits.take(draws.slot_bits) for _ in new]
+        slots += [bits.take(draws.slot_bits) for _ in new[len(slots) :]]
         known.update(zip(new, draws.known(new, slots), strict=True))
+        slots = []  # the first candidates have those that were drawn for them
         for i, (v, size) in known.items():
             known[i] = (v << 64 | bits.take(64), size + 64)
         count, precision = 2 * count, precision + 64
@@ -158,7 +159,6 @@ def refine(
         result = certified_order(candidates, scores, digits, ceiling, plan, precision)
         if result is not None:
             return result
-        candidates, ceiling = contenders(steps, draws, plan, count, removed)
     raise exhausted()
 
 

@@ -44,7 +44,6 @@ __all__ = [
     "ERROR",
     "LOSS",
     "REACH",
-    "STEPS_PER_NAT",
     "TAIL_BITS",
     "TAIL_DIGITS",
     "UNIT_BITS",
@@ -75,7 +74,6 @@ UNKNOWN = 1 << 60
 
 _OCTAVES = 32  # leading zeros 1 .. 31; none has 0, because U < 1/2, so 0 stands for 32 and more
 
-STEPS_PER_NAT = 64
 TAIL_BITS = 5
 TAIL_DIGITS = 63
 _LAST = 3328  # 52 nats: S is below 2**-74 there, in every law
@@ -107,7 +105,10 @@ def noise_table(law: Law) -> NoiseTable:
     slopes = np.zeros((2, _OCTAVES, points), dtype=np.int64)
     for side in (0, 1):
         for zeros in range(1, _OCTAVES):
-            nodes = [_value(law, side, zeros, i) for i in range(points + 1)]
+            # At U = u / 2**bits = 2**-(zeros + 1) * (1 + point / 2**6), within 2 of the true noise.
+            bits = _POINTS_BITS + zeros + 1
+            places = ((1 << bits) - u if side else u for u in range(points, 2 * points + 1))
+            nodes = [law.quick(v, bits) >> DIGITS - UNIT_BITS for v in places]
             values[side, zeros] = nodes[:-1]
             slopes[side, zeros] = np.diff(np.array(nodes, dtype=np.int64))
     values[:, 0] = UNKNOWN
@@ -119,13 +120,6 @@ def _read_only(*arrays: NDArray[Any]) -> tuple[NDArray[Any], ...]:
     for array in arrays:
         array.flags.writeable = False
     return arrays
-
-
-def _value(law: Law, side: int, zeros: int, point: int) -> int:
-    """The noise at U = 2**-(zeros + 1) * (1 + point / 2**6), in units, within 2 of the true one."""
-    bits = _POINTS_BITS + zeros + 1
-    u = (1 << _POINTS_BITS) + point
-    return law.quick((1 << bits) - u if side else u, bits) >> DIGITS - UNIT_BITS
 
 
 def read_noise(table: NoiseTable, words: Numbers, out: NDArray[np.int64]) -> None:
@@ -247,10 +241,6 @@ def keys(law: Law, decay: Decay, width: int = 16, tail_bits: int = TAIL_BITS) ->
     )
     words[: 1 << tail_bits] = 0
     reach = int(REACH / low) + 1
-    most = _shifted(2 * reach, shift) + int(np.max(tail_bounds))
+    most = int(2 * reach * Fraction(2) ** shift) + int(np.max(tail_bounds))
     words, tail_bounds = _read_only(words.astype(np.uint32), tail_bounds.astype(np.uint32))
     return Keys(words, tail_bounds, shift, reach, most.bit_length())
-
-
-def _shifted(number: int, shift: int) -> int:
-    return number << shift if shift >= 0 else number >> -shift

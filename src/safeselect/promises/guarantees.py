@@ -16,12 +16,12 @@ from fractions import Fraction
 from typing import ClassVar
 
 from safeselect.errors import ParameterError
-from safeselect.exact.interval import Interval, above_zero, argmin, rounded_up
+from safeselect.exact.interval import Interval, above_zero, log_order_constant
 from safeselect.exact.parameters import Number, rational
 
 __all__ = [
     *("ApproximateDP", "BoundedRange", "Guarantee", "LaplaceDominated", "PureDP"),
-    *("ZeroConcentratedDP", "log_order_constant"),
+    "ZeroConcentratedDP",
 ]
 
 
@@ -51,20 +51,26 @@ class ZeroConcentratedDP:
         Source: Canonne, Kamath and Steinke (2020), Proposition 12 and Corollary 13.
         """
         at = rational(delta, "delta", below=1)
+        if not self.rho:
+            return ApproximateDP(Fraction(0), at)
+        # The derivative of `bound` is (rho x**2 + ln(1 + x) - ln(1/delta)) / x**2 at x = a - 1, and
+        # its root is below sqrt(ln(1/delta) / rho).  It holds at any order: near is enough.
+        _, step = (-Interval.of(at, 96).log() / Interval.of(self.rho, 96)).sqrt().fractions()
+        excess = Fraction(0)
+        while step > excess / 2**20:
+            step /= 2
+            tried = excess + step
+            rising = Interval.of(self.rho * tried**2, 96) + Interval.of((1 + tried) * at, 96).log()
+            if rising.lower <= 0:
+                excess = tried
 
-        def bound(excess: Fraction, precision: int) -> Interval:
+        def bound(precision: int) -> Interval:
             # Order a = 1 + excess: a rho + (ln(1/delta) + excess ln(excess) - a ln(a)) / excess
             rest = log_order_constant(excess, precision) - Interval.of(at, precision).log()
             whole = Interval.of((1 + excess) * self.rho, precision)
             return whole + rest / Interval.of(excess, precision)
 
-        def least(precision: int) -> Interval:
-            return (-Interval.of(at, precision).log() / Interval.of(self.rho, precision)).sqrt()
-
-        if not self.rho:
-            return ApproximateDP(Fraction(0), at)
-        best = argmin(lambda excess: bound(excess, 96), rounded_up(least, 8))
-        return ApproximateDP(above_zero(lambda precision: bound(best, precision)), at)
+        return ApproximateDP(above_zero(bound), at)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,16 +103,6 @@ class ApproximateDP:
         if at < self.delta:
             raise ParameterError(f"delta must be at least {self.delta}, the guarantee's own")
         return ApproximateDP(self.epsilon, at)
-
-
-def log_order_constant(excess: Fraction, precision: int) -> Interval:
-    """ln((a - 1)**(a - 1) / a**a) for the Rényi order a = 1 + excess.
-
-    The constant of the conversion to (epsilon, delta): the maximum of (x - e**epsilon) / x**a.
-    """
-    order = Interval.of(1 + excess, precision)
-    below = Interval.of(excess, precision)
-    return below * below.log() - order * order.log()
 
 
 @dataclass(frozen=True, slots=True)
