@@ -69,11 +69,18 @@ class Call:
         take: how the class, the number and the labels of the scores are read.
         threshold: a public number that takes part as one more candidate, the last.
         the others: as for `permute_and_flip`.
+
+    Attributes:
+        size: the number of candidates, with the threshold.
+        rows: the number of rows of a matrix; 1 for a list of candidates.
+        range_in_steps: the range of the change of the scores, in steps of their grid.
+        source_name: where the random bytes come from.
     """
 
     __slots__ = (
         *("_bits", "_change", "_minimize", "_pending", "_scope", "_source", "_steps", "_threshold"),
-        *("_tier", "candidates", "cost", "engine", "range_in_steps", "reading"),
+        *("_tier", "candidates", "cost", "engine", "range_in_steps", "reading", "rows", "size"),
+        "source_name",
     )
 
     def __init__(
@@ -106,11 +113,14 @@ class Call:
         self._scope = read_ledger(given("ledger"), monotonic=change.monotonic)
         self._pending: PendingRelease | None = None
         self._source = resolve(given("source"))
-        self._tier = str(given("engine") or "array")
+        self.source_name = source_name(self._source)
         self.engine = choose_engine(given("engine"))
+        self._tier = str(given("engine") or "array")
         self._bits: Bits | None = None
         self._steps: Steps | None = None
         self.candidates = take(scores, labels=given("labels"))
+        self.size = self.candidates.size + (threshold is not None)
+        self.rows = len(self.candidates.rows)
         in_rows = self.candidates.is_matrix and isinstance(scores, (list, tuple))
         for each in cast("Iterable[object]", scores) if in_rows else (scores,):
             check_known(
@@ -129,7 +139,7 @@ class Call:
         guarantee: Guarantee,
         mechanism: str,
         *,
-        parts: tuple[tuple[Guarantee, int], ...] | None = None,
+        parts: tuple[tuple[Guarantee, int], ...] = (),
         k: int = 1,
         more: Mapping[str, str] = _NOTHING,
     ) -> Self:
@@ -147,7 +157,7 @@ class Call:
             told |= {"minimize": "yes" if self._minimize else "no", "engine": self._tier}
             told |= {"candidates": str(self.size), "k": str(k)}
             told |= {"rows": str(self.rows)} if self.candidates.is_matrix else {}
-            parts = ((guarantee, 1),) if parts is None else parts
+            parts = parts or ((guarantee, 1),)
             self._pending = self._scope.prepare(mechanism, guarantee, parts, told)
         return self
 
@@ -156,14 +166,16 @@ class Call:
         parts = ((plan.each, plan.draws),)
         return self.release(plan.guarantee, plan.mechanism, parts=parts, k=plan.k, more=more)
 
-    def rank(self, plan: Calibration, gap_unit: Fraction | None = None) -> Ranking:
-        """Rank the candidates, inside `with`."""
-        return plan.rank(self.engine, self.steps, self.bits, gap_unit=gap_unit)
+    def rank(self, plan: Calibration, gap_grid: Fraction | None = None) -> Ranking:
+        """Rank the candidates, inside `with`; with gaps, if a step for them is given."""
+        unit = None if gap_grid is None else gap_grid / self.reading.step
+        return plan.rank(self.engine, self.steps, self.bits, unit)
 
     def released(self, result: _Result) -> _Result:
         """The result with its effective range and, once its record is written, its receipt."""
         # Every result is a frozen dataclass with this field, which a protocol cannot say.
-        result = replace(result, effective_range=self.effective_range)  # type: ignore[type-var]
+        effective = self.range_in_steps * self.reading.step
+        result = replace(result, effective_range=effective)  # type: ignore[type-var]
         return result if self._pending is None else self._pending.released(result)
 
     def said(self, plan: Calibration) -> dict[str, Any]:
@@ -175,11 +187,11 @@ class Call:
         }
 
     def selection(
-        self, plan: Calibration, ranking: Ranking, *, base: Fraction | None, gap: Fraction | None
+        self, plan: Calibration, ranking: Ranking, gap: Fraction | None = None
     ) -> Selection[Any]:
         """The result of a call that chose one candidate, released."""
         (label,), places = self.labels(ranking.indices), self.positions(ranking.indices)
-        index = None if places is None else places[0]
+        index, base = None if places is None else places[0], plan.decay.base
         return self.released(Selection(label, index, **self.said(plan), base=base, gap=gap))
 
     def top_k(
@@ -260,26 +272,6 @@ class Call:
             raise ParameterError("a call has random bits only inside its with block")
         return self._bits
 
-    @property
-    def size(self) -> int:
-        """The number of candidates."""
-        return self.candidates.size + (self._threshold is not None)
-
-    @property
-    def rows(self) -> int:
-        """The number of rows of a matrix; 1 for a list of candidates."""
-        return len(self.candidates.rows)
-
-    @property
-    def effective_range(self) -> Fraction:
-        """The range that the noise is calibrated to, in score units."""
-        return self.range_in_steps * self.reading.step
-
-    @property
-    def source_name(self) -> str:
-        """Where the random bytes come from."""
-        return source_name(self._source)
-
     def read_k(self, k: object) -> int:
         """Read k, from 1 to the number of candidates.
 
@@ -290,7 +282,8 @@ class Call:
 
     def labels(self, indices: Iterable[int]) -> tuple[Any, ...]:
         """The labels of these candidates."""
-        return tuple(map(self.candidates.label, indices))
+        names = self.candidates.labels
+        return tuple(indices if names is None else (names[index] for index in indices))
 
     def positions(self, indices: tuple[int, ...]) -> tuple[int, ...] | None:
         """These positions, if positions among the candidates may be released."""

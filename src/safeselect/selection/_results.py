@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from fractions import Fraction
 from typing import Any, Generic
 
@@ -14,7 +14,6 @@ import numpy.typing as npt
 from safeselect.promises.guarantees import Guarantee
 from safeselect.promises.records import Receipt, exact, told
 from safeselect.scores.candidates import Label, plain
-from safeselect.selection._arguments import Release
 
 __all__ = ["Selection", "Selections", "TopK", "TopSet", "texts", "to_json_line"]
 
@@ -55,14 +54,7 @@ class Selection(Generic[Label]):
 
         Keys: schema, label, guarantee, mechanism, source; index, base and gap where there is one.
         """
-        return to_json_line(
-            "safeselect.selection/2",
-            self,
-            label=plain(self.label),
-            index=texts(self.index),
-            base=texts(self.base),
-            gap=texts(self.gap),
-        )
+        return to_json_line("safeselect.selection/2", self, label=plain(self.label))
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,15 +94,8 @@ class TopK(Generic[Label]):
         Keys: schema, labels, guarantee, parts, mechanism, source; indices, base and gaps where
         there are any.
         """
-        return to_json_line(
-            "safeselect.top-k/2",
-            self,
-            labels=[plain(label) for label in self.labels],
-            indices=texts(self.indices),
-            gaps=texts(self.gaps),
-            base=texts(self.base),
-            parts=_equal(self.parts),
-        )
+        labels = [plain(label) for label in self.labels]
+        return to_json_line("safeselect.top-k/2", self, labels=labels, parts=_equal(self.parts))
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,8 +190,10 @@ class Selections(Generic[Label]):
             self,
             labels=texts(_named(self.winners, self.names and [*map(plain, self.names)])),
             indices=texts(self.winners.tolist()) if self.indexed else None,
-            base=texts(self.base),
             parts=_equal(self.parts),
+            winners=None,
+            names=None,
+            indexed=None,
         )
 
 
@@ -216,13 +203,17 @@ def _named(places: npt.NDArray[np.int64], names: Iterable[object] | None) -> lis
     return named
 
 
-def texts(numbers: Any) -> Any:
-    """Exact numbers as text, alone or in lists, for JSON; None stays."""
-    if numbers is None:
+def texts(value: Any) -> Any:
+    """A value as content for JSON: exact numbers as text, alone or in lists; None stays."""
+    if value is None:
         return None
-    if isinstance(numbers, (list, tuple)):
-        return [texts(number) for number in numbers]
-    return exact(numbers) if isinstance(numbers, Fraction) else str(numbers)
+    if isinstance(value, (list, tuple)):
+        return [texts(each) for each in value]
+    if isinstance(value, Receipt):
+        return value.told()
+    if isinstance(value, Guarantee):
+        return told(value)
+    return exact(value) if isinstance(value, Fraction) else str(value)
 
 
 def _equal(parts: tuple[Guarantee, ...]) -> dict[str, object]:
@@ -230,15 +221,11 @@ def _equal(parts: tuple[Guarantee, ...]) -> dict[str, object]:
     return {"count": str(len(parts)), "each": told(parts[0])}
 
 
-def to_json_line(schema: str, result: Release, **content: object) -> str:
-    """A result as one line of JSON: its content, and what all results have in common."""
-    content |= {
-        "schema": schema,
-        "guarantee": told(result.guarantee),
-        "mechanism": result.mechanism,
-        "source": result.source,
-        "effective_range": texts(result.effective_range),
-        "receipt": None if result.receipt is None else result.receipt.told(),
-    }
+def to_json_line(schema: str, result: Any, **content: object) -> str:
+    """A result, a dataclass, as one line of JSON: some fields as given, the others as `texts`."""
+    content["schema"] = schema
+    for field in fields(result):
+        if field.name not in content:
+            content[field.name] = texts(getattr(result, field.name))
     present = {name: value for name, value in content.items() if value is not None}
     return json.dumps(present, sort_keys=True, ensure_ascii=True)

@@ -47,7 +47,6 @@ from safeselect.randomness.source import require_production
 
 __all__ = [
     "MECHANISMS",
-    "PEELED",
     "TABLE",
     "Calibration",
     "Engine",
@@ -60,18 +59,16 @@ __all__ = [
     "named_engine",
     "one_draw",
     "read_choice",
-    "unordered",
 ]
 
 Tier = TypeVar("Tier")
 Noise = Literal["exponential", "laplace", "gumbel"]
+# Those whose k draws are each on the candidates that remain.
 Peeled = Literal["exponential", "exponential_base2", "permute_and_flip"]
 Mechanism = Literal[
     "exponential", "exponential_base2", "permute_and_flip", "laplace", "one_shot_exponential"
 ]
 MECHANISMS: tuple[Mechanism, ...] = get_args(Mechanism)
-PEELED: tuple[Peeled, ...] = get_args(Peeled)
-"""Those whose k draws are each on the candidates that remain."""
 
 _REFERENCE = "safeselect.reference._rankings"  # imported by name, and only when asked for
 
@@ -161,16 +158,15 @@ class Calibration:
     decay: Decay
 
     def rank(
-        self, engine: Engine, scores: Steps, bits: Bits, *, gap_unit: Fraction | None = None
+        self, engine: Engine, scores: Steps, bits: Bits, gap_unit: Fraction | None = None
     ) -> Ranking:
         """Rank the k first by their noisy scores; with gaps, if a unit for them is given."""
+        taken = self.row.noise, scores, self.k, self.decay, bits
         if self.row.anew:
-            return engine.peeled_top_k(self.row.noise, scores, self.k, self.decay, bits)
+            return engine.peeled_top_k(*taken)
         if gap_unit is None:
-            return engine.noisy_top_k(self.row.noise, scores, self.k, self.decay, bits)
-        return engine.noisy_top_k(
-            self.row.noise, scores, self.k, self.decay, bits, gaps=True, gap_unit=gap_unit
-        )
+            return engine.noisy_top_k(*taken)
+        return engine.noisy_top_k(*taken, gaps=True, gap_unit=gap_unit)
 
 
 TABLE: dict[str, Row] = {
@@ -221,17 +217,6 @@ def dyadic_decay(rate: Fraction) -> Decay:
         if high == low + 1:
             return Decay(Fraction(1), Fraction(high, 2**64))
         precision *= 2
-
-
-def unordered(cost: PrivacyCost, size: int, k: int, range_in_steps: Fraction) -> Calibration:
-    """The row "laplace" where the k best are released as a set.
-
-    Raises:
-        ParameterError: the mechanism is not proved to keep this cost.
-    """
-    guarantee, rate = cost.unordered(size, k, range_in_steps)
-    row = TABLE["laplace"]
-    return Calibration("top_k_laplace/1", row, k, guarantee, guarantee, 1, Decay(rate))
 
 
 def choose_engine(name: object) -> Engine:
