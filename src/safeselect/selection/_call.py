@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
-from types import MappingProxyType, TracebackType
+from types import MappingProxyType
 from typing import Any, Self, TypeVar, Unpack, cast
 
 from safeselect.accounting.cost import PrivacyCost
@@ -75,13 +75,17 @@ class Call:
         rows: the number of rows of a matrix; 1 for a list of candidates.
         range_in_steps: the range of the change of the scores, in steps of their grid.
         source_name: where the random bytes come from.
+        bits: the random bits of this call; there is no such attribute before `with`.
+        steps: the scores on the grid; private, and of no use but inside `with`, as the bits.
     """
 
     __slots__ = (
-        *("_bits", "_change", "_minimize", "_pending", "_scope", "_source", "_steps", "_threshold"),
-        *("_tier", "candidates", "cost", "engine", "range_in_steps", "reading", "rows", "size"),
-        "source_name",
+        *("_change", "_minimize", "_pending", "_scope", "_source", "_threshold", "_tier", "bits"),
+        *("candidates", "cost", "engine", "range_in_steps", "reading", "rows", "size"),
+        *("source_name", "steps"),
     )
+    bits: Bits
+    steps: Steps
 
     def __init__(
         self,
@@ -116,19 +120,12 @@ class Call:
         self.source_name = source_name(self._source)
         self.engine = choose_engine(given("engine"))
         self._tier = str(given("engine") or "array")
-        self._bits: Bits | None = None
-        self._steps: Steps | None = None
         self.candidates = take(scores, labels=given("labels"))
         self.size = self.candidates.size + (threshold is not None)
         self.rows = len(self.candidates.rows)
         in_rows = self.candidates.is_matrix and isinstance(scores, (list, tuple))
         for each in cast("Iterable[object]", scores) if in_rows else (scores,):
-            check_known(
-                each,
-                sensitivity=change.sensitivity,
-                range_=change.range_,
-                unit=unit_of(self._scope),
-            )
+            check_known(each, change, unit_of(self._scope))
 
     def calibrate(self, row: Row, mechanism: str, k: int = 1) -> Calibration:
         """The noise of a row of the table for this call: k of the candidates (in each row)."""
@@ -213,16 +210,16 @@ class Call:
         try:
             if self._scope is None:
                 # Nothing is asked of the source before the scores are known to be good.
-                self._steps = self._read()
-                self._bits = Bits(self._source)
+                self.steps = self._read()
+                self.bits = Bits(self._source)
             elif self._pending is None:
                 raise ParameterError("a call with a ledger says what it releases")
             else:
-                self._bits = Bits(self._source)
-                self._pending.charge(self._source, self._bits)
-                self._steps = self._read_once_charged()
+                self.bits = Bits(self._source)
+                self._pending.charge(self._source, self.bits)
+                self.steps = self._read_once_charged()
         except BaseException as error:
-            self._end(error)
+            self.__exit__(None, error, None)
             raise
         return self
 
@@ -242,35 +239,14 @@ class Call:
             failed = ScoreError(UNREADABLE)
         raise failed  # outside the handler: what happened is not its context
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._end(error)
-
-    def _end(self, error: BaseException | None) -> None:
-        if self._steps is not None:
-            self._steps.fill(0)
-        if self._bits is not None:
-            self._bits.close()
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        # Where entering failed, one or both were never there.
+        if hasattr(self, "steps"):
+            self.steps.fill(0)
+        if hasattr(self, "bits"):
+            self.bits.close()
         if self._pending is not None:
             self._pending.end(error)
-
-    @property
-    def steps(self) -> Steps:
-        """The scores on the grid; private, and there only inside the `with` block."""
-        if self._steps is None:
-            raise ParameterError("a call has scores only inside its with block")
-        return self._steps
-
-    @property
-    def bits(self) -> Bits:
-        """The random bits of this call."""
-        if self._bits is None:
-            raise ParameterError("a call has random bits only inside its with block")
-        return self._bits
 
     def read_k(self, k: object) -> int:
         """Read k, from 1 to the number of candidates.
