@@ -24,13 +24,12 @@ __all__ = [
     "Options",
     "Parameters",
     "PendingRelease",
-    "Release",
+    "Result",
     "Rows",
     "Scope",
     "Scores",
     "explicit",
     "read_ledger",
-    "source_name",
     "unit_of",
 ]
 
@@ -176,11 +175,6 @@ def explicit(common: type[Any]) -> Callable[[_Function], _Function]:
 def unit_of(scope: Scope | None) -> str | None:
     """Whom a scope protects; None without one."""
     return None if scope is None else scope.unit
-
-
-def source_name(source: Source) -> str:
-    """What results say about a source; says so loudly where its bytes are predictable."""
-    return source.name if source.production else f"{source.name} (NOT PRIVATE)"
 
 
 def read_ledger(ledger: object, *, monotonic: bool) -> Scope | None:

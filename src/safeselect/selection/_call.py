@@ -12,7 +12,7 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
 from types import MappingProxyType
-from typing import Any, Self, TypeVar, Unpack, cast
+from typing import Any, Self, Unpack, cast
 
 from safeselect.accounting.cost import PrivacyCost
 from safeselect.errors import ParameterError, ScoreError
@@ -25,21 +25,11 @@ from safeselect.scores.candidates import Candidates, read_candidates
 from safeselect.scores.containers import check_known
 from safeselect.scores.floats import Steps
 from safeselect.scores.reading import Change, Reading, flag
-from safeselect.selection._arguments import (
-    Options,
-    PendingRelease,
-    Release,
-    read_ledger,
-    source_name,
-    unit_of,
-)
-from safeselect.selection._results import Selection, TopK
+from safeselect.selection._arguments import Options, PendingRelease, Result, read_ledger, unit_of
+from safeselect.selection._results import Selection, TopK, source_name
 from safeselect.selection._table import Calibration, Row, choose_engine
 
 __all__ = ["CANDIDATES", "UNREADABLE", "Call"]
-
-_Result = TypeVar("_Result", bound=Release)
-
 
 CANDIDATES = "the number of candidates"
 UNREADABLE = (
@@ -168,7 +158,7 @@ class Call:
         unit = None if gap_grid is None else gap_grid / self.reading.step
         return plan.rank(self.engine, self.steps, self.bits, unit)
 
-    def released(self, result: _Result) -> _Result:
+    def released(self, result: Result) -> Result:
         """The result with its effective range and, once its record is written, its receipt."""
         # Every result is a frozen dataclass with this field, which a protocol cannot say.
         effective = self.range_in_steps * self.reading.step

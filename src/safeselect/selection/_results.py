@@ -13,9 +13,10 @@ import numpy.typing as npt
 
 from safeselect.promises.guarantees import Guarantee
 from safeselect.promises.records import Receipt, exact, told
+from safeselect.randomness.source import Source
 from safeselect.scores.candidates import Label, plain
 
-__all__ = ["Selection", "Selections", "TopK", "TopSet", "texts", "to_json_line"]
+__all__ = ["Selection", "Selections", "TopK", "TopSet", "source_name", "to_json_line"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +134,7 @@ class TopSet(Generic[Label]):
             "safeselect.top-set/2",
             self,
             labels=sorted(map(plain, self.labels)),
-            indices=None if self.indices is None else texts(sorted(self.indices)),
+            indices=None if self.indices is None else _texts(sorted(self.indices)),
             parts=_equal(self.parts),
         )
 
@@ -188,8 +189,8 @@ class Selections(Generic[Label]):
         return to_json_line(
             "safeselect.selections/2",
             self,
-            labels=texts(_named(self.winners, self.names and [*map(plain, self.names)])),
-            indices=texts(self.winners.tolist()) if self.indexed else None,
+            labels=_texts(_named(self.winners, self.names and [*map(plain, self.names)])),
+            indices=_texts(self.winners.tolist()) if self.indexed else None,
             parts=_equal(self.parts),
             winners=None,
             names=None,
@@ -203,12 +204,12 @@ def _named(places: npt.NDArray[np.int64], names: Iterable[object] | None) -> lis
     return named
 
 
-def texts(value: Any) -> Any:
+def _texts(value: Any) -> Any:
     """A value as content for JSON: exact numbers as text, alone or in lists; None stays."""
     if value is None:
         return None
     if isinstance(value, (list, tuple)):
-        return [texts(each) for each in value]
+        return [_texts(each) for each in value]
     if isinstance(value, Receipt):
         return value.told()
     if isinstance(value, Guarantee):
@@ -221,11 +222,16 @@ def _equal(parts: tuple[Guarantee, ...]) -> dict[str, object]:
     return {"count": str(len(parts)), "each": told(parts[0])}
 
 
+def source_name(source: Source) -> str:
+    """What results say about a source; says so loudly where its bytes are predictable."""
+    return source.name if source.production else f"{source.name} (NOT PRIVATE)"
+
+
 def to_json_line(schema: str, result: Any, **content: object) -> str:
-    """A result, a dataclass, as one line of JSON: some fields as given, the others as `texts`."""
+    """A result, a dataclass, as one line of JSON: some fields as given, the others as `_texts`."""
     content["schema"] = schema
     for field in fields(result):
         if field.name not in content:
-            content[field.name] = texts(getattr(result, field.name))
+            content[field.name] = _texts(getattr(result, field.name))
     present = {name: value for name, value in content.items() if value is not None}
     return json.dumps(present, sort_keys=True, ensure_ascii=True)

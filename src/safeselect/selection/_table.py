@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from importlib import import_module
-from typing import Any, Literal, Protocol, TypeVar, get_args
+from typing import Literal, Protocol, TypeVar, cast, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,7 +49,6 @@ __all__ = [
     "MECHANISMS",
     "TABLE",
     "Calibration",
-    "Engine",
     "Mechanism",
     "Noise",
     "Peeled",
@@ -235,17 +234,13 @@ def named_engine(name: object, array: Tier, reference: str) -> Tier:
     Raises:
         ParameterError: another name, or "reference" where only production is allowed.
     """
-    if name is None:
+    if name is None or (isinstance(name, str) and name == "array"):
         return array
-    if not isinstance(name, str) or name not in ("array", "reference"):
+    if not isinstance(name, str) or name != "reference":
         raise ParameterError(f"engine must be 'array' or 'reference', got {describe(name)}")
-    if name == "reference" and require_production():
+    if require_production():
         raise ParameterError(
             "engine='reference' is for audit and tests: its running time depends on the scores; "
             "SAFESELECT_REQUIRE_PRODUCTION forbids it"
         )
-    if name == "array":
-        return array
-    tier: Any = import_module(reference)
-    found: Tier = tier
-    return found
+    return cast(Tier, import_module(reference))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import Any, Literal, Unpack, overload
+from typing import Any, Literal, Unpack, get_args, overload
 
 from safeselect.exact.parameters import Number
 from safeselect.exact.rate import Decay
@@ -11,14 +11,7 @@ from safeselect.scores.candidates import Label, plain
 from safeselect.selection._arguments import Options, Scores, explicit
 from safeselect.selection._call import Call
 from safeselect.selection._results import TopK, TopSet
-from safeselect.selection._table import (
-    MECHANISMS,
-    TABLE,
-    Calibration,
-    Mechanism,
-    Peeled,
-    read_choice,
-)
+from safeselect.selection._table import TABLE, Calibration, Mechanism, Peeled, read_choice
 
 __all__ = ["top_k"]
 
@@ -97,7 +90,7 @@ def top_k(
         ParameterError, ScoreError, SourceError, BudgetError: as for `permute_and_flip`.
     """
     if mechanism is not None:
-        read_choice(mechanism, "mechanism", MECHANISMS)
+        read_choice(mechanism, "mechanism", get_args(Mechanism))
     call = Call(scores, delta=delta, **options)
     count = call.read_k(k)
     name = mechanism or ("one_shot_exponential" if call.cost.is_pure else "exponential")
