@@ -21,7 +21,7 @@ import safeselect
 from safeselect.exact.rate import Decay
 from safeselect.noise import Ranking
 from safeselect.reference import _rankings as _reference
-from safeselect.selection.gaps import GapGrid
+from safeselect.selection import gaps
 from safeselect.testing import DeterministicSource
 
 pytestmark = pytest.mark.claim("C1")
@@ -183,12 +183,12 @@ def test_a_factor_of_two_in_the_rate_is_noticed(monkeypatch, name, factor):
 @pytest.mark.parametrize("name", CASES)
 def test_a_gap_that_is_off_by_one_step_is_noticed(monkeypatch, name):
     run, law = CASES[name]
-    right = GapGrid.in_scores
+    right = gaps.in_scores
 
-    def wrong(self, ranking):
-        return tuple(gap + self.step for gap in right(self, ranking))
+    def wrong(ranking, step):
+        return tuple(gap + step for gap in right(ranking, step))
 
-    monkeypatch.setattr(GapGrid, "in_scores", wrong)
+    monkeypatch.setattr(gaps, "in_scores", wrong)
     assert noticed(run, law)
 
 

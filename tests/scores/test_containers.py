@@ -10,6 +10,7 @@ import pytest
 
 from safeselect import Counts, ParameterError, ScoreError, permute_and_flip, select_many
 from safeselect.scores.containers import check_known
+from safeselect.scores.reading import Change
 
 pytestmark = pytest.mark.claim("C10")
 
@@ -61,7 +62,7 @@ class Liar(Mapping[str, int], metaclass=Alike):
 
 def test_no_other_class_is_asked_what_its_counts_are():
     liar = Liar()
-    check_known(liar, sensitivity=Fraction(1, 2), range_=None, unit=None)
+    check_known(liar, Change(Fraction(1, 2), None, False), None)
     assert liar.asked == []
     for call in (permute_and_flip, select_many):
         with pytest.raises(ScoreError, match=r"scores must be a .*, got Liar"):

@@ -103,7 +103,7 @@ _EARLY = """\
             return level
 """
 _CHARGED = """\
-                self._pending.charge(self._source, self._bits)
+                self._pending.charge(self._source, self.bits)
 """
 _RELEASED = "        return result if self._pending is None else"
 _LATE = """\

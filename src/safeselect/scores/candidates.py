@@ -73,10 +73,6 @@ class Candidates:
     def __repr__(self) -> str:
         return f"<{self.size} candidates>"
 
-    def label(self, index: int) -> object:
-        """The label of a candidate; without labels, its position."""
-        return index if self.labels is None else self.labels[index]
-
     def steps(
         self,
         reading: Reading,

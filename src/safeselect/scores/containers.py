@@ -11,13 +11,13 @@ import struct
 from collections import Counter, OrderedDict, defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
-from fractions import Fraction
-from typing import Any, TypeVar, cast, final
+from typing import Any, TypeVar, final
 
 import numpy as np
 
 from safeselect.errors import ScoreError
 from safeselect.scores.numbers import CONVERT, FLOATS, Numbers, is_integer
+from safeselect.scores.reading import Change
 
 __all__ = [
     "ARRAYS",
@@ -85,16 +85,15 @@ def own_counts(kind: type[_Kind]) -> type[_Kind]:
     return kind
 
 
-def check_known(
-    scores: object, *, sensitivity: Fraction | None, range_: Fraction | None, unit: str | None
-) -> None:
+def check_known(scores: object, change: Change, unit: str | None) -> None:
     """Refuse counts of a table that a mechanism for a known domain cannot use; the rest passes.
 
     Raises:
         ParameterError: only the largest counts, a change below 1, or another unit.
     """
     if id(type(scores)) in _OWN_COUNTS:
-        cast("Any", scores).check_known(sensitivity=sensitivity, range_=range_, unit=unit)
+        counts: Any = scores
+        counts.check_known(sensitivity=change.sensitivity, range_=change.range_, unit=unit)
 
 
 @final

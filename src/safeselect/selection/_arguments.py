@@ -8,7 +8,6 @@ A new common argument is two edits: a line in `Options` here, and its use in `_c
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from fractions import Fraction
 from functools import wraps
 from inspect import Parameter, signature
 from typing import Any, Generic, Protocol, TypedDict, TypeVar, cast, runtime_checkable
@@ -25,13 +24,12 @@ __all__ = [
     "Options",
     "Parameters",
     "PendingRelease",
-    "Release",
+    "Result",
     "Rows",
     "Scope",
     "Scores",
     "explicit",
     "read_ledger",
-    "source_name",
     "unit_of",
 ]
 
@@ -39,7 +37,7 @@ Result = TypeVar("Result", bound="Release")
 
 
 class Release(Protocol):
-    """What all results have in common: frozen dataclasses that say what they cost."""
+    """What a ledger reads of a result: a frozen dataclass that says what it cost."""
 
     @property
     def guarantee(self) -> Guarantee:
@@ -49,20 +47,8 @@ class Release(Protocol):
     def mechanism(self) -> str:
         """Name of the mechanism and version of its law."""
 
-    @property
-    def source(self) -> str:
-        """Where the random bytes came from."""
-
-    @property
-    def effective_range(self) -> Fraction | None:
-        """The range of the change of the scores that the noise was calibrated to."""
-
-    @property
-    def receipt(self) -> Receipt | None:
-        """With `ledger=`, where its record is."""
-
     def to_json(self) -> str:
-        """One line of JSON."""
+        """One line of JSON, to which the ledger commits."""
 
 
 class PendingRelease(Protocol):
@@ -159,9 +145,8 @@ def explicit(common: type[Any]) -> Callable[[_Function], _Function]:
 
     def decorate(function: _Function) -> _Function:
         plain = signature(function)
-        own = list(plain.parameters.values())
-        scores, own = own[0], own[1:-1]
-        taken = own + [
+        *taken, _ = plain.parameters.values()
+        taken += [
             Parameter(
                 name,
                 Parameter.KEYWORD_ONLY,
@@ -170,7 +155,7 @@ def explicit(common: type[Any]) -> Callable[[_Function], _Function]:
             )
             for name, form in common.__annotations__.items()
         ]
-        names = frozenset(each.name for each in taken) | {scores.name}
+        names = frozenset(each.name for each in taken)
 
         @wraps(function)
         def called(*positional: Any, **options: Any) -> Any:
@@ -181,7 +166,7 @@ def explicit(common: type[Any]) -> Callable[[_Function], _Function]:
                 )
             return function(*positional, **options)
 
-        cast("Any", called).__signature__ = plain.replace(parameters=[scores, *taken])
+        cast("Any", called).__signature__ = plain.replace(parameters=taken)
         return cast("_Function", called)
 
     return decorate
@@ -190,11 +175,6 @@ def explicit(common: type[Any]) -> Callable[[_Function], _Function]:
 def unit_of(scope: Scope | None) -> str | None:
     """Whom a scope protects; None without one."""
     return None if scope is None else scope.unit
-
-
-def source_name(source: Source) -> str:
-    """What results say about a source; says so loudly where its bytes are predictable."""
-    return source.name if source.production else f"{source.name} (NOT PRIVATE)"
 
 
 def read_ledger(ledger: object, *, monotonic: bool) -> Scope | None:

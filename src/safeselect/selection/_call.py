@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
-from types import MappingProxyType, TracebackType
-from typing import Any, Self, TypeVar, Unpack, cast
+from types import MappingProxyType
+from typing import Any, Self, Unpack, cast
 
 from safeselect.accounting.cost import PrivacyCost
 from safeselect.errors import ParameterError, ScoreError
@@ -25,21 +25,11 @@ from safeselect.scores.candidates import Candidates, read_candidates
 from safeselect.scores.containers import check_known
 from safeselect.scores.floats import Steps
 from safeselect.scores.reading import Change, Reading, flag
-from safeselect.selection._arguments import (
-    Options,
-    PendingRelease,
-    Release,
-    read_ledger,
-    source_name,
-    unit_of,
-)
-from safeselect.selection._results import Selection, TopK
+from safeselect.selection._arguments import Options, PendingRelease, Result, read_ledger, unit_of
+from safeselect.selection._results import Selection, TopK, source_name
 from safeselect.selection._table import Calibration, Row, choose_engine
 
 __all__ = ["CANDIDATES", "UNREADABLE", "Call"]
-
-_Result = TypeVar("_Result", bound=Release)
-
 
 CANDIDATES = "the number of candidates"
 UNREADABLE = (
@@ -69,12 +59,23 @@ class Call:
         take: how the class, the number and the labels of the scores are read.
         threshold: a public number that takes part as one more candidate, the last.
         the others: as for `permute_and_flip`.
+
+    Attributes:
+        size: the number of candidates, with the threshold.
+        rows: the number of rows of a matrix; 1 for a list of candidates.
+        range_in_steps: the range of the change of the scores, in steps of their grid.
+        source_name: where the random bytes come from.
+        bits: the random bits of this call; there is no such attribute before `with`.
+        steps: the scores on the grid; private, and of no use but inside `with`, as the bits.
     """
 
     __slots__ = (
-        *("_bits", "_change", "_minimize", "_pending", "_scope", "_source", "_steps", "_threshold"),
-        *("_tier", "candidates", "cost", "engine", "range_in_steps", "reading"),
+        *("_change", "_minimize", "_pending", "_scope", "_source", "_threshold", "_tier", "bits"),
+        *("candidates", "cost", "engine", "range_in_steps", "reading", "rows", "size"),
+        *("source_name", "steps"),
     )
+    bits: Bits
+    steps: Steps
 
     def __init__(
         self,
@@ -106,19 +107,15 @@ class Call:
         self._scope = read_ledger(given("ledger"), monotonic=change.monotonic)
         self._pending: PendingRelease | None = None
         self._source = resolve(given("source"))
-        self._tier = str(given("engine") or "array")
+        self.source_name = source_name(self._source)
         self.engine = choose_engine(given("engine"))
-        self._bits: Bits | None = None
-        self._steps: Steps | None = None
+        self._tier = str(given("engine") or "array")
         self.candidates = take(scores, labels=given("labels"))
+        self.size = self.candidates.size + (threshold is not None)
+        self.rows = len(self.candidates.rows)
         in_rows = self.candidates.is_matrix and isinstance(scores, (list, tuple))
         for each in cast("Iterable[object]", scores) if in_rows else (scores,):
-            check_known(
-                each,
-                sensitivity=change.sensitivity,
-                range_=change.range_,
-                unit=unit_of(self._scope),
-            )
+            check_known(each, change, unit_of(self._scope))
 
     def calibrate(self, row: Row, mechanism: str, k: int = 1) -> Calibration:
         """The noise of a row of the table for this call: k of the candidates (in each row)."""
@@ -129,7 +126,7 @@ class Call:
         guarantee: Guarantee,
         mechanism: str,
         *,
-        parts: tuple[tuple[Guarantee, int], ...] | None = None,
+        parts: tuple[tuple[Guarantee, int], ...] = (),
         k: int = 1,
         more: Mapping[str, str] = _NOTHING,
     ) -> Self:
@@ -147,7 +144,7 @@ class Call:
             told |= {"minimize": "yes" if self._minimize else "no", "engine": self._tier}
             told |= {"candidates": str(self.size), "k": str(k)}
             told |= {"rows": str(self.rows)} if self.candidates.is_matrix else {}
-            parts = ((guarantee, 1),) if parts is None else parts
+            parts = parts or ((guarantee, 1),)
             self._pending = self._scope.prepare(mechanism, guarantee, parts, told)
         return self
 
@@ -156,14 +153,16 @@ class Call:
         parts = ((plan.each, plan.draws),)
         return self.release(plan.guarantee, plan.mechanism, parts=parts, k=plan.k, more=more)
 
-    def rank(self, plan: Calibration, gap_unit: Fraction | None = None) -> Ranking:
-        """Rank the candidates, inside `with`."""
-        return plan.rank(self.engine, self.steps, self.bits, gap_unit=gap_unit)
+    def rank(self, plan: Calibration, gap_grid: Fraction | None = None) -> Ranking:
+        """Rank the candidates, inside `with`; with gaps, if a step for them is given."""
+        unit = None if gap_grid is None else gap_grid / self.reading.step
+        return plan.rank(self.engine, self.steps, self.bits, unit)
 
-    def released(self, result: _Result) -> _Result:
+    def released(self, result: Result) -> Result:
         """The result with its effective range and, once its record is written, its receipt."""
         # Every result is a frozen dataclass with this field, which a protocol cannot say.
-        result = replace(result, effective_range=self.effective_range)  # type: ignore[type-var]
+        effective = self.range_in_steps * self.reading.step
+        result = replace(result, effective_range=effective)  # type: ignore[type-var]
         return result if self._pending is None else self._pending.released(result)
 
     def said(self, plan: Calibration) -> dict[str, Any]:
@@ -175,11 +174,11 @@ class Call:
         }
 
     def selection(
-        self, plan: Calibration, ranking: Ranking, *, base: Fraction | None, gap: Fraction | None
+        self, plan: Calibration, ranking: Ranking, gap: Fraction | None = None
     ) -> Selection[Any]:
         """The result of a call that chose one candidate, released."""
         (label,), places = self.labels(ranking.indices), self.positions(ranking.indices)
-        index = None if places is None else places[0]
+        index, base = None if places is None else places[0], plan.decay.base
         return self.released(Selection(label, index, **self.said(plan), base=base, gap=gap))
 
     def top_k(
@@ -201,16 +200,16 @@ class Call:
         try:
             if self._scope is None:
                 # Nothing is asked of the source before the scores are known to be good.
-                self._steps = self._read()
-                self._bits = Bits(self._source)
+                self.steps = self._read()
+                self.bits = Bits(self._source)
             elif self._pending is None:
                 raise ParameterError("a call with a ledger says what it releases")
             else:
-                self._bits = Bits(self._source)
-                self._pending.charge(self._source, self._bits)
-                self._steps = self._read_once_charged()
+                self.bits = Bits(self._source)
+                self._pending.charge(self._source, self.bits)
+                self.steps = self._read_once_charged()
         except BaseException as error:
-            self._end(error)
+            self.__exit__(None, error, None)
             raise
         return self
 
@@ -230,55 +229,14 @@ class Call:
             failed = ScoreError(UNREADABLE)
         raise failed  # outside the handler: what happened is not its context
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._end(error)
-
-    def _end(self, error: BaseException | None) -> None:
-        if self._steps is not None:
-            self._steps.fill(0)
-        if self._bits is not None:
-            self._bits.close()
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        # Where entering failed, one or both were never there.
+        if hasattr(self, "steps"):
+            self.steps.fill(0)
+        if hasattr(self, "bits"):
+            self.bits.close()
         if self._pending is not None:
             self._pending.end(error)
-
-    @property
-    def steps(self) -> Steps:
-        """The scores on the grid; private, and there only inside the `with` block."""
-        if self._steps is None:
-            raise ParameterError("a call has scores only inside its with block")
-        return self._steps
-
-    @property
-    def bits(self) -> Bits:
-        """The random bits of this call."""
-        if self._bits is None:
-            raise ParameterError("a call has random bits only inside its with block")
-        return self._bits
-
-    @property
-    def size(self) -> int:
-        """The number of candidates."""
-        return self.candidates.size + (self._threshold is not None)
-
-    @property
-    def rows(self) -> int:
-        """The number of rows of a matrix; 1 for a list of candidates."""
-        return len(self.candidates.rows)
-
-    @property
-    def effective_range(self) -> Fraction:
-        """The range that the noise is calibrated to, in score units."""
-        return self.range_in_steps * self.reading.step
-
-    @property
-    def source_name(self) -> str:
-        """Where the random bytes come from."""
-        return source_name(self._source)
 
     def read_k(self, k: object) -> int:
         """Read k, from 1 to the number of candidates.
@@ -290,7 +248,8 @@ class Call:
 
     def labels(self, indices: Iterable[int]) -> tuple[Any, ...]:
         """The labels of these candidates."""
-        return tuple(map(self.candidates.label, indices))
+        names = self.candidates.labels
+        return tuple(indices if names is None else (names[index] for index in indices))
 
     def positions(self, indices: tuple[int, ...]) -> tuple[int, ...] | None:
         """These positions, if positions among the candidates may be released."""

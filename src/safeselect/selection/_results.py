@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from fractions import Fraction
 from typing import Any, Generic
 
@@ -13,10 +13,10 @@ import numpy.typing as npt
 
 from safeselect.promises.guarantees import Guarantee
 from safeselect.promises.records import Receipt, exact, told
+from safeselect.randomness.source import Source
 from safeselect.scores.candidates import Label, plain
-from safeselect.selection._arguments import Release
 
-__all__ = ["Selection", "Selections", "TopK", "TopSet", "texts", "to_json_line"]
+__all__ = ["Selection", "Selections", "TopK", "TopSet", "source_name", "to_json_line"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,14 +55,7 @@ class Selection(Generic[Label]):
 
         Keys: schema, label, guarantee, mechanism, source; index, base and gap where there is one.
         """
-        return to_json_line(
-            "safeselect.selection/2",
-            self,
-            label=plain(self.label),
-            index=texts(self.index),
-            base=texts(self.base),
-            gap=texts(self.gap),
-        )
+        return to_json_line("safeselect.selection/2", self, label=plain(self.label))
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,15 +95,8 @@ class TopK(Generic[Label]):
         Keys: schema, labels, guarantee, parts, mechanism, source; indices, base and gaps where
         there are any.
         """
-        return to_json_line(
-            "safeselect.top-k/2",
-            self,
-            labels=[plain(label) for label in self.labels],
-            indices=texts(self.indices),
-            gaps=texts(self.gaps),
-            base=texts(self.base),
-            parts=_equal(self.parts),
-        )
+        labels = [plain(label) for label in self.labels]
+        return to_json_line("safeselect.top-k/2", self, labels=labels, parts=_equal(self.parts))
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +134,7 @@ class TopSet(Generic[Label]):
             "safeselect.top-set/2",
             self,
             labels=sorted(map(plain, self.labels)),
-            indices=None if self.indices is None else texts(sorted(self.indices)),
+            indices=None if self.indices is None else _texts(sorted(self.indices)),
             parts=_equal(self.parts),
         )
 
@@ -203,10 +189,12 @@ class Selections(Generic[Label]):
         return to_json_line(
             "safeselect.selections/2",
             self,
-            labels=texts(_named(self.winners, self.names and [*map(plain, self.names)])),
-            indices=texts(self.winners.tolist()) if self.indexed else None,
-            base=texts(self.base),
+            labels=_texts(_named(self.winners, self.names and [*map(plain, self.names)])),
+            indices=_texts(self.winners.tolist()) if self.indexed else None,
             parts=_equal(self.parts),
+            winners=None,
+            names=None,
+            indexed=None,
         )
 
 
@@ -216,13 +204,17 @@ def _named(places: npt.NDArray[np.int64], names: Iterable[object] | None) -> lis
     return named
 
 
-def texts(numbers: Any) -> Any:
-    """Exact numbers as text, alone or in lists, for JSON; None stays."""
-    if numbers is None:
+def _texts(value: Any) -> Any:
+    """A value as content for JSON: exact numbers as text, alone or in lists; None stays."""
+    if value is None:
         return None
-    if isinstance(numbers, (list, tuple)):
-        return [texts(number) for number in numbers]
-    return exact(numbers) if isinstance(numbers, Fraction) else str(numbers)
+    if isinstance(value, (list, tuple)):
+        return [_texts(each) for each in value]
+    if isinstance(value, Receipt):
+        return value.told()
+    if isinstance(value, Guarantee):
+        return told(value)
+    return exact(value) if isinstance(value, Fraction) else str(value)
 
 
 def _equal(parts: tuple[Guarantee, ...]) -> dict[str, object]:
@@ -230,15 +222,16 @@ def _equal(parts: tuple[Guarantee, ...]) -> dict[str, object]:
     return {"count": str(len(parts)), "each": told(parts[0])}
 
 
-def to_json_line(schema: str, result: Release, **content: object) -> str:
-    """A result as one line of JSON: its content, and what all results have in common."""
-    content |= {
-        "schema": schema,
-        "guarantee": told(result.guarantee),
-        "mechanism": result.mechanism,
-        "source": result.source,
-        "effective_range": texts(result.effective_range),
-        "receipt": None if result.receipt is None else result.receipt.told(),
-    }
+def source_name(source: Source) -> str:
+    """What results say about a source; says so loudly where its bytes are predictable."""
+    return source.name if source.production else f"{source.name} (NOT PRIVATE)"
+
+
+def to_json_line(schema: str, result: Any, **content: object) -> str:
+    """A result, a dataclass, as one line of JSON: some fields as given, the others as `_texts`."""
+    content["schema"] = schema
+    for field in fields(result):
+        if field.name not in content:
+            content[field.name] = _texts(getattr(result, field.name))
     present = {name: value for name, value in content.items() if value is not None}
     return json.dumps(present, sort_keys=True, ensure_ascii=True)

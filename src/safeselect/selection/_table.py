@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from importlib import import_module
-from typing import Any, Literal, Protocol, TypeVar, get_args
+from typing import Literal, Protocol, TypeVar, cast, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,10 +47,8 @@ from safeselect.randomness.source import require_production
 
 __all__ = [
     "MECHANISMS",
-    "PEELED",
     "TABLE",
     "Calibration",
-    "Engine",
     "Mechanism",
     "Noise",
     "Peeled",
@@ -60,18 +58,16 @@ __all__ = [
     "named_engine",
     "one_draw",
     "read_choice",
-    "unordered",
 ]
 
 Tier = TypeVar("Tier")
 Noise = Literal["exponential", "laplace", "gumbel"]
+# Those whose k draws are each on the candidates that remain.
 Peeled = Literal["exponential", "exponential_base2", "permute_and_flip"]
 Mechanism = Literal[
     "exponential", "exponential_base2", "permute_and_flip", "laplace", "one_shot_exponential"
 ]
 MECHANISMS: tuple[Mechanism, ...] = get_args(Mechanism)
-PEELED: tuple[Peeled, ...] = get_args(Peeled)
-"""Those whose k draws are each on the candidates that remain."""
 
 _REFERENCE = "safeselect.reference._rankings"  # imported by name, and only when asked for
 
@@ -161,16 +157,15 @@ class Calibration:
     decay: Decay
 
     def rank(
-        self, engine: Engine, scores: Steps, bits: Bits, *, gap_unit: Fraction | None = None
+        self, engine: Engine, scores: Steps, bits: Bits, gap_unit: Fraction | None = None
     ) -> Ranking:
         """Rank the k first by their noisy scores; with gaps, if a unit for them is given."""
+        taken = self.row.noise, scores, self.k, self.decay, bits
         if self.row.anew:
-            return engine.peeled_top_k(self.row.noise, scores, self.k, self.decay, bits)
+            return engine.peeled_top_k(*taken)
         if gap_unit is None:
-            return engine.noisy_top_k(self.row.noise, scores, self.k, self.decay, bits)
-        return engine.noisy_top_k(
-            self.row.noise, scores, self.k, self.decay, bits, gaps=True, gap_unit=gap_unit
-        )
+            return engine.noisy_top_k(*taken)
+        return engine.noisy_top_k(*taken, gaps=True, gap_unit=gap_unit)
 
 
 TABLE: dict[str, Row] = {
@@ -223,17 +218,6 @@ def dyadic_decay(rate: Fraction) -> Decay:
         precision *= 2
 
 
-def unordered(cost: PrivacyCost, size: int, k: int, range_in_steps: Fraction) -> Calibration:
-    """The row "laplace" where the k best are released as a set.
-
-    Raises:
-        ParameterError: the mechanism is not proved to keep this cost.
-    """
-    guarantee, rate = cost.unordered(size, k, range_in_steps)
-    row = TABLE["laplace"]
-    return Calibration("top_k_laplace/1", row, k, guarantee, guarantee, 1, Decay(rate))
-
-
 def choose_engine(name: object) -> Engine:
     """The engine of that name for rankings; see `named_engine`."""
     return named_engine(name, array_engine, _REFERENCE)
@@ -250,17 +234,13 @@ def named_engine(name: object, array: Tier, reference: str) -> Tier:
     Raises:
         ParameterError: another name, or "reference" where only production is allowed.
     """
-    if name is None:
+    if name is None or (isinstance(name, str) and name == "array"):
         return array
-    if not isinstance(name, str) or name not in ("array", "reference"):
+    if not isinstance(name, str) or name != "reference":
         raise ParameterError(f"engine must be 'array' or 'reference', got {describe(name)}")
-    if name == "reference" and require_production():
+    if require_production():
         raise ParameterError(
             "engine='reference' is for audit and tests: its running time depends on the scores; "
             "SAFESELECT_REQUIRE_PRODUCTION forbids it"
         )
-    if name == "array":
-        return array
-    tier: Any = import_module(reference)
-    found: Tier = tier
-    return found
+    return cast(Tier, import_module(reference))

@@ -7,7 +7,6 @@ section 11.  The noisy scores themselves are never released: they would cost ext
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal, Unpack, get_args
 
@@ -23,10 +22,11 @@ from safeselect.selection._results import Selection, TopK
 from safeselect.selection._table import Calibration, Noise, one_draw, read_choice
 
 __all__ = [
-    "GapGrid",
     "GapNoise",
     "exponential_mechanism_with_gap",
+    "in_scores",
     "permute_and_flip_with_gap",
+    "read_gap_grid",
     "report_noisy_max_with_gap",
     "top_k_with_gaps",
 ]
@@ -145,50 +145,32 @@ def top_k_with_gaps(
     _need_two(call)
     count = integer(k, "k", minimum=1, maximum=call.size - 1)
     plan = call.calibrate(one_draw(noise), f"top_k_with_gaps_{noise}/1", count)
-    grid = GapGrid.of(call, plan, gap_grid)
-    with call.draws(plan, grid.told):
-        ranking = call.rank(plan, grid.unit)
-        return call.top_k(plan, ranking, grid.in_scores(ranking))
+    step = read_gap_grid(call, plan, gap_grid)
+    with call.draws(plan, {"gap_grid": exact(step)}):
+        ranking = call.rank(plan, step)
+        return call.top_k(plan, ranking, in_scores(ranking, step))
 
 
-@dataclass(frozen=True, slots=True)
-class GapGrid:
-    """The public grid of the gaps.
+def read_gap_grid(call: Call, plan: Calibration, gap_grid: object) -> Fraction:
+    """The public step of the gaps in score units; by default that of the scores.
 
-    Attributes:
-        step: its step in score units.
-        unit: the same in steps of the scores.
+    Raises:
+        ParameterError: it is no positive number, or too fine for the noise.
     """
+    step = call.reading.step if gap_grid is None else rational(gap_grid, "gap_grid")
+    if plan.decay.rate < MIN_RATE * (step / call.reading.step).denominator:
+        raise ParameterError(
+            "gap_grid is too fine for this noise, or in no simple ratio to grid: a step of the "
+            "coarsest grid that holds both must be worth 2**-40 of the noise's scale or more"
+        )
+    return step
 
-    step: Fraction
-    unit: Fraction
 
-    @classmethod
-    def of(cls, call: Call, plan: Calibration, gap_grid: object) -> GapGrid:
-        """The grid of this step, or that of the scores.
-
-        Raises:
-            ParameterError: it is no positive number, or too fine for the noise.
-        """
-        step = call.reading.step if gap_grid is None else rational(gap_grid, "gap_grid")
-        unit = step / call.reading.step
-        if plan.decay.rate < MIN_RATE * unit.denominator:
-            raise ParameterError(
-                "gap_grid is too fine for this noise, or in no simple ratio to grid: a step of the "
-                "coarsest grid that holds both must be worth 2**-40 of the noise's scale or more"
-            )
-        return cls(step, unit)
-
-    @property
-    def told(self) -> dict[str, str]:
-        """As a parameter for records."""
-        return {"gap_grid": exact(self.step)}
-
-    def in_scores(self, ranking: Ranking) -> tuple[Fraction, ...]:
-        """The gaps of a ranking in score units."""
-        above, below = self.step.numerator, self.step.denominator
-        # From two integers: the same work whatever they are; a product of fractions is not.
-        return tuple(Fraction(gap * above, below) for gap in ranking.gaps or ())
+def in_scores(ranking: Ranking, step: Fraction) -> tuple[Fraction, ...]:
+    """The gaps of a ranking in score units."""
+    above, below = step.numerator, step.denominator
+    # From two integers: the same work whatever they are; a product of fractions is not.
+    return tuple(Fraction(gap * above, below) for gap in ranking.gaps or ())
 
 
 def _one(
@@ -198,11 +180,11 @@ def _one(
     call = Call(scores, **options)
     _need_two(call)
     plan = call.calibrate(one_draw(noise), mechanism)
-    grid = GapGrid.of(call, plan, gap_grid)
-    with call.draws(plan, grid.told):
-        ranking = call.rank(plan, grid.unit)
-        (gap,) = grid.in_scores(ranking)
-        return call.selection(plan, ranking, base=None, gap=gap)
+    step = read_gap_grid(call, plan, gap_grid)
+    with call.draws(plan, {"gap_grid": exact(step)}):
+        ranking = call.rank(plan, step)
+        (gap,) = in_scores(ranking, step)
+        return call.selection(plan, ranking, gap)
 
 
 def _need_two(call: Call) -> None:

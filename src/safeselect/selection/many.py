@@ -6,8 +6,7 @@ does, as in boosting or in synthetic data, call the single mechanism once a roun
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, Unpack
+from typing import Any, Unpack, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,11 +16,9 @@ from safeselect.scores.candidates import Label, read_matrix
 from safeselect.selection._arguments import Options, Rows, explicit
 from safeselect.selection._call import Call
 from safeselect.selection._results import Selections
-from safeselect.selection._table import PEELED, TABLE, Calibration, Peeled, read_choice
+from safeselect.selection._table import TABLE, Calibration, Peeled, read_choice
 
 __all__ = ["select_many", "top_k_many"]
-
-_Indices = NDArray[np.int64]
 
 
 @explicit(Options)
@@ -56,11 +53,12 @@ def select_many(
         ParameterError, ScoreError, SourceError, BudgetError: as for `permute_and_flip`.
     """
     call, name = _open(scores, mechanism, delta, options)
-
-    def winners(plan: Calibration) -> _Indices:
-        return call.engine.noisy_max_rows(plan.row.noise, call.steps, plan.decay, call.bits)
-
-    return _batch(call, call.calibrate(TABLE[name], f"select_many_{name}/1"), winners)
+    plan = call.calibrate(TABLE[name], f"select_many_{name}/1")
+    with call.draws(plan):
+        noise = plan.row.noise
+        return _released(
+            call, plan, call.engine.noisy_max_rows(noise, call.steps, plan.decay, call.bits)
+        )
 
 
 @explicit(Options)
@@ -89,13 +87,10 @@ def top_k_many(
         ParameterError, ScoreError, SourceError, BudgetError: as for `permute_and_flip`.
     """
     call, name = _open(scores, mechanism, delta, options)
-
-    def winners(plan: Calibration) -> _Indices:
-        rows = [plan.rank(call.engine, row, call.bits).indices for row in call.steps]
-        return np.array(rows, dtype=np.int64)
-
     plan = call.calibrate(TABLE[name], f"top_k_many_{name}/1", call.read_k(k))
-    return _batch(call, plan, winners)
+    with call.draws(plan):
+        rows = [plan.rank(call.engine, row, call.bits).indices for row in call.steps]
+        return _released(call, plan, np.array(rows, dtype=np.int64))
 
 
 def _open(
@@ -103,31 +98,21 @@ def _open(
 ) -> tuple[Call, str]:
     """The call, and the name of its row in the table."""
     if mechanism is not None:
-        read_choice(mechanism, "mechanism", PEELED)
+        read_choice(mechanism, "mechanism", get_args(Peeled))
     call = Call(scores, delta=delta, take=read_matrix, **options)
     return call, str(mechanism or ("permute_and_flip" if call.cost.is_pure else "exponential"))
 
 
-def _batch(
-    call: Call, plan: Calibration, winners: Callable[[Calibration], _Indices]
-) -> Selections[Any]:
-    with call.draws(plan):
-        indices = winners(plan)
-        names, indexed = call.candidates.labels, call.candidates.positions
-        if names is not None and not indexed:
-            # Named anew in an order that follows from the winners, not from the data.
-            first: dict[int, int] = {}
-            again = [first.setdefault(place, len(first)) for place in indices.ravel().tolist()]
-            indices = np.array(again, dtype=np.int64).reshape(indices.shape)
-            names = tuple(names[place] for place in first)
-        indices.flags.writeable = False
-        return call.released(
-            Selections(
-                indices,
-                names,
-                indexed,
-                **call.said(plan),
-                parts=(plan.each,) * plan.draws,
-                base=plan.decay.base,
-            )
-        )
+def _released(call: Call, plan: Calibration, indices: NDArray[np.int64]) -> Selections[Any]:
+    names, indexed = call.candidates.labels, call.candidates.positions
+    if names is not None and not indexed:
+        # Named anew in an order that follows from the winners, not from the data.
+        first: dict[int, int] = {}
+        again = [first.setdefault(place, len(first)) for place in indices.ravel().tolist()]
+        indices = np.array(again, dtype=np.int64).reshape(indices.shape)
+        names = tuple(names[place] for place in first)
+    indices.flags.writeable = False
+    said, parts = call.said(plan), (plan.each,) * plan.draws
+    return call.released(
+        Selections(indices, names, indexed, **said, parts=parts, base=plan.decay.base)
+    )

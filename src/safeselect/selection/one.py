@@ -125,7 +125,7 @@ def exponential_mechanism_base2(
     row = TABLE["exponential_base2"]
     plan = Calibration(mechanism, row, 1, guarantee, guarantee, 1, decay)
     with call.draws(plan):
-        return call.selection(plan, call.rank(plan), base=factor, gap=None)
+        return call.selection(plan, call.rank(plan))
 
 
 @explicit(Options)
@@ -163,4 +163,4 @@ def _one(call: Call, row: str, mechanism: str) -> Selection[Any]:
     """One candidate by a row of the table."""
     plan = call.calibrate(TABLE[row], mechanism)
     with call.draws(plan):
-        return call.selection(plan, call.rank(plan), base=plan.decay.base, gap=None)
+        return call.selection(plan, call.rank(plan))

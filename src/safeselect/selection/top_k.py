@@ -3,21 +3,15 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import Any, Literal, Unpack, overload
+from typing import Any, Literal, Unpack, get_args, overload
 
 from safeselect.exact.parameters import Number
+from safeselect.exact.rate import Decay
 from safeselect.scores.candidates import Label, plain
 from safeselect.selection._arguments import Options, Scores, explicit
 from safeselect.selection._call import Call
 from safeselect.selection._results import TopK, TopSet
-from safeselect.selection._table import (
-    MECHANISMS,
-    TABLE,
-    Mechanism,
-    Peeled,
-    read_choice,
-    unordered,
-)
+from safeselect.selection._table import TABLE, Calibration, Mechanism, Peeled, read_choice
 
 __all__ = ["top_k"]
 
@@ -96,7 +90,7 @@ def top_k(
         ParameterError, ScoreError, SourceError, BudgetError: as for `permute_and_flip`.
     """
     if mechanism is not None:
-        read_choice(mechanism, "mechanism", MECHANISMS)
+        read_choice(mechanism, "mechanism", get_args(Mechanism))
     call = Call(scores, delta=delta, **options)
     count = call.read_k(k)
     name = mechanism or ("one_shot_exponential" if call.cost.is_pure else "exponential")
@@ -109,17 +103,17 @@ def top_k(
 
 def _laplace_set(call: Call, k: int) -> TopSet[Any]:
     """The unordered mechanism of Qiao, Su and Zhang (2021), Theorem 2.2."""
-    plan = unordered(call.cost, call.size, k, call.range_in_steps)
+    guarantee, rate = call.cost.unordered(call.size, k, call.range_in_steps)
+    row = TABLE["laplace"]
+    plan = Calibration("top_k_laplace/1", row, k, guarantee, guarantee, 1, Decay(rate))
     with call.draws(plan):
         # In an order that is not that of the noise: which of two elements a set names first may
         # tell which of them was put in first.
         chosen = tuple(sorted(call.rank(plan).indices))
         places = call.positions(chosen)
         indices = None if places is None else frozenset(places)
-        parts = (plan.guarantee,)
-        return call.released(
-            TopSet(_unordered(call, chosen), indices, **call.said(plan), parts=parts)
-        )
+        labels = _unordered(call, chosen)
+        return call.released(TopSet(labels, indices, **call.said(plan), parts=(guarantee,)))
 
 
 def _unordered(call: Call, chosen: tuple[int, ...]) -> frozenset[object] | tuple[object, ...]:

@@ -13,9 +13,9 @@ from safeselect.promises.records import Receipt, exact
 from safeselect.scores.candidates import Label, plain
 from safeselect.selection._arguments import Parameters, Scores, explicit
 from safeselect.selection._call import Call
-from safeselect.selection._results import texts, to_json_line
+from safeselect.selection._results import to_json_line
 from safeselect.selection._table import one_draw, read_choice
-from safeselect.selection.gaps import GapGrid, GapNoise
+from safeselect.selection.gaps import GapNoise, in_scores, read_gap_grid
 
 __all__ = ["TopAbove", "top_k_above"]
 
@@ -55,9 +55,6 @@ class TopAbove(Generic[Label]):
             "safeselect.top-above/2",
             self,
             labels=[plain(label) for label in self.labels],
-            indices=texts(self.indices),
-            gaps=texts(self.gaps),
-            spent=texts(self.spent),
         )
 
 
@@ -100,7 +97,6 @@ def top_k_above(
     Raises:
         ParameterError, ScoreError, SourceError: as for `permute_and_flip`.
     """
-
     read_choice(noise, "noise", get_args(GapNoise))
     cost = PrivacyCost(read_epsilon(epsilon), None, None)
     place = rational(threshold, "threshold", signed=True)
@@ -109,16 +105,16 @@ def top_k_above(
     last = call.size - 1  # where the threshold stands
     count = integer(k, "k", minimum=1, maximum=last)
     plan = call.calibrate(one_draw(noise), f"top_k_above_{noise}/1", count)
-    grid = GapGrid.of(call, plan, gap_grid)
-    with call.draws(plan, {**grid.told, "threshold": exact(place)}):
-        ranking = call.rank(plan, grid.unit)
+    step = read_gap_grid(call, plan, gap_grid)
+    with call.draws(plan, {"gap_grid": exact(step), "threshold": exact(place)}):
+        ranking = call.rank(plan, step)
         places = (*ranking.indices, last)
         end = places.index(last)
         return call.released(
             TopAbove(
                 call.labels(places[:end]),
                 call.positions(places[:end]),
-                grid.in_scores(ranking)[:end],
+                in_scores(ranking, step)[:end],
                 **call.said(plan),
                 spent=(cost.epsilon or 0) * Fraction(min(end + 1, count), count),
             )

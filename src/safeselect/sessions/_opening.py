@@ -11,8 +11,8 @@ from safeselect.promises.guarantees import Guarantee
 from safeselect.promises.records import Receipt
 from safeselect.randomness.bits import Bits
 from safeselect.randomness.source import Source
-from safeselect.selection._arguments import PendingRelease, Scope, source_name
-from safeselect.selection._results import to_json_line
+from safeselect.selection._arguments import PendingRelease, Scope
+from safeselect.selection._results import source_name, to_json_line
 
 __all__ = ["Opened", "open_session", "reserve_session"]
 

@@ -34,7 +34,8 @@ from safeselect.randomness.memory import generation, sealed
 from safeselect.randomness.source import Source
 from safeselect.scores.containers import Column, hand_over
 from safeselect.scores.values import read_values
-from safeselect.selection._arguments import Scope, source_name
+from safeselect.selection._arguments import Scope
+from safeselect.selection._results import source_name
 from safeselect.sessions._answers import Answer, Answers
 from safeselect.sessions._opening import open_session
 from safeselect.sessions._terms import BELOW, Branch, Terms, decide

@@ -15,7 +15,8 @@ from safeselect.promises.guarantees import ApproximateDP, BoundedRange, Guarante
 from safeselect.promises.records import Receipt
 from safeselect.randomness.memory import generation, sealed
 from safeselect.randomness.source import Source, resolve
-from safeselect.selection._arguments import PendingRelease, Scope, read_ledger, source_name, unit_of
+from safeselect.selection._arguments import PendingRelease, Scope, read_ledger, unit_of
+from safeselect.selection._results import source_name
 from safeselect.selection._table import choose_engine
 from safeselect.sessions._opening import Opened, reserve_session
 from safeselect.unknown_domain._bottom import (
