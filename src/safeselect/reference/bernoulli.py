@@ -35,6 +35,13 @@ def bernoulli(bits: Bits, numerator: int, denominator: int) -> bool:
 
     Raises:
         ParameterError: another type, or a chance outside [0, 1].
+
+    Example:
+        >>> from safeselect.samplers import Bits, bernoulli
+        >>> from safeselect.sources import default_source
+        >>> with Bits(default_source()) as bits:
+        ...     bernoulli(bits, 0, 7), bernoulli(bits, 7, 7)
+        (False, True)
     """
     _check(numerator, denominator)
     if numerator > denominator:
@@ -55,6 +62,13 @@ def bernoulli_exp(bits: Bits, numerator: int, denominator: int) -> bool:
 
     Raises:
         ParameterError: another type, or a negative x.
+
+    Example:
+        >>> from safeselect.samplers import Bits, bernoulli_exp
+        >>> from safeselect.sources import default_source
+        >>> with Bits(default_source()) as bits:
+        ...     bernoulli_exp(bits, 0, 1)  # exp(-0) is 1
+        True
     """
     _check(numerator, denominator)
     whole, rest = divmod(numerator, denominator)
@@ -77,6 +91,14 @@ def bernoulli_power(bits: Bits, decay: Decay, exponent: int, *, step: int = 64) 
 
     Raises:
         ParameterError: an exponent of another type or outside its range.
+
+    Example:
+        >>> from fractions import Fraction
+        >>> from safeselect.samplers import Bits, Decay, bernoulli_power
+        >>> from safeselect.sources import default_source
+        >>> with Bits(default_source()) as bits:
+        ...     bernoulli_power(bits, Decay(Fraction(1, 2)), 0)  # rho**0 is 1
+        True
     """
     if type(exponent) is not int or not 0 <= exponent <= 1 << 64:
         raise ParameterError("exponent must be an int between 0 and 2**64")
@@ -95,6 +117,14 @@ def bernoulli_enclosed(bits: Bits, enclose: Callable[[int], Interval], *, step: 
     Bits: `step` with probability at least 1 - 2**-step, then `step` more with the same chance to
         end, and so on (a little less where the enclosure is wider than 2**-(bits + 16)).
     Reveals: whether more than `step` bits were needed.
+
+    Example:
+        >>> from safeselect.exact.interval import Interval
+        >>> from safeselect.samplers import Bits, bernoulli_enclosed
+        >>> from safeselect.sources import default_source
+        >>> with Bits(default_source()) as bits:
+        ...     bernoulli_enclosed(bits, lambda precision: Interval.of(1, precision))
+        True
     """
     return Coin.of(enclose, step).toss(bits)
 

@@ -31,6 +31,14 @@ def geometric(bits: Bits, decay: Decay, *, step: int = 64) -> int:
     Exactness: that of the route taken.
     Bits: those of the route taken.
     Reveals: running time depends on the value drawn.
+
+    Example:
+        >>> from fractions import Fraction
+        >>> from safeselect.samplers import Bits, Decay, geometric
+        >>> from safeselect.sources import default_source
+        >>> with Bits(default_source()) as bits:
+        ...     geometric(bits, Decay(Fraction(1000)))  # not 0 with probability e**-1000
+        0
     """
     if decay.base is None:
         return geometric_exp(bits, decay.rate.numerator, decay.rate.denominator)
@@ -50,6 +58,13 @@ def geometric_exp(bits: Bits, numerator: int, denominator: int) -> int:
 
     Raises:
         ParameterError: another type, or a rate that is not positive.
+
+    Example:
+        >>> from safeselect.samplers import Bits, geometric_exp
+        >>> from safeselect.sources import default_source
+        >>> with Bits(default_source()) as bits:
+        ...     geometric_exp(bits, 1000, 1)  # not 0 with probability e**-1000
+        0
     """
     if type(numerator) is not int or type(denominator) is not int:
         raise ParameterError("numerator and denominator must be Python ints")
@@ -88,6 +103,14 @@ def geometric_digits(bits: Bits, decay: Decay, *, step: int = 64) -> int:
     Exactness: every digit is a lazy comparison, see `bernoulli_enclosed`.
     Bits: step * (J + 1.6) expected at most, J = ceil(log2(1 / rate in nats)), 0 for rates from 1.
     Reveals: running time depends on the quotient of the value by 2**J.
+
+    Example:
+        >>> from fractions import Fraction
+        >>> from safeselect.samplers import Bits, Decay, geometric_digits
+        >>> from safeselect.sources import default_source
+        >>> with Bits(default_source()) as bits:
+        ...     geometric_digits(bits, Decay(Fraction(1), base=Fraction(1, 2))) >= 0
+        True
     """
     coins = _digit_coins(decay, step)
     value = 0

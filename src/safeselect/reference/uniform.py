@@ -20,6 +20,13 @@ def uniform_below(bits: Bits, n: int) -> int:
     Raises:
         ParameterError: n is not a Python int or is less than 1.
         SourceError: see `_rounds`.
+
+    Example:
+        >>> from safeselect.samplers import Bits, uniform_below
+        >>> from safeselect.sources import default_source
+        >>> with Bits(default_source()) as bits:
+        ...     uniform_below(bits, 6) in range(6)
+        True
     """
     if type(n) is not int or n < 1:
         raise ParameterError("n must be an int of at least 1")

@@ -104,10 +104,21 @@ def unknown_domain_top_k(
             drawn, and the result has a receipt.
         engine: "reference" for the scalar tier.
 
+    Returns:
+        DiscoveredTopK: at most k labels, best first, often none; with "laplace" their noisy counts
+        too, in users.
+
     Raises:
         ParameterError: a parameter is wrong, or does not fit what the counts say of themselves.
         ScoreError: the counts cannot be read.
         SourceError: the source failed.
+
+    Example:
+        >>> from safeselect import unknown_domain_top_k
+        >>> users = {"tea": 50_000, "milk": 20_000, "a rare item": 1}
+        >>> found = unknown_domain_top_k(users, k=2, k_bar=2, epsilon=1, delta="1e-9", places="all")
+        >>> found.labels, found.guarantee.delta == Fraction(1, 10**9)
+        (('tea', 'milk'), True)
     """
     total = read_total(epsilon, delta)
     count, least, most = read_places(k, k_bar)
