@@ -3,7 +3,9 @@
 Everything here works on numbers that were already released.  Nothing is drawn and no private data
 is touched.  *Rate* is the rate of the mechanism's noise per score unit, which is 1 / scale: epsilon
 / R for one winner, and epsilon / (k R) for `top_k_with_gaps`.  R is `range_`, or `sensitivity` if
-monotonic, or twice the `sensitivity`; with a `grid`, R is rounded up to whole steps.  Proofs: `docs/mathematics.md`, section 13; a worked example: `docs/gaps.md`.
+monotonic, or twice the `sensitivity`; with a `grid`, R is rounded up to whole steps.
+
+Proofs: `docs/mathematics.md`, section 13; a worked example: `docs/gaps.md`.
 """
 
 from safeselect.estimates.combining import (

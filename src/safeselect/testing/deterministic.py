@@ -49,7 +49,8 @@ class _Stream:
 class DeterministicSource:
     """The same bytes for the same seed: a SHAKE-256 stream that feeds nonces and fills in order.
 
-    For tests; only one thread may use it at a time.  It raises in a child of the process that built it.
+    For tests; only one thread may use it at a time.  It raises in a child of the process
+    that built it.
 
     Args:
         seed: bytes, or a str (taken as UTF-8), or an int (taken as its decimal digits).

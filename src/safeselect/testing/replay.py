@@ -53,7 +53,8 @@ class ReplaySource:
         nonces: 16 bytes each, one for each call.
 
     Raises:
-        ParameterError: an argument has another type or length, or SAFESELECT_REQUIRE_PRODUCTION is set.
+        ParameterError: an argument has another type or length, or
+            SAFESELECT_REQUIRE_PRODUCTION is set.
     """
 
     __slots__ = ("_guard", "_tape")

@@ -31,14 +31,14 @@ __all__ = [
 ]
 
 REFERENCE = "safeselect.reference._variates"
-"""The module that offers the same in the scalar tier; imported by name, only when asked for."""
+"""The module with the same functions in the scalar tier; imported by name, on request only."""
 
 
 class Variates(Protocol):
-    """An engine: what both tiers offer, with the same laws."""
+    """An engine: the functions that both tiers offer, with the same laws."""
 
     def discrete_laplace(self, n: int, decay: Decay, bits: Bits) -> NDArray[np.int64]:
-        """n integers, as likely as the decay to the power of their size."""
+        """Draw n integers x with probability proportional to rho**|x|."""
 
     def enclosed_noise(self, kind: Kind, decay: Decay, digits: int, bits: Bits) -> EnclosedNoise:
-        """Noise for one number, known by bounds."""
+        """Draw the noise of one number, known by bounds."""
