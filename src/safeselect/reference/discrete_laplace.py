@@ -1,7 +1,7 @@
 """Two-sided noise: the discrete Laplace law, and the floor of the continuous one.
 
-They are different laws.  The discrete Laplace gives 0 once; the floor of a continuous Laplace
-variable gives 0 and -1 alike, and it can be refined to any resolution.
+They are different laws.  The discrete Laplace law has one peak, at 0.  The floor of a continuous
+Laplace variable has the same probability at 0 and -1, and can be refined to any resolution.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def laplace_floor(bits: Bits, decay: Decay, *, step: int = 64) -> LazyLaplace:
     """Return continuous Laplace noise known to its floor; `floor` is x with probability
     (1 - rho)/2 * rho**x for x >= 0 and (1 - rho)/2 * rho**(-x - 1) for x < 0, exactly.
 
-    Method: fair sign; + gives G, - gives -G - 1 with G geometric.
+    Method: a fair sign; + gives G, - gives -G - 1, with G geometric.
     Exactness: that of `geometric`; the result refines further, see `LazyLaplace`.
     Bits: 1 + those of `geometric`.
     Reveals: running time depends on the value drawn.

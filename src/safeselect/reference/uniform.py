@@ -1,4 +1,4 @@
-"""Uniform integers: the only place where a rejection turns fair bits into a fair choice of n."""
+"""Uniform integers: the only place where rejection turns fair bits into a uniform choice of n."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def uniform_below(bits: Bits, n: int) -> int:
 
     Raises:
         ParameterError: n is not a Python int or is less than 1.
-        SourceError: see `_rounds`.
+        SourceError: the loop reached its bound; see `randomness.bits.rounds`.
 
     Example:
         >>> from safeselect.samplers import Bits, uniform_below

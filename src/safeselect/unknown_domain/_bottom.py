@@ -69,7 +69,7 @@ class ListQuery:
 
     @property
     def draws(self) -> int:
-        """The most exponential mechanisms: one for each label, and one more where k_bar is chosen."""
+        """The most draws: one for each label, and one more where k_bar is chosen."""
         return self.k + (self.least < self.most)
 
     @property

@@ -40,7 +40,7 @@ _NOT_WHOLE = (
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
 class Histogram:
-    """The largest counts of a table, padded with zeros to a public size; its repr shows none of them.
+    """The largest counts of a table, padded with zeros to a public size; the repr hides them.
 
     Attributes:
         counts: int64, in descending order; private.
@@ -153,7 +153,7 @@ def _both(counts: object, labels: Any) -> tuple[Column, Any]:
 
 
 def _at_least(largest: dict[Label, int], size: int) -> list[tuple[Label, int]]:
-    """Return the items that reach the size-th largest count: no other item can be among the first."""
+    """Return the items that reach the size-th largest count: no other can be among the first."""
     pairs = list(largest.items())
     if len(pairs) <= size:
         return pairs

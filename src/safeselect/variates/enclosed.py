@@ -1,4 +1,4 @@
-"""One noise at a time, for the comparisons of a session: the laws of `laws`, by inversion.
+"""One noise at a time, for the comparisons of a session; `noise.laws` has the laws.
 
 A noise is known by two bounds.  They hold for every value of the digits not yet drawn, so a
 comparison that they decide is decided for the noise itself; nothing is ever rounded.
