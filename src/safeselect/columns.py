@@ -1,7 +1,7 @@
 """Columns of pandas, polars and Arrow: which classes are known, and how their cells are read.
 
-Nothing here is run for lists, mappings and NumPy arrays.  No error of another library, which may
-quote a cell, is passed on.
+Nothing here runs for lists, mappings and NumPy arrays.  An error of another library may quote a
+cell, so none is passed on.
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ from safeselect.scores.numbers import NULL, Numbers
 
 __all__ = ["index_of"]
 
-# Classes of other libraries whose rows are there already; subclasses that a user defined are not.
+# Classes of other libraries that hold their rows in memory.  A user's subclass of one is not read.
 _TABLES = {
     "pandas": ("Series", "DataFrame", "Index", "api.extensions.ExtensionArray"),
     "polars": ("Series", "DataFrame"),
     "pyarrow": ("Array", "ChunkedArray", "Table", "RecordBatch"),
 }
 _WIDE = ("Int128", "UInt128")  # polars' integers for which NumPy has no type
-_ENCODED = ("dictionary<", "run_end_encoded<")  # pyarrow's, whose nulls are not counted outside
+_ENCODED = ("dictionary<", "run_end_encoded<")  # pyarrow's: their null_count misses nulls
 
 
 def _column_of(scores: Any) -> Any:
-    """A column of another library, also from a table that has just one.
+    """Return a column of another library, or the only column of a table.
 
     Raises:
-        ScoreError: no class of such columns.
+        ScoreError: the class is not one of the columns or tables above.
     """
     kind = type(scores)
     if not _is_table(kind):
@@ -46,9 +46,9 @@ def _column_of(scores: Any) -> Any:
 
 
 def _is_table(kind: type) -> bool:
-    """Whether this is a class of tables or columns of pandas, polars or Arrow, or extends one."""
+    """Whether pandas, polars or Arrow defines this class of tables or columns."""
     home = str(kind.__module__).partition(".")[0]
-    # Whoever hands over a table has imported its library; this package never does.
+    # A caller that passes a table has imported its library; this package never imports it.
     library: Any = sys.modules.get(home)
     if library is None or home not in _TABLES:
         return False
@@ -60,13 +60,13 @@ def _is_table(kind: type) -> bool:
 
 
 def index_of(scores: Any) -> Any:
-    """The index of a pandas column, or of a table; None of everything else."""
+    """Return the index of a pandas column or table; None for everything else."""
     kind = type(scores)
     return scores.index if _is_table(kind) and hasattr(kind, "iloc") else None
 
 
 def _instead(kind: type) -> str:
-    """What to write instead of a class that is not read, with a semicolon before it."""
+    """Advice on what to write instead of a class that is not read, after a semicolon."""
     if issubclass(kind, (list, tuple, Mapping)):
         plain = "dict" if issubclass(kind, Mapping) else "list"
         return f"; a subclass may count as it likes: write {plain}(scores)"
@@ -78,10 +78,10 @@ def _instead(kind: type) -> str:
 
 
 def _only_column(table: Any) -> Any:
-    """The column of a table that has just one; anything else as it is.
+    """Return the column of a table that has one column; return anything else unchanged.
 
-    A table of labels and scores is not taken apart: were the two mistaken for one another, private
-    numbers would be released as labels.
+    A table of labels and scores is not taken apart: mistaking one for the other would release
+    private numbers as labels.
     """
     shape: tuple[int, ...] = getattr(table, "shape", ())
     if len(shape) != 2 or shape[1] != 1:
@@ -92,7 +92,7 @@ def _only_column(table: Any) -> Any:
 
 
 def _convert(column: Any) -> Numbers:
-    """Another library's column as an array, or as Python's integers where NumPy has no type."""
+    """Convert a column to an array, or to Python's integers where NumPy has no such type."""
     nulls, values = 0, None
     try:
         if str(getattr(column, "type", "")).startswith(_ENCODED):
@@ -102,7 +102,7 @@ def _convert(column: Any) -> Numbers:
         if not nulls:
             is_wide = str(getattr(column, "dtype", None)) in _WIDE
             values = list(column.to_list()) if is_wide else np.asarray(column)
-    except Exception:  # noqa: BLE001, S110 - whatever it is, ours is raised below, without a context
+    except Exception:  # noqa: BLE001, S110 - any error becomes ours below, without a context
         pass
     if nulls:
         raise ScoreError(NULL)
@@ -112,7 +112,7 @@ def _convert(column: Any) -> Numbers:
 
 
 def _count_nulls(column: Any) -> int:
-    """How many cells of another library's column are missing."""
+    """Count the missing cells of another library's column."""
     nulls = getattr(column, "null_count", None)
     if nulls is None:
         is_null = getattr(column, "isna", None)
@@ -121,10 +121,10 @@ def _count_nulls(column: Any) -> int:
 
 
 def _labels_of(scores: Any) -> Any:
-    """The labels that a column brings along: a pandas index, unless it is RangeIndex(0, n, 1).
+    """Return the index of a pandas column as labels, unless it is RangeIndex(0, n, 1).
 
-    That one is what pandas makes where nobody named the rows.  Its type and its parameters decide,
-    not what its values are.
+    Pandas makes that index where nobody named the rows.  The index's type and parameters decide
+    this, never its values.
     """
     index = index_of(scores)
     if type(index).__name__ != "RangeIndex":
@@ -134,7 +134,7 @@ def _labels_of(scores: Any) -> Any:
 
 
 def _names_of(labels: Iterable[Any], parameter: str = "labels") -> list[Any]:
-    """Public labels as plain Python objects, also from arrays and from columns of any encoding.
+    """Return public labels as plain Python objects; they may be an array or a column.
 
     Raises:
         ParameterError: a column with nulls.
@@ -145,7 +145,7 @@ def _names_of(labels: Iterable[Any], parameter: str = "labels") -> list[Any]:
         read = next((way for way in ways if callable(way)), None)
     if read is None:
         return list(labels)
-    with suppress(NotImplementedError):  # of labels that are tuples nothing is ever null
+    with suppress(NotImplementedError):  # labels that are tuples are never null
         if _count_nulls(labels):
             raise ParameterError(f"{parameter} must not contain nulls: every one needs a name")
     return list(read())

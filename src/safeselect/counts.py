@@ -1,7 +1,7 @@
-"""Counts of a table, with what was done to get them, so that a mechanism can refuse what is wrong.
+"""Counts of a table that say how they were made, so that a mechanism can refuse the wrong ones.
 
-A mechanism for an unknown domain needs to know how many of the largest counts it was given, and how
-many of them one user may move.  A plain mapping says neither; `Counts` does.
+A mechanism for an unknown domain must know how many of the largest counts it was given.  It must
+also know how many of them one user may move.  A plain mapping says neither; `Counts` says both.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ Order = Literal["count", "label"]
 class Counts(Mapping[Any, int]):
     """How many users have each item, as `largest_counts` and `count_distinct_users` return it.
 
-    It can be read as a mapping label -> number of users: both are private.  Its repr, and what is
-    said of it in messages, is public: what was asked, never what was found.
+    A mapping label -> number of users; both are private.  Its repr, and messages about it, are
+    public: they quote the question, never the answer.
 
     Neighbours: adding or removing all rows of one user moves each count by at most 1, and all in
         the same direction; at most `max_contributions` of them.
@@ -39,12 +39,12 @@ class Counts(Mapping[Any, int]):
         places: how many of the largest counts these are, or "all".
         max_contributions: for how many items a user was counted at most; None for any number.
         order: "count", largest first and equal ones by their labels, or "label".
-        unit: who is protected, in the words of the ledger's scope, such as "one rider"; None where
-            nobody said.
+        unit: who is protected, in the words of the ledger's scope, such as "one rider"; None if
+            not stated.
 
     Raises:
-        ParameterError: an argument is wrong, or some of the counts are said to be those that come
-            first by label: no mechanism can use them.
+        ParameterError: an argument is wrong, or `places` is a number while `order` is "label": no
+            mechanism can use the counts that come first by label.
     """
 
     counts: Mapping[Any, int]
@@ -68,7 +68,7 @@ class Counts(Mapping[Any, int]):
         unit: object = self.unit
         if unit is not None and not isinstance(unit, str):
             raise ParameterError(f"unit must be text such as 'one rider', got {describe(unit)}")
-        # A copy of its own, so that what the mechanism reads is what was counted.
+        # A private copy, so that the mechanism reads what was counted.
         object.__setattr__(self, "counts", MappingProxyType(dict(counts)))
 
     def __repr__(self) -> str:
@@ -136,7 +136,7 @@ def check_unknown(
     """Refuse counts that a mechanism for an unknown domain cannot use.
 
     Args:
-        places: the caller's own word; for counts that do not say it.
+        places: what the caller states, for counts that are not `Counts`.
         k_bar: how many items compete at most.
         contributions: how many items one user may change; None for any number.
         unit: that of the ledger's scope; None without one.
@@ -176,7 +176,7 @@ def check_unit(protected: str | None, unit: str | None) -> None:
     """Refuse counts that protect another unit than the ledger's scope, where both are stated.
 
     Raises:
-        ParameterError: they do.
+        ParameterError: the units differ.
     """
     if None not in (protected, unit) and protected != unit:
         raise ParameterError(

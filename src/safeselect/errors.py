@@ -2,7 +2,7 @@
 
 One class for each decision that a caller can take.  Messages quote parameters, types and
 positions in public lists; they never quote a score, a count, a random byte or a cell of a table,
-because whoever reads the log is not whoever may read the data.
+because people who may read a log may not be allowed to read the data.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ __all__ = [
 
 
 class SafeSelectError(Exception):
-    """The base of all of them; never raised itself."""
+    """The base class of all exceptions here; never raised itself."""
 
 
 class ParameterError(SafeSelectError, ValueError):
@@ -72,7 +72,7 @@ class LedgerError(SafeSelectError, RuntimeError):
 
 
 class LedgerBusy(LedgerError):
-    """Others hold the ledger's lock: nothing was charged, try again."""
+    """Another process or thread holds the ledger's lock: nothing was charged, try again."""
 
 
 class LedgerDamaged(LedgerError):
@@ -88,4 +88,4 @@ class SourceError(SafeSelectError, RuntimeError):
 
 
 class SafeSelectWarning(UserWarning):
-    """What was asked is allowed and almost surely not meant, such as an epsilon above 10."""
+    """The call is allowed but is almost surely a mistake, such as an epsilon above 10."""

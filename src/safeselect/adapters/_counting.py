@@ -69,6 +69,13 @@ def count_distinct_users(
     Raises:
         InputError: the table, a column or a candidate cannot be used.
         ParameterError: an argument of the wrong type.
+
+    Example:
+        >>> import pyarrow
+        >>> from safeselect.adapters.tables import count_distinct_users
+        >>> trips = pyarrow.table({"city": ["Oslo", "Rome", "Rome"], "rider": [1, 1, 2]})
+        >>> dict(count_distinct_users(trips, item="city", user="rider"))  # made-up data
+        {'Oslo': 1, 'Rome': 2}
     """
     warn_if_same(item, user)
     if candidates is None:
@@ -146,6 +153,13 @@ def largest_counts(
 
     Raises:
         InputError, ParameterError: as for `count_distinct_users`.
+
+    Example:
+        >>> import pyarrow
+        >>> from safeselect.adapters.tables import largest_counts
+        >>> trips = pyarrow.table({"city": ["Oslo", "Rome", "Rome"], "rider": [1, 1, 2]})
+        >>> dict(largest_counts(trips, item="city", user="rider", places=1))  # made-up data
+        {'Rome': 2}
     """
     warn_if_same(item, user)
     with open_largest(

@@ -30,7 +30,7 @@ _CELL = re.compile(
 def read_scores(
     path: str | os.PathLike[str], *, label: str, score: str
 ) -> tuple[list[str], list[int | float | Decimal]]:
-    """Read ready scores, one candidate a row, in the order of the labels.
+    r"""Read ready scores, one candidate a row, in the order of the labels.
 
     Args:
         path: a .csv, .csv.gz or .parquet file.
@@ -44,6 +44,16 @@ def read_scores(
     Raises:
         InputError: the file or a column cannot be used, or a label is NULL.
         ScoreError: the scores are not numbers by their declared type, or a cell is not a number.
+
+    Example:
+        >>> from pathlib import Path
+        >>> from tempfile import TemporaryDirectory
+        >>> from safeselect.adapters.tables import read_scores
+        >>> with TemporaryDirectory() as folder:
+        ...     file = Path(folder, "scores.csv")
+        ...     _ = file.write_bytes(b"name,score\ntea,7\nmilk,1.25\n")
+        ...     read_scores(file, label="name", score="score")
+        (['milk', 'tea'], [Decimal('1.25'), Decimal('7')])
     """
     with open_scores(path, label=label, score=score) as (labels, scores):
         return labels, scores.read()

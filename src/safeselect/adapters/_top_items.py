@@ -90,6 +90,14 @@ def top_items(
         InputError: the table, a column or a candidate cannot be used.
         ParameterError: a parameter is wrong; nothing was charged.
         BudgetError, SourceError: as for `top_k`.
+
+    Example:
+        >>> import pyarrow
+        >>> from safeselect.adapters.tables import top_items
+        >>> trips = pyarrow.table({"city": ["Rome"] * 1000 + ["Oslo"], "rider": range(1001)})
+        >>> cities = ["Oslo", "Rome"]
+        >>> top_items(trips, item="city", user="rider", k=1, epsilon=1, candidates=cities).labels
+        ('Rome',)
     """
     _check_total(epsilon, delta, rho, rows)
     check_unit(unit, unit_of(read_ledger(ledger, monotonic=True)))

@@ -40,10 +40,23 @@ __all__ = [
 
 
 def read_candidates(path: str | os.PathLike[str]) -> list[str]:
-    """Read a public list of candidates: UTF-8 text, one a line, all different.
+    r"""Read a public list of candidates: UTF-8 text, one a line, all different.
+
+    Returns:
+        The lines, in their order, without their ends.
 
     Raises:
         InputError: no such file, not UTF-8, an empty line, a repeated line, or no line at all.
+
+    Example:
+        >>> from pathlib import Path
+        >>> from tempfile import TemporaryDirectory
+        >>> from safeselect.adapters.tables import read_candidates
+        >>> with TemporaryDirectory() as folder:
+        ...     file = Path(folder, "items.txt")
+        ...     _ = file.write_bytes(b"tea\nmilk\n")
+        ...     read_candidates(file)
+        ['tea', 'milk']
     """
     lines: list[str] | None = None
     try:

@@ -1,10 +1,11 @@
-"""What released gaps tell: better estimates, p-values and bounds, at no cost in privacy.
+"""Statistics of released gaps: better estimates, p-values and bounds, at no cost in privacy.
 
-Everything here works on numbers that were released before; nothing is drawn and no private data is
-touched.  *Rate* means the rate of a noise per score unit, 1 / scale, as the mechanism used it:
-epsilon / R for one winner, epsilon / (k R) for `top_k_with_gaps`, where R is `range_`, or
-`sensitivity` if monotonic, or twice the `sensitivity` (rounded up to whole steps where the scores
-had a `grid`).  Proofs: `docs/mathematics.md`, section 13; a worked example: `docs/gaps.md`.
+Everything here works on numbers that were already released.  Nothing is drawn and no private data
+is touched.  *Rate* is the rate of the mechanism's noise per score unit, which is 1 / scale: epsilon
+/ R for one winner, and epsilon / (k R) for `top_k_with_gaps`.  R is `range_`, or `sensitivity` if
+monotonic, or twice the `sensitivity`; with a `grid`, R is rounded up to whole steps.
+
+Proofs: `docs/mathematics.md`, section 13; a worked example: `docs/gaps.md`.
 """
 
 from safeselect.estimates.combining import (

@@ -1,4 +1,4 @@
-"""Reading numbers that were released: of either sign, and never quoted in a message."""
+"""Reading numbers that were released: they may be negative, and no message quotes them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["read_choice", "read_gap", "read_released", "read_released_list"]
 def read_released(value: object, name: str) -> Fraction:
     """Read a number as `rational` does.
 
-    A message tells its type alone: someone may pass the private count in place of the release.
+    A message names its type only: a caller may pass the private count by mistake.
 
     Raises:
         ParameterError: not a finite number, or one of too many bits.
@@ -41,7 +41,7 @@ def read_released_list(values: object, name: str) -> list[Fraction]:
     """Read a list, tuple or array of numbers.
 
     Raises:
-        ParameterError: it has no order or is no list, or one of its elements is no number.
+        ParameterError: the value is not an ordered list, or an element is not a number.
     """
     if (
         not isinstance(values, Iterable)

@@ -1,6 +1,6 @@
 """Combining measurements with free gaps: the best linear unbiased estimates, exactly.
 
-All in rationals: what goes in exactly comes out exactly, and no weight is ever rounded.
+All arithmetic is rational: exact input gives exact output, and no weight is ever rounded.
 """
 
 from __future__ import annotations
@@ -36,30 +36,34 @@ def estimate_from_gaps(
 ) -> tuple[Fraction, ...]:
     """Return the best linear unbiased estimates of the k winners' scores, in the winners' order.
 
-    Unbiased and best for candidates fixed beforehand.  That the noise had a say in who won and in
-    which order is not undone, by this or any other linear estimate: where the leads of the winners
-    are small against the noise, the best ones are overestimated a little.
+    They are unbiased and best for candidates fixed beforehand.  But the noise also decided which
+    candidates won, and in which order.  No linear estimate removes that selection bias: where the
+    winners lead by little, compared with the noise, the best ones are overestimated a little.
 
-    Method: each winner's score is estimated in two ways, by its own measurement, and by the mean
-        of all k measurements, each moved by the gaps in between; then these two are averaged with
-        the weights variance_ratio : 1 (Ding et al. 2023, Theorem 4).  O(k).
+    Method: each winner's score has two estimates: its own measurement, and the mean of all k
+        measurements, each moved by the gaps in between.  The result averages the two with the
+        weights variance_ratio : 1 (Ding et al. 2023, Theorem 4).  O(k).
     Exactness: rational in, rational out.  A wrong variance_ratio costs accuracy, never bias.
 
     Args:
         measurements: k private, unbiased measurements of equal variance, of the scores of the
             winners, best first.  Negate them if the winners were chosen with `minimize=True`.
-        gaps: what `top_k_with_gaps` released, k numbers, the last of which is not used because it
-            leads to a candidate that was not measured; or k - 1.
+        gaps: the k gaps that `top_k_with_gaps` released, or the first k - 1 of them.  The k-th is
+            not used: it leads to a candidate that was not measured.
         variance_ratio: positive; the variance of the selection's noise on one score divided by
             that of a measurement: see `variance_ratio`.
-        gap_grid: the grid that the gaps were rounded down to.  With it half a step is added to
-            each, which makes the largest error by that rounding as small as it can be: estimate i
-            of k is then off by gap_grid (i(i-1) + (k-i)(k-i+1)) / (4k (1 + variance_ratio)) at
-            most.  Without it the gaps are taken as they are, and the first estimate may be off by
-            twice as much.
+        gap_grid: the grid that the gaps were rounded down to.  With it, half a step is added to
+            each gap, which minimizes the largest rounding error.  Estimate i of k is then off by
+            at most gap_grid (i(i-1) + (k-i)(k-i+1)) / (4k (1 + variance_ratio)).  Without it, the
+            gaps are used unchanged, and the first estimate may be off by twice as much.
 
     Raises:
         ParameterError: there are not k or k - 1 gaps for k measurements, or a number is wrong.
+
+    Example:
+        >>> from safeselect import estimate_from_gaps
+        >>> estimate_from_gaps([100, 90], [20], variance_ratio=1)
+        (Fraction(205, 2), Fraction(175, 2))
     """
     measured = read_released_list(measurements, "measurements")
     k = len(measured)
@@ -87,25 +91,30 @@ def estimate_from_threshold(
 ) -> Fraction:
     """Return the inverse-variance average of a measurement and threshold + gap.
 
-    threshold + gap is an unbiased estimate of a value whether or not it is reported; given that it
-    is, values near or below the threshold are overestimated.  Answers of one session share the
-    threshold's noise, so their estimates err together.
+    Over all runs, reported or not, threshold + gap is an unbiased estimate of the value.  Among
+    reported values, those near or below the threshold are overestimated.  Answers of one session
+    share the threshold's noise, so their errors are correlated.
 
     Method: the weights are variance_ratio : 1 (Ding et al. 2023).
     Exactness: rational in, rational out.  A wrong variance_ratio costs accuracy, never bias.
 
     Args:
         measurement: a private, unbiased measurement of a value that was answered "above".
-        gap: the gap of that answer, whose noise has mean 0, as that of `SparseVector` has.
+        gap: the gap of that answer; its noise has mean 0, as in `SparseVector`.
         threshold: the public threshold.
         variance_ratio: positive; the variance of the gap's noise (that of the threshold and that of
             the value together) divided by the measurement's: see `variance_ratio`.
-        gap_grid: the grid that the gap was rounded down to.  With it half a step is added: the
-            estimate is then off by at most gap_grid / (2 (1 + variance_ratio)) for the rounding,
-            without it by less than twice that.
+        gap_grid: the grid that the gap was rounded down to.  With it, half a step is added, and
+            the rounding error is at most gap_grid / (2 (1 + variance_ratio)).  Without it, the
+            rounding error is less than twice that.
 
     Raises:
         ParameterError: a number is wrong.
+
+    Example:
+        >>> from safeselect import estimate_from_threshold
+        >>> estimate_from_threshold(108, 12, threshold=100, variance_ratio=1)
+        Fraction(110, 1)
     """
     own = read_released(measurement, "measurement")
     place = rational(threshold, "threshold", signed=True)
@@ -118,8 +127,8 @@ def variance_ratio(
 ) -> Fraction:
     """Return the variance of the selection's noise divided by that of a Laplace measurement.
 
-    With half of a total spent on the selection and half on the measurements of k counts, that is
-    1/2 (exponential) or 1 (Laplace) if monotonic, and 2 or 4 if not, for `estimate_from_gaps`.
+    For `estimate_from_gaps`, with half of the cost spent on the selection and half on measuring k
+    counts, it is 1/2 (exponential) or 1 (Laplace) if monotonic, and 2 or 4 if not.
 
     Args:
         rates: for `estimate_from_gaps` the one rate of the noise of `top_k_with_gaps`.  For
@@ -131,6 +140,11 @@ def variance_ratio(
 
     Raises:
         ParameterError: no rate, or a wrong number or word.
+
+    Example:
+        >>> from safeselect.estimates import variance_ratio
+        >>> variance_ratio("0.1", noise="exponential", measured_rate="0.1")
+        Fraction(1, 2)
     """
     if not rates:
         raise ParameterError("give one rate for each noise in a gap: one, or two")
@@ -144,6 +158,11 @@ def error_ratio(k: object, variance_ratio: Number) -> Fraction:
     """Return the variance of an estimate from gaps over that of a measurement alone.
 
     (1 + k lambda) / (k + k lambda) for lambda = variance_ratio (Ding et al. 2023, Corollary 1).
+
+    Example:
+        >>> from safeselect.estimates import error_ratio
+        >>> error_ratio(10, "0.5")
+        Fraction(2, 5)
     """
     count = integer(k, "k", minimum=1, maximum=2**63 - 1)
     ratio = rational(variance_ratio, "variance_ratio")
@@ -154,13 +173,18 @@ def threshold_error_ratio(variance_ratio: Number) -> Fraction:
     """Return the variance of an estimate from a threshold over that of a measurement alone.
 
     rho / (1 + rho) for rho = variance_ratio.
+
+    Example:
+        >>> from safeselect.estimates import threshold_error_ratio
+        >>> threshold_error_ratio("0.5")
+        Fraction(1, 3)
     """
     ratio = rational(variance_ratio, "variance_ratio")
     return ratio / (1 + ratio)
 
 
 def _centred(gap: Fraction, gap_grid: object) -> Fraction:
-    """The middle of the cell that the gap lies in."""
+    """The middle of the grid cell in which the gap lies."""
     return gap if gap_grid is None else gap + rational(gap_grid, "gap_grid") / 2
 
 
@@ -169,5 +193,5 @@ def _mean(values: Sequence[Fraction]) -> Fraction:
 
 
 def _average(own: Fraction, other: Fraction, ratio: Fraction) -> Fraction:
-    """Weigh two estimates whose variances, as far as they are independent, are as 1 : ratio."""
+    """Average two estimates whose independent parts have variances in the ratio 1 : ratio."""
     return (ratio * own + other) / (1 + ratio)

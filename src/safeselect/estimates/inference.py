@@ -1,7 +1,7 @@
-"""What one gap says about the true scores: its expectation, a p-value and a confidence bound.
+"""Inference from one gap: its expectation, a p-value and a confidence bound.
 
-Each is an enclosed real number, rounded towards caution to 64 significant bits: expectations and
-lower bounds down, p-values up.
+Each result is an enclosed real number, rounded to 64 significant bits on the safe side:
+expectations and lower bounds are rounded down, p-values up.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from safeselect.exact.parameters import Number, rational
 
 __all__ = ["expected_gap", "gap_confidence_bound", "gap_p_value", "tail"]
 
-# Beyond so many nats, tails are not told apart: e**-2000 stands for all that is smaller.
+# Tails beyond this many nats are not distinguished: e**-2000 stands for everything smaller.
 _MOST_NATS = 2000
 _PRECISION = 256
 _HALVINGS = 80
@@ -25,7 +25,7 @@ _HALVINGS = 80
 def expected_gap(leads: object, *, rate: Number) -> Fraction:
     """Return the mean gap of `exponential_mechanism_with_gap`, given that one candidate wins.
 
-    For planning, with scores made up: of true scores the result would be private itself.
+    For planning with made-up scores: computed from true scores, the result would be private.
 
     Method: (1 + s) ln(1 + 1/s) / rate with s = sum of exp(-rate * lead) (Ding et al. 2023,
         Theorem 6; s is e**-theta there).
@@ -38,6 +38,11 @@ def expected_gap(leads: object, *, rate: Number) -> Fraction:
 
     Raises:
         ParameterError: leads are empty, or a number is wrong.
+
+    Example:
+        >>> from safeselect import expected_gap
+        >>> f"{float(expected_gap([0], rate=1)):.4f}"  # two equal scores: 2 ln 2
+        '1.3863'
     """
     ahead = read_released_list(leads, "leads")
     if not ahead:
@@ -66,13 +71,13 @@ def gap_p_value(
 ) -> Fraction:
     """Return a p-value for "some other candidate's score is at least as large as the winner's".
 
-    Valid after selection: it bounds the chance of so large a gap given who won.
+    Valid after selection: given the winner, it bounds the probability of a gap this large.
 
     Method: with x = rate * gap, the worst case is two equal scores: e**-x for exponential noise,
         (1 + x/2) e**-x for Laplace noise (`docs/mathematics.md`, section 13), 2 / (1 + e**x) for
         Gumbel noise (Ding et al. 2023, Theorem 7).
-    Exactness: rounded up, and never below e**-2000.  A gap that was rounded down, as all that the
-        mechanisms release are, makes it larger: on the safe side.
+    Exactness: rounded up, and never below e**-2000.  The mechanisms round gaps down, which makes
+        the p-value larger: the safe side.
 
     Args:
         gap: the gap below the best candidate: `gap` of a selection, or the first of `gaps`.
@@ -82,6 +87,11 @@ def gap_p_value(
 
     Raises:
         ParameterError: gap is negative, or a number or a word is wrong.
+
+    Example:
+        >>> from safeselect import gap_p_value
+        >>> f"{float(gap_p_value(10, rate='0.5', noise='exponential')):.4f}"  # e**-5
+        '0.0067'
     """
     law = _P_VALUES[read_choice(noise, "noise", tuple(_P_VALUES))]
     nats = min(read_gap(gap) * rational(rate, "rate"), Fraction(_MOST_NATS))
@@ -99,16 +109,16 @@ def gap_confidence_bound(
 ) -> Fraction:
     """Return a lower bound threshold + gap - t of a value, which is marginal and not conditional.
 
-    For each value asked for, the probability that it is answered "above" *and* lies below its bound
-    is at most alpha.  Given that it is answered "above" the bound may fail always: what lies far
-    below the threshold is almost never reported, but if it is, then by a mistake that the bound
-    repeats.  For n values asked for, whatever their answers, the chance of any such failure is at
-    most n alpha; in an adaptive session alpha is for each of the two branches, so 2n alpha.
+    For each query, the probability that the answer is "above" *and* the value lies below its bound
+    is at most alpha.  Given the answer "above", the bound may always fail: a value far below the
+    threshold is almost never answered "above", but when it is, the bound repeats the same mistake.
+    For n queries, whatever their answers, the probability of any failure is at most n alpha.  An
+    adaptive session has two branches, each with its own alpha, so there it is 2n alpha.
 
-    Method: the noise of gap is that of the value less that of the threshold, each with mean 0; t is
-        its quantile (Ding et al. 2023, Lemma 3; exponential noise: `docs/mathematics.md`,
+    Method: the gap's noise is the value's noise minus the threshold's, each with mean 0.  t is its
+        quantile (Ding et al. 2023, Lemma 3; exponential noise: `docs/mathematics.md`,
         section 13).
-    Exactness: t is rounded up.  A gap that was rounded down makes the bound smaller, as is safe.
+    Exactness: t is rounded up.  Rounding the gap down makes the bound smaller: the safe side.
 
     Args:
         gap: of one answer of a sparse vector session.
@@ -117,10 +127,23 @@ def gap_confidence_bound(
         threshold_rate: split epsilon / sensitivity of the session, see the package.
         value_rate: (1 - split) epsilon / (c k sensitivity), c = 2, or 1 if monotonic; half of it
             for "top" answers of an adaptive session.
-        noise: the session's; nothing is offered for "geometric".
+        noise: the session's; "geometric" is not supported.
 
     Raises:
         ParameterError: gap is negative, or a number or a word is wrong.
+
+    Example:
+        >>> from safeselect import gap_confidence_bound
+        >>> bound = gap_confidence_bound(
+        ...     30,
+        ...     threshold=100,
+        ...     alpha="0.05",
+        ...     threshold_rate="0.2",
+        ...     value_rate="0.1",
+        ...     noise="exponential",
+        ... )
+        >>> f"{float(bound):.2f}"
+        '109.10'
     """
     read_choice(noise, "noise", tuple(_TAILS))
     above = read_gap(gap) + rational(threshold, "threshold", signed=True)
@@ -147,7 +170,7 @@ _P_VALUES = {"exponential": _exponential_p, "laplace": _laplace_p, "gumbel": _gu
 
 
 def _exponential_tail(t: Fraction, first: Fraction, second: Fraction, precision: int) -> Interval:
-    # The two means are taken off, so t is exceeded where the plain difference exceeds u.
+    # Both means are subtracted: the difference exceeds t where the uncentred one exceeds u.
     u = t + 1 / second - 1 / first
     if u >= 0:
         share = Interval.of(first / (first + second), precision)
@@ -157,7 +180,7 @@ def _exponential_tail(t: Fraction, first: Fraction, second: Fraction, precision:
 
 
 def _laplace_tail(t: Fraction, first: Fraction, second: Fraction, precision: int) -> Interval:
-    # The lemma's quotient, rearranged so that nothing cancels and equal rates are no exception.
+    # The lemma's quotient, rearranged: nothing cancels, and equal rates need no special case.
     slow, apart = min(first, second), abs(first - second)
     width = Interval.of(t, precision)
     if apart:
@@ -178,7 +201,7 @@ def tail(
 
 
 def _quantile(noise: str, alpha: Fraction, first: Fraction, second: Fraction) -> Fraction:
-    """A t >= 0 with tail(t) <= alpha for sure, and 2**-80 of itself or so above the smallest."""
+    """Return a t >= 0 with tail(t) <= alpha, certified; it is about 2**-80 t above the least."""
 
     def enough(t: Fraction) -> bool:
         return bool(tail(noise, t, first, second, _PRECISION).upper <= alpha)

@@ -1,4 +1,4 @@
-"""What a release would cost and how good it would be, before any data is touched."""
+"""Planning: the cost and the expected error of a release, before any data is touched."""
 
 from safeselect.planning.explain import (
     expected_error,

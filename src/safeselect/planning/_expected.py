@@ -1,7 +1,8 @@
-"""How many of the k best are missed, on average, on made-up scores: k at one level, b below it.
+"""Expected number of the k best that are missed, where k scores are equal and b lie below them.
 
-p is the factor by which a candidate of the lower level is less likely, exp(-rate * gap).  All
-numbers are enclosures; every sum has positive terms, so nothing cancels.
+The scores are made up.  The k equal best candidates are called good, the b others bad.
+p = exp(-rate * gap) is the weight of a bad candidate relative to a good one.  All numbers are
+enclosures.  Every sum has positive terms, so nothing cancels.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from safeselect.exact.interval import Interval
 __all__ = ["miss_of_exponential", "missed_by_one_shot", "missed_by_peeling", "misses_of_flips"]
 
 Miss = Callable[[int, int], Interval]
-"""(good left, bad left) -> P(the next one chosen is bad)."""
+"""(good left, bad left) -> P(the next candidate chosen is bad)."""
 
 
 def miss_of_exponential(p: Interval) -> Miss:
@@ -27,7 +28,7 @@ def miss_of_exponential(p: Interval) -> Miss:
 
 
 def misses_of_flips(k: int, bad: int, p: Interval) -> Miss:
-    """Permute-and-flip: the winner is uniform among those whose coins accept.
+    """Permute-and-flip: the winner is uniform among the candidates whose coins accept.
 
     All the good accept, and of the bad J ~ Bin(bad, p), so a bad one wins with probability
     1 - E[g / (g + J)] = E[J / (g + J)] = bad p E[1 / (g + 1 + J')], J' ~ Bin(bad - 1, p).
@@ -35,7 +36,7 @@ def misses_of_flips(k: int, bad: int, p: Interval) -> Miss:
     precision = p.precision
     one = Interval.of(1, precision)
     fewest = max(0, bad - 1 - k)
-    # inverse[b][g]: E[1 / (g + J)] for J ~ Bin(b, p), found from one bad fewer.
+    # inverse[b][g] is E[1 / (g + J)] for J ~ Bin(b, p), computed from inverse[b - 1].
     law = _binomial(fewest, p)
     inverse = {fewest: {g: _mean_inverse(law, g) for g in range(1, 2 * k + 3)}}
     for b in range(fewest + 1, bad):
@@ -53,9 +54,9 @@ def misses_of_flips(k: int, bad: int, p: Interval) -> Miss:
 
 
 def missed_by_peeling(k: int, bad: int, miss: Miss, precision: int) -> Interval:
-    """The expected number of bad ones among k chosen one after the other."""
+    """The expected number of bad candidates among k chosen one after the other."""
     one, zero = Interval.of(1, precision), Interval.of(0, precision)
-    chances = [one]  # that so many bad ones were chosen
+    chances = [one]  # chances[j]: P(j bad candidates were chosen)
     expected = zero
     for chosen in range(k):
         following = [zero] * (len(chances) + 1)
@@ -72,10 +73,10 @@ def missed_by_peeling(k: int, bad: int, miss: Miss, precision: int) -> Interval:
 
 
 def missed_by_one_shot(k: int, bad: int, p: Interval) -> Interval:
-    """The expected number of bad ones among the k largest with exponential noise.
+    """The expected number of bad candidates among the k largest with exponential noise.
 
-    J ~ Bin(bad, p) of the bad reach the upper level.  From there on nobody remembers where they
-    came from, so the k are any of k + J: E[k J / (k + J)].
+    J ~ Bin(bad, p) bad candidates reach the upper level.  Exponential noise has no memory, so the
+    k winners are uniform among these k + J: E[k J / (k + J)].
     """
     terms = [
         chance * Interval.of(k * j, p.precision) / Interval.of(k + j, p.precision)

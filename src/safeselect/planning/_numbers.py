@@ -1,4 +1,4 @@
-"""Numbers for people."""
+"""Numbers in a short form for people to read."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["decimal"]
 
 
 def decimal(value: Fraction) -> str:
-    """A number at least 0 for people: four significant digits, or all of a whole number."""
+    """Write a number of at least 0 with four significant digits; a whole number in full."""
     if value.denominator == 1 and value < 10**9:
         return str(value)
     above, below = value.as_integer_ratio()

@@ -1,4 +1,4 @@
-"""What a planned release would cost and how good it would be, before any data is touched."""
+"""The cost and the expected error of a planned release, before any data is touched."""
 
 from __future__ import annotations
 
@@ -47,22 +47,29 @@ def expected_error(
 ) -> Fraction:
     """Return how much score `top_k` would lose on average, on made-up scores.
 
-    k of n candidates have the score `gap` and all others 0; what is lost is the sum of the k best
-    scores less the sum of the scores chosen, so `gap` for each of the best that is missed.
+    k of n candidates have the score `gap`; all others have 0.  The loss is the sum of the k best
+    scores minus the sum of the chosen scores: `gap` for each of the k best that is missed.  The
+    result is in score units.
 
-    Exactness: the exact expectation, rounded up to 64 significant bits; where the noise rate times
-        the gap exceeds 2**13, an upper bound below 2**-7000.
+    Exactness: the exact expectation, rounded up to 64 significant bits.  Where the noise rate times
+        the gap exceeds 2**13, the result is an upper bound below 2**-7000.
 
     Args:
         n: number of candidates, up to 10 000.
         gap: how much better the k best are, in score units; positive rational.
         k, epsilon, delta, rho, sensitivity, range_, monotonic, mechanism, grid, on_grid,
-            score_error: as for `top_k`, except that mechanism="laplace" is not offered: its law has
-            no short form.  With a grid, what reading adds to the range of the change is counted;
-            the made-up scores lie on the grid as far as `gap` does.
+            score_error: as for `top_k`, but without mechanism="laplace", whose law has no short
+            form.  With a grid, the noise covers the effective range.  The made-up scores lie on
+            the grid if `gap` does.
 
     Raises:
         ParameterError: as for `top_k`; or n k is too large.
+
+    Example:
+        >>> from safeselect import expected_error
+        >>> lost = expected_error(n=100, gap=10, k=5, epsilon=1, sensitivity=1, monotonic=True)
+        >>> f"{float(lost):.2f}"  # of 50
+        '35.48'
     """
     total = PrivacyCost.read(epsilon=epsilon, rho=rho, delta=delta)
     size, count = _sizes(n, k)
@@ -96,8 +103,9 @@ def explain(
 ) -> str:
     """Return a table of what each mechanism of `top_k` would cost and lose, in text.
 
-    The example is public and made up: n candidates, k of which score `gap` more than all others; by
-    default counts of users, so the sensitivity is 1 and the change monotonic.  No data is touched.
+    The example is public and made up: n candidates, k of which score `gap` more than all others.
+    By default the scores are counts of users: the sensitivity is 1 and the change monotonic.  No
+    data is touched.
 
     Args:
         k: how many to choose.
@@ -106,11 +114,21 @@ def explain(
         gap: of the example, in score units; by default 4 over the noise rate of "exponential",
             rounded up to a whole step.
         sensitivity, range_, monotonic, grid, on_grid, score_error: as for `top_k`; by default
-            sensitivity=1, monotonic=True.  The table tells the effective range, to which the noise
-            is calibrated: what a coarse grid wastes is seen there.
+            sensitivity=1, monotonic=True.  The table shows the effective range, to which the noise
+            is calibrated; there one sees what a coarse grid costs.
 
     Raises:
         ParameterError: as for `expected_error`.
+
+    Example:
+        >>> from safeselect import explain
+        >>> print(explain(k=5, epsilon=1))
+        top 5 of 100 candidates for a total of epsilon = 1
+        example: 5 of them score 20 more than the other 95; sensitivity 1, monotonic; ...
+        mechanism             noise rate  guarantee of a draw           missed of k  error
+        ...
+        one_shot_exponential  0.2000      LaplaceDominated(1)           1.157        23.14
+        noise rate: per unit of score; error: units of score lost per call, on average
     """
     total = PrivacyCost.read(epsilon=epsilon, rho=rho, delta=delta)
     usual = min(_LARGEST, max(100, 10 * integer(k, "k", minimum=1, maximum=_LARGEST)))
@@ -146,7 +164,7 @@ def explain(
 
 
 def _declared(change: Change, reading: Reading) -> str:
-    """What the scores may do, and what the noise is calibrated to."""
+    """The declared change of the scores, and the range that the noise is calibrated to."""
     name = "range" if change.sensitivity is None else "sensitivity"
     said = f"{name} {decimal(change.size)}{', monotonic' * change.monotonic}"
     effective = decimal(change.range_in_steps(reading) * reading.step)
@@ -166,8 +184,8 @@ def _short_enough(name: str, n: int, k: int) -> bool:
 def _missed(name: str, n: int, k: int, gap: Fraction, decay: Decay) -> Fraction:
     """The expected number of the k best that are not chosen, rounded up."""
     bad = n - k
-    # A larger gap misses less, so this is an upper bound; the rational exp(-rate * gap) would have
-    # as many digits as the gap is large.
+    # A larger gap misses less, so this is an upper bound.  exp(-rate * gap) itself would need as
+    # many digits as the gap is large.
     slowest, _ = decay.nats(64).fractions()
     distance = min(gap, _FARTHEST / slowest)
 
@@ -194,7 +212,7 @@ def _row(
         try:
             _, rate = total.unordered(n, k, range_in_steps * step)
         except ParameterError:
-            return None  # it is not proved for this total
+            return None  # no guarantee is proved for this cost
         return name, decimal(rate), "the whole set", "not known", "not known"
     plan = TABLE[name].calibrate(name, total, range_in_steps, k)
     rate = rounded_up(plan.decay.nats) / step

@@ -1,11 +1,11 @@
 """Exact noise for one value, in Python integers: the specification of every law in this library.
 
-One sampler a file, in the order bits, uniform, coins, geometric, Laplace, Gaussian, lazy noise,
-permutation; each docstring gives its law as a formula.  These are building blocks.  A value drawn
-here is private only as part of a mechanism whose guarantee is proved.
+Each sampler has one file: uniform, coins, geometric, Laplace, Gaussian, lazy noise, permutation.
+Each docstring gives the law as a formula.  These are building blocks: a value drawn here is private
+only as part of a mechanism whose guarantee is proved.
 
-Loops are bounded, see `_rounds`: every sampler may raise `SourceError`, with probability below
-2**-100 on independent fair bits, and its law is the one documented given that it does not.
+Every loop is bounded, see `randomness.bits.rounds`.  With independent fair bits a sampler raises
+`SourceError` with probability below 2**-100; given that it does not, its law is the documented one.
 """
 
 from __future__ import annotations

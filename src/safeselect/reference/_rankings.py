@@ -38,12 +38,12 @@ _CONTINUOUS: dict[str, type[LazyLaplace] | type[LazyGumbel]] = {
     "laplace": LazyLaplace,
     "gumbel": LazyGumbel,
 }
-_DIGITS = 8  # by which undecided noise is refined: ties in a round are then 2**-8 as likely
+_DIGITS = 8  # by which undecided noise is refined; each round makes a tie 2**-8 times as likely
 
 
 @dataclass(frozen=True, slots=True)
 class ExponentialNoise:
-    """Exponential noise on the grid: floors in steps, and a random ranking of what lies below."""
+    """Exponential noise: floors in grid steps, and a random ranking of the parts below the grid."""
 
     floors: tuple[int, ...]
     ranks: tuple[int, ...]
@@ -58,7 +58,7 @@ def draw_exponential(count: int, decay: Decay, bits: Bits) -> ExponentialNoise:
 def combine_exponential(
     scores: Sequence[int], noise: ExponentialNoise, k: int, *, gaps: bool = False, unit: int = 1
 ) -> Ranking:
-    """The k largest of score + noise, in order, with gaps in units of `unit` steps.
+    """Return the k largest of score + noise, in order, with gaps in units of `unit` steps.
 
     Gaps: the floor of the difference of two continuous noisy scores whose floors are a >= b is
     a - b if the upper one's part below the grid is the larger one, else a - b - 1.  Flooring that
@@ -84,11 +84,12 @@ def combine_continuous(
     gaps: bool = False,
     unit: Fraction = _STEP,
 ) -> Ranking | None:
-    """The k largest of score + noise, or None where the digits drawn so far do not settle it.
+    """Return the k largest of score + noise, or None if the digits so far do not determine them.
 
     Each noise lies strictly between floor and floor + 1, in units of 2**-level steps, with
-    probability 1.  Settled means: the k first are separated from one another and from all others
-    and, with gaps, the floor of each gap in units is the same for all noise with these digits.
+    probability 1.  The digits determine the result if they separate the k first from one another
+    and from all others and, with gaps, if the floor of each gap in units is the same for all noise
+    with these digits.
     """
     noisy = [(score << level) + floor for score, floor in zip(scores, floors, strict=True)]
     order = sorted(range(len(noisy)), key=noisy.__getitem__, reverse=True)
@@ -115,7 +116,7 @@ def noisy_top_k(
     gaps: bool = False,
     gap_unit: Fraction = _STEP,
 ) -> Ranking:
-    """The k largest of score + noise, drawn once for all; see `safeselect.noise.noisy_top_k`.
+    """Return the k largest of score + noise drawn once; see `safeselect.noise.noisy_top_k`.
 
     Exponential noise with k = 1 is permute-and-flip (Ding et al. 2021); Gumbel noise is the
     exponential mechanism, peeled k times (Durfee and Rogers 2019).
@@ -129,7 +130,7 @@ def noisy_top_k(
 def _exponential_top(
     steps: Steps, k: int, decay: Decay, bits: Bits, gaps: bool, gap_unit: Fraction
 ) -> Ranking:
-    """A unit of a/b steps lies on the lattice of b-ths of a step, and so do the scores."""
+    """Use the lattice of b-ths of a step: a unit of a/b steps and the scores lie on it."""
     finer = gap_unit.denominator
     noise = draw_exponential(len(steps), Decay(decay.rate / finer, decay.base), bits)
     scores = [finer * score for score in steps.tolist()]
@@ -156,7 +157,7 @@ def _continuous_top(
 
 
 def peeled_top_k(noise: str, steps: Steps, k: int, decay: Decay, bits: Bits) -> Ranking:
-    """k rounds, each on the candidates that remain, with noise of its own."""
+    """Run k rounds, each with its own noise, on the candidates that remain."""
     remaining, chosen = list(range(len(steps))), []
     for _ in range(k):
         winner = noisy_top_k(noise, steps[remaining], 1, decay, bits).indices[0]
@@ -165,5 +166,5 @@ def peeled_top_k(noise: str, steps: Steps, k: int, decay: Decay, bits: Bits) -> 
 
 
 def noisy_max_rows(noise: str, steps: Steps, decay: Decay, bits: Bits) -> NDArray[np.int64]:
-    """The winner in every row."""
+    """Return the winner of every row."""
     return np.array([noisy_top_k(noise, row, 1, decay, bits).indices[0] for row in steps], np.int64)

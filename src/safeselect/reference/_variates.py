@@ -26,7 +26,7 @@ _DIGITS = 8  # by which undecided noise is refined
 @final
 @sealed
 class LazySteps:
-    """A lazily refined noise by its bounds; see `variates.EnclosedNoise`."""
+    """A lazily refined noise, known by its bounds; see `variates.EnclosedNoise`."""
 
     __slots__ = ("_noise",)
 
@@ -57,5 +57,5 @@ def enclosed_noise(kind: Kind, decay: Decay, digits: int, bits: Bits) -> Enclose
 
 
 def discrete_laplace(n: int, decay: Decay, bits: Bits) -> NDArray[np.int64]:
-    """Discrete Laplace noise, one number after the other."""
+    """Draw n discrete Laplace numbers, one after the other."""
     return np.array([laplace_integer(bits, decay) for _ in range(n)], np.int64)

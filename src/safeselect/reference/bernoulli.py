@@ -1,10 +1,10 @@
-"""Coins: of rational chance, of chance exp(-x), and of any real chance known by enclosures.
+"""Coins with a rational chance, with chance exp(-x), or with a real chance known by enclosures.
 
-Two methods, and a test that they agree.  Canonne, Kamath and Steinke turn exp(-x) into rational
-coins, so integers suffice.  Every other real chance p is compared lazily with a uniform real U of
-which only the first bits have been drawn: as long as the enclosures of p and U overlap, both are
-refined.  A decision is only ever taken where the enclosures are apart, so it is always the right
-one for the U that is being revealed, and the coin has chance p exactly, not nearly.
+There are two methods, and a test that they agree.  Canonne, Kamath and Steinke turn exp(-x) into
+rational coins, so integers suffice.  Every other real chance p is compared lazily with a uniform
+real U, of which only the first bits have been drawn.  While the enclosures of p and U overlap, both
+are refined.  Only separate enclosures decide, so the decision is always right for the U that is
+being drawn, and the coin has chance p exactly, not nearly.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from safeselect.reference.uniform import uniform_below
 
 __all__ = ["Coin", "bernoulli", "bernoulli_enclosed", "bernoulli_exp", "bernoulli_power"]
 
-_GUARD = 16  # bits of precision beyond the bits drawn, so that rounding rarely leaves a doubt
+_GUARD = 16  # bits of precision beyond the bits drawn, so that rounding rarely leaves a word undecided
 
 
 def bernoulli(bits: Bits, numerator: int, denominator: int) -> bool:
@@ -35,6 +35,13 @@ def bernoulli(bits: Bits, numerator: int, denominator: int) -> bool:
 
     Raises:
         ParameterError: another type, or a chance outside [0, 1].
+
+    Example:
+        >>> from safeselect.samplers import Bits, bernoulli
+        >>> from safeselect.sources import default_source
+        >>> with Bits(default_source()) as bits:
+        ...     bernoulli(bits, 0, 7), bernoulli(bits, 7, 7)
+        (False, True)
     """
     _check(numerator, denominator)
     if numerator > denominator:
@@ -55,6 +62,13 @@ def bernoulli_exp(bits: Bits, numerator: int, denominator: int) -> bool:
 
     Raises:
         ParameterError: another type, or a negative x.
+
+    Example:
+        >>> from safeselect.samplers import Bits, bernoulli_exp
+        >>> from safeselect.sources import default_source
+        >>> with Bits(default_source()) as bits:
+        ...     bernoulli_exp(bits, 0, 1)  # exp(-0) is 1
+        True
     """
     _check(numerator, denominator)
     whole, rest = divmod(numerator, denominator)
@@ -77,6 +91,14 @@ def bernoulli_power(bits: Bits, decay: Decay, exponent: int, *, step: int = 64) 
 
     Raises:
         ParameterError: an exponent of another type or outside its range.
+
+    Example:
+        >>> from fractions import Fraction
+        >>> from safeselect.samplers import Bits, Decay, bernoulli_power
+        >>> from safeselect.sources import default_source
+        >>> with Bits(default_source()) as bits:
+        ...     bernoulli_power(bits, Decay(Fraction(1, 2)), 0)  # rho**0 is 1
+        True
     """
     if type(exponent) is not int or not 0 <= exponent <= 1 << 64:
         raise ParameterError("exponent must be an int between 0 and 2**64")
@@ -95,17 +117,25 @@ def bernoulli_enclosed(bits: Bits, enclose: Callable[[int], Interval], *, step: 
     Bits: `step` with probability at least 1 - 2**-step, then `step` more with the same chance to
         end, and so on (a little less where the enclosure is wider than 2**-(bits + 16)).
     Reveals: whether more than `step` bits were needed.
+
+    Example:
+        >>> from safeselect.exact.interval import Interval
+        >>> from safeselect.samplers import Bits, bernoulli_enclosed
+        >>> from safeselect.sources import default_source
+        >>> with Bits(default_source()) as bits:
+        ...     bernoulli_enclosed(bits, lambda precision: Interval.of(1, precision))
+        True
     """
     return Coin.of(enclose, step).toss(bits)
 
 
 @dataclass(frozen=True, slots=True)
 class Coin:
-    """A coin of real chance p with the comparison of the first `step` bits worked out.
+    """A coin of real chance p, with the bounds for its first `step` bits precomputed.
 
-    A first word below `low` is surely below p, one of at least `high` is surely not; the (one or
-    two) words between are undecided and go on to further bits.  Made from public numbers only, so
-    it may be kept and tossed often.
+    A first word below `low` is certainly below p; a first word of at least `high` is certainly not.
+    The one or two words between are undecided and take further bits.  A coin holds public numbers
+    only, so it may be kept and tossed often.
     """
 
     enclose: Callable[[int], Interval]
@@ -115,7 +145,7 @@ class Coin:
 
     @classmethod
     def of(cls, enclose: Callable[[int], Interval], step: int = 64) -> Coin:
-        """Work out the first comparison."""
+        """Precompute the bounds for the first `step` bits."""
         return cls(enclose, step, *_thresholds(enclose, step))
 
     def toss(self, bits: Bits) -> bool:

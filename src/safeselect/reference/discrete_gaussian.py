@@ -26,6 +26,14 @@ def discrete_gaussian(bits: Bits, sigma_squared: Fraction) -> int:
 
     Raises:
         ParameterError: another type, or sigma_squared is not positive.
+
+    Example:
+        >>> from fractions import Fraction
+        >>> from safeselect.samplers import Bits, discrete_gaussian
+        >>> from safeselect.sources import default_source
+        >>> with Bits(default_source()) as bits:
+        ...     discrete_gaussian(bits, Fraction(1, 2000))  # not 0 with probability 2 e**-1000
+        0
     """
     if type(sigma_squared) is not Fraction or sigma_squared <= 0:
         raise ParameterError("sigma_squared must be a positive Fraction")

@@ -1,7 +1,7 @@
 """Two-sided noise: the discrete Laplace law, and the floor of the continuous one.
 
-They are different laws.  The discrete Laplace gives 0 once; the floor of a continuous Laplace
-variable gives 0 and -1 alike, and it can be refined to any resolution.
+They are different laws.  The discrete Laplace law has one peak, at 0.  The floor of a continuous
+Laplace variable has the same probability at 0 and -1, and can be refined to any resolution.
 """
 
 from __future__ import annotations
@@ -25,6 +25,14 @@ def discrete_laplace(bits: Bits, decay: Decay, *, step: int = 64) -> int:
     Exactness: that of `geometric`.
     Bits: (1 + those of `geometric`) * 2 / (1 + rho) expected: 8.2 at rate 1, 50 at 1/1000.
     Reveals: running time depends on the value drawn.
+
+    Example:
+        >>> from fractions import Fraction
+        >>> from safeselect.samplers import Bits, Decay, discrete_laplace
+        >>> from safeselect.sources import default_source
+        >>> with Bits(default_source()) as bits:
+        ...     discrete_laplace(bits, Decay(Fraction(1000)))  # not 0 with probability 2 e**-1000
+        0
     """
     return _signed(bits, partial(geometric, bits, decay, step=step))
 
@@ -40,6 +48,13 @@ def discrete_laplace_exp(bits: Bits, numerator: int, denominator: int) -> int:
 
     Raises:
         ParameterError: another type, or a rate that is not positive.
+
+    Example:
+        >>> from safeselect.samplers import Bits, discrete_laplace_exp
+        >>> from safeselect.sources import default_source
+        >>> with Bits(default_source()) as bits:
+        ...     discrete_laplace_exp(bits, 1000, 1)  # not 0 with probability 2 e**-1000
+        0
     """
     return _signed(bits, partial(geometric_exp, bits, numerator, denominator))
 
@@ -60,10 +75,18 @@ def laplace_floor(bits: Bits, decay: Decay, *, step: int = 64) -> LazyLaplace:
     """Return continuous Laplace noise known to its floor; `floor` is x with probability
     (1 - rho)/2 * rho**x for x >= 0 and (1 - rho)/2 * rho**(-x - 1) for x < 0, exactly.
 
-    Method: fair sign; + gives G, - gives -G - 1 with G geometric.
+    Method: a fair sign; + gives G, - gives -G - 1, with G geometric.
     Exactness: that of `geometric`; the result refines further, see `LazyLaplace`.
     Bits: 1 + those of `geometric`.
     Reveals: running time depends on the value drawn.
+
+    Example:
+        >>> from fractions import Fraction
+        >>> from safeselect.samplers import Bits, Decay, laplace_floor
+        >>> from safeselect.sources import default_source
+        >>> with Bits(default_source()) as bits:
+        ...     laplace_floor(bits, Decay(Fraction(1000))).floor in (-1, 0)
+        True
     """
     return LazyLaplace(bits, decay, step=step)
 

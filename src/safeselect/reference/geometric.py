@@ -1,7 +1,7 @@
-"""Geometric noise by two independent routes; that their laws are the same is a test.
+"""Geometric noise by two independent methods; a test checks that their laws are the same.
 
-The route of Canonne, Kamath and Steinke needs integers only, for rho = exp(-rational).  The digit
-route works for every decay: in binary, the digits of a geometric variable are independent coins.
+The method of Canonne, Kamath and Steinke needs integers only, for rho = exp(-rational).  The digit
+method works for every decay: in binary, the digits of a geometric variable are independent coins.
 """
 
 from __future__ import annotations
@@ -28,9 +28,17 @@ def geometric(bits: Bits, decay: Decay, *, step: int = 64) -> int:
     """Return an integer g >= 0 with probability exactly (1 - rho) * rho**g.
 
     Method: `geometric_exp` for rho = exp(-rate), `geometric_digits` for a rational base.
-    Exactness: that of the route taken.
-    Bits: those of the route taken.
+    Exactness: that of the method used.
+    Bits: those of the method used.
     Reveals: running time depends on the value drawn.
+
+    Example:
+        >>> from fractions import Fraction
+        >>> from safeselect.samplers import Bits, Decay, geometric
+        >>> from safeselect.sources import default_source
+        >>> with Bits(default_source()) as bits:
+        ...     geometric(bits, Decay(Fraction(1000)))  # not 0 with probability e**-1000
+        0
     """
     if decay.base is None:
         return geometric_exp(bits, decay.rate.numerator, decay.rate.denominator)
@@ -50,6 +58,13 @@ def geometric_exp(bits: Bits, numerator: int, denominator: int) -> int:
 
     Raises:
         ParameterError: another type, or a rate that is not positive.
+
+    Example:
+        >>> from safeselect.samplers import Bits, geometric_exp
+        >>> from safeselect.sources import default_source
+        >>> with Bits(default_source()) as bits:
+        ...     geometric_exp(bits, 1000, 1)  # not 0 with probability e**-1000
+        0
     """
     if type(numerator) is not int or type(denominator) is not int:
         raise ParameterError("numerator and denominator must be Python ints")
@@ -84,10 +99,18 @@ def geometric_digits(bits: Bits, decay: Decay, *, step: int = 64) -> int:
     """Return an integer g >= 0 with probability exactly (1 - rho) * rho**g, for any decay.
 
     Method: with x = rho**(2**j), binary digit j is 1 with probability x / (1 + x), independently
-        of the others; above the last digit J comes an unbounded geometric of rho**(2**J).
+        of the others; above digit J - 1 comes an unbounded geometric variable of rho**(2**J).
     Exactness: every digit is a lazy comparison, see `bernoulli_enclosed`.
     Bits: step * (J + 1.6) expected at most, J = ceil(log2(1 / rate in nats)), 0 for rates from 1.
     Reveals: running time depends on the quotient of the value by 2**J.
+
+    Example:
+        >>> from fractions import Fraction
+        >>> from safeselect.samplers import Bits, Decay, geometric_digits
+        >>> from safeselect.sources import default_source
+        >>> with Bits(default_source()) as bits:
+        ...     geometric_digits(bits, Decay(Fraction(1), base=Fraction(1, 2))) >= 0
+        True
     """
     coins = _digit_coins(decay, step)
     value = 0
@@ -111,7 +134,7 @@ def digit_chance(decay: Decay, numerator: int, level: int, precision: int) -> In
 
 @lru_cache(maxsize=64)
 def _digit_coins(decay: Decay, step: int) -> tuple[Coin, ...]:
-    """The coins of digits 0 .. J - 1, then the coin that the quotient goes up by one."""
+    """Return the coins of digits 0 .. J - 1, then the coin that raises the quotient by one."""
     nats = decay.nats(64).fractions()[0]
     top = 0
     # Any J gives the exact law.  This one, at most 40, makes the quotient small.

@@ -1,12 +1,12 @@
-"""Continuous noise on a lattice, of which only as many digits exist as have been asked for.
+"""Continuous noise on a lattice, whose digits are drawn on request.
 
-Each object stands for one real random variable X, in grid steps.  What is known of it is
-floor(X * 2**level); `refine` draws further digits.  Nothing is ever rounded: the digits are those
-of one and the same X, so two such variables can be compared exactly by refining both until their
-floors separate, which happens with probability 1.
+Each object stands for one real random variable X, in grid steps.  The object knows
+floor(X * 2**level); `refine` draws further digits.  Nothing is ever rounded: all digits belong to
+the same X.  So two such variables are compared exactly by refining both until their floors differ
+enough, which happens with probability 1.
 
-The digits are private noise.  No repr shows them, and the objects cannot be pickled or copied: a
-copy that is refined twice would be two different variables with the same beginning.
+The digits are private noise.  No repr shows them, and the objects cannot be pickled or copied: two
+copies, each refined, would be two different variables with the same leading digits.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from safeselect.reference.geometric import digit_chance, geometric
 
 __all__ = ["LazyExponential", "LazyGumbel", "LazyLaplace", "LazyNoise"]
 
-_KEPT_LEVELS = 32  # fraction digits whose coins are kept; deeper ones are made when needed
-_GUARD = 32  # bits of precision beyond those of U: the logarithms then lose less than U leaves open
+_KEPT_LEVELS = 32  # fraction digits whose coins are kept; the coins of later digits are made when needed
+_GUARD = 32  # bits of precision beyond those of U, so that the logarithms lose less than U leaves open
 
 
 class LazyNoise(Protocol):
-    """A real random variable X of which floor = floor(X * 2**level) is known."""
+    """A real random variable X, known by floor = floor(X * 2**level)."""
 
     @property
     def level(self) -> int: ...
@@ -77,8 +77,8 @@ class LazyExponential:
 class LazyLaplace:
     """X with P(X > t) = P(X < -t) = rho**t / 2 exactly for t >= 0, known to floor(X * 2**level).
 
-    Method: a fair sign, then a `LazyExponential` E.  X = E is never an integer after scaling, so
-        the floor of its mirror image is -floor(E * 2**level) - 1.
+    Method: a fair sign, then a `LazyExponential` E.  E * 2**level is not an integer, with
+        probability 1, so the floor of -E * 2**level is -floor(E * 2**level) - 1.
     Exactness: that of `LazyExponential`.
     Bits: 1 + those of `LazyExponential`.
     Reveals: running time depends on the integer part drawn.
@@ -110,11 +110,11 @@ class LazyLaplace:
 class LazyGumbel:
     """X with P(X < t) = exp(-rho**t) exactly for every real t, known to floor(X * 2**level).
 
-    Method: inversion.  X = -ln(-ln U) / nats for a uniform real U, nats = -ln(rho), of which
-        `step` bits are revealed at a time, until both ends of its cell give the same floor.
+    Method: inversion.  X = -ln(-ln U) / nats for a uniform real U, with nats = -ln(rho).  `step`
+        bits of U are drawn at a time, until both ends of its cell give the same floor.
     Exactness: the ends are evaluated with outward rounding; only equal floors decide.
     Bits: `step`, and `step` more with probability about 2**(level - drawn) * (2 to 4) / nats;
-        while U is still all zeros or all ones, nothing is decided.
+        while U is all zeros or all ones, nothing is decided.
     Reveals: how many bits were needed.
     """
 
@@ -128,7 +128,7 @@ class LazyGumbel:
         self.floor = self._settle(bits, 0)
 
     def refine(self, bits: Bits, levels: int) -> None:
-        """Work out `levels` more binary digits, revealing more of U where needed."""
+        """Compute `levels` more binary digits, drawing more bits of U where needed."""
         _check(levels)
         self.floor = self._settle(bits, self.level + levels)
         self.level += levels

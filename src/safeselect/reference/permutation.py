@@ -20,6 +20,13 @@ def permutation(bits: Bits, n: int) -> list[int]:
 
     Raises:
         ParameterError: n is not a Python int or is negative.
+
+    Example:
+        >>> from safeselect.samplers import Bits, permutation
+        >>> from safeselect.sources import default_source
+        >>> with Bits(default_source()) as bits:
+        ...     sorted(permutation(bits, 4))
+        [0, 1, 2, 3]
     """
     if type(n) is not int or n < 0:
         raise ParameterError("n must be an int of at least 0")

@@ -1,4 +1,4 @@
-"""Uniform integers: the only place where a rejection turns fair bits into a fair choice of n."""
+"""Uniform integers: the only place where rejection turns fair bits into a uniform choice of n."""
 
 from __future__ import annotations
 
@@ -19,7 +19,14 @@ def uniform_below(bits: Bits, n: int) -> int:
 
     Raises:
         ParameterError: n is not a Python int or is less than 1.
-        SourceError: see `_rounds`.
+        SourceError: the loop reached its bound; see `randomness.bits.rounds`.
+
+    Example:
+        >>> from safeselect.samplers import Bits, uniform_below
+        >>> from safeselect.sources import default_source
+        >>> with Bits(default_source()) as bits:
+        ...     uniform_below(bits, 6) in range(6)
+        True
     """
     if type(n) is not int or n < 1:
         raise ParameterError("n must be an int of at least 1")

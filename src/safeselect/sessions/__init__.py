@@ -1,4 +1,4 @@
-"""Mechanisms that remember a budget between questions."""
+"""Mechanisms that answer one query after another, on one budget."""
 
 from safeselect.sessions._answers import (
     Answer,

@@ -1,4 +1,4 @@
-"""What a session that compares with a noisy threshold returns: frozen, without a value in it."""
+"""The answers of a session that compares with a noisy threshold: frozen, without any value."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ class Answer:
 
     Attributes:
         above: whether the noisy value reaches the noisy threshold.
-        gap: by how much, rounded down to the gap grid, in score units; None if below.
+        gap: by how much it does, rounded down to the gap grid, in score units; None if below.
         branch: "top" or "middle" in an adaptive session that answers above; otherwise None.
-        cost: what this answer used up of the session's epsilon; 0 if below.
-        budget: what is left of it for further answers; usable in this session only.
-        remaining: how many answers above the threshold are sure to be still to be had.
+        cost: how much of the session's epsilon this answer used; 0 if below.
+        budget: how much epsilon is left for further answers of this session.
+        remaining: how many further answers above the threshold are guaranteed.
     """
 
     above: bool
@@ -31,13 +31,13 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """The same for many values: only those above are listed.
+    """The answers for many values: only those above are listed.
 
     Attributes:
-        consumed: how many values were answered, from the first on.  Fewer than were passed if the
-            session ended with one of them; nothing was looked at behind it.
-        indices: positions of those above, ascending; all other consumed values are below.
-        gaps, branches, costs: of those above, as in `Answer`.
+        consumed: how many values were answered, counted from the first.  It is less than the number
+            passed if the session ended at one of them; no value after that one was used.
+        indices: positions of the values above, ascending; all other consumed values are below.
+        gaps, branches, costs: of the values above, as in `Answer`.
         budget, remaining: after the last of them, as in `Answer`.
     """
 

@@ -21,10 +21,10 @@ _Drawn = TypeVar("_Drawn")
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """A session that was opened: what a ledger commits to, since its answers come later.
+    """An opened session: the ledger commits to this, because its answers come later.
 
     Attributes:
-        spent: for a session that is settled at its end, what it used.
+        spent: what a session used, if its end is recorded.
     """
 
     guarantee: Guarantee
@@ -48,9 +48,9 @@ def reserve_session(
     parts: tuple[tuple[Guarantee, int], ...],
     parameters: Mapping[str, str],
 ) -> PendingRelease:
-    """Charge a session its whole cost; `settled` tells at its end what was used.
+    """Charge a session its whole cost; `settled` records at its end what was used.
 
-    A process that dies in between leaves a charge without an outcome, and charges stand.
+    If the process dies in between, the charge has no outcome, and it stands.
     """
     pending = scope.prepare(mechanism, guarantee, parts, parameters)
     with Bits(source) as bits:
@@ -71,10 +71,10 @@ def open_session(
     parameters: Mapping[str, str],
     draw: Callable[[Bits], _Drawn],
 ) -> tuple[_Drawn, Receipt | None]:
-    """Charge a session its whole cost, then draw what it starts with; returns that and a receipt.
+    """Charge a session its whole cost, then draw its first noise; return that and a receipt.
 
-    What the ledger commits to is that the session was opened; its answers come later, and are paid
-    for already.
+    The ledger commits to the opening of the session.  Its answers come later and are already paid
+    for.
     """
     with Bits(source) as bits:
         if scope is None:

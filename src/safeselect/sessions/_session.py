@@ -1,17 +1,17 @@
 """A session that compares values, one after the other, with one noisy threshold.
 
-The rules that it keeps:
+Its rules:
 
-- the noise of the threshold is drawn once, when the session opens, and never leaves it: no repr,
-  copy or pickle, and it is dropped as soon as the session ends;
-- the noise of a value is drawn for it alone, all branches before any of them is looked at;
-- a session ends when its budget is used up, when it is closed, and whenever anything goes wrong
-  once a value is looked at: what was half drawn is never drawn again, and how often a session says
-  that a value cannot be read, which depends on the value, is once;
-- one thread at a time, and only in the process that opened it.
+- The threshold's noise is drawn once, when the session opens, and never leaves the session: no
+  repr, copy or pickle shows it, and it is dropped when the session ends.
+- Each value gets noise of its own.  The noise of all branches is drawn before any is compared.
+- A session ends when its budget is used up, when it is closed, and when anything goes wrong after a
+  value was looked at.  So noise that was half drawn is never drawn again.  Whether a value can be
+  read depends on the value, so a session says at most once that it cannot.
+- It serves one thread at a time, and only in the process that opened it.
 
-Which error is raised depends on the parameters, on the answers released so far and on what became
-of the session, never on a value.
+The error that is raised depends on the parameters, on the answers released so far and on the
+session's state, never on a value.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from safeselect.variates import EnclosedNoise, Variates
 
 __all__ = ["Session"]
 
-_REFINED = 8  # digits by which the scalar tier refines one of two noises; the array engine by 64
+_REFINED = 8  # digits by which the scalar tier refines one of two noises; the array engine takes 64
 _MANY = 4096  # bytes for which `query_many` asks the source at once
 
 _EXHAUSTED = (
@@ -79,10 +79,10 @@ class Session:
     """The state of a session.
 
     Args:
-        terms: what was agreed, and charged.
+        terms: the public parameters, as charged.
         source: a source that `sources.resolve` returned.
-        engine: whose noise is drawn.
-        scope: of a ledger, to charge; or None.
+        engine: the tier that draws the noise.
+        scope: the scope of a ledger to charge; or None.
     """
 
     __slots__ = (
@@ -110,8 +110,8 @@ class Session:
         self._busy = False
         self._end: tuple[type[SafeSelectError], str] | None = None
         self._below = self._answer_below(terms.epsilon - terms.start)
-        # One answer's bytes at a time: between two answers no random bits are left over.  Begun
-        # before the ledger is told that the session was opened, for a source may refuse to begin.
+        # One answer's bytes at a time, so no random bits are left over between two answers.  Begun
+        # before the ledger records the opening, because a source may refuse to begin.
         self._bits = Bits(source, piece=self._bytes(1))
         self._noise: EnclosedNoise | None
         self._noise, self.receipt = open_session(
@@ -136,7 +136,7 @@ class Session:
 
     @property
     def remaining(self) -> int:
-        """How many answers above the threshold are sure to be still to be had."""
+        """How many further answers above the threshold are guaranteed."""
         return self._below.remaining
 
     def query(self, value: object) -> Answer:
@@ -145,12 +145,12 @@ class Session:
         return self._run(lambda: self._answer(self._read(column)[0], self._bits))
 
     def query_many(self, values: object) -> Answers:
-        """Answer for one value after the other, until they or the budget are used up."""
+        """Answer for one value after the other, until the values or the budget are used up."""
         column = hand_over(values)
         return self._run(lambda: self._answers(self._read(column)))
 
     def _read(self, column: Column) -> list[int]:
-        """Read values; whether that fails depends on them, so it ends the session."""
+        """Read values; a failure depends on them, so it ends the session."""
         try:
             return read_values(column, self.terms.reading, self.terms.proposed)
         except ScoreError:
@@ -158,12 +158,12 @@ class Session:
         except Exception:
             if self.receipt is None:
                 raise
-        raise ScoreError(_UNREAD[1])  # also for what a library or the memory says of the values
+        raise ScoreError(_UNREAD[1])  # also for errors of a library or of memory, which may depend on the values
 
     def close(self) -> None:
         """End the session and drop its noise."""
         if generation() != self._born:
-            # Without the lock: who held it when the process forked holds it for ever.
+            # Without the lock: a thread that held it at the fork holds it for ever.
             self._finish(_ELSEWHERE)
             return
         with self._lock:
@@ -193,7 +193,7 @@ class Session:
                 raise
             finally:
                 self._busy = False
-            # What is wrong with it depends on the value: with a ledger, one sentence for all.
+            # The error depends on the value: with a ledger, all errors have one sentence.
             raise failed
 
     def _finish(self, end: tuple[type[SafeSelectError], str]) -> None:
@@ -222,7 +222,7 @@ class Session:
         )
 
     def _answer(self, steps: int, bits: Bits) -> Answer:
-        """Draw, and compare: the first branch that finds the value above decides."""
+        """Draw and compare: the first branch that finds the value above gives the answer."""
         terms = self.terms
         noises = [self._draw(branch.decay, bits) for branch in terms.branches]
         distance = terms.parts * terms.cut(steps)
@@ -233,9 +233,9 @@ class Session:
         return self._below
 
     def _compare(self, distance: int, branch: Branch, noise: EnclosedNoise, bits: Bits) -> int:
-        """Refine both noises until what is known of them decides; see `decide`.
+        """Refine both noises until their bounds decide the comparison; see `decide`.
 
-        Reveals: a second round has a probability below 2**-50 in the array engine.
+        Reveals: whether there was a second round, which has a probability below 2**-50 in the array engine.
         """
         threshold, parts = self._noise, self.terms.parts
         if threshold is None:
@@ -270,8 +270,8 @@ class Session:
         )
 
     def _answer_below(self, budget: Fraction) -> Answer:
-        """The answer for all values below, until the next one above."""
-        # Which branch a value would take is not known beforehand: the dearest must be affordable.
+        """Return the answer for all values below, until the next one above."""
+        # The branch that a value will take is not known: the most expensive must be affordable.
         remaining = budget // max(branch.epsilon for branch in self.terms.branches)
         return Answer(False, None, None, Fraction(0), budget, remaining)
 
@@ -279,5 +279,5 @@ class Session:
         return self._engine.enclosed_noise(self.terms.noise, decay, self.terms.digits, bits)
 
     def _bytes(self, answers: int) -> int:
-        """Bytes of the noise for so many answers."""
+        """Return how many bytes the noise of this many answers takes."""
         return answers * len(self.terms.branches) * self.terms.digits // 8

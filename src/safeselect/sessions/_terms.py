@@ -1,6 +1,6 @@
 """Everything public about a session that compares with a noisy threshold.
 
-All of it, what is promised included, is settled before the first bit is drawn.
+All of it, the guarantee included, is fixed before the first bit is drawn.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ from safeselect.variates.enclosed import SPARE, Kind
 __all__ = ["BELOW", "MAX_K", "SQRT2", "Branch", "Setting", "Terms", "decide", "optimal_share"]
 
 MAX_K = 2**20
-"""Most answers above the threshold that a session may be opened for."""
+"""The most answers above the threshold that a session may have."""
 
 BELOW = -1
-"""What `decide` says of a value below the threshold; no gap is negative."""
+"""The result of `decide` for a value below the threshold; no gap is negative."""
 
-_MOST_PARTS = 2**20  # denominators of what stands for an irrational number
+_MOST_PARTS = 2**20  # the largest denominator of a fraction near an irrational number
 SQRT2 = Fraction(isqrt(2 << 120), 1 << 60).limit_denominator(_MOST_PARTS)
 
-_REACH = 2**64  # grid steps from the threshold, where values are cut
+_REACH = 2**64  # grid steps from the threshold; values farther away are cut
 _MEAN_PLACES = 20  # binary places of the mean of geometric noise
 
 
@@ -43,12 +43,12 @@ class Branch:
     """One way to be above: value + noise exceeds the noisy threshold by `margin` or more.
 
     Attributes:
-        name: how answers call it, or None where there is only one.
+        name: its name in answers, or None if there is only one branch.
         margin: at least 0, in score units.
-        epsilon: what an answer by this branch costs.
-        decay: of its noise, per grid step.
-        place, least, cell: in parts of a grid step: where the threshold lies, its public
-            recentring included; the margin; one step of the gap grid.
+        epsilon: the cost of an answer by this branch.
+        decay: the rate of its noise, per grid step.
+        place, least, cell: integers in units of 1 / `parts` of a grid step: the threshold with its
+            public recentring; the margin; one step of the gap grid.
     """
 
     name: str | None
@@ -62,18 +62,18 @@ class Branch:
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """What the parameters of a session say, once its budget is split.
+    """The public numbers of a session, after its budget is split.
 
     Attributes:
         epsilon: the total.
-        start: the part of it that the threshold's noise costs.
-        decay: of the threshold's noise, per grid step.
-        branches: tried in this order.
+        start: the part of epsilon that the threshold's noise costs.
+        decay: the rate of the threshold's noise, per grid step.
+        branches: the branches, in the order in which they are tried.
         reading: how values become steps.
-        proposed: the grid that a message proposes.
-        parts: into how many a grid step is divided, so that all public numbers are whole.
+        proposed: the grid that an error message proposes.
+        parts: the common denominator of a grid step, with which all public numbers are integers.
         middle: the threshold in grid steps, rounded down.
-        digits: of each noise by inversion; see `_digits`.
+        digits: how many digits each noise by inversion starts with; see `_digits`.
         told: the parameters, for records.
     """
 
@@ -93,27 +93,27 @@ class Terms:
 
     @property
     def guarantee(self) -> LaplaceDominated | PureDP:
-        """The strongest kind that is proved: see `docs/mathematics.md`, section 12."""
+        """The strongest guarantee that is proved: see `docs/mathematics.md`, section 12."""
         return PureDP(self.epsilon) if self.noise == "geometric" else LaplaceDominated(self.epsilon)
 
     def cut(self, steps: int) -> int:
         """Move a value to within 2**64 steps of the threshold.
 
-        The public interval does not depend on the data, and cutting is monotone and 1-Lipschitz,
-        so neither the sensitivity nor monotonicity is lost.
+        The interval is public and does not depend on the data.  Cutting is monotone and
+        1-Lipschitz, so it keeps the sensitivity and monotonicity.
         """
         return min(max(steps, self.middle - _REACH), self.middle + _REACH)
 
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """The parameters that both kinds of session share, read and checked.
+    """The parameters that both kinds of session share, after reading and checking.
 
     Attributes:
-        rise, spread: every value moves within [-b, a] steps between neighbours, or every value
-            within [-a, b]: `rise` is a, the larger one, and `spread` a + b.  The threshold's noise
-            has to cover a, that of an answer a + b.
-        share: of the threshold's noise in epsilon.
+        rise, spread: between neighbours every value moves within [-b, a] steps, or every value
+            within [-a, b].  `rise` is a, the larger one; `spread` is a + b.  The threshold's noise
+            must cover a, an answer's noise a + b.
+        share: the threshold's share of epsilon.
     """
 
     epsilon: Fraction
@@ -144,7 +144,7 @@ class Setting:
         score_error: object,
         gap_grid: object,
     ) -> Setting:
-        """Read and check them.
+        """Read and check the parameters.
 
         Raises:
             ParameterError: one of them is wrong.
@@ -158,7 +158,7 @@ class Setting:
         change = rational(sensitivity, "sensitivity")
         rise, fall = reading.moves(change, monotonic=one_way)
         if noise == "geometric":
-            # This noise knows whole steps only.
+            # Geometric noise has whole steps only.
             rise, fall = Fraction(-(-rise // 1)), Fraction(-(-fall // 1))
         spread = rise + fall
         place = rational(threshold, "threshold", signed=True)
@@ -173,7 +173,7 @@ class Setting:
             if split is None
             else rational(split, "split", below=1),
             noise=noise,  # type: ignore[arg-type]  # one of the names, as checked above
-            # Values are read to the nearest step, and so is what they are compared with.
+            # Values are read to the nearest step, and so is the threshold.
             threshold=place if grid is None else reading.nearest(place) * reading.step,
             reading=reading,
             gap_grid=reading.step if gap_grid is None else rational(gap_grid, "gap_grid"),
@@ -181,7 +181,7 @@ class Setting:
 
     @property
     def answer(self) -> Fraction:
-        """What each of k answers may cost."""
+        """The cost of each of the k answers."""
         return self.epsilon * (1 - self.share) / self.k
 
     def scale(self, epsilon: Fraction) -> Fraction:
@@ -189,12 +189,12 @@ class Setting:
         return self.spread * self.reading.step / epsilon
 
     def terms(self, mechanism: str, *branches: tuple[str | None, Fraction, Fraction]) -> Terms:
-        """The terms of a session with these branches: name, margin and epsilon of each."""
+        """Return the terms of a session with these branches: (name, margin, epsilon) each."""
         size = self.reading.step
         start = self.epsilon * self.share
         decay = Decay(start / self.rise)
         decays = [Decay(epsilon / self.spread) for _, _, epsilon in branches]
-        # What the noise adds on average is public, and is taken off again.
+        # The noise's mean is public, so it is subtracted again.
         places = [
             self.threshold / size + _mean(self.noise, each) - _mean(self.noise, decay)
             for each in decays
@@ -234,7 +234,7 @@ class Setting:
 
     @property
     def told(self) -> dict[str, str]:
-        """As parameters for records."""
+        """The parameters as text for records."""
         values = {
             "sensitivity": self.sensitivity,
             "effective_range": self.spread * self.reading.step,
@@ -254,15 +254,15 @@ def optimal_share(ratio: Fraction) -> Fraction:
     """1 / (1 + (c k)**(2/3)) for c k = ratio, as a fraction of denominator at most 2**20.
 
     c is (a + b) / a, in the terms of `Setting`: 1 for integers that are monotonic, 2 for others.
-    It makes the variance of the gap smallest (`docs/mathematics.md`, section 12); any other share
-    is as private.
+    It minimizes the variance of the gap (`docs/mathematics.md`, section 12).  Any other share is
+    equally private.
     """
     root, _ = gmpy2.iroot((ratio.numerator**2 << 180) // ratio.denominator**2, 3)
     return Fraction(1 << 60, (1 << 60) + int(root)).limit_denominator(_MOST_PARTS)
 
 
 def decide(low: int, high: int, least: int, cell: int) -> int | None:
-    """The answer for every number in low .. high: BELOW, or its gap in cells; None if they differ.
+    """Return the one answer for all numbers in low .. high: BELOW or a gap in cells; else None.
 
     Above means at least `least`; the gap is rounded down to whole cells.
     """
@@ -275,7 +275,7 @@ def decide(low: int, high: int, least: int, cell: int) -> int | None:
 
 
 def _mean(noise: Kind, decay: Decay) -> Fraction:
-    """The mean of the noise in grid steps; that of geometric noise is rounded down."""
+    """Return the mean of the noise in grid steps; that of geometric noise is rounded down."""
     if noise == "laplace":
         return Fraction(0)
     if noise == "exponential":
@@ -286,10 +286,10 @@ def _mean(noise: Kind, decay: Decay) -> Fraction:
 
 
 def _digits(rate: Fraction, cell: Fraction) -> int:
-    """Digits of V for which a comparison is open with a probability below 2**-50.
+    """Return how many digits of V leave a comparison open with a probability below 2**-50.
 
-    Bounds of a noise are a few units of 2**-scale nats wide, one unit being 2**-scale / rate steps,
-    and what must not fall between two bounds are the multiples of a cell, or of a whole step.
+    The bounds of a noise are a few units of 2**-scale nats apart; one unit is 2**-scale / rate
+    steps.  A comparison is open if a multiple of a cell, or of a whole step, lies between them.
     """
     narrowest = rate * min(cell, Fraction(1))
     scale = 64 + (1 // narrowest).bit_length()

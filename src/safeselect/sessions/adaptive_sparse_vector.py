@@ -25,21 +25,21 @@ __all__ = ["AdaptiveSparseVector"]
 @final
 @sealed
 class AdaptiveSparseVector:
-    """Tell of value after value whether it lies above a threshold; up to 2k of them may.
+    """Say for value after value whether it lies above a threshold, with up to 2k answers above.
 
     The threshold gets noise X once, as in `SparseVector`.  With e1 = (1 - split) * epsilon / k and
     e2 = e1 / 2, each value gets two independent noises, of scale c sensitivity / e2 and
     c sensitivity / e1, c = 2, or 1 if monotonic.  The first gives the answer "top" if value + noise
     exceeds the noisy threshold by `sigma` or more; it costs e2.  Otherwise the second gives
     "middle" if value + noise is at least the noisy threshold; it costs e1.  Otherwise the answer is
-    "below", and free.  Above, the gap of the noise that decided is released as in `SparseVector`.
-    The session goes on while e1 is left: what "top" saves pays for further answers.
+    "below", and is free.  An answer above has a gap as in `SparseVector`, by the noise that gave
+    it.  The session continues while e1 is left: the savings of "top" pay for further answers.
 
-    Guarantee, Neighbours, Exactness, Reveals: as for `SparseVector`.  The budget that is left can
-        be used in this session only; the whole of `epsilon` was charged when it opened.
+    Guarantee, Neighbours, Exactness, Reveals: as for `SparseVector`.  The remaining budget can be
+        used in this session only: all of `epsilon` was charged when it opened.
 
     Args:
-        k: how many answers above the threshold are sure to be had, 1 .. 2**20.
+        k: how many answers above the threshold are guaranteed, 1 .. 2**20.
         sigma: positive rational, in score units; by default c sensitivity / e2 times the square
             root of 2 (a fraction near it), which is the standard deviation of that Laplace noise.
         threshold, epsilon, sensitivity, monotonic, noise, split, grid, on_grid, score_error,
@@ -93,12 +93,12 @@ class AdaptiveSparseVector:
         bytes_from = resolve(source)
         tier: variates.Variates = named_engine(engine, variates, variates.REFERENCE)
         scope = read_ledger(ledger, monotonic=setting.monotonic)
-        # All is accepted, name and guarantee are settled; the next line draws the first bit.
+        # All parameters are accepted and the guarantee is fixed; the next line draws the first bit.
         self._session = Session(terms, bytes_from, tier, scope)
 
     @property
     def guarantee(self) -> LaplaceDominated | PureDP:
-        """What the whole session costs, whatever its answers."""
+        """The cost of the whole session, whatever its answers."""
         return self._session.terms.guarantee
 
     @property
@@ -108,7 +108,7 @@ class AdaptiveSparseVector:
 
     @property
     def source(self) -> str:
-        """Where the random bytes come from."""
+        """The name of the source of random bytes."""
         return self._session.source
 
     @property
@@ -118,17 +118,17 @@ class AdaptiveSparseVector:
 
     @property
     def budget(self) -> Fraction:
-        """What is left of epsilon for further answers of this session."""
+        """How much epsilon is left for further answers of this session."""
         return self._session.budget
 
     @property
     def receipt(self) -> Receipt | None:
-        """With `ledger=`, where the record of its opening is."""
+        """With `ledger=`, the receipt of the record of its opening."""
         return self._session.receipt
 
     @property
     def remaining(self) -> int:
-        """How many answers above the threshold are sure to be still to be had."""
+        """How many further answers above the threshold are guaranteed."""
         return self._session.remaining
 
     def query(self, value: Number) -> Answer:

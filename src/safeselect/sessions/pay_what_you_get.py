@@ -1,4 +1,4 @@
-"""Many lists from unknown domains under one budget, in which a short list costs little."""
+"""Many lists from unknown domains under one budget, where a short list costs little."""
 
 from __future__ import annotations
 
@@ -42,11 +42,11 @@ _MECHANISM = "pay_what_you_get_gumbel/1"
 
 @dataclass(frozen=True, slots=True)
 class Outlay:
-    """What queries of a session cost, or what is left for them.
+    """The cost of a session's queries, or the budget that is left for them.
 
     Attributes:
-        outcomes: labels returned, and one more a query.
-        queries: how many.
+        outcomes: the labels returned, and one more for each query.
+        queries: the number of queries.
     """
 
     outcomes: int
@@ -56,37 +56,39 @@ class Outlay:
 @final
 @sealed
 class PayWhatYouGet:
-    """A session of unknown-domain lists that charges each query what it returned, plus one.
+    """A session of unknown-domain lists in which a query costs the labels it returned, plus one.
 
-    The law of a query is that of `unknown_domain_top_k` with Gumbel noise, at the session's own
-    epsilon a draw and delta a query.  A list that ends at the bottom after r labels took r + 1
-    draws, so it costs r + 1 outcomes whatever k was (one more where k_bar is chosen).  Before a
-    query its largest cost, k + 1, is reserved; what was not needed comes back afterwards, and a
-    query that fails keeps it.
+    A query has the law of `unknown_domain_top_k` with Gumbel noise, with the session's epsilon per
+    draw and delta per query.  A list that ends at the bottom after r labels took r + 1 draws, so it
+    costs r + 1 outcomes for any k (one more where k_bar is chosen).  Before a query, its largest
+    cost, k + 1, is reserved.  Afterwards the unused part is returned; a query that fails returns
+    nothing.
 
-    Guarantee: all queries together ApproximateDP(epsilon, delta), however they are chosen, and
-        whatever tables they ask: at most `outcomes` draws, each BoundedRange(epsilon_0), by the
-        product accountant, whose order is fixed when the session opens; and `queries` bottoms.
+    Guarantee: all queries together are ApproximateDP(epsilon, delta), however the queries and their
+        tables are chosen.  There are at most `outcomes` draws, each BoundedRange(epsilon_0), and
+        `queries` bottoms.  The product accountant composes them; its order is fixed when the
+        session opens.
     Neighbours: as for `unknown_domain_top_k`, in all tables at once.
     Source: Durfee and Rogers (2019), "pay what you get", with the accounting that is proved in
         `docs/mathematics.md`, section 15.
     Reveals: `spent` follows from what was released.
 
-    A session is for one process: a child of a fork cannot spend from it, nor can a copy, for there
-    is none.  Threads take turns.
+    A session belongs to one process: it cannot be copied, and a child of a fork cannot spend from
+    it.  Threads take turns.
 
-    With a ledger the whole cost is reserved in one record when the session opens, and settled in a
-    second one when it is exhausted or closed: how many outcomes and queries were used.  The charge
-    stands whatever was used, and if the process dies, without a second record.
+    With a ledger, one record charges the whole cost when the session opens.  A second record
+    settles it when the session is exhausted or closed, and states how many outcomes and queries
+    were used.  The charge stands however much was used, and also if the process dies before the
+    second record.
 
     Args:
         outcomes: how many outcomes all queries may cost together.
         queries: how many queries there may be.
-        epsilon, delta: total cost of the session, to be charged when it opens.
+        epsilon, delta: total cost of the session, charged when it opens.
         threshold_delta: the part of delta that pays for the bottoms of all queries; by default
-            delta or half of it, whichever puts the bottom lower.
+            delta or half of it: the one that puts the bottom lower.
         ledger: `ledger.scope(...)`: epsilon and delta are charged there when the session opens;
-            close it, or use it in a `with` block, so that what was used is written too.
+            close the session, or use a `with` block, to record what was used.
         source, engine: as for `unknown_domain_top_k`.
 
     Raises:
@@ -117,7 +119,7 @@ class PayWhatYouGet:
             self._guarantee, threshold_delta, most, self._limit.queries, 1
         )
         self._odds = odds(self._part / self._limit.queries)
-        ListQuery(1, 1, 1, self._each, self._odds, None)  # refuses what no query could draw
+        ListQuery(1, 1, 1, self._each, self._odds, None)  # refuses parameters with which no query could draw
         choose_engine(engine)
         self._engine = engine
         self._source = source if source is None else resolve(source)
@@ -138,7 +140,7 @@ class PayWhatYouGet:
 
     @property
     def guarantee(self) -> ApproximateDP:
-        """What the whole session costs, however much of it is used."""
+        """The cost of the whole session, however much of it is used."""
         return self._guarantee
 
     @property
@@ -149,17 +151,17 @@ class PayWhatYouGet:
 
     @property
     def receipt(self) -> Receipt | None:
-        """With `ledger=`, once the session is settled: where the record of what it used is."""
+        """With `ledger=`, once the session is settled: the receipt of the record of its use."""
         return self._receipt
 
     @property
     def spent(self) -> Outlay:
-        """What the queries so far have cost, and how many they were."""
+        """The cost and the number of the queries so far."""
         return self._spent
 
     @property
     def remaining(self) -> Outlay:
-        """What is left for further queries; a query for k labels needs k + 1 outcomes."""
+        """The budget for further queries; a query for k labels needs k + 1 outcomes."""
         spent = self._spent
         return Outlay(self._limit.outcomes - spent.outcomes, self._limit.queries - spent.queries)
 
@@ -175,12 +177,13 @@ class PayWhatYouGet:
     ) -> DiscoveredTopK:
         """Ask for at most k labels; arguments are those of `unknown_domain_top_k`.
 
-        The result's `guarantee` is that of the session: not to be added up.
+        The result's `guarantee` is that of the whole session: do not add it up.
 
         Raises:
             ParameterError, ScoreError: an argument is wrong, and nothing was spent; or the counts
-                cannot be read, which depends on them, so the query was spent.
-            BudgetError: the session has not enough left, or is closed; nothing was spent.
+                cannot be read, and the query was spent, because that depends on the counts.
+            BudgetError: too little of the session's budget is left, or it is closed; nothing was
+                spent.
             SourceError: the source failed, or the session belongs to another process.
         """
         # Before the lock, which a fork may have copied while it was held.
@@ -205,11 +208,11 @@ class PayWhatYouGet:
                     raise
                 unread = True
             if unread:
-                # It depends on the counts: with a ledger, one sentence for all, and it is paid for.
+                # The error depends on the counts: with a ledger, one sentence, which is paid for.
                 raise ScoreError(_UNREAD)
-            self._spend(len(found) - k, 0)  # what was reserved and not needed comes back
+            self._spend(len(found) - k, 0)  # returns what was reserved and not used
             if self._exhausted:
-                # The answer is paid for: it is not lost with the record, which `close` tries again.
+                # The answer is paid for, so a failed record must not lose it; `close` tries again.
                 with suppress(LedgerError):
                     self._tell()
         return DiscoveredTopK(
@@ -227,8 +230,8 @@ class PayWhatYouGet:
         """End the session; with a ledger, settle it unless that was done when it was exhausted.
 
         Raises:
-            LedgerError: the record could not be written; the session is closed, and closing it
-                again tries again.
+            LedgerError: the record could not be written.  The session is closed; `close` tries
+                the record again.
         """
         if generation() != self._born:
             return  # the process that opened it settles it
@@ -243,14 +246,14 @@ class PayWhatYouGet:
         self.close()
 
     def published(self) -> ApproximateDP:
-        """For comparison: what Theorem 2 of Durfee and Rogers (2019) states for the same draws.
+        """Return, for comparison, the guarantee of Theorem 2 of Durfee and Rogers (2019).
 
         epsilon* is the least of k e, k e (e**e - 1) / (e**e + 1) + e sqrt(2 k ln(1/d)) and
-        k e**2 / 2 + e sqrt(k ln(1/d) / 2) for k outcomes of e each; the delta is d + 2 l odds for l
-        queries, d being what delta leaves for the composition.
+        k e**2 / 2 + e sqrt(k ln(1/d) / 2) for k outcomes of e each.  The delta is d + 2 l odds for
+        l queries, where d is the part of delta for the composition.
 
         Raises:
-            ParameterError: that delta is 1 or more, so the theorem says nothing.
+            ParameterError: the theorem's delta is 1 or more.
         """
         return published_guarantee(
             self._each,
@@ -280,7 +283,7 @@ class PayWhatYouGet:
         return self.remaining.queries < 1 or self.remaining.outcomes < 2
 
     def _tell(self) -> None:
-        """Write what was used, once, if there is a ledger."""
+        """Record once what was used, if there is a ledger."""
         if self._pending is not None:
             spent = asdict(self._spent)
             self._receipt = self._pending.settled(

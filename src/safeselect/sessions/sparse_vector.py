@@ -25,41 +25,41 @@ __all__ = ["SparseVector"]
 @final
 @sealed
 class SparseVector:
-    """Tell of value after value whether it lies above a threshold, until k of them did.
+    """Say for value after value whether it lies above a threshold, until k answers are above.
 
-    The threshold gets noise X once, of scale sensitivity / (split * epsilon); each value gets noise
-    Y of its own, of scale c k sensitivity / ((1 - split) * epsilon), c = 2, or 1 if monotonic.
-    The answer is "above", with the gap (value + Y) - (threshold + X) rounded down to `gap_grid`, if
-    that difference is at least 0; else "below".  What exponential and geometric noise add on
-    average, a public number, is taken off the difference.  Values may be chosen after seeing
-    answers.
+    The threshold gets noise X once, of scale sensitivity / (split * epsilon).  Each value gets its
+    own noise Y, of scale c k sensitivity / ((1 - split) * epsilon); c is 2, or 1 if monotonic.
+    If (value + Y) - (threshold + X) is at least 0, the answer is "above", and its gap is that
+    difference rounded down to `gap_grid`.  Otherwise the answer is "below".  The means of
+    exponential and geometric noise are public and are subtracted from the difference.  Values may
+    be chosen after earlier answers were seen.
 
-    Guarantee: all answers, gaps included, cost `epsilon`, and that is charged when the session
-        opens: LaplaceDominated(epsilon) with exponential and Laplace noise, PureDP(epsilon) with
-        geometric noise (`docs/mathematics.md`, section 12; Ding et al. 2023).
-    Neighbours: whatever `sensitivity` was computed for; `monotonic=True` asserts add/remove
-        neighbours for which all values, whichever are asked for, move the same way.
-    Exactness: continuous noise is compared by bounds of the digits drawn, and further digits are
-        drawn where these do not decide; so ties cost nothing, and nothing is rounded.
-    Reveals: how many random bits are drawn does not depend on values but with a probability below
-        2**-50 an answer; integers of different lengths take slightly different times.  The tier
-        "reference" hides neither.
+    Guarantee: all answers, gaps included, cost `epsilon`, which is charged when the session opens:
+        LaplaceDominated(epsilon) with exponential and Laplace noise, PureDP(epsilon) with geometric
+        noise (`docs/mathematics.md`, section 12; Ding et al. 2023).
+    Neighbours: those for which `sensitivity` was computed; `monotonic=True` asserts add/remove
+        neighbours for which all values that may be asked move the same way.
+    Exactness: continuous noise is compared by bounds from the digits drawn.  Where these do not
+        decide, further digits are drawn.  So ties cost nothing, and nothing is rounded.
+    Reveals: the number of random bits depends on values with a probability below 2**-50 an answer.
+        Integers of different lengths take slightly different times.  The tier "reference" hides
+        neither.
 
-    A session is one object for one process: it cannot be copied or pickled, it shows no noise, it
-    may be shared by threads, and a child of a fork is refused.  It is a context manager.
+    A session is one object for one process.  It cannot be copied or pickled, shows no noise, and
+    refuses a child of a fork.  Threads may share it.  It is a context manager.
 
     Args:
         threshold: rational, of either sign, in score units; public.
-        k: how many answers above the threshold, 1 .. 2**20; those below are free.
+        k: how many answers above the threshold, 1 .. 2**20; answers below are free.
         epsilon: total cost of the session; positive rational.
         sensitivity: largest change of any one value, in score units, when one unit of privacy (a
             person, say) is added, removed or changed.
         monotonic: all values move the same way between neighbours; halves the values' noise.
         noise: "exponential" (the smallest variance), "laplace" or "geometric".
         split: the share of `epsilon` that the threshold's noise costs, between 0 and 1; by default
-            1 / (1 + (c k)**(2/3)), which makes the gap as exact as it can be.
+            1 / (1 + (c k)**(2/3)), which minimizes the variance of the gap.
         grid, on_grid, score_error: how values are read, as for `permute_and_flip`; without a grid
-            every value must be an integer.  With one the threshold goes to the nearest step too.
+            every value must be an integer.  With one, the threshold too goes to the nearest step.
         gap_grid: public step of the gaps; by default that of the values.
         source: source of random bytes; the default is a cryptographic generator.
         ledger: `ledger.scope(...)`: epsilon is charged there before the first bit is drawn.
@@ -107,12 +107,12 @@ class SparseVector:
         bytes_from = resolve(source)
         tier: variates.Variates = named_engine(engine, variates, variates.REFERENCE)
         scope = read_ledger(ledger, monotonic=setting.monotonic)
-        # All is accepted, name and guarantee are settled; the next line draws the first bit.
+        # All parameters are accepted and the guarantee is fixed; the next line draws the first bit.
         self._session = Session(terms, bytes_from, tier, scope)
 
     @property
     def guarantee(self) -> LaplaceDominated | PureDP:
-        """What the whole session costs, however many answers are asked for."""
+        """The cost of the whole session, however many queries there are."""
         return self._session.terms.guarantee
 
     @property
@@ -122,12 +122,12 @@ class SparseVector:
 
     @property
     def source(self) -> str:
-        """Where the random bytes come from."""
+        """The name of the source of random bytes."""
         return self._session.source
 
     @property
     def receipt(self) -> Receipt | None:
-        """With `ledger=`, where the record of its opening is."""
+        """With `ledger=`, the receipt of the record of its opening."""
         return self._session.receipt
 
     @property
@@ -141,14 +141,14 @@ class SparseVector:
         Raises:
             ScoreError: the value cannot be read, which ends the session.
             BudgetError: k answers above the threshold have been given.
-            SourceError: the source failed, which ends the session, or it had ended so before, or it
-                was opened in another process.
+            SourceError: the source failed, which ends the session; or the session had ended so
+                before; or it was opened in another process.
             ParameterError: the session is closed.
         """
         return self._session.query(value)
 
     def query_many(self, values: object) -> Answers:
-        """Answer for value after value, as `query` does, until the k-th answer above.
+        """Answer for value after value, as `query` does, up to the k-th answer above.
 
         Args:
             values: a list, a tuple, a one-dimensional NumPy array, or a column of another library.

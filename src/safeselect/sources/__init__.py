@@ -1,4 +1,4 @@
-"""Where random bytes come from: the `Source` protocol, and the sources that keep it."""
+"""Sources of random bytes: the `Source` protocol, and the classes that implement it."""
 
 from safeselect.randomness.guard import NONCE_BYTES
 from safeselect.randomness.source import (

@@ -1,4 +1,4 @@
-"""A function of the user's as a source: a hardware security module, a token, a beacon."""
+"""A user's function as a source, for example for a hardware security module, a token, a beacon."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def _ask(function: Callable[[int], bytes], max_chunk: int | None, count: int) ->
         size = min(step, count - start)
         try:
             answer = function(size)
-        except Exception:  # noqa: BLE001 - whatever it was, its text may hold bytes
+        except Exception:  # noqa: BLE001 - the text of any error may hold bytes
             raise SourceError("the callback of the source raised an exception") from None
         # Exactly bytes: a bytearray may change after the check, a subclass may lie about itself.
         if type(answer) is not bytes:
@@ -40,14 +40,17 @@ def _ask(function: Callable[[int], bytes], max_chunk: int | None, count: int) ->
 class CallbackSource:
     """Bytes of a function n -> bytes, XOR-ed with those of the operating system.
 
-    The function must return exactly n bytes, as `bytes`; any other answer and any exception is a
-    `SourceError`.  A time limit is the function's own affair.  It is called with sizes that depend
-    on public parameters only: 16 bytes for the nonce of each call; after the first one in each
-    process 4 times 1024 and 16 bytes for tests; then for each request what it needs and 16 bytes
-    more, at most 2**20 + 16 at once.  Those 16 are compared and never handed out.
+    The function must return exactly n bytes, as `bytes`.  Any other answer, and any exception, is a
+    `SourceError`.  The function sets its own time limit.  The requested sizes depend on public
+    parameters only:
 
-    Its bytes are tested before the system's are mixed in.  No test finds out whether they can be
-    predicted: that is asserted by whoever uses it, and with `exclusive` nothing else protects.
+    - 16 bytes for the nonce of each call;
+    - 4 times 1024 bytes and 16 bytes for tests, after the first nonce in each process;
+    - for each request its own bytes and 16 more, at most 2**20 + 16 at once.  Those 16 are compared
+      and never used.
+
+    The function's bytes are tested before the system's are mixed in.  No test can show that they
+    are unpredictable: the user asserts that, and with `exclusive` nothing else protects.
 
     Args:
         function: called with a number of bytes, 1 or more.
@@ -55,17 +58,17 @@ class CallbackSource:
             while SAFESELECT_REQUIRE_PRODUCTION is set, unless to "asserted".
         name: goes into results and records; ASCII letters, digits, ".", "_" and "-".
         max_chunk: the most bytes that the function may be asked for at once; no limit by default.
-        fork_safe: True if the function may go on in a forked child, and then gives other bytes
-            there than in the parent.  By default the source raises in the child.
+        fork_safe: True if the function also works in a forked child and gives other bytes there
+            than in the parent.  By default the source raises in the child.
 
     Raises:
-        ParameterError: an argument of the wrong type or form.
+        ParameterError: an argument has the wrong type or form.
     """
 
     __slots__ = ("_exclusive", "_guard", "_name")
 
     production = True
-    """The function is taken at its word."""
+    """True, because the user asserts it of the function."""
 
     def __init__(
         self,
@@ -80,7 +83,7 @@ class CallbackSource:
         for label, flag in (("exclusive", exclusive), ("fork_safe", fork_safe)):
             if type(flag) is not bool:
                 raise ParameterError(f"{label} must be True or False")
-        # The function's own bytes are tested, before anything is mixed in that would hide a fault.
+        # The function's own bytes are tested first: mixing would hide a fault.
         device = Guard(
             partial(_ask, function, max_chunk),
             fork_safe=fork_safe,

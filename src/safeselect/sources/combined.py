@@ -1,4 +1,4 @@
-"""Two sources, XOR-ed."""
+"""A source that XORs two others."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ __all__ = ["CombinedSource"]
 class CombinedSource:
     """The XOR of two sources: uniform if either is and they are independent of each other.
 
-    It fails if either fails.  Both are started, tested and checked for being stuck on their own,
-    and so is their XOR.  This is mixing, not a construction of SP 800-90C.
+    It fails if either fails.  Each source is started and tested by itself, at start-up and at every
+    request, and so is their XOR.  This is mixing, not a construction of SP 800-90C.
 
     Args:
         first: a source.
         second: another source; not the same object.
 
     Raises:
-        ParameterError: one of them is no source, or both are the same object.
+        ParameterError: one of them is not a source, or both are the same object.
     """
 
     __slots__ = ("_guard", "_name", "_parts", "_production")
@@ -50,7 +50,7 @@ class CombinedSource:
 
     @property
     def parts(self) -> tuple[Source, Source]:
-        """Both sources; one that is not this package's own is behind a guard."""
+        """Both sources; a source of another package is behind a guard."""
         return self._parts
 
     def begin(self) -> bytes:

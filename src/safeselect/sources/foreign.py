@@ -1,6 +1,6 @@
-"""Sources that somebody else wrote: behind our guard, whatever they say of themselves.
+"""Sources of other packages, always behind our guard, whatever they claim.
 
-The operating system's bytes are mixed into theirs.  `randomness.source.resolve` hands them over.
+The operating system's bytes are mixed into theirs.  `randomness.source.resolve` calls this module.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ __all__ = [
 _LONGEST_NAME = 64
 _NO_NAME = re.compile(r"[^A-Za-z0-9._-]", re.ASCII)
 
-# The foreign sources met last with their guards, by identity, so that a source is tested once and
-# stays failed.  A source is kept as long as its guard, so nothing else can have its identity.
+# The last foreign sources with their guards, by identity: so a source is tested once, and a failed
+# one stays failed.  A source is kept as long as its guard, so no other object gets its identity.
 _REMEMBERED = 32
 _guards: dict[int, tuple[object, ForeignSource]] = {}
 
 
 def predictable_generator(value: object) -> bool:
-    """Whether this is one of the generators for simulations of Python or NumPy."""
+    """Whether this is one of Python's or NumPy's generators for simulations."""
     if isinstance(value, ModuleType):
         return value.__name__ in ("random", "numpy.random")
     # By name: this package imports neither of them.
@@ -65,7 +65,7 @@ def _why_not(value: object) -> str:
 
 
 class Members(NamedTuple):
-    """What an object said of itself when it was asked, once."""
+    """The members of a source, each read once."""
 
     name: str
     production: bool
@@ -77,7 +77,7 @@ def members_of(value: object) -> Members:
     """Return the four members of the Source protocol, each read once: a second answer may differ.
 
     Raises:
-        ParameterError: it does not keep the form of the protocol; the message says what to pass
+        ParameterError: the object does not follow the protocol; the message says what to pass
             instead.
     """
     with suppress(Exception):  # a property may raise anything, and quote anything
@@ -93,16 +93,16 @@ def members_of(value: object) -> Members:
 
 
 def mixed(first: Guard, second: Guard, *, health: bool) -> Guard:
-    """A guard around the XOR of two: uniform if either is, and they are independent.
+    """A guard around the XOR of two guards: uniform if either is and they are independent.
 
-    It fails if either fails, and its bytes are worth what those of the weaker part are.
+    It fails if either fails.  Its `worth` is that of the weaker part.
 
     Args:
         health: whether the XOR is tested once more; the parts test themselves.
     """
 
     def draw(count: int) -> bytes:
-        # Each part writes to memory that the other never sees.
+        # Each part writes into memory that the other cannot see.
         ours, theirs = bytearray(count), bytearray(count)
         try:
             first.fill(ours)
@@ -136,7 +136,7 @@ def system_bytes(count: int) -> bytes:
     try:
         return os.urandom(count)
     except TimeoutError:
-        raise  # a time limit of the caller's: the kernel's generator has none
+        raise  # the caller's time limit: the kernel's generator has none
     except (OSError, NotImplementedError):
         raise SourceError("the operating system gave no random bytes") from None
 
@@ -150,7 +150,7 @@ def with_system_bytes(device: Guard) -> Guard:
 def _device(members: Members) -> Guard:
     """A guard around what a foreign source gives, in memory that it cannot keep or alter.
 
-    Every failure becomes a SourceError of constant text; only a source for tests says its own.
+    Every failure becomes a SourceError of constant text; only a source for tests keeps its text.
     """
 
     def asked(member: Callable[..., object], *arguments: object, failure: str) -> object:
@@ -158,7 +158,7 @@ def _device(members: Members) -> Guard:
             return member(*arguments)
         except MemoryError:
             raise
-        except Exception as error:  # noqa: BLE001 - whatever it was, its text may hold bytes
+        except Exception as error:  # noqa: BLE001 - the text of any error may hold bytes
             if not members.production and type(error) is SourceError:
                 failure = str(error)
             raise SourceError(failure) from None
@@ -187,12 +187,12 @@ def _device(members: Members) -> Guard:
 class ForeignSource:
     """The bytes of a source of another class, XOR-ed with those of the operating system.
 
-    Its own bytes are tested at start-up and at each request, as a callback's are.  A source that
-    says it is for tests (`production` is False) is neither mixed nor tested, so that its bytes can
-    be repeated, and is never taken for one that is meant for production.
+    Its own bytes are tested at start-up and at each request, as a callback's are.  A source for
+    tests (`production` is False) is neither mixed nor tested, so that its bytes can be repeated.
+    It never counts as a source for production.
 
     Args:
-        members: what the source said of itself.
+        members: the source's members, as read once.
     """
 
     __slots__ = ("_guard", "_name")
@@ -209,7 +209,7 @@ class ForeignSource:
 
     @property
     def production(self) -> bool:
-        """What the source said."""
+        """The value that the source gave."""
         return self._guard.worth != "no"
 
     def begin(self) -> bytes:
@@ -223,10 +223,10 @@ class ForeignSource:
 
 @takes_foreign
 def guarded_foreign(value: object) -> ForeignSource:
-    """A guard around a source of another class than this package's own.
+    """Return a guard around a source of a class that is not this package's.
 
     Raises:
-        ParameterError: it keeps not even the form of the Source protocol.
+        ParameterError: the object does not follow the Source protocol.
     """
     known = _guards.get(id(value))
     if known is not None and known[0] is value:

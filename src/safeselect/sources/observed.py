@@ -1,4 +1,4 @@
-"""What a record may say of a source: what is known of it, and what was only asserted."""
+"""The statement of a record about its source: what is known, and what was only asserted."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ class Observed:
     """What is known of a source at this moment, in words for records.
 
     Args:
-        name: the source's name; one of this package's own names only for its own classes.
-        production: "yes" for the generators of OpenSSL and the system; "asserted" where somebody
-            else's code gives bytes and says that they are good; "no" for sources for tests.
-        health: "passed" if start-up tests and a canary were passed in this process and nothing
-            failed since; else "not tested".
+        name: the source's name.  Only this package's classes have this package's names.
+        production: "yes" for the generators of OpenSSL and the system; "asserted" where other code
+            gives the bytes and asserts that they are good; "no" for sources for tests.
+        health: "passed" if the source passed the start-up tests and a canary in this process and
+            has not failed since; else "not tested".
     """
 
     name: str
@@ -29,13 +29,16 @@ class Observed:
 
 
 def observed(source: Source) -> Observed:
-    """Say what is known of a source; of one with parts, what is known of its weakest part.
+    """Return what is known of a source; of a source with parts, of its weakest part.
 
     Args:
         source: what `resolve` returned.
 
+    Returns:
+        Observed: the source's name, and two words for records.
+
     Raises:
-        ParameterError: a source that `resolve` has not seen.
+        ParameterError: the source does not come from `resolve`.
 
     Example:
         >>> from safeselect.sources import observed, resolve

@@ -16,7 +16,7 @@ __all__ = ["SystemSource"]
 class SystemSource:
     """Bytes of `os.urandom`.
 
-    There is no state in the process, so forks and threads need no care.  About 2.6 ns a byte:
+    It keeps no state in the process, so forks and threads need no care.  About 2.6 ns a byte:
     slower than `OpenSSLSource` for large requests.
     """
 

@@ -1,8 +1,8 @@
 """Sources for tests, and tests for sources and score functions.
 
-Nothing here is for production: `DeterministicSource`, `ReplaySource` and `RecordingSource` repeat
-or keep random bytes, and whoever knows the bytes and the release knows the scores.  They say so
-(`production` is False) and are refused while SAFESELECT_REQUIRE_PRODUCTION is set.
+Nothing here is for production.  `DeterministicSource`, `ReplaySource` and `RecordingSource` repeat
+or keep random bytes, and anyone who has the bytes and the release can compute the scores.  Their
+`production` is False, and they are refused while SAFESELECT_REQUIRE_PRODUCTION is set.
 """
 
 from __future__ import annotations

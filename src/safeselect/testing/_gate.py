@@ -9,7 +9,7 @@ __all__ = ["refuse_in_production"]
 
 
 def refuse_in_production(name: str) -> None:
-    """Raise if the environment asks for sources meant for production only.
+    """Raise if the environment allows only sources for production.
 
     Raises:
         ParameterError: SAFESELECT_REQUIRE_PRODUCTION is set.

@@ -1,7 +1,8 @@
-"""Tests that anyone can run on a source of their own: `check_source(MySource)`.
+"""Tests for a source of your own: `check_source(MySource)`.
 
-They test the form (all or nothing, latched, no copies, silent) and that nothing is repeated; they
-cannot tell whether the bytes are random.
+They test the form: a request is filled or fails as a whole, a failed source stays failed, there are
+no copies, and no repr shows state.  They test that nothing repeats.  They cannot tell whether the
+bytes are random.
 """
 
 from __future__ import annotations
@@ -34,10 +35,16 @@ def check_source(
     Args:
         factory: builds a new source; called several times.
         failing: builds a source of the same class whose `begin` works and whose `fill` of 32 bytes
-            fails, best in the middle.  Without it, failures are not tested.
+            fails, preferably halfway.  Without it, failures are not tested.
 
     Returns:
         The names of the rules tested.
+
+    Example:
+        >>> from safeselect import SystemSource
+        >>> from safeselect.testing import check_source
+        >>> "no copies" in check_source(SystemSource)
+        True
     """
     rules: list[tuple[str, Callable[[Callable[[], Source]], None]]] = [
         ("protocol", _check_protocol),
@@ -148,7 +155,7 @@ def _check_views(factory: Callable[[], Source]) -> None:
 
 
 def _check_guarded(factory: Callable[[], Source]) -> None:
-    """As in a release: what the tests of the guard notice is an error there."""
+    """Use the source as a release does: behind the guard, whose tests raise errors."""
     source = guarded(factory())
     buffer = bytearray(_SAMPLE)
     try:

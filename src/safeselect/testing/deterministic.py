@@ -1,4 +1,4 @@
-"""A source with a seed, for known-answer tests and tests that must not flicker."""
+"""A source with a seed, for known-answer tests and other tests that must be repeatable."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class _Stream:
         self._position = 0
 
     def draw(self, count: int) -> bytes:
-        """Hand out the stream's next bytes."""
+        """Return the stream's next bytes."""
         start, self._position = self._position, self._position + count
         first, offset = divmod(start, _SEGMENT)
         segments = range(first, -(-self._position // _SEGMENT))
@@ -47,16 +47,17 @@ class _Stream:
 @own
 @sealed
 class DeterministicSource:
-    """The same bytes for the same seed: a stream of SHAKE-256, nonces included, in order.
+    """The same bytes for the same seed: a SHAKE-256 stream that feeds nonces and fills in order.
 
-    For tests, one thread at a time.  It raises in a child of the process that built it.
+    For tests; only one thread may use it at a time.  It raises in a child of the process
+    that built it.
 
     Args:
         seed: bytes, or a str (taken as UTF-8), or an int (taken as its decimal digits).
         i_understand_this_is_not_private: must be True.
 
     Raises:
-        ParameterError: no seed of those types, the keyword is missing, or
+        ParameterError: the seed has another type, the keyword is missing, or
             SAFESELECT_REQUIRE_PRODUCTION is set.
     """
 

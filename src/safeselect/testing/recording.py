@@ -1,4 +1,4 @@
-"""A source that remembers what it was asked and what it answered."""
+"""A source that records the requests to another source, and its answers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["RecordingSource"]
 
 @final
 class _Log:
-    """Passes every request on and keeps it with the answer."""
+    """Passes on every request, and keeps the request and the answer."""
 
     __slots__ = ("data", "inner", "nonces", "requests")
 
@@ -42,16 +42,16 @@ class _Log:
 class RecordingSource:
     """Passes on the bytes of another source and keeps them, with the sizes of the requests.
 
-    Two uses: showing that the sizes do not depend on the scores, and replaying a call with
-    `ReplaySource(recording.data, nonces=recording.nonces)`.  What it keeps reveals the scores
-    together with the release, so it is for made-up data only.  It raises in a child of the process
-    that built it.
+    It has two uses: to show that the sizes do not depend on the scores, and to replay a call with
+    `ReplaySource(recording.data, nonces=recording.nonces)`.  The recording and the release together
+    reveal the scores, so use it with made-up data only.  It raises in a child of the process that
+    built it.
 
     Args:
         inner: the source that is recorded.
 
     Raises:
-        ParameterError: inner is no source, or SAFESELECT_REQUIRE_PRODUCTION is set.
+        ParameterError: inner is not a source, or SAFESELECT_REQUIRE_PRODUCTION is set.
     """
 
     __slots__ = ("_guard", "_log")
@@ -63,7 +63,7 @@ class RecordingSource:
 
     @property
     def name(self) -> str:
-        """The class's name with the name of the source recorded."""
+        """The class's name with the name of the recorded source."""
         return f"RecordingSource({self._log.inner.name})"
 
     @property
@@ -73,24 +73,24 @@ class RecordingSource:
 
     @property
     def requests(self) -> list[int]:
-        """Sizes of the requests to `fill` so far: failed ones too, empty ones not."""
+        """Sizes of the requests to `fill` so far, failed ones included, empty ones not."""
         return list(self._log.requests)
 
     @property
     def data(self) -> bytes:
-        """Bytes that `fill` handed out so far."""
+        """The bytes that `fill` has given so far."""
         return bytes(self._log.data)
 
     @property
     def nonces(self) -> list[bytes]:
-        """Nonces that `begin` handed out so far."""
+        """The nonces that `begin` has given so far."""
         return list(self._log.nonces)
 
     def begin(self) -> bytes:
-        """Return the nonce of the source recorded; see `Source.begin`."""
+        """Return the nonce of the recorded source; see `Source.begin`."""
         refuse_in_production("RecordingSource")
         return self._guard.begin()
 
     def fill(self, buffer: bytearray | memoryview, /) -> None:
-        """Fill the buffer from the source recorded; see `Source.fill`."""
+        """Fill the buffer from the recorded source; see `Source.fill`."""
         self._guard.fill(buffer)

@@ -16,7 +16,7 @@ __all__ = ["ReplaySource"]
 
 @final
 class _Tape:
-    """Bytes and nonces still to be played."""
+    """The bytes and nonces that are still to be played."""
 
     __slots__ = ("calls", "data", "nonces", "position")
 
@@ -45,15 +45,16 @@ class _Tape:
 class ReplaySource:
     """Plays the bytes given, in order, and raises `SourceError` when a request goes beyond them.
 
-    The tape feeds `fill` alone.  `begin` plays the nonces, and when there are none left it returns
-    the number of the call.  It raises in a child of the process that built it.
+    The tape feeds `fill` only.  `begin` plays the nonces; after the last one it returns the number
+    of the call.  It raises in a child of the process that built it.
 
     Args:
         data: the tape.
         nonces: 16 bytes each, one for each call.
 
     Raises:
-        ParameterError: other types or lengths, or SAFESELECT_REQUIRE_PRODUCTION is set.
+        ParameterError: an argument has another type or length, or
+            SAFESELECT_REQUIRE_PRODUCTION is set.
     """
 
     __slots__ = ("_guard", "_tape")

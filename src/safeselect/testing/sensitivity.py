@@ -1,10 +1,9 @@
-"""Does a score function keep the sensitivity that its user declares?
+"""A test of whether a score function keeps the sensitivity that its user declares.
 
-The guarantee of every mechanism rests on that number, which the library has to believe.  Most
-mistakes are found by trying neighbouring data sets, made up for the purpose: sums of floats, for
-one, change with the order of the summands, by much more than any one summand.  What is compared is
-what a mechanism would see: the steps that the scores are read as, and the range that the noise
-would be calibrated to.
+The guarantee of every mechanism rests on that number, and the library cannot verify it.  Trying
+made-up neighbouring data sets finds most mistakes.  For example, a sum of floats can change with
+the order of its summands by much more than any one summand.  The test compares what a mechanism
+would see: the scores as steps of the grid, and the range to which it would calibrate its noise.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ _Scores = Mapping[object, object] | Sequence[object]
 
 
 class SensitivityExceeded(AssertionError):
-    """A pair of neighbours whose scores differ by more than was declared.
+    """The scores of a pair of neighbours differ by more than was declared.
 
     Attributes:
         pair: position of the pair, from 0.
@@ -85,11 +84,12 @@ def check_sensitivity(
         How many pairs there were, at least 1.
 
     Raises:
-        SensitivityExceeded: a pair that breaks it, the first one found.
-        ParameterError: a wrong argument, or no pairs.
-        ScoreError: a score that the mechanisms would refuse.
+        SensitivityExceeded: a pair breaks a declaration; the first one found.
+        ParameterError: an argument is wrong, or there are no pairs.
+        ScoreError: the mechanisms would refuse a score.
 
     Example:
+        >>> from safeselect.testing import check_sensitivity
         >>> pairs = [("abba", "abb"), ("ab", "a")]
         >>> count = lambda data: {letter: data.count(letter) for letter in "abc"}
         >>> check_sensitivity(count, pairs, sensitivity=1, monotonic=True)
@@ -97,7 +97,7 @@ def check_sensitivity(
     """
     change = Change.read(sensitivity=sensitivity, range_=range_, monotonic=monotonic)
     reading = Reading.read(grid=grid, on_grid=on_grid, score_error=score_error)
-    change.range_in_steps(reading)  # what a mechanism would refuse is refused here
+    change.range_in_steps(reading)  # refuses what a mechanism would refuse
     pairs = 0
     for pair, (left, right) in enumerate(neighbours):
         changes = _changes(score_function(left), score_function(right), pair, reading, change)
@@ -109,7 +109,7 @@ def check_sensitivity(
 
 
 def _check_pair(pair: int, changes: list[int], reading: Reading, change: Change) -> None:
-    """Compare the changes of all scores, in steps, with what noise is calibrated to."""
+    """Compare the changes of all scores, in steps, with the range that noise covers."""
     if not changes:
         return
     highest, lowest = max(changes), min(changes)
@@ -130,7 +130,7 @@ def _check_pair(pair: int, changes: list[int], reading: Reading, change: Change)
 def _changes(
     left: _Scores, right: _Scores, pair: int, reading: Reading, change: Change
 ) -> list[int]:
-    """Changes from left to right in steps, candidate by candidate in the order of left."""
+    """Return each score's change from left to right, in steps, in the order of left."""
     if isinstance(left, Mapping) and isinstance(right, Mapping):
         if left.keys() != right.keys():
             raise SensitivityExceeded(pair, "candidates", None, None)

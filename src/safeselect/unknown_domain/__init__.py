@@ -1,4 +1,4 @@
-"""Choosing among items that nobody listed: which of them exist is private too."""
+"""Choosing among items that nobody listed: which items exist is private too."""
 
 from safeselect.unknown_domain._discovered import (
     DiscoveredTopK,

@@ -1,7 +1,7 @@
-"""One list from an unknown domain: noisy counts in order, down to a bottom that is a candidate too.
+"""One list from an unknown domain: noisy counts in order, down to the bottom, itself a candidate.
 
-Shared by `unknown_domain_top_k` and `PayWhatYouGet`.  Everything in `ListQuery` is public and
-worked out before a count is looked at.
+`unknown_domain_top_k` and `PayWhatYouGet` share it.  Everything in `ListQuery` is public and is
+computed before any count is read.
 """
 
 from __future__ import annotations
@@ -50,11 +50,11 @@ class ListQuery:
         k: how many labels at most.
         least, most: the range in which k_bar, the number of candidates, is chosen.
         epsilon: of each draw.
-        odds: those of the probability that the bottom fails to hide an item.
+        odds: p / (1 - p) for the probability p that the bottom fails to hide an item.
         contributions: how many items one user may change; None for any number.
 
     Raises:
-        ParameterError: an epsilon for which there is no noise.
+        ParameterError: epsilon is outside the range of the noise rate.
     """
 
     k: int
@@ -69,7 +69,7 @@ class ListQuery:
 
     @property
     def draws(self) -> int:
-        """Exponential mechanisms at most: one for each label, one more where k_bar is chosen."""
+        """The most draws: one for each label, and one more where k_bar is chosen."""
         return self.k + (self.least < self.most)
 
     @property
@@ -93,12 +93,12 @@ class ListQuery:
         return (1 << self.fineness) + gumbel_offset(self.epsilon, self.odds, m, grid)
 
     def offset_in_counts(self, k_bar: int) -> Fraction:
-        """The same in counts."""
+        """The offset in counts."""
         return Fraction(self.offset(k_bar), 1 << self.fineness)
 
 
 def read_total(epsilon: object, delta: object) -> ApproximateDP:
-    """Read the total; both numbers are needed, and positive.
+    """Read the total cost; both numbers are required and positive.
 
     Raises:
         ParameterError: one of them is missing or wrong.
@@ -119,10 +119,10 @@ def read_contributions(max_contributions: object) -> int | None:
 
 
 def read_places(k: object, k_bar: object) -> tuple[int, int, int]:
-    """Read k and k_bar, an integer or a pair (least, most): returns k, least and most.
+    """Read k, and k_bar as an integer or a pair (least, most); return k, least and most.
 
     Raises:
-        ParameterError: not integers with 1 <= k <= least <= most <= 2**20.
+        ParameterError: they are not integers with 1 <= k <= least <= most <= 2**20.
     """
     count = integer(k, "k", minimum=1, maximum=_MOST_PLACES)
     if not isinstance(k_bar, tuple):
@@ -140,11 +140,11 @@ def split_delta(
     """Split delta between the bottoms of all queries and the composition of all draws.
 
     Returns the epsilon of each draw, and the part of delta that pays for the bottoms.  By default
-    that part is all of delta, each draw costing epsilon / draws, or half of it, whichever puts the
-    bottom lower above m items.  Only parameters are looked at, so the choice is public.
+    that part is all of delta, with epsilon / draws for each draw, or half of delta: the one that
+    puts the bottom lower above m items.  The choice depends on parameters only, so it is public.
 
     Raises:
-        ParameterError: the share is not a positive number, or more than delta.
+        ParameterError: the share is not a positive number, or exceeds delta.
     """
     parts = [total.delta, total.delta / 2]
     if share is not None:
@@ -162,14 +162,14 @@ def split_delta(
 
 
 def odds(delta: Fraction) -> Fraction:
-    """The odds of a probability: the d with d / (1 + d) = delta."""
+    """Return the odds d of the probability delta: d / (1 + d) = delta."""
     return delta / (1 - delta)
 
 
 def open_call(
     counts: HeldCounts, source: Source | None, engine: str | None, ledger: Scope | None = None
 ) -> Call:
-    """A call on the counts: one user moves each by at most 1, and all the same way."""
+    """Open a call on the counts: one user moves each by at most 1, and all the same way."""
     return Call(
         counts,
         cost=UNPRICED,
@@ -183,7 +183,7 @@ def open_call(
 
 
 def _held(counts: HeldCounts, /, *, labels: object) -> Candidates:
-    """Counts were taken before, with their labels."""
+    """Return the candidates of counts that were taken before, with their labels."""
     return counts.candidates
 
 
@@ -193,13 +193,13 @@ def draw_list(query: ListQuery, held: HeldCounts, call: Call) -> tuple[tuple[Lab
     The bottom lies 1 + tau above the (k_bar + 1)-th count; the list ends before the bottom, before
     the first dummy, or with k labels.
 
-    Reveals: beyond what is returned, nothing; shapes and requests follow from the query and, where
-        it was chosen, from k_bar.
+    Reveals: nothing but the result; shapes and requests follow from the query and, where it was
+        chosen, from k_bar.
     """
     counts = call.steps
     k_bar = query.least if query.least == query.most else _choose_places(query, counts, call)
     steps = np.empty(k_bar + 1, dtype=np.uint64)
-    # Only differences matter, and no count lies below the (k_bar + 1)-th.
+    # Only differences matter, and no count here lies below the (k_bar + 1)-th.
     np.subtract(counts[:k_bar], counts[k_bar], out=steps[:k_bar])
     np.left_shift(steps[:k_bar], np.uint64(query.fineness), out=steps[:k_bar])
     steps[k_bar] = query.offset(k_bar)
@@ -219,8 +219,8 @@ def draw_list(query: ListQuery, held: HeldCounts, call: Call) -> tuple[tuple[Lab
 def _choose_places(query: ListQuery, counts: Steps, call: Call) -> int:
     """Choose the k_bar whose bottom is low, by one exponential mechanism.
 
-    The score of k_bar is minus its bottom.  Between neighbours the (k_bar + 1)-th counts, and with
-    them all scores, move the same way and by at most 1.
+    The score of k_bar is minus its bottom.  Between neighbours all (k_bar + 1)-th counts move the
+    same way and by at most 1, and so do all scores.
     """
     offsets = [query.offset(k_bar) for k_bar in range(query.least, query.most + 1)]
     highest = max(offsets)

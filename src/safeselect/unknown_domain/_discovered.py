@@ -1,4 +1,4 @@
-"""What a call in an unknown domain returns."""
+"""The result of a call in an unknown domain."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class DiscoveredTopK:
     """At most k items that were found in the data, best first.
 
     Attributes:
-        labels: their labels; fewer than k, often none, where the bottom came first.
+        labels: their labels; fewer than k, often none, where the bottom ended the list.
         counts: their noisy counts (with Laplace noise), or None.
         k_bar: how many items competed; public.
         offset: how far above the (k_bar + 1)-th count the bottom lay before noise; public.
@@ -28,9 +28,9 @@ class DiscoveredTopK:
         parts: the guarantees whose composition `guarantee` is.
         mechanism: name of the mechanism and version of its law.
         source: where the random bytes came from.
-        effective_range: the range of the change of the scores that the noise was calibrated to, in
-            score units: what was declared, and what reading the scores adds.
-        receipt: with `ledger=`, where the record of the release is and the salt of its commitment.
+        effective_range: the range of the change of the scores, in score units, to which the noise
+            was calibrated: the declared range and what reading the scores adds.
+        receipt: with `ledger=`, the place of the release's record and the salt of its commitment.
     """
 
     labels: tuple[Label, ...]

@@ -1,15 +1,15 @@
-"""The door for counts whose candidates are themselves private: the largest, in a fixed order.
+"""The door for counts whose candidates are private: the largest counts, in a fixed order.
 
-The rules, which the proofs of `docs/mathematics.md`, section 15, rely on:
+The proofs in `docs/mathematics.md`, section 15, rely on these rules:
 
 - The order is (count descending, label ascending): integers by value come before strings by code
   point.  It says which of two equal counts comes first without looking at any other count.
-- Items are what they equal (`_items`).  Labels that are the same item keep the larger count; those
-  that can be none are dropped, whatever they count.
-- An item with a count below 1 is as good as absent.  What only the data tell, no items or fewer
-  than are wanted, is no error: places that nothing fills are *dummies*, with no label and count 0.
-- Counts beyond 2**42 are cut to that.  Cutting is monotone and moves no count further than before,
-  and it comes before the ordering, so what follows sees a histogram like any other.
+- Equal labels are the same item (`_items`).  Of several labels of one item the larger count is
+  kept.  A label that cannot be an item is dropped, whatever its count.
+- An item with a count below 1 counts as absent.  Too few items, or none, is a fact about the data
+  and so is not an error: empty places are *dummies*, with no label and count 0.
+- Counts above 2**42 are cut to 2**42.  Cutting is monotone and moves no count further than before.
+  It comes before the ordering, so what follows sees an ordinary histogram.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ _NOT_WHOLE = (
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
 class Histogram:
-    """The largest counts of a table, padded with zeros to a public size; its repr is silent.
+    """The largest counts of a table, padded with zeros to a public size; the repr hides them.
 
     Attributes:
         counts: int64, in descending order; private.
-        labels: what they count; None for a dummy.
+        labels: the items that are counted; None for a dummy.
     """
 
     counts: npt.NDArray[np.int64]
@@ -56,11 +56,11 @@ class Histogram:
 
 @dataclass(slots=True, repr=False, eq=False)
 class HeldCounts:
-    """Counts that were handed over; what they are, and of what, is looked at after the charge.
+    """Counts that the caller passed; they and their labels are read after the charge.
 
     Attributes:
-        size: how many places are wanted: public.
-        items: once they were read, what is in these places; None for a dummy.
+        size: the number of places; public.
+        items: the items in these places, once the counts were read; None for a dummy.
     """
 
     _counts: Column | Unread
@@ -73,7 +73,7 @@ class HeldCounts:
 
     @property
     def candidates(self) -> Candidates:
-        """The places as candidates of a call, which reads the counts in the fixed order."""
+        """The places as candidates of a call; the call reads the counts in the fixed order."""
         column = Column(Unread(self.size, self._fetch), self.size)
         return Candidates((column,), self.size, None, positions=False)
 
@@ -85,11 +85,11 @@ class HeldCounts:
     def read(self) -> Histogram:
         """Return the largest counts in the fixed order.
 
-        Reveals: time depends on how many items there are and on how their counts compare.
+        Reveals: the time depends on the number of items and on how their counts compare.
 
         Raises:
-            ParameterError: labels are of another number than counts.
-            ScoreError: a count is no integer.
+            ParameterError: there are more or fewer labels than counts.
+            ScoreError: a count is not an integer.
         """
         counts, labels = self._counts, self._labels
         if type(counts) is Unread:
@@ -97,7 +97,7 @@ class HeldCounts:
         values = _whole(counts)
         largest: dict[Label, int] = {}
         for name, value in zip(read_items(labels, values.size), values.tolist(), strict=True):
-            # Of two labels for one item the larger count: one user moves it no further.
+            # One item has two labels: the larger count is as sensitive as each of them.
             if name is not None and value > largest.get(name, 0):
                 largest[name] = value
         found = sorted(
@@ -113,12 +113,12 @@ def hold_counts(counts: object, labels: object, size: int) -> HeldCounts:
     """Take counts of which the `size` largest will be read.
 
     Args:
-        counts: a mapping label -> count, a pandas column whose index is the labels, or a list, an
-            array or another column of counts; or counts of a table that are not read yet.
-        labels: one label a count; not with a mapping.
+        counts: a mapping label -> count; a pandas column with the labels as its index; a list, an
+            array or another column of counts; or the counts of an open table, not yet read.
+        labels: one label for each count; not with a mapping.
 
     Raises:
-        ParameterError: labels are missing, or are no list.
+        ParameterError: labels are missing, or are not a list.
         ScoreError: the counts have a class that cannot be read.
     """
     if type(counts) is Unread:
@@ -127,7 +127,7 @@ def hold_counts(counts: object, labels: object, size: int) -> HeldCounts:
 
 
 def _both(counts: object, labels: Any) -> tuple[Column, Any]:
-    """Counts, of which only the number is looked at, and what they count."""
+    """Return the counts, of which only the number is looked at, and their labels."""
     found = pairs(counts)
     if found is not None:
         if labels is not None:
@@ -143,7 +143,7 @@ def _both(counts: object, labels: Any) -> tuple[Column, Any]:
             "counts need labels=, or a mapping label -> count: a position in a table of items "
             "found in the data means nothing"
         )
-    # A set has no order of its own: which label belongs to which count would be left to chance.
+    # A set has no order: which label belongs to which count would be arbitrary.
     if isinstance(labels, (str, bytes, Set)) or not isinstance(labels, Iterable):
         raise ParameterError(
             f"labels must be a list of labels, got {type(labels).__name__}; write them in the "
@@ -153,7 +153,7 @@ def _both(counts: object, labels: Any) -> tuple[Column, Any]:
 
 
 def _at_least(largest: dict[Label, int], size: int) -> list[tuple[Label, int]]:
-    """The items that reach the size-th largest count: no other can be among the first."""
+    """Return the items that reach the size-th largest count: no other can be among the first."""
     pairs = list(largest.items())
     if len(pairs) <= size:
         return pairs
@@ -165,8 +165,8 @@ def _at_least(largest: dict[Label, int], size: int) -> list[tuple[Label, int]]:
 
 
 def _whole(column: Column) -> npt.NDArray[np.int64]:
-    """A private copy of the counts, cut to 0 .. 2**42."""
-    # An empty table must not be told from another, and NumPy calls an empty list one of floats.
+    """Return a copy of the counts, cut to 0 .. 2**42."""
+    # NumPy makes floats of an empty list; an empty table must not differ from another.
     values = column.numbers() if column.size else []
     if isinstance(values, np.ndarray) and values.dtype.kind in "iu":
         wide = values.astype(np.int64 if values.dtype.kind == "i" else np.uint64)

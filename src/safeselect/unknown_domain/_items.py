@@ -1,11 +1,11 @@
 """Items of an unknown domain: integers and strings, read from labels that are private.
 
-- Nothing about a label raises, now or later.  What a subclass of a string or of a number holds is
-  taken from it by the class that it extends, so that no method of its own is run.
-- Items are what they equal.  A label that equals an integer in Python, such as 1.0, True or
+- No label raises an error, now or later.  A subclass of a string or a number is read by the methods
+  of the class that it extends, so that none of its own methods runs.
+- Equal labels are the same item.  A label that equals an integer in Python, such as 1.0, True or
   Decimal(1), is that integer.
-- Every other label (None, NaN, a date, a tuple, bytes, 1.5) can be no item, and neither can an
-  integer beyond 2**65536.  The label alone decides.
+- Every other label (None, NaN, a date, a tuple, bytes, 1.5) cannot be an item, nor can an integer
+  beyond 2**65536.  This depends on the label only.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ __all__ = ["Label", "item", "read_items"]
 Label = int | str
 
 _MOST_BITS = 2**16
-_MOST_PLACES = 20_000  # before the point: more than 2**65536 has
+_MOST_PLACES = 20_000  # before the decimal point: 2**65536 has fewer
 _MPQ = type(gmpy2.mpq())
 
 
 def item(label: Any) -> Label | None:
-    """The item that a label equals; None for a label that can be none."""
+    """Return the item that a label equals; None for a label that cannot be an item."""
     kind = type(label)
     if kind is str:
         return label  # type: ignore[no-any-return]
@@ -43,14 +43,14 @@ def item(label: Any) -> Label | None:
 
 
 def _whole(number: object) -> int | None:
-    """The integer that a number equals; None where it equals none, or is no number.
+    """Return the integer that a number equals; None if it equals none or is not a number.
 
-    None, too, of a Decimal of more than 20 000 places before the point, which is beyond any item:
-    written out, it could exhaust the memory.
+    A Decimal with more than 20 000 places before the point gives None too: it is beyond any item,
+    and writing it out could exhaust the memory.
     """
     if type(number) is int:
         return number
-    # Of NaN and infinity, which equal no integer, and of whatever a class makes of a number.
+    # NaN and infinity equal no integer; a class of its own may raise anything.
     with suppress(Exception):
         numerator, denominator = _ratio(type(number), number)
         return numerator if denominator == 1 else None
@@ -58,7 +58,7 @@ def _whole(number: object) -> int | None:
 
 
 def _ratio(kind: type, number: Any) -> tuple[int, int]:
-    """A number in lowest terms."""
+    """Return a number as a fraction in lowest terms."""
     if is_integer(kind):
         return to_int(kind, number), 1
     if issubclass(kind, float):
@@ -77,19 +77,19 @@ def _ratio(kind: type, number: Any) -> tuple[int, int]:
 
 def _decimal_ratio(number: Decimal) -> tuple[int, int]:
     if number.is_finite() and number and not 0 <= number.adjusted() <= _MOST_PLACES:
-        return (0, 0)  # less than 1 in size, or beyond any item
+        return (0, 0)  # smaller than 1 in magnitude, or beyond any item
     return number.as_integer_ratio() if number else (0, 1)
 
 
 def read_items(labels: Iterable[Any], count: int) -> list[Label | None]:
-    """The items that `count` labels equal, None for labels that can be none.
+    """Return the items that `count` labels equal, None for labels that cannot be items.
 
     Raises:
-        ParameterError: another number of labels; never because of a label.
+        ParameterError: there are more or fewer labels; never because of a label.
     """
     found = [label if type(label) is str else item(label) for label in _cells(labels)]
     if len(found) != count:
-        # How many items there are is private here.
+        # The number of items is private here, so the message does not quote it.
         raise ParameterError(
             "labels must be as many as the scores; write one label for each, in the same order"
         )
@@ -97,17 +97,17 @@ def read_items(labels: Iterable[Any], count: int) -> list[Label | None]:
 
 
 def _cells(labels: Any) -> list[Any]:
-    """The labels as Python objects, also of columns; a cell that cannot be read is None."""
+    """Return the labels of a list or column as Python objects; None for an unreadable cell."""
     dimensions = len(getattr(labels, "shape", (0,)))
     if dimensions != 1:
         raise ParameterError(f"labels must have one dimension, got {dimensions}")
     if getattr(getattr(labels, "dtype", None), "kind", "") in ("M", "m"):
-        return [None] * len(labels)  # dates and spans, of which NumPy makes integers
+        return [None] * len(labels)  # dates and time spans, which NumPy would turn into integers
     names = [name for name in ("to_pylist", "to_list", "tolist") if hasattr(labels, name)]
     if not names:
         return list(labels)
     for name in names:
-        with suppress(Exception):  # of another library: it may quote a label
+        with suppress(Exception):  # another library's error may quote a label
             return list(getattr(labels, name)())
     cells: list[Any] = []
     for place in range(len(labels)):

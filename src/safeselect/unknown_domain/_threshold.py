@@ -1,6 +1,6 @@
-"""How far above the first count that is left out an item must lie to be released.
+"""The offset: how far above the first count that is left out the bottom lies.
 
-Both offsets are public: they follow from parameters alone, are rounded up once, and are exact from
+Both offsets are public: they depend on parameters only.  Each is rounded up once and is exact from
 then on.  Proofs: `docs/mathematics.md`, section 15.
 """
 
@@ -21,8 +21,8 @@ def gumbel_offset(
 ) -> int:
     """Return the least s >= 0 such that s * grid >= ln(m / odds) / epsilon, in grid steps.
 
-    With Gumbel noise of scale 1/epsilon and m items that lie this far below the threshold, any of
-    them beats it with probability at most odds / (1 + odds).
+    With Gumbel noise of scale 1/epsilon, if m items lie this far below the threshold, some item
+    beats it with probability at most odds / (1 + odds).
 
     Args:
         odds: delta / (1 - delta) for the delta that the threshold may cost.
@@ -53,8 +53,8 @@ def laplace_failure(epsilon: Fraction, t: int, precision: int) -> Interval:
 def laplace_offset(epsilon: Fraction, delta: Fraction, m: int) -> int:
     """Return the least tau >= 0 such that m * P(X - Y > tau) <= delta.
 
-    X and Y are integers, so that "> tau" is ">= tau + 1".  The comparison is with the upper end of
-    an enclosure of 128 bits, so it is certified.
+    X and Y are integers, so "> tau" is ">= tau + 1".  The comparison uses the upper end of a
+    128-bit enclosure, so it is certified.
     """
 
     def allowed(tau: int) -> bool:
@@ -64,7 +64,7 @@ def laplace_offset(epsilon: Fraction, delta: Fraction, m: int) -> int:
     high = 1
     while not allowed(high):
         high *= 2
-    low = -1  # not allowed, or not asked for
+    low = -1  # not allowed, or not tried
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if allowed(middle) else (middle, high)
@@ -74,16 +74,16 @@ def laplace_offset(epsilon: Fraction, delta: Fraction, m: int) -> int:
 def published_guarantee(
     each: Fraction, outcomes: int, odds: Fraction, rest: Fraction
 ) -> ApproximateDP:
-    """What Theorem 2 of Durfee and Rogers (2019) states; see `PayWhatYouGet.published`.
+    """Return the guarantee of Theorem 2 of Durfee and Rogers (2019); see `PayWhatYouGet.published`.
 
     Args:
         each: epsilon of a draw.
         outcomes: how many draws there are.
-        odds: of the failure of a bottom, for all queries together.
-        rest: the part of delta that composition costs.
+        odds: the odds that a bottom fails, summed over all queries.
+        rest: the part of delta that pays for composition.
 
     Raises:
-        ParameterError: the delta that it states is 1 or more.
+        ParameterError: the theorem's delta is 1 or more.
     """
     plain, delta = outcomes * each, rest + 2 * odds
     if not rest:

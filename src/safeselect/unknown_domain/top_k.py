@@ -58,56 +58,69 @@ def unknown_domain_top_k(
 
     The k_bar largest counts compete with a bottom, which lies 1 + tau above the (k_bar + 1)-th.
 
-    - "gumbel": Gumbel noise of scale 1 / epsilon_0 on all of them; the labels in the order of their
-      noisy counts, down to the bottom.  One user may have any number of items.
-    - "laplace": discrete Laplace noise of scale max_contributions / epsilon; the labels *and* noisy
-      counts of those above the noisy bottom, k at most.
+    - "gumbel": all of them get Gumbel noise of scale 1 / epsilon_0.  The result is the labels in
+      the order of their noisy counts, down to the bottom.  One user may have any number of items.
+    - "laplace": all get discrete Laplace noise of scale max_contributions / epsilon.  The result is
+      the labels *and* noisy counts above the noisy bottom, k at most.
 
-    An item is counted once a user.  Give the whole table or, where the engine that counted has cut
-    it, the k_bar + 1 largest counts or more, in the order (count descending, label ascending): the
-    (k_bar + 1)-th sets the bottom, and without it that would lie too low.  `Counts` say what they
-    are and are refused where they do not fit; of other counts `places` says it.
+    A user counts at most once for an item.  Pass the whole table.  If the counting engine cut it,
+    pass at least the k_bar + 1 largest counts in the order (count descending, label ascending): the
+    (k_bar + 1)-th sets the bottom, which would lie too low without it.  `Counts` state what they
+    are, and are refused if they do not fit; for other counts `places` states it.
 
-    Items are integers and strings.  Labels are private, so none of them is an error: one that
-    equals an integer (1.0, True, Decimal(1)) is that integer, labels of one item keep the larger
-    count, and one that can be no item (None, NaN, a date, a tuple, bytes) is dropped.
+    Items are integers and strings.  Labels are private, so no label is an error.  A label that
+    equals an integer (1.0, True, Decimal(1)) is that integer.  Several labels of one item keep the
+    larger count.  A label that cannot be an item (None, NaN, a date, a tuple, bytes) is dropped.
 
-    Guarantee: ApproximateDP(epsilon, delta).  For "gumbel" `threshold_delta` of delta pays for the
-        bottom, tau = ln(m (1 - threshold_delta) / threshold_delta) / epsilon_0 rounded up, with
-        m = min(k_bar, max_contributions), and the rest for the composition of k draws (k + 1 where
-        k_bar is chosen), each BoundedRange(epsilon_0).  For "laplace" all of it pays for the
-        bottom: m P(X - Y > tau) <= delta for the noise X of an item and Y of the bottom.
+    Guarantee: ApproximateDP(epsilon, delta).  For "gumbel", `threshold_delta` of delta pays for the
+        bottom: tau = ln(m (1 - threshold_delta) / threshold_delta) / epsilon_0, rounded up, with
+        m = min(k_bar, max_contributions).  The rest of delta pays for the composition of k draws
+        (k + 1 where k_bar is chosen), each BoundedRange(epsilon_0).  For "laplace", all of delta
+        pays for the bottom: m P(X - Y > tau) <= delta for the noise X of an item and Y of the
+        bottom.
     Neighbours: tables that differ by all rows of one user, so that counts change by at most 1 and
-        all the same way; with `max_contributions`, at most so many of them.  Not replace-one.
+        all the same way; with `max_contributions`, at most that many counts change.  Not
+        replace-one.
     Source: Durfee and Rogers (2019), Algorithms 1 and 2, with the thresholds that are proved in
         `docs/mathematics.md`, section 15.
-    Exactness: integers throughout; the bottom is rounded up once and is a public rational then.
-    Reveals: the time to find the k_bar + 1 largest depends on the table; what follows does not.
+    Exactness: integers throughout; the bottom is rounded up once to a public rational.
+    Reveals: the time to find the k_bar + 1 largest depends on the table; the time after does not.
 
     Args:
         counts: `Counts`, a mapping label -> number of users, a pandas column with its index, or
-            numbers and `labels`; integers, of whatever type.  No items, or fewer than k, are no
+            numbers with `labels`; integers of any type.  Fewer than k items, or none, are not an
             error.
-        k: how many labels at most.
-        k_bar: how many items compete, k or more; or a pair (least, most): chosen in that range by
-            one more draw.
-        epsilon: total cost of this call, with
-        delta: the probability that is allowed to fail; both positive rationals.
-        threshold_delta: the part of delta that pays for the bottom; by default delta, epsilon_0
-            being epsilon / draws, or half of it, whichever gives the lower bottom.
-        max_contributions: how many items one user may change; needed for "laplace".
+        k: the largest number of labels.
+        k_bar: how many items compete, k or more; or a pair (least, most), in which one more draw
+            chooses it.
+        epsilon: total cost of this call, with delta; a positive rational.
+        delta: total cost of this call, with epsilon; a positive rational.
+        threshold_delta: the part of delta that pays for the bottom.  By default all of delta, with
+            epsilon_0 = epsilon / draws, or half of delta: the one that gives the lower bottom.
+        max_contributions: how many items one user may change; required for "laplace".
         noise: see above; by default "laplace" if max_contributions is given, else "gumbel".
-        places: how many of the largest counts these are, or "all"; needed but for `Counts`.
-        labels: what to call the items, where counts are no mapping.
+        places: how many of the largest counts these are, or "all"; required except for `Counts`.
+        labels: the items' labels, if counts is not a mapping.
         source: source of random bytes; the default is a cryptographic generator.
         ledger: `ledger.scope(...)`: epsilon and delta are charged there before the first bit is
             drawn, and the result has a receipt.
         engine: "reference" for the scalar tier.
 
+    Returns:
+        DiscoveredTopK: at most k labels, best first, often none; with "laplace" their noisy counts
+        too, in users.
+
     Raises:
-        ParameterError: a parameter is wrong, or does not fit what the counts say of themselves.
+        ParameterError: a parameter is wrong, or does not fit the `Counts`.
         ScoreError: the counts cannot be read.
         SourceError: the source failed.
+
+    Example:
+        >>> from safeselect import unknown_domain_top_k
+        >>> users = {"tea": 50_000, "milk": 20_000, "a rare item": 1}
+        >>> found = unknown_domain_top_k(users, k=2, k_bar=2, epsilon=1, delta="1e-9", places="all")
+        >>> found.labels, found.guarantee.delta == Fraction(1, 10**9)
+        (('tea', 'milk'), True)
     """
     total = read_total(epsilon, delta)
     count, least, most = read_places(k, k_bar)
@@ -141,7 +154,7 @@ def unknown_domain_top_k(
 def _list(
     total: ApproximateDP, part: Fraction, query: ListQuery, held: HeldCounts, call: Call
 ) -> DiscoveredTopK:
-    """Gumbel noise: labels in noisy order, down to the bottom."""
+    """Return labels in the order of their counts with Gumbel noise, down to the bottom."""
     each, bottom = BoundedRange(query.epsilon), ApproximateDP(Fraction(0), part)
     mechanism = "unknown_domain_top_k_gumbel/1"
     told = {"least_k_bar": str(query.least), "most_k_bar": str(query.most)}
@@ -171,7 +184,7 @@ def _with_counts(
     offset: int,
     decay: Decay,
 ) -> DiscoveredTopK:
-    """Laplace noise: labels and noisy counts of those above the noisy bottom."""
+    """Return the labels and counts that lie above the bottom, all with Laplace noise."""
     parts = (PureDP(total.epsilon), ApproximateDP(Fraction(0), total.delta))
     mechanism = "unknown_domain_top_k_laplace/1"
     k_bar = held.size - 1
@@ -198,7 +211,7 @@ def _plan_list(
     contributions: int | None,
     share: object,
 ) -> tuple[ListQuery, Fraction]:
-    """The query that the total allows, and the part of delta that its bottom costs."""
+    """Return the query that the total cost allows, and the part of delta for its bottom."""
     k, least, most = places
     m = most if contributions is None else min(most, contributions)
     each, part = split_delta(total, share, k + (least < most), 1, m)
@@ -206,7 +219,7 @@ def _plan_list(
 
 
 def _plan_counts(total: ApproximateDP, k_bar: int, contributions: int) -> tuple[int, Decay]:
-    """How far the bottom lies above the (k_bar + 1)-th count, and the noise: both are public."""
+    """Return the bottom's offset above the (k_bar + 1)-th count, and the noise; both are public."""
     each = total.epsilon / contributions
     return 1 + laplace_offset(each, total.delta, min(k_bar, contributions)), Decay(each)
 
@@ -214,14 +227,14 @@ def _plan_counts(total: ApproximateDP, k_bar: int, contributions: int) -> tuple[
 def _above_bottom(
     held: HeldCounts, call: Call, tier: Variates, offset: int, decay: Decay
 ) -> list[tuple[Label, int]]:
-    """The items whose noisy count is above the noisy bottom, the largest first.
+    """Return the items whose noisy count is above the noisy bottom, the largest first.
 
-    Equal noisy counts are in the order of their labels: the order says no more than the released
-    pairs do.  Strictly above: the noise that an item needs in order to pass is offset or more.
+    Equal noisy counts are in the order of their labels, so the order reveals no more than the
+    released pairs.  Strictly above: to pass, an item needs noise of at least the offset.
     """
     places = held.size
     noise = tier.discrete_laplace(places, decay, call.bits).tolist()
-    # Stored with the sign bit flipped, so that 2**63 stands for 0.
+    # The sign bit is stored flipped, so 2**63 stands for 0.
     counts = [steps - (1 << 63) for steps in call.steps.tolist()]
     noisy = [count + extra for count, extra in zip(counts, noise, strict=True)]
     bottom = noisy.pop() + offset

@@ -1,10 +1,10 @@
-"""Exact noise for its own sake, on integers only: what no one-shot selection needs.
+"""Exact noise for its own sake, on integers only; no one-shot selection uses it.
 
-Arrays of geometric and discrete Laplace numbers: see `digits`.  One noise at a time, known by an
-enclosure, for comparisons that come one by one: see `enclosed`.
+`digits` draws arrays of geometric and discrete Laplace numbers.  `enclosed` draws one noise at a
+time, known by an enclosure, for the comparisons of a session.
 
-Loops that refine are bounded, see `samplers._rounds`: a call may raise `SourceError`, with
-probability below 2**-100 on independent fair bits, and the law is exact given that it does not.
+Every loop that refines is bounded, see `randomness.bits.rounds`.  With independent fair bits a call
+raises `SourceError` with probability below 2**-100; given that it does not, its law is exact.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ __all__ = [
 ]
 
 REFERENCE = "safeselect.reference._variates"
-"""The module that offers the same in the scalar tier; imported by name, only when asked for."""
+"""The module with the same functions in the scalar tier; imported by name, on request only."""
 
 
 class Variates(Protocol):
-    """An engine: what both tiers offer, with the same laws."""
+    """An engine: the functions that both tiers offer, with the same laws."""
 
     def discrete_laplace(self, n: int, decay: Decay, bits: Bits) -> NDArray[np.int64]:
-        """n integers, as likely as the decay to the power of their size."""
+        """Draw n integers x with probability proportional to rho**|x|."""
 
     def enclosed_noise(self, kind: Kind, decay: Decay, digits: int, bits: Bits) -> EnclosedNoise:
-        """Noise for one number, known by bounds."""
+        """Draw the noise of one number, known by bounds."""

@@ -2,12 +2,13 @@
 
 Law: V is uniform on (0, 1) and the digit is the number of thresholds T_1 > T_2 > ... above V, so
 P(digit >= d) = T_d.  A threshold is known as an enclosure of two integers in units of 2**-128.
-A word is the leading 16 digits of V.  Most words decide the digit; those that a threshold crosses
-are *marked* and get 112 digits more, which decide but with probability 2**-110; then ever more
-digits are drawn and the threshold is enclosed ever closer.  So the law is exact.
+A word is the leading 16 binary digits of V.  Most words decide the digit.  A word that a threshold
+crosses is *marked* and gets 112 more digits, which fail to decide with probability 2**-110.  Then
+further digits are drawn and the threshold is enclosed more closely until they decide.  So the law
+is exact.
 
-No score is ever here.  Still the work is fixed, because a clock would tell of the noise: marked
-words are refined at a public capacity, eight standard deviations and 40 above the mean.
+This module never sees a score.  Still its work is fixed, because its time would reveal the noise:
+marked words are refined at a public capacity, eight standard deviations and 40 above the mean.
 """
 
 from __future__ import annotations
@@ -44,8 +45,9 @@ class DigitTable:
         high, low: uint64, the lower ends of the thresholds, ascending, split in two; each
             enclosure lies within 32 above.
         chance: encloses the thresholds themselves.
-        unbounded: a digit as large as the number of thresholds has only begun: what it exceeds
-            that number by has the law of the digit again and is drawn afresh.
+        unbounded: whether the digit has no upper limit.  A digit as large as the number of
+            thresholds is then incomplete: its excess over that number has the law of the digit
+            again, and is drawn afresh.
         marked: how many words are marked.
     """
 
@@ -63,13 +65,13 @@ def build(
     """Build the table of T_1 > T_2 > ..., each enclosed to 2**-123 or better in units of 2**-128.
 
     Requires: thresholds further apart than 2**-63; the last below 2**-width if unbounded.
-        `width` is 16 but in tests.
-    Exactness: a word is marked exactly where an enclosure reaches into its inside.
+        `width` is 16 except in tests.
+    Exactness: a word is marked exactly where an enclosure reaches into its interior.
     """
     shift = FINE - width
     lowest = np.array([low >> shift for low, _ in reversed(enclosures)], dtype=np.int64)
     words = np.arange(1 << width, dtype=np.int64)
-    # A threshold is above all of an unmarked word if its lower end is not below the word's end.
+    # A threshold is above an unmarked word if its lower end is not below the word's end.
     values = len(enclosures) - np.searchsorted(lowest, words, side="right")
     for low, high in enclosures:
         values[low >> shift : -(-high >> shift)] = MARK
@@ -91,13 +93,13 @@ def draw_digits(out: NDArray[np.uint16], table: DigitTable, bits: Bits) -> None:
     """Overwrite all but the last element of `out` with digits; the last takes the padding.
 
     Bits: 16 an element and 128 for each of the padded marked words.
-    Reveals: the calls follow from the size and the table, but for a second round of refinement:
-        probability below 2**-46 a call by Bernstein's inequality.
+    Reveals: the calls follow from the size and the table, except for a second round of refinement,
+        whose probability is below 2**-46 a call by Bernstein's inequality.
     """
     size = out.size - 1
     words = np.zeros(size + 1, dtype=np.uint16)
     fill(words[:size], bits)
-    for start in range(0, size, _PIECE):  # `take` widens its indices in memory of its own
+    for start in range(0, size, _PIECE):  # bounds the memory in which `take` widens its indices
         piece = slice(start, start + _PIECE)
         np.take(table.values, words[piece], out=out[piece], mode="wrap")
     mean = -(-size * table.marked // table.values.size)
@@ -123,9 +125,9 @@ def _refined(fine: NDArray[np.uint64], table: DigitTable, bits: Bits) -> NDArray
     """Count the thresholds above V, for V known to 128 digits (two rows of 64)."""
     below = np.searchsorted(table.high, fine[0], side="right")
     nearest = np.maximum(np.subtract(below, 1), 0)
-    # Thresholds are so far apart that only one can share the leading 64 digits.
+    # Thresholds lie so far apart that at most one shares the leading 64 digits.
     same = np.equal(np.take(table.high, nearest), fine[0])
-    # V less the lower end, modulo 2**128, in two halves with a borrow.
+    # V minus the lower end, modulo 2**128, in two halves with a borrow.
     distance = np.subtract(fine[1], np.take(table.low, nearest))
     borrow = np.less(fine[1], np.take(table.low, nearest))
     whole = np.subtract(np.subtract(fine[0], np.take(table.high, nearest)), borrow)
@@ -139,7 +141,7 @@ def _refined(fine: NDArray[np.uint64], table: DigitTable, bits: Bits) -> NDArray
 
 
 def _decided(v: int, d: int, chance: Chance, bits: Bits) -> int:
-    """The digit, d or d - 1, of a V that begins with the 128 digits v, by closer enclosures."""
+    """Decide by closer enclosures whether V, with leading 128 digits v, has digit d or d - 1."""
     size = FINE
     for _ in rounds(64):
         low, high = chance(d, size + 64).scaled(size)
@@ -152,7 +154,7 @@ def _decided(v: int, d: int, chance: Chance, bits: Bits) -> int:
 
 
 def _continue(digits: NDArray[np.int64], table: DigitTable, bits: Bits) -> None:
-    """Add what exceeds the number of thresholds, to the digits that have only begun.
+    """Complete the incomplete digits: add the excess over the number of thresholds.
 
     Reveals: one round of public size; another with probability 2**-90 a candidate.
     """

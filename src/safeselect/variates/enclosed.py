@@ -1,6 +1,6 @@
-"""One noise at a time, for comparisons that come one by one: the laws of `laws`, by inversion.
+"""One noise at a time, for the comparisons of a session; `noise.laws` has the laws.
 
-What is known of a noise are two bounds.  They hold for every value of the digits not drawn, so a
+A noise is known by two bounds.  They hold for every value of the digits not yet drawn, so a
 comparison that they decide is decided for the noise itself; nothing is ever rounded.
 """
 
@@ -20,13 +20,13 @@ __all__ = ["SPARE", "EnclosedNoise", "InvertedNoise", "Kind", "WholeNoise", "enc
 Kind = Literal["exponential", "laplace", "geometric"]
 
 SPARE = 32
-"""Digits of V beyond the precision: where V is small, its noise takes them up."""
+"""Digits of V beyond the precision; the noise of a small V needs them."""
 
 _MORE = 64  # digits by which undecided noise is refined
 
 
 class EnclosedNoise(Protocol):
-    """One noise X, in grid steps, of which bounds are known."""
+    """One noise X, in grid steps, known by bounds."""
 
     @property
     def precision(self) -> int:
@@ -47,7 +47,7 @@ class EnclosedNoise(Protocol):
 class InvertedNoise:
     """X with P(X > x) = S(rate * x) exactly, S being the tail of a law in nats.
 
-    Method: X = Q(V) / rate, of whose V so many digits are known.
+    Method: X = Q(V) / rate, where a number of V's digits are known.
     Bits: `digits`, then 64 for each refinement.
     Reveals: see `laws.enclose`.
     """
@@ -67,7 +67,7 @@ class InvertedNoise:
         return self._digits - SPARE
 
     def bounds(self, precision: int, denominator: int) -> tuple[int, int]:
-        """Enclose X * denominator * 2**precision; the last answer is kept, as it is asked often."""
+        """Enclose X * denominator * 2**precision; the last result is cached."""
         if self._found is None or self._found[:2] != (precision, denominator):
             low, high = enclose(self._law, self._v, self._digits, precision)
             below, above = denominator * self._rate.denominator, self._rate.numerator
@@ -86,30 +86,30 @@ class InvertedNoise:
 @sealed
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
 class WholeNoise:
-    """A noise that is a whole number of grid steps, and all of it known."""
+    """A noise that is a whole number of grid steps and completely known."""
 
     steps: int
 
     @property
     def precision(self) -> int:
-        """0: there is nothing behind the point."""
+        """0: the noise has no fractional part."""
         return 0
 
     def bounds(self, precision: int, denominator: int) -> tuple[int, int]:
-        """The number itself, twice."""
+        """Return the exact number as both bounds."""
         exact = self.steps * denominator << precision
         return exact, exact
 
     def refine(self, bits: Bits) -> None:
-        """Nothing is left to draw."""
+        """Do nothing: no digit is left to draw."""
 
 
 def enclosed_noise(kind: Kind, decay: Decay, digits: int, bits: Bits) -> EnclosedNoise:
-    """Draw one noise: continuous exponential or Laplace, or geometric, of this decay a grid step.
+    """Draw one noise with this decay per grid step: exponential, Laplace or geometric.
 
     Scalar twin: `reference._variates.enclosed_noise`.
     Method: a geometric number is the whole part of an exponential one.
-    Bits: `digits`; more with probability 2**(SPARE - digits) times the steps that a nat has.
+    Bits: `digits`; more with probability 2**(SPARE - digits) times the grid steps per nat.
     """
     drawn = InvertedNoise(LAPLACE if kind == "laplace" else EXPONENTIAL, decay, digits, bits)
     return WholeNoise(_whole(drawn, bits)) if kind == "geometric" else drawn

@@ -1,10 +1,10 @@
-"""Geometric noise for arrays, and discrete Laplace noise made of it.
+"""Geometric noise for arrays, and discrete Laplace noise made from it.
 
 Law: P(G = g) = (1 - rho) * rho**g for g >= 0.  Written in base 256, the digits of G are
 independent: the digit of weight m = 256**j is d with probability proportional to rho**(d * m), and
-the first has no upper end.  One table a digit; see `digits`.
+the first has no upper limit.  Each digit has one table; see `digits`.
 
-Scalar twins: `samplers.geometric` and `samplers.discrete_laplace`.
+Scalar twins: `reference.geometric` and `reference.discrete_laplace`.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def geometric(n: int, decay: Decay, bits: Bits) -> NDArray[np.int64]:
 
     Exactness: see `digits`.
     Bits: 16 for each of 1 to 6 digits, and 128 for one word in 100 or fewer.
-    Reveals: the work follows from n and decay, but with probability 2**-40.
+    Reveals: the work follows from n and decay, except with probability 2**-40.
     """
     result = np.empty(n, dtype=np.int64)
     first, *others = digit_tables(decay)
@@ -63,7 +63,7 @@ def discrete_laplace(n: int, decay: Decay, bits: Bits) -> NDArray[np.int64]:
         part = result[start : start + _CHUNK]
         signs = np.empty(part.size + 1, dtype=np.uint16)
         draw_digits(signs, table, bits)
-        # -1 - G is the complement of all bits: exclusive or with -1, which is 1 negated.
+        # -1 - G is the complement of all bits of G: XOR with -1, which is 1 negated.
         np.negative(signs, out=signs)
         np.bitwise_xor(part, signs[:-1].view(np.int16), out=part)
     return result
@@ -71,7 +71,7 @@ def discrete_laplace(n: int, decay: Decay, bits: Bits) -> NDArray[np.int64]:
 
 @lru_cache(maxsize=16)
 def digit_tables(decay: Decay) -> tuple[DigitTable, ...]:
-    """The tables of the digits, the first digit first; about 130 kB each, 6 at most."""
+    """Return the tables of the digits, the first digit first: at most 6, of about 130 kB each."""
     weights = [1]
     while decay.nats(64).fractions()[0] * weights[0] * 32 < 1:
         weights.insert(0, weights[0] * _BASE)
