@@ -35,7 +35,7 @@ NOT_FINITE = (
 def read(scores, *, minimize=False, grid=None, on_grid=False, score_error=None):
     """The steps that a mechanism gets: larger is better."""
     reading = Reading.read(grid=grid, on_grid=on_grid, score_error=score_error)
-    return read_candidates(scores).steps(reading, minimize=minimize, proposed="grid='1/1000'")
+    return read_candidates(scores).steps(reading, minimize=minimize, size=Fraction(1))
 
 
 def shortfalls(scores, **options) -> list[int]:

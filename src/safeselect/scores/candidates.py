@@ -30,6 +30,7 @@ from safeselect.scores.containers import (
     Column,
     Unread,
     hand_over,
+    labels_of,
     pairs,
     subclass_refused,
     table_reader,
@@ -78,7 +79,7 @@ class Candidates:
         reading: Reading,
         *,
         minimize: bool = False,
-        proposed: str = "grid=",
+        size: Fraction = Fraction(1),
         threshold: Fraction | None = None,
     ) -> Steps:
         """Read the scores.
@@ -86,7 +87,7 @@ class Candidates:
         Args:
             reading: how numbers become steps.
             minimize: prefer small scores.
-            proposed: the grid that a message proposes; it follows from parameters.
+            size: how far scores were declared to move, of which a message proposes a grid.
             threshold: a public number that takes part as one more candidate, the last.
 
         Returns:
@@ -106,7 +107,7 @@ class Candidates:
             column = row if isinstance(row, Column) else Column(row, self.size)
             numbers = column.numbers()
             try:
-                write_steps(numbers, reading, proposed, minimize, extra, out)
+                write_steps(numbers, reading, size, minimize, extra, out)
             finally:
                 # What was fetched for this call alone; anything else is the caller's.
                 is_own = type(column.held) is Unread
@@ -136,7 +137,7 @@ def read_candidates(scores: object, *, labels: object = None) -> Candidates:
     brought, values = found or (None, scores)
     column = hand_over(values)
     if found is None and labels is None:
-        brought = table_reader().labels(scores)
+        brought = labels_of(scores)
     names = _names(labels if brought is None else brought, column.size)
     return Candidates((column,), column.size, names, positions=brought is None)
 
@@ -160,9 +161,7 @@ def read_matrix(scores: object, *, labels: object = None) -> Candidates:
         size = rows.shape[1]
         return Candidates(np.asarray(rows), size, _names(labels, size), is_matrix=True)
     first, *others = (
-        read_candidates(
-            row, labels=labels if place == 0 or table_reader().labels(row) is not None else None
-        )
+        read_candidates(row, labels=labels if place == 0 or labels_of(row) is not None else None)
         for place, row in enumerate(rows)
     )
     if any(each.size != first.size for each in others):

@@ -27,6 +27,7 @@ __all__ = [
     "Unread",
     "check_known",
     "hand_over",
+    "labels_of",
     "own_counts",
     "pairs",
     "read_tables_with",
@@ -178,6 +179,11 @@ def hand_over(scores: object) -> Column:
     if dimensions != 1:
         raise ScoreError(_ONE_COLUMN.format(type(column).__name__, dimensions))
     return Column(column, len(column))
+
+
+def labels_of(scores: object) -> Any:
+    """The labels that a column of another library brings along; None of everything else."""
+    return None if id(type(scores)) in LISTS | ARRAYS else table_reader().labels(scores)
 
 
 def subclass_refused(kind: type) -> None:

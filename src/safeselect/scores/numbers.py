@@ -59,14 +59,14 @@ _NOT_WHOLE = (
 
 
 def write_steps(
-    values: Numbers, reading: Reading, proposed: str, minimize: bool, extra: list[int], out: Steps
+    values: Numbers, reading: Reading, size: Fraction, minimize: bool, extra: list[int], out: Steps
 ) -> None:
     """Write the steps of one row, the fastest way that its type and the grid allow.
 
     Args:
         values: a plain array of integers or float64, or numbers to be read one by one; n of them.
         reading: how numbers become steps.
-        proposed: the grid that a message proposes; it follows from parameters.
+        size: how far scores were declared to move, of which a message proposes a grid.
         minimize: the smallest score is the best.
         extra: no or one further step, public, that takes part as one more candidate, the last.
         out: uint64, shape (n + len(extra),), where to put them.
@@ -82,7 +82,9 @@ def write_steps(
     if isinstance(values, np.ndarray) and kind == "f" and floats.is_fast(step):
         if reading.grid is None and not bool(np.all(np.rint(values) == values)):
             # Infinity is equal to itself and is told below; NaN is not.
-            raise ScoreError(NOT_FINITE if np.isnan(values).any() else _NOT_WHOLE.format(proposed))
+            raise ScoreError(
+                NOT_FINITE if np.isnan(values).any() else _NOT_WHOLE.format(reading.propose(size))
+            )
         most = floats.best_float(values, minimize)
         first = pick([reading.nearest(Fraction(most)), *extra])
         floats.float_steps(values, most, first, step, minimize, steps)
@@ -95,7 +97,7 @@ def write_steps(
         first = pick([reading.nearest(Fraction(best)), *extra])
         _integer_steps(steps, best, first, step, minimize)
     else:
-        whole = nearest_steps(values, reading, proposed)
+        whole = nearest_steps(values, reading, size)
         first = pick([*whole, *extra])
         steps[:] = _behind(whole, first)
     out[len(values) :] = _behind(extra, first)
@@ -147,7 +149,7 @@ def _integer_steps(steps: Steps, best: int, first: int, grid: Fraction, minimize
     np.multiply(steps, near, out=steps)
 
 
-def nearest_steps(values: Numbers, reading: Reading, proposed: str) -> list[int]:
+def nearest_steps(values: Numbers, reading: Reading, size: Fraction) -> list[int]:
     """The number of the nearest step of each value, halves up, number by number.
 
     Raises:
@@ -158,7 +160,7 @@ def nearest_steps(values: Numbers, reading: Reading, proposed: str) -> list[int]
     for value in values.tolist() if isinstance(values, np.ndarray) else values:
         above, below = ratio(value)
         if reading.grid is None and above % below:
-            raise ScoreError(_NOT_WHOLE.format(proposed))
+            raise ScoreError(_NOT_WHOLE.format(reading.propose(size)))
         found.append(nearest(above, below, p, q))
     return found
 

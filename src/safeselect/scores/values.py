@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 from safeselect.scores.containers import Column
 from safeselect.scores.numbers import nearest_steps
 from safeselect.scores.reading import Reading
@@ -9,15 +11,15 @@ from safeselect.scores.reading import Reading
 __all__ = ["read_values"]
 
 
-def read_values(values: Column, reading: Reading, proposed: str) -> list[int]:
+def read_values(values: Column, reading: Reading, size: Fraction) -> list[int]:
     """Read the nearest step of each number.
 
     Args:
         values: the numbers, in whatever container.
         reading: how they become steps.
-        proposed: the grid that a message proposes; it follows from parameters.
+        size: how far values were declared to move, of which a message proposes a grid.
 
     Raises:
         ScoreError: as for `Candidates.steps`.
     """
-    return nearest_steps(values.numbers(), reading, proposed)
+    return nearest_steps(values.numbers(), reading, size)

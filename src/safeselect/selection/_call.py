@@ -25,7 +25,7 @@ from safeselect.scores.candidates import Candidates, read_candidates
 from safeselect.scores.containers import check_known
 from safeselect.scores.floats import Steps
 from safeselect.scores.reading import Change, Reading, flag
-from safeselect.selection._arguments import Options, PendingRelease, Result, read_ledger, unit_of
+from safeselect.selection._arguments import Options, PendingRelease, Result, read_ledger
 from safeselect.selection._results import Selection, TopK, source_name
 from safeselect.selection._table import Calibration, Row, choose_engine
 
@@ -113,9 +113,10 @@ class Call:
         self.candidates = take(scores, labels=given("labels"))
         self.size = self.candidates.size + (threshold is not None)
         self.rows = len(self.candidates.rows)
+        unit = None if self._scope is None else self._scope.unit
         in_rows = self.candidates.is_matrix and isinstance(scores, (list, tuple))
         for each in cast("Iterable[object]", scores) if in_rows else (scores,):
-            check_known(each, change, unit_of(self._scope))
+            check_known(each, change, unit)
 
     def calibrate(self, row: Row, mechanism: str, k: int = 1) -> Calibration:
         """The noise of a row of the table for this call: k of the candidates (in each row)."""
@@ -217,7 +218,7 @@ class Call:
         return self.candidates.steps(
             self.reading,
             minimize=self._minimize,
-            proposed=self.reading.propose(self._change.size),
+            size=self._change.size,
             threshold=self._threshold,
         )
 

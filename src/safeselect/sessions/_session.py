@@ -152,13 +152,15 @@ class Session:
     def _read(self, column: Column) -> list[int]:
         """Read values; a failure depends on them, so it ends the session."""
         try:
-            return read_values(column, self.terms.reading, self.terms.proposed)
+            return read_values(column, self.terms.reading, self.terms.sensitivity)
         except ScoreError:
             raise
         except Exception:
             if self.receipt is None:
                 raise
-        raise ScoreError(_UNREAD[1])  # also for errors of a library or of memory, which may depend on the values
+        raise ScoreError(
+            _UNREAD[1]
+        )  # also for errors of a library or of memory, which may depend on the values
 
     def close(self) -> None:
         """End the session and drop its noise."""
@@ -235,7 +237,8 @@ class Session:
     def _compare(self, distance: int, branch: Branch, noise: EnclosedNoise, bits: Bits) -> int:
         """Refine both noises until their bounds decide the comparison; see `decide`.
 
-        Reveals: whether there was a second round, which has a probability below 2**-50 in the array engine.
+        Reveals: whether there was a second round, which has a probability below 2**-50 in the
+            array engine.
         """
         threshold, parts = self._noise, self.terms.parts
         if threshold is None:

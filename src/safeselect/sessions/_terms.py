@@ -70,7 +70,7 @@ class Terms:
         decay: the rate of the threshold's noise, per grid step.
         branches: the branches, in the order in which they are tried.
         reading: how values become steps.
-        proposed: the grid that an error message proposes.
+        sensitivity: of which an error message proposes a grid.
         parts: the common denominator of a grid step, with which all public numbers are integers.
         middle: the threshold in grid steps, rounded down.
         digits: how many digits each noise by inversion starts with; see `_digits`.
@@ -84,7 +84,7 @@ class Terms:
     decay: Decay
     branches: tuple[Branch, ...]
     reading: Reading
-    proposed: str
+    sensitivity: Fraction
     gap_grid: Fraction
     parts: int
     middle: int
@@ -223,7 +223,7 @@ class Setting:
                 )
             ),
             reading=self.reading,
-            proposed=self.reading.propose(self.sensitivity),
+            sensitivity=self.sensitivity,
             gap_grid=self.gap_grid,
             parts=parts,
             middle=self.threshold // size,

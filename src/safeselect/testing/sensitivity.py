@@ -138,6 +138,5 @@ def _changes(
         left = list(left.values())
     elif isinstance(left, Mapping) or isinstance(right, Mapping) or len(left) != len(right):
         raise SensitivityExceeded(pair, "candidates", None, None)
-    proposed = reading.propose(change.size)
-    before, after = (read_values(hand_over(each), reading, proposed) for each in (left, right))
+    before, after = (read_values(hand_over(each), reading, change.size) for each in (left, right))
     return [late - early for early, late in zip(before, after, strict=True)]
