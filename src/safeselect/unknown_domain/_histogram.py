@@ -173,7 +173,7 @@ def _whole(column: Column) -> npt.NDArray[np.int64]:
         counts: npt.NDArray[np.int64] = np.minimum(wide, _MOST).astype(np.int64)
         return np.maximum(counts, 0, out=counts)
     try:
-        whole = read_values(Column(values, len(values)), INTEGERS, "integers")
+        whole = read_values(Column(values, len(values)), INTEGERS, Fraction(1))
     except ScoreError:
         raise ScoreError(_NOT_WHOLE) from None
     return np.array([min(max(value, 0), _MOST) for value in whole], dtype=np.int64)
