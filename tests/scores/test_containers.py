@@ -70,4 +70,4 @@ def test_no_other_class_is_asked_what_its_counts_are():
     assert not {"counts", "check", "item", "iter", "len"} & {*liar.asked}
     ours = Counts({"a": 1}, places="all", unit="one rider")
     with pytest.raises(ParameterError, match="must be at least 1"):
-        check_known(ours, sensitivity=Fraction(1, 2), range_=None, unit=None)
+        check_known(ours, Change(Fraction(1, 2), None, False), None)

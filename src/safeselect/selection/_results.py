@@ -210,10 +210,6 @@ def _texts(value: Any) -> Any:
         return None
     if isinstance(value, (list, tuple)):
         return [_texts(each) for each in value]
-    if isinstance(value, Receipt):
-        return value.told()
-    if isinstance(value, Guarantee):
-        return told(value)
     return exact(value) if isinstance(value, Fraction) else str(value)
 
 
@@ -229,7 +225,8 @@ def source_name(source: Source) -> str:
 
 def to_json_line(schema: str, result: Any, **content: object) -> str:
     """A result, a dataclass, as one line of JSON: some fields as given, the others as `_texts`."""
-    content["schema"] = schema
+    content |= {"schema": schema, "guarantee": told(result.guarantee)}
+    content["receipt"] = None if result.receipt is None else result.receipt.told()
     for field in fields(result):
         if field.name not in content:
             content[field.name] = _texts(getattr(result, field.name))

@@ -57,10 +57,17 @@ def permute_and_flip_with_gap(
             labels, source, ledger, engine: as for `permute_and_flip`; at least two candidates.
             With `minimize` the gap is how much smaller the winner's noisy score is.
 
+    Returns:
+        Selection, with its gap.
+
     Raises:
         ParameterError, ScoreError, SourceError: as for `permute_and_flip`; and ParameterError for
             one candidate alone, or where a step of the coarsest grid that holds both gap_grid and
             the scores is worth less than 2**-40 of the noise's scale.
+
+    Example:
+        >>> permute_and_flip_with_gap([3, 900], epsilon=1, sensitivity=1).gap > 700
+        True
     """
     return _one(scores, "exponential", gap_grid, "permute_and_flip_with_gap/1", options)
 
@@ -80,6 +87,13 @@ def exponential_mechanism_with_gap(
         Theorem 10).  Not BoundedRange: for epsilon up to 1 it costs about three to four times the
         rho of `exponential_mechanism`.
     Neighbours, Args, Raises: as for `permute_and_flip_with_gap`.
+
+    Returns:
+        Selection, with its gap.
+
+    Example:
+        >>> exponential_mechanism_with_gap([3, 900], epsilon=1, sensitivity=1).gap > 700
+        True
     """
     return _one(scores, "gumbel", gap_grid, "exponential_mechanism_with_gap/1", options)
 
@@ -105,6 +119,13 @@ def report_noisy_max_with_gap(
         noise: "exponential", "laplace" or "gumbel"; there is no default.
         scores, epsilon, rho, sensitivity, range_, monotonic, minimize, grid, on_grid, score_error,
             gap_grid, labels, source, ledger, engine: as for `permute_and_flip_with_gap`.
+
+    Returns:
+        Selection, with its gap.
+
+    Example:
+        >>> report_noisy_max_with_gap([3, 900], noise="laplace", epsilon=1, sensitivity=1).gap > 700
+        True
     """
     read_choice(noise, "noise", get_args(Noise))
     return _one(scores, noise, gap_grid, f"report_noisy_max_with_gap_{noise}/1", options)
@@ -136,8 +157,15 @@ def top_k_with_gaps(
         scores, sensitivity, range_, monotonic, minimize, grid, on_grid, score_error, gap_grid,
             labels, source, ledger, engine: as for `permute_and_flip_with_gap`.
 
+    Returns:
+        TopK, with its gaps.
+
     Raises:
         ParameterError, ScoreError, SourceError: as for `permute_and_flip_with_gap`.
+
+    Example:
+        >>> top_k_with_gaps([3, 2000, 900], k=2, epsilon=1, sensitivity=1, monotonic=True).indices
+        (1, 2)
     """
     more = "; Gumbel noise is proved for one winner: exponential_mechanism_with_gap"
     read_choice(noise, "noise", get_args(GapNoise), more)

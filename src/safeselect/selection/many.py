@@ -51,6 +51,10 @@ def select_many(
 
     Raises:
         ParameterError, ScoreError, SourceError, BudgetError: as for `permute_and_flip`.
+
+    Example:
+        >>> select_many([[3, 2000], [2000, 3]], epsilon=1, sensitivity=1, monotonic=True).indices
+        array([1, 0])
     """
     call, name = _open(scores, mechanism, delta, options)
     plan = call.calibrate(TABLE[name], f"select_many_{name}/1")
@@ -85,6 +89,11 @@ def top_k_many(
 
     Raises:
         ParameterError, ScoreError, SourceError, BudgetError: as for `permute_and_flip`.
+
+    Example:
+        >>> top_k_many([[3, 900, 4000], [9000, 3, 4000]], k=2, epsilon=1, sensitivity=1).indices
+        array([[2, 1],
+               [0, 2]])
     """
     call, name = _open(scores, mechanism, delta, options)
     plan = call.calibrate(TABLE[name], f"top_k_many_{name}/1", call.read_k(k))

@@ -65,11 +65,18 @@ def permute_and_flip(scores: Scores[Label], **options: Unpack[Options[Label]]) -
             drawn, and the result has a receipt.
         engine: "reference" for the scalar tier.
 
+    Returns:
+        Selection: the candidate's label and position, and what the release costs.
+
     Raises:
         ParameterError: a parameter is wrong.
         ScoreError: the scores cannot be read.
         SourceError: the source failed.
         BudgetError: the ledger refuses the charge, or cannot be used (`LedgerError`).
+
+    Example:
+        >>> permute_and_flip({"tea": 3, "milk": 900}, epsilon=1, sensitivity=1).label
+        'milk'
     """
     return _one(Call(scores, **options), "permute_and_flip", "permute_and_flip/1")
 
@@ -88,6 +95,13 @@ def exponential_mechanism(
     Neighbours, Args, Raises: as for `permute_and_flip`.
     Method: the largest of score + Gumbel noise, exactly: lattice floors of the noise from certified
         enclosures of its distribution function, refined until the winner is decided.
+
+    Returns:
+        Selection.
+
+    Example:
+        >>> exponential_mechanism([3, 900, 5], epsilon=1, sensitivity=1, monotonic=True).index
+        1
     """
     return _one(Call(scores, **options), "exponential", "exponential_mechanism/1")
 
@@ -112,6 +126,13 @@ def exponential_mechanism_base2(
         base: an exact rational between 0 and 1; instead of epsilon and rho.  The result keeps it.
         scores, epsilon, rho, sensitivity, range_, monotonic, minimize, grid, on_grid, score_error,
             labels, source, ledger, engine: as for `permute_and_flip`.
+
+    Returns:
+        Selection.
+
+    Example:
+        >>> exponential_mechanism_base2([3, 900], base="1/2", sensitivity=1, monotonic=True).base
+        Fraction(1, 2)
     """
     ways = {"epsilon": options.get("epsilon"), "rho": options.get("rho"), "base": base}
     exactly_one(ways, "write for example epsilon=1")
@@ -150,8 +171,15 @@ def report_noisy_max(
         scores, epsilon, rho, sensitivity, range_, monotonic, minimize, grid, on_grid, score_error,
             labels, source, ledger, engine: as for `permute_and_flip`.
 
+    Returns:
+        Selection.
+
     Raises:
         ParameterError, ScoreError, SourceError, BudgetError: as for `permute_and_flip`.
+
+    Example:
+        >>> report_noisy_max([3, 900, 5], noise="gumbel", epsilon=1, sensitivity=1).index
+        1
     """
     read_choice(noise, "noise", get_args(Noise))
     # One draw of Gumbel noise is the exponential mechanism; with one winner, "wide" is as is.

@@ -88,6 +88,10 @@ def top_k(
 
     Raises:
         ParameterError, ScoreError, SourceError, BudgetError: as for `permute_and_flip`.
+
+    Example:
+        >>> top_k({"tea": 3, "milk": 900, "rum": 2000}, k=2, epsilon=1, sensitivity=1).labels
+        ('rum', 'milk')
     """
     if mechanism is not None:
         read_choice(mechanism, "mechanism", get_args(Mechanism))

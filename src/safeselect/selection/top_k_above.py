@@ -94,8 +94,15 @@ def top_k_above(
         scores, sensitivity, monotonic, grid, on_grid, score_error, labels, source, ledger, engine:
             as for `permute_and_flip`.
 
+    Returns:
+        TopAbove.
+
     Raises:
         ParameterError, ScoreError, SourceError: as for `permute_and_flip`.
+
+    Example:
+        >>> top_k_above([3, 900, 5], threshold=400, k=2, epsilon=1, sensitivity=1).indices
+        (1,)
     """
     read_choice(noise, "noise", get_args(GapNoise))
     cost = PrivacyCost(read_epsilon(epsilon), None, None)
