@@ -1,1 +1,1 @@
-"""One file per outside library, imported only when it is used."""
+"""Adapters to other libraries; each is imported only when it is used."""

@@ -1,4 +1,4 @@
-"""How many users have each item of a table; the rules are those of `tables`."""
+"""Counts the users of each item of a table, by the rules of `tables`."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def count_distinct_users(
     memory: str | None = None,
     progress: bool = False,
 ) -> Counts:
-    """Count, for each item, the distinct users that have a row with it.
+    """Count the distinct users of each item.
 
     Neighbours: adding or removing all rows of one user moves every count by at most 1, and all in
         the same direction: select with `sensitivity=1, monotonic=True`.
@@ -51,16 +51,16 @@ def count_distinct_users(
             Table, a DuckDB relation, such as `connection.table("trips")`, or a Spark DataFrame,
             such as `spark.table("trips")`, which is counted where it is.
         item: the column that holds the candidates.
-        user: the column that says whose row it is: the one who is protected.
-        candidates: the items to count, all different, as a list or a column: other items are
+        user: the column that says whose row it is; users are protected.
+        candidates: the items to count, all different, as a list or a column.  Other items are
             dropped, and a candidate without rows counts 0.  Choose them without looking at the
-            file.  With None every item found in the table is counted: who does so asserts that this
-            set of items is public.
+            file.  With None, every item found in the table is counted; the caller thereby asserts
+            that this set of items is public.
         unit: who is protected, in the words of the ledger's scope, such as "one rider"; a mechanism
             then refuses a scope that protects another unit.
-        memory: the most that DuckDB may use, such as "2GB"; what is more goes to a private
-            directory on disk, removed afterwards.
-        progress: tell on standard error, if it is a terminal, how far DuckDB's count is.
+        memory: the most memory that DuckDB may use, such as "2GB"; beyond it DuckDB writes to a
+            private directory, which is removed afterwards.
+        progress: show on standard error, if it is a terminal, how far DuckDB's count is.
 
     Returns:
         Counts: label -> number of users, private, in the order of the labels or of `candidates`;
@@ -68,7 +68,7 @@ def count_distinct_users(
 
     Raises:
         InputError: the table, a column or a candidate cannot be used.
-        ParameterError: an argument of the wrong type.
+        ParameterError: an argument has the wrong type.
 
     Example:
         >>> import pyarrow
@@ -101,8 +101,8 @@ def open_counts(
 ) -> Iterator[Unread]:
     """Open a table whose candidates are public, for the length of a `with` block.
 
-    Columns are looked at now, and the items found in the table where they are the candidates; users
-    only when the counts are read.
+    Columns are looked at now, and also the items of the table if they are the candidates.  Users are
+    looked at only when the counts are read.
 
     Args, Raises: as for `count_distinct_users`.
     """
@@ -135,21 +135,21 @@ def largest_counts(
 ) -> Counts:
     """Count the distinct users of each item, and return the largest counts.
 
-    What `unknown_domain_top_k` wants: ask for k_bar + 1 places.  Equal counts are in the order of
-    their labels.
+    For `unknown_domain_top_k`, ask for k_bar + 1 places.  Equal counts are in the order of their
+    labels.
 
     Neighbours: as for `count_distinct_users`; with `max_contributions`, one user moves at most so
         many counts.
 
     Args:
         places: how many counts.
-        max_contributions: count each user for so many items at most, chosen by a fixed hash of user
-            and item; None counts all.
+        max_contributions: the most items for which a user is counted, chosen by a fixed hash of
+            user and item; None counts all.
         table, item, user, unit, memory, progress: as for `count_distinct_users`.
 
     Returns:
-        Counts: label -> number of users, private, and so are the labels; fewer than `places`, or
-        none, where there are no more items.
+        Counts: label -> number of users; both are private.  There are fewer than `places`, or none,
+        if the table has no more items.
 
     Raises:
         InputError, ParameterError: as for `count_distinct_users`.
@@ -200,7 +200,7 @@ def open_largest(
 
 
 def until_read(opened: ExitStack, unread: Unread) -> Unread:
-    """The same, and what is open is closed once it was read: before a bit of noise is drawn."""
+    """Return the same, closing what is open after the read, before any noise is drawn."""
 
     def read() -> Any:
         with opened:
@@ -220,7 +220,7 @@ class _Keyed:
         """Refuse declared types that no key has; no row is looked at."""
         for ours, name in self.names.items():
             kind = self.table.types[ours]
-            # Floats are what a missing value makes of integers, in a table that pandas wrote.
+            # In a table that pandas wrote, a missing value turns integers into floats.
             if kind is not None and kind not in FLOATS:
                 require_key(kind, name)
 
@@ -230,12 +230,12 @@ class _Keyed:
             require_plain_integers(labels, self.names["item"])
 
     def items(self) -> list[str]:
-        """The set of items; whoever asks asserted that it is public."""
+        """Return the set of items, which the caller asserted to be public."""
         self._load("item")
         return [label for (label,) in self.table.fetch(ITEMS)]
 
     def fetch(self, sql: str, candidates: list[str] | None = None) -> list[tuple[Any, ...]]:
-        """Read rows, once: one statement."""
+        """Read rows by one statement, once."""
         kinds = self._load("item", "person")
         if candidates is not None:
             if kinds["item"] in INTEGERS:
@@ -254,7 +254,7 @@ class _Keyed:
 def _keyed(
     table: object, item: str, user: str, memory: str | None, progress: bool
 ) -> Iterator[_Keyed]:
-    """Open a table; what its columns are called and declare is checked."""
+    """Open a table and check its columns' names and declared types."""
     columns = {"item": item, "person": user}
     opened = (
         open_spark(table, columns)

@@ -1,17 +1,18 @@
 """DuckDB, embedded and locked to one table.
 
-The rules, which `tables` relies on:
+`tables` relies on these rules:
 
-- The engine may read the one file or frame that was named, and nothing else; it writes only into a
-  fresh directory of mode 0700, removed afterwards; it loads no extension and reaches no network.
-- Types come from the declaration (a CSV column is text), never from looking at values.  Opening a
-  table reads its columns and no row; frames are brought in by `Table.load`.
+- The engine may read the one file or frame that was named, and nothing else.  It writes only into a
+  fresh directory of mode 0700, which is removed afterwards.  It loads no extension and uses no
+  network.
+- Types come from the declaration (a CSV column is text), never from values.  Opening a table reads
+  its columns and no row; `Table.load` brings frames in.
 - DuckDB's messages quote cells.  None of them leaves this file, not even as an exception's
-  context: our own sentence is raised after the handler has ended.
+  context: our own sentence is raised after the handler ends.
 - The file is opened under a name of ours, so that brackets, stars and quotes in its path mean
   nothing to SQL.
-- A table that belongs to another connection is read through Arrow: the settings of that connection,
-  such as a collation that takes two keys for one, mean nothing here.
+- A table of another connection is read through Arrow, so that connection's settings, such as a
+  collation in which two keys are equal, have no effect here.
 """
 
 from __future__ import annotations
@@ -46,11 +47,11 @@ _CONFIG = {
     "allow_community_extensions": "false",
     "allow_unsigned_extensions": "false",
     "allow_persistent_secrets": "false",
-    # The answer is sorted, so rows may be read in any order; keeping theirs would take memory.
+    # The answer is sorted, so rows may be read in any order; keeping their order takes memory.
     "preserve_insertion_order": "false",
 }
 _LOCKED_IN_ORDER = (
-    # Implied by the lock below, and said anyway: SQL cannot name the caller's variables.
+    # Implied by the lock below, and stated anyway: SQL cannot name the caller's variables.
     "SET python_enable_replacements = false",
     # DuckDB would draw its bar on standard output, where the release goes; see `_progress`.
     "SET enable_progress_bar = true",
@@ -64,11 +65,11 @@ _FRAME = "safeselect_frame"
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """An open table, no row of which was read yet.
+    """An open table of which no row was read yet.
 
     Attributes:
-        types: the declared SQL type of each wanted column; None where it follows from the values,
-            as in a pandas DataFrame.
+        types: the declared SQL type of each wanted column; None if it depends on the values, as in
+            a pandas DataFrame.
     """
 
     types: Mapping[str, str | None]
@@ -92,7 +93,7 @@ class Table:
         """Run one statement and return all rows.
 
         Raises:
-            InputError: the table cannot be read; never with a word of the engine's own message.
+            InputError: the table cannot be read; the message has no word of the engine's own.
         """
         with reported(self._connection.query_progress if self._progress else None):
             return _run(self._connection, sql, parameters, self._failure)
@@ -116,12 +117,12 @@ def open_table(
         table: the path of a regular file whose name ends in .csv, .csv.gz or .parquet; or a frame,
             see `_frames`.
         columns: our name -> the column's name in the table.
-        memory: the most that the engine may use, such as "2GB"; beyond it writes to disk.
+        memory: the most memory that the engine may use, such as "2GB"; beyond it, it uses disk.
         progress: report on standard error how far a long statement is.
 
     Raises:
-        InputError: no DuckDB, no such file or column, or a table that cannot be read.
-        ParameterError: an argument of the wrong type.
+        InputError: there is no DuckDB, no such file or no such column, or the table is unreadable.
+        ParameterError: an argument has the wrong type.
     """
     file = regular_file(table) if isinstance(table, (str, os.PathLike)) else None
     for column in columns.values():
@@ -162,7 +163,7 @@ def open_table(
             if file is not None or empty is not None:
                 types = dict(view(list(columns)))
             if empty is not None:
-                # So that no statement can take the frame without rows for the table.
+                # So that no statement can read the frame without rows instead of the table.
                 _run(connection, "DROP VIEW safeselect_rows", (), failure)
             yield Table(types, connection, failure, progress, bring)
         finally:
@@ -177,8 +178,8 @@ def _view(
     place: str,
     failure: str,
 ) -> Mapping[str, str]:
-    """Make the view of these columns; returns their types.  No row is read."""
-    # Every name and path below is quoted by `identifier` and `literal`.
+    """Make the view of these columns and return their types.  No row is read."""
+    # `identifier` and `literal` quote every name and path below.
     described = _run(connection, f"DESCRIBE SELECT * FROM {rows}", (), failure)  # noqa: S608
     names = [row[0] for row in described] if header is None else header
     at = {ours: position(names, name, place) for ours, name in columns.items()}
@@ -200,13 +201,13 @@ def _run(
 
 
 def _ask(question: Callable[[], Any], failure: str) -> Any:
-    """What DuckDB answers, or one sentence of ours."""
+    """Return DuckDB's answer, or raise one sentence of ours."""
     duckdb = _import_duckdb()
     answer = None
     interrupted = exhausted = False
     try:
         answer = question()
-    except Exception as error:  # noqa: BLE001 - whatever it is, it may hold cells
+    except Exception as error:  # noqa: BLE001 - any error may quote cells
         interrupted = str(error) == "Query interrupted"  # how DuckDB reports Ctrl-C
         exhausted = isinstance(error, (duckdb.OutOfMemoryException, MemoryError))
     if interrupted:

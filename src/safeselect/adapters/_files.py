@@ -1,7 +1,7 @@
-"""Files that hold tables: which they are, their header, and the SQL that reads them.
+"""Files that hold tables: their kinds, their headers, and the SQL that reads them.
 
-Messages name the file and the columns that were asked for; they never list what was found, because
-in a file without a header that is someone's row.
+Messages name the file and the columns that were asked for.  They never list the columns that were
+found: in a file without a header these are someone's row.
 """
 
 from __future__ import annotations
@@ -36,18 +36,18 @@ _CSV = (
 )
 _PARQUET = "read_parquet({file}, hive_partitioning = false)"
 _MEMORY = re.compile(r"[1-9][0-9]{0,5}(MB|GB)", re.ASCII)
-_HEADER_LIMIT = 1 << 20  # characters; a header line is far shorter, and is never searched further
-_SURROGATE = re.compile("[\\udc80-\\udcff]")  # what stands for a byte that is no UTF-8
-_MOST_COLUMNS = 10_000  # ten times as many take DuckDB gigabytes, whatever is in them
+_HEADER_LIMIT = 1 << 20  # characters; a header is far shorter, and no more is searched
+_SURROGATE = re.compile("[\\udc80-\\udcff]")  # these stand for bytes that are not UTF-8
+_MOST_COLUMNS = 10_000  # ten times as many take DuckDB gigabytes, even if empty
 
 
 def shown(text: object) -> str:
-    """A parameter, such as a path, quoted for a message of one line."""
+    """Return a parameter, such as a path, quoted for a message of one line."""
     return repr(os.fspath(text) if isinstance(text, os.PathLike) else text)
 
 
 def regular_file(path: str | os.PathLike[str]) -> Path:
-    """The file at a path, which must be there, be regular and be readable."""
+    """Return the file at a path; it must exist, be regular and be readable."""
     file = Path(path)
     try:
         kind = "a directory" if file.is_dir() else "" if file.is_file() else "missing"
@@ -63,7 +63,7 @@ def regular_file(path: str | os.PathLike[str]) -> Path:
 
 
 def reader(file: Path, alias: Path) -> tuple[str, str, list[str] | None]:
-    """The table function for a file, the sentence for its failures, and a CSV file's header."""
+    """Return a file's table function, the message for its failures, and its CSV header."""
     name, quoted = file.name.lower(), literal(str(alias))
     if name.endswith(".parquet"):
         return (
@@ -75,7 +75,7 @@ def reader(file: Path, alias: Path) -> tuple[str, str, list[str] | None]:
         raise InputError(f"{shown(file)} must be named .csv, .csv.gz or .parquet")
     compressed = name.endswith(".gz")
     header = _header(file, compressed)
-    # Our own names, so that empty, repeated or odd names in the header never reach SQL.
+    # Names of ours, so that empty, repeated or odd names in the header never reach SQL.
     columns = ", ".join(f"'c{place}': 'VARCHAR'" for place in range(len(header)))
     compression = "'gzip'" if compressed else "'none'"
     failure = (
@@ -87,8 +87,8 @@ def reader(file: Path, alias: Path) -> tuple[str, str, list[str] | None]:
 
 
 def _header(file: Path, compressed: bool) -> list[str]:
-    # Read here, because DuckDB would guess delimiter and quotes from the values below it.  No more
-    # is looked at than the header: what is below it may be no text, which is told when it is read.
+    # Read here, because DuckDB would guess delimiter and quotes from the values below it.  Only the
+    # header is looked at: if the rows are not text, reading them says so later.
     header: list[str] | None = None
     try:
         with open(file, "rb") as raw:
@@ -112,7 +112,7 @@ def _header(file: Path, compressed: bool) -> list[str]:
 
 
 def _lines(text: io.TextIOWrapper) -> Iterator[str]:
-    """The first lines, of which a header may be several; up to a limit."""
+    """Yield the first lines, up to a limit; a header may have several."""
     left = _HEADER_LIMIT
     while left > 0 and (line := text.readline(left)):
         left -= len(line)
@@ -120,7 +120,7 @@ def _lines(text: io.TextIOWrapper) -> Iterator[str]:
 
 
 def position(names: list[str], wanted: str, place: str) -> int:
-    """Where a column is among the names found in a place; it must be there once."""
+    """Return the position of a column among the names found; it must be there once."""
     if names.count(wanted) != 1:
         found = "no column" if wanted not in names else "more than one column"
         raise InputError(f"{place} has {found} named {shown(wanted)}")
@@ -128,7 +128,7 @@ def position(names: list[str], wanted: str, place: str) -> int:
 
 
 def memory_size(memory: object) -> int:
-    """The bytes of a size such as "500MB" or "2GB"."""
+    """Return the number of bytes of a size such as "500MB" or "2GB"."""
     if not isinstance(memory, str) or not _MEMORY.fullmatch(memory):
         raise ParameterError(
             f"memory must be a size such as '500MB' or '2GB', got {describe(memory)}"
@@ -137,10 +137,10 @@ def memory_size(memory: object) -> int:
 
 
 def identifier(name: str) -> str:
-    """A name, quoted for SQL."""
+    """Return a name, quoted for SQL."""
     return '"' + name.replace('"', '""') + '"'
 
 
 def literal(text: str) -> str:
-    """A text, quoted for SQL."""
+    """Return a text, quoted for SQL."""
     return "'" + text.replace("'", "''") + "'"

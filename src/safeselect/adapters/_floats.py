@@ -1,4 +1,4 @@
-"""The floats that other libraries calculate with: rounded towards privacy, never to the nearest."""
+"""Floats for other libraries: rounded towards privacy, never to the nearest."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["at_least", "at_most"]
 
 
 def at_least(value: Fraction) -> float:
-    """The smallest float that is at least the value; infinity beyond the largest.
+    """Return the smallest float that is at least the value; infinity beyond the largest.
 
     Requires: value >= 0.
     """
@@ -21,7 +21,7 @@ def at_least(value: Fraction) -> float:
 
 
 def at_most(value: Fraction) -> float:
-    """The largest float that is at most the value: 0 for what is below the smallest.
+    """Return the largest float that is at most the value; 0 below the smallest.
 
     Requires: value >= 0.
     """

@@ -1,8 +1,8 @@
 """Tables in memory, as Arrow: frames of pandas and polars, Arrow tables, DuckDB relations.
 
-Their own messages quote cells, so none of them leaves this file.  A column's type comes from its
-declaration; where that says nothing (pandas' `object`) it must hold strings.  What type a column of
-a pandas DataFrame has often follows from its values: one that is missing makes floats of integers.
+The libraries' messages quote cells, so none of them leaves this file.  A column's type comes from
+its declaration.  A column without a declared type (pandas' `object`) must hold strings.  The type
+of a pandas column often depends on its values: one missing value turns integers into floats.
 """
 
 from __future__ import annotations
@@ -19,39 +19,39 @@ _PLACE = "the table"
 
 
 def without_rows(table: object, columns: Sequence[str]) -> Any:
-    """The columns of a table in memory, none of whose rows is looked at: their types.
+    """Return the types of columns of a table in memory, without looking at any row.
 
     Args:
         table: a pandas or polars DataFrame, a pyarrow Table, or a DuckDB relation, such as
             `connection.table("trips")`.
 
     Returns:
-        An Arrow table without rows; None where types follow from values.
+        An Arrow table without rows; None if the types depend on values.
 
     Raises:
-        InputError: no pyarrow, or no such column.
-        ParameterError: another type.
+        InputError: there is no pyarrow, or no such column.
+        ParameterError: the table has another type.
     """
     kind, places = _located(table, columns)
     return None if kind == _PANDAS else _converted(_EMPTIED[kind], table, places, columns)
 
 
 def as_arrow(table: object, columns: Sequence[str]) -> Any:
-    """The columns of a table in memory, in a form that DuckDB reads without looking at values.
+    """Return columns of a table in memory in a form that DuckDB reads by declared types.
 
     Args:
         table: as for `without_rows`.
 
     Raises:
-        InputError: as for `without_rows`; or a column that Arrow cannot hold.
-        ParameterError: another type.
+        InputError: as for `without_rows`; or Arrow cannot hold a column.
+        ParameterError: the table has another type.
     """
     kind, places = _located(table, columns)
     return _converted(_CONVERTERS[kind], table, places, columns)
 
 
 def _located(table: object, columns: Sequence[str]) -> tuple[str, list[int]]:
-    """What kind of table it is, and where its columns are."""
+    """Return the table's kind, and the positions of its columns."""
     kind = f"{type(table).__module__.partition('.')[0].lstrip('_')}.{type(table).__name__}"
     if kind not in _CONVERTERS:
         raise ParameterError(
@@ -71,7 +71,7 @@ def _converted(
     arrow, converted = _import_arrow(), None
     try:
         converted = convert(arrow, table, places)
-    except Exception:  # noqa: BLE001 - whatever it is, it may hold cells
+    except Exception:  # noqa: BLE001 - any error may quote cells
         converted = None
     if converted is None:
         quoted = " or ".join(shown(name) for name in dict.fromkeys(columns))
@@ -85,8 +85,8 @@ def _from_pandas(arrow: Any, table: Any, places: list[int]) -> Any:
     found = {}
     for place in places:
         column = table.iloc[:, place]
-        # Nothing is asked of the values of an `object` column but that they be strings.  An empty
-        # column has whatever type pandas found for no values.
+        # The values of an `object` column must only be strings.  The type that pandas gives an empty
+        # column means nothing.
         text = column.dtype == object or not len(column)
         values = column.astype(object) if text else column
         kind = arrow.string() if text else None
@@ -106,7 +106,7 @@ def _from_arrow(arrow: Any, table: Any, places: list[int]) -> Any:
 
 
 def _from_relation(arrow: Any, table: Any, places: list[int]) -> Any:
-    del arrow  # which DuckDB imports itself
+    del arrow  # DuckDB imports it itself
     return _reader(_projected(table, places))
 
 

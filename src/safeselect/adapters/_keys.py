@@ -1,4 +1,4 @@
-"""The columns that are counted, and the candidates that they hold: which are taken, and how."""
+"""The types of columns that are counted, and the reading of their candidates."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ def read_labels(candidates: Iterable[str | int]) -> list[str]:
     """Read a public list of candidates as text, all different.
 
     Raises:
-        InputError: a candidate that no table can hold, or that repeats another; an empty list.
-        ParameterError: no list, or a candidate of another type.
+        InputError: a candidate repeats another or fits no table, or the list is empty.
+        ParameterError: candidates are not a list, or a candidate has another type.
     """
     if isinstance(candidates, (str, bytes)) or not isinstance(candidates, Iterable):
         raise ParameterError(
@@ -62,14 +62,14 @@ def read_labels(candidates: Iterable[str | int]) -> list[str]:
 
 
 def warn_if_same(item: object, user: object) -> None:
-    """Warn if every count is 1."""
+    """Warn if item and user are the same column, so that every count is 1."""
     if isinstance(item, str) and item == user:
         caution("item and user are the same column, so that every count is 1")
 
 
 def require_key(kind: str, column: str) -> None:
-    """Refuse a column that does not hold integers or strings by its type."""
-    # Without what follows in brackets: for some types that is a list of values.
+    """Refuse a column whose type is neither integer nor string."""
+    # Without the text in brackets: for some types that is a list of values.
     kind = kind.partition("(")[0]
     if kind not in (TEXT, _NOTHING) and kind not in INTEGERS:
         raise InputError(

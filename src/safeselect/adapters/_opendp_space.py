@@ -1,4 +1,4 @@
-"""What all our measurements share: where they start, what they cost and how they fail."""
+"""The shared part of all our measurements: their input space, cost and failures."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ class Draws:
     rate: Fraction
 
     def cost(self, range_: Fraction, *, pure: bool) -> Fraction:
-        """The epsilon, or the rho, of all draws together."""
+        """Return the epsilon, or the rho, of all draws together."""
         each = self.family(self.rate * range_)
         return self.count * (each.epsilon if pure else each.zcdp.rho)
 
 
 @dataclass(frozen=True, slots=True)
 class Space:
-    """Where a measurement starts and how its privacy is measured."""
+    """The input space of a measurement, and its measure of privacy."""
 
     domain: Any
     metric: Any
@@ -65,11 +65,11 @@ class Space:
         on_grid: object,
         score_error: object,
     ) -> Space:
-        """Read what every constructor takes, and refuse what no proof here covers."""
+        """Read the arguments of every constructor, and refuse those that no proof here covers."""
         reading = Reading.read(grid=grid, on_grid=on_grid, score_error=score_error)
         if not isinstance(negate, bool):
             raise ParameterError(f"negate must be True or False, got {describe(negate)}")
-        resolve(source)  # a wrong source is refused now, not at the first release
+        resolve(source)  # refuses a wrong source now, not at the first release
         dp = _opendp()
         kind = _VECTORS.fullmatch(str(getattr(domain, "type", None)))
         if not isinstance(domain, dp.Domain) or kind is None:
@@ -91,10 +91,10 @@ class Space:
 
     @contextmanager
     def steps(self, scores: object) -> Iterator[Steps]:
-        """The scores in steps of the grid, larger is better; overwritten at the end.
+        """Yield the scores in steps of the grid, larger is better; they are overwritten at the end.
 
         Raises:
-            ScoreError: a score is no number that the reading covers.
+            ScoreError: a score is not a number that the reading covers.
         """
         steps = read_candidates(scores).steps(self.reading, minimize=self.negate)
         try:
@@ -103,19 +103,19 @@ class Space:
             steps.fill(0)
 
     def moved(self, distance: Fraction) -> Fraction:
-        """The range of the change of the scores as they are read, in score units."""
+        """Return the range of the change of the scores as read, in score units."""
         step = self.reading.step
         if self.reading.on_grid and distance < step:
-            return Fraction(0)  # multiples of the grid that move by less do not move
+            return Fraction(0)  # a multiple of the grid cannot move by less than a step
         return Change(distance, None, self.monotonic).range_in_steps(self.reading) * step
 
     def measurement(self, draws: Draws, release: Callable[[object], object], returns: str) -> Any:
-        """The measurement that releases so, at the cost of these draws."""
+        """Return the measurement with this release function, at the cost of these draws."""
 
         def privacy_map(d_in: object) -> float:
             distance = rational(d_in, "d_in", zero=True)
             if isinstance(d_in, float):
-                # The decimal that was typed or the binary number that was computed: the larger.
+                # A float may stand for a typed decimal or a computed binary number: take the larger.
                 distance = max(distance, Fraction(d_in))
             return at_least(draws.cost(self.moved(distance), pure=self.pure))
 
@@ -125,20 +125,20 @@ class Space:
 
 
 def _check_floats(dp: Any, domain: Any, reading: Reading) -> None:
-    """Refuse floats that nothing says how to read."""
+    """Refuse floats without a grid."""
     if reading.grid is None:
         raise ParameterError(
             "an input_domain of floats needs grid=, the public step on which they are read, such "
             "as a thousandth of the sensitivity; without it, write an integer type"
         )
-    # OpenDP tells it in words alone.  A NaN that came all the same would be refused, not released.
+    # OpenDP states this only in its text.  A NaN that came anyway would be refused, not released.
     if "nan=true" in str(domain):
         expected = "vector_domain(atom_domain(T=..., nan=False)) for floats"
         raise _refusal(dp, "input_domain", expected, domain)
 
 
 def _guarded(release: Callable[[object], object]) -> Callable[[object], object]:
-    """The release, whose failures say one sentence of ours and nothing else."""
+    """Wrap the release: every failure becomes one sentence of ours."""
 
     def function(scores: object) -> object:
         failure: Exception = RuntimeError("the release failed; there is no output")
@@ -146,10 +146,10 @@ def _guarded(release: Callable[[object], object]) -> Callable[[object], object]:
             return release(scores)
         except SafeSelectError as error:
             failure = type(error)(*error.args)
-        # Whatever it is, an interrupt too: nothing may pass through OpenDP's compiled code.
+        # Any error, an interrupt too: nothing may pass through OpenDP's compiled code.
         except BaseException:  # noqa: BLE001, S110 - replaced by a constant sentence
             pass
-        # Raised outside the handlers, so that what happened is not its context.
+        # Raised outside the handlers, so that the error is not its context.
         raise failure
 
     return function
@@ -174,7 +174,7 @@ def single(
     scale: object,
     source: object,
 ) -> Any:
-    """The measurement that releases the index of one choice."""
+    """Return the measurement that releases the index of one choice."""
     size = read_scale(scale, space)
 
     def release(scores: object) -> object:
@@ -188,5 +188,5 @@ def single(
 def read_scale(scale: object, space: Space) -> Fraction:
     """Read the scale of the noise, in score units."""
     size = rational(scale, "scale")
-    Decay(space.reading.step / size)  # a rate that no release could use is refused now
+    Decay(space.reading.step / size)  # refuses a rate that no release could use
     return size

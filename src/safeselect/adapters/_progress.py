@@ -1,7 +1,7 @@
-"""How far a long count is: one line on standard error, and only where that is a terminal.
+"""The progress of a long count: one line on standard error, only if that is a terminal.
 
-How long a count takes depends on private data, and so does this line: it is for whoever may read
-the data, and no part of a release.
+The duration of a count depends on private data, and so does this line.  It is for people who may
+read the data, and is not part of a release.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from threading import Event, Thread
 
 __all__ = ["reported"]
 
-_PATIENCE = 2  # seconds before anything is said, and between two lines
+_PATIENCE = 2  # seconds before the first line, and between two lines
 _BLANK = "\r\x1b[K"
 
 
 @contextmanager
 def reported(percent: Callable[[], object] | None) -> Iterator[None]:
-    """Say from time to time how far the work inside the `with` block is.
+    """Show from time to time how far the work inside the `with` block is.
 
     Args:
-        percent: what tells it, from 0 to 100; None for silence.
+        percent: returns the progress, from 0 to 100; None for silence.
     """
     if percent is None or sys.stderr is None or not sys.stderr.isatty():
         yield

@@ -1,4 +1,4 @@
-"""Ready scores from a table; the rules are those of `tables`."""
+"""Ready scores from a table, by the rules of `tables`."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ def read_scores(
         score: the column with the scores.
 
     Returns:
-        The labels, and the scores, private, by the declared type: integers; text and DECIMAL as
-        exact decimals; FLOAT and DOUBLE as the binary numbers that they are.
+        The labels, and the scores, which are private.  By the declared type the scores are
+        integers, exact decimals (text and DECIMAL) or binary floats (FLOAT and DOUBLE).
 
     Raises:
         InputError: the file or a column cannot be used, or a label is NULL.
-        ScoreError: the scores are not numbers by their declared type, or a cell is not a number.
+        ScoreError: the declared type is not one of numbers, or a cell is not a number.
 
     Example:
         >>> from pathlib import Path
@@ -63,10 +63,10 @@ def read_scores(
 def open_scores(
     path: str | os.PathLike[str], *, label: str, score: str
 ) -> Iterator[tuple[list[str], Unread]]:
-    """Open ready scores for the length of a `with` block: labels are read now, which are public.
+    """Open ready scores for the length of a `with` block; read the labels, which are public.
 
-    How many rows there are is public too.  What the column of scores declares and what it holds is
-    looked at when they are read, and then the table is closed.
+    The number of rows is public too.  The type and the cells of the column of scores are looked at
+    when the scores are read; then the table is closed.
 
     Args, Raises: as for `read_scores`.
     """
@@ -93,7 +93,7 @@ def _read_scores(
     if [row[0] for row in rows] != labels:
         raise InputError("the table changed while it was read")
     scores = [row[1] for row in rows]
-    # Counted before any conversion; a missing score has no safe stand-in.
+    # Checked before any conversion; a missing score has no safe replacement.
     if any(value is None for value in scores):
         raise ScoreError(f"column {shown(column)} has a row without a score")
     return _parsed(scores, column) if kind == TEXT else scores

@@ -1,11 +1,11 @@
-"""Apache Spark, as the caller set it up: it counts, by the same SQL as DuckDB, and nothing else.
+"""Apache Spark, as the caller set it up: it only counts, by the same SQL as DuckDB.
 
-- Spark runs tasks again that fail or are slow.  A count does not mind: every statement of `_sql` is
-  a function of the rows.  Noise would be drawn twice; none is drawn there.
+- Spark repeats tasks that fail or are slow.  That does not affect a count: every statement of `_sql`
+  is a function of the rows.  Noise would be drawn twice, so none is drawn there.
 - Columns are taken by position, so that no name means anything to SQL.
 - Spark's messages quote cells.  None of them leaves this file.
-- The session, its memory, its places on disk and its log are the caller's.  The log of a task that
-  fails quotes cells, wherever the session writes it.
+- The session, its memory, its files and its log are the caller's.  The log of a failed task quotes
+  cells, wherever the session writes it.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from safeselect.errors import InputError, ParameterError
 
 __all__ = ["SparkTable", "is_spark", "open_spark"]
 
-# Spark's names of the types that keys may have, and the names that `tables` knows them by.  A
-# string with a collation has another name, and is refused: it may take two keys for one.
+# Spark's names of the types that keys may have, and DuckDB's names of them.  A string with a
+# collation has another name and is refused: two different keys may be equal in it.
 _TYPES = {
     "string": "VARCHAR",
     "tinyint": "TINYINT",
@@ -47,14 +47,14 @@ class SparkTable:
     _name: str
 
     def load(self, *columns: str) -> Mapping[str, str]:
-        """The types of these columns, by our names; Spark reads rows by itself."""
+        """Return the types of these columns, by our names; Spark reads rows by itself."""
         return {ours: self.types[ours] for ours in columns}
 
     def fetch(self, sql: str) -> list[tuple[Any, ...]]:
         """Run one statement of `_sql` and return all rows.
 
         Raises:
-            InputError: Spark failed; never with a word of its own message.
+            InputError: Spark failed; the message has no word of Spark's own.
         """
         renamed = sql.replace("safeselect_", self._name)
         rows: list[Any] = _ask(lambda: self._session.sql(renamed).collect())
@@ -71,7 +71,7 @@ class SparkTable:
 
 
 def is_spark(table: object) -> bool:
-    """Whether it is a Spark DataFrame; without importing Spark."""
+    """Whether this is a Spark DataFrame, without importing Spark."""
     kind = type(table)
     return kind.__module__.partition(".")[0] == "pyspark" and kind.__name__ == "DataFrame"
 
@@ -84,8 +84,8 @@ def open_spark(table: Any, columns: Mapping[str, str]) -> Iterator[SparkTable]:
         columns: our name -> the column's name.
 
     Raises:
-        InputError: no such column, or Spark failed.
-        ParameterError: a column is not text.
+        InputError: there is no such column, or Spark failed.
+        ParameterError: a column's name is not text.
     """
     for column in columns.values():
         if not isinstance(column, str):
@@ -114,7 +114,7 @@ def _ask(question: Callable[[], Any]) -> Any:
     answer, failed = None, True
     try:
         answer, failed = question(), False
-    except Exception:  # noqa: BLE001 - whatever it is, it may hold cells
+    except Exception:  # noqa: BLE001 - any error may quote cells
         failed = True
     if failed:
         raise InputError("Spark could not count the table; its own log, if it keeps one, says why")

@@ -1,10 +1,10 @@
 """Apache Spark on this machine, for the command: a session of our own that reads one Parquet file.
 
-- Parquet alone: Spark's reader of CSV takes a damaged file for a table, and then one user's rows
-  could swallow those of another.
-- Java's own output goes nowhere, for it quotes cells, and standard output is for the release.
-- What Spark writes goes into a fresh directory of mode 0700, removed afterwards; its ports are
-  open to this machine alone.
+- It reads Parquet only: Spark accepts a damaged CSV file, in which one user's rows could replace
+  those of another.
+- Java's output is dropped: it quotes cells, and standard output is for the release.
+- Spark writes into a fresh directory of mode 0700, which is removed afterwards.  Its ports are
+  open to this machine only.
 """
 
 from __future__ import annotations
@@ -35,15 +35,15 @@ _SETTINGS = {
 
 @contextmanager
 def parquet_on_spark(path: str | os.PathLike[str], *, memory: str | None = None) -> Iterator[Any]:
-    """A Parquet file as a Spark DataFrame, for the length of a `with` block.
+    """Open a Parquet file as a Spark DataFrame, for the length of a `with` block.
 
     Args:
         path: a regular file whose name ends in .parquet.
-        memory: the largest heap that Java may have, such as "2GB"; what is more goes to disk.
+        memory: the largest heap that Java may have, such as "2GB"; beyond it Spark uses disk.
 
     Raises:
-        InputError: no pyspark or no Java, or a file that is not Parquet.
-        ParameterError: an argument of the wrong type.
+        InputError: there is no pyspark or no Java, or the file is not Parquet.
+        ParameterError: an argument has the wrong type.
     """
     file = regular_file(path)
     if not file.name.lower().endswith(".parquet"):
@@ -52,7 +52,7 @@ def parquet_on_spark(path: str | os.PathLike[str], *, memory: str | None = None)
             "without saying so; DuckDB reads .csv and .csv.gz"
         )
     heap = None if memory is None else f"{memory_size(memory) // 1024}k"
-    # Of warnings, because Spark's own are not for who reads a release.
+    # Warnings are silenced: Spark's own are not for the reader of a release.
     with (
         catch_warnings(action="ignore"),
         tempfile.TemporaryDirectory(prefix="safeselect-") as private,  # mode 0700
@@ -64,13 +64,13 @@ def parquet_on_spark(path: str | os.PathLike[str], *, memory: str | None = None)
             yield _read(session, alias, reader(file, alias)[1])
         finally:
             session.stop()
-            if java is not None:  # it ends when nobody can write to it any more
+            if java is not None:  # Java ends when its standard input is closed
                 java.stdin.close()
                 java.wait()
 
 
 def _started(private: str, heap: str | None) -> tuple[Any, Any]:
-    """A new session, and the process of its Java."""
+    """Start a session; return it and its Java process."""
     try:
         from pyspark import SparkConf, SparkContext
         from pyspark.java_gateway import launch_gateway
@@ -92,7 +92,7 @@ def _started(private: str, heap: str | None) -> tuple[Any, Any]:
         gateway = launch_gateway(configuration, {"stdout": DEVNULL, "stderr": DEVNULL})
         context = SparkContext(conf=configuration, gateway=gateway)
         started = SparkSession(context), gateway.proc
-    except Exception:  # noqa: BLE001 - whatever it is, our own sentence says enough
+    except Exception:  # noqa: BLE001 - our own sentence says enough of any error
         started = None
     if started is None:
         raise InputError(
@@ -105,7 +105,7 @@ def _read(session: Any, alias: Path, failure: str) -> Any:
     frame = None
     try:
         frame = session.read.parquet(f"file:{alias}")
-    except Exception:  # noqa: BLE001 - whatever it is, it may hold cells
+    except Exception:  # noqa: BLE001 - any error may quote cells
         frame = None
     if frame is None:
         raise InputError(failure)

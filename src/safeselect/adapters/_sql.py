@@ -1,13 +1,13 @@
-"""Everything that is asked of the data, in SQL: this page, and nothing else.
+"""Every query on the data, in SQL; no other file has one.
 
-Each statement runs on DuckDB and on Apache Spark as it stands.  `safeselect_rows` has two columns:
-`item`, a candidate, and `person`, the one who is protected; both are integers or strings.
+Each statement runs unchanged on DuckDB and on Apache Spark.  `safeselect_rows` has two columns:
+`item`, a candidate, and `person`, the protected user.  Both are integers or strings.
 
 - A row whose item or person is NULL is dropped by the WHERE clauses here and nowhere else.
 - Neighbours are tables that differ by all rows of one person.  In each statement a person counts at
   most once for an item, so each count moves by at most 1, and all in the same direction.
-- Labels are text, and text is compared by its bytes; so equal counts come in the same order
-  everywhere, and that order follows from the labels alone.
+- Labels are text, and text is compared by its bytes.  So equal counts have the same order
+  everywhere, and that order depends on the labels only.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ FROM safeselect_rows
 WHERE item IS NOT NULL
 ORDER BY label
 """
-"""The set of items, for whoever asserts that it is public; no person is looked at."""
+"""The set of items, if the caller asserts that it is public; no person is looked at."""
 
 COUNT_DISTINCT_USERS = """
 SELECT CAST(item AS STRING) AS label, COUNT(DISTINCT person) AS users
@@ -78,7 +78,7 @@ LIMIT {places}
 """
 """The largest counts, where a person counts for `contributions` items at most.
 
-Which of a person's items count follows from the two keys alone, by a fixed hash: no other person's
-rows change it, so a person moves at most so many counts.  It is no secret and need not be one.
-Equal hashes are in the order of the items: numbers by value, text by its bytes.
+A fixed hash of the two keys decides which of a person's items count.  No other person's rows change
+that choice, so a person moves at most `contributions` counts.  The hash is not secret and need not
+be.  Equal hashes are in the order of the items: numbers by value, text by its bytes.
 """

@@ -31,7 +31,7 @@ _NEEDS_DELTA = (
     "without looking at the data, or candidates_are_public=True if the set of items in the table "
     "is public knowledge"
 )
-_COMPETING = 10  # times k: how many items compete if nothing else is said
+_COMPETING = 10  # times k: the default of k_bar
 
 
 def top_items(
@@ -56,13 +56,13 @@ def top_items(
     source: Source | None = None,
     ledger: Scope | None = None,
 ) -> TopK | TopSet | DiscoveredTopK:
-    """Choose the k items of a table with the most distinct users; what `safeselect top-k` does.
+    """Choose the k items of a table with the most distinct users, as `safeselect top-k` does.
 
         best = top_items("trips.parquet", item="city", user="rider", k=10, epsilon=1, delta="1e-9")
 
-    Where nothing is said of the candidates, the items of the table are private themselves: the
-    `k_bar` largest counts go to `unknown_domain_top_k`, which may return fewer than k.  Otherwise
-    all counts go to `top_k`.
+    Without `candidates` or `candidates_are_public`, the items of the table are private too.  The
+    `k_bar` largest counts then go to `unknown_domain_top_k`, which may return fewer than k items.
+    Otherwise all counts go to `top_k`.
 
     Guarantee, neighbours: those of `unknown_domain_top_k` or of `top_k` with sensitivity=1 and
         monotonic=True; tables that differ by all rows of one user are neighbours.
@@ -75,12 +75,12 @@ def top_items(
         candidates_are_public: assert instead that the set of items in the table is public.
         k_bar: how many items compete in an unknown domain, or a pair, as for
             `unknown_domain_top_k`; 10 k by default.
-        max_contributions: count a user for so many items at most, and release noisy counts too; in
-            an unknown domain.
+        max_contributions: in an unknown domain, the most items for which a user is counted; the
+            result has noisy counts too.
         mechanism: as for `top_k`, where the candidates are known.
-        rows: how many rows the table has, as far as that is public; there is a
-            `SafeSelectWarning` if delta is above 1 / rows.
-        engine: what counts a file: "duckdb", or "spark" for a Spark session on this machine.
+        rows: how many rows the table has, if that is public; a `SafeSelectWarning` says if delta
+            is above 1 / rows.
+        engine: the engine that counts a file: "duckdb", or "spark" for a Spark session on this machine.
         source, ledger: as for `top_k`.
 
     Returns:
@@ -171,7 +171,7 @@ def _is_known(candidates: object, are_public: object) -> bool:
 
 
 def _check_total(epsilon: object, delta: object, rho: object, rows: object) -> None:
-    """Refuse what the mechanism would refuse after a long count."""
+    """Refuse now what the mechanism would refuse after a long count."""
     if (epsilon is None) == (rho is None):
         exactly_one({"epsilon": epsilon, "rho": rho}, "write for example epsilon=1")
     for name, value in (("epsilon", epsilon), ("rho", rho)):
@@ -185,7 +185,7 @@ def _check_total(epsilon: object, delta: object, rho: object, rows: object) -> N
 
 
 def _opened(table: object, engine: object, memory: str | None) -> AbstractContextManager[Any]:
-    """The table, on the engine that counts."""
+    """Return the table, on the engine that counts."""
     if engine not in ("duckdb", "spark"):
         raise ParameterError(f"engine must be 'duckdb' or 'spark', got {describe(engine)}")
     if engine == "duckdb":

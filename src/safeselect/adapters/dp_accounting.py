@@ -3,7 +3,7 @@
     accountant = RdpAccountant(neighboring_relation=NeighboringRelation.ADD_OR_REMOVE_ONE)
     accountant.compose(dp_events(best.parts, accountant="rdp")).get_epsilon(1e-6)
 
-Each event stands for a mechanism that is at least as easy to tell from its neighbour as ours is:
+Each event is a mechanism whose outputs on neighbours are at least as distinguishable as ours:
 
 | guarantee | Rényi accountant ("rdp") | privacy loss distributions ("pld") |
 |---|---|---|
@@ -13,12 +13,12 @@ Each event stands for a mechanism that is at least as easy to tell from its neig
 | ZeroConcentratedDP(rho) | `ZCDpEvent`, rho rounded up | refused: no pair of laws dominates it |
 | ApproximateDP | refused | refused |
 
-- An event handed to the other accountant is either right there too or refused by it.
-- How often an event happens counts, in both, as that many events do; the tests make sure.
+- An event given to the other accountant is either right there too or refused by it.
+- Both accountants count an event that happens n times as n events; tests check it.
 - The accountants calculate in floating point and certify no digit; `compose` does.
-- An event says nothing about neighbours: use the accountant's relation for which the sensitivity
-  was worked out.  For `REPLACE_ONE` the accountant of loss distributions refuses Laplace noise.
-- No event is meant to be wrapped into one for sampling: no theorem of ours covers that.
+- An event says nothing about neighbours: give the accountant the relation for which the
+  sensitivity was computed.  For `REPLACE_ONE` the "pld" accountant refuses Laplace noise.
+- Do not wrap an event into a sampling event: no theorem of ours covers that.
 """
 
 from __future__ import annotations
@@ -43,10 +43,10 @@ from safeselect.promises.guarantees import (
 
 __all__ = ["dp_event", "dp_events"]
 
-# Below this the Rényi divergence of Laplace noise, about order * epsilon**2 / 2, is the difference
-# of numbers so much larger that floats keep few of its digits.
+# Below this, the Rényi divergence of Laplace noise, about order * epsilon**2 / 2, is a difference of
+# much larger numbers, and floats keep few of its digits.
 _CANCELS = Fraction(1, 2**20)
-# Beyond this the exponentials of the accountants leave the range of floats.
+# Beyond this, the accountants' exponentials leave the range of floats.
 _LARGEST = 256
 
 
@@ -97,7 +97,7 @@ def dp_events(guarantees: Iterable[Guarantee], *, accountant: Literal["rdp", "pl
     """Return one event for a list of guarantees fixed in advance, such as `best.parts`.
 
     Raises:
-        ParameterError: as for `dp_event`, for any of them; or not a list.
+        ParameterError: as for `dp_event`, for any of them; or guarantees is not a list.
     """
     if not isinstance(guarantees, Iterable):
         raise ParameterError(f"guarantees must be a list, got {describe(guarantees)}")
@@ -116,7 +116,7 @@ def dp_events(guarantees: Iterable[Guarantee], *, accountant: Literal["rdp", "pl
 
 
 def _noise_multiplier(epsilon: Fraction) -> float:
-    """A scale whose inverse, as floats divide, is at least epsilon."""
+    """Return a float scale whose float inverse is at least epsilon."""
     scale = at_most(1 / epsilon)
     while Fraction(1 / scale) < epsilon:
         scale = math.nextafter(scale, 0)

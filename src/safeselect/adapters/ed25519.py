@@ -1,6 +1,6 @@
 """Ed25519 signatures for a ledger, by the library `cryptography`: `safeselect[signing]`.
 
-Unlike with an HMAC, whoever verifies cannot sign, so the verifying key may be published.
+Unlike an HMAC key, the verifying key cannot sign, so it may be published.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class Ed25519Verifier:
 
     Args:
         public_key: its 32 bytes.
-        key_id: the name under which the ledger was made.
+        key_id: the key's name in the ledger.
 
     Raises:
         ParameterError: not such a key or name, or `cryptography` is not installed.
@@ -62,7 +62,7 @@ class Ed25519Verifier:
 
 @final
 class Ed25519Signer:
-    """Signs, and checks its own signatures.
+    """Makes signatures, and checks them.
 
     Args:
         private_key: its 32 bytes (the seed), made by a cryptographic generator.
@@ -101,7 +101,7 @@ class Ed25519Signer:
         return self._verifier.key_id
 
     def sign(self, message: bytes) -> bytes:
-        """The signature of a message."""
+        """Return the signature of a message."""
         return bytes(self._key.sign(message))
 
     def verify(self, message: bytes, signature: bytes) -> bool:

@@ -1,21 +1,21 @@
 """Our mechanisms as measurements of OpenDP: `safeselect[opendp]`.
 
-Each constructor takes what OpenDP's own take: an input domain, an input metric, an output measure
-and the scale of the noise.  The domain is `vector_domain(atom_domain(T=...))` of any of OpenDP's
+Each constructor takes the arguments of OpenDP's own: an input domain, an input metric, an output
+measure and the scale of the noise.  The domain is `vector_domain(atom_domain(T=...))` of any of OpenDP's
 integer types (its `int` is i32), the metric `linf_distance(T=..., monotonic=...)` of the same type,
 the measure `max_divergence()` or `zero_concentrated_divergence()`.  With `grid` the type may be f32
-or f64, in a domain without NaN; infinity is refused when it comes.
+or f64, in a domain without NaN; a release refuses infinity.
 
-What is promised holds for every distance d_in.  Scores at this distance move apart by at most
-R = 2 d_in, or by d_in where the metric is monotonic, and with a grid by what reading adds: R is the
-effective range of `docs/scores.md`.  From R and the scale follow the exact epsilon or rho, and the
-privacy map returns a float at least as large.  With `on_grid` a d_in below one step costs nothing.
+The guarantee holds for every distance d_in.  At this distance the scores' changes differ by at most
+R: the effective range of `docs/scores.md`, which is 2 d_in, or d_in if the metric is monotonic, and
+with a grid the amount that reading adds.  R and the scale give the exact epsilon or rho, and the
+privacy map returns a float at least as large.  With `on_grid`, a d_in below one step costs nothing.
 
-- OpenDP asks for the features "contrib" and "honest-but-curious" before it accepts anything of
-  another library; whoever enables them trusts what this file states.
-- What fails inside a release leaves as one sentence of ours, with nothing chained to it: OpenDP
-  prints the whole traceback of what a Python function raised.  What OpenDP itself refuses, such as
-  an integer too large for its type, it says in its own words, which may quote the score.
+- OpenDP requires the features "contrib" and "honest-but-curious" for parts of another library.  By
+  enabling them the user trusts the statements of this file.
+- A failure inside a release becomes one sentence of ours, with nothing chained to it, because
+  OpenDP prints the whole traceback of a Python error.  OpenDP's own refusals, such as of an integer
+  too large for its type, have OpenDP's words, which may quote the score.
 """
 
 from __future__ import annotations
@@ -75,8 +75,8 @@ def make_permute_and_flip(
         input_domain, input_metric, output_measure: see the module's docstring.
         scale: of the noise, in score units; an exact positive rational.
         negate: choose a small score.
-        grid, on_grid, score_error: how scores are read, as for `permute_and_flip`; integers where
-            no grid is given.
+        grid, on_grid, score_error: how scores are read, as for `permute_and_flip`; without a grid
+            scores are integers.
         source: source of random bytes; the default is a cryptographic generator.
 
     Returns:

@@ -2,16 +2,16 @@
 
     ledger = Ledger.create(PostgresStore("host=db dbname=privacy", schema="ledger"), {...})
 
-- Every process replays and checks the rows, as with a file: the columns beside the record are for
-  the server's own constraints and for people, and nothing that they say is believed.
+- Every process replays and checks the rows, as with a file.  The columns beside the record are for
+  the server's constraints and for people; the library does not trust them.
 - Every operation has its own connection, which a forked child loses.
-- A writer takes the ledger's lock before anything is read; readers do not wait.
-- A commit is on the server's disk before it returns; a server told not to wait for its disk is
-  refused, and so is one that only follows another: what lags behind looks like a rollback.  A
-  warning during the commit, of a standby that was not waited for say, is an error.
-- Triggers forbid updates, deletions, truncation and rows out of order.  They stop mistakes; against
-  whoever may write to the schema only signatures and a head kept elsewhere help.  Give the role
-  that releases no more than USAGE on the schema, SELECT and INSERT.
+- A writer takes the ledger's lock before it reads; readers do not wait.
+- A commit is on the server's disk before it returns.  A server that does not wait for its disk is
+  refused.  So is a standby server: if it lags behind, that looks like a rollback.  A warning during
+  the commit, for example that a standby was not waited for, is an error.
+- Triggers forbid updates, deletions, truncation and rows out of order.  They stop mistakes.  Against
+  somebody who may write to the schema, only signatures and a head kept elsewhere help.  Give the
+  role that releases no more than USAGE on the schema, SELECT and INSERT.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ T = TypeVar("T")
 
 _FORMAT = 1
 _NAME = re.compile(r"[a-z_][a-z0-9_]{0,62}", re.ASCII)
-# A lock by the table's number ("SSL1" above it): a lock on the table itself would need the right to
-# change and delete rows.
+# An advisory lock on the table's number, below "SSL1": a lock on the table itself would need the
+# right to change and delete rows.
 _LOCK = "SELECT pg_advisory_xact_lock((1397967921::int8 << 32) | 'records'::regclass::oid::int8)"
 _SCHEMA = (
     "CREATE TABLE format (version integer NOT NULL)",
@@ -65,7 +65,7 @@ FOR EACH STATEMENT EXECUTE FUNCTION refuse()""",
     """CREATE TRIGGER only_appended BEFORE INSERT ON records
 FOR EACH ROW EXECUTE FUNCTION append()""",
 )
-# By SQLSTATE, or its first two characters: what to tell the caller.
+# The message to the caller, by SQLSTATE or its first two characters.
 _PROBLEMS = {
     "53": "could not be written: the server lacks space, memory or connections",
     "25006": "cannot be written: the server is read-only",
@@ -84,11 +84,11 @@ class PostgresStore:
 
     Args:
         conninfo: how to connect, in libpq's words.  No message repeats it: it may hold a password.
-        schema: its name: lower-case letters, digits and underscores.
+        schema: the schema's name: lower-case letters, digits and underscores.
         wait: seconds to wait for another writer.
 
     Raises:
-        ParameterError: not such a name, or psycopg is not installed.
+        ParameterError: an argument is wrong, or psycopg is not installed.
     """
 
     __slots__ = ("_conninfo", "_psycopg", "_schema", "_wait")
@@ -113,11 +113,11 @@ class PostgresStore:
         return f"schema {self._schema} of PostgreSQL"
 
     def about(self) -> dict[str, str]:
-        """That it is a database."""
+        """Return, for the first record, that the place is a database."""
         return {"database": "PostgreSQL"}
 
     def create(self, work: Callable[[Journal], T]) -> T:
-        """A new schema, with the first rows in it, in one transaction."""
+        """Make a schema with the first rows in it, in one transaction."""
         with self._transaction("READ COMMITTED") as connection:
             connection.execute(f"CREATE SCHEMA {self._schema}")
             for statement in _SCHEMA:
@@ -125,15 +125,15 @@ class PostgresStore:
             return work(_Rows(connection, self.name))
 
     def write(self, work: Callable[[Journal], T]) -> T:
-        """The lock, then the work, then a durable commit."""
-        # Read committed: what is read after the lock includes all that was committed before it.
+        """Take the lock, run the work, and commit durably."""
+        # Read committed: reads after the lock see everything that was committed before it.
         with self._transaction("READ COMMITTED") as connection:
             connection.execute(_LOCK)
             self._check_format(connection)
             return work(_Rows(connection, self.name))
 
     def read(self, work: Callable[[Journal], T]) -> T:
-        """One consistent state."""
+        """Run the work on one consistent state."""
         with self._transaction("REPEATABLE READ, READ ONLY") as connection:
             self._check_format(connection)
             return work(_Rows(connection, self.name))
@@ -149,7 +149,7 @@ class PostgresStore:
             connection.add_notice_handler(lambda notice: warnings.append(notice.severity))
             try:
                 connection.execute(f"BEGIN TRANSACTION ISOLATION LEVEL {mode}")
-                # Nothing else is on the path: no other schema's table can stand in for ours.
+                # Only our schema is on the path: no other schema's table can replace ours.
                 connection.execute(f"SET LOCAL search_path = {self._schema}, pg_temp")
                 connection.execute("SET LOCAL synchronous_commit = on")
                 connection.execute(f"SET LOCAL lock_timeout = '{self._wait}s'")
@@ -171,7 +171,7 @@ class PostgresStore:
                         "is released, and the charge may stand"
                     )
             except BaseException:
-                # The reason is on its way; without a commit the server rolls back in any case.
+                # The error is already being raised; without a commit the server rolls back anyway.
                 if generation() == born:
                     with suppress(self._psycopg.Error):
                         connection.execute("ROLLBACK")
@@ -181,7 +181,7 @@ class PostgresStore:
 
     @contextmanager
     def _told(self) -> Iterator[None]:
-        """Errors of psycopg in our words: its own quote rows and the connection."""
+        """Replace the errors of psycopg, which quote rows and the connection, by ours."""
         try:
             yield
         except self._psycopg.Error as error:
@@ -213,11 +213,11 @@ class _Rows:
 
     @property
     def torn(self) -> Torn | None:
-        """Never anything: a transaction is there or is not."""
+        """None: a transaction exists as a whole or not at all."""
         return None
 
     def rows(self, first: int, count: int, at: int = 0) -> list[Row]:
-        """The rows from a place on."""
+        """Return the rows from a place on."""
         columns = "seq, body, hash, signature"
         query = f"SELECT {columns} FROM records WHERE seq >= %s ORDER BY seq LIMIT %s"  # noqa: S608
         found = [Row(*values) for values in self._connection.execute(query, (first, count))]
@@ -229,7 +229,7 @@ class _Rows:
         return found
 
     def append(self, row: Row) -> Row:
-        """Add a row, with what the server's own constraints look at."""
+        """Add a row, with the columns that the server's constraints check."""
         record = json.loads(row.body)
         scope = record.get("scope") if record["kind"] == "scope" else None
         if record["kind"] == "charged":

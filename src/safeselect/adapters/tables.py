@@ -1,22 +1,22 @@
-"""Counts and scores from files, frames, DuckDB and Spark; what is asked of the data is in `_sql`.
+"""Counts and scores from files, frames, DuckDB and Spark; `_sql` has every query on the data.
 
-An engine counts, safeselect randomises: what comes out of this file is exact and *private*, but for
-the release of `top_items`.  Hand it to a mechanism; do not print it.
+An engine counts, and safeselect randomises.  The results of this module are exact and *private*,
+except for the release of `top_items`.  Pass them to a mechanism; do not print them.
 
 - A row whose item or user is NULL is dropped.  In a CSV file an empty cell is NULL and everything
   else is text: "7", "07" and " 7" are three users.
-- Keys are integers or strings by their declared type; floats, booleans, dates and nested types
-  are refused, because which of their values are equal is a matter of representation.
-- The order of the answer is the order of the candidates, or of the labels, never of the rows: a
-  file may be sorted by what is private.
-- A file that is no table at all (a row with missing cells, an open quote, text that is not UTF-8)
-  is refused as a whole, in one sentence that quotes nothing.  That is a fault of the program that
-  wrote it; no cell that is written correctly can cause it, up to DuckDB's 2 MB a line.  Of the
-  last line alone DuckDB lets more than 30 MB pass, and leaves it out.
+- Keys are integers or strings by their declared type.  Floats, booleans, dates and nested types are
+  refused, because the equality of their values depends on their representation.
+- The result is in the order of the candidates, or of the labels, never of the rows: a file may be
+  sorted by private values.
+- A file that is not a table (a row with missing cells, an open quote, text that is not UTF-8) is
+  refused as a whole, in one sentence that quotes nothing.  The program that wrote it is at fault:
+  a correctly written cell cannot cause it, up to DuckDB's 2 MB a line.  DuckDB skips a last line
+  of more than 30 MB without an error.
 - A CSV file has at most 10 000 columns.
-- A call with a ledger is charged between columns and rows: what a table is called and declares is
-  told for nothing; whatever is wrong with its rows is one sentence, and paid for.  Labels of ready
-  scores, and items that are said to be public, are read before.
+- A call with a ledger is charged after the columns and before the rows are read.  Errors about the
+  table's name and declared columns cost nothing.  All errors about its rows have one sentence, and
+  the charge stands.  Labels of ready scores, and items declared public, are read before the charge.
 """
 
 from __future__ import annotations

@@ -1,13 +1,13 @@
 """The scalar tier: the same rankings as `safeselect.noise`, one Python integer at a time.
 
-It is the specification of the array engine.  The seam is the same: a `draw` sees no score, and a
-`combine` draws no bit; here
+It is the specification of the array engine, with the same interface: a `draw` sees no score, and a
+`combine` draws no bit.
 
-- exponential noise is its floor on the grid, a geometric variable, and a uniformly random ranking
-  of all candidates that decides ties: the parts of the noise below the grid are independent and
-  identically distributed, so only their order matters, and that order is uniform;
-- Laplace and Gumbel noise is drawn to a finite depth and combined; where that does not settle the
-  outcome, every candidate's noise is refined by further digits and combined again.
+- Exponential noise is its floor on the grid, a geometric variable, and a uniformly random ranking
+  of all candidates, which decides ties.  The parts of the noise below the grid are independent and
+  identically distributed, so only their order matters, and that order is uniform.
+- Laplace and Gumbel noise is drawn to a finite depth and combined.  Where that does not determine
+  the outcome, every candidate's noise is refined by further digits and combined again.
 
 Reveals: running time and the number of random bits depend on the noise and, for Laplace and
 Gumbel noise, on the scores.  For audit and tests.

@@ -21,9 +21,7 @@ from safeselect.reference.uniform import uniform_below
 
 __all__ = ["Coin", "bernoulli", "bernoulli_enclosed", "bernoulli_exp", "bernoulli_power"]
 
-_GUARD = (
-    16  # bits of precision beyond the bits drawn, so that rounding rarely leaves a word undecided
-)
+_GUARD = 16  # precision beyond the bits drawn, so that rounding rarely leaves a word undecided
 
 
 def bernoulli(bits: Bits, numerator: int, denominator: int) -> bool:

@@ -25,12 +25,8 @@ from safeselect.reference.geometric import digit_chance, geometric
 
 __all__ = ["LazyExponential", "LazyGumbel", "LazyLaplace", "LazyNoise"]
 
-_KEPT_LEVELS = (
-    32  # fraction digits whose coins are kept; the coins of later digits are made when needed
-)
-_GUARD = (
-    32  # bits of precision beyond those of U, so that the logarithms lose less than U leaves open
-)
+_KEPT_LEVELS = 32  # fraction digits whose coins are kept; later coins are made when needed
+_GUARD = 32  # precision beyond that of U, so that the logarithms lose less than U leaves open
 
 
 class LazyNoise(Protocol):

@@ -158,9 +158,7 @@ class Session:
         except Exception:
             if self.receipt is None:
                 raise
-        raise ScoreError(
-            _UNREAD[1]
-        )  # also for errors of a library or of memory, which may depend on the values
+        raise ScoreError(_UNREAD[1])  # also for a library's or a memory error about the values
 
     def close(self) -> None:
         """End the session and drop its noise."""
@@ -237,8 +235,8 @@ class Session:
     def _compare(self, distance: int, branch: Branch, noise: EnclosedNoise, bits: Bits) -> int:
         """Refine both noises until their bounds decide the comparison; see `decide`.
 
-        Reveals: whether there was a second round, which has a probability below 2**-50 in the
-            array engine.
+        Reveals: whether there was a second round; its probability is below 2**-50 in the array
+            engine.
         """
         threshold, parts = self._noise, self.terms.parts
         if threshold is None:

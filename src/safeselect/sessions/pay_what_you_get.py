@@ -119,9 +119,7 @@ class PayWhatYouGet:
             self._guarantee, threshold_delta, most, self._limit.queries, 1
         )
         self._odds = odds(self._part / self._limit.queries)
-        ListQuery(
-            1, 1, 1, self._each, self._odds, None
-        )  # refuses parameters with which no query could draw
+        ListQuery(1, 1, 1, self._each, self._odds, None)  # refuses what no query could use
         choose_engine(engine)
         self._engine = engine
         self._source = source if source is None else resolve(source)

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Set
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
