@@ -101,8 +101,8 @@ def open_counts(
 ) -> Iterator[Unread]:
     """Open a table whose candidates are public, for the length of a `with` block.
 
-    Columns are looked at now, and also the items of the table if they are the candidates.  Users are
-    looked at only when the counts are read.
+    Columns are looked at now, and so are the items of the table if they are the candidates.  Users
+    are looked at only when the counts are read.
 
     Args, Raises: as for `count_distinct_users`.
     """

@@ -85,8 +85,8 @@ def _from_pandas(arrow: Any, table: Any, places: list[int]) -> Any:
     found = {}
     for place in places:
         column = table.iloc[:, place]
-        # The values of an `object` column must only be strings.  The type that pandas gives an empty
-        # column means nothing.
+        # The values of an `object` column need only be strings.  The type of an empty pandas column
+        # means nothing.
         text = column.dtype == object or not len(column)
         values = column.astype(object) if text else column
         kind = arrow.string() if text else None

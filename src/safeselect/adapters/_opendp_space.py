@@ -115,7 +115,7 @@ class Space:
         def privacy_map(d_in: object) -> float:
             distance = rational(d_in, "d_in", zero=True)
             if isinstance(d_in, float):
-                # A float may stand for a typed decimal or a computed binary number: take the larger.
+                # A float is a typed decimal or a computed binary number: take the larger one.
                 distance = max(distance, Fraction(d_in))
             return at_least(draws.cost(self.moved(distance), pure=self.pure))
 

@@ -1,7 +1,7 @@
 """Apache Spark, as the caller set it up: it only counts, by the same SQL as DuckDB.
 
-- Spark repeats tasks that fail or are slow.  That does not affect a count: every statement of `_sql`
-  is a function of the rows.  Noise would be drawn twice, so none is drawn there.
+- Spark repeats tasks that fail or are slow.  A count is not affected: every statement of `_sql` is
+  a function of the rows.  Noise would be drawn twice, so none is drawn there.
 - Columns are taken by position, so that no name means anything to SQL.
 - Spark's messages quote cells.  None of them leaves this file.
 - The session, its memory, its files and its log are the caller's.  The log of a failed task quotes

@@ -80,7 +80,8 @@ def top_items(
         mechanism: as for `top_k`, where the candidates are known.
         rows: how many rows the table has, if that is public; a `SafeSelectWarning` says if delta
             is above 1 / rows.
-        engine: the engine that counts a file: "duckdb", or "spark" for a Spark session on this machine.
+        engine: the engine that counts a file: "duckdb", or "spark" for a Spark session on this
+            machine.
         source, ledger: as for `top_k`.
 
     Returns:

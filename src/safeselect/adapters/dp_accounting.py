@@ -43,8 +43,8 @@ from safeselect.promises.guarantees import (
 
 __all__ = ["dp_event", "dp_events"]
 
-# Below this, the Rényi divergence of Laplace noise, about order * epsilon**2 / 2, is a difference of
-# much larger numbers, and floats keep few of its digits.
+# Below this, the Rényi divergence of Laplace noise, about order * epsilon**2 / 2, is a difference
+# of much larger numbers, and floats keep few of its digits.
 _CANCELS = Fraction(1, 2**20)
 # Beyond this, the accountants' exponentials leave the range of floats.
 _LARGEST = 256

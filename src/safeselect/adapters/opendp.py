@@ -1,14 +1,14 @@
 """Our mechanisms as measurements of OpenDP: `safeselect[opendp]`.
 
 Each constructor takes the arguments of OpenDP's own: an input domain, an input metric, an output
-measure and the scale of the noise.  The domain is `vector_domain(atom_domain(T=...))` of any of OpenDP's
-integer types (its `int` is i32), the metric `linf_distance(T=..., monotonic=...)` of the same type,
-the measure `max_divergence()` or `zero_concentrated_divergence()`.  With `grid` the type may be f32
-or f64, in a domain without NaN; a release refuses infinity.
+measure and the scale of the noise.  The domain is `vector_domain(atom_domain(T=...))` of any of
+OpenDP's integer types (its `int` is i32).  The metric is `linf_distance(T=..., monotonic=...)` of
+the same type.  The measure is `max_divergence()` or `zero_concentrated_divergence()`.  With `grid`
+the type may be f32 or f64, in a domain without NaN; a release refuses infinity.
 
 The guarantee holds for every distance d_in.  At this distance the scores' changes differ by at most
-R: the effective range of `docs/scores.md`, which is 2 d_in, or d_in if the metric is monotonic, and
-with a grid the amount that reading adds.  R and the scale give the exact epsilon or rho, and the
+R, the effective range of `docs/scores.md`: 2 d_in, or d_in if the metric is monotonic, plus, with a
+grid, the amount that reading adds.  R and the scale give the exact epsilon or rho, and the
 privacy map returns a float at least as large.  With `on_grid`, a d_in below one step costs nothing.
 
 - OpenDP requires the features "contrib" and "honest-but-curious" for parts of another library.  By

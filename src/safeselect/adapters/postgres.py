@@ -9,9 +9,9 @@
 - A commit is on the server's disk before it returns.  A server that does not wait for its disk is
   refused.  So is a standby server: if it lags behind, that looks like a rollback.  A warning during
   the commit, for example that a standby was not waited for, is an error.
-- Triggers forbid updates, deletions, truncation and rows out of order.  They stop mistakes.  Against
-  somebody who may write to the schema, only signatures and a head kept elsewhere help.  Give the
-  role that releases no more than USAGE on the schema, SELECT and INSERT.
+- Triggers forbid updates, deletions, truncation and rows out of order.  They stop mistakes.  Only
+  signatures and a head kept elsewhere protect against somebody who may write to the schema.  Give
+  the role that releases no more than USAGE on the schema, SELECT and INSERT.
 """
 
 from __future__ import annotations

@@ -1,13 +1,13 @@
 """The law of an exact ranking, enclosed: the uniform numbers of the array engine cut into cells.
 
-The array engine ranks by Y_i = rate * score_i + Q(V_i), the V_i independent and uniform, and what
-it returns holds for all digits of V that it did not draw (`safeselect.noise.rankings`).  So its law
-is that of the Y_i, and it is enclosed here from the shipped Q alone: V is cut into cells, each
-with the two ends of its noise, and an outcome's probability lies between the mass of those cells
-where it is certain and the mass of those where it is possible.
+The array engine ranks by Y_i = rate * score_i + Q(V_i), with independent uniform V_i.  Its result
+holds for all digits of V that it did not draw (`safeselect.noise.rankings`), so its law is that of
+the Y_i.  This module encloses that law from the shipped Q only.  It cuts V into cells, each with
+two bounds of its noise.  An outcome's probability lies between the mass of the cells where it is
+certain and the mass of the cells where it is possible.
 
-Cells are narrow in relation to their distance from 0 and 1, in the way of floating-point numbers:
-so rare outcomes are enclosed as tightly, in relation to their probability, as common ones.
+A cell's width is small relative to its distance from 0 and 1, as with floating-point numbers.  So
+rare outcomes are enclosed as tightly, relative to their probability, as common ones.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ from safeselect.noise.laws import Law as NoiseLaw
 __all__ = ["Cells", "Enclosure", "cells", "ranking_law"]
 
 Enclosure = Mapping[Hashable, tuple[Fraction, Fraction]]
-"""Proved bounds low <= P(outcome) <= high, for every outcome that is looked at."""
+"""Proved bounds low <= P(outcome) <= high, for every outcome considered."""
 
 _SCALE = 40  # noise is compared in units of 2**-40 nat
-_OCTAVES = 48  # V is cut down to 2**-48 from either end; what lies beyond has no bound
+_OCTAVES = 48  # V is cut into cells down to 2**-48 from either end; beyond, the noise has no bound
 _EXTREME = 1 << 61
 
 
 @dataclass(frozen=True, slots=True)
 class Cells:
-    """A partition of the unit interval, in the order of falling V, so of rising noise.
+    """A partition of the unit interval, in the order of decreasing V, that is, increasing noise.
 
     Args:
         masses: Python integers in an array of objects: the width of each cell in units of 2**-bits.
@@ -99,12 +99,12 @@ def ranking_law(
         noise, decay: the noise.
         scores: one for each candidate, in grid steps.
         k: how many are ranked.
-        gaps: 0, or how many values of the one gap are told apart: the outcome is then (winner,
-            floor of the gap to the runner-up, at most gaps - 1); for k = 1.
-        fineness: 2**fineness cells an octave; bounds are about as close, in relation to each other.
+        gaps: 0, or how many values of the one gap are distinguished, for k = 1.  The outcome is
+            then (winner, floor of the gap to the runner-up, at most gaps - 1).
+        fineness: 2**fineness cells an octave; the bounds' relative distance is about 2**-fineness.
 
     Raises:
-        ParameterError: gaps with k > 1, or no runner-up.
+        ParameterError: there are gaps with k > 1, or there is no runner-up.
     """
     if gaps and (k > 1 or len(scores) < 2):
         raise ParameterError("gaps are enclosed for one winner and its runner-up")
@@ -127,7 +127,7 @@ def ranking_law(
 
 @dataclass(frozen=True, slots=True)
 class _Placed:
-    """Where a candidate's noisy score lies, by cell: between `lows` and `highs`."""
+    """Bounds of a candidate's noisy score, by cell: `lows` and `highs`."""
 
     lows: NDArray[np.int64]
     highs: NDArray[np.int64]
@@ -166,7 +166,7 @@ class _Chain:
             yield int(np.sum(weights))
 
     def _behind(self, i: int, front: _Placed, certain: bool) -> NDArray[np.object_]:
-        """By cell of the one in front: the mass of the cells that put candidate i behind it."""
+        """By cell of the candidate in front: the mass of the cells that put candidate i behind it."""
         other = self._placed[i]
         count = (
             np.searchsorted(other.highs, front.lows, side="right")
@@ -185,7 +185,7 @@ class _Chain:
         least: tuple[int, int],
         below: tuple[int, int] | None,
     ) -> NDArray[np.object_]:
-        """By cell of the one in front: the weight of the cells of the next with such a gap."""
+        """By cell of the candidate in front: the weight of the next one's cells with such a gap."""
         one, two = self._placed[front], self._placed[back]
         if certain:
             to = np.searchsorted(two.highs, one.lows - least[1], side="right")

@@ -1,4 +1,4 @@
-"""What a mechanism costs, bounded from both sides on a small instance, by enclosures of its laws.
+"""Two-sided bounds of a mechanism's cost on a small instance, by enclosures of its laws.
 
 For two neighbouring inputs D and D' with laws P and P', known only as low <= P(o) <= high,
 
@@ -26,11 +26,11 @@ _NOTHING = (Fraction(0), Fraction(0))
 
 @dataclass(frozen=True, slots=True)
 class Certificate:
-    """Bounds of the pure cost of all pairs of an instance, and the claim.
+    """Bounds of the largest pure cost over all pairs of an instance, and the claim.
 
     Args:
         claim: the epsilon that is promised.
-        at_least: the largest cost that is proved; rounded down.
+        at_least: some pair is proved to cost this much; rounded down.
         at_most: no pair costs more; rounded up.
         pairs: how many ordered pairs of neighbours were compared.
     """
@@ -53,7 +53,7 @@ class Certificate:
 def neighbours(
     size: int, top: int, *, monotonic: bool
 ) -> Iterable[tuple[tuple[int, ...], tuple[int, ...]]]:
-    """All ordered pairs of neighbouring integer scores of sensitivity 1, up to a common shift.
+    """Return all ordered pairs of neighbouring integer scores of sensitivity 1, up to a shift.
 
     Args:
         size: how many candidates.
@@ -81,12 +81,12 @@ def certify(
     Args:
         law: encloses the law at some scores.  It is asked once for scores that differ by a shift
             or by the names of the candidates only if it remembers them itself.
-        pairs: neighbouring inputs, each with all that can be compared.
+        pairs: for each input, all neighbours to compare it with.
         claim: the epsilon that is promised.
 
     Raises:
-        ParameterError: no pairs, or an outcome that may be impossible on one side only, so that
-            there is no upper bound.
+        ParameterError: there are no pairs, or an outcome may be impossible on one side only, which
+            leaves no upper bound.
     """
     low_ratio, high_ratio, count = Fraction(0), Fraction(0), 0
     for one, two in pairs:

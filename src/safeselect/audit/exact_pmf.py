@@ -1,18 +1,18 @@
 """The law of a sampler, proved by walking the tree of its random bits.
 
-A sampler is a function of fair bits.  Run it on a tape that starts with known bits: when it stops
+A sampler is a function of fair bits.  It runs on a tape that starts with known bits.  When it stops
 after c bits, all tapes with these c bits give the same outcome, so a mass of exactly 2**-c is
-known.  Every bit that it read gives a sibling, where that bit is the other one.  Opening the
-heaviest first, the masses add up to lower bounds for every outcome, and what is not yet opened
-bounds what is missing:
+known.  Every bit that it read gives a sibling prefix, in which that bit is flipped.  The heaviest
+prefix is opened first.  The masses add up to lower bounds for every outcome, and the mass of the
+unopened prefixes bounds the rest:
 
     lower[o] <= P(o) <= lower[o] + unfinished        exactly, in rationals.
 
 The code that runs is the shipped code on the shipped `Bits`; only the source is a tape.
 
-A rejection loop never ends on some tapes, and its tree is a waste of leaves: the same attempt comes
-again and again.  So the samplers have one function for one attempt, which returns None where the
-loop starts again; its tree is small, and `restarted` sums the loop as a geometric series.
+A rejection loop never ends on some tapes, and its tree repeats the same attempt again and again.
+So the samplers have a function for one attempt, which returns None where the loop starts again.
+Its tree is small, and `restarted` sums the loop as a geometric series.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _PIECE = 16  # bytes that the tape hands out at once
 
 @dataclass(frozen=True, slots=True)
 class Law:
-    """What is known of a law: lower[o] <= P(o) <= lower[o] + unfinished for every outcome o.
+    """Bounds of a law: lower[o] <= P(o) <= lower[o] + unfinished for every outcome o.
 
     An outcome that is not in `lower` has lower bound 0.  The lower bounds and `unfinished` add up
     to exactly 1.
@@ -44,7 +44,7 @@ class Law:
     unfinished: Fraction
 
     def bounds(self, outcome: Hashable) -> tuple[Fraction, Fraction]:
-        """The proved bounds for P(outcome)."""
+        """Return the proved bounds for P(outcome)."""
         low = self.lower.get(outcome, Fraction(0))
         return low, low + self.unfinished
 
@@ -59,20 +59,20 @@ def bit_tree(
     """Prove bounds for the law of run(bits), each a sum of dyadic masses.
 
     Requires: run is a function of its bits alone; it draws by `take` and `coin`, not `fill`.
-    Method: best first.  A known prefix is continued with fixed arbitrary bits: any continuation
-        is right, but with zeros a loop that goes on while it reads zeros would never end.
+    Method: heaviest first.  A known prefix is continued with fixed arbitrary bits.  Any
+        continuation is right, but zeros would never end a loop that continues on zeros.
     Exactness: integers in units of 2**-max_bits.
 
     Args:
         run: draws from the `Bits` that it is given and returns an outcome.
-        max_leaves: how many runs at most.
+        max_leaves: the largest number of runs.
         min_weight: prefixes of less mass than this stay unfinished.
-        max_bits: a run that asks for more is abandoned, and its mass stays unfinished; a multiple
-            of 128.
+        max_bits: a run that takes more is abandoned, and its mass stays unfinished; a multiple of
+            128.
 
     Raises:
         ParameterError: max_leaves < 1, or max_bits is not a positive multiple of 128.
-        RuntimeError: run does not follow from its bits alone.
+        RuntimeError: run is not a function of its bits.
     """
     if max_leaves < 1 or max_bits < 1 or max_bits % (8 * _PIECE):
         raise ParameterError("max_leaves must be positive, max_bits a positive multiple of 128")
@@ -103,7 +103,7 @@ def bit_tree(
 
 
 class Choices:
-    """What a run under `choice_tree` draws from: choices of known rational probabilities."""
+    """The choices of a run under `choice_tree`, of known rational probabilities."""
 
     __slots__ = ("_prefix", "_tail", "trail")
 
@@ -119,7 +119,7 @@ class Choices:
         if place < len(self._prefix):
             index = self._prefix[place]
         else:
-            # Any index of positive weight is right; following the weights ends loops soon.
+            # Any index of positive weight is right; drawing it by weight ends loops soon.
             aim, index = Fraction(self._tail[place], 256), 0
             while aim >= weights[index]:
                 aim -= weights[index]
@@ -136,8 +136,9 @@ class Choices:
         return chance > 0 and (chance >= 1 or self.choose((1 - chance, chance)) == 1)
 
     def enclosed(self, low: Fraction, high: Fraction) -> bool:
-        """Return True with a probability known to be in low .. high; what is between the two is
-        left unfinished, so the bounds of the tree stay proved.
+        """Return True with a probability in low .. high.
+
+        The difference is left unfinished, so the bounds of the tree stay proved.
         """
         index = self.choose((low, 1 - high, high - low))
         if index == 2:
@@ -155,12 +156,12 @@ def choice_tree(
     """Prove bounds for the law of run(choices), where verified primitives are exact choices.
 
     Requires: run is a function of its choices alone.
-    Method: as `bit_tree`, with a choice of any rational probabilities in the place of a bit.  It
-        reaches far smaller `unfinished`, and takes for granted what the bit tree proved.
+    Method: as `bit_tree`, with a choice of rational probabilities in place of a bit.  `unfinished`
+        is far smaller.  The result relies on what the bit tree proved.
 
     Args:
         run: draws from the `Choices` that it is given and returns an outcome.
-        max_leaves: how many runs at most.
+        max_leaves: the largest number of runs.
         max_choices: a run that makes more is abandoned, and its mass stays unfinished.
     """
     tail = shake_256(b"choice tree").digest(max_choices)
@@ -190,7 +191,7 @@ def choice_tree(
 
 
 def restarted(law: Law, restart: Hashable = None) -> Law:
-    """The law of a loop that repeats an attempt until its outcome is not `restart`.
+    """Return the law of a loop that repeats an attempt until its outcome is not `restart`.
 
     Requires: the attempts are independent and follow `law`, which gives some other outcome.
     Method: P(o) = A(o) / (1 - A(restart)), a geometric series.  Its lower bounds are
@@ -208,7 +209,7 @@ def restarted(law: Law, restart: Hashable = None) -> Law:
 
 
 def combined(first: Law, second: Law, join: Callable[[Hashable, Hashable], Hashable]) -> Law:
-    """The law of join(x, y) for independent x and y of two laws."""
+    """Return the law of join(x, y) for independent x and y of two laws."""
     masses: dict[Hashable, Fraction] = {}
     for x, p in first.lower.items():
         for y, q in second.lower.items():
@@ -218,7 +219,7 @@ def combined(first: Law, second: Law, join: Callable[[Hashable, Hashable], Hasha
 
 
 class _RanOut(Exception):
-    """A run made more choices than it may; never leaves this module."""
+    """A run exceeded its number of choices; the exception never leaves this module."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,7 +233,7 @@ class _Leaf:
 
 @final
 class _Tape:
-    """A source that gives what is written on it and refuses more."""
+    """A source that gives its content and then fails."""
 
     name = "bit tree"
     production = False
@@ -265,6 +266,6 @@ def _run(run: Callable[[Bits], Hashable], content: int, length: int, max_bits: i
             outcome, ended = None, False
         used = bits.consumed
     if used < length:
-        # The run that made this prefix read all of it, so this one must have, too.
+        # The run that made this prefix read all of it, so this run must too.
         raise RuntimeError("the sampler is not a function of its bits")
     return _Leaf(outcome, used, ended)

@@ -1,4 +1,4 @@
-"""What a check says when it finds something wrong."""
+"""The exception of a check that finds something wrong."""
 
 from __future__ import annotations
 

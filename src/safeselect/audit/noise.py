@@ -1,6 +1,6 @@
 """Checks of the array engine's noise: quantiles, tables and the decision, on this machine.
 
-Each check returns how much it looked at and raises `Refuted` at the first thing that is wrong.
+Each check returns how much it examined, and raises `Refuted` at the first error.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _WIDTH = 16  # digits of a word
 
 
 def check_quantiles(noise: Law, every: int) -> str:
-    """Q(V) and its enclosure over a cell, against the survival function in Python integers.
+    """Compare Q(V), and its enclosure over a cell, with the survival function in integers.
 
     Method: x >= Q(v) if and only if P(E > x) <= v.
     """
@@ -61,7 +61,7 @@ def check_quantiles(noise: Law, every: int) -> str:
 
 
 def check_thresholds(noise: Law, every: int) -> str:
-    """The bounds of the 16-bit words and every tail threshold, against Python integers."""
+    """Compare the bounds of the 16-bit words and the tail thresholds with Python integers."""
     built = bound_table(noise)
     lowest = Fraction(noise.lowest, 64)
     places = range(1 << TAIL_BITS, 1 << _WIDTH, 1 if every == 1 else 16 * every)
@@ -72,7 +72,7 @@ def check_thresholds(noise: Law, every: int) -> str:
     unit = 1 << (_WIDTH - TAIL_BITS + TAIL_DIGITS)
     for number in range(1, built.tail_thresholds.size + 1, every):
         threshold = int(built.tail_thresholds[number - 1])
-        if threshold < 1 << TAIL_DIGITS:  # larger ones are cut there: no tail word reaches them
+        if threshold < 1 << TAIL_DIGITS:  # larger thresholds are cut there; no tail word reaches them
             bound = lowest + Fraction(int(built.tail_bounds[number]), 1 << UNIT_BITS)
             share = Fraction(threshold, unit)
             _require(_surely_at_most(noise, bound, share), "a tail threshold is too small")
@@ -80,7 +80,7 @@ def check_thresholds(noise: Law, every: int) -> str:
 
 
 def check_fine_table(noise: Law, every: int) -> str:
-    """The tabulated noise at both ends and in the middle of every piece, against the quantile."""
+    """Compare the tabulated noise at the ends and the middle of pieces with the quantile."""
     fractions = np.arange(0, 1 << 7, every, dtype=np.uint64)  # half a piece of the table each
     words = np.concatenate(
         [
@@ -101,9 +101,9 @@ def check_fine_table(noise: Law, every: int) -> str:
 
 
 def check_decision(noise: Law, every: int) -> str:
-    """What `certified_order` answers holds at every corner of the cells that it was given.
+    """Check that the answer of `certified_order` holds at every corner of its cells.
 
-    The noise is monotone in V, so what holds at the corners holds everywhere in the cells.
+    The noise is monotone in V, so an answer that holds at the corners holds in the whole cells.
     """
     public = plan(noise, 1, Decay(Fraction(1, 2)), True)
     bits, decided = 9, 0
@@ -127,7 +127,7 @@ def check_decision(noise: Law, every: int) -> str:
 def _truth(
     noise: Law, scores: tuple[int, int], numbers: tuple[int, int], bits: int
 ) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Winner and floor of the gap for these uniform numbers, at rate 1/2."""
+    """Return winner and floor of the gap for these uniform numbers, at rate 1/2."""
     noisy = []
     for score, v in zip(scores, numbers, strict=True):
         mantissa, exponent = noise.quantile(v, bits, 256).as_mantissa_exp()

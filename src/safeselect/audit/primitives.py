@@ -1,4 +1,4 @@
-"""The scalar samplers' laws by walking the tree of their random bits, against Python integers."""
+"""Checks of the scalar samplers: the law by the tree of random bits, against Python integers."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ class Primitive:
         name: for the table.
         run: draws one value.
         law: enclosures of the probabilities of some outcomes.
-        leaves: runs at full effort.
-        restarts: run is one attempt of a rejection loop, None where the loop starts again.
+        leaves: the number of runs at full effort.
+        restarts: whether run is one attempt of a rejection loop, None where the loop restarts.
     """
 
     name: str
@@ -45,7 +45,7 @@ def check_primitive(primitive: Primitive, every: int) -> str:
     """Compare the proved bounds of a sampler's law with the claimed one.
 
     Raises:
-        Refuted: a probability lies outside its proved bounds, or too little was proved to see it.
+        Refuted: a probability lies outside its proved bounds, or the bounds are too wide.
     """
     law = bit_tree(primitive.run, max_leaves=max(200, primitive.leaves // every))
     if primitive.restarts:
@@ -57,7 +57,7 @@ def check_primitive(primitive: Primitive, every: int) -> str:
 
 
 def compare(law: Law, exact: Exact) -> None:
-    """Refute a law by bounds that exclude an exact probability."""
+    """Raise `Refuted` if a law's bounds exclude an exact probability."""
     for outcome, (low, high) in exact.items():
         least, most = law.bounds(outcome)
         if least > high or most < low:
@@ -65,7 +65,7 @@ def compare(law: Law, exact: Exact) -> None:
 
 
 def primitives() -> Iterator[Primitive]:
-    """The samplers that are checked."""
+    """Yield the samplers that are checked."""
     for n in (1, 2, 3, 5, 6, 7, 11, 16, 33, 64):
         law = {v: _known(Fraction(1, n)) for v in range(n)}
         yield Primitive(f"uniform below {n}", partial(uniform_attempt, n=n), law, 200, True)

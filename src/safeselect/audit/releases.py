@@ -1,8 +1,8 @@
 """Real releases on made-up scores, with the source of this machine, against the enclosed laws.
 
-The gate is exact for every count: by Chernoff's bound a share this far from its probability has a
-chance below `ALARM` in all checks of one run together.  Made-up scores only: a monitor of real
-releases would keep what it must not.
+The gate is valid for every count.  By Chernoff's bound, the probability that any share in one run
+lies this far from its probability is below `ALARM`.  Use made-up scores only: a monitor of real
+releases would store data that it must not.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ __all__ = ["ALARM", "Release", "check_releases", "gate", "releases"]
 
 ALARM = 1e-9
 _SCORES = [3, 1, 0]
-_GAPS = 5  # told apart; the last stands for all that are larger
+_GAPS = 5  # values of the gap that are distinguished; the last stands for all larger ones
 _COUNT = 8_000  # at full effort
 _COMPARED = 500  # more than the outcomes of all releases of a run
 
@@ -59,7 +59,7 @@ def check_releases(release: Release, every: int) -> str:
     """Compare the shares of the outcomes with the claimed law.
 
     Raises:
-        Refuted: a share that the claimed law has with a chance below ALARM only.
+        Refuted: a share has a probability below ALARM under the claimed law.
     """
     count = _COUNT // every
     outcomes = Counter(release.call(count))
@@ -68,10 +68,10 @@ def check_releases(release: Release, every: int) -> str:
 
 
 def gate(outcomes: Counter[Hashable], count: int, law: Enclosure) -> None:
-    """Refute a law by shares of outcomes.
+    """Raise `Refuted` if the shares of outcomes contradict a law.
 
-    Method: P(share of `count` is as far from p as s, on its side) <= exp(-count * KL(s, p)); the
-        nearest p of the enclosure is taken, and the chances of all outcomes are added.
+    Method: P(share of `count` is as far from p as s, on its side) <= exp(-count * KL(s, p)).  The
+        nearest p of the enclosure is used, and the probabilities of all outcomes are added.
     """
     if not outcomes.keys() <= law.keys():
         raise Refuted("a release has an outcome that its law does not have")
@@ -83,7 +83,7 @@ def gate(outcomes: Counter[Hashable], count: int, law: Enclosure) -> None:
 
 
 def _divergence(share: float, chance: float) -> float:
-    """KL(share, chance) of two coins in nats; infinite where only one of them is certain."""
+    """Return KL(share, chance) of two coins in nats; infinite if only `chance` is certain."""
     if share == chance:
         return 0.0
     if chance in (0.0, 1.0):
@@ -94,7 +94,7 @@ def _divergence(share: float, chance: float) -> float:
 
 
 def releases() -> Iterator[Release]:
-    """The mechanisms that are checked, with every calibration."""
+    """Yield the mechanisms that are checked, with every calibration."""
     half, one = Fraction(1, 2), Fraction(1)
     singles: dict[str, tuple[Callable[..., Selection], Law]] = {
         "permute_and_flip": (permute_and_flip, EXPONENTIAL),
@@ -156,6 +156,6 @@ def _ranked(mechanism: Any, count: int) -> list[Hashable]:
 
 def _batched(mechanism: Any, count: int) -> list[Hashable]:
     rows = [_SCORES] * count
-    # 2 for each row, said so that no caution about a large total is given.
+    # epsilon = 2 for each row, stated per row so that no warning about a large total appears.
     batch = select_many(rows, epsilon=2, sensitivity=Fraction(1, count), mechanism=mechanism)
     return [(index,) for index in batch.labels]

@@ -1,4 +1,4 @@
-"""What `safeselect verify` prints and writes: a table for people, JSON for the file."""
+"""The output of `safeselect verify`: a table to read, and JSON for the file."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ __all__ = ["certificate_json", "line", "summary"]
 
 
 def line(finding: Finding) -> str:
-    """One line of the table."""
+    """Return one line of the table."""
     verdict = "passed" if finding.passed else "FAILED"
     check = finding.check
     return f"{verdict}  {check.claim}  {check.kind:9} {check.name:36} {finding.detail}"
 
 
 def summary(findings: Iterable[Finding]) -> str:
-    """The last line of the table."""
+    """Return the last line of the table."""
     verdicts = [finding.passed for finding in findings]
     failed = verdicts.count(False)
     if failed:
@@ -29,13 +29,13 @@ def summary(findings: Iterable[Finding]) -> str:
 def certificate_json(
     findings: Iterable[Finding], *, effort: int, utc: str, library: Mapping[str, str]
 ) -> str:
-    """The findings as JSON, schema "safeselect.certificate/1", sorted keys, two spaces.
+    """Return the findings as JSON, schema "safeselect.certificate/1": sorted keys, two spaces.
 
     Args:
         findings: in the order in which they were made.
         effort: QUICK or FULL.
-        utc: when, to the second, ISO 8601.
-        library: version and source hash, and the libraries below.
+        utc: the time, to the second, ISO 8601.
+        library: version and source hash, and the versions of the libraries used.
     """
     made = list(findings)
     content = {

@@ -1,7 +1,7 @@
 """The exponential and the laws of the noises in Python integers alone: a second opinion on MPFR.
 
 Numbers are enclosed by rationals (low, high).  The exponential is its Taylor series in fixed point,
-rounded outwards; nothing here is shared with `safeselect.exact`.
+rounded outwards.  This module shares no code with `safeselect.exact`.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ _ONE = 1 << _PLACES
 
 @lru_cache(maxsize=1 << 12)
 def exp_minus(x: Fraction) -> Bounds:
-    """Enclose e**-x, to about 2**-200 in relation to 1; x may have either sign.
+    """Enclose e**-x, with an error of about 2**-200; x may have either sign.
 
-    Method: halve x until it is below 1, sum the series, square as often as halved.
+    Method: halve x until it is below 1, sum the series, and square as often as x was halved.
     """
     if x < 0:
         inverse = exp_minus(-x)
@@ -79,5 +79,5 @@ def _gumbel(x: Fraction) -> Bounds:
 
 
 def _short(x: Fraction) -> Fraction:
-    """x rounded down to the fixed point, so that numerators stay small."""
+    """Round x down to the fixed point, so that numerators stay small."""
     return Fraction(x.numerator * _ONE // x.denominator, _ONE)

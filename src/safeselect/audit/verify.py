@@ -1,14 +1,14 @@
-"""All checks of the package on the machine where it runs: what `safeselect verify` does.
+"""All checks of the package on the machine where it runs, as `safeselect verify` does them.
 
-Four kinds, from the bits upward; each takes for granted what the ones before it checked:
+There are four kinds, from the bits upward; each relies on the kinds before it:
 
 - samplers: the tree of random bits of every scalar sampler, against integer series (claim C1);
 - noise: quantiles, tables and decisions of the array engine, against integer series (C1);
 - privacy: certified bounds of the cost over all neighbours of small instances (C2);
 - releases: public calls with the source of this machine, against the certified laws (C1, C2).
 
-Certified are small instances on the given interpreter and libraries, under independent uniform
-bits.  Memory faults and running time are not looked at.
+The checks certify small instances on the given interpreter and libraries, under independent uniform
+bits.  They do not cover memory faults and running time.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from safeselect.scores.reading import INTEGERS, Change
 __all__ = ["FULL", "QUICK", "Check", "Finding", "Instance", "checks", "found", "instances", "run"]
 
 QUICK, FULL = 8, 1
-"""Efforts: one in so many of all places is looked at."""
+"""Efforts: one in this many places is examined."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class Check:
         kind: samplers, noise, privacy or releases.
         name: what is checked.
         claim: the claim of SECURITY.md that it supports.
-        examine: effort -> what was seen; raises `Refuted`.
+        examine: effort -> a text of what was examined; raises `Refuted`.
     """
 
     kind: str
@@ -61,7 +61,7 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What a check found: `passed`, and what was seen or what is wrong."""
+    """The result of a check: `passed`, and what was examined or what is wrong."""
 
     check: Check
     passed: bool
@@ -78,7 +78,7 @@ def run(effort: int) -> Iterator[Finding]:
 
 
 def found(check: Check, effort: int) -> Finding:
-    """Run one check; whatever it ends with is a finding."""
+    """Run one check; its result or its error becomes a finding."""
     try:
         return Finding(check, True, check.examine(effort))
     except Refuted as error:
@@ -88,7 +88,7 @@ def found(check: Check, effort: int) -> Finding:
 
 
 def checks() -> Iterator[Check]:
-    """All checks, in the order in which they build on one another."""
+    """Yield all checks, in the order in which they build on one another."""
     for primitive in primitives():
         yield Check("samplers", primitive.name, "C1", partial(check_primitive, primitive))
     for law in LAWS:
@@ -104,13 +104,13 @@ def checks() -> Iterator[Check]:
 
 @dataclass(frozen=True, slots=True)
 class Instance:
-    """A mechanism with epsilon 1 whose cost is bounded over all neighbours of small scores.
+    """A mechanism with epsilon 1, whose cost is bounded over all neighbours of small scores.
 
     Args:
         noise: the noise of its ranking.
-        k: how many are chosen in one draw.
+        k: how many candidates one draw chooses.
         gap: whether the gap to the runner-up is released.
-        monotonic: which neighbours, and which calibration.
+        monotonic: selects the neighbours and the calibration.
     """
 
     noise: Law
@@ -145,10 +145,10 @@ class Instance:
         return f"epsilon {bounds} of 1, {certificate.pairs} pairs"
 
     def law(self, fineness: int) -> Callable[[tuple[int, ...]], Enclosure]:
-        """The law at some scores, by the calibration that the mechanisms use."""
+        """Return the law as a function of scores, by the mechanisms' calibration."""
         change = Change.read(sensitivity=1, range_=None, monotonic=self.monotonic)
         steps = change.range_in_steps(INTEGERS)
-        # Gumbel noise alone is peeled: k draws; the others are one draw at the k-fold scale.
+        # Only Gumbel noise is peeled, in k draws; the others are one draw at k times the scale.
         family, draws = (BoundedRange, self.k) if self.noise is GUMBEL else (LaplaceDominated, 1)
         each = per_draw_epsilon(family, draws, epsilon=Fraction(1), delta=None, rho=None)
         decay = Decay(each / steps / (1 if self.noise is GUMBEL else self.k))
@@ -163,7 +163,7 @@ class Instance:
 
 
 def instances() -> Iterator[Instance]:
-    """All combinations that the mechanisms use."""
+    """Yield all combinations that the mechanisms use."""
     for noise in (EXPONENTIAL, GUMBEL, LAPLACE):
         for monotonic in (True, False):
             yield Instance(noise, 1, False, monotonic)

@@ -1,4 +1,4 @@
-"""A line that goes up in steps, as inline SVG: a running total over time, and its cap."""
+"""A step chart as inline SVG: a running total over time, and its cap."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _LEFT, _RIGHT, _TOP, _BOTTOM = 10, 890, 24, 180
 
 
 def chart(title: str, start: str, steps: Sequence[tuple[str, Fraction, str]], cap: Fraction) -> str:
-    """The chart.
+    """Return the chart as SVG text.
 
     Args:
-        title: for those who do not see it.
+        title: a text for readers who cannot see the chart.
         start: UTC time at which the total was zero.
-        steps: for each charge its UTC time, the total after it, and what it was for.
+        steps: for each charge its UTC time, the total after it, and its purpose.
         cap: the largest total allowed, at the upper edge.
     """
     times = [_seconds(start), *(_seconds(time) for time, _, _ in steps)]

@@ -1,4 +1,4 @@
-"""Text of others as one line that cannot pretend to be something else."""
+"""Foreign text as one line that cannot imitate other output."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _ENDS_LINES = ("Cc", "Cs", "Zl", "Zp")
 
 
 def escaped(label: object) -> str:
-    """A label as one line of text, from which the label can be read back.
+    """Return a label as one line of text, from which the label can be recovered.
 
     Backslashes, control characters, line separators and lone surrogates are written as Python
     writes them in a string: \\\\, \\n, \\x1b, \\u2028, \\udc80.
@@ -22,12 +22,12 @@ def escaped(label: object) -> str:
 
 
 def shown(text: object) -> str:
-    """Text of a record for a terminal: also what changes the direction of writing, or is unseen."""
+    """Return text of a record for a terminal; bidirectional and invisible characters are escaped."""
     return _written(str(text), (*_ENDS_LINES, "Cf", "Co", "Cn"))
 
 
 def in_html(text: object) -> str:
-    """Text of a record for a page."""
+    """Return text of a record for an HTML page."""
     return html.escape(shown(text))
 
 

@@ -1,4 +1,4 @@
-"""`safeselect ledger`: make a ledger, look at it, check it, hand it to an auditor."""
+"""`safeselect ledger`: make a ledger, show it, check it, and report it to an auditor."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _NEW_HEAD = "the new head is above"
 
 
 def run_ledger(options: argparse.Namespace) -> tuple[int, str, str]:
-    """Run one of the commands: exit code, what goes to standard output and to standard error."""
+    """Run a command; return its exit code, and the texts for standard output and error."""
     commands: dict[str, Callable[[argparse.Namespace], tuple[int, str, str]]] = {
         "create": _create,
         "add": _add,
@@ -48,10 +48,10 @@ def run_ledger(options: argparse.Namespace) -> tuple[int, str, str]:
 
 
 def open_scope(options: argparse.Namespace, *, neighbours: str | None = None) -> Scope | None:
-    """The scope that `--ledger` and `--scope` name; None without them.
+    """Return the scope that `--ledger` and `--scope` name; None without them.
 
     Args:
-        neighbours: what the command releases for, where it knows; otherwise as the scope says.
+        neighbours: the neighbours of the command's release, if fixed; otherwise the scope's.
     """
     if options.ledger is None or options.scope is None:
         others = options.purpose, options.key_file, options.head
@@ -69,7 +69,7 @@ def open_scope(options: argparse.Namespace, *, neighbours: str | None = None) ->
 
 
 def _opened_ledger(file: str, options: argparse.Namespace) -> Ledger:
-    """The ledger, opened with its key if there is one."""
+    """Open the ledger, with its key if there is one."""
     signer = None
     if options.key_file is not None:
         signer = HmacSigner(_read(options.key_file), key_id=_signed_by(file)["key_id"])
@@ -162,7 +162,7 @@ def _verify(options: argparse.Namespace) -> tuple[int, str, str]:
     lines = [f"head {checker.head}"]
     if options.release is not None:
         lines.append(f"record {_committed(options.release, checker, records)} holds this release")
-    # Of a signed ledger somebody expects more than that its records follow from each other.
+    # Of a signed ledger one expects more than that its records follow from each other.
     code = 3 if checker.signer and checker.verifier is None else 0
     return code, "".join(f"{line}\n" for line in lines), _all_fine(checker, head=options.head)
 
@@ -181,7 +181,7 @@ def _all_fine(checker: Checker, head: str | None = None) -> str:
 
 
 def _committed(file: str, checker: Checker, records: list[Record]) -> str:
-    """The record whose commitment this release in JSON opens."""
+    """Return the record whose commitment this release in JSON opens."""
     try:
         release = json.loads(_read(file))
         receipt = release.pop("receipt")
@@ -203,7 +203,7 @@ def _report(options: argparse.Namespace) -> tuple[int, str, str]:
 
 
 def _checked(options: argparse.Namespace) -> tuple[Checker, list[Record]]:
-    """All records of a ledger or of an exported log, every one checked."""
+    """Return all records of a ledger or an exported log, after checking each."""
     checker = Checker(_verifier(options), options.head)
     return checker, _records(options.file, checker)
 
@@ -216,7 +216,7 @@ def _records(file: str, checker: Checker) -> list[Record]:
 
 
 def _verifier(options: argparse.Namespace) -> Verifier | None:
-    """The key of `--key-file` or `--public-key`, under the name that the first record gives it."""
+    """Return the key of `--key-file` or `--public-key`, with the name in the first record."""
     if options.key_file is not None and options.public_key is not None:
         raise ParameterError("give --key-file or --public-key, not both")
     if options.key_file is not None:
@@ -230,7 +230,7 @@ def _verifier(options: argparse.Namespace) -> Verifier | None:
 def _signed_by(
     file: str, algorithm: str = "hmac-sha256", option: str = "--key-file"
 ) -> dict[str, str]:
-    """What the first record says of the key."""
+    """Return the first record's statement about the key."""
     checker = Checker()
     try:
         next(kept_records(file, checker), None)

@@ -1,12 +1,12 @@
 """The command `safeselect`: read a file, choose privately, print the release.
 
-- Standard output carries the release and nothing else; everything else goes to standard error.
-- With a ledger, a file's columns are looked at before the charge and its rows after it; without
-  one, all files are read before a random bit is drawn.
-- Exit codes: 0 done, 2 command line or input file, 3 the budget does not allow it, or the records
-  that keep it do not check, 4 source of randomness, 5 the ledger cannot be used, 6 the ledger is
-  busy: try again, 130 Ctrl-C, 141 nobody reads the output any more, 1 anything unforeseen: one
-  constant sentence, no traceback, because a traceback may quote data.
+- Standard output has only the release; everything else goes to standard error.
+- With a ledger, a file's columns are read before the charge and its rows after it.  Without a
+  ledger, all files are read before a random bit is drawn.
+- Exit codes: 0 done; 2 command line or input file; 3 the budget does not allow the release, or its
+  records fail their check; 4 source of randomness; 5 the ledger cannot be used; 6 the ledger is
+  busy, try again; 130 Ctrl-C; 141 the reader of the output is gone; 1 any unforeseen error, with
+  one constant sentence and no traceback, because a traceback may quote data.
 """
 
 from __future__ import annotations
@@ -124,7 +124,7 @@ def _parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
         return build_parser().parse_args(arguments)
     finally:
         if sys.stdout is not None:
-            sys.stdout.flush()  # a help text whose reader left must fail here, not at exit
+            sys.stdout.flush()  # a closed pipe under a help text must fail here, not at exit
 
 
 def _top_k(options: argparse.Namespace) -> Release:
@@ -153,7 +153,7 @@ def _top_k(options: argparse.Namespace) -> Release:
 
 
 def _check_options(options: argparse.Namespace) -> None:
-    """Say in the words of the command line what `top_items` would refuse in those of Python."""
+    """Refuse, in the command line's terms, what `top_items` would refuse in Python's."""
     if options.candidates is not None or options.candidates_are_public:
         if (options.k_bar, options.max_contributions) != (None, None):
             raise ParameterError("--k-bar and --max-contributions go with an unknown domain")
@@ -205,13 +205,13 @@ def _explain(options: argparse.Namespace) -> str:
 
 
 def _release(result: Release, *, as_json: bool) -> None:
-    # An unordered set is printed in alphabetical order, so that nothing is said by the order.
+    # An unordered set is printed in alphabetical order, so that the order reveals nothing.
     labels = sorted(result.labels, key=plain) if isinstance(result, TopSet) else result.labels
     lines = [escaped(label) for label in labels]
     if as_json:
         lines = [result.to_json()]
     elif isinstance(result, DiscoveredTopK) and result.counts is not None:
-        # No label has a tab in it once it is escaped.
+        # An escaped label has no tab.
         lines = [f"{line}\t{count}" for line, count in zip(lines, result.counts, strict=True)]
     _write("".join(f"{line}\n" for line in lines))
 
@@ -223,7 +223,7 @@ def _write(text: str) -> None:
 
 
 def _content(result: Release, command: str) -> str:
-    """What was released, in words."""
+    """Describe what was released."""
     if command == "select":
         return "the labels, no score"
     if not isinstance(result, DiscoveredTopK):
@@ -238,8 +238,8 @@ def _promise(result: Release) -> str:
 
 
 def _noise(result: Release) -> str:
-    """What drew, and the range of the change of the scores that its noise is calibrated to."""
-    # A result of a call always has one; unlike the declared range it has what reading adds.
+    """Describe the mechanism, the effective range to which its noise is calibrated, and the source."""
+    # The result of a call always has one; it includes what reading adds to the declared range.
     effective = "" if result.effective_range is None else exact(result.effective_range)
     return f"mechanism {result.mechanism}, effective range {effective}, {result.source}"
 
@@ -247,7 +247,7 @@ def _noise(result: Release) -> str:
 def _show(
     show: Callable[..., None], message: Warning | str, category: type[Warning], *where: Any
 ) -> None:
-    """A warning of ours is one sentence; others are shown as always."""
+    """Show a warning of ours as one sentence, and others as usual."""
     if issubclass(category, SafeSelectWarning):
         _say(f"safeselect: warning: {message}")
     else:
@@ -255,8 +255,8 @@ def _show(
 
 
 def _say(text: str) -> None:
-    # print(file=None) would write to standard output, so a closed standard error is skipped; a
-    # reader of the messages that went away must not turn a release into a failure.
+    # print(file=None) would write to standard output, so a closed standard error is skipped.  A
+    # broken pipe of the messages must not turn a release into a failure.
     with contextlib.suppress(OSError):
         if sys.stderr is not None:
             sys.stderr.write(f"{text}\n")

@@ -13,7 +13,7 @@ __all__ = ["number"]
 
 
 def number(name: str, below: int | None = None, *, zero: bool = False) -> Callable[[str], Fraction]:
-    """A reader of a positive rational for argparse; of zero too where it is allowed."""
+    """Return a reader of a positive rational for argparse; with `zero`, of zero too."""
 
     def read(text: str) -> Fraction:
         try:

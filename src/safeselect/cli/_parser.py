@@ -54,7 +54,7 @@ exit codes: 0 done, 2 command line, 1 unforeseen
 
 
 class _Parser(argparse.ArgumentParser):
-    """Says what is wrong in one line, as all other mistakes are said; subcommands inherit it."""
+    """A parser that reports an error in one line, like all other errors; subcommands inherit it."""
 
     def error(self, message: str) -> NoReturn:
         self.exit(2, f"{self.prog}: {message}; see {self.prog} --help\n")
@@ -139,7 +139,7 @@ def build_parser() -> argparse.ArgumentParser:
 
 
 def _add_grid(parser: argparse.ArgumentParser) -> None:
-    """Add the options that say how numbers are read."""
+    """Add the options for reading numbers."""
     parser.add_argument(
         "--grid",
         type=number("grid"),

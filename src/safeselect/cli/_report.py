@@ -20,7 +20,7 @@ __all__ = ["Release", "releases", "report"]
 
 @dataclass(slots=True)
 class Release:
-    """A charge and what became of it.
+    """A charge and its outcome.
 
     Attributes:
         record: the record of the charge.
@@ -32,22 +32,22 @@ class Release:
 
     @property
     def content(self) -> dict[str, Any]:
-        """What the record says."""
+        """The content of the record."""
         return self.record.content
 
     @property
     def scopes(self) -> dict[str, dict[str, Any]]:
-        """What the charge is to each scope."""
+        """The charge to each scope, by name."""
         return {charge["scope"]: charge for charge in charges_of(self.content)}
 
     def amounts(self, scope: str, name: str) -> dict[str, Fraction]:
-        """The amounts "before", "charge" or "after" of a scope, in epsilon where they are ln M."""
+        """Return a scope's amounts "before", "charge" or "after"; ln M as epsilon."""
         charge = self.scopes[scope]
         return Budget.of(charge["terms"]).in_epsilon(read_numbers(charge[name], "the record"))
 
 
 def releases(records: Iterable[Record]) -> list[Release]:
-    """The releases that these records tell of, in the order of their charges."""
+    """Return the releases in these records, in the order of their charges."""
     found: dict[str, Release] = {}
     for record in records:
         content = record.content
@@ -64,12 +64,12 @@ def releases(records: Iterable[Record]) -> list[Release]:
 
 
 def report(name: str, made: str, checker: Checker, found: Sequence[Release]) -> str:
-    """The page.
+    """Return the page as HTML.
 
     Args:
-        name: what the ledger is called, such as the name of its file.
+        name: the ledger's name, such as the name of its file.
         made: the time of its first record.
-        checker: has seen all records.
+        checker: a checker that has read all records.
         found: all releases.
     """
     return "\n".join(
@@ -94,7 +94,7 @@ def report(name: str, made: str, checker: Checker, found: Sequence[Release]) -> 
 
 def _summary(made: str, checker: Checker, found: Sequence[Release]) -> Iterator[str]:
     outcomes = [release.outcome.split(" ")[0] for release in found]
-    settled = outcomes.count("settled")  # sessions alone are
+    settled = outcomes.count("settled")  # only sessions are settled
     counts = (
         f"{outcomes.count('released')} released, {f'{settled} settled, ' if settled else ''}"
         f"{outcomes.count('aborted')} aborted, "
@@ -209,7 +209,7 @@ def _table(scope: str, found: Sequence[Release]) -> Iterator[str]:
 
 
 def _day(utc: str) -> str:
-    """A time that breaks between day and hour alone."""
+    """Return a time that can wrap only between day and hour."""
     return " ".join(f'<span class="name">{in_html(part)}</span>' for part in utc.split("T"))
 
 

@@ -1,4 +1,4 @@
-"""Which theorem a mechanism's guarantee rests on, by the name that records give it."""
+"""The theorems behind the mechanisms' guarantees, by the mechanism's name in records."""
 
 from __future__ import annotations
 
@@ -55,5 +55,5 @@ _THEOREMS = {
 
 
 def theorem(mechanism: str) -> str:
-    """The theorem, or where to look for it: never that of a mechanism with a similar name."""
+    """Return the theorem of this very mechanism, or where to look for it."""
     return _THEOREMS.get(mechanism.split("/")[0], "see the mechanism's documentation")

@@ -56,7 +56,7 @@ def add_verify(commands: Any) -> None:
 
 
 def run_verify(options: argparse.Namespace, write: Callable[[str], None]) -> tuple[int, str]:
-    """Run all checks and write a line for each; returns the exit code and the last word.
+    """Run all checks and write a line for each; return the exit code and the summary.
 
     Raises:
         InputError: the certificate's file is there already, or cannot be written.
