@@ -17,6 +17,7 @@ from safeselect.noise.laws import EXPONENTIAL
 from safeselect.noise.plan import GUARD
 from safeselect.reference import _rankings as _reference
 from safeselect.selection import _scores
+from safeselect.selection._reading import Change, Reading
 from safeselect.sessions import _terms
 
 __all__ = [
@@ -26,10 +27,13 @@ __all__ = [
     "EXPONENTIAL",
     "FINE",
     "FLIPPED",
+    "Reading",
     "combine_exponential",
     "combine_floors",
     "compare",
     "decide",
+    "differences",
+    "range_in_steps",
     "told",
 ]
 
@@ -94,3 +98,22 @@ def decide(
 
 compare = _terms.decide
 BELOW = _terms.BELOW
+
+
+def range_in_steps(step: Fraction, error: Fraction | None, size: Fraction, kind: str) -> int:
+    """The range that noise is calibrated to; on the grid, where no error is given."""
+    reading = Reading.read(grid=step, on_grid=error is None, score_error=error)
+    declared = {"range_": size} if kind == "declared" else {"sensitivity": size}
+    change = Change.read(
+        sensitivity=declared.get("sensitivity"),
+        range_=declared.get("range_"),
+        monotonic=kind == "one way",
+    )
+    return int(change.range_in_steps(reading))
+
+
+def differences(scores: Any, step: Fraction) -> list[int]:
+    """How many steps each score is read above the first, as mechanisms read them."""
+    reading = Reading.read(grid=step, on_grid=False, score_error=0)
+    steps = [int(each) for each in _scores.read_candidates(scores).steps(reading)]
+    return [each - steps[0] for each in steps]
