@@ -46,7 +46,7 @@ def outside(tier: Tier, decay: Decay, level: int, scores: tuple[int, ...], law: 
 def test_the_array_engine_has_the_proved_law(w: int, n: int, k: int) -> None:
     """All scores below 3, of four every third; with and without the table for few candidates.
 
-    1500 chances in all.
+    1746 chances in all.
     """
     decay, tiers = Decay(Fraction(1), Fraction(1, w)), (Array(), Array(30))
     for place, (scores, law) in enumerate(list(proved_laws(w, n).items())[:: 3 if n == 4 else 1]):
