@@ -16,7 +16,7 @@ from safeselect.noise import Ranking, contenders, digits, fine, rank
 from safeselect.noise.laws import EXPONENTIAL
 from safeselect.noise.plan import GUARD
 from safeselect.reference import _rankings as _reference
-from safeselect.selection import _scores
+from safeselect.selection import _float_columns, _scores
 from safeselect.selection._reading import Change, Reading
 from safeselect.sessions import _terms
 
@@ -24,6 +24,7 @@ __all__ = [
     "BELOW",
     "CONTENDERS",
     "DIGITS",
+    "DYADIC",
     "EXPONENTIAL",
     "FINE",
     "FLIPPED",
@@ -39,6 +40,7 @@ __all__ = [
 
 CONTENDERS, DIGITS, FINE = contenders, digits, fine
 FLIPPED = _scores._FLIPPED
+DYADIC = _float_columns._dyadic
 
 SCALE = 32  # at which a ceiling is in whole units
 
