@@ -77,7 +77,7 @@ class Floats:
 def proved_floats(claim: Any, *given: Any, seconds: int = 300) -> bool:
     """Whether z3 proves a claim about floats; False if it finds a float that refutes it.
 
-    Turned into a question about bits a true claim is proved sooner; a wrong one is not refuted there.
+    As a question about bits a true claim is proved sooner; a wrong one is not refuted there.
     """
     steps = ["simplify", "fpa2bv", "simplify", "solve-eqs", "simplify", "bit-blast", "aig", "sat"]
     for solver in (z3.Then(*steps).solver(), z3.Solver()):
