@@ -16,6 +16,7 @@ DOCS ?= .venv-docs
 SITE ?= docs/_build
 RELEASE ?= .venv-release
 MUTANTS ?= .venv-mutants
+PROOFS ?= $(CURDIR)/proofs/build
 OLDEST ?= .venv-oldest
 MATRIX ?= .venv-matrix
 PYTHONS ?= python3.11 python3.12 python3.13 python3.14
@@ -111,11 +112,10 @@ claims: ## write the tests of every claim into docs/claims.md, from their marks
 reading: ## what decides a release, file by file, in the order of reading
 	@$(PYTHON) tools/reading.py
 
-proofs: ## check the machine-checked proofs and print the axioms they use (needs Coq)
-	@command -v coqc >/dev/null && command -v ocamlfind >/dev/null \
-	  && test -d "$$(coqc -where)/user-contrib/mathcomp/algebra" || { echo 'make: Coq with mathcomp not found; \
-	say apt-get update && apt-get install coq libcoq-mathcomp-ssreflect libcoq-mathcomp-algebra' >&2; exit 1; }
-	$(MAKE) --no-print-directory -C proofs -j $(WORKERS) PYTHON=$(PYTHON)
+proofs: ## check the machine-checked proofs from scratch and print the axioms they use (installs Coq; a minute)
+	@proofs/install.sh
+	rm -rf $(PROOFS)
+	$(MAKE) --no-print-directory -C proofs -j $(WORKERS) PYTHON=$(PYTHON) BUILD=$(PROOFS)
 
 mutants: $(MUTANTS)/.installed ## change the trusted core in many places and see which tests notice (an hour)
 	nice -n 15 $(MUTANTS)/bin/python tools/mutate.py $(ARGS)

@@ -2,11 +2,16 @@
 
    combine <k> <unit> <y ...> / <s ...>                   order, then gaps
    decide <k> <over slow fast | -> <ceiling | -> <low high ...>    the same, or -
-   compare <low> <high> <least> <cell>                    b, the cells, or - *)
+   compare <low> <high> <least> <cell>                    b, the cells, or -
+   nearest <h> <x>                                        the step
+   ranges <h> <e> <d>                                     both ways, one way, declared, on the grid
+   luce <w> <q ...> / <o ...>                             numerator and denominator
+   spend <cap> <prices ...>                               what is spent after each; - where refused *)
 open Programs
 
 let numbers = List.map int_of_string
 let joined l = String.concat " " (List.map string_of_int l)
+let commas l = String.concat "," (List.map string_of_int l)
 
 let rec split before = function
   | "/" :: after -> (List.rev before, after)
@@ -44,6 +49,18 @@ let answer = function
      | None -> "-"
      | Some Below -> "b"
      | Some (Cells c) -> string_of_int c)
+  | [ "nearest"; h; x ] -> string_of_int (nearest (int_of_string h) (int_of_string x))
+  | [ "ranges"; h; e; d ] ->
+    let h, e, d = int_of_string h, int_of_string e, int_of_string d in
+    commas [ both_ways h e d; one_way h e d; declared h e d; on_grid h d ]
+  | "luce" :: w :: rest ->
+    let q, o = split [] rest in
+    let q = numbers q in
+    let above, below = luce (int_of_string w) q (List.mapi (fun i _ -> i) q) (numbers o) in
+    commas [ above; below ]
+  | "spend" :: cap :: prices ->
+    let told (spent, granted) = string_of_int spent ^ if granted then "" else "-" in
+    String.concat "," (List.map told (spend (int_of_string cap) 0 (numbers prices)))
   | _ -> failwith "unknown case"
 
 let () =

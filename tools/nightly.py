@@ -51,6 +51,7 @@ PARTS = {
         {"tests": r"^=* ?(\d+ (?:passed|failed).*?) ?=*$"},
         environment={"SAFESELECT_LONG": "1", "HYPOTHESIS_PROFILE": "explore"},
     ),
+    "proofs": Part("proofs", {"theorems": r"^(\d+) theorems, no axioms$"}),
     "matrix": Part("matrix", {"pythons": r"^(matrix: .*)$"}),
 }
 """In this order; what the services take under load joins them when they are there."""

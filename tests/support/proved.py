@@ -16,7 +16,8 @@ from safeselect.noise import Ranking, contenders, rankings, tables
 from safeselect.noise.laws import EXPONENTIAL
 from safeselect.noise.plan import GUARD
 from safeselect.reference import _rankings as _reference
-from safeselect.scores import candidates
+from safeselect.scores import floats, numbers
+from safeselect.scores.reading import Change, Reading
 from safeselect.sessions import _terms
 from safeselect.variates import digits
 
@@ -24,18 +25,29 @@ __all__ = [
     "BELOW",
     "CONTENDERS",
     "DIGITS",
+    "DYADIC",
     "EXPONENTIAL",
     "FINE",
     "FLIPPED",
+    "Reading",
     "combine_exponential",
     "combine_floors",
     "compare",
     "decide",
+    "differences",
+    "range_in_steps",
     "told",
 ]
 
 CONTENDERS, DIGITS, FINE = contenders, digits, tables
-FLIPPED = candidates._FLIPPED
+DYADIC = floats._dyadic
+FLIPPED = {
+    (kind, minimize): numbers.in_order(
+        np.zeros(1, dtype=f"{kind}8"), minimize, np.empty(1, dtype=np.uint64)
+    )[1]
+    for kind in "iu"
+    for minimize in (False, True)
+}
 
 SCALE = 32  # at which a ceiling is in whole units
 
@@ -95,3 +107,22 @@ def decide(
 
 compare = _terms.decide
 BELOW = _terms.BELOW
+
+
+def range_in_steps(step: Fraction, error: Fraction | None, size: Fraction, kind: str) -> int:
+    """The range that noise is calibrated to; on the grid, where no error is given."""
+    reading = Reading.read(grid=step, on_grid=error is None, score_error=error)
+    declared = {"range_": size} if kind == "declared" else {"sensitivity": size}
+    change = Change.read(
+        sensitivity=declared.get("sensitivity"),
+        range_=declared.get("range_"),
+        monotonic=kind == "one way",
+    )
+    return int(change.range_in_steps(reading))
+
+
+def differences(scores: Any, step: Fraction) -> list[int]:
+    """How many steps each score is read above the first, as mechanisms read them."""
+    reading = Reading.read(grid=step, on_grid=False, score_error=0)
+    steps = [int(each) for each in _scores.read_candidates(scores).steps(reading)]
+    return [each - steps[0] for each in steps]

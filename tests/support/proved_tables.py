@@ -1,8 +1,8 @@
 """Answers of the proved programs, for every case of small width: `tests/vectors/proved/*.txt`.
 
 The programs of `proofs/` are extracted to OCaml and answer the cases that are listed here.  Each
-line of a table is an input, then the answers in the order of `combine_cases`, `decide_cases` or
-`compare_cases`.  The first line is a hash of the sources the answers come from.  Written anew by
+line of a table is an input, then the answers in the order of `CASES`.  The first line is a hash of
+the sources the answers come from.  Written anew by
 
     python tests/support/proved_tables.py proofs/build/answer
 
@@ -19,7 +19,7 @@ from itertools import permutations, product
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-SOURCES = ["Combine.v", "Decide.v", "Extract.v", "answer.ml"]
+SOURCES = ["Combine.v", "Decide.v", "Reading.v", "Luce.v", "Ledger.v", "Extract.v", "answer.ml"]
 TABLES = ROOT / "tests" / "vectors" / "proved"
 
 Line = tuple[str, list[str]]
@@ -85,7 +85,55 @@ def compare_cases() -> Iterator[Line]:
         yield f"{low},{high}", cases
 
 
-CASES = {"combine": combine_cases, "decide": decide_cases, "compare": compare_cases}
+# Steps of 1 .. 12 units, and numbers of so many units; errors and changes for each step up to 8.
+NUMBERS = range(-40, 41)
+MOVES = range(1, 13)
+FACTORS = (2, 3)
+CAPS = range(1, 10)
+
+
+def nearest_cases() -> Iterator[Line]:
+    """For all steps: all numbers."""
+    for h in range(1, 13):
+        yield str(h), [f"nearest {h} {x}" for x in NUMBERS]
+
+
+def ranges_cases() -> Iterator[Line]:
+    """For all steps and errors: all changes."""
+    for h, e in product(range(1, 9), range(8)):
+        yield f"{h},{e}", [f"ranges {h} {e} {d}" for d in MOVES]
+
+
+def lists(n: int) -> list[tuple[int, ...]]:
+    """All ordered lists of up to three of n."""
+    return [o for k in range(1, min(n, 3) + 1) for o in permutations(range(n), k)]
+
+
+def luce_cases() -> Iterator[Line]:
+    """For all factors and scores below 3 of up to four candidates: all ordered lists."""
+    for w, n in product(FACTORS, (1, 2, 3, 4)):
+        for scores in product(range(3), repeat=n):
+            q = " ".join(map(str, scores))
+            told = (" ".join(map(str, o)) for o in lists(n))
+            yield f"{w}:{''.join(map(str, scores))}", [f"luce {w} {q} / {o}" for o in told]
+
+
+def spend_cases() -> Iterator[Line]:
+    """For all caps: all lists of four prices."""
+    for cap in CAPS:
+        every = product(range(1, 6), repeat=4)
+        yield str(cap), [f"spend {cap} {' '.join(map(str, prices))}" for prices in every]
+
+
+CASES = {
+    "combine": combine_cases,
+    "decide": decide_cases,
+    "compare": compare_cases,
+    "nearest": nearest_cases,
+    "ranges": ranges_cases,
+    "luce": luce_cases,
+    "spend": spend_cases,
+}
 
 
 def digest() -> str:

@@ -1,0 +1,83 @@
+"""The exponential mechanism and its peeling have the law that is proved (proofs/Luce.v).
+
+Gumbel noise is continuous, so a law of the shipped engines is known by bounds: what noise in given
+cells decides, and how much is left open (`cell_laws`).  The proved chances must lie between them.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+from array_tier import Array
+from cell_laws import cell_law, missing
+from proved_tables import FACTORS, lists, luce_cases, read
+from scalar_tier import Scalar
+from tiers import Noise, Tier
+
+from safeselect.exact.rate import Decay
+
+pytestmark = pytest.mark.claim("C1")
+
+Law = dict[tuple[int, ...], Fraction]
+
+
+def proved_laws(w: int, n: int) -> dict[tuple[int, ...], Law]:
+    """By scores: the chances of all ordered lists."""
+    laws = {}
+    for key, *answers in read("luce")[1]:
+        factor, _, scores = key.partition(":")
+        if int(factor) == w and len(scores) == n:
+            chances = (Fraction(*map(int, answer.split(","))) for answer in answers)
+            laws[tuple(map(int, scores))] = dict(zip(lists(n), chances, strict=True))
+    return laws
+
+
+def outside(tier: Tier, decay: Decay, level: int, scores: tuple[int, ...], law: Law, k: int) -> int:
+    """How many lists of k have a chance that is not between the bounds."""
+    known = cell_law(tier, Noise("gumbel", decay, level), scores, k)
+    space = missing(known) + known.get(None, Fraction(0))
+    found = [(known.get((o, None), Fraction(0)), p) for o, p in law.items() if len(o) == k]
+    return sum(not low <= p <= low + space for low, p in found)
+
+
+@pytest.mark.parametrize("w", FACTORS)
+@pytest.mark.parametrize(("n", "k"), [(2, 1), (2, 2), (3, 1), (3, 2), (3, 3), (4, 1), (4, 2)])
+def test_the_array_engine_has_the_proved_law(w: int, n: int, k: int) -> None:
+    """All scores below 3, of four every third; with and without the table for few candidates.
+
+    1746 chances in all.
+    """
+    decay, tiers = Decay(Fraction(1), Fraction(1, w)), (Array(), Array(30))
+    for place, (scores, law) in enumerate(list(proved_laws(w, n).items())[:: 3 if n == 4 else 1]):
+        assert outside(tiers[place % 2], decay, 5, scores, law, k) == 0, scores
+
+
+@pytest.mark.parametrize(("n", "k"), [(2, 1), (3, 1), (3, 2)])
+def test_the_scalar_tier_has_the_proved_law(n: int, k: int) -> None:
+    decay = Decay(Fraction(1), Fraction(1, 2))
+    for scores, law in proved_laws(2, n).items():
+        assert outside(Scalar(), decay, 2, scores, law, k) == 0, scores
+
+
+def test_another_law_is_found() -> None:
+    """At 20 % less or more noise, and with two scores exchanged."""
+    tier = Array()
+    for scores, law in proved_laws(2, 2).items():
+        if scores[0] != scores[1]:
+            for rate in (Fraction(5, 6), Fraction(6, 5)):
+                assert outside(tier, Decay(rate, Fraction(1, 2)), 5, scores, law, 1)
+            decay = Decay(Fraction(1), Fraction(1, 2))
+            assert outside(tier, decay, 5, scores[::-1], law, 1)
+
+
+def test_proved_chances_add_up() -> None:
+    for n in (1, 2, 3, 4):
+        for law in proved_laws(3, n).values():
+            for k in range(1, min(n, 3) + 1):
+                assert sum(p for o, p in law.items() if len(o) == k) == 1
+
+
+def test_the_table_has_every_case() -> None:
+    rows = read("luce")[1]
+    assert [(row[0], len(row) - 1) for row in rows] == [(a, len(b)) for a, b in luce_cases()]

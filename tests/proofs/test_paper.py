@@ -1,0 +1,349 @@
+"""Steps of the proofs of docs/mathematics.md, worked out again from definitions.
+
+Nothing here is the package's: what a proof says of numbers is checked by exact fractions, or to 30
+digits by quadrature.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from itertools import pairwise, permutations, product
+from math import comb, prod
+
+import mpmath
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pages import ROOT
+
+pytestmark = pytest.mark.claim("C2")
+
+PAGE = (ROOT / "docs" / "mathematics.md").read_text("utf-8")
+RATIOS = st.fractions(Fraction(1, 8), 4, max_denominator=12)
+ORDERS = ["1.001", "1.5", "2", "3", "10", "100"]
+EPSILONS = ["0.001", "0.1", "1", "3", "10"]
+each_order = pytest.mark.parametrize("a", list(map(mpmath.mpf, ORDERS)), ids=str)
+each_epsilon = pytest.mark.parametrize("e", list(map(mpmath.mpf, EPSILONS)), ids=str)
+
+
+# ------------------------------------------------------------------- Theorem 5: exact polynomials
+Polynomial = list[Fraction]
+
+
+def times(p: Polynomial, q: Polynomial) -> Polynomial:
+    result = [Fraction(0)] * (len(p) + len(q) - 1)
+    for (i, a), (j, b) in product(enumerate(p), enumerate(q)):
+        result[i + j] += a * b
+    return result
+
+
+def integral(p: Polynomial, low: Fraction, high: Fraction) -> Fraction:
+    return sum(
+        (c * (high ** (i + 1) - low ** (i + 1)) / (i + 1) for i, c in enumerate(p)), Fraction(0)
+    )
+
+
+def survives(w: Sequence[Fraction], k: int, own: int | None) -> Fraction:
+    """The integral over 0 .. 1 of v**k prod (1 - w_i v)+, over all i but `own`."""
+    others = [each for i, each in enumerate(w) if i != own]
+    p: Polynomial = [Fraction(0)] * k + [Fraction(1)]
+    for each in others:
+        p = times(p, [Fraction(1), -each])
+    return integral(p, Fraction(0), min([Fraction(1), *(1 / each for each in others)]))
+
+
+def share(w: Sequence[Fraction], k: int, j: int, *, factor: bool = True) -> Fraction:
+    """The integral of v**k B_j, with or without the factor 1{w_j v <= 1}."""
+    p: Polynomial = [Fraction(0)] * k + [w[j]]
+    others = [each for i, each in enumerate(w) if i != j]
+    for each in others:
+        p = times(p, [Fraction(1), -each])
+    ends = [Fraction(1), *(1 / each for each in (w if factor else others))]
+    return integral(p, Fraction(0), min(ends))
+
+
+def phi(w: Sequence[Fraction], k: int) -> Fraction:
+    """E[V**k; V <= 1] by its tail, without any B_j."""
+    left = prod((max(1 - each, Fraction(0)) for each in w), start=Fraction(1))
+    return k * survives(w, k - 1, None) - left
+
+
+def at_one(w: Sequence[Fraction], j: int) -> Fraction:
+    rest = prod((max(1 - each, Fraction(0)) for i, each in enumerate(w) if i != j), start=w[j])
+    return rest if w[j] <= 1 else Fraction(0)
+
+
+weights = st.lists(RATIOS, min_size=1, max_size=4)
+
+
+@given(weights, st.integers(1, 4))
+@settings(max_examples=200, deadline=None)
+def test_the_shares_of_theorem_5_add_up(w: list[Fraction], k: int) -> None:
+    assert sum(share(w, k, j) for j in range(len(w))) == phi(w, k)
+
+
+def test_without_the_factor_they_do_not() -> None:
+    assert share([Fraction(2)], 1, 0, factor=False) == 1
+    assert share([Fraction(2)], 1, 0) == phi([Fraction(2)], 1) == Fraction(1, 4)
+
+
+@given(weights, st.integers(1, 4))
+@settings(max_examples=200, deadline=None)
+def test_the_derivative_of_theorem_5(w: list[Fraction], k: int) -> None:
+    """By differences of exact numbers, away from w = 1, where there is a kink; and its bounds."""
+    for j, each in enumerate(w):
+        slope = at_one(w, j) - k * share(w, k, j)
+        assert -k * share(w, k, j) <= slope <= share(w, k, j)
+        if each != 1:
+            step = Fraction(1, 10**9)
+            up = [*w[:j], each * (1 + step), *w[j + 1 :]]
+            down = [*w[:j], each * (1 - step), *w[j + 1 :]]
+            assert abs((phi(up, k) - phi(down, k)) / (2 * step) - slope) < Fraction(1, 10**6)
+
+
+@pytest.mark.parametrize("scores", [(0, 0), (0, 1), (2, 0, 1), (0, 0, 0, 3)])
+def test_the_density_of_theorem_5(scores: tuple[int, ...]) -> None:
+    """For k = 1 its integral over the gap is the law of permute-and-flip (section 4); rate ln 2."""
+    accepts = [Fraction(1, 2) ** (max(scores) - each) for each in scores]
+    for i, own in enumerate(scores):
+        chance = accepts[i] * survives([p for j, p in enumerate(accepts) if j != i], 0, None)
+
+        def density(x: mpmath.mpf, i: int = i, own: int = own) -> mpmath.mpf:
+            # x = e**(gap): T = own - gap, and the exponent is 0.
+            w = [mpmath.mpf(2) ** (each - own) * x for j, each in enumerate(scores) if j != i]
+            kinks = sorted({mpmath.mpf(0), mpmath.mpf(1), *(1 / each for each in w if each > 1)})
+            tail = mpmath.quad(lambda v: mpmath.fprod(max(1 - e * v, 0) for e in w), kinks)
+            return (tail - mpmath.fprod(max(1 - e, 0) for e in w)) / x
+
+        ends = sorted({mpmath.mpf(1), *(mpmath.mpf(2) ** (own - s) for s in scores if s < own)})
+        with mpmath.workdps(15):
+            found = mpmath.quad(density, [*ends, 4 * ends[-1], mpmath.inf])
+        assert abs(found - mpmath.mpf(chance.numerator) / chance.denominator) < 1e-6
+
+
+ranges = st.integers(1, 6).flatmap(lambda r: st.tuples(st.just(r), st.integers(-r, 0)))
+
+
+@given(ranges, st.integers(1, 5))
+def test_the_two_cases_of_theorem_5(r_m: tuple[int, int], k: int) -> None:
+    r, m = r_m
+    assert (k - 1) * (m + r) + max(m + r, -k * m) <= k * r
+    assert (k - 1) * m - max(k * (m + r), -m) >= -k * r
+
+
+# ---------------------------------------------------------------- sections 2 and 3: moments
+def moment(density: Callable[[mpmath.mpf], mpmath.mpf], e: mpmath.mpf, a: mpmath.mpf) -> mpmath.mpf:
+    """The integral of p**a q**(1-a), p = density(x), q = density(x - e)."""
+    return mpmath.quad(
+        lambda x: density(x) ** a * density(x - e) ** (1 - a), [-mpmath.inf, 0, e, mpmath.inf]
+    )
+
+
+def laplace_moment(e: mpmath.mpf, a: mpmath.mpf) -> mpmath.mpf:
+    return (a * mpmath.exp((a - 1) * e) + (a - 1) * mpmath.exp(-a * e)) / (2 * a - 1)
+
+
+def range_moment(e: mpmath.mpf, a: mpmath.mpf) -> mpmath.mpf:
+    top, bottom = -mpmath.expm1(-a * e), mpmath.exp(-e) - mpmath.exp(-a * e)
+    return (a - 1) ** (a - 1) / a**a * top**a / (bottom ** (a - 1) * -mpmath.expm1(-e))
+
+
+@pytest.fixture(autouse=True)
+def digits() -> object:
+    with mpmath.workdps(40):
+        yield
+
+
+@pytest.mark.parametrize("a", [1.25, 2, 5])
+@pytest.mark.parametrize("e", [0.5, 2])
+def test_the_moment_of_laplace_noise(a: float, e: float) -> None:
+    order, shift = mpmath.mpf(a), mpmath.mpf(e)
+    found = moment(lambda x: mpmath.exp(-abs(x)) / 2, shift, order)
+    assert abs(found / laplace_moment(shift, order) - 1) < 1e-15
+
+
+@each_order
+@each_epsilon
+def test_lemma_2_1(a: mpmath.mpf, e: mpmath.mpf) -> None:
+    rho = e + mpmath.expm1(-e)
+    assert mpmath.log(laplace_moment(e, a)) <= a * (a - 1) * rho
+    u, t = a - mpmath.mpf(1) / 2, mpmath.tanh((a - mpmath.mpf(1) / 2) * e)
+    slope = mpmath.diff(lambda x: mpmath.log(laplace_moment(x, a)), e)
+    assert abs(slope / (a * (a - 1) * t / (u + t / 2)) - 1) < 1e-12
+    # No smaller rho will do.
+    near = 1 + mpmath.mpf(10) ** -12
+    assert mpmath.log(laplace_moment(e, near)) > near * (near - 1) * rho * (1 - 1e-6)
+
+
+@each_order
+@each_epsilon
+def test_lemma_2_2(a: mpmath.mpf, e: mpmath.mpf) -> None:
+    found = (mpmath.exp(a * e) + mpmath.exp((1 - a) * e)) / (1 + mpmath.exp(e))
+    u = a - mpmath.mpf(1) / 2
+    assert abs(found / (mpmath.cosh(u * e) / mpmath.cosh(e / 2)) - 1) < 1e-25
+    assert mpmath.log(found) <= a * (a - 1) * e * mpmath.tanh(e / 2)
+
+
+@each_order
+@each_epsilon
+def test_no_law_of_bounded_range_has_a_larger_moment(a: mpmath.mpf, e: mpmath.mpf) -> None:
+    """Two values of the ratio, y and y e**-e; its mean is 1.  The best y reaches the bound."""
+    small = mpmath.exp(-e)
+
+    def two(y: mpmath.mpf) -> mpmath.mpf:
+        p = (1 / y - small) / (1 - small)
+        return p * y**a + (1 - p) * (y * small) ** a
+
+    most = range_moment(e, a)
+    assert all(
+        two(mpmath.exp(e * i / 200)) <= most * (1 + mpmath.mpf(10) ** -30) for i in range(201)
+    )
+    y = (a - 1) * -mpmath.expm1(-a * e) / (a * (small - mpmath.exp(-a * e)))
+    assert 1 < y < mpmath.exp(e)
+    assert abs(two(y) / most - 1) < mpmath.mpf(10) ** -25
+
+
+@each_order
+@each_epsilon
+def test_theorem_2(a: mpmath.mpf, e: mpmath.mpf) -> None:
+    def h(y: mpmath.mpf) -> mpmath.mpf:
+        return y**2 / 2 * mpmath.coth(y / 2) - y
+
+    def rho(y: mpmath.mpf) -> mpmath.mpf:
+        x = y / mpmath.expm1(y)
+        return x - 1 - mpmath.log(x)
+
+    assert mpmath.log(range_moment(e, a)) <= a * (a - 1) * rho(e)
+    assert rho(e) <= e**2 / 8
+    # (1) and (2): the two derivatives, and (3): the series.
+    with mpmath.workdps(60):
+        slope = mpmath.diff(lambda x: mpmath.log(range_moment(x, a)), e)
+        differences = h(a * e) - h((a - 1) * e) - h(e)
+        assert abs(slope * e**2 / differences - 1) < 1e-10
+        assert abs(mpmath.diff(rho, e) * e / mpmath.diff(h, e) - 1) < 1e-10
+        assert differences <= a * (a - 1) * e * mpmath.diff(h, e)
+    with mpmath.workdps(20):
+        series = mpmath.nsum(
+            lambda n: 2 * e**3 / (e**2 + (2 * mpmath.pi * n) ** 2), [1, mpmath.inf]
+        )
+        assert abs(series / h(e) - 1) < 1e-8
+
+
+@given(RATIOS, st.fractions(Fraction(1, 50), 50, max_denominator=50))
+def test_each_term_of_theorem_2(b: Fraction, t: Fraction) -> None:
+    """(3), in exact fractions: both ends of the inequality and what it comes to."""
+    a = 1 + b
+    left = 1 / (1 + t) + b / (1 + b**2 * t) - a / (1 + a**2 * t)
+    middle = a * b * t * (3 + (1 + b + b**2) * t)
+    assert left == middle / ((1 + t) * (1 + b**2 * t) * (1 + a**2 * t))
+    assert left <= a * b * t * (3 + t) / (1 + t) ** 2
+    rest = (3 + t) * (1 + b**2 * t) * (1 + a**2 * t) - (1 + t) * (3 + (1 + b + b**2) * t)
+    assert rest == 5 * a * b * t + (a * b + 3 * a**2 * b**2) * t**2 + a**2 * b**2 * t**3
+
+
+@each_epsilon
+def test_one_law_of_bounded_range_diverges_by_what_is_said(e: mpmath.mpf) -> None:
+    small = mpmath.exp(-e)
+    for s in (-e, -e / 2, mpmath.mpf(0), e / 3, e):
+        stated = mpmath.expm1((s - e) / 2) ** 2 / (1 - small)
+        found = []
+        for i in range(401):
+            y = mpmath.exp(e * i / 400)
+            p, level = (1 / y - small) / (1 - small), mpmath.exp(s)
+            found.append(p * max(y - level, 0) + (1 - p) * max(y * small - level, 0))
+        assert stated * (1 - mpmath.mpf("1e-3")) - 1e-30 <= max(found) <= stated + 1e-30
+
+
+@each_epsilon
+def test_permute_and_flip_has_no_bounded_range(e: mpmath.mpf) -> None:
+    """Section 4: two candidates, a lead of half a range, which the neighbour gives to the other."""
+    p = mpmath.exp(-e / 2)
+    apart = 2 * mpmath.log((1 - p / 2) / (p / 2))
+    assert abs(apart - 2 * mpmath.log(2 * mpmath.exp(e / 2) - 1)) < 1e-25
+    assert apart > e
+    mean = (1 - p) * apart / 2
+    if e < 0.01:
+        assert abs(mean / (e**2 / 2) - 1) < 0.01
+
+
+# -------------------------------------------------------------------- section 10: contenders
+def near(scores: Sequence[int], rho: Fraction, k: int, m: int, h: int, top: int) -> Fraction:
+    """P(Y_(k) - Y_(k+m) < h) but for noise of `top` steps or more; ties ranked at random.
+
+    Exponential noise is geometric noise and a rest below the lattice (Theorem 3), so a gap's floor
+    is that of two floors, less one where the rest of the better one is the smaller.
+    """
+    rankings, found = list(permutations(range(len(scores)))), Fraction(0)
+    for floors in product(range(top), repeat=len(scores)):
+        chance = prod(((1 - rho) * rho**floor for floor in floors), start=Fraction(1))
+        for ranks in rankings:
+            y = sorted(zip(map(int.__add__, scores, floors), ranks, strict=True), reverse=True)
+            (better, high), (worse, low) = y[k - 1], y[k + m - 1]
+            found += chance * (better - worse - (high < low) < h)
+    return found / len(rankings)
+
+
+@pytest.mark.parametrize(("n", "k", "m"), [(2, 1, 1), (3, 1, 1), (3, 1, 2), (3, 2, 1)], ids=str)
+def test_the_contender_lemma(n: int, k: int, m: int) -> None:
+    """Every score vector below 3; equal scores reach the bound, up to what the noise leaves out."""
+    rho, top = Fraction(1, 3), 9
+    missing = n * rho**top
+    trials = k + m - 1
+    for scores, h in product(product(range(3), repeat=n), (1, 2)):
+        p = 1 - rho**h
+        bound = sum(comb(trials, i) * p**i * (1 - p) ** (trials - i) for i in range(m, trials + 1))
+        found = near(scores, rho, k, m, h, top)
+        assert found <= bound
+        if len(set(scores)) == 1 and k + m == n:
+            assert found >= bound - missing
+
+
+@pytest.mark.parametrize(
+    ("density", "tail"),
+    [
+        (lambda x: mpmath.exp(-x), lambda x: mpmath.exp(-x)),
+        (
+            lambda x: mpmath.exp(-abs(x)) / 2,
+            lambda x: mpmath.exp(-x) / 2 if x > 0 else 1 - mpmath.exp(x) / 2,
+        ),
+        (
+            lambda x: mpmath.exp(-x - mpmath.exp(-x)),
+            lambda x: -mpmath.expm1(-mpmath.exp(-x)),
+        ),
+    ],
+    ids=["exponential", "laplace", "gumbel"],
+)
+def test_hazard_rates(
+    density: Callable[[mpmath.mpf], mpmath.mpf], tail: Callable[[mpmath.mpf], mpmath.mpf], request
+) -> None:
+    first = 0 if "exponential" in request.node.name else -20
+    for i in range(first, 200):
+        x = mpmath.mpf(i) / 4
+        assert density(x) <= tail(x) * (1 + mpmath.mpf(10) ** -30)
+
+
+# ------------------------------------------------------------------------- the page's table
+NAMED = r"((?:Theorem|Lemma) L?\d+(?:\.\d+)?|Contender lemma|Identity)"
+TABLE, _, SOURCES = PAGE.split("## 18.")[1].partition("## Sources")
+
+
+def test_the_table_lists_every_theorem_with_its_status() -> None:
+    stated = re.findall(rf"\*\*{NAMED}", PAGE)
+    assert len(stated) == len(set(stated)) > 20
+    rows = [line.split(" | ") for line in TABLE.splitlines() if line.startswith("| ")][1:]
+    for _, status, _ in rows:
+        assert re.match(r"(proved here|(\w+ )?cited: \w)", status), status
+    assert sorted(re.findall(rf"^\| {NAMED}", TABLE, re.MULTILINE)) == sorted(stated)
+
+
+def test_every_source_that_the_table_cites_is_listed() -> None:
+    flat = " ".join(SOURCES.split())
+    for name, year in re.findall(r"(\w+)(?: et al\.| and \w+|, \w+ and \w+)? \((\d{4})\)", TABLE):
+        assert re.search(rf"{name}[^·]*\({year}\)", flat), (name, year)
+
+
+def test_consecutive_sections_have_consecutive_numbers() -> None:
+    numbers = [int(each) for each in re.findall(r"^## (\d+)\.", PAGE, re.MULTILINE)]
+    assert all(b == a + 1 for a, b in pairwise(numbers))
