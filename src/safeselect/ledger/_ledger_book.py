@@ -1,7 +1,7 @@
 """The core of a ledger: what this process knows of it, and the records it writes.
 
 - A charge is in the book, and on the disk, before `charge` returns.
-- Nothing counts that was not replayed and checked.  Within its transaction a writer reads and checks
+- Nothing counts that was not replayed and checked.  In its transaction a writer reads and checks
   the new records.  The same checker judges the writer's own record before it is written.
 - What is known is never half updated: it is removed during an update.  After an interrupt or a fork
   in between, it is computed anew.

@@ -1,8 +1,8 @@
 """Budgets: additive caps, fixed when a scope is opened, and the price of a guarantee.
 
-In a ledger the next release, and its guarantee, may depend on earlier ones.  So the quantity that is
-added up and its cap are fixed in advance.  Minimising over Rényi orders after the releases are known
-would promise too much (`docs/ledger.md`).
+In a ledger the next release, and its guarantee, may depend on earlier ones.  So the quantity that
+is added up and its cap are fixed in advance.  Minimising over Rényi orders after the releases are
+known would promise too much (`docs/ledger.md`).
 """
 
 from __future__ import annotations

@@ -25,8 +25,8 @@ _QUERY = "SELECT seq, body, hash, signature FROM records ORDER BY seq"
 def convert(old: str | os.PathLike[str], new: str | os.PathLike[str]) -> Checker:
     """Copy a ledger from a SQLite file to a new file, with every record unchanged.
 
-    The old file stays, but is marked so that nothing charges to it: two live ledgers would allow the
-    budget twice.
+    The old file stays, but is marked so that nothing charges to it: two live ledgers would allow
+    the budget twice.
 
     Args:
         old: the SQLite file.
