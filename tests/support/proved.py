@@ -10,6 +10,7 @@ from fractions import Fraction
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 
 from safeselect.noise import Ranking, contenders, rankings, tables
@@ -17,6 +18,7 @@ from safeselect.noise.laws import EXPONENTIAL
 from safeselect.noise.plan import GUARD
 from safeselect.reference import _rankings as _reference
 from safeselect.scores import floats, numbers
+from safeselect.scores.candidates import read_candidates
 from safeselect.scores.reading import Change, Reading
 from safeselect.sessions import _terms
 from safeselect.variates import digits
@@ -124,5 +126,5 @@ def range_in_steps(step: Fraction, error: Fraction | None, size: Fraction, kind:
 def differences(scores: Any, step: Fraction) -> list[int]:
     """How many steps each score is read above the first, as mechanisms read them."""
     reading = Reading.read(grid=step, on_grid=False, score_error=0)
-    steps = [int(each) for each in _scores.read_candidates(scores).steps(reading)]
+    steps = [int(each) for each in read_candidates(scores).steps(reading)]
     return [each - steps[0] for each in steps]

@@ -166,7 +166,7 @@ class _Chain:
             yield int(np.sum(weights))
 
     def _behind(self, i: int, front: _Placed, certain: bool) -> NDArray[np.object_]:
-        """By cell of the candidate in front: the mass of the cells that put candidate i behind it."""
+        """By cell of the candidate in front: the mass of the cells that put i behind it."""
         other = self._placed[i]
         count = (
             np.searchsorted(other.highs, front.lows, side="right")

@@ -72,9 +72,7 @@ def check_thresholds(noise: Law, every: int) -> str:
     unit = 1 << (_WIDTH - TAIL_BITS + TAIL_DIGITS)
     for number in range(1, built.tail_thresholds.size + 1, every):
         threshold = int(built.tail_thresholds[number - 1])
-        if (
-            threshold < 1 << TAIL_DIGITS
-        ):  # larger thresholds are cut there; no tail word reaches them
+        if threshold < 1 << TAIL_DIGITS:  # larger ones are cut; no tail word reaches them
             bound = lowest + Fraction(int(built.tail_bounds[number]), 1 << UNIT_BITS)
             share = Fraction(threshold, unit)
             _require(_surely_at_most(noise, bound, share), "a tail threshold is too small")

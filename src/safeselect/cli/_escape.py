@@ -22,7 +22,7 @@ def escaped(label: object) -> str:
 
 
 def shown(text: object) -> str:
-    """Return text of a record for a terminal; bidirectional and invisible characters are escaped."""
+    """Return text of a record for a terminal; also escapes invisible and bidi characters."""
     return _written(str(text), (*_ENDS_LINES, "Cf", "Co", "Cn"))
 
 

@@ -238,7 +238,7 @@ def _promise(result: Release) -> str:
 
 
 def _noise(result: Release) -> str:
-    """Describe the mechanism, the effective range to which its noise is calibrated, and the source."""
+    """Describe the mechanism, the effective range that its noise covers, and the source."""
     # The result of a call always has one; it includes what reading adds to the declared range.
     effective = "" if result.effective_range is None else exact(result.effective_range)
     return f"mechanism {result.mechanism}, effective range {effective}, {result.source}"

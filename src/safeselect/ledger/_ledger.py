@@ -1,7 +1,7 @@
 """The ledger: a privacy budget that outlives the process, and a record of every release.
 
-A charge comes before the first random bit and is on the disk by then.  Whatever happens afterwards,
-it stands: nothing is ever refunded.  Totals and caps are exact rationals.
+A charge is on the disk before the first random bit is drawn.  It stands whatever happens later:
+nothing is ever refunded.  Totals and caps are exact rationals.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ __all__ = ["Ledger"]
 
 @final
 class Ledger:
-    """A durable budget, made with `Ledger.create` and found again with `Ledger.open`.
+    """A durable budget, made with `Ledger.create` and opened later with `Ledger.open`.
 
-    The two are apart so that a file that is missing is never a fresh budget.  Threads and processes
-    may use one ledger at once, a forked child too; but one in memory belongs to its process.
+    There are two functions so that a missing file never becomes a fresh budget.  Threads, processes
+    and forked children may use one ledger at once; a ledger in memory belongs to its process.
     """
 
     __slots__ = ("_book",)
 
     def __init__(self, book: Book) -> None:
-        """For `create` and `open`."""
+        """Only `create` and `open` call this."""
         self._book = book
 
     @classmethod
@@ -54,16 +54,15 @@ class Ledger:
         """Make a new ledger.
 
         Args:
-            place: a path on a local disk where there is no file yet, ":memory:", or a store of
-                your own.
-            budgets: for each scope, a data set say, what all its releases may cost together.
-            signer: signs every record; whoever writes to the ledger later needs the same key.
-            max_refusals: at how many calls that were charged and then refused for their private
-                input a scope is closed, 1 to 1000.
+            place: a path on a local disk where there is no file yet, ":memory:", or your own store.
+            budgets: for each scope, such as a data set, the cap of all its releases together.
+            signer: signs every record; every later writer needs the same key.
+            max_refusals: a scope is closed at this number of calls that were charged and then
+                refused for their private input, 1 to 1000.
 
         Raises:
             ParameterError: a parameter is wrong.
-            LedgerError: there is something at that place, or it cannot be written.
+            LedgerError: the place exists already, or cannot be written.
         """
         if not isinstance(budgets, Mapping):
             raise ParameterError(f"budgets must map names of scopes to Budget: {describe(budgets)}")
@@ -86,11 +85,11 @@ class Ledger:
         """Open a ledger that exists, and check every record.
 
         Args:
-            place: where it is.
-            signer: needed to write to a ledger that is signed.
-            verifier: checks signatures for those who only read; by default the signer.
-            head: a head that was published earlier: without one nobody can tell whether the end
-                of the records was cut off before this process came.
+            place: the ledger's place.
+            signer: required to write to a signed ledger.
+            verifier: checks signatures for readers; by default the signer.
+            head: a head that was published earlier.  Without one nobody can tell whether the end
+                of the records was cut off before this call.
 
         Raises:
             ParameterError: a parameter is wrong, or the signer is not the ledger's.
@@ -111,7 +110,7 @@ class Ledger:
 
     @property
     def head(self) -> str:
-        """Place and hash of the last record: publish it where nobody can take it back.
+        """Place and hash of the last record: publish it where nobody can change it.
 
         Raises:
             LedgerError: the ledger cannot be used.
@@ -123,7 +122,7 @@ class Ledger:
         """Open another scope.  Budgets are never changed.
 
         Raises:
-            ParameterError: a parameter is wrong, or there is such a scope.
+            ParameterError: a parameter is wrong, or the scope exists already.
             LedgerError: the ledger cannot be used.
         """
         _check_budget(name, budget)
@@ -137,14 +136,14 @@ class Ledger:
         self._book.write(decide)
 
     def reopen(self, name: str, *, reason: str, refusals: int = MAX_REFUSALS) -> None:
-        """Let a scope answer again that was closed by too many refusals of private input.
+        """Reopen a scope that was closed by too many refusals of private input.
 
-        Every refusal tells something of the data that no budget bounds: find its cause first.
+        Every refusal reveals something about the data that no budget bounds: find its cause first.
 
         Args:
             name: the scope.
             reason: why; one line that goes into the records.
-            refusals: how many more it bears, 1 to 1000.
+            refusals: how many more refusals close it again, 1 to 1000.
 
         Raises:
             ParameterError: a parameter is wrong, or the scope is not closed.
@@ -161,17 +160,17 @@ class Ledger:
         self._book.write(decide)
 
     def scope(self, name: str, *, unit: str, neighbours: str, purpose: str) -> Scope:
-        """What mechanisms take as `ledger=`.
+        """Return the scope that mechanisms take as `ledger=`.
 
         Args:
             name: the scope to charge.
-            unit, neighbours: whose privacy, and which data sets are compared, in the words with
-                which the scope was opened: that for which your `sensitivity` was worked out.
+            unit, neighbours: whose privacy, and which data sets are compared: those for which your
+                `sensitivity` was computed, in the words with which the scope was opened.
             purpose: why; one line that goes into the records.
 
         Raises:
-            ParameterError: there is no such scope, or it was opened for another unit or other
-                neighbours, whose costs do not add up with these.
+            ParameterError: there is no such scope, or it has another unit or other neighbours,
+                whose costs do not add to these.
             LedgerError: the ledger cannot be used.
         """
         budget = self.standing(name).budget
@@ -183,7 +182,7 @@ class Ledger:
         return Scope(self._book, name, unit, neighbours, text(purpose, "purpose"))
 
     def standing(self, name: str) -> Standing:
-        """Where a scope stands: its budget, what was spent and what is left.
+        """Return the balance of a scope: its budget, what was spent and what is left.
 
         Raises:
             ParameterError: there is no such scope.
@@ -192,10 +191,10 @@ class Ledger:
         return self._book.standing(text(name, "scope"))
 
     def records(self, checker: Checker | None = None) -> Iterator[Record]:
-        """All records, oldest first, each checked; those that there are when the first is read.
+        """Yield all records that exist at the first read, oldest first, each checked.
 
         Args:
-            checker: knows more at each step: where the scopes stand, and the head.
+            checker: takes in each record: it then has the scopes' balances and the head.
 
         Raises:
             LedgerError: the ledger cannot be used, or a record is not what a ledger writes.
@@ -205,7 +204,7 @@ class Ledger:
             yield Record(check(row.body, row.hash, row.signature), row.hash, row.signature)
 
     def check(self, *, head: str | None = None, verifier: Verifier | None = None) -> Checker:
-        """Check every record, and say where each scope stands.
+        """Check every record, and return the checker with every scope's balance.
 
         Args:
             head: a head that was published earlier; without one nobody can tell whether the end of

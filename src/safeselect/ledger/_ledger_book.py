@@ -1,12 +1,12 @@
-"""The inside of a ledger: what this process knows of it, and the records it writes.
+"""The core of a ledger: what this process knows of it, and the records it writes.
 
 - A charge is in the book, and on the disk, before `charge` returns.
-- Nothing is believed that was not replayed and checked: within its transaction a writer reads and
-  checks what is new, and asks the same checker about its own record before it writes it.
-- What is known is never known by half: it is put aside while it is taken further, and whoever is
-  interrupted in that, or forked, works it out anew.
-- Each charge gets one second record: released, aborted or, for a session that reserved the worst
-  case, settled.  One without was cut short; it stands, and so does one with: nothing is freed.
+- Nothing counts that was not replayed and checked.  In its transaction a writer reads and checks
+  the new records.  The same checker judges the writer's own record before it is written.
+- What is known is never half updated: it is removed during an update.  After an interrupt or a fork
+  in between, it is computed anew.
+- Each charge gets one further record: released, aborted or, for a session that reserved the worst
+  case, settled.  A charge without one was cut short.  With or without, it stands: nothing is freed.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ __all__ = ["Book", "following"]
 T = TypeVar("T")
 
 _WAIT = 30
-_BATCH = 1000  # rows that are read at once
+_BATCH = 1000  # rows per read
 CARRY_EVERY = 50_000  # records
 
 
 @dataclass(slots=True)
 class _Known:
-    """What follows from the rows up to the last."""
+    """The state that follows from all rows up to the last."""
 
     checker: Checker
     last: Row
@@ -60,9 +60,9 @@ class Book:
         self._verifier = signer if verifier is None else verifier
         self._turn = Turn(_WAIT)
         self._known: _Known | None = None
-        # A head that was seen: its record must never be missing again.
+        # A head that was seen; its record must stay in the ledger.
         self._seen: str | None = None
-        self._tried = 0  # where totals were last to be carried over
+        self._tried = 0  # the place of the last attempt to carry totals over
 
     @classmethod
     def make(
@@ -72,7 +72,7 @@ class Book:
         id_: str,
         budgets: Mapping[str, tuple[Budget, int]],
     ) -> Book:
-        """Write the first records: of the making, and of each scope."""
+        """Write the first records: the ledger's, and one for each scope."""
         book = cls(store, signer, None)
         book.id = id_
         first = [made(signer, store.about())]
@@ -97,7 +97,7 @@ class Book:
 
         Raises:
             ParameterError: the ledger has another key.
-            LedgerError: it cannot be read, or does not check.
+            LedgerError: it cannot be read, or a record fails its check.
         """
         book = cls(store, signer, verifier)
         for row in store.read(lambda journal: journal.rows(0, 1)):
@@ -112,41 +112,41 @@ class Book:
 
     @property
     def name(self) -> str:
-        """What messages call it."""
+        """The ledger's name in messages."""
         return self._store.name
 
     @property
     def verifier(self) -> Verifier | None:
-        """The key, if there is one."""
+        """The verifying key, if there is one."""
         return self._verifier
 
     def standing(self, scope: str) -> Standing:
-        """Where a scope stands."""
+        """Return the balance of a scope."""
         found = self._turn.take(lambda: self._look().checker.scopes.get(scope))
         if found is None:
             raise ParameterError(f"there is no scope {scope!r} in this ledger")
         return found
 
     def last(self) -> Row:
-        """The last record."""
+        """Return the last record."""
         return self._turn.take(lambda: self._look().last)
 
     def write(self, decide: Callable[[Checker], Written]) -> int:
-        """Write the record that is decided by what follows from all before it; returns its place.
+        """Write the record that `decide` returns for the state so far; return its place.
 
         Args:
-            decide: may raise, and then nothing is written.
+            decide: if it raises, nothing is written.
 
         Raises:
-            LedgerError: it could not be written, or the ledger does not check.
+            LedgerError: it could not be written, or a record fails its check.
         """
         return self._turn.take(lambda: self._written(decide))
 
     def rows(self) -> Iterator[Row]:
-        """All rows that there are now, oldest first, as they are kept.
+        """Yield all rows that exist now, oldest first, as they are stored.
 
         Raises:
-            LedgerRolledBack: the last of them is gone before it is reached.
+            LedgerRolledBack: the last of them disappeared before it was reached.
         """
         end = self.last()
         last: Row | None = None
@@ -161,11 +161,11 @@ class Book:
             raise LedgerRolledBack(_REPLACED)
 
     def _look(self) -> _Known:
-        """What is known, taken further to the last row that there is."""
+        """Return the state, updated to the last row that exists."""
         return self._store.read(self._caught_up)
 
     def _written(self, decide: Callable[[Checker], Written]) -> int:
-        known = self._known or self._look()  # a long look first, which needs no lock
+        known = self._known or self._look()  # the long first read needs no lock
         if known.checker.signer and self._signer is None:
             raise LedgerError("the ledger is signed: open it with signer= to write to it")
         while True:
@@ -183,21 +183,21 @@ class Book:
     def _add(
         self, journal: Journal, decide: Callable[[Checker], Written]
     ) -> tuple[_Known, Reading, bool]:
-        """Append one record: of a torn end that was found, or the one that is asked for."""
+        """Append one record: of a torn end, if there is one, else the requested one."""
         known, torn = self._caught_up(journal), journal.torn
         written = decide(known.checker) if torn is None else was_torn(torn)
         reading = self._judged(known.checker, written)
         return known, replace(reading, row=journal.append(reading.row)), torn is not None
 
     def _carry(self) -> None:
-        """Write what follows from all records, so that the next process need not work it out."""
+        """Write what follows from all records, so that the next process need not replay them."""
 
         def decide(checker: Checker) -> Written:
             if checker.count < checker.carried_at + CARRY_EVERY:
                 raise LedgerError("another process has just carried the totals over")
             return "carried", checker.carried()
 
-        # The record before it is written: whether this one fits in a line does not matter to it.
+        # The record before it is already written: it does not matter to it if this one fits a line.
         with suppress(LedgerError):
             self._tried = self._known.checker.count if self._known is not None else 0
             self._written(decide)
@@ -210,7 +210,7 @@ class Book:
         self.id = known.checker.ledger
 
     def _caught_up(self, journal: Journal) -> _Known:
-        """Read and check what is new."""
+        """Read and check the new records."""
         known = self._known
         if known is None:
             return self._replayed(journal)
@@ -226,7 +226,7 @@ class Book:
         return known
 
     def _replayed(self, journal: Journal) -> _Known:
-        """Read and check everything."""
+        """Read and check all records."""
         checker, last = self._skimmed(journal)
         while rows := following(journal, last):
             for row in rows:
@@ -235,24 +235,24 @@ class Book:
         checker.finish()
         if last is None:
             raise LedgerDamaged("there is no record; every ledger has at least one")
-        # The last signature covers, by the chain of hashes, all that is before it.
+        # By the chain of hashes, the last signature covers all records before it.
         checker.verify(last)
         known = _Known(checker, last)
         self._know(known)
         return known
 
     def _skimmed(self, journal: Journal) -> tuple[Checker, Row | None]:
-        """What the last record that carries all over says, where there is one."""
+        """Return what the last "carried" record states, if there is one."""
         lines = journal.to_carried() if isinstance(journal, Carrying) else None
         if lines is not None:
-            # Where something is wrong, the replay of everything says what.
+            # If something is wrong, the replay of all records says what.
             with suppress(LedgerDamaged, ValueError):
                 checker = Checker(self._verifier, self._seen)
                 return checker, skim(checker, lines)
         return Checker(self._verifier, self._seen), None
 
     def _judged(self, checker: Checker, written: Written) -> Reading:
-        """The record that comes next, signed, and judged by what judges the records of others."""
+        """Return the next record, signed, and judged by the checker that judges all records."""
         kind, content = written
         record: dict[str, Content] = dict(content)
         record |= {"schema": SCHEMA, "kind": kind, "ledger": self.id}
@@ -275,7 +275,7 @@ _REPLACED = (
 
 
 def following(journal: Journal, last: Row | None) -> list[Row]:
-    """Rows that come after one that was seen, which must be where it was."""
+    """Return the rows after a row that was seen; that row must still be in its place."""
     if last is None:
         return journal.rows(0, _BATCH)
     try:

@@ -1,8 +1,8 @@
-"""Budgets: additive caps, fixed when a scope is opened, and what a guarantee costs against them.
+"""Budgets: additive caps, fixed when a scope is opened, and the price of a guarantee.
 
-A ledger lets the next release depend on earlier ones, its guarantee too.  So what is added up, and
-the cap, are fixed in advance: minimising over Rényi orders once the releases are known would
-promise too much (`docs/ledger.md`).
+In a ledger the next release, and its guarantee, may depend on earlier ones.  So the quantity that
+is added up and its cap are fixed in advance.  Minimising over Rényi orders after the releases are
+known would promise too much (`docs/ledger.md`).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from safeselect.promises.records import Content, exact
 __all__ = ["Amounts", "Budget", "add", "check_cap", "numbers"]
 
 Amounts = dict[str, Fraction]
-"""What is added up, by name: epsilon; rho; epsilon and delta; or log_moment."""
+"""The amounts that add up, by name: epsilon; rho; epsilon and delta; or log_moment."""
 
 Parts = Sequence[tuple[Guarantee, int]]
 
@@ -34,7 +34,7 @@ _UNIT = Fraction(1, 2**_BITS)
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """What all releases of one scope may cost together; exactly one of four forms.
+    """The cap on all releases of one scope together, in exactly one of four forms.
 
     - `epsilon`: the epsilons of pure guarantees add up.
     - `rho`: the zCDP parameters add up.
@@ -42,17 +42,17 @@ class Budget:
     - `epsilon`, `delta` and `order` > 1: ln M at this Rényi order adds up, to the cap that gives
       (epsilon, delta) by Canonne, Kamath and Steinke (2020), Proposition 12.
 
-    Each sum may be adaptive in every respect.  Prices that are irrational are rounded up, the cap
-    of the last form down.
+    In each form the releases may be fully adaptive.  Irrational prices are rounded up; the cap of
+    the last form is rounded down.
 
     Args:
         unit: whose privacy it is, such as "person".
-        neighbours: "add_remove", "replace_one" or your own words; data sets are compared that
-            differ by one unit in this way.
+        neighbours: how neighbouring data sets differ by one unit: "add_remove", "replace_one" or
+            your own words.
         epsilon, delta, rho, order: positive rationals of at most 1024 bits above and below.
 
     Raises:
-        ParameterError: not one of the four forms, or a wrong value.
+        ParameterError: the arguments are not one of the four forms, or a value is wrong.
     """
 
     unit: str
@@ -80,7 +80,7 @@ class Budget:
             )
         if self.order is not None and self.order <= 1:
             raise ParameterError(f"order must be greater than 1, got {self.order}")
-        # A cap that allows nothing is refused here.
+        # This refuses a cap that allows nothing.
         object.__setattr__(self, "_caps", self._worked_out())
         terms = numbers({name: getattr(self, name) for name in sorted(given)})
         told: dict[str, Content] = {"unit": self.unit, "neighbours": self.neighbours}
@@ -98,25 +98,25 @@ class Budget:
         return {name: value for name, value in named.items() if value is not None}
 
     def in_epsilon(self, amounts: Amounts) -> Amounts:
-        """Amounts as people compare them: those of ln M at one order as epsilon, at the delta.
+        """Return amounts in readable form: ln M at one order becomes epsilon at the delta.
 
-        ln M <= ln delta + (order - 1) epsilon - c bounds (epsilon, delta), so what is added to the
-        one adds 1/(order - 1) of it to the other, exactly.
+        ln M <= ln delta + (order - 1) epsilon - c gives (epsilon, delta), so adding x to ln M adds
+        exactly x / (order - 1) to epsilon.
         """
         if self.order is None:
             return dict(amounts)
         return {"epsilon": amounts["log_moment"] / (self.order - 1)}
 
     def price(self, guarantee: Guarantee, parts: Parts = ()) -> Amounts:
-        """What a release costs, rounded up; the cheaper of the whole and the sum of its parts.
+        """Return the price of a release, rounded up: of the whole or of its parts, if less.
 
         Raises:
-            ParameterError: this budget adds up what the guarantee does not bound.
+            ParameterError: the guarantee does not bound the amounts that this budget adds up.
         """
         return dict(_price(self, guarantee, tuple(parts)))
 
     def told(self) -> dict[str, Content]:
-        """As content for records."""
+        """Return the content for records."""
         return self._told
 
     @classmethod
@@ -124,7 +124,7 @@ class Budget:
         """Read what `told` wrote.
 
         Raises:
-            LedgerDamaged: it is something else.
+            LedgerDamaged: the content is something else.
         """
         if not isinstance(content, dict) or content.keys() != {"unit", "neighbours", "budget"}:
             raise LedgerDamaged("the record of a scope holds no budget")
@@ -167,19 +167,19 @@ def numbers(values: Mapping[str, Fraction]) -> dict[str, Content]:
 
 
 def add(total: Mapping[str, Fraction], price: Mapping[str, Fraction]) -> Amounts:
-    """The new running total.
+    """Return the new running total.
 
-    The sum itself; only where its denominator grows beyond 1024 bits it is rounded up to a multiple
-    of 2**-1024, so that a long life cannot make the numbers long.
+    It is the exact sum.  Only if its denominator exceeds 1024 bits, it is rounded up to a multiple
+    of 2**-1024, so that the numbers of an old ledger stay short.
     """
     return {name: _rounded(total[name] + price[name]) for name in total}
 
 
 def check_cap(scope: str, total: Amounts, price: Amounts, budget: Budget) -> None:
-    """Refuse a price that leads above a cap.
+    """Refuse a price that would exceed a cap.
 
     Raises:
-        BudgetError: it does.  The message holds public numbers: totals, caps and prices.
+        BudgetError: the price would.  The message quotes public numbers: totals, caps and prices.
     """
     caps, after = budget.caps, add(total, price)
     short = [name for name, cap in caps.items() if after[name] > cap]
@@ -190,7 +190,7 @@ def check_cap(scope: str, total: Amounts, price: Amounts, budget: Budget) -> Non
     name = short[0] if short[0] in asked else "epsilon"
     of = f"{brief(left[name])} of {brief(allowed[name])} is left"
     if budget.order is not None and budget.delta is not None:
-        # What the first charge leaves is less than epsilon: delta has its price at an order.
+        # The first charge leaves less than epsilon minus its price: at an order, delta has a price.
         of = f"{brief(left[name])} is left at delta {brief(budget.delta)}"
     raise BudgetError(
         f"the budget of scope {scope!r} does not allow this release: it costs {name} "
@@ -203,7 +203,7 @@ def check_cap(scope: str, total: Amounts, price: Amounts, budget: Budget) -> Non
 
 @lru_cache(maxsize=64)
 def _moment_cap(epsilon: Fraction, delta: Fraction, excess: Fraction) -> Fraction:
-    """The largest ln M at the order 1 + excess that gives (epsilon, delta), rounded down."""
+    """Return the largest ln M at order 1 + excess that gives (epsilon, delta), rounded down."""
     cap = rounded_down(
         lambda precision: (
             Interval.of(delta, precision).log()
@@ -228,12 +228,12 @@ def _rounded(value: Fraction) -> Fraction:
 
 
 def _bounded(price: Fraction) -> Fraction:
-    """A price in a short form, and never zero."""
+    """Return a price in a short form, never zero."""
     return max(_UNIT, _rounded(price))
 
 
 def _with_moments(guarantee: Guarantee, parts: Parts) -> list[Parts]:
-    """The ways to see the release all of which bounds moments: as a whole, and as its parts."""
+    """Return the views of the release that bound moments: the whole, and its parts."""
     ways: list[Parts] = [((guarantee, 1),), tuple(parts)]
     usable = [way for way in ways if way and all(each.zcdp is not None for each, _ in way)]
     if not usable:

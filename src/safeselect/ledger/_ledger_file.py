@@ -1,13 +1,13 @@
-"""The store of a file: the log itself, which only grows.
+"""The store in a file, a log that only grows.
 
-- Every transaction opens the file anew and locks that descriptor with `flock`: neither another
-  name of the file nor anybody's `open` and `close` of it can take the lock away.
-- Whatever is read under the lock, up to the last newline, is never changed afterwards: readers
+- Every transaction opens the file anew and locks that descriptor with `flock`.  Another name of the
+  file, or another `open` and `close` of it, cannot release the lock.
+- Bytes up to the last newline that were read under the lock never change afterwards.  So readers
   need the lock only to find that newline.
-- A line is acknowledged when it is synced and the path still names the same file, as long as it
-  should be.  What a writer that died left behind the last newline is no line; the next writer cuts
-  it off.  So it is with a last line that holds a NUL: a page that never reached the disk.
-- Locks and descriptors are given back by `with` alone, on a file object that is not buffered.
+- A line is acknowledged when it is synced and the path still names the same file, of the expected
+  length.  Bytes that a dead writer left after the last newline are not a line; the next writer cuts
+  them off.  The same holds for a last line that contains a NUL: a page that never reached the disk.
+- Only `with` releases locks and descriptors, on an unbuffered file object.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class FileStore:
 
     Args:
         path: the file, on a local disk.
-        wait: seconds to wait for others who use it.
+        wait: seconds to wait for other users of the file.
 
     Raises:
         LedgerError: this system cannot lock files as a ledger needs.
@@ -67,8 +67,8 @@ class FileStore:
             raise LedgerError("a ledger in a file needs Unix's flock: use PostgreSQL here")
         self._path = Path(os.fspath(path)).absolute()
         self._wait = wait
-        self._ready: Generation | None = None  # the process that looked at the place
-        self._durable = (0, 0, 0)  # device, inode, and how much of it is synced
+        self._ready: Generation | None = None  # the process that checked the place
+        self._durable = (0, 0, 0)  # device, inode, and the synced length
         self._broken = False
 
     @property
@@ -81,9 +81,9 @@ class FileStore:
         return {"file_system": check_file_system(self._path.parent, warn=True)}
 
     def create(self, work: Callable[[Journal], T]) -> T:
-        """A new file, readable for its owner alone, with the first rows in it.
+        """Make a file that only its owner may read, with the first rows in it.
 
-        It is made under another name and linked when it is whole: nobody sees half a ledger.
+        It is made under another name and linked when complete, so nobody sees half a ledger.
         """
         made = self._path.with_name(f".{self._path.name}.{os.urandom(8).hex()}")
         try:
@@ -96,7 +96,7 @@ class FileStore:
                     if file.write(lines) != len(lines):
                         raise OSError(errno.ENOSPC, "short write")
                     os.fsync(file.fileno())
-                # Only ever a new name: an existing file, of whatever kind, is left as it is.
+                # Only a new name is used: an existing file of any kind stays as it is.
                 os.link(made, self._path)
             except FileExistsError:
                 raise LedgerError(f"there is a file {self.name!r} already: open it") from None
@@ -113,14 +113,14 @@ class FileStore:
         return done
 
     def write(self, work: Callable[[Journal], T]) -> T:
-        """Lock, then the work, then its row on the disk: at most one in a transaction."""
+        """Lock the file, run the work, and put its row on the disk; at most one a transaction."""
         try:
             return self._written(work)
         except OSError as error:
             raise self._said(error, "written") from None
 
     def read(self, work: Callable[[Journal], T]) -> T:
-        """A lock for as long as it takes to find the last newline, then the work, then a sync."""
+        """Find the last newline under the lock; then run the work, without it, and sync."""
         try:
             return self._read(work)
         except OSError as error:
@@ -162,7 +162,7 @@ class FileStore:
             done = work(FileJournal(file, end, end))
             device, inode, durable = self._durable
             if (device, inode) != (here.st_dev, here.st_ino) or end > durable:
-                # There may be a line whose writer died before it was on the disk.
+                # A line may have a writer that died before it was on the disk.
                 if not os.fstatvfs(file.fileno()).f_flag & os.ST_RDONLY:
                     _sync(file)
                 self._durable = (here.st_dev, here.st_ino, end)
@@ -179,7 +179,7 @@ class FileStore:
                 raise OSError(errno.ENOSPC, "short write")
             _sync(file)
         except OSError:
-            # Only who wrote a line takes it back, and only when its sync failed.
+            # Only the writer of a line takes it back, and only when its sync failed.
             self._broken = generation() == born
             os.ftruncate(file.fileno(), end)
             _sync(file)
@@ -218,7 +218,7 @@ class FileStore:
                 return
 
     def _check_place(self, file: FileIO) -> os.stat_result:
-        """The path names this very file, now."""
+        """Check that the path names this very file now."""
         here = os.fstat(file.fileno())
         try:
             there = os.stat(self._path)
@@ -232,7 +232,7 @@ class FileStore:
         return here
 
     def _check_once(self, file: FileIO) -> None:
-        """What each process looks at before its first row."""
+        """Make the checks of each process before its first row."""
         check_file_system(self._path, warn=False)
         with FileIO(self._path, "r") as other:
             try:
@@ -258,14 +258,14 @@ def _opened(path: Path) -> FileIO:
     except PermissionError as error:
         if error.errno != errno.EPERM:
             raise
-        # The file may only grow (chattr +a): it is opened for appending from the start.
+        # An append-only file (chattr +a) must be opened for appending.
         return FileIO(path, "r+", opener=lambda name, flags: os.open(name, flags | os.O_APPEND))
     fcntl.fcntl(file, fcntl.F_SETFL, fcntl.fcntl(file, fcntl.F_GETFL) | os.O_APPEND)
     return file
 
 
 def end_found(file: FileIO) -> tuple[int, int]:
-    """Where the last whole line ends and where the file does, with no writer at work."""
+    """Return where the last whole line and the file end, while no writer is at work."""
     if fcntl is not None:
         fcntl.flock(file, fcntl.LOCK_SH)
     size = os.fstat(file.fileno()).st_size
@@ -283,7 +283,7 @@ def _sync(file: FileIO) -> None:
 
 
 def _sync_folder(path: Path) -> None:
-    """The name of the file is on the disk too; of a symbolic link, both names."""
+    """Sync the file's name to the disk too; of a symbolic link, both names."""
     for folder in {path.parent, Path(os.path.realpath(path)).parent}:
         opened = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
         try:

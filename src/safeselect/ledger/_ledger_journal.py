@@ -17,12 +17,12 @@ from safeselect.ledger.record import LONGEST
 __all__ = ["FileJournal", "end_of_lines"]
 
 _CHUNK = 2**20  # more than the longest line
-_CARRIED, _TO_RECORD = b'"record":{"kind":"carried",', 75  # and where that stands in a line
+_CARRIED, _TO_RECORD = b'"record":{"kind":"carried",', 75  # and its place in a line
 _SQLITE = b"SQLite format 3\0"
 
 
 def end_of_lines(file: FileIO, size: int) -> int:
-    """Where the last whole line ends: what follows, its writer did not finish."""
+    """Return where the last whole line ends; the bytes after it are an unfinished write."""
     end = _after_newline(file, size)
     start = _after_newline(file, end - 1)
     if end and b"\0" in os.pread(file.fileno(), end - start, start):
@@ -31,7 +31,7 @@ def end_of_lines(file: FileIO, size: int) -> int:
 
 
 def _after_newline(file: FileIO, before: int) -> int:
-    """The place behind the last newline before this place; 0 where there is none."""
+    """Return the place after the last newline before this place; 0 if there is none."""
     step = 2**13
     while before > 0:
         start = max(0, before - step)
@@ -47,9 +47,9 @@ class FileJournal:
     """The rows of a file, as a `Journal`.
 
     Args:
-        file: the file, opened.
-        end: where its last whole line ends.
-        size: where the file ends.
+        file: the open file.
+        end: the end of its last whole line.
+        size: the end of the file.
     """
 
     __slots__ = ("_end", "_file", "_next", "_size", "lines")
@@ -61,7 +61,7 @@ class FileJournal:
 
     @property
     def torn(self) -> Torn | None:
-        """What follows the last whole line."""
+        """The bytes after the last whole line."""
         if self._size == self._end:
             return None
         digest = sha256()
@@ -70,7 +70,7 @@ class FileJournal:
         return Torn(self._size - self._end, digest.hexdigest())
 
     def rows(self, first: int, count: int, at: int = 0) -> list[Row]:
-        """The rows from a line on."""
+        """Return the rows from a line on."""
         if first == 0 and os.pread(self._file.fileno(), len(_SQLITE), 0) == _SQLITE:
             raise LedgerError(
                 "this ledger is of an earlier version: safeselect ledger convert OLD NEW"
@@ -87,7 +87,7 @@ class FileJournal:
         return found
 
     def to_carried(self) -> Iterator[tuple[int, bytes]] | None:
-        """The lines up to the last record that carries all over, each with its place."""
+        """Return the lines up to the last "carried" record, each with its place."""
         at, before = -1, self._end
         while at < 0 < before:
             start = max(0, before - _CHUNK)

@@ -1,4 +1,4 @@
-"""Reads a ledger's file, or an exported log, without being one of those who use the ledger."""
+"""Reads a ledger's file, or an exported log, without opening it as a ledger."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ __all__ = ["kept_records"]
 
 
 def kept_records(file: str | os.PathLike[str], checker: Checker) -> Iterator[Record]:
-    """Check a ledger or an exported log to its end, and give out its records.
+    """Check a ledger or an exported log to its end, and yield its records.
 
-    What follows the last whole line, a writer has not finished: `checker.unfinished` counts it.
+    Bytes after the last whole line are an unfinished write: `checker.unfinished` counts them.
 
     Raises:
-        LedgerError: a record is not what a ledger writes; the records given out before are.
+        LedgerError: a record is not what a ledger writes; the records yielded before it are.
         OSError: the file cannot be read.
     """
     if not stat.S_ISREG(os.stat(file).st_mode):

@@ -30,15 +30,15 @@ class MemoryStore:
         return ":memory:"
 
     def about(self) -> dict[str, str]:
-        """That it is gone with its process."""
+        """Return, for the first record, that the ledger ends with its process."""
         return {"file_system": "memory"}
 
     def create(self, work: Callable[[Journal], T]) -> T:
-        """The first rows."""
+        """Write the first rows."""
         return self._run(work)
 
     def write(self, work: Callable[[Journal], T]) -> T:
-        """The work, then its rows, all at once."""
+        """Run the work, then add its rows all at once."""
         return self._run(work)
 
     def read(self, work: Callable[[Journal], T]) -> T:
@@ -46,7 +46,7 @@ class MemoryStore:
         return self._run(work)
 
     def _run(self, work: Callable[[Journal], T]) -> T:
-        # A child would have a copy of the budget: spent twice.
+        # A child would have a copy of the budget, which would be spent twice.
         if generation() != self._born:
             raise LedgerError("a ledger in memory belongs to the process that made it")
         journal = _MemoryJournal(self._rows)
@@ -69,7 +69,7 @@ class _MemoryJournal:
 
     @property
     def torn(self) -> Torn | None:
-        """Never anything."""
+        """None: no row is ever unfinished."""
         return None
 
     def rows(self, first: int, count: int, at: int = 0) -> list[Row]:

@@ -1,4 +1,4 @@
-"""Reads the SQLite files that held ledgers before the log: for `ledger convert` alone."""
+"""Reads ledgers in SQLite files, the format before the log; only for `ledger convert`."""
 
 from __future__ import annotations
 
@@ -23,23 +23,23 @@ _QUERY = "SELECT seq, body, hash, signature FROM records ORDER BY seq"
 
 
 def convert(old: str | os.PathLike[str], new: str | os.PathLike[str]) -> Checker:
-    """Bring a ledger in a SQLite file over to a new file, with every record as it is.
+    """Copy a ledger from a SQLite file to a new file, with every record unchanged.
 
-    The old file stays, marked so that nothing charges to it any more: two ledgers that live would
-    allow the budget twice.
+    The old file stays, but is marked so that nothing charges to it: two live ledgers would allow
+    the budget twice.
 
     Args:
         old: the SQLite file.
-        new: a path where there is no file yet, or one that an interrupted call has made.
+        new: a path where there is no file yet, or the file of an interrupted call.
 
     Returns:
-        What follows from the records.
+        The checker, after all records.
 
     Raises:
-        LedgerError: the old file is no such ledger, was converted before, or does not check; or
-            the new one cannot be made.
+        LedgerError: the old file is not such a ledger, was converted before, or fails its check; or
+            the new file cannot be made.
     """
-    import sqlite3  # not at the top: only those pay for it who convert
+    import sqlite3  # not at the top: only a conversion needs it
 
     path = Path(old).absolute()
     if not path.is_file():
@@ -48,7 +48,7 @@ def convert(old: str | os.PathLike[str], new: str | os.PathLike[str]) -> Checker
         connection = sqlite3.connect(f"{path.as_uri()}?mode=rw", uri=True, isolation_level=None)
         try:
             connection.execute("PRAGMA synchronous=EXTRA")
-            # Held to the end: whoever charges to the old file waits, and is then refused.
+            # Held to the end: a process that charges to the old file waits, and is then refused.
             connection.execute("BEGIN IMMEDIATE")
             _check_format(connection, str(path))
             rows = [Row(*values) for values in connection.execute(_QUERY)]
@@ -92,7 +92,7 @@ def _copied(rows: list[Row], store: FileStore) -> None:
     if not os.path.exists(store.name):
         store.create(work)
         return
-    # A call before this one made the file and died before it marked the old one.
+    # An earlier call made the file and died before it marked the old one.
     found: list[Row] = []
     while batch := store.read(partial(following, last=found[-1] if found else None)):
         found += batch

@@ -1,4 +1,4 @@
-"""Where a ledger's file may be: what file system it is on, and who may write to it."""
+"""The place of a ledger's file: its file system, and who may write to it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _OCTAL = re.compile(r"\\([0-7]{3})")
 
 
 def file_system(path: Path) -> str:
-    """The type of the file system that a file, or its folder, is on; "unknown" where none tells."""
+    """Return the type of the file system of a file or its folder; "unknown" if not known."""
     if sys.platform != "linux":
         return "unknown"
     real, found, longest = os.path.realpath(path), "unknown", -1
@@ -32,20 +32,20 @@ def file_system(path: Path) -> str:
         left, _, right = line.partition(" - ")
         point = _OCTAL.sub(lambda match: chr(int(match[1], 8)), left.split(" ")[4])
         inside = real == point or real.startswith(point.rstrip("/") + "/")
-        # Of two mounts at one place the later hides the earlier.
+        # Of two mounts at one place, the later hides the earlier.
         if inside and len(point) >= longest:
             found, longest = right.split(" ")[0], len(point)
     return found
 
 
 def check_file_system(path: Path, *, warn: bool) -> str:
-    """Refuse a file system whose locks or syncs may not hold; returns its type.
+    """Refuse a file system whose locks or syncs may fail; return its type.
 
     Args:
-        warn: whether to warn where the file does not outlive the machine or its container.
+        warn: whether to warn if the file may vanish with the machine or its container.
 
     Raises:
-        LedgerError: it is one that is not known to be good.
+        LedgerError: the file system is not known to be good.
     """
     kind = file_system(path)
     if kind in _GOOD:
@@ -64,11 +64,11 @@ def check_file_system(path: Path, *, warn: bool) -> str:
 
 
 def check_modes(path: Path) -> None:
-    """Refuse a file that is no file, or that others may write to or replace.
+    """Refuse a path that is not a file, or that others may write to or replace.
 
     Raises:
-        LedgerError: it is one.
-        OSError: it is not there, or cannot be looked at.
+        LedgerError: the path is refused.
+        OSError: it does not exist, or cannot be examined.
     """
     file = os.stat(path)
     if not stat.S_ISREG(file.st_mode):

@@ -1,4 +1,4 @@
-"""What mechanisms see of a ledger: a scope to charge, and a charge whose outcome is to be told."""
+"""A ledger as mechanisms see it: a scope to charge, and a charge that awaits its outcome."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ = ["Pending", "Scope", "standing_of"]
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """One scope of a ledger and a purpose: what mechanisms take as `ledger=`."""
+    """One scope of a ledger and a purpose; mechanisms take it as `ledger=`."""
 
     book: Book
     name: str
@@ -38,7 +38,7 @@ class Scope:
         parts: tuple[tuple[Guarantee, int], ...],
         parameters: Mapping[str, str],
     ) -> PendingRelease:
-        """A release of a mechanism, not charged yet.
+        """Return a release of a mechanism that is not charged yet.
 
         Args:
             mechanism, guarantee, parts, parameters: as in `Charge`.
@@ -49,16 +49,16 @@ class Scope:
         """Charge a release durably, before its first random bit is drawn.
 
         Raises:
-            ParameterError: the scope's budget adds up what the guarantee does not bound.
+            ParameterError: the guarantee does not bound the amounts that the budget adds up.
             BudgetError: a cap does not allow it, or the scope is closed.
-            SourceError: the nonce is not new.
+            SourceError: the ledger has seen the nonce.
             LedgerBusy: others use the ledger; nothing was charged.
             LedgerError: the ledger cannot be used.
         """
         born, content = generation(), charged(self.purpose, charge)
 
         def decide(checker: Checker) -> Written:
-            # A child that goes on with its parent's call would charge once for two answers.
+            # A child that continues its parent's call would charge once for two answers.
             _check_process(born)
             standing = standing_of(checker, self.name)
             price = standing.budget.price(charge.guarantee, charge.parts)
@@ -77,31 +77,31 @@ class Scope:
 
 @dataclass(frozen=True, slots=True)
 class Pending:
-    """A release that was charged and whose outcome is to be written, once, by this process."""
+    """A charged release whose outcome this process must write, once."""
 
     book: Book
     charge: int
     _born: Generation = field(repr=False, compare=False)
 
     def released(self, output: str, salt: bytes) -> Receipt:
-        """Write a commitment to the output, which may be shown only when this has returned.
+        """Write a commitment to the output; show the output only after this returns.
 
         Raises:
-            BudgetError: the scope was closed since; the charge stands.
-            LedgerError: it could not be written; the charge stands.
+            BudgetError: the scope was closed in between; the charge stands.
+            LedgerError: the record could not be written; the charge stands.
         """
         committed = commitment(salt, output)
         record = self._settle("released", {"commitment": committed})
         return Receipt(self.book.id, record, salt)
 
     def settled(self, output: str, salt: bytes, spent: Mapping[str, int]) -> Receipt:
-        """Write what a session used of what was reserved; the charge stands as it is.
+        """Write how much of its reserved charge a session used; the charge stands.
 
         Args:
-            spent: by the names under which the charge's parameters say how much there is.
+            spent: the numbers used, by the names that the charge's parameters have for the limits.
 
         Raises:
-            LedgerError: it could not be written.
+            LedgerError: the record could not be written.
         """
         committed, used = commitment(salt, output), {name: str(n) for name, n in spent.items()}
         record = self._settle("settled", {"commitment": committed, "spent": {**used}})
@@ -111,8 +111,8 @@ class Pending:
         """Write that there will be no output; the charge stands.
 
         Args:
-            reason: "input" where private values decided that there is none: such refusals are
-                counted, and close the scope when there are too many.
+            reason: "input" if private values caused the refusal.  Such refusals are counted, and
+                too many close the scope.
         """
         self._settle("aborted", {"reason": reason})
 
@@ -131,7 +131,7 @@ class Pending:
 
 
 def standing_of(checker: Checker, scope: str) -> Standing:
-    """Where a scope stands.
+    """Return the balance of a scope.
 
     Raises:
         ParameterError: there is no such scope.
@@ -143,10 +143,10 @@ def standing_of(checker: Checker, scope: str) -> Standing:
 
 
 def _check_process(born: Generation) -> None:
-    """A charge and its outcome belong to the process that began with them.
+    """Check that this process made the charge, as it must also write the outcome.
 
     Raises:
-        LedgerError: this is its child.
+        LedgerError: this is a child of that process.
     """
     if generation() != born:
         raise LedgerError(
@@ -156,10 +156,10 @@ def _check_process(born: Generation) -> None:
 
 
 def _check_open(scope: str, standing: Standing) -> None:
-    """Refuse every answer of a scope that was closed, with one sentence.
+    """Refuse every answer of a closed scope, with one sentence.
 
     Raises:
-        BudgetError: it was.
+        BudgetError: the scope is closed.
     """
     if standing.is_closed:
         raise BudgetError(

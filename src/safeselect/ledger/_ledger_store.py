@@ -1,20 +1,19 @@
-"""Where a ledger's rows are kept: the protocol that an organisation's own store must follow.
+"""The store of a ledger's rows: the protocol that an organisation's own store must follow.
 
-The store knows nothing of privacy, and nothing that it says is believed: every process replays
-and checks the rows.  It keeps them in one order and has these duties:
+A store needs no knowledge of privacy, and the ledger does not trust it: every process replays and
+checks the rows.  A store keeps the rows in one order and has these duties:
 
-1. Only growth: a row that was committed is never changed, moved or removed.
-2. One writer: while `write` runs its work nobody else writes, in any process, and what the work
-   reads includes all that was committed before.
-3. Durable: when `write` or `create` returns, the rows survive a power failure; so does all that
-   was read when `read` returns.
+1. Only growth: a committed row is never changed, moved or removed.
+2. One writer: while `write` runs its work, no other process or thread writes, and the work reads
+   every row that was committed before.
+3. Durable: when `write` or `create` returns, the rows survive a power failure.  When `read`
+   returns, so do the rows that it read.
 4. All or nothing: when the work raises, none of its rows exist.
-5. A failure of the store is a `LedgerError` whose text quotes no row; that somebody else holds
-   its lock is a `LedgerBusy`, and then nothing was written.
+5. A failure of the store is a `LedgerError` whose text quotes no row.  If somebody else holds its
+   lock, it raises `LedgerBusy` and has written nothing.
 
-The work is a function and not the block of a `with`, because only so can no exception from a
-signal handler leave a lock behind: what is acquired inside a method `__enter__` and not yet handed
-over belongs to nobody.
+The work is a function and not the block of a `with`, so that no exception from a signal handler can
+leave a lock behind: nobody would release a lock that `__enter__` acquired but did not return yet.
 """
 
 from __future__ import annotations
@@ -30,14 +29,14 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One record as it is kept.
+    """One record as it is stored.
 
     Attributes:
         seq: its place, from 0, without holes.
         body: the record: canonical JSON, ASCII.
         hash: SHA-256 of the body with its domain, 64 hexadecimal digits.
         signature: hexadecimal, or empty where the ledger has no signer.
-        at: where the store found it: its own affair, handed back to `Journal.rows`.
+        at: the store's own place of it, passed back to `Journal.rows`.
     """
 
     seq: int
@@ -49,7 +48,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Torn:
-    """What a writer that died left behind the last whole row; the next row takes its place."""
+    """The bytes that a dead writer left after the last whole row; the next row replaces them."""
 
     length: int
     sha256: str
@@ -60,17 +59,17 @@ class Journal(Protocol):
 
     @property
     def torn(self) -> Torn | None:
-        """What is cut off when a row is appended."""
+        """The bytes that the next append cuts off."""
 
     def rows(self, first: int, count: int, at: int = 0) -> list[Row]:
-        """At most `count` rows from seq `first` on, in order.
+        """Return at most `count` rows from seq `first` on, in order.
 
         Args:
             at: `Row.at` of the row `first`, as it was last seen; 0 only for the row 0.
         """
 
     def append(self, row: Row) -> Row:
-        """Add a row, whose seq must be the next one; returns it with its `at`."""
+        """Add a row, whose seq must be the next one; return it with its `at`."""
 
 
 @runtime_checkable
@@ -79,13 +78,13 @@ class Store(Protocol):
 
     @property
     def name(self) -> str:
-        """What messages call it, such as the path of the file."""
+        """The store's name in messages, such as the path of the file."""
 
     def about(self) -> dict[str, str]:
-        """What the first record is to say about the place; may be empty."""
+        """Return what the first record says about the place; may be empty."""
 
     def create(self, work: Callable[[Journal], T]) -> T:
-        """Make the place and write to it for the first time; fails if there is anything.
+        """Make the place and write to it for the first time; fail if it exists already.
 
         When the work fails, nothing is left behind.
         """
@@ -94,4 +93,4 @@ class Store(Protocol):
         """Run the work in a transaction that reads and writes; see the duties above."""
 
     def read(self, work: Callable[[Journal], T]) -> T:
-        """Run the work on one consistent state; it may be long, and keeps no writer waiting."""
+        """Run the work on one consistent state; long work must not block writers."""

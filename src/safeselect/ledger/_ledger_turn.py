@@ -1,11 +1,10 @@
 """Threads and forked processes at one ledger: one at a time, and a child never acts for its parent.
 
-- A turn is the right of one thread to use what a process knows of a ledger.  Only `with` on the
-  lock itself gives it back: no exception of a signal handler can come in between.
-- `guard` names a file, or a connection, that is open in a transaction.  In a child its descriptor
-  becomes /dev/null, opened for reading: what the child writes fails, and the lock, which belongs to
-  the parent, is not shared.  A fork before `guard` was called is met by comparing the process
-  before anything is written.
+- A turn is the right of one thread to use the process's state of a ledger.  Only `with` on the lock
+  itself ends it, so no exception of a signal handler can come in between.
+- `guard` names a file or a connection that is open in a transaction.  In a child its descriptor
+  becomes /dev/null, opened for reading: the child's writes fail, and the child does not share the
+  parent's lock.  For a fork before `guard` was called, the process is compared before any write.
 """
 
 from __future__ import annotations
@@ -41,12 +40,12 @@ _turns: WeakSet[Turn] = WeakSet()
 
 
 def guard(opened: HasDescriptor) -> None:
-    """Take it away from every child that is forked while it is open."""
+    """Take the descriptor away from every child that is forked while it is open."""
     _guarded.add(opened)
 
 
 def pause() -> None:
-    """Wait for 0.2 to 5 ms, by chance, so that those who wait do not meet for ever."""
+    """Wait for a random time of 0.2 to 5 ms, so that waiting processes do not collide for ever."""
     time.sleep(_PAUSES[os.urandom(1)[0] % len(_PAUSES)])
 
 
@@ -65,19 +64,19 @@ class Turn:
         _turns.add(self)
 
     def renew(self) -> None:
-        """In a child: the thread that held the lock is not there."""
+        """Make a new lock in a child, where the thread that held it does not exist."""
         self._lock, self._owner = threading.Lock(), 0
 
     def take(self, work: Callable[[], T]) -> T:
         """Run the work in this thread's turn.
 
         Raises:
-            LedgerBusy: other threads took too long, or this one is in the middle of a turn: a
-                signal handler, say, that interrupted it.
+            LedgerBusy: other threads took too long, or this thread is in a turn already, for
+                example in a signal handler that interrupted it.
         """
         me, deadline, mine = threading.get_ident(), time.monotonic_ns() + self._wait * 10**9, 0
         while (lock := self._lock).locked():
-            # Seen twice, because between taking the lock and saying so a thread may be switched.
+            # Checked twice: a thread may be switched between taking the lock and recording it.
             mine = mine + 1 if self._owner == me else 0
             if mine > 1:
                 raise LedgerBusy(

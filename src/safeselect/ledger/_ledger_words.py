@@ -1,4 +1,4 @@
-"""What a ledger writes: the contents of its records, by kind."""
+"""The contents of a ledger's records, by kind."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from safeselect.promises.records import Content, told
 __all__ = ["Written", "amounts", "charged", "made", "opened_scope", "raised", "was_torn"]
 
 Written = tuple[str, Mapping[str, Content]]
-"""The kind of a record, and what it says beside what all say."""
+"""The kind of a record, and its content without the fields of every record."""
 
 
 def made(signer: Signer | None, place: Mapping[str, str]) -> Written:
-    """The first record."""
+    """Return the first record."""
     about: dict[str, Content] = {"utc": utc_now(), "library": dict(library())}
     return "created", about | {"signer": dict(key_of(signer)), "place": dict(place)}
 
 
 def opened_scope(name: str, budget: Budget, max_refusals: int) -> Written:
-    """A new scope; caps that follow from its terms are stated too, for those who read."""
+    """Return the record of a new scope; it states derived caps too, for readers."""
     return "scope", {
         "utc": utc_now(),
         "scope": name,
@@ -37,7 +37,7 @@ def opened_scope(name: str, budget: Budget, max_refusals: int) -> Written:
 
 
 def charged(purpose: str, charge: Charge) -> dict[str, Content]:
-    """A charge but for the amounts, which the last total decides."""
+    """Return the record of a charge without its amounts, which depend on the last total."""
     parts: list[Content] = [
         {"count": str(count), "each": told(guarantee)} for guarantee, count in charge.parts
     ]
@@ -60,7 +60,7 @@ def charged(purpose: str, charge: Charge) -> dict[str, Content]:
 
 
 def amounts(scope: str, standing: Standing, price: Amounts) -> dict[str, Content]:
-    """What a charge is to one scope."""
+    """Return the amounts of a charge to one scope."""
     return {
         "scope": scope,
         "terms": standing.budget.told(),
@@ -71,7 +71,7 @@ def amounts(scope: str, standing: Standing, price: Amounts) -> dict[str, Content
 
 
 def raised(scope: str, standing: Standing, refusals: int, reason: str) -> Written:
-    """That a scope bears so many more refusals than there were."""
+    """Return the record that raises a scope's limit of refusals."""
     after = max(standing.max_refusals, standing.refusals) + refusals
     return "raised", {
         "utc": utc_now(),
@@ -85,5 +85,5 @@ def raised(scope: str, standing: Standing, refusals: int, reason: str) -> Writte
 
 
 def was_torn(torn: Torn) -> Written:
-    """What was cut off before this record."""
+    """Return the record of bytes that were cut off before it."""
     return "torn", {"length": str(torn.length), "sha256": torn.sha256}

@@ -1,6 +1,6 @@
-"""A release on a ledger: charged before its first bit, its outcome told once.
+"""A release on a ledger: charged before its first bit, with one record of its outcome.
 
-The salt of the commitment is drawn right after the charge: the only bits that no sampler uses.
+The salt of the commitment is drawn right after the charge.  Only these bits go to no sampler.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ class Charge:
     Attributes:
         mechanism: name of the mechanism and version of its law.
         guarantee: what the whole release costs.
-        parts: the guarantees of its draws, fixed in advance, each with how many of them; what they
-            cost together is charged where it is less.
+        parts: the guarantees of its draws, fixed in advance, each with its number of draws; their
+            joint cost is charged if it is less.
         parameters: public parameters and shape, such as sensitivity and number of candidates.
         source: name of the source of random bytes.
-        production: whether it is one for production: "yes", "asserted" or "no".
-        health: what was observed of it, such as "passed" or "not tested".
-        nonce: 16 bytes that the source gave for this call and no sampler uses.
+        production: whether the source is for production: "yes", "asserted" or "no".
+        health: the result of the source's tests, such as "passed" or "not tested".
+        nonce: the 16 bytes that the source gave for this call; no sampler uses them.
     """
 
     mechanism: str
@@ -52,11 +52,11 @@ class Charge:
 
 
 class Output(Protocol):
-    """What is released: a frozen dataclass with a field for the receipt."""
+    """A released result: a frozen dataclass with a field for the receipt."""
 
     @property
     def guarantee(self) -> Guarantee:
-        """What the release costs."""
+        """The cost of the release."""
 
     @property
     def mechanism(self) -> str:
@@ -73,10 +73,10 @@ class Charged(Protocol):
     """A release that was charged."""
 
     def released(self, output: str, salt: bytes) -> Receipt:
-        """Write a commitment to the output, which may be shown only when this has returned."""
+        """Write a commitment to the output; show the output only after this returns."""
 
     def settled(self, output: str, salt: bytes, spent: Mapping[str, int]) -> Receipt:
-        """Write what a session used of what it reserved."""
+        """Write how much of its reserved charge a session used."""
 
     def aborted(self, reason: Reason) -> None:
         """Write that there will be no output."""
@@ -94,7 +94,7 @@ class PendingRelease:
     """One release on a scope of a ledger.
 
     Args:
-        scope: whose budget pays.
+        scope: the scope whose budget pays.
         mechanism, guarantee, parts, parameters: as in `Charge`.
     """
 
@@ -114,7 +114,7 @@ class PendingRelease:
         self._salt = b""
 
     def charge(self, source: Source, bits: Bits) -> None:
-        """Charge the release, then draw the salt: the only bits drawn that no sampler uses."""
+        """Charge the release, then draw the salt, the only bits that go to no sampler."""
         seen = observed(source)
         self._pending = self._scope.charge(
             Charge(*self._charge, seen.name, seen.production, seen.health, bits.nonce)
@@ -124,24 +124,24 @@ class PendingRelease:
         self._salt = bytes(salt)
 
     def released(self, result: Result) -> Result:
-        """Write that this result is released, and give it its receipt.
+        """Write that this result is released; return it with its receipt.
 
         Raises:
-            LedgerError: it is not what was charged, or it could not be written.
+            LedgerError: the result is not what was charged, or the record could not be written.
         """
         if self._pending is None or (result.mechanism, result.guarantee) != self._charge[:2]:
             raise LedgerError("a mechanism released what it had not charged")
         receipt = self._pending.released(result.to_json(), self._salt)
         self._pending = None
-        # Every result is a frozen dataclass with this field, which a protocol cannot say.
+        # Every result is a frozen dataclass with this field; a protocol cannot express that.
         return replace(result, receipt=receipt)  # type: ignore[type-var]
 
     def settled(self, closed: Output, spent: Mapping[str, int]) -> Receipt:
-        """Write what a session used of what it reserved, and that it ended.
+        """Write that a session ended, and how much of its reserved charge it used.
 
         Raises:
-            LedgerError: it was written before, or could not be written now; then it may be tried
-                again.
+            LedgerError: it was written before, or could not be written now; then the caller may
+                try again.
         """
         if self._pending is None:
             raise LedgerError("what the session used is in the ledger already")
@@ -153,7 +153,7 @@ class PendingRelease:
         """Write that there is no output, unless one was released.
 
         Raises:
-            LedgerError: no error tells why there is none.
+            LedgerError: there is no output, and no error explains it.
         """
         if self._pending is None:
             return
@@ -162,10 +162,10 @@ class PendingRelease:
         if isinstance(error, SourceError):
             kind = "source"
         elif isinstance(error, ScoreError):
-            kind = "input"  # after the charge, only private values are still to be refused
+            kind = "input"  # after the charge, only private values can still be refused
         elif error is not None and not isinstance(error, Exception):
             kind = "interrupt"
-        # The error is on its way already; a charge without an outcome stands all the same.
+        # The error is already being raised; a charge without an outcome stands anyway.
         with suppress(LedgerError):
             pending.aborted(kind)
         if error is None:

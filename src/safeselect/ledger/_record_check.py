@@ -1,7 +1,7 @@
-"""What one record may look like: its fields, by schema and kind, each of its type.
+"""The form of a record: its fields and their types, by schema and kind.
 
-Schema 1 is what ledgers held before one record could charge several scopes.  Its records stay
-valid, as they are; nothing writes them any more.
+Schema 1 is from before one record could charge several scopes.  Its records stay valid, unchanged;
+nothing writes them any more.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ _NEW: dict[str, _Types] = {
     "scope": {**_SCOPE, "caps": dict, "max_refusals": str},
     "charged": {**_CHARGED, "charges": list, "request": dict},
     **_OUTCOMES,
-    # A limit of a scope that its owner raised.
+    # The owner raised a limit of a scope.
     "raised": {
         "utc": str,
         "scope": str,
@@ -63,9 +63,9 @@ _NEW: dict[str, _Types] = {
         "reason": str,
         "approvals": list,
     },
-    # Bytes that no writer had finished, and that were cut off.
+    # The bytes of an unfinished write were cut off.
     "torn": {"length": str, "sha256": str},
-    # All that follows from the records before, so that opening need not work it out.
+    # All that follows from the records before it, so that opening need not replay them.
     "carried": {"scopes": dict, "open": dict, "nonces": str, "requests": str},
 }
 _KINDS = {
@@ -82,15 +82,15 @@ _COUNT = re.compile(r"0|[1-9][0-9]{0,17}", re.ASCII)
 
 
 def head_of(seq: int, hash_: str) -> str:
-    """What to publish of a ledger: the place and the hash of its last record."""
+    """Return the head of a ledger, for publication: place and hash of its last record."""
     return f"{seq}:{hash_}"
 
 
 def read_head(head: object) -> tuple[int, str] | None:
-    """Place and hash of a head, or None for None.
+    """Return place and hash of a head, or None for None.
 
     Raises:
-        ParameterError: it is no text of a head.
+        ParameterError: it is not the text of a head.
     """
     if head is None:
         return None
@@ -101,7 +101,7 @@ def read_head(head: object) -> tuple[int, str] | None:
 
 
 def read_record(body: str, where: str) -> Fields:
-    """Read a record: canonical, with the fields of its kind, each of its type, all text printable.
+    """Read a record: canonical, with the fields and types of its kind, all text printable.
 
     Raises:
         LedgerDamaged: it is something else.
@@ -126,7 +126,7 @@ def read_record(body: str, where: str) -> Fields:
 
 
 def charges_of(record: Mapping[str, Any]) -> list[Fields]:
-    """What a charge is to each scope, in either schema: scope, terms, before, charge and after."""
+    """Return a charge's scope, terms, before, charge and after for each scope, in any schema."""
     if record["schema"] == SCHEMA:
         charges: list[Fields] = record["charges"]
         return charges
@@ -160,7 +160,7 @@ def _check_charged(record: Fields, where: str) -> None:
 
 
 def _check_texts(record: Fields, body: str, where: str) -> None:
-    """No control character and no lone surrogate: records are shown to people."""
+    """Refuse control characters and lone surrogates: records are shown to people."""
     try:
         for name in _LINES & record.keys():
             text(record[name], name)

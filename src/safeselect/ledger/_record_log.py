@@ -24,21 +24,21 @@ _LINE = re.compile(
 
 
 def log_line(body: str, hash_: str, signature: str) -> bytes:
-    """The line of a record, with its newline."""
+    """Return the line of a record, with its newline."""
     return f'{{"hash":"{hash_}","record":{body},"signature":"{signature}"}}\n'.encode("ascii")
 
 
 def log_lines(records: Iterable[Record]) -> Iterator[str]:
-    """The lines of an exported log, each with its newline."""
+    """Yield the lines of an exported log, each with its newline."""
     for each in records:
         yield log_line(canonical(each.content), each.hash, each.signature).decode("ascii")
 
 
 def read_line(line: bytes, seq: int, at: int = 0) -> Row:
-    """The row that a line holds, without its newline; what is in the record is not looked at.
+    """Return the row of a line without its newline; the record's content is not checked.
 
     Raises:
-        LedgerDamaged: it is no such line.
+        LedgerDamaged: it is not such a line.
     """
     match = _LINE.fullmatch(line)
     if match is None or not line.isascii():
@@ -48,12 +48,12 @@ def read_line(line: bytes, seq: int, at: int = 0) -> Row:
 
 
 def check_log(log: BinaryIO, checker: Checker) -> Iterator[Record]:
-    """Check an exported log to its end, and give out its records.
+    """Check an exported log to its end, and yield its records.
 
-    Every byte counts: a line in another spelling than the one that `log_lines` writes is refused.
+    Every byte counts: a line that `log_lines` would spell differently is refused.
 
     Raises:
-        LedgerError: the log is not what was exported; the records given out before are.
+        LedgerError: the log is not what was exported; the records yielded before it are.
     """
     while line := log.readline(LONGEST):
         if not line.endswith(b"\n"):

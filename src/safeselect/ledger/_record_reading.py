@@ -1,4 +1,4 @@
-"""What one record says to those who replay a ledger, and what of it they keep."""
+"""The result of reading one record in a replay, and the part of it that is kept."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["Open", "Reading", "check_spent", "read_open"]
 
 @dataclass(frozen=True, slots=True)
 class Open:
-    """A charge that has no outcome yet: whose, and with which public parameters."""
+    """A charge that has no outcome yet: its scopes and its public parameters."""
 
     scopes: tuple[str, ...]
     parameters: Mapping[str, str]
@@ -24,16 +24,16 @@ class Open:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """A record that was found right, and what follows from it.
+    """A correct record, and what follows from it.
 
     Attributes:
-        row: the record as it is kept.
-        record: what it says.
-        scopes: where scopes stand after it, those that it moves.
-        nonce: of a charge.
+        row: the record as it is stored.
+        record: its content.
+        scopes: the new balances of the scopes that it changes.
+        nonce: the nonce of a charge.
         request: identity of the request that was charged, if it had one.
-        opens: a charge, which waits for its outcome.
-        closes: the place of the charge whose outcome it tells.
+        opens: a charge that awaits its outcome.
+        closes: the place of the charge whose outcome this record states.
     """
 
     row: Row
@@ -46,7 +46,7 @@ class Reading:
 
 
 def check_spent(spent: Fields, reserved: Mapping[str, str], where: str) -> None:
-    """What a session used is counted, and no more than its charge says there was."""
+    """Check that a session used counted amounts, and no more than its charge reserved."""
     used = read_numbers(spent, where)
     there = read_numbers({name: reserved.get(name) for name in spent}, where)
     if not used or any(n.denominator != 1 or n > there[name] for name, n in used.items()):

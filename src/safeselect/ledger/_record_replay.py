@@ -1,11 +1,11 @@
-"""Replays a ledger's records one after the other, from the first: what follows from them?
+"""Replays a ledger's records one after the other, from the first.
 
-Whatever a process knows of a ledger it knows from here: each record is checked before anything
-follows from it.  An edit, a reordering, an insertion and a deletion break the chain of hashes; a
-log cut at its end is whole in itself, and is found only with a head that was published before.
+A process learns about a ledger only here: each record is checked before it has any effect.  An
+edit, a reordering, an insertion and a deletion break the chain of hashes.  A log that was cut at
+its end is consistent in itself; only a head that was published before reveals the cut.
 
-`Checker.read` judges a record and changes nothing; `Checker.take` takes over what follows from it.
-So the writer asks about its own record before it writes it.
+`Checker.read` judges a record and changes nothing; `Checker.take` applies it.  So a writer can have
+its own record judged before it writes it.
 """
 
 from __future__ import annotations
@@ -37,20 +37,20 @@ _SIGNATURE = re.compile(r"([0-9a-f]{2})+", re.ASCII)
 
 @dataclass(slots=True)
 class Checker:
-    """What the records seen so far say; `check` takes the next one.
+    """The state that follows from the records so far; `check` takes the next one.
 
     Attributes:
-        verifier: checks signatures; without it those of a signed ledger are not checked.
-        published: a head that must lie among the records.
+        verifier: checks signatures; without it the signatures of a ledger are not checked.
+        published: a head that must be among the records.
         ledger: identity of the ledger.
-        count: how many records there were.
-        last: hash of the last one.
+        count: the number of records so far.
+        last: hash of the last record.
         signer: algorithm and name of the key; empty for a ledger without signatures.
-        scopes: where each scope stands.
-        torn: how many records tell of bytes that were cut off, of those replayed.
-        carried_at: how many records there were when all was last carried over.
-        unfinished: bytes behind the last whole record, where a file was read.
-        nonces: of all charges.
+        scopes: the balance of each scope.
+        torn: the number of replayed records that report bytes cut off.
+        carried_at: the number of records at the last record of kind "carried".
+        unfinished: the number of bytes after the last whole record, if a file was read.
+        nonces: the nonces of all charges.
         requests: identities of all requests that were charged.
         wanted: place and hash of the published head.
     """
@@ -76,12 +76,12 @@ class Checker:
 
     @property
     def pending(self) -> set[str]:
-        """Places of charges without an outcome: their calls run still, or died.  They stand."""
+        """Places of charges without an outcome: their calls still run, or died.  They stand."""
         return {str(seq) for seq in self._open}
 
     @property
     def head(self) -> str:
-        """What to publish: the place and the hash of the last record."""
+        """The head, for publication: place and hash of the last record."""
         return head_of(self.count - 1, self.last)
 
     def has_nonce(self, nonce: bytes) -> bool:
@@ -89,15 +89,15 @@ class Checker:
         return int.from_bytes(nonce, "big") in self.nonces
 
     def awaits(self, charge: int) -> Open | None:
-        """The charge of this place, if it has no outcome yet."""
+        """Return the charge at this place, if it has no outcome yet."""
         return self._open.get(charge)
 
     def check(self, body: str, hash_: str, signature: str) -> Fields:
-        """Check the next record, take it over and return its content.
+        """Check the next record, apply it and return its content.
 
         Raises:
-            LedgerDamaged: it is not what a ledger would have written here.
-            LedgerRolledBack: it is another one than the published head says.
+            LedgerDamaged: it is not a record that a ledger would have written here.
+            LedgerRolledBack: the published head names another record here.
         """
         reading = self.read(Row(self.count, body, hash_, signature))
         self.take(reading)
@@ -107,7 +107,7 @@ class Checker:
         """Judge the next record, and change nothing.
 
         Args:
-            verify: whether to check its signature; that of a later record covers it too.
+            verify: whether to check its signature; a later record's signature covers it too.
 
         Raises:
             LedgerDamaged, LedgerRolledBack: as `check` does.
@@ -130,7 +130,7 @@ class Checker:
         return self._follow(row, record, where)
 
     def take(self, reading: Reading) -> None:
-        """Take over what follows from the record that `read` has just judged."""
+        """Apply the record that `read` has just judged."""
         if self.count == 0:
             self.ledger, self.signer = reading.record["ledger"], reading.record["signer"]
         self.scopes |= reading.scopes
@@ -148,28 +148,28 @@ class Checker:
         self.count, self.last = self.count + 1, reading.row.hash
 
     def check_wanted(self, seq: int, hash_: str) -> None:
-        """Compare a record with the published head, if that names its place.
+        """Compare a record with the published head, if the head names its place.
 
         Raises:
-            LedgerRolledBack: it is another one.
+            LedgerRolledBack: the head names another record.
         """
         if self.wanted is not None and self.wanted[0] == seq and self.wanted[1] != hash_:
             raise LedgerRolledBack(f"record {seq} is another one than the published head says")
 
     def verify(self, row: Row) -> None:
-        """Check the signature of a row that `read` has judged without it.
+        """Check the signature of a row, if `read` judged the row without it.
 
         Raises:
-            LedgerDamaged: it is wrong.
+            LedgerDamaged: the signature is wrong.
         """
         self._check_signature(row, self.signer, self.verifier)
 
     def finish(self) -> None:
-        """Check that nothing is missing at the end, as far as anybody can know.
+        """Check that nothing is missing at the end, as far as the published head can show.
 
         Raises:
             LedgerDamaged: there is no record.
-            LedgerRolledBack: not the one that the published head names.
+            LedgerRolledBack: the record that the published head names is missing.
         """
         if not self.count:
             raise LedgerDamaged("there is no record; every ledger has at least one")
@@ -179,7 +179,7 @@ class Checker:
             )
 
     def carried(self) -> Fields:
-        """All that follows from the records so far, as a record of kind "carried" states it."""
+        """Return the content of a record of kind "carried": all that follows so far."""
         nonces = b"".join(nonce.to_bytes(16, "big") for nonce in sorted(self.nonces))
         requests = "\n".join(sorted(self.requests)).encode()
         return {
@@ -193,10 +193,10 @@ class Checker:
         }
 
     def adopt(self, row: Row, record: Fields) -> None:
-        """Take over what a record of kind "carried" states, whose nonces and requests are known.
+        """Take the state from a record of kind "carried", after its nonces and requests were read.
 
         Raises:
-            LedgerDamaged: they are others than it speaks of, or it states nothing that can be.
+            LedgerDamaged: the nonces or requests do not match it, or its state is impossible.
         """
         where = f"record {row.seq}"
         hashes = self.carried()
@@ -265,7 +265,7 @@ class Checker:
         parameters = record["parameters"]
         if not all(isinstance(value, str) for value in parameters.values()):
             raise LedgerDamaged(f"{where} has a parameter that is no text")
-        # Charges of one kind share what is kept of them while they wait.
+        # Charges with equal parameters share one object while they await their outcomes.
         key = (*scopes, *parameters.items())
         waits = self._known.get(key)
         if waits is None:
@@ -275,7 +275,7 @@ class Checker:
         return Reading(row, record, scopes, nonce, request, waits)
 
     def _outcome(self, row: Row, record: Fields, where: str) -> Reading:
-        # A text that is no number of the usual spelling is the place of nothing.
+        # A text that is not a canonical number is not the place of any record.
         seq = int(record["charge"]) if _PLACE.fullmatch(record["charge"]) else -1
         charge = self._open.get(seq)
         if charge is None:
@@ -292,5 +292,5 @@ class Checker:
         return Reading(row, record, scopes, closes=seq)
 
 
-_KNOWN = 256  # kinds of charges whose parameters are kept once
+_KNOWN = 256  # the most distinct parameters that are shared
 _PLACE = re.compile(r"0|[1-9][0-9]{0,17}", re.ASCII)

@@ -1,4 +1,4 @@
-"""Where one scope of a ledger stands, and how a record moves it."""
+"""The balance of one scope of a ledger, and its change by a record."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from safeselect.promises.records import Content, exact
 __all__ = ["MAX_REFUSALS", "Standing", "charged", "refused", "reopened"]
 
 MAX_REFUSALS = 10
-"""How many refusals of private input a scope bears, if nothing else is said."""
+"""The default number of refusals of private input at which a scope closes."""
 
 _LARGEST = 10**6
 
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """Where a scope stands.
+    """The balance of a scope.
 
     Attributes:
-        budget: its terms.
-        spent: what was charged in all.
-        refusals: how many calls were charged and then refused for their private input.
-        max_refusals: at how many of them the scope is closed.
+        budget: the budget of the scope.
+        spent: the amounts charged in total.
+        refusals: the number of calls that were charged and then refused for their private input.
+        max_refusals: the number of refusals at which the scope is closed.
     """
 
     budget: Budget
@@ -38,23 +38,23 @@ class Standing:
 
     @property
     def left(self) -> Amounts:
-        """What may still be charged."""
+        """The amounts that may still be charged."""
         return {name: cap - self.spent[name] for name, cap in self.budget.caps.items()}
 
     @property
     def is_closed(self) -> bool:
-        """Whether there were so many refusals that nothing is answered any more.
+        """Whether the refusals reached their limit, so that every answer is refused.
 
-        Which calls were refused depended on private values; no budget bounds what that tells.
+        Which calls were refused depends on private values; no budget bounds what that reveals.
         """
         return self.refusals >= self.max_refusals
 
     @classmethod
     def opened(cls, record: Mapping[str, Any], where: str) -> Standing:
-        """What a record of a new scope states.
+        """Return the balance that a record of a new scope states.
 
         Raises:
-            LedgerDamaged: its caps are not those of its budget, or its limit is none.
+            LedgerDamaged: its caps do not match its budget, or its limit is not valid.
         """
         budget = Budget.of(record["terms"])
         nothing = dict.fromkeys(budget.caps, Fraction(0))
@@ -65,7 +65,7 @@ class Standing:
         return cls(budget, nothing, 0, read_limit(record["max_refusals"], where))
 
     def told(self) -> dict[str, Content]:
-        """As content of a record that carries it over."""
+        """Return the content for a record of kind "carried"."""
         return {
             "terms": self.budget.told(),
             "spent": numbers(self.spent),
@@ -78,7 +78,7 @@ class Standing:
         """Read what `told` wrote.
 
         Raises:
-            LedgerDamaged: it is something else.
+            LedgerDamaged: the content is something else.
         """
         if content.keys() != {"terms", "spent", "refusals", "max_refusals"}:
             raise LedgerDamaged(f"{where} does not say where a scope stands")
@@ -90,15 +90,15 @@ class Standing:
 
 
 def charged(standing: Standing | None, charge: Mapping[str, Any], where: str) -> Standing:
-    """A scope after a charge, whose own sum and cap are checked.
+    """Return the balance after a charge, whose sum and cap are checked.
 
     Raises:
-        LedgerDamaged: it does not continue the scope's total, does not add up, is no positive
-            charge, exceeds a cap, or the scope was closed.
+        LedgerDamaged: it does not continue the scope's total, does not add up, is not positive or
+            exceeds a cap, or the scope was closed.
     """
     if standing is None or charge["terms"] != standing.budget.told():
         raise LedgerDamaged(f"{where} does not continue the running total of its scope")
-    # Exact numbers have one spelling: equal texts are equal numbers.
+    # An exact number has one spelling, so texts differ exactly where numbers do.
     if charge["before"] != numbers(standing.spent):
         raise LedgerDamaged(f"{where} does not continue the running total of its scope")
     price, caps = read_numbers(charge["charge"], where), standing.budget.caps
@@ -115,20 +115,20 @@ def charged(standing: Standing | None, charge: Mapping[str, Any], where: str) ->
 
 
 def refused(standing: Standing) -> Standing:
-    """A scope after one more call was refused for its private input."""
+    """Return the balance after one more call was refused for its private input."""
     return Standing(standing.budget, standing.spent, standing.refusals + 1, standing.max_refusals)
 
 
 def reopened(
     scopes: Mapping[str, Standing], record: Mapping[str, Any], where: str
 ) -> dict[str, Standing]:
-    """A scope after its owner raised a limit.
+    """Return the balance after the owner raised a limit.
 
     Raises:
-        LedgerDamaged: it is not a limit that can be raised, or not by this record.
+        LedgerDamaged: the limit cannot be raised, or not by this record.
     """
     standing = scopes.get(record["scope"])
-    # Nothing else is raised without approvals, which this version does not read.
+    # Raising any other limit needs approvals, which this version does not read.
     if standing is None or record["limit"] != "max_refusals" or record["approvals"]:
         raise LedgerDamaged(f"{where} raises something that cannot be raised")
     after = read_limit(record["after"], where)
@@ -139,10 +139,10 @@ def reopened(
 
 
 def read_limit(written: object, where: str, least: int = 1) -> int:
-    """A count as records spell it.
+    """Read a count in the spelling of records.
 
     Raises:
-        LedgerDamaged: it is none, or out of bounds.
+        LedgerDamaged: it is not a count, or is out of bounds.
     """
     count = read_numbers({"count": written}, where)["count"]
     if count.denominator != 1 or not least <= count <= _LARGEST:

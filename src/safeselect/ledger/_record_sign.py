@@ -1,7 +1,8 @@
 """Signatures over records, so that not even the owner of the file can rewrite them unnoticed.
 
-The chain of hashes alone shows an edit to whoever knows a later head; somebody who can write the
-file could compute the whole chain anew.  With a signer whose key is kept elsewhere they cannot.
+The chain of hashes alone reveals an edit only to a reader who knows a later head.  Somebody who can
+write the file could compute the whole chain anew.  A signer whose key is kept elsewhere prevents
+that.
 """
 
 from __future__ import annotations
@@ -31,15 +32,15 @@ _SHORTEST_KEY = 32
 
 @runtime_checkable
 class Verifier(Protocol):
-    """Checks signatures; for an auditor who cannot make them."""
+    """Checks signatures; for an auditor, who cannot make them."""
 
     @property
     def algorithm(self) -> str:
-        """Such as "hmac-sha256"."""
+        """The name of the algorithm, such as "hmac-sha256"."""
 
     @property
     def key_id(self) -> str:
-        """Which key; it goes into the ledger and must not be the key."""
+        """The public name of the key, which goes into the ledger; never the key itself."""
 
     def verify(self, message: bytes, signature: bytes) -> bool:
         """Whether the signature belongs to the message."""
@@ -47,22 +48,22 @@ class Verifier(Protocol):
 
 @runtime_checkable
 class Signer(Verifier, Protocol):
-    """Makes signatures: an HMAC, or a key in a device."""
+    """Makes signatures, by an HMAC or by a key in a device."""
 
     def sign(self, message: bytes) -> bytes:
-        """The signature of a message."""
+        """Return the signature of a message."""
 
 
 @final
 class HmacSigner:
-    """HMAC-SHA-256: whoever can verify can also sign, so keep the key from who writes the file.
+    """HMAC-SHA-256.  Its key verifies and signs, so hide it from people who write the file.
 
     Args:
         key: at least 32 bytes, made by a cryptographic generator.
         key_id: a public name for it.
 
     Raises:
-        ParameterError: too short a key, or no name.
+        ParameterError: the key is too short, or there is no name.
     """
 
     __slots__ = ("_key", "_key_id")
@@ -90,21 +91,21 @@ class HmacSigner:
         return self._key_id
 
     def sign(self, message: bytes) -> bytes:
-        """The HMAC of the message."""
+        """Return the HMAC of the message."""
         return hmac.digest(self._key, message, "sha256")
 
     def verify(self, message: bytes, signature: bytes) -> bool:
-        """Whether it is the HMAC of the message, compared in constant time."""
+        """Whether the signature is the HMAC of the message, compared in constant time."""
         return hmac.compare_digest(self.sign(message), signature)
 
 
 def signed_message(record_hash: str) -> bytes:
-    """What is signed for a record: its hash, after a text that no other signature starts with."""
+    """Return the signed bytes of a record: a text that only these have in front, and its hash."""
     return _SIGNED + bytes.fromhex(record_hash)
 
 
 def key_of(key: Verifier | None) -> dict[str, str]:
-    """What the first record of a ledger says of its key; nothing where there is none."""
+    """Return the first record's statement about the key; empty without a key."""
     if key is None:
         return {}
     said = {"algorithm": key.algorithm, "key_id": key.key_id}
@@ -113,9 +114,9 @@ def key_of(key: Verifier | None) -> dict[str, str]:
 
 
 def is_key(key: Verifier, said: Mapping[str, str]) -> bool:
-    """Whether the first record of a ledger means this key.
+    """Whether the first record of a ledger names this key.
 
-    Older records name no public key, and a verifier of one's own need not show it.
+    Older records name no public key, and a user's own verifier need not have one.
     """
     own = key_of(key)
     return bool(said) and all(
@@ -129,7 +130,7 @@ def read_signer(value: object) -> Signer | None:
     """Check an argument `signer=`.
 
     Raises:
-        ParameterError: it has not the members of a Signer.
+        ParameterError: it lacks members of a Signer.
     """
     if value is None:
         return None
@@ -142,7 +143,7 @@ def read_verifier(value: object) -> Verifier | None:
     """Check an argument `verifier=`.
 
     Raises:
-        ParameterError: it has not the members of a Verifier.
+        ParameterError: it lacks members of a Verifier.
     """
     if value is None:
         return None

@@ -1,8 +1,8 @@
-"""Opens a long ledger quickly: what is before the last record of kind "carried" is only skimmed.
+"""Opens a long ledger quickly: the records before the last "carried" record are only skimmed.
 
-Whoever wrote that record had replayed all before it, and it states what follows.  Skimming checks
-that these are the records that it speaks of: their hashes, their chain, and the hash of all nonces
-and requests, which are too many to be stated.  `Ledger.check`, `ledger verify` and `ledger report`
+The writer of that record had replayed all records before it, and the record states the result.
+Skimming checks that the records are the same: their hashes, their chain, and the hash of all nonces
+and requests, which are too many to be listed.  `Ledger.check`, `ledger verify` and `ledger report`
 replay everything.
 """
 
@@ -22,24 +22,24 @@ from safeselect.ledger.record import RECORD_DOMAIN, record_hash
 
 __all__ = ["Carrying", "skim"]
 
-_HASH, _BODY = slice(9, 73), 84  # where they stand in a line
+_HASH, _BODY = slice(9, 73), 84  # their places in a line
 _SIGNATURE, _PREVIOUS = b',"signature":"', b'"previous":"'
 _NONCE, _REQUEST = b'"nonce":"', b'"request":{"asked":'
 
 
 @runtime_checkable
 class Carrying(Protocol):
-    """A journal that finds a record of kind "carried" from its end."""
+    """A journal that finds the last record of kind "carried"."""
 
     def to_carried(self) -> Iterator[tuple[int, bytes]] | None:
-        """All lines up to that record, each with its place in the file; None without one."""
+        """Return all lines up to that record, each with its place in the file; None without one."""
 
 
 def skim(checker: Checker, lines: Iterator[tuple[int, bytes]]) -> Row:
-    """Let a new checker take over what the last of these lines carries over; returns its row.
+    """Give a new checker the state that the last of these lines states; return its row.
 
     Raises:
-        LedgerDamaged: they are not the lines that it speaks of.
+        LedgerDamaged: they are not the lines that the record was written after.
         LedgerRolledBack: the published head is not among them.
     """
     at, line = next(lines)
@@ -52,7 +52,7 @@ def skim(checker: Checker, lines: Iterator[tuple[int, bytes]]) -> Row:
         stated = line[_HASH]
         if sha256(RECORD_DOMAIN + body).hexdigest().encode() != stated:
             raise LedgerDamaged(f"record {count} does not have the hash that is stated for it")
-        # The last place: parameters, which may be called anything, come before it.
+        # The last occurrence: parameters, which may have any name, come before it.
         place = body.rfind(_PREVIOUS) + len(_PREVIOUS)
         if body[place : place + 64] != last:
             raise LedgerDamaged(f"record {count} does not follow the record before it")

@@ -1,4 +1,4 @@
-"""Which code made a release: version and hash of the source, and the libraries that it rests on."""
+"""The code that made a release: version and hash of the source, and versions of libraries."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["library"]
 
 @cache
 def library() -> dict[str, str]:
-    """What records say about the code.  Worked out once a process, at its first ledger."""
+    """Return what records say about the code; computed once a process, at its first ledger."""
     return {
         "name": "safeselect",
         "version": _version(),
@@ -41,7 +41,7 @@ def _version() -> str:
 
 
 def _source_tree() -> str:
-    """SHA-256 over the package's Python files: for each its path, its length and its bytes."""
+    """Return SHA-256 over the path, length and bytes of each of the package's Python files."""
     root = Path(__file__).parents[1]
     digest = hashlib.sha256(b"safeselect/source-tree/1\x00")
     try:
@@ -56,14 +56,14 @@ def _source_tree() -> str:
 
 def _openssl() -> str:
     try:
-        # Not imported at the top: it takes milliseconds, and the default source needs it anyway.
+        # Not imported at the top: the import takes milliseconds.
         return str(import_module("ssl").OPENSSL_VERSION)
     except ImportError:
         return "none"
 
 
 def _fips_mode() -> str:
-    """What OpenSSL says; it is written down, and no conformance is claimed."""
+    """Return OpenSSL's FIPS state, for the record; no conformance is claimed."""
     try:
         return str(import_module("_hashlib").get_fips_mode())
     except (ImportError, AttributeError, ValueError):

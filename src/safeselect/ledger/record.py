@@ -1,13 +1,14 @@
-"""Release records: what the ledger writes down, in a form that has one spelling.
+"""Release records: the ledger's entries, in a form that has one spelling.
 
 A record is one object of canonical JSON, schema "safeselect.record/2": sorted keys, no spaces,
-ASCII, every value a string, a list or an object; numbers are exact and written as strings.  Each
-carries the hash of the one before it, so that whoever knows the last hash, the head, can tell any
-edit, reordering, insertion or deletion.
+ASCII, every value a string, a list or an object.  Numbers are exact and written as strings.  Each
+record has the hash of the record before it.  So a reader who knows the last hash, the head, can
+detect any edit, reordering, insertion or deletion.
 
-A record never holds a score, a random byte other than the call's public nonce, a duration, a time
-finer than a second or a time at which a release ended.  Of the output it holds a commitment, whose
-salt goes to the caller with the result: outputs are few, and an unsalted hash could be guessed.
+A record never has a score, a random byte other than the call's public nonce, a duration, a time
+finer than a second or the time at which a release ended.  It has a commitment to the output.  The
+commitment's salt goes to the caller with the result: without a salt the hash could be guessed,
+because the possible outputs are few.
 """
 
 from __future__ import annotations
@@ -44,9 +45,9 @@ __all__ = [
 SCHEMA = "safeselect.record/2"
 OLD_SCHEMA = "safeselect.record/1"
 START = "0" * 64
-"""What stands for the hash before the first record."""
+"""The previous hash in the first record."""
 
-# Different first bytes for each use of the hash, so that no text of one is a text of the other.
+# Each use of the hash has different first bytes, so that no input of one is an input of another.
 RECORD_DOMAIN = b"safeselect/record/1\x00"
 _OUTPUT = b"safeselect/out/1\x00"
 
@@ -60,10 +61,10 @@ _ENCODER = json.JSONEncoder(sort_keys=True, ensure_ascii=True, separators=(",", 
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """A record as it was found.
+    """A record as it was read.
 
     Attributes:
-        content: what it says.
+        content: its fields.
         hash: its hash.
         signature: hexadecimal, or empty.
     """
@@ -74,12 +75,12 @@ class Record:
 
 
 def canonical(content: Content) -> str:
-    """The one spelling of this content."""
+    """Return the canonical JSON of this content."""
     return _ENCODER.encode(content)
 
 
 def parse(body: str, what: str) -> dict[str, Any]:
-    """Read canonical JSON; everything that is not its one spelling is refused.
+    """Read canonical JSON; refuse every other spelling.
 
     Raises:
         LedgerDamaged: it is not canonical, or not an object of strings, lists and objects.
@@ -98,7 +99,7 @@ def parse(body: str, what: str) -> dict[str, Any]:
 
 
 def _is_plain(content: object, body: str) -> bool:
-    """Whether there are only strings, lists and objects; numbers are refused already."""
+    """Whether there are only strings, lists and objects; numbers were refused before."""
     if not any(word in body for word in ("true", "false", "null")):
         return True
     rest = [content]
@@ -121,20 +122,20 @@ _DECODER = json.JSONDecoder(parse_int=_refuse, parse_float=_refuse, parse_consta
 
 
 def record_hash(body: str) -> str:
-    """The hash of a record; the body holds the hash of the record before it."""
+    """Return the hash of a record; the body contains the hash of the record before it."""
     return hashlib.sha256(RECORD_DOMAIN + body.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def commitment(salt: bytes, output: str) -> str:
-    """What the ledger keeps of an output: a hash that tells nothing without the salt."""
+    """Return the commitment to an output: a hash that reveals nothing without the salt."""
     return hashlib.sha256(_OUTPUT + salt + output.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def read_numbers(content: object, what: str) -> dict[str, Fraction]:
-    """The numbers that `numbers` wrote.
+    """Read the numbers that `numbers` wrote.
 
     Raises:
-        LedgerDamaged: not an object of numbers, each in its one spelling.
+        LedgerDamaged: it is not an object of numbers in their canonical spelling.
     """
     if not isinstance(content, dict):
         raise LedgerDamaged(f"{what} is not an object of numbers")
@@ -142,7 +143,7 @@ def read_numbers(content: object, what: str) -> dict[str, Fraction]:
 
 
 def _read_number(written: object, what: str) -> Fraction:
-    # Charges repeat: a cache of short spellings takes most of the time out of a replay.
+    # Charges repeat: a cache of short spellings saves most of the time of a replay.
     if isinstance(written, str) and len(written) <= _SHORT and (value := _short(written)):
         return value
     try:
@@ -156,7 +157,7 @@ def _read_number(written: object, what: str) -> Fraction:
 
 @lru_cache(maxsize=1024)
 def _short(written: str) -> Fraction | None:
-    """A number of few characters; None for what is none, not in its spelling, or 0."""
+    """Read a short number; None if it is not a number, not canonical, or 0."""
     try:
         value = rational(written, "number", zero=True)
     except ParameterError:
@@ -168,7 +169,7 @@ def text(value: object, name: str) -> str:
     """Read a line of text that goes into records: 1 to 200 printable characters.
 
     Raises:
-        ParameterError: something else.
+        ParameterError: the value is something else.
     """
     if not isinstance(value, str):
         raise ParameterError(f"{name} must be text, got {describe(value)}")
@@ -181,10 +182,10 @@ def text(value: object, name: str) -> str:
 
 
 def utc_now() -> str:
-    """The time to the second, no finer: for people, nothing rests on it.
+    """Return the time to the second, for people only; nothing depends on it.
 
     Raises:
-        LedgerError: the clock shows a year that has not four digits.
+        LedgerError: the clock's year does not have four digits.
     """
     try:
         now = datetime.fromtimestamp(max(0, time_ns() // 10**9), UTC)
