@@ -14,7 +14,7 @@ import pytest
 
 pytestmark = pytest.mark.claim("C1")
 
-NAT = 1 << engine.fine.UNIT_BITS
+NAT = 1 << engine.tables.UNIT_BITS
 N = 5000  # more than are worked out finely: keys decide
 RATE = Fraction(1, 400)
 FAR = 1 << 40  # steps; far beyond the reach
@@ -23,18 +23,18 @@ FAR = 1 << 40  # steps; far beyond the reach
 @pytest.mark.parametrize("law", engine.LAWS.values(), ids=engine.LAWS)
 def test_no_bound_of_noise_adds_64_nats(law: engine.Law) -> None:
     """What the page says of the tables: at most 62.6 nats above the lowest noise there is."""
-    found = engine.thresholds.table(law)
-    most = max(int(found.words.max()), int(found.tail_bounds.max()))
+    found = engine.tables.bound_table(law)
+    most = max(int(found.word_bounds.max()), int(found.tail_bounds.max()))
     assert most * 10 < 626 * NAT
-    assert most < engine.fine.REACH * NAT
+    assert most < engine.tables.REACH * NAT
 
 
 @pytest.mark.parametrize("law", engine.LAWS.values(), ids=engine.LAWS)
 @pytest.mark.parametrize("exponent", range(-41, 19, 3))
 def test_no_key_adds_as_much_as_the_reach(law: engine.Law, exponent: int) -> None:
     """In units of keys, at every rate: one below the level stays behind who is moved down."""
-    found = engine.thresholds.keys(law, engine.Decay(Fraction(3) * Fraction(2) ** exponent))
-    most = max(int(found.words.max()), int(found.tail_bounds.max()))
+    found = engine.tables.keys(law, engine.Decay(Fraction(3) * Fraction(2) ** exponent))
+    most = max(int(found.word_bounds.max()), int(found.tail_bounds.max()))
     unit = Fraction(2) ** found.shift
     assert most < int(found.reach * unit)
 
@@ -81,9 +81,9 @@ def test_the_largest_score_wins_whatever_the_digits(law: str) -> None:
 
 def test_with_a_smaller_reach_the_winner_would_be_lost(monkeypatch: pytest.MonkeyPatch) -> None:
     """So the test above can fail: 60 nats are less than the 61 that Laplace noise may vary by."""
-    monkeypatch.setattr(engine.thresholds, "REACH", 60)
-    engine.thresholds.keys.cache_clear()
+    monkeypatch.setattr(engine.tables, "REACH", 60)
+    engine.tables.keys.cache_clear()
     try:
         assert first("laplace") != 0
     finally:
-        engine.thresholds.keys.cache_clear()
+        engine.tables.keys.cache_clear()
