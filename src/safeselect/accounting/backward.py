@@ -16,7 +16,7 @@ more than all roundings together, away from the truth.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -27,7 +27,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 
 from safeselect.exact import Interval
 
-__all__ = ["Curve", "backward", "start"]
+__all__ = ["Curve", "backward", "interleaved", "start"]
 
 _Floats = npt.NDArray[np.float64]
 _Places = npt.NDArray[np.intp]
@@ -70,16 +70,64 @@ def backward(curve: Curve, cells: int, count: int, most: int) -> Curve:
         most: places kept.  Beyond, the upper bound stays level and the lower one is 0.
     """
     tables = _tables(curve.step, cells)
-    upper, lower = curve.upper, curve.lower
     for _ in range(count):
-        last = min(most, len(upper) - 1 + cells)
-        above = _extended(upper, tables, last, level=True)
-        higher, best = _climb(above, tables, last + 1)
-        below = _extended(lower, tables, last, level=False)
-        lower = np.maximum(*(_at(below, tables, best + more) for more in (0, 1)))
-        lower = lower * (1 - np.ldexp(1, -_MARGIN))
-        upper = higher * (1 + np.ldexp(1, -_MARGIN)) + np.ldexp(1, -_SMALLEST)
-    return Curve(curve.step, np.minimum(upper, 1), lower)
+        curve = _one_more(curve, tables, most)
+    return curve
+
+
+def interleaved(step: Fraction, ranges: Sequence[tuple[int, int]], most: int) -> Curve:
+    """The optimum of mechanisms of several ranges in any order, chosen while they go on.
+
+    With i_a of each range left, it is the largest over a of one step of range a before the optimum
+    with one less of it.
+
+    Args:
+        step: of the curve.
+        ranges: (in steps, how many).
+        most: as for `backward`.
+    """
+    tables = [_tables(step, cells) for cells, _ in ranges]
+    level = {(0,) * len(ranges): start(step)}
+    for _ in range(sum(count for _, count in ranges)):
+        following: dict[tuple[int, ...], Curve] = {}
+        for used, curve in level.items():
+            for kind, (_, count) in enumerate(ranges):
+                if used[kind] < count:
+                    more = (*used[:kind], used[kind] + 1, *used[kind + 1 :])
+                    found = _one_more(curve, tables[kind], most)
+                    known = following.get(more)
+                    following[more] = found if known is None else _larger(known, found)
+        level = following
+    (curve,) = level.values()
+    return curve
+
+
+def _one_more(curve: Curve, tables: _Tables, most: int) -> Curve:
+    last = min(most, len(curve.upper) - 1 + tables.cells)
+    above = _extended(curve.upper, tables, last, level=True)
+    higher, best = _climb(above, tables, last + 1)
+    below = _extended(curve.lower, tables, last, level=False)
+    lower = np.maximum(*(_at(below, tables, best + more) for more in (0, 1)))
+    return Curve(
+        curve.step,
+        np.minimum(higher * (1 + np.ldexp(1, -_MARGIN)) + np.ldexp(1, -_SMALLEST), 1),
+        lower * (1 - np.ldexp(1, -_MARGIN)),
+    )
+
+
+def _larger(one: Curve, other: Curve) -> Curve:
+    """The larger at each place, of both bounds."""
+    length = max(len(one.upper), len(other.upper))
+
+    def filled(values: _Floats, edge: _Floats) -> _Floats:
+        return np.concatenate([values, np.full(length - len(values), edge)])
+
+    zero = np.zeros(())
+    return Curve(
+        one.step,
+        np.maximum(*(filled(c.upper, c.upper[-1]) for c in (one, other))),
+        np.maximum(*(filled(c.lower, zero) for c in (one, other))),
+    )
 
 
 # ------------------------------------------------------------------------------------- tables

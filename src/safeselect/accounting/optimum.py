@@ -11,9 +11,9 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import gcd, lcm
+from math import gcd, lcm, prod
 
-from safeselect.accounting.backward import Curve, backward, start
+from safeselect.accounting.backward import Curve, backward, interleaved, start
 from safeselect.accounting.bracket import Profile
 from safeselect.accounting.closed_forms import dong_durfee_rogers_epsilon
 from safeselect.accounting.gaussian import GaussianDP
@@ -27,10 +27,11 @@ __all__ = ["Bracket", "Problem", "bracket"]
 Part = BoundedRange | Pair
 Sized = BoundedRange | LaplaceDominated | PureDP
 
-_BITS = 96  # of masses, below delta
-_CUT = 44  # bits below delta of what is cut off
+_BITS = 72  # of masses, below delta
+_CUT = 36  # bits below delta of what is cut off
 _COMMON = 64  # steps: ranges up to so many times their common measure are put on a common grid
 _MOST_KINDS = 48  # of parts of a type; more are made equal, upwards and downwards
+_MOST_WORK = 2**20  # places times steps
 _BLOCK = 256  # ranges in a row that are worked out one by one; longer rows are powers of these
 _MOST_PLACES = 2**18  # of a law of losses
 _ROW = 1024  # up to which a row is not cut into blocks
@@ -179,33 +180,55 @@ class _Grid:
 
     def row(self, epsilon: Fraction, count: int, step: Fraction, before: Curve | None = None) -> Curve:
         """The optimum of equal ranges before a curve, on a step of which the range is a multiple."""
-        total = min(count * epsilon, dong_durfee_rogers_epsilon(epsilon, count, self.tail / count))
         known = 0 if before is None else len(before.upper)
-        most = known + -(-total // step)
+        most = known + -(-self.reach([(epsilon, count)]) // step)
         return backward(before or start(step), round(epsilon / step), count, most)
+
+    def reach(self, ranges: list[tuple[Fraction, int]]) -> Fraction:
+        """An epsilon at which hardly any delta is left."""
+        tails = len(ranges)
+        return sum(
+            (
+                min(n * e, dong_durfee_rogers_epsilon(e, n, self.tail / (n * tails)))
+                for e, n in ranges
+            ),
+            Fraction(0),
+        )
 
 
 def _upper(
     grid: _Grid, masses: list[Masses], ranges: list[tuple[Fraction, int]], delta: Fraction
 ) -> Fraction:
-    last = start(grid.step)
-    heaviest = max(ranges, key=_weight, default=None)
-    for epsilon, count in ranges:
-        cells = -(-epsilon // grid.step)
-        own = epsilon / cells
-        blocks, rest = divmod(count, _BLOCK) if count > _ROW else (0, count)
-        if blocks:
-            block = _dotted(grid.row(epsilon, _BLOCK, own), grid)
-            masses.append(power(block, blocks, grid.lost))
-        if not rest:
-            continue
-        curve = grid.row(epsilon, rest, own)
-        if (epsilon, count) == heaviest and own == grid.step:
-            last = curve
-        else:
-            masses.append(_dotted(curve, grid))
+    last = _together(grid, ranges)
+    if last is None:
+        last = start(grid.step)
+        heaviest = max(ranges, key=_weight)
+        for epsilon, count in ranges:
+            own = epsilon / -(-epsilon // grid.step)
+            blocks, rest = divmod(count, _BLOCK) if count > _ROW else (0, count)
+            if blocks:
+                block = _dotted(grid.row(epsilon, _BLOCK, own), grid)
+                masses.append(power(block, blocks, grid.lost))
+            if not rest:
+                continue
+            curve = grid.row(epsilon, rest, own)
+            if (epsilon, count) == heaviest and own == grid.step:
+                last = curve
+            else:
+                masses.append(_dotted(curve, grid))
     whole = grid.product(masses, upper=True)
     return Profile.of(whole, last.upper, grid.step).epsilon(delta)
+
+
+def _together(grid: _Grid, ranges: list[tuple[Fraction, int]]) -> Curve | None:
+    """The optimum of ranges in every order, where they are few and multiples of the step."""
+    states = prod(count + 1 for _, count in ranges)
+    if any(epsilon % grid.step for epsilon, _ in ranges):
+        return None
+    most = -(-grid.reach(ranges) // grid.step)
+    if states > _ROW or states * len(ranges) * most > _MOST_WORK:
+        return None
+    return interleaved(grid.step, [(int(e // grid.step), n) for e, n in ranges], most)
 
 
 def _dotted(curve: Curve, grid: _Grid) -> Masses:
@@ -227,12 +250,14 @@ def _lower(
     whole_cells = [(epsilon // step, count) for epsilon, count in ranges]
     kept = sorted(((cells, n) for cells, n in whole_cells if cells), reverse=True)
     whole = grid.product(masses, upper=False)
-    if sum(n for _, n in kept) <= _ROW:
-        curve: Curve | None = None
+    curve = _together(grid, [(cells * step, n) for cells, n in kept])
+    if curve is None:
+        if sum(n for _, n in kept) > _ROW:
+            return _equal_offsets(grid, whole, kept, delta)
+        curve = start(step)
         for cells, count in kept:
             curve = grid.row(cells * step, count, step, curve)
-        return Profile.of(whole, (curve or start(step)).lower, step).epsilon(delta)
-    return _equal_offsets(grid, whole, kept, delta)
+    return Profile.of(whole, curve.lower, step).epsilon(delta)
 
 
 def _equal_offsets(

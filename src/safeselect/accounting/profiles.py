@@ -42,7 +42,7 @@ def grid_masses(pair: Pair, step: Fraction, bits: int, tail: Fraction, cells: in
     """
     if isinstance(pair, GaussianDP):
         deviation = rounded_down(lambda precision: Interval.of(pair.mu_squared, precision).sqrt())
-        stride = max(1, int(deviation / (step * cells)))
+        stride = max(1, -(-deviation // (step * cells)))
         law = _law(pair, step * stride, bits, tail)
         return Law(_spread(law.upper, stride), _spread(law.lower, stride), law.shift)
     return _law(pair, step, bits, tail)
