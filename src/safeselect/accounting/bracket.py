@@ -77,7 +77,7 @@ class Profile:
         (or 0), rounded down.
         """
         scale = 1 << self.masses.bits
-        goal, exactly = divmod(delta.numerator * scale, delta.denominator)
+        goal = delta.numerator * scale // delta.denominator
         if self.at(0) <= goal:
             return Fraction(0)
         low, high = 0, max(1, self.masses.last + len(self.values))
@@ -88,6 +88,23 @@ class Profile:
             else:
                 high = middle
         return self._above(low, goal) if self.masses.upper else self._below(low, goal + 1)
+
+    def delta(self, epsilon: Fraction) -> Fraction:
+        """Above: the chord at epsilon, rounded up.  Below: less than the profile, or 0."""
+        bits = self.masses.bits
+        place = epsilon // self.step
+        share = Interval.of(epsilon - self.step * place, bits).expm1() / _cell(self.step, bits)
+        here, there = self.at(place), self.at(place + 1)
+        low, high = share.scaled(bits)
+        if self.masses.upper:
+            return min(Fraction(1), Fraction(here - ((here - there) * low >> bits), 1 << bits))
+        # On the lines through two places to one side, as in `_below`; a cell to the left is
+        # shorter by the ratio, one to the right longer.
+        ratio = _value_up(self.step, bits)
+        before, after = self._a_little_more(place - 1), self._a_little_more(place + 2)
+        left = here - ((before - here) * high * ratio >> 2 * bits) - 1 if place else 0
+        right = there + (max(0, there - after) * ((1 << bits) - high) // ratio) if there else 0
+        return Fraction(max(0, there, left, right), 1 << bits)
 
     def between(self, s: Fraction) -> int:
         """The curve's chord at s, rounded up; of a curve from above."""
@@ -145,6 +162,11 @@ class Profile:
         if share < 0 and not moved(128).bounded:
             return Fraction(0)
         return rounded_down(moved)
+
+
+def _value_up(step: Fraction, bits: int) -> int:
+    """e**step times 2**bits, rounded up."""
+    return Interval.of(step, bits).exp().scaled(bits)[1]
 
 
 def _cell(step: Fraction, precision: int) -> Interval:
