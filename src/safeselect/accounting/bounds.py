@@ -15,7 +15,8 @@ from safeselect.accounting.optimal import (
     smallest_delta,
     smallest_epsilon,
 )
-from safeselect.accounting.optimum import Part, Problem, least_delta, least_epsilon, worth_trying
+from safeselect.accounting.optimum import least_delta, least_epsilon, quick_epsilon, worth_trying
+from safeselect.accounting.problem import Part, Problem
 from safeselect.accounting.orders import Parts, delta_by_orders, epsilon_by_orders, size
 from safeselect.accounting.sums import total
 from safeselect.accounting.unequal import UnequalPure
@@ -64,9 +65,12 @@ class Bound:
 
 
 def least_bound(
-    parts: list[tuple[Accounted, int]], delta: Fraction, precision: Fraction
+    parts: list[tuple[Accounted, int]], delta: Fraction, precision: Fraction | None
 ) -> Bound | None:
-    """The best bound of parts none of which is ApproximateDP, or None where there is none."""
+    """The best bound of parts none of which is ApproximateDP, or None where there is none.
+
+    Without a precision the adaptive optimum is left out.
+    """
     known = [bound for bound in (_by_sum(parts, delta), _by_orders(parts, delta)) if bound]
     if not known or not delta:
         return known[0] if known else None
@@ -76,6 +80,10 @@ def least_bound(
     best = min(known, key=lambda bound: bound.value)
     if is_pure(parts) and pure or gaussian:
         return best if not pure else replace(best, lower=pure.lower)
+    if precision is None:
+        return best
+    quick = _by_quick(parts, delta, best)
+    best = quick or best
     bracket = _by_bracket(parts, delta, best.value, precision)
     if bracket is None:
         return best
@@ -166,6 +174,21 @@ def _by_gaussian(parts: list[tuple[Accounted, int]], delta: Fraction) -> Bound |
 
 def _squares(parts: list[tuple[Accounted, int]]) -> Fraction:
     return total([(g.mu_squared, n) for g, n in parts if isinstance(g, GaussianDP)])
+
+
+def _by_quick(
+    parts: list[tuple[Accounted, int]], delta: Fraction, known: Bound
+) -> Bound | None:
+    """What a calibration says, where that is better: never to be above it."""
+    if len(parts) != 1:
+        return None
+    part, count = parts[0]
+    if not isinstance(part, (BoundedRange, LaplaceDominated)):
+        return None
+    found = quick_epsilon(part, count, delta, known.value)
+    if found is None or found >= known.value:
+        return None
+    return Bound(found, bracket_theorem([(part, count)]))
 
 
 def _by_bracket(

@@ -136,8 +136,12 @@ def compose_delta(
     return Composition(guarantee, found.theorem, found.order, found.lower)
 
 
-def composed_epsilon(parts: Parts, delta: object, precision: Fraction = _FINEST) -> Fraction:
+def composed_epsilon(
+    parts: Parts, delta: object, precision: Fraction | None = _FINEST
+) -> Fraction:
     """The epsilon that `compose` finds at this delta for (guarantee, how many of it).
+
+    Without a precision the adaptive optimum is left out.
 
     Raises:
         ParameterError: as for `compose`; or a count is not a positive integer.
@@ -209,7 +213,7 @@ def _plain(parts: _Counted) -> Composition:
     return Composition(ZeroConcentratedDP(total(rhos)), CONCENTRATED)
 
 
-def _best(parts: _Counted, delta: Fraction, precision: Fraction) -> Composition:
+def _best(parts: _Counted, delta: Fraction, precision: Fraction | None) -> Composition:
     """The smallest epsilon at this delta."""
     if not parts:
         return Composition(ApproximateDP(Fraction(0), delta), NOTHING)

@@ -7,42 +7,44 @@ of their own optima; below, they follow one another, the largest last.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
-from math import gcd, isqrt, lcm, prod
+from math import isqrt, prod
 
 from safeselect.accounting.backward import Curve, backward, interleaved, start
 from safeselect.accounting.bracket import Profile
-from safeselect.accounting.closed_forms import dong_durfee_rogers_epsilon
 from safeselect.accounting.gaussian import GaussianDP
 from safeselect.accounting.masses import Masses, certain, dots, mirrored, power, product
-from safeselect.accounting.profiles import Law, Pair, grid_masses
+from safeselect.accounting.problem import (
+    BLOCK,
+    CUT,
+    MOST_WORK,
+    ROW,
+    Part,
+    Problem,
+    ranges_of,
+    reach,
+    weight,
+)
+from safeselect.accounting.profiles import Law, grid_masses
 from safeselect.exact import Interval
-from safeselect.promises import BoundedRange, LaplaceDominated, PureDP
+from safeselect.promises import BoundedRange, LaplaceDominated
 
-__all__ = ["Bracket", "Part", "Problem", "least_delta", "least_epsilon", "worth_trying"]
+__all__ = ["Bracket", "least_delta", "least_epsilon", "quick_epsilon", "worth_trying"]
 
-Part = BoundedRange | Pair
 Read = Callable[[Profile, Fraction], Fraction]
 """What is read off a profile whose losses may be too large by a shift."""
 
 _BITS = 72  # of masses, below delta
-_CUT = 36  # bits below delta of what is cut off
-_COMMON = 64  # steps: ranges up to so many times their common measure are put on a common grid
-_MOST_KINDS = 48  # of pairs of a type; more are made equal, upwards and downwards
-_MOST_RANGES = 12  # the same, of ranges
-_MOST_WORK = 2**20  # places of curves, each worked out once per mechanism
 _SHARES = 64  # of a range, as offsets of adversaries that do not adapt
 _LEAST_DELTA = Fraction(1, 2**200)
 _LARGEST, _SMALLEST = 64, Fraction(1, 2**64)  # epsilon of a part
 _FIRST = 64  # cells of the largest epsilon, at first
 _MOST_ROUNDS = 4
-_BLOCK = 256  # ranges in a row that are worked out one by one; longer rows are powers of these
-_MOST_PLACES = 2**18  # of a law of losses
-_ROW = 1024  # up to which a row is not cut into blocks
+_QUICK_BLOCK, _QUICK_CELLS = 64, 8
+_LEAST_CELLS = 4
+_QUICK_PLACES, _QUICK_ROWS = 2**12, 2**19
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,102 +58,6 @@ class Bracket:
 
     lower: Fraction
     upper: Fraction
-
-
-@dataclass(frozen=True, slots=True)
-class Problem:
-    """Guarantees with how often each occurs, and a delta.
-
-    Attributes:
-        above, below: the list, with nearly equal parts made equal: upwards, and downwards.
-        delta: rational.
-        most: an epsilon that is known to be enough.
-    """
-
-    above: Sequence[tuple[Part, int]]
-    below: Sequence[tuple[Part, int]]
-    delta: Fraction
-    most: Fraction
-
-    @classmethod
-    def of(cls, parts: Sequence[tuple[Part, int]], delta: Fraction, most: Fraction) -> Problem:
-        """The problem of a list; equal parts need not be together."""
-        counted: Counter[Part] = Counter()
-        squared = Fraction(0)
-        for part, count in parts:
-            if isinstance(part, GaussianDP):
-                squared += part.mu_squared * count
-            else:
-                counted[part] += count
-        sides: list[list[tuple[Part, int]]] = [[], []]
-        for side, upwards in zip(sides, (True, False), strict=True):
-            for kind in (PureDP, LaplaceDominated, BoundedRange):
-                own = [(g.epsilon, n) for g, n in counted.items() if type(g) is kind]
-                kinds = _MOST_RANGES if kind is BoundedRange else _MOST_KINDS
-                side += [(kind(e), n) for e, n in _fewer(own, kinds, upwards=upwards)]
-            if squared:
-                side.append((GaussianDP(squared), 1))
-        return cls(*sides, delta, most)
-
-    def step(self, cells: int) -> Fraction:
-        """A step of which about so many make the largest epsilon, and many epsilons multiples."""
-        sizes = [part.epsilon for part, _ in self.above if not isinstance(part, GaussianDP)]
-        largest, denominator = max(sizes), lcm(*(size.denominator for size in sizes))
-        common = Fraction(gcd(*(int(size * denominator) for size in sizes)), denominator)
-        measure = common
-        if largest > max(_COMMON, 2 * cells) * common:
-            ranges = _ranges(self.above)
-            measure = max(ranges, key=_weight)[0] if ranges else largest
-        step = measure / -(-cells * measure // largest)
-        # Tiny parts beside large ones: not so fine that nothing could be computed.
-        return max(step, 8 * self.most / _MOST_PLACES) if cells == 1 else step
-
-    def work(self, cells: int) -> Fraction:
-        """Roughly how long a bracket takes, as a share of what is allowed."""
-        step = self.step(cells)
-        products = len(self.above).bit_length()
-        ranges, tail = _ranges(self.above), self.delta / 2**_CUT
-        reaches = [_reach(e, _BLOCK if n > _ROW else n, tail) for e, n in ranges]
-        states = prod(n + 1 for _, n in ranges)
-        if len(ranges) > 1 and states <= _ROW:
-            rows = states * len(ranges) * sum(reaches) / step
-        else:
-            # Each row grows by its range at a step, up to its reach.
-            rows = sum(
-                ((_BLOCK if n > _ROW else n) - reach / (2 * e)) * reach / step
-                for (e, n), reach in zip(ranges, reaches, strict=True)
-            )
-        share = Fraction(cells, 64) if cells <= 64 else 2
-        return 2 * (products + 1) * self.most / step / _MOST_PLACES + rows * share / _MOST_WORK
-
-
-@lru_cache(maxsize=256)
-def _reach(epsilon: Fraction, count: int, tail: Fraction) -> Fraction:
-    """An epsilon at which equal ranges leave less than a tail."""
-    return min(count * epsilon, dong_durfee_rogers_epsilon(epsilon, count, tail / count))
-
-
-def _weight(part: tuple[Fraction, int]) -> Fraction:
-    """What a part contributes to the variance of the loss."""
-    size, count = part
-    return size * size * count
-
-
-def _ranges(parts: Sequence[tuple[Part, int]]) -> list[tuple[Fraction, int]]:
-    return [(part.epsilon, n) for part, n in parts if isinstance(part, BoundedRange)]
-
-
-def _fewer(
-    parts: Sequence[tuple[Fraction, int]], most: int, *, upwards: bool
-) -> list[tuple[Fraction, int]]:
-    """Few different sizes, each at least (or at most) what it stands for, with a common measure."""
-    if len(parts) <= most:
-        return list(parts)
-    unit = max(size for size, _ in parts) / (2 * most)
-    heaps: Counter[Fraction] = Counter()
-    for size, count in parts:
-        heaps[(-(-size // unit) if upwards else size // unit) * unit] += count
-    return [(size, count) for size, count in heaps.items() if size]
 
 
 def worth_trying(parts: Sequence[tuple[Part, int]], delta: Fraction, most: Fraction) -> bool:
@@ -204,44 +110,98 @@ def _narrowed(problem: Problem, precision: Fraction, most: Fraction, read: Read)
 
 def bracket(problem: Problem, cells: int, read: Read) -> Bracket:
     """What profiles from both sides say, on a grid where the largest epsilon has so many cells."""
-    step = problem.step(cells)
-    bits = _BITS + sum((1 / x).__ceil__().bit_length() for x in (problem.delta, step))
-    grid = _Grid(step, bits, problem.delta / 2**_CUT)
-    pairs = grid.pairs(problem.above, cells)
-    upper = _upper(grid, [law.upper for law in pairs], _ranges(problem.above))
+    grid = _Grid.of(problem, cells)
+    pairs = grid.pairs(problem.above)
+    upper = _upper(grid, [law.upper for law in pairs], ranges_of(problem.above))
     if problem.below != problem.above:
-        pairs = grid.pairs(problem.below, cells)
+        pairs = grid.pairs(problem.below)
     shift = sum((law.shift for law in pairs), Fraction(0))
     whole = grid.product((law.lower for law in pairs), upper=False)
 
     def lowest(profile: Profile) -> Fraction:
         return read(profile, shift)
 
-    lower = _lower(grid, whole, _ranges(problem.below), lowest)
+    lower = _lower(grid, whole, ranges_of(problem.below), lowest)
     return Bracket(max(Fraction(0), lower), read(upper, Fraction(0)))
+
+
+def quick_epsilon(
+    part: BoundedRange | LaplaceDominated, count: int, delta: Fraction, most: Fraction
+) -> Fraction | None:
+    """An epsilon for equal parts in a few milliseconds: the upper bound alone, on a coarse grid.
+
+    Some thousandths above the optimum, and the same on every machine.
+
+    Args:
+        most: an epsilon of about the size that is expected.
+
+    Returns:
+        None where nothing is so quick to find.
+    """
+    listed = [(part, count)]
+    if not worth_trying(listed, delta, most):
+        return None
+    problem, cells, block = Problem.of(listed, delta, most), _FIRST, count
+    is_range = isinstance(part, BoundedRange)
+    while is_range and block > _QUICK_BLOCK and _quick_work(problem, block, _QUICK_CELLS) > 1:
+        block = max(_QUICK_BLOCK, block // 2)
+    while cells and _quick_work(problem, block, cells) > 1:
+        cells //= 2
+    if cells < _LEAST_CELLS:
+        return None
+    grid = _Grid.of(problem, cells, block)
+    masses = [law.upper for law in grid.pairs(problem.above)]
+    return _upper(grid, masses, ranges_of(problem.above)).epsilon(delta)
+
+
+def _quick_work(problem: Problem, block: int, cells: int) -> Fraction:
+    step = problem.step(cells)
+    places = 4 * problem.most / step
+    rows = sum(
+        (min(n, block) * reach(e, min(n, block), problem.delta / 2**CUT) / step * cells)
+        for e, n in ranges_of(problem.above)
+    )
+    return max(places / _QUICK_PLACES, rows / _QUICK_ROWS)
 
 
 @dataclass(frozen=True, slots=True)
 class _Grid:
-    """What all laws of a problem share."""
+    """What all laws of a problem share.
+
+    Attributes:
+        step: of the losses.
+        bits: of the masses.
+        tail: what may be cut off, and times 2**bits, `lost`.
+        cells: of the largest epsilon.
+        block: ranges in a row that are worked out one by one; up to `row` a row is not cut.
+    """
 
     step: Fraction
     bits: int
     tail: Fraction
+    cells: int
+    block: int
+    row: int
+
+    @classmethod
+    def of(cls, problem: Problem, cells: int, block: int | None = None) -> _Grid:
+        step = problem.step(cells)
+        bits = _BITS + sum((1 / x).__ceil__().bit_length() for x in (problem.delta, step))
+        tail = problem.delta / 2**CUT
+        return cls(step, bits, tail, cells, block or BLOCK, block or ROW)
 
     @property
     def lost(self) -> int:
-        """The tail, times 2**bits."""
         return (self.tail.numerator << self.bits) // self.tail.denominator
 
-    def pairs(self, parts: Sequence[tuple[Part, int]], cells: int) -> list[Law]:
+    def pairs(self, parts: Sequence[tuple[Part, int]]) -> list[Law]:
         """Laws of the fixed pairs, equal ones together."""
         laws = []
         for part, count in parts:
             if not isinstance(part, BoundedRange):
-                law = grid_masses(part, self.step, self.bits, self.tail, cells)
-                both = (power(side, count, self.lost) for side in (law.upper, law.lower))
-                laws.append(Law(*both, law.shift * count))
+                law = grid_masses(part, self.step, self.bits, self.tail, self.cells)
+                upper, lower = (power(m, count, self.lost) for m in (law.upper, law.lower))
+                laws.append(Law(upper, lower, law.shift * count))
         return laws
 
     def product(self, masses: Iterable[Masses], *, upper: bool) -> Masses:
@@ -252,32 +212,34 @@ class _Grid:
             waiting.append(product(waiting.pop(), waiting.pop(), self.lost))
         return waiting[0]
 
-    def row(self, epsilon: Fraction, count: int, step: Fraction, before: Curve | None = None) -> Curve:
+    def curve(
+        self, epsilon: Fraction, count: int, step: Fraction, before: Curve | None = None
+    ) -> Curve:
         """The optimum of equal ranges before a curve, on a step of which the range is a multiple."""
         known = 0 if before is None else len(before.upper)
-        most = known + -(-self.reach([(epsilon, count)]) // step)
+        most = known + -(-self.reach_of([(epsilon, count)]) // step)
         return backward(before or start(step), round(epsilon / step), count, most)
 
-    def reach(self, ranges: list[tuple[Fraction, int]]) -> Fraction:
+    def reach_of(self, ranges: list[tuple[Fraction, int]]) -> Fraction:
         """An epsilon at which hardly any delta is left."""
         share = self.tail / max(1, len(ranges))
-        return sum((_reach(epsilon, count, share) for epsilon, count in ranges), Fraction(0))
+        return sum((reach(epsilon, count, share) for epsilon, count in ranges), Fraction(0))
 
 
 def _upper(grid: _Grid, masses: list[Masses], ranges: list[tuple[Fraction, int]]) -> Profile:
-    last = _together(grid, ranges)
+    last = _together(grid, ranges) if len(ranges) != 1 else None
     if last is None:
         last = start(grid.step)
-        heaviest = max(ranges, key=_weight)
+        heaviest = max(ranges, key=weight, default=None)
         for epsilon, count in ranges:
             own = epsilon / -(-epsilon // grid.step)
-            blocks, rest = divmod(count, _BLOCK) if count > _ROW else (0, count)
+            blocks, rest = divmod(count, grid.block) if count > grid.row else (0, count)
             if blocks:
-                block = _dotted(grid.row(epsilon, _BLOCK, own), grid)
+                block = _dotted(grid.curve(epsilon, grid.block, own), grid)
                 masses.append(power(block, blocks, grid.lost))
             if not rest:
                 continue
-            curve = grid.row(epsilon, rest, own)
+            curve = grid.curve(epsilon, rest, own)
             if (epsilon, count) == heaviest and own == grid.step:
                 last = curve
             else:
@@ -291,8 +253,8 @@ def _together(grid: _Grid, ranges: list[tuple[Fraction, int]]) -> Curve | None:
     states = prod(count + 1 for _, count in ranges)
     if any(epsilon % grid.step for epsilon, _ in ranges):
         return None
-    most = -(-grid.reach(ranges) // grid.step)
-    if states > _ROW or states * len(ranges) * most > _MOST_WORK:
+    most = -(-grid.reach_of(ranges) // grid.step)
+    if states > ROW or states * len(ranges) * most > MOST_WORK:
         return None
     return interleaved(grid.step, [(int(e // grid.step), n) for e, n in ranges], most)
 
@@ -317,13 +279,13 @@ def _lower(
 ) -> Fraction:
     step = grid.step
     kept = sorted(((e // step, n) for e, n in ranges if e >= step), reverse=True)
-    curve = _together(grid, [(cells * step, n) for cells, n in kept])
+    curve = _together(grid, [(cells * step, n) for cells, n in kept]) if len(kept) > 1 else None
     if curve is None:
-        if sum(n for _, n in kept) > _ROW:
+        if sum(n for _, n in kept) > ROW:
             return _equal_offsets(grid, whole, kept, read)
         curve = start(step)
         for cells, count in kept:
-            curve = grid.row(cells * step, count, step, curve)
+            curve = grid.curve(cells * step, count, step, curve)
     return read(Profile.of(whole, curve.lower, step))
 
 
