@@ -122,7 +122,6 @@ def _larger(one: Curve, other: Curve) -> Curve:
     )
 
 
-
 def _extended(values: Floats, tables: Tables, last: int, *, level: bool) -> Floats:
     """The values at -cells .. last + cells; what is not known is `level` or zero."""
     beyond = last + 2 * tables.cells + 1 - len(values)
@@ -138,7 +137,8 @@ def _extended(values: Floats, tables: Tables, last: int, *, level: bool) -> Floa
 def _at(values: Floats, tables: Tables, offsets: Places) -> Floats:
     """What an offset of so many steps gives, at each place."""
     places = np.arange(len(offsets)) + tables.cells
-    return (
+    reached: Floats = (
         tables.first[offsets] * values[places - offsets]
         + tables.second[offsets] * values[places - offsets + tables.cells]
     )
+    return reached

@@ -16,8 +16,8 @@ from safeselect.accounting.optimal import (
     smallest_epsilon,
 )
 from safeselect.accounting.optimum import least_delta, least_epsilon, quick_epsilon, worth_trying
-from safeselect.accounting.problem import Part, Problem
 from safeselect.accounting.orders import Parts, delta_by_orders, epsilon_by_orders, size
+from safeselect.accounting.problem import Part, Problem
 from safeselect.accounting.sums import total
 from safeselect.accounting.unequal import UnequalPure
 from safeselect.promises import (
@@ -29,7 +29,15 @@ from safeselect.promises import (
     ZeroConcentratedDP,
 )
 
-__all__ = ["BASIC", "BASIC_LAPLACE", "Accounted", "Bound", "least_bound", "least_delta_bound", "pure_sum"]
+__all__ = [
+    "BASIC",
+    "BASIC_LAPLACE",
+    "Accounted",
+    "Bound",
+    "least_bound",
+    "least_delta_bound",
+    "pure_sum",
+]
 
 Accounted = Guarantee | GaussianDP
 """What can be composed."""
@@ -78,7 +86,7 @@ def least_bound(
     pure, gaussian = _by_pure_optimum(parts, delta, most), _by_gaussian(parts, delta)
     known += [bound for bound in (pure, gaussian) if bound]
     best = min(known, key=lambda bound: bound.value)
-    if is_pure(parts) and pure or gaussian:
+    if (is_pure(parts) and pure) or gaussian:
         return best if not pure else replace(best, lower=pure.lower)
     if precision is None:
         return best
@@ -96,7 +104,7 @@ def pure_sum(parts: list[tuple[Accounted, int]]) -> LaplaceDominated | PureDP:
     Along the line from one data set's locations to the neighbour's, the pair of products of Laplace
     laws is as far from itself as the way gone times the sum: the hypothesis of lemma L0.
     """
-    epsilon = total([(g.epsilon, count) for g, count in parts if not _concentrated(g)])
+    epsilon = total([(size(guarantee), count) for guarantee, count in parts])
     dominated = all(isinstance(g, (BoundedRange, LaplaceDominated)) for g, _ in parts)
     return LaplaceDominated(epsilon) if dominated else PureDP(epsilon)
 
@@ -176,9 +184,7 @@ def _squares(parts: list[tuple[Accounted, int]]) -> Fraction:
     return total([(g.mu_squared, n) for g, n in parts if isinstance(g, GaussianDP)])
 
 
-def _by_quick(
-    parts: list[tuple[Accounted, int]], delta: Fraction, known: Bound
-) -> Bound | None:
+def _by_quick(parts: list[tuple[Accounted, int]], delta: Fraction, known: Bound) -> Bound | None:
     """What a calibration says, where that is better: never to be above it."""
     if len(parts) != 1:
         return None

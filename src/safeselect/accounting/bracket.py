@@ -143,7 +143,7 @@ class Profile:
         if there > after and there <= goal:
             share = Fraction(goal - there, there - after)
             found.append(self._moved(low + 1, -share, 1))
-        return max(0, *(min(f, self.step * (low + 1)) for f in found))
+        return max(Fraction(0), *(min(f, self.step * (low + 1)) for f in found))
 
     def _a_little_more(self, place: int) -> int:
         """An upper bound on the same lower profile, whose roundings are far smaller."""

@@ -26,7 +26,6 @@ MARGIN = 44
 _BLOCKS = 64  # of offsets t that are looked at first; the best are halved
 
 
-
 @dataclass(frozen=True, slots=True)
 class Tables:
     """Constants of a range, each within 2**-52 of its own size.
@@ -182,7 +181,8 @@ def _dents(values: Floats, tables: Tables) -> Floats:
     middle = (values[:-2] + near * values[2:]) * tables.halved
     dents = np.maximum(values[1:-1] * (1 + np.ldexp(1, -MARGIN - 4)) - middle, 0)
     dents = np.concatenate([np.zeros(1), dents, np.zeros(1)])
-    return np.maximum.accumulate(dents[::-1])[::-1]
+    largest: Floats = np.maximum.accumulate(dents[::-1])[::-1]
+    return largest
 
 
 def _raised(values: Floats, dents: Floats, tables: Tables, level: int) -> Floats:
@@ -195,11 +195,10 @@ def _raised(values: Floats, dents: Floats, tables: Tables, level: int) -> Floats
     if width == 1:
         return values
     earlier = np.concatenate([np.full(width, dents[0]), dents[:-width]])
-    return values + earlier * (2 * width * width * tables.widest)
+    raised: Floats = values + earlier * (2 * width * width * tables.widest)
+    return raised
 
 
-def _most_raised(
-    values: Floats, raised: Floats, length: int, tables: Tables
-) -> Floats:
+def _most_raised(values: Floats, raised: Floats, length: int, tables: Tables) -> Floats:
     """How much of an end may be due to what was added; it falls with the place."""
     return (raised - values)[:length]

@@ -17,7 +17,6 @@ from safeselect.accounting.bounds import (
     BASIC_LAPLACE,
     GAUSSIAN,
     Accounted,
-    Bound,
     least_bound,
     least_delta_bound,
     pure_sum,
@@ -136,9 +135,7 @@ def compose_delta(
     return Composition(guarantee, found.theorem, found.order, found.lower)
 
 
-def composed_epsilon(
-    parts: Parts, delta: object, precision: Fraction | None = _FINEST
-) -> Fraction:
+def composed_epsilon(parts: Parts, delta: object, precision: Fraction | None = _FINEST) -> Fraction:
     """The epsilon that `compose` finds at this delta for (guarantee, how many of it).
 
     Without a precision the adaptive optimum is left out.

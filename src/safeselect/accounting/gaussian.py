@@ -107,7 +107,9 @@ def normal(value: Interval) -> Interval:
     nearly = mpfr(down.erfc(argument.lower), 0, down)
     size = max(up.minus(argument.lower), argument.upper)
     fall = up.mul(up.mul(2, up.add(size, 1)), up.sub(argument.upper, argument.lower))
-    one_more = up.mul(nearly, up.add(1, Interval.of(Fraction(1, 2 ** (precision - 2)), precision).upper))
+    one_more = up.mul(
+        nearly, up.add(1, Interval.of(Fraction(1, 2 ** (precision - 2)), precision).upper)
+    )
     half = mpfr("0.5")
     low, high = down.mul(nearly, down.sub(1, fall)), min(one_more, mpfr(2))
     return Interval(down.mul(low, half), up.mul(high, half), precision)

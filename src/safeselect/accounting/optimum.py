@@ -7,28 +7,15 @@ of their own optima; below, they follow one another, the largest last.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import isqrt, prod
+from math import isqrt
 
-from safeselect.accounting.backward import Curve, backward, interleaved, start
 from safeselect.accounting.bracket import Profile
 from safeselect.accounting.gaussian import GaussianDP
-from safeselect.accounting.masses import Masses, certain, dots, mirrored, power, product
-from safeselect.accounting.problem import (
-    BLOCK,
-    CUT,
-    MOST_WORK,
-    ROW,
-    Part,
-    Problem,
-    ranges_of,
-    reach,
-    weight,
-)
-from safeselect.accounting.profiles import Law, grid_masses
-from safeselect.exact import Interval
+from safeselect.accounting.problem import CUT, Part, Problem, ranges_of, reach
+from safeselect.accounting.sides import Grid, lower_value, upper_profile
 from safeselect.promises import BoundedRange, LaplaceDominated
 
 __all__ = ["Bracket", "least_delta", "least_epsilon", "quick_epsilon", "worth_trying"]
@@ -36,8 +23,6 @@ __all__ = ["Bracket", "least_delta", "least_epsilon", "quick_epsilon", "worth_tr
 Read = Callable[[Profile, Fraction], Fraction]
 """What is read off a profile whose losses may be too large by a shift."""
 
-_BITS = 72  # of masses, below delta
-_SHARES = 64  # of a range, as offsets of adversaries that do not adapt
 _LEAST_DELTA = Fraction(1, 2**200)
 _LARGEST, _SMALLEST = 64, Fraction(1, 2**64)  # epsilon of a part
 _FIRST = 64  # cells of the largest epsilon, at first
@@ -79,9 +64,7 @@ def least_epsilon(problem: Problem, precision: Fraction) -> Bracket:
 
 def least_delta(problem: Problem, epsilon: Fraction, precision: Fraction) -> Bracket:
     """The same for the least delta at an epsilon; the problem's delta is enough at it."""
-    return _narrowed(
-        problem, precision, problem.delta, lambda p, shift: p.delta(epsilon + shift)
-    )
+    return _narrowed(problem, precision, problem.delta, lambda p, shift: p.delta(epsilon + shift))
 
 
 def _narrowed(problem: Problem, precision: Fraction, most: Fraction, read: Read) -> Bracket:
@@ -110,9 +93,9 @@ def _narrowed(problem: Problem, precision: Fraction, most: Fraction, read: Read)
 
 def bracket(problem: Problem, cells: int, read: Read) -> Bracket:
     """What profiles from both sides say, on a grid where the largest epsilon has so many cells."""
-    grid = _Grid.of(problem, cells)
+    grid = Grid.of(problem, cells)
     pairs = grid.pairs(problem.above)
-    upper = _upper(grid, [law.upper for law in pairs], ranges_of(problem.above))
+    upper = upper_profile(grid, [law.upper for law in pairs], ranges_of(problem.above))
     if problem.below != problem.above:
         pairs = grid.pairs(problem.below)
     shift = sum((law.shift for law in pairs), Fraction(0))
@@ -121,7 +104,7 @@ def bracket(problem: Problem, cells: int, read: Read) -> Bracket:
     def lowest(profile: Profile) -> Fraction:
         return read(profile, shift)
 
-    lower = _lower(grid, whole, ranges_of(problem.below), lowest)
+    lower = lower_value(grid, whole, ranges_of(problem.below), lowest)
     return Bracket(max(Fraction(0), lower), read(upper, Fraction(0)))
 
 
@@ -149,182 +132,16 @@ def quick_epsilon(
         cells //= 2
     if cells < _LEAST_CELLS:
         return None
-    grid = _Grid.of(problem, cells, block)
+    grid = Grid.of(problem, cells, block)
     masses = [law.upper for law in grid.pairs(problem.above)]
-    return _upper(grid, masses, ranges_of(problem.above)).epsilon(delta)
+    return upper_profile(grid, masses, ranges_of(problem.above)).epsilon(delta)
 
 
 def _quick_work(problem: Problem, block: int, cells: int) -> Fraction:
     step = problem.step(cells)
     places = 4 * problem.most / step
-    rows = sum(
-        (min(n, block) * reach(e, min(n, block), problem.delta / 2**CUT) / step * cells)
-        for e, n in ranges_of(problem.above)
-    )
+    tail, rows = problem.delta / 2**CUT, Fraction(0)
+    for epsilon, count in ranges_of(problem.above):
+        row = min(count, block)
+        rows += row * reach(epsilon, row, tail) / step * cells
     return max(places / _QUICK_PLACES, rows / _QUICK_ROWS)
-
-
-@dataclass(frozen=True, slots=True)
-class _Grid:
-    """What all laws of a problem share.
-
-    Attributes:
-        step: of the losses.
-        bits: of the masses.
-        tail: what may be cut off, and times 2**bits, `lost`.
-        cells: of the largest epsilon.
-        block: ranges in a row that are worked out one by one; up to `row` a row is not cut.
-    """
-
-    step: Fraction
-    bits: int
-    tail: Fraction
-    cells: int
-    block: int
-    row: int
-
-    @classmethod
-    def of(cls, problem: Problem, cells: int, block: int | None = None) -> _Grid:
-        step = problem.step(cells)
-        bits = _BITS + sum((1 / x).__ceil__().bit_length() for x in (problem.delta, step))
-        tail = problem.delta / 2**CUT
-        return cls(step, bits, tail, cells, block or BLOCK, block or ROW)
-
-    @property
-    def lost(self) -> int:
-        return (self.tail.numerator << self.bits) // self.tail.denominator
-
-    def pairs(self, parts: Sequence[tuple[Part, int]]) -> list[Law]:
-        """Laws of the fixed pairs, equal ones together."""
-        laws = []
-        for part, count in parts:
-            if not isinstance(part, BoundedRange):
-                law = grid_masses(part, self.step, self.bits, self.tail, self.cells)
-                upper, lower = (power(m, count, self.lost) for m in (law.upper, law.lower))
-                laws.append(Law(upper, lower, law.shift * count))
-        return laws
-
-    def product(self, masses: Iterable[Masses], *, upper: bool) -> Masses:
-        """Of all, the shortest first."""
-        waiting = [certain(self.bits, upper=upper), *masses]
-        while len(waiting) > 1:
-            waiting.sort(key=lambda law: len(law.weights), reverse=True)
-            waiting.append(product(waiting.pop(), waiting.pop(), self.lost))
-        return waiting[0]
-
-    def curve(
-        self, epsilon: Fraction, count: int, step: Fraction, before: Curve | None = None
-    ) -> Curve:
-        """The optimum of equal ranges before a curve, on a step of which the range is a multiple."""
-        known = 0 if before is None else len(before.upper)
-        most = known + -(-self.reach_of([(epsilon, count)]) // step)
-        return backward(before or start(step), round(epsilon / step), count, most)
-
-    def reach_of(self, ranges: list[tuple[Fraction, int]]) -> Fraction:
-        """An epsilon at which hardly any delta is left."""
-        share = self.tail / max(1, len(ranges))
-        return sum((reach(epsilon, count, share) for epsilon, count in ranges), Fraction(0))
-
-
-def _upper(grid: _Grid, masses: list[Masses], ranges: list[tuple[Fraction, int]]) -> Profile:
-    last = _together(grid, ranges) if len(ranges) != 1 else None
-    if last is None:
-        last = start(grid.step)
-        heaviest = max(ranges, key=weight, default=None)
-        for epsilon, count in ranges:
-            own = epsilon / -(-epsilon // grid.step)
-            blocks, rest = divmod(count, grid.block) if count > grid.row else (0, count)
-            if blocks:
-                block = _dotted(grid.curve(epsilon, grid.block, own), grid)
-                masses.append(power(block, blocks, grid.lost))
-            if not rest:
-                continue
-            curve = grid.curve(epsilon, rest, own)
-            if (epsilon, count) == heaviest and own == grid.step:
-                last = curve
-            else:
-                masses.append(_dotted(curve, grid))
-    whole = grid.product(masses, upper=True)
-    return Profile.of(whole, last.upper, grid.step)
-
-
-def _together(grid: _Grid, ranges: list[tuple[Fraction, int]]) -> Curve | None:
-    """The optimum of ranges in every order, where they are few and multiples of the step."""
-    states = prod(count + 1 for _, count in ranges)
-    if any(epsilon % grid.step for epsilon, _ in ranges):
-        return None
-    most = -(-grid.reach_of(ranges) // grid.step)
-    if states > ROW or states * len(ranges) * most > MOST_WORK:
-        return None
-    return interleaved(grid.step, [(int(e // grid.step), n) for e, n in ranges], most)
-
-
-def _dotted(curve: Curve, grid: _Grid) -> Masses:
-    """The pair of a curve's upper profile, on the grid."""
-    own = Profile.of(certain(grid.bits, upper=True), curve.upper, curve.step)
-    if curve.step == grid.step:
-        values = list(own.values)
-    else:
-        places = -(-(len(own.values) - 1) * curve.step // grid.step)
-        values = [own.between(grid.step * place) for place in range(places + 1)]
-    below = mirrored(values, grid.step, grid.bits, upper=True)
-    return dots(below[:0:-1] + values, 1 - len(values), grid.step, grid.bits, upper=True)
-
-
-def _lower(
-    grid: _Grid,
-    whole: Masses,
-    ranges: list[tuple[Fraction, int]],
-    read: Callable[[Profile], Fraction],
-) -> Fraction:
-    step = grid.step
-    kept = sorted(((e // step, n) for e, n in ranges if e >= step), reverse=True)
-    curve = _together(grid, [(cells * step, n) for cells, n in kept]) if len(kept) > 1 else None
-    if curve is None:
-        if sum(n for _, n in kept) > ROW:
-            return _equal_offsets(grid, whole, kept, read)
-        curve = start(step)
-        for cells, count in kept:
-            curve = grid.curve(cells * step, count, step, curve)
-    return read(Profile.of(whole, curve.lower, step))
-
-
-def _equal_offsets(
-    grid: _Grid,
-    whole: Masses,
-    ranges: list[tuple[int, int]],
-    read: Callable[[Profile], Fraction],
-) -> Fraction:
-    """The best of some adversaries that do not adapt: all offsets are the same share of a range."""
-    at, jump = _SHARES // 2, _SHARES // 8
-
-    def reached(share: int) -> Fraction:
-        offset = Fraction(share, _SHARES)
-        laws = [_two_points(grid, cells, count, offset) for cells, count in ranges]
-        masses = grid.product([whole, *laws], upper=False)
-        return read(Profile.of(masses, start(grid.step).lower, grid.step))
-
-    best = reached(at)
-    while jump:
-        found = {share: reached(share) for share in (at - jump, at + jump) if 0 < share < _SHARES}
-        share = max(found, key=lambda s: found[s])
-        if found[share] > best:
-            at, best = share, found[share]
-        else:
-            jump //= 2
-    return best
-
-
-def _two_points(grid: _Grid, cells: int, count: int, share: Fraction) -> Masses:
-    """`count` mechanisms with loss t or t - epsilon, t about this share of epsilon."""
-    offset = min(max(round(share * cells), 0), cells)
-    step, bits = grid.step, grid.bits
-    precision = bits + 64
-    whole = Interval.of(-cells * step, precision).expm1()
-    first = Interval.of((offset - cells) * step, precision).expm1() / whole
-    second = Interval.of(1, precision) - first
-    both = Masses(0, [max(0, x.scaled(bits)[0]) for x in (second, first)], 0, bits, False)
-    powered = power(both, count, grid.lost)
-    weights = [0] * ((len(powered.weights) - 1) * cells + 1)
-    weights[::cells] = powered.weights
-    return Masses(count * (offset - cells) + powered.first * cells, weights, 0, bits, False)

@@ -31,7 +31,14 @@ from safeselect.promises import (
     log_order_constant,
 )
 
-__all__ = ["Moments", "Parts", "delta_by_orders", "epsilon_at_order", "epsilon_by_orders", "log_moment"]
+__all__ = [
+    "Moments",
+    "Parts",
+    "delta_by_orders",
+    "epsilon_at_order",
+    "epsilon_by_orders",
+    "log_moment",
+]
 
 Parts = Sequence[tuple[Guarantee, int]]
 """Guarantees, each with how often it occurs."""
@@ -55,7 +62,7 @@ class _Factors:
 class Moments:
     """Enclosures of ln M(a) at one order, a = 1 + excess; what the parts share is found once."""
 
-    __slots__ = ("constant", "_excess", "_one", "_order", "_precision", "_share", "_twice")
+    __slots__ = ("_excess", "_one", "_order", "_precision", "_share", "_twice", "constant")
 
     def __init__(self, excess: Fraction, precision: int) -> None:
         self._precision = precision

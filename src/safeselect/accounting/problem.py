@@ -58,15 +58,16 @@ class Problem:
                 squared += part.mu_squared * count
             else:
                 counted[part] += count
-        sides: list[list[tuple[Part, int]]] = [[], []]
-        for side, upwards in zip(sides, (True, False), strict=True):
+        above: list[tuple[Part, int]] = []
+        below: list[tuple[Part, int]] = []
+        for side, upwards in ((above, True), (below, False)):
             for kind in (PureDP, LaplaceDominated, BoundedRange):
                 own = [(g.epsilon, n) for g, n in counted.items() if type(g) is kind]
                 kinds = _MOST_RANGES if kind is BoundedRange else _MOST_KINDS
                 side += [(kind(e), n) for e, n in _fewer(own, kinds, upwards=upwards)]
             if squared:
                 side.append((GaussianDP(squared), 1))
-        return cls(*sides, delta, most)
+        return cls(above, below, delta, most)
 
     def step(self, cells: int) -> Fraction:
         """A step of which about so many make the largest epsilon, and many epsilons multiples."""
@@ -89,14 +90,17 @@ class Problem:
         reaches = [reach(e, BLOCK if n > ROW else n, tail) for e, n in ranges]
         states = prod(n + 1 for _, n in ranges)
         if len(ranges) > 1 and states <= ROW:
-            rows = states * len(ranges) * sum(reaches) / step
+            rows = states * len(ranges) * sum(reaches, Fraction(0)) / step
         else:
             # Each row grows by its range at a step, up to its reach.
             rows = sum(
-                ((BLOCK if n > ROW else n) - end / (2 * e)) * end / step
-                for (e, n), end in zip(ranges, reaches, strict=True)
+                (
+                    ((BLOCK if n > ROW else n) - end / (2 * e)) * end / step
+                    for (e, n), end in zip(ranges, reaches, strict=True)
+                ),
+                Fraction(0),
             )
-        share = Fraction(cells, 64) if cells <= 64 else 2
+        share = Fraction(cells, 64) if cells <= 64 else Fraction(2)
         return 2 * (products + 1) * self.most / step / _MOST_PLACES + rows * share / MOST_WORK
 
 
