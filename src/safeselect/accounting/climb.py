@@ -87,9 +87,9 @@ def _floats(values: list[Interval]) -> Floats:
 def climb(values: Floats, tables: Tables, length: int) -> tuple[Floats, Places]:
     """An upper bound on the largest value over all offsets, and the cell where it was found.
 
-    Over a cell of offsets of width w, with u = e**t and chords of f, the objective is C + A u + B/u:
-    at most the chord of its ends plus K v (1 - v), K half its largest bend.  So it is at most the
-    larger end plus (K - |difference of the ends|) / 4.  Wide cells come first; a cell whose bound
+    Over a cell of offsets, with u = e**t and chords of f, the objective is C + A u + B / u: at most
+    the chord of its ends plus K v (1 - v), K half its largest bend.  So it is at most the larger
+    end plus (K - |difference of the ends|) / 4.  Wide cells come first; a cell whose bound
     is below a value found elsewhere is dropped, the others are halved.
     """
     level = max(0, -(-tables.cells // _BLOCKS) - 1).bit_length()

@@ -73,7 +73,7 @@ class GaussianDP:
         for _ in range(_MOST_STEPS):
             if (high - low) * 2**40 <= high:
                 break
-            middle = rounded_up(lambda precision: Interval.of((low + high) / 2, precision))
+            middle = _short((low + high) / 2)
             if self.tails(middle, 192)[0].upper <= Interval.of(at, 192).lower:
                 high = middle
             else:
@@ -87,6 +87,10 @@ class GaussianDP:
         moved = at / mu
         ours, theirs = normal(half - moved), normal(-half - moved)
         return ours - at.exp() * theirs, theirs
+
+
+def _short(value: Fraction) -> Fraction:
+    return rounded_up(lambda precision: Interval.of(value, precision))
 
 
 @lru_cache(maxsize=16)

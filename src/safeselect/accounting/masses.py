@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from typing import Any
 
 import gmpy2
@@ -95,7 +95,7 @@ def dots(values: Sequence[int], first: int, step: Fraction, bits: int, *, upper:
     inverse = Interval.of(1, 2 * bits) / -Interval.of(-step, 2 * bits).expm1()
     low, high = inverse.scaled(bits)  # 1 / (1 - e**-step); one less is 1 / (e**step - 1)
     one = 1 << bits
-    falls = [before - after for before, after in zip(values, values[1:], strict=False)]
+    falls = [before - after for before, after in pairwise(values)]
     if upper:
         inner = [
             max(0, -((below * (low - one) - above * high) >> bits))
@@ -105,7 +105,7 @@ def dots(values: Sequence[int], first: int, step: Fraction, bits: int, *, upper:
         return Masses(first, [rest, *inner], values[-1], bits, upper)
     inner = [
         max(0, ((above - _LOOSE) * low - (below + _LOOSE) * (high - one)) >> bits)
-        for above, below in zip(falls, falls[1:], strict=False)
+        for above, below in pairwise(falls)
     ]
     return Masses(first + 1, inner, 0, bits, upper)
 

@@ -1,8 +1,7 @@
 """The optimum of an adaptive composition, between two bounds that are computed.
 
-Fixed pairs come first and ranges last: no other order, chosen in advance or while it goes on, gives
-a larger delta (`docs/mathematics.md`, section 14).  Above, ranges of different size become the pairs
-of their own optima; below, they follow one another, the largest last.
+Fixed pairs come first and ranges last: no other order, chosen in advance or while it goes on,
+gives a larger delta (`docs/mathematics.md`, section 14).
 """
 
 from __future__ import annotations
@@ -140,7 +139,7 @@ def quick_epsilon(
 def _quick_work(problem: Problem, block: int, cells: int) -> Fraction:
     step = problem.step(cells)
     places = 4 * problem.most / step
-    tail, rows = problem.delta / 2**CUT, Fraction(0)
+    tail, rows = problem.delta / (1 << CUT), Fraction(0)
     for epsilon, count in ranges_of(problem.above):
         row = min(count, block)
         rows += row * reach(epsilon, row, tail) / step * cells

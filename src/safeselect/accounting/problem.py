@@ -86,7 +86,7 @@ class Problem:
         """Roughly how long a bracket takes, as a share of what is allowed."""
         step = self.step(cells)
         products = len(self.above).bit_length()
-        ranges, tail = ranges_of(self.above), self.delta / 2**CUT
+        ranges, tail = ranges_of(self.above), self.delta / (1 << CUT)
         reaches = [reach(e, BLOCK if n > ROW else n, tail) for e, n in ranges]
         states = prod(n + 1 for _, n in ranges)
         if len(ranges) > 1 and states <= ROW:

@@ -108,7 +108,7 @@ def _profile(pair: Pair, s: Fraction, precision: int) -> Interval:
 
 
 def _shift(pair: Pair, step: Fraction, last: int) -> Fraction:
-    """How far the chords must be moved to be below the profile: (e**step - 1)**2 h e**(2 step h) / 8.
+    """How far the chords must be moved to be below: (e**step - 1)**2 h e**(2 step h) / 8.
 
     There h bounds the hazard rate of the neighbour's loss, x H'' / |H'|, between atoms: 1/2 for
     Laplace, (z + 1) / mu for the normal law at its z-th deviation (Birnbaum 1942).

@@ -48,7 +48,7 @@ class Grid:
     def of(cls, problem: Problem, cells: int, block: int | None = None) -> Grid:
         step = problem.step(cells)
         bits = _BITS + sum((1 / x).__ceil__().bit_length() for x in (problem.delta, step))
-        tail = problem.delta / 2**CUT
+        tail = problem.delta / (1 << CUT)
         return cls(step, bits, tail, cells, block or BLOCK, block or ROW)
 
     @property
@@ -76,7 +76,7 @@ class Grid:
     def curve(
         self, epsilon: Fraction, count: int, step: Fraction, before: Curve | None = None
     ) -> Curve:
-        """The optimum of equal ranges before a curve, on a step of which the range is a multiple."""
+        """The optimum of equal ranges before a curve, on a step that divides the range."""
         known = 0 if before is None else len(before.upper)
         most = known + -(-self.reach_of([(epsilon, count)]) // step)
         return backward(before or start(step), round(epsilon / step), count, most)
