@@ -84,7 +84,8 @@ def least_bound(
         return known[0] if known else None
     most = min(bound.value for bound in known)
     pure, gaussian = _by_pure_optimum(parts, delta, most), _by_gaussian(parts, delta)
-    known += [bound for bound in (pure, gaussian) if bound]
+    # Of equal ones the exact bound comes first.
+    known = [bound for bound in (pure, gaussian) if bound] + known
     best = min(known, key=lambda bound: bound.value)
     if (is_pure(parts) and pure) or gaussian:
         return best if not pure else replace(best, lower=pure.lower)

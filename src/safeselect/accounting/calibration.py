@@ -138,7 +138,9 @@ def _nearer(
             high = at
         if found <= limit <= found * (1 + near):
             break
-        following = at + (limit * (1 - near / 4) - found) * (at - last) / (found - cost_of_last)
+        rise, following = found - cost_of_last, best
+        if rise:
+            following = at + (limit * (1 - near / 4) - found) * (at - last) / rise
         last, cost_of_last = at, found
         if not best < following or (high is not None and following >= high):
             following = (best + high) / 2 if high is not None else 2 * best

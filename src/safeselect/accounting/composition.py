@@ -93,13 +93,15 @@ def compose(
         guarantees: any number, in any order, such as the `parts` of results.
         delta: of the total, between 0 and 1; or None.
         precision: relative distance of the two bounds that is near enough; a positive rational.
+            None leaves the adaptive optimum out, and finds what a ledger's budget at the `order`
+            of the result can be spent on.
 
     Raises:
         ParameterError: something is no guarantee; delta is outside (0, 1), or not above what the
             ApproximateDP parts have already; they are mixed with ZeroConcentratedDP without delta.
     """
     parts = _read(guarantees)
-    near = rational(precision, "precision")
+    near = None if precision is None else rational(precision, "precision")
     if delta is None:
         return _plain(parts)
     return _best(parts, rational(delta, "delta", below=1), near)
