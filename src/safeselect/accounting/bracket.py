@@ -18,6 +18,7 @@ from safeselect.exact import Interval, rounded_down, rounded_up
 __all__ = ["Profile"]
 
 _MANTISSA = 53
+_NONE = Fraction(2**62)  # an epsilon that says nothing, where too much was cut off
 _LOOSE = 30  # a lower profile is known to within this many bits of its size, or more
 
 
@@ -81,6 +82,8 @@ class Profile:
         if self.at(0) <= goal:
             return Fraction(0)
         low, high = 0, max(1, self.masses.last + len(self.values))
+        if self.masses.upper and self.at(high) > goal:
+            return _NONE
         while high - low > 1:
             middle = (low + high) // 2
             if self.at(middle) > goal:

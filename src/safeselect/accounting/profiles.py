@@ -108,7 +108,7 @@ def _profile(pair: Pair, s: Fraction, precision: int) -> Interval:
 
 
 def _shift(pair: Pair, step: Fraction, last: int) -> Fraction:
-    """How far the chords must be moved to be below: (e**step - 1)**2 h e**(2 step h) / 8.
+    """How far the chords must be moved to be below: (e**step - 1)**2 h e**(step h) / 8.
 
     There h bounds the hazard rate of the neighbour's loss, x H'' / |H'|, between atoms: 1/2 for
     Laplace, (z + 1) / mu for the normal law at its z-th deviation (Birnbaum 1942).
@@ -128,7 +128,7 @@ def _shift(pair: Pair, step: Fraction, last: int) -> Fraction:
 
     def shift(precision: int) -> Interval:
         cell = Interval.of(step, precision).expm1()
-        grown = Interval.of(2 * step * hazard, precision).exp()
+        grown = Interval.of(step * hazard, precision).exp()
         return cell * cell * grown * Interval.of(hazard / 8, precision)
 
     return rounded_up(shift)
