@@ -13,11 +13,19 @@ from math import isqrt
 
 from safeselect.accounting.bracket import Profile
 from safeselect.accounting.gaussian import GaussianDP
+from safeselect.accounting.masses import Masses
 from safeselect.accounting.problem import CUT, Part, Problem, ranges_of, reach
-from safeselect.accounting.sides import Grid, lower_value, upper_profile
+from safeselect.accounting.sides import Grid, lower_value, range_masses, upper_profile
 from safeselect.promises import BoundedRange, LaplaceDominated
 
-__all__ = ["Bracket", "least_delta", "least_epsilon", "quick_epsilon", "worth_trying"]
+__all__ = [
+    "Bracket",
+    "dominating_masses",
+    "least_delta",
+    "least_epsilon",
+    "quick_epsilon",
+    "worth_trying",
+]
 
 Read = Callable[[Profile, Fraction], Fraction]
 """What is read off a profile whose losses may be too large by a shift."""
@@ -105,6 +113,22 @@ def bracket(problem: Problem, cells: int, read: Read) -> Bracket:
 
     lower = lower_value(grid, whole, ranges_of(problem.below), lowest)
     return Bracket(max(Fraction(0), lower), read(upper, Fraction(0)))
+
+
+def dominating_masses(parts: Sequence[tuple[Part, int]], step: Fraction, delta: Fraction) -> Masses:
+    """One fixed pair that dominates all parts together, on multiples of a step.
+
+    It may be composed with whatever else there is (`docs/mathematics.md`, Lemma 14.4).
+
+    Args:
+        delta: what is cut off is far less than this.
+    """
+    problem = Problem.of(parts, delta, Fraction(1))
+    grid = Grid.on(step, delta)
+    masses = [law.upper for law in grid.pairs(problem.above)]
+    for epsilon, count in ranges_of(problem.above):
+        masses += range_masses(grid, epsilon, count)
+    return grid.product(masses, upper=True)
 
 
 def quick_epsilon(

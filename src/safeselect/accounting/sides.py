@@ -7,7 +7,7 @@ many, the pairs of their own optima.  Below, every number is that of an adversar
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import prod
 
@@ -19,9 +19,11 @@ from safeselect.accounting.profiles import Law, grid_masses
 from safeselect.exact import Interval
 from safeselect.promises import BoundedRange
 
-__all__ = ["Grid", "lower_value", "upper_profile"]
+__all__ = ["Grid", "lower_value", "range_masses", "upper_profile"]
 
 _BITS = 72  # of masses, below delta
+_NORMAL = 1024  # places of a deviation of a normal law
+_FINEST = 2048  # cells of a range where the grid is finer
 _SHARES = 64  # of a range, as offsets of adversaries that do not adapt
 
 
@@ -46,10 +48,13 @@ class Grid:
 
     @classmethod
     def of(cls, problem: Problem, cells: int, block: int | None = None) -> Grid:
-        step = problem.step(cells)
-        bits = _BITS + sum((1 / x).__ceil__().bit_length() for x in (problem.delta, step))
-        tail = problem.delta / (1 << CUT)
-        return cls(step, bits, tail, cells, block or BLOCK, block or ROW)
+        grid = cls.on(problem.step(cells), problem.delta, cells)
+        return grid if block is None else replace(grid, block=block, row=block)
+
+    @classmethod
+    def on(cls, step: Fraction, delta: Fraction, cells: int = _NORMAL) -> Grid:
+        bits = _BITS + sum((1 / x).__ceil__().bit_length() for x in (delta, step))
+        return cls(step, bits, delta / (1 << CUT), cells, BLOCK, ROW)
 
     @property
     def lost(self) -> int:
@@ -88,25 +93,32 @@ class Grid:
 
 
 def upper_profile(grid: Grid, masses: list[Masses], ranges: list[tuple[Fraction, int]]) -> Profile:
+    """Fixed pairs before ranges; the heaviest ranges as a curve, where they are on the grid."""
     last = _together(grid, ranges) if len(ranges) != 1 else None
     if last is None:
         last = start(grid.step)
         heaviest = max(ranges, key=weight, default=None)
         for epsilon, count in ranges:
-            own = epsilon / -(-epsilon // grid.step)
-            blocks, rest = divmod(count, grid.block) if count > grid.row else (0, count)
-            if blocks:
-                block = _dotted(grid.curve(epsilon, grid.block, own), grid)
-                masses.append(power(block, blocks, grid.lost))
-            if not rest:
-                continue
-            curve = grid.curve(epsilon, rest, own)
-            if (epsilon, count) == heaviest and own == grid.step:
-                last = curve
+            on_grid = not epsilon % grid.step
+            if (epsilon, count) == heaviest and on_grid and count <= grid.row:
+                last = grid.curve(epsilon, count, grid.step)
             else:
-                masses.append(_dotted(curve, grid))
+                masses = [*masses, *range_masses(grid, epsilon, count)]
     whole = grid.product(masses, upper=True)
     return Profile.of(whole, last.upper, grid.step)
+
+
+def range_masses(grid: Grid, epsilon: Fraction, count: int) -> list[Masses]:
+    """Pairs whose product bounds equal ranges: of rows of them, and of what is left."""
+    own = epsilon / min(_FINEST, -(-epsilon // grid.step))
+    blocks, rest = divmod(count, grid.block) if count > grid.row else (0, count)
+    found = []
+    if blocks:
+        block = _dotted(grid.curve(epsilon, grid.block, own), grid)
+        found.append(power(block, blocks, grid.lost))
+    if rest:
+        found.append(_dotted(grid.curve(epsilon, rest, own), grid))
+    return found
 
 
 def _together(grid: Grid, ranges: list[tuple[Fraction, int]]) -> Curve | None:
