@@ -20,8 +20,8 @@ from safeselect import (
     calibrate,
     compose,
 )
-from safeselect.accounting import GaussianDP, climb, compose_delta
-from safeselect.accounting.backward import backward, interleaved, start
+from safeselect.accounting import GaussianDP, climb, compose_delta, sides
+from safeselect.accounting.backward import Curve, backward, interleaved, start
 from safeselect.accounting.optimum import bracket
 from safeselect.accounting.problem import Problem
 
@@ -232,12 +232,41 @@ def test_no_random_adversary_exceeds_the_bound_and_some_come_near(ranges, at):
     assert best >= 0.9 * upper
 
 
+# ------------------------------------------------------------------- mutants that must be noticed
+
+
 def test_a_range_before_the_noise_is_not_the_worst():
-    """A mutant that composes in the other order says too little, and the vector shows it."""
+    """A mutant that takes the range first, on the noise's own profile: it says too little."""
     case = named("one bounded range and a Gaussian")["output"]
-    parts = [BoundedRange(1), GaussianDP(Fraction(16, 9))]
-    found = compose_delta(parts, 5).guarantee.delta
-    assert found >= Fraction(case["optimum"]) > Fraction(case["gaussian_last"]) * Fraction(11, 10)
+    noise, step, cells = GaussianDP(Fraction(16, 9)), Fraction(1, 64), 64
+    after = np.array([float(noise.delta(step * n)) for n in range(12 * cells)])
+    wrong = backward(Curve(step, after, after), cells, 1, 11 * cells)
+    assert abs(wrong.lower[5 * cells] / float(case["gaussian_last"]) - 1) < 1e-3
+    right = compose_delta([BoundedRange(1), noise], 5, "1e-3")
+    assert wrong.upper[5 * cells] < 0.9 * float(right.lower)
+    assert right.guarantee.delta >= Fraction(case["optimum"])
+
+
+def sixteen() -> Fraction:
+    delta = Fraction(1, 10**6)
+    problem = Problem.of([(BoundedRange("1/2"), 16)], delta, Fraction(8))
+    return bracket(problem, 64, lambda p, s: p.epsilon(delta) - s).upper
+
+
+@pytest.mark.parametrize("mutant", ["offsets on the grid alone", "values between, not chords"])
+def test_a_bound_that_looks_at_too_little_is_noticed(mutant, monkeypatch):
+    """The known lower bound of sixteen ranges is above what these two find."""
+    known = Fraction("4.752039333")
+    assert sixteen() > known
+
+    def shrunk(curve, *rest):
+        found = real(curve, *rest)
+        between = np.append(found.upper[1:], 0) * 0.5 + found.upper * 0.5
+        return Curve(found.step, found.lower if "grid" in mutant else between, found.lower)
+
+    real = sides.backward
+    monkeypatch.setattr(sides, "backward", shrunk)
+    assert sixteen() < known
 
 
 # ------------------------------------------------------------------------------ what must hold
