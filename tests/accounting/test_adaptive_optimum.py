@@ -407,3 +407,48 @@ def test_delta_at_the_sum_is_nothing():
     for wrong in (-1, "x", None, True):
         with pytest.raises(ParameterError, match="epsilon"):
             compose_delta([PureDP(1)], wrong)
+
+
+# ---------------------------------------------------------------------------------- one step
+
+
+def step_by_hand(values: np.ndarray, step: float, cells: int, place: int, offset: float) -> float:
+    """One step at a place, for any offset, of the chords of values at 0, 1, ...; level beyond."""
+
+    def chord(s: float) -> float:
+        if s < 0:
+            return 1 - np.exp(s) + np.exp(s) * chord(-s)
+        n = int(s / step)
+        if n + 1 >= len(values):
+            return values[-1]
+        share = np.expm1(s - n * step) / np.expm1(step)
+        return values[n] + share * (values[n + 1] - values[n])
+
+    e, s = cells * step, place * step
+    p = (1 - np.exp(offset - e)) / (1 - np.exp(-e))
+    return p * chord(s - offset) + (1 - p) * chord(s + e - offset)
+
+
+@pytest.mark.parametrize("cells", [3, 40, 130])
+@pytest.mark.parametrize("dented", [False, True])
+def test_a_step_bounds_every_offset(cells, dented):
+    """Between the places, too, and for values that are not quite convex."""
+    generator = np.random.default_rng(cells)
+    step = Fraction(3, 4 * cells)
+    width = float(step)
+    length = 4 * cells
+    x = np.exp(width * np.arange(length))
+    knots, weights = np.exp(generator.uniform(0, 3, 6)), generator.dirichlet(np.ones(6))
+    values = sum(w * np.maximum(1 - x / k, 0) for w, k in zip(weights, knots, strict=True))
+    values = np.maximum(values, 1 - x)
+    if dented:
+        values = values * (1 + 1e-3 * generator.random(length))
+        values = np.maximum.accumulate(values[::-1])[::-1]
+    found = backward(Curve(step, values, np.zeros(length)), cells, 1, 5 * cells)
+    slack = 0.0
+    for place in generator.integers(0, 3 * cells, 12).tolist():
+        offsets = np.linspace(0, cells * width, 20 * cells + 1)
+        true = max(step_by_hand(values, width, cells, place, t) for t in offsets)
+        assert found.upper[place] >= true * (1 - 1e-12)
+        slack = max(slack, found.upper[place] / max(true, 1e-9) - 1)
+    assert slack < 2 / cells
