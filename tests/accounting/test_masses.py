@@ -265,3 +265,14 @@ def test_gaussians_are_added_in_their_squares():
     # A little of something else costs a little more.
     more = compose([*parts, PureDP("1/1000")], "1e-6", "1e-3").guarantee.epsilon
     assert whole < more < whole + Fraction(1, 100)
+
+
+def test_numbers_of_many_digits_are_added_like_others():
+    """Up to the longest that is read; on no common grid, and rounded to either side."""
+    long = 2**4000 - 1
+    parts = [BoundedRange(Fraction(long - i, 3 * long)) for i in range(12)]
+    parts += [GaussianDP(Fraction(long - 2 * i, 9 * (long - i))) for i in range(3)]
+    odd, even = compose(parts, "1e-6", "1e-2"), [BoundedRange(Fraction(1, 3))] * 12
+    rounded = compose([*even, *[GaussianDP(Fraction(1, 9))] * 3], "1e-6", "1e-2")
+    assert odd.lower <= rounded.guarantee.epsilon
+    assert rounded.lower <= odd.guarantee.epsilon * (1 + Fraction(1, 10**6))

@@ -12,6 +12,7 @@ from math import gcd, lcm, prod
 from safeselect.accounting.closed_forms import dong_durfee_rogers_epsilon
 from safeselect.accounting.gaussian import GaussianDP
 from safeselect.accounting.profiles import Pair
+from safeselect.accounting.sums import total
 from safeselect.promises import BoundedRange, LaplaceDominated, PureDP
 
 __all__ = ["BLOCK", "CUT", "MOST_WORK", "ROW", "Part", "Problem", "ranges_of", "reach", "weight"]
@@ -30,6 +31,7 @@ MOST_WORK = 2**20
 _COMMON = 64  # times their common measure, up to which sizes are always put on a common grid
 _MOST_KINDS = 48  # of pairs of a type; more are made equal, upwards and downwards
 _MOST_RANGES = 12  # the same, of ranges
+_LONGEST = 64  # bits of a size
 _MOST_PLACES = 2**18  # of a law of losses
 
 
@@ -52,10 +54,10 @@ class Problem:
     def of(cls, parts: Sequence[tuple[Part, int]], delta: Fraction, most: Fraction) -> Problem:
         """The problem of a list; equal parts need not be together."""
         counted: Counter[Part] = Counter()
-        squared = Fraction(0)
+        squares: list[tuple[Fraction, int]] = []
         for part, count in parts:
             if isinstance(part, GaussianDP):
-                squared += part.mu_squared * count
+                squares.append((part.mu_squared, count))
             else:
                 counted[part] += count
         above: list[tuple[Part, int]] = []
@@ -65,8 +67,10 @@ class Problem:
                 own = [(g.epsilon, n) for g, n in counted.items() if type(g) is kind]
                 kinds = _MOST_RANGES if kind is BoundedRange else _MOST_KINDS
                 side += [(kind(e), n) for e, n in _fewer(own, kinds, upwards=upwards)]
-            if squared:
-                side.append((GaussianDP(squared), 1))
+            if squares:
+                side.append(
+                    (GaussianDP(_short(_sum(squares, upwards=upwards), upwards=upwards)), 1)
+                )
         return cls(above, below, delta, most)
 
     def step(self, cells: int) -> Fraction:
@@ -124,10 +128,29 @@ def _fewer(
     parts: Sequence[tuple[Fraction, int]], most: int, *, upwards: bool
 ) -> list[tuple[Fraction, int]]:
     """Few different sizes, each at least (or at most) what it stands for, with a common measure."""
-    if len(parts) <= most:
-        return list(parts)
-    unit = max(size for size, _ in parts) / (2 * most)
-    heaps: Counter[Fraction] = Counter()
+    short: Counter[Fraction] = Counter()
     for size, count in parts:
+        short[_short(size, upwards=upwards)] += count
+    if len(short) <= most:
+        return list(short.items())
+    unit = max(short) / (2 * most)
+    heaps: Counter[Fraction] = Counter()
+    for size, count in short.items():
         heaps[(-(-size // unit) if upwards else size // unit) * unit] += count
     return [(size, count) for size, count in heaps.items() if size]
+
+
+def _short(size: Fraction, *, upwards: bool) -> Fraction:
+    """A size of many digits, rounded; what people write stays as it is."""
+    if max(size.numerator.bit_length(), size.denominator.bit_length()) <= _LONGEST:
+        return size
+    exponent = size.numerator.bit_length() - size.denominator.bit_length() - _LONGEST // 2
+    unit = Fraction(2) ** exponent
+    return (-(-size // unit) if upwards else size // unit) * unit
+
+
+def _sum(values: Sequence[tuple[Fraction, int]], *, upwards: bool) -> Fraction:
+    """The sum, at least or at most."""
+    exact = len(values) <= 32 and all(v.denominator.bit_length() <= _LONGEST for v, _ in values)
+    # A long sum was rounded up, to 64 significant bits.
+    return total(values) if upwards or exact else total(values) * (1 - Fraction(1, 2**60))

@@ -96,14 +96,12 @@ def upper_profile(grid: Grid, masses: list[Masses], ranges: list[tuple[Fraction,
     """Fixed pairs before ranges; the heaviest ranges as a curve, where they are on the grid."""
     last = _together(grid, ranges) if len(ranges) != 1 else None
     if last is None:
-        last = start(grid.step)
-        heaviest = max(ranges, key=weight, default=None)
-        for epsilon, count in ranges:
-            on_grid = not epsilon % grid.step
-            if (epsilon, count) == heaviest and on_grid and count <= grid.row:
-                last = grid.curve(epsilon, count, grid.step)
-            else:
-                masses = [*masses, *range_masses(grid, epsilon, count)]
+        last, others = start(grid.step), sorted(ranges, key=weight)
+        if others and not others[-1][0] % grid.step and others[-1][1] <= grid.row:
+            epsilon, count = others.pop()
+            last = grid.curve(epsilon, count, grid.step)
+        for epsilon, count in others:
+            masses = [*masses, *range_masses(grid, epsilon, count)]
     whole = grid.product(masses, upper=True)
     return Profile.of(whole, last.upper, grid.step)
 
