@@ -9,6 +9,8 @@ from pathlib import Path
 import mpmath
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from safeselect import (
     ApproximateDP,
@@ -452,3 +454,26 @@ def test_a_step_bounds_every_offset(cells, dented):
         assert found.upper[place] >= true * (1 - 1e-12)
         slack = max(slack, found.upper[place] / max(true, 1e-9) - 1)
     assert slack < 2 / cells
+
+
+LONG = st.integers(0, 2).map(lambda i: Fraction(2**300 - i, 3 * 2**300))
+SIZES = st.one_of(st.fractions(Fraction(1, 50), 2, max_denominator=60), LONG)
+PARTS = st.one_of(
+    *(SIZES.map(kind) for kind in (BoundedRange, LaplaceDominated, PureDP, GaussianDP))
+)
+
+
+@given(
+    parts=st.lists(st.tuples(PARTS, st.integers(1, 4)), min_size=1, max_size=6),
+    delta=st.sampled_from(["1e-9", "1e-4", "0.2"]),
+)
+@settings(derandomize=True, deadline=None, max_examples=40)
+def test_the_two_bounds_never_cross(parts, delta):
+    """Unequal numbers of many digits too, that are equal once they are rounded."""
+    listed = [part for part, count in parts for _ in range(count)]
+    composed = compose(listed, delta, "1e-1")
+    assert composed.lower <= composed.guarantee.epsilon
+    assert composed.guarantee.epsilon <= compose(listed, delta, None).guarantee.epsilon
+    # What a part alone costs is not more than what it costs among others.
+    alone = max(part.approximate(delta).epsilon for part, _ in parts)
+    assert alone <= composed.guarantee.epsilon * (1 + Fraction(1, 10**9))

@@ -81,6 +81,9 @@ def _narrowed(problem: Problem, precision: Fraction, most: Fraction, read: Read)
     last_gap = 4 * most
     for _ in range(_MOST_ROUNDS):
         found = bracket(problem, cells, read)
+        if found.lower > found.upper:
+            # One of two proofs is not what was computed, and nobody knows which: rather no answer.
+            raise RuntimeError("the two bounds of an optimum cross; please report this list")
         best = Bracket(max(best.lower, found.lower), min(best.upper, found.upper))
         gap = best.upper - best.lower
         if gap <= precision * best.lower or gap * 2 > last_gap:
