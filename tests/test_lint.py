@@ -39,6 +39,9 @@ ALLOWED = {
         "scores/floats.py",
         "float(",
     ): "the same: constants, exact or near enough",
+    ("accounting/climb.py", "float type"): "nonnegative terms, each rounded away from the truth",
+    ("accounting/climb.py", "float("): "its constants, from intervals",
+    ("accounting/bracket.py", "float type"): "turns those floats into integers",
     ("unknown_domain/_items.py", "float type"): "recognises floats, that equal integers or not",
     ("exact/parameters.py", "float type"): "recognises NumPy floats, which are read as typed",
 }

@@ -134,7 +134,7 @@ def test_what_is_promised_is_worth_what_may_be_spent():
 
 
 def test_one_order_allows_more_than_a_sum():
-    plan = compose([BoundedRange("0.05")] * 100, "1e-6")
+    plan = compose([BoundedRange("0.05")] * 100, "1e-6", None)
     epsilon = plan.guarantee.epsilon
     filter_ = budget(order=plan.order, epsilon=epsilon, delta="1e-6")
     assert spend(filter_, [BoundedRange("0.05")] * 99) is not None

@@ -24,7 +24,7 @@ from safeselect import (
     permute_and_flip,
     top_k,
 )
-from safeselect.accounting import optimal_bounded_range_delta, optimal_pure_delta
+from safeselect.accounting import optimal_pure_delta
 from safeselect.accounting.closed_forms import (
     bun_steinke_epsilon,
     dong_durfee_rogers_epsilon,
@@ -146,8 +146,9 @@ def test_a_part_must_be_a_guarantee():
     for delta in (0, 1, -1, True, "x", float("nan")):
         with pytest.raises(ParameterError, match="delta"):
             compose([PureDP(1)], delta)
-    with pytest.raises(ParameterError, match="adaptive"):
-        compose([PureDP(1)], "1e-6", adaptive=1)
+    for precision in (0, -1, "x", True):
+        with pytest.raises(ParameterError, match="precision"):
+            compose([PureDP(1)], "1e-6", precision)
 
 
 # --------------------------------------------------------------------------------- best and valid
@@ -170,39 +171,20 @@ def test_up_to_twenty_unequal_parts_are_billed_at_their_optimum():
         compose([*parts, *(PureDP(Fraction(i, 41)) for i in range(1, 21))], "1e-3"),
     )
     assert "Murtagh" in few.theorem
-    assert "Rényi" in many.theorem
-    assert few.order is None
-    assert many.order > 1
+    assert "dominating pairs" in many.theorem
     assert few.guarantee.epsilon < many.guarantee.epsilon
+    assert few.lower < few.guarantee.epsilon < few.lower * (1 + Fraction(1, 10**8))
+    assert many.lower < many.guarantee.epsilon
 
 
 @pytest.mark.parametrize("name", VECTORS["f3_BR_adaptive_vs_nonadaptive_k2"]["cases"])
-def test_the_bound_for_batches_is_not_used_adaptively(name):
-    """f3: at the delta of the adaptive optimum `compose` asks for at least its epsilon.
-
-    The formula for batches would promise that epsilon at a smaller delta, wrongly.
-    """
+def test_two_ranges_are_billed_at_their_adaptive_optimum(name):
+    """f3: at the delta of the adaptive optimum `compose` asks for its epsilon, and no less."""
     case = VECTORS["f3_BR_adaptive_vs_nonadaptive_k2"]["cases"][name]
     at = Fraction(case["eps_g"])
-    batch = optimal_bounded_range_delta(case["eps"], 2, case["eps_g"])
-    adaptive = Fraction(case["delta_adaptive"])
-    assert batch <= adaptive * (1 + Fraction(1, 10**15))
-    # At k = 2 and epsilon_g = epsilon the two agree; below it the adaptive one is larger.
-    assert (batch < adaptive * Fraction(999, 1000)) == (at < Fraction(case["eps"]))
-    for delta in (batch, adaptive):
-        assert compose([BoundedRange(case["eps"])] * 2, delta).guarantee.epsilon >= at
-    # Asked for explicitly, it does as promised.
-    fixed = compose([BoundedRange(case["eps"])] * 2, batch, adaptive=False)
-    assert at <= fixed.guarantee.epsilon <= at + Fraction(1, 10**6)
-
-
-def test_a_batch_fixed_in_advance_costs_less():
-    parts = [BoundedRange("0.1")] * 60
-    adaptive, batch = compose(parts, "1e-6"), compose(parts, "1e-6", adaptive=False)
-    assert batch.guarantee.epsilon < adaptive.guarantee.epsilon
-    assert "not adaptive" in batch.theorem
-    assert "not adaptive" not in adaptive.theorem
-    assert optimal_bounded_range_delta("0.1", 60, batch.guarantee.epsilon) <= Fraction(1, 10**6)
+    composed = compose([BoundedRange(case["eps"])] * 2, case["delta_adaptive"])
+    assert composed.lower <= at * (1 + Fraction(1, 10**9))
+    assert at <= composed.guarantee.epsilon <= at + Fraction(1, 10**5)
 
 
 @pytest.mark.parametrize(("epsilon", "k", "delta"), [("0.1", 100, "1e-6"), ("0.5", 30, "1e-5")])
@@ -288,7 +270,8 @@ def test_the_parts_of_a_result_come_to_its_total(mechanism):
         monotonic=True,
         mechanism=mechanism,
     )
-    assert Fraction(999_999, 10**6) < compose(best.parts, "1e-6").guarantee.epsilon <= 1
+    # Calibration works on a coarse grid, which gives a little away.
+    assert Fraction(99, 100) < compose(best.parts, "1e-6").guarantee.epsilon <= 1
 
 
 def test_permute_and_flip_is_never_billed_as_bounded_range():
@@ -308,9 +291,10 @@ def test_permute_and_flip_is_never_billed_as_bounded_range():
 @pytest.mark.parametrize("family", [BoundedRange, LaplaceDominated, PureDP])
 @pytest.mark.parametrize("total", [{"epsilon": 1}, {"epsilon": 1, "delta": "1e-6"}, {"rho": "0.1"}])
 def test_calibrate_is_the_inverse_of_compose(family, total):
-    each = calibrate(family, k=12, **total)
-    for rate, fits in ((each, True), (each * (1 + Fraction(1, 10**6)), False)):
-        composed = compose([family(rate)] * 12, total.get("delta")).guarantee
+    near = {"precision": "1e-4"} if "delta" in total else {}
+    each = calibrate(family, k=12, **total, **near)
+    for rate, fits in ((each, True), (each * (1 + Fraction(1, 2 * 10**4)), False)):
+        composed = compose([family(rate)] * 12, total.get("delta"), "1e-4").guarantee
         if "rho" in total:
             assert (12 * family(rate).zcdp.rho <= Fraction("0.1")) == fits
         else:

@@ -23,7 +23,8 @@ from safeselect import (
     compose,
     top_k,
 )
-from safeselect.adapters.dp_accounting import dp_event, dp_events
+from safeselect.accounting import GaussianDP, compose_delta
+from safeselect.adapters.dp_accounting import dp_event, dp_events, dp_pld
 
 dpa: Any = pytest.importorskip("dp_accounting", reason="dp-accounting is not installed")
 from dp_accounting import pld, rdp  # noqa: E402 - they come with it
@@ -293,3 +294,73 @@ def test_without_the_library_it_is_named(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setitem(sys.modules, "dp_accounting.dp_event", None)
     with pytest.raises(ParameterError, match=r"safeselect\[dp-accounting\]"):
         dp_event(PureDP(1), accountant="rdp")
+
+
+# ------------------------------------------------------------------------- loss distributions
+
+
+def noise(sigma: float, count: int, interval: float) -> Any:
+    made = pld.privacy_loss_distribution.from_gaussian_mechanism(
+        sigma, value_discretization_interval=interval
+    )
+    return made.self_compose(count)
+
+
+@pytest.mark.claim("C2")
+def test_a_list_composes_with_the_distributions_of_others() -> None:
+    """The whole block of ranges before their Gaussian, against our own bracket of both."""
+    ranges, interval = [BoundedRange("1/2")] * 16, 1e-3
+    found = dp_pld(ranges, interval).compose(noise(5, 16, interval)).get_epsilon_for_delta(1e-6)
+    ours = compose([*ranges, *[GaussianDP("1/25")] * 16], "1e-6", "1e-4")
+    assert float(ours.lower) * (1 - SLACK) <= found <= float(ours.guarantee.epsilon) * (1 + 1e-4)
+    # Far less than the same ranges as Laplace events, one by one.
+    events = accountant("pld", value_discretization_interval=interval)
+    events.compose(dp_events(ranges, accountant="pld"))
+    alone = dp_pld(ranges, interval).get_epsilon_for_delta(1e-6)
+    assert alone < 0.7 * events.get_epsilon(1e-6)
+
+
+@pytest.mark.parametrize("kind", [LaplaceDominated, PureDP])
+def test_fixed_pairs_are_those_of_the_library(kind: Any) -> None:
+    """As their own law, composed by them: n at once are n calls."""
+    interval = 1e-3
+    at_once = dp_pld([kind("1/2")] * 8, interval).get_epsilon_for_delta(1e-6)
+    calls = dp_pld([kind("1/2")], interval)
+    for _ in range(7):
+        calls = calls.compose(dp_pld([kind("1/2")], interval))
+    assert calls.get_epsilon_for_delta(1e-6) == pytest.approx(at_once, rel=1e-6)
+    theirs = accountant("pld", value_discretization_interval=interval)
+    theirs.compose(dp_event(kind("1/2"), accountant="pld"), 8)
+    assert theirs.get_epsilon(1e-6) == pytest.approx(at_once, rel=1e-5)
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        [BoundedRange("1/3")] * 5,
+        [BoundedRange("1/3")] * 2 + [BoundedRange("1/7"), LaplaceDominated("1/5")],
+        [PureDP("1/4")] * 3 + [ApproximateDP("1/10", "1e-6")],
+        [GaussianDP("1/9")],
+    ],
+)
+def test_a_distribution_costs_at_least_its_list(parts: Any) -> None:
+    found = dp_pld(parts, 1e-3)
+    for epsilon in (0.1, 0.4, 0.8):
+        composed = compose_delta(parts, Fraction(epsilon), "1e-3")
+        delta = found.get_delta_for_epsilon(epsilon)
+        assert delta >= float(composed.lower) * (1 - SLACK)
+        assert delta <= float(composed.guarantee.delta) * 1.3 + 1e-12
+
+
+def test_what_has_no_distribution_is_refused() -> None:
+    with pytest.raises(ParameterError, match="no pair of laws"):
+        dp_pld([ZeroConcentratedDP(1)], 1e-3)
+    with pytest.raises(ParameterError, match="must be a list"):
+        dp_pld(PureDP(1), 1e-3)  # type: ignore[arg-type]
+    with pytest.raises(ParameterError, match="larger interval"):
+        dp_pld([PureDP(1)] * 100, "1e-5")
+    for interval in (0, -1, "x", True):
+        with pytest.raises(ParameterError, match="interval"):
+            dp_pld([PureDP(1)], interval)
+    nothing = dp_pld([PureDP(0)], 1e-3)
+    assert nothing.get_delta_for_epsilon(0.0) <= 1e-12

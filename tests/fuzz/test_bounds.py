@@ -193,7 +193,7 @@ def many_parts() -> None:
             compose(map(kind, different), *([] if delta is None else [delta]))
     is_refused(lambda: compose([ApproximateDP(WIDE, 1 - each) for each in different[1:]]))
     compose([ApproximateDP(WIDE, Fraction(1, LONGEST - 2 * i)) for i in range(200)], "1e-6")
-    compose([BoundedRange("1/1000")] * 1000, "1e-6", adaptive=False)
+    compose([BoundedRange("1/1000")] * 1000, "1e-6", "1e-3")
 
 
 def scores_beyond() -> None:

@@ -9,14 +9,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 
-from gmpy2 import mpfr
-
+from safeselect.accounting.gaussian import GaussianDP
 from safeselect.accounting.search import argmin
 from safeselect.errors import ParameterError
 from safeselect.exact.interval import (
     Interval,
     above_zero,
-    contexts,
     log_order_constant,
     rounded_down,
     rounded_up,
@@ -178,10 +176,7 @@ class GaussianLimit:
         at = rational(epsilon, "epsilon", zero=True)
 
         def value(precision: int) -> Interval:
-            above = _normal(self.mu / 2 - at / self.mu, precision)
-            return above - Interval.of(at, precision).exp() * _normal(
-                -self.mu / 2 - at / self.mu, precision
-            )
+            return GaussianDP(self.mu * self.mu).tails(at, precision)[0]
 
         return rounded_up(value)
 
@@ -206,13 +201,3 @@ def gaussian_limit(guarantees: Iterable[Guarantee]) -> GaussianLimit:
     if not square:
         raise ParameterError("a Gaussian limit needs at least one guarantee that costs something")
     return GaussianLimit(rounded_up(lambda precision: Interval.of(square, precision).sqrt()))
-
-
-def _normal(value: Fraction, precision: int) -> Interval:
-    """Enclose the normal distribution function: half of erfc(-value / sqrt(2))."""
-    argument = Interval.of(-value, precision) / Interval.of(2, precision).sqrt()
-    down, up = contexts(precision)
-    # erfc falls, so the ends change places.
-    low, high = down.erfc(argument.upper), up.erfc(argument.lower)
-    half = mpfr("0.5")
-    return Interval(down.mul(low, half), up.mul(high, half), precision)

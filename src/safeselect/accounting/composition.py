@@ -12,37 +12,39 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 
-from safeselect.accounting.optimal import MOST_EQUAL, EqualPure, Tails, smallest_epsilon
-from safeselect.accounting.orders import Parts, epsilon_by_orders, size
-from safeselect.accounting.ranges import EqualBoundedRange
+from safeselect.accounting.bounds import (
+    BASIC,
+    BASIC_LAPLACE,
+    GAUSSIAN,
+    Accounted,
+    least_bound,
+    least_delta_bound,
+    pure_sum,
+)
+from safeselect.accounting.gaussian import GaussianDP
+from safeselect.accounting.orders import Parts, size
 from safeselect.accounting.sums import sum_of_deltas, total, what_is_left
-from safeselect.accounting.unequal import UnequalPure
 from safeselect.errors import ParameterError
 from safeselect.exact.parameters import Number, describe, integer, rational
 from safeselect.promises.guarantees import (
     ApproximateDP,
     BoundedRange,
-    Guarantee,
     LaplaceDominated,
     PureDP,
     ZeroConcentratedDP,
 )
 
-__all__ = ["MOST_PARTS", "Composition", "compose", "composed_epsilon"]
+__all__ = ["MOST_PARTS", "Composition", "compose", "compose_delta", "composed_epsilon"]
 
-_KINDS = (BoundedRange, LaplaceDominated, PureDP, ZeroConcentratedDP, ApproximateDP)
+_KINDS = (BoundedRange, LaplaceDominated, PureDP, ZeroConcentratedDP, ApproximateDP, GaussianDP)
 MOST_PARTS = 2**62
-_MOST_IN_BATCH = 10_000  # equal parts of bounded range up to which their optimum is worked out
+_FINEST = Fraction(1, 10**6)
 
 ALONE = "its own guarantee"
 NOTHING = "nothing was released"
-BASIC = "basic composition (Dwork, Kenthapadi, McSherry, Mironov and Naor 2006)"
-BASIC_LAPLACE = "basic composition of Laplace-dominated guarantees (lemma L0)"
 CONCENTRATED = "zCDP adds up (Bun and Steinke 2016, Lemma 1.7)"
-ORDERS = "product of Rényi moments (Canonne, Kamath and Steinke 2020, Proposition 12)"
-OPTIMAL_EQUAL = "optimal composition of pure DP (Kairouz, Oh and Viswanath 2015, Theorem 3.3)"
-OPTIMAL_UNEQUAL = "optimal composition of pure DP (Murtagh and Vadhan 2016, Theorem 1.5)"
-OPTIMAL_RANGES = "optimal composition of bounded range, not adaptive (Dong, Durfee and Rogers 2020)"
+
+_Counted = list[tuple[Accounted, int]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,15 +55,18 @@ class Composition:
         guarantee: of all of them together.
         theorem: which result gave it, in words.
         order: the Rényi order that certifies it, where the theorem uses one.
+        lower: with a delta: no list of such guarantees has a smaller epsilon at it, whatever the
+            theorem; 0 where nothing better is known.
     """
 
-    guarantee: Guarantee
+    guarantee: Accounted
     theorem: str
     order: Fraction | None = None
+    lower: Fraction = Fraction(0)
 
 
 def compose(
-    guarantees: Iterable[Guarantee], delta: Number | None = None, *, adaptive: bool = True
+    guarantees: Iterable[Accounted], delta: Number | None = None, precision: Number | None = "1e-6"
 ) -> Composition:
     """Return the best proved guarantee of a list of releases, and the theorem that gave it.
 
@@ -70,48 +75,72 @@ def compose(
     too, use a ledger.
 
     - Without `delta`: guarantees that need no delta add up, to the strongest kind that is proved;
-      as soon as one is ZeroConcentratedDP all add up as that.
-    - With `delta`: an ApproximateDP(epsilon, delta) with the smallest epsilon of the sum, the
-      product of Rényi moments and, up to twenty unequal or a million equal guarantees, the optimum
-      for pure guarantees.
+      Gaussian ones to a Gaussian one; as soon as one is ZeroConcentratedDP, or they are mixed, all
+      add up as that.
+    - With `delta`: an ApproximateDP(epsilon, delta) with the least epsilon of all bounds that are
+      known: the sum, the product of Rényi moments, what is optimal for pure guarantees, and the
+      adaptive optimum of bounded ranges, Laplace-dominated, pure and Gaussian guarantees together.
     - `ApproximateDP` parts count with their epsilon and take their delta from the total's:
       delta is 1 - (1 - rest) prod (1 - delta_i).
 
+        compose([BoundedRange("0.1")] * 16, "1e-6")     # epsilon 0.82458, its lower bound as near
+
     Exactness: an epsilon is rounded up to 64 significant bits, a sum only where it is too long.
+        The adaptive optimum is computed from both sides until the two are within `precision` of
+        each other, or a bounded amount of work is done; the result says how near they came.
 
     Args:
         guarantees: any number, in any order, such as the `parts` of results.
         delta: of the total, between 0 and 1; or None.
-        adaptive: False promises more: no mechanism depended on the output of another.  It helps
-            equal BoundedRange parts, such as rows chosen by the exponential mechanism in one batch.
+        precision: relative distance of the two bounds that is near enough; a positive rational.
+            None leaves the adaptive optimum out, and finds what a ledger's budget at the `order`
+            of the result can be spent on.
 
     Raises:
         ParameterError: something is no guarantee; delta is outside (0, 1), or not above what the
             ApproximateDP parts have already; they are mixed with ZeroConcentratedDP without delta.
     """
-    if not isinstance(adaptive, bool):
-        raise ParameterError(f"adaptive must be True or False, got {describe(adaptive)}")
-    if not isinstance(guarantees, Iterable):
-        raise ParameterError(
-            f"guarantees must be a list of guarantees, got {describe(guarantees)}; write [...] "
-            "around it"
-        )
-    counted: Counter[Guarantee] = Counter()
-    for guarantee in guarantees:
-        if not isinstance(guarantee, _KINDS):
-            raise ParameterError(
-                f"every part must be a guarantee, got {describe(guarantee)}; write "
-                "result.guarantee, or PureDP('0.5')"
-            )
-        counted[guarantee] += 1
-    parts = _ordered(counted.items())
+    parts = _read(guarantees)
+    near = None if precision is None else rational(precision, "precision")
     if delta is None:
         return _plain(parts)
-    return _best(parts, rational(delta, "delta", below=1), adaptive=adaptive)
+    return _best(parts, rational(delta, "delta", below=1), near)
 
 
-def composed_epsilon(parts: Parts, delta: Number) -> Fraction:
+def compose_delta(
+    guarantees: Iterable[Accounted], epsilon: object, precision: Number | None = "1e-6"
+) -> Composition:
+    """Return the least delta that is proved at an epsilon, and the theorem that gave it.
+
+    As `compose`, with epsilon given: the `lower` of the result is one of delta.  The guarantee is
+    PureDP(epsilon) where no delta is needed.
+
+    Args:
+        guarantees, precision: as for `compose`.
+        epsilon: of the total; rational, at least 0.
+
+    Raises:
+        ParameterError: something is no guarantee; epsilon is no such number; or no delta below 1
+            is known, so that nothing is promised.
+    """
+    parts = _read(guarantees)
+    at, near = rational(epsilon, "epsilon", zero=True), rational(precision, "precision")
+    if not parts:
+        return Composition(PureDP(at), NOTHING)
+    deltas = _deltas(parts)
+    found = least_delta_bound(_without_deltas(parts), at, near)
+    listed = [*deltas, *([(found.value, 1)] if found.value else [])]
+    whole = sum_of_deltas(listed) if found.value < 1 else Fraction(1)
+    if whole >= 1:
+        raise ParameterError(f"at epsilon {at} no delta below 1 is proved; write a larger epsilon")
+    guarantee = ApproximateDP(at, whole) if whole else PureDP(at)
+    return Composition(guarantee, found.theorem, found.order, found.lower)
+
+
+def composed_epsilon(parts: Parts, delta: object, precision: Fraction | None = _FINEST) -> Fraction:
     """The epsilon that `compose` finds at this delta for (guarantee, how many of it).
+
+    Without a precision the adaptive optimum is left out.
 
     Raises:
         ParameterError: as for `compose`; or a count is not a positive integer.
@@ -119,13 +148,30 @@ def composed_epsilon(parts: Parts, delta: Number) -> Fraction:
     at = rational(delta, "delta", below=1)
     for _, count in parts:
         integer(count, "the count of a part", minimum=1, maximum=MOST_PARTS)
-    found = _best(_ordered(parts), at).guarantee
+    found = _best(_ordered(parts), at, precision).guarantee
     return found.epsilon if isinstance(found, ApproximateDP) else Fraction(0)
 
 
-def _ordered(parts: Iterable[tuple[Guarantee, int]]) -> Parts:
+def _read(guarantees: Iterable[Accounted]) -> _Counted:
+    if not isinstance(guarantees, Iterable):
+        raise ParameterError(
+            f"guarantees must be a list of guarantees, got {describe(guarantees)}; write [...] "
+            "around it"
+        )
+    counted: Counter[Accounted] = Counter()
+    for guarantee in guarantees:
+        if not isinstance(guarantee, _KINDS):
+            raise ParameterError(
+                f"every part must be a guarantee, got {describe(guarantee)}; write "
+                "result.guarantee, or PureDP('0.5')"
+            )
+        counted[guarantee] += 1
+    return _ordered(counted.items())
+
+
+def _ordered(parts: Iterable[tuple[Accounted, int]]) -> _Counted:
     """Equal ones together, without those that cost nothing, in an order that is always the same."""
-    counted: Counter[Guarantee] = Counter()
+    counted: Counter[Accounted] = Counter()
     for guarantee, count in parts:
         counted[guarantee] += count
     costly = [
@@ -136,7 +182,7 @@ def _ordered(parts: Iterable[tuple[Guarantee, int]]) -> Parts:
     return sorted(costly, key=_place)
 
 
-def _place(part: tuple[Guarantee, int]) -> tuple[int, ...]:
+def _place(part: tuple[Accounted, int]) -> tuple[int, ...]:
     # Any order will do that does not depend on the caller's; that of integers is quick.
     guarantee, _ = part
     numbers = [size(guarantee)]
@@ -145,15 +191,18 @@ def _place(part: tuple[Guarantee, int]) -> tuple[int, ...]:
     return _KINDS.index(type(guarantee)), *(x for n in numbers for x in n.as_integer_ratio())
 
 
-def _plain(parts: Parts) -> Composition:
+def _plain(parts: _Counted) -> Composition:
     """Without a delta to spend."""
     if not parts:
         return Composition(PureDP(Fraction(0)), NOTHING)
     if len(parts) == 1 and parts[0][1] == 1:
         return Composition(parts[0][0], ALONE)
     deltas = _deltas(parts)
-    if all(not isinstance(guarantee, ZeroConcentratedDP) for guarantee, _ in parts):
-        whole = _pure_sum(parts)
+    squares = [(g.mu_squared, count) for g, count in parts if isinstance(g, GaussianDP)]
+    if len(squares) == len(parts):
+        return Composition(GaussianDP(total(squares)), GAUSSIAN)
+    if not squares and all(not isinstance(g, ZeroConcentratedDP) for g, _ in parts):
+        whole = pure_sum(parts)
         if deltas:
             return Composition(ApproximateDP(whole.epsilon, sum_of_deltas(deltas)), BASIC)
         return Composition(whole, BASIC if isinstance(whole, PureDP) else BASIC_LAPLACE)
@@ -163,95 +212,28 @@ def _plain(parts: Parts) -> Composition:
     return Composition(ZeroConcentratedDP(total(rhos)), CONCENTRATED)
 
 
-def _best(parts: Parts, delta: Fraction, *, adaptive: bool = True) -> Composition:
+def _best(parts: _Counted, delta: Fraction, precision: Fraction | None) -> Composition:
     """The smallest epsilon at this delta."""
     if not parts:
         return Composition(ApproximateDP(Fraction(0), delta), NOTHING)
     if len(parts) == 1 and parts[0][1] == 1:
         return Composition(parts[0][0].approximate(delta), ALONE)
-    rest = what_is_left(delta, _deltas(parts))
-    # With probability 1 - rest they are as good as PureDP (Kairouz, Oh and Viswanath 2015).
-    if _deltas(parts):
-        parts = _ordered(
-            (PureDP(g.epsilon) if isinstance(g, ApproximateDP) else g, count) for g, count in parts
-        )
-    found = [bound for bound in (_by_sum(parts, rest), _by_orders(parts, rest)) if bound]
-    if not found:
+    deltas = _deltas(parts)
+    rest = what_is_left(delta, deltas)
+    best = least_bound(_without_deltas(parts), rest, precision)
+    if best is None:
         raise ParameterError("delta must be larger than what the ApproximateDP parts have already")
-    best = min(found, key=_epsilon)
-    for search in [_by_optimum] if adaptive else [_by_optimum, _by_batch]:
-        better = search(parts, rest, best[0])
-        if better is not None:
-            best = min(better, best, key=_epsilon)
-    epsilon, theorem, order = best
-    return Composition(ApproximateDP(epsilon, delta), theorem, order)
+    # What is left may have been rounded down, and the lower bound is one at what is left.
+    lower = Fraction(0) if deltas else best.lower
+    return Composition(ApproximateDP(best.value, delta), best.theorem, best.order, lower)
 
 
-_Bound = tuple[Fraction, str, Fraction | None]  # epsilon, theorem, order
-
-
-def _epsilon(bound: _Bound) -> Fraction:
-    return bound[0]
-
-
-def _by_sum(parts: Parts, delta: Fraction) -> _Bound | None:
-    if any(isinstance(guarantee, ZeroConcentratedDP) for guarantee, _ in parts):
-        return None
-    whole = _pure_sum(parts)
-    epsilon = whole.approximate(delta).epsilon if delta else whole.epsilon
-    return epsilon, BASIC if isinstance(whole, PureDP) else BASIC_LAPLACE, None
-
-
-def _by_orders(parts: Parts, delta: Fraction) -> _Bound | None:
-    if not delta or not parts:
-        return None
-    epsilon, excess = epsilon_by_orders(parts, delta)
-    return epsilon, ORDERS, 1 + excess
-
-
-def _by_optimum(parts: Parts, delta: Fraction, most: Fraction) -> _Bound | None:
-    """What is optimal for pure guarantees, where that is at most `most`."""
-    counted: Counter[Fraction] = Counter()
-    for guarantee, count in parts:
-        if isinstance(guarantee, ZeroConcentratedDP):
-            return None
-        counted[size(guarantee)] += count
-    pures, theorem = list(counted.items()), OPTIMAL_UNEQUAL
-    tails: Tails | None = UnequalPure.of(pures)
-    if len(pures) == 1:
-        tails, theorem = EqualPure(*pures[0]), OPTIMAL_EQUAL
-        if pures[0][1] > MOST_EQUAL:
-            return None
-    if not delta or not pures or tails is None:
-        return None
-    epsilon = smallest_epsilon(tails, delta, most)
-    return None if epsilon is None else (epsilon, theorem, None)
-
-
-def _by_batch(parts: Parts, delta: Fraction, most: Fraction) -> _Bound | None:
-    """What is optimal for equal parts of bounded range, where that is at most `most`."""
-    guarantee, count = parts[0] if len(parts) == 1 else (None, 0)
-    if not delta or not isinstance(guarantee, BoundedRange) or count > _MOST_IN_BATCH:
-        return None
-    batch = EqualBoundedRange(guarantee.epsilon, count)
-    epsilon = smallest_epsilon(batch, delta, most)
-    if epsilon is None or (
-        batch.truncations(epsilon) and batch.optimum(epsilon, 128).upper > delta
-    ):
-        return None  # the search saw only where its climbs ended
-    return epsilon, OPTIMAL_RANGES, None
-
-
-def _pure_sum(parts: Parts) -> LaplaceDominated | PureDP:
-    """The sum of the epsilons; Laplace-dominated where all parts are.
-
-    Along the line from one data set's locations to the neighbour's, the pair of products of Laplace
-    laws is as far from itself as the way gone times the sum: the hypothesis of lemma L0.
-    """
-    epsilon = total([(size(guarantee), count) for guarantee, count in parts])
-    dominated = all(isinstance(g, (BoundedRange, LaplaceDominated)) for g, _ in parts)
-    return LaplaceDominated(epsilon) if dominated else PureDP(epsilon)
-
-
-def _deltas(parts: Parts) -> list[tuple[Fraction, int]]:
+def _deltas(parts: _Counted) -> list[tuple[Fraction, int]]:
     return [(g.delta, count) for g, count in parts if isinstance(g, ApproximateDP)]
+
+
+def _without_deltas(parts: _Counted) -> _Counted:
+    """With probability 1 - delta they are as good as PureDP (Kairouz, Oh and Viswanath 2015)."""
+    return _ordered(
+        (PureDP(g.epsilon) if isinstance(g, ApproximateDP) else g, count) for g, count in parts
+    )

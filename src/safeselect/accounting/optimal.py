@@ -19,7 +19,7 @@ __all__ = [
     "MOST_EQUAL",
     "EqualPure",
     "Tails",
-    "difference",
+    "exceeds",
     "optimal_pure_delta",
     "smallest_delta",
     "smallest_epsilon",
@@ -65,7 +65,7 @@ class EqualPure:
         )
 
 
-def difference(tails: tuple[Interval, Interval], epsilon: Fraction) -> Interval:
+def _difference(tails: tuple[Interval, Interval], epsilon: Fraction) -> Interval:
     """Enclose A - e**epsilon B."""
     above, below = tails
     return above - Interval.of(epsilon, above.precision).exp() * below
@@ -73,8 +73,13 @@ def difference(tails: tuple[Interval, Interval], epsilon: Fraction) -> Interval:
 
 def smallest_delta(tails: Tails, epsilon: Fraction) -> Fraction:
     """A - e**epsilon B, rounded up to 64 significant bits."""
-    bound = above_zero(lambda precision: difference(tails.at(epsilon, precision), epsilon))
+    bound = above_zero(lambda precision: _difference(tails.at(epsilon, precision), epsilon))
     return min(Fraction(1), bound)
+
+
+def exceeds(tails: Tails, epsilon: Fraction, delta: Fraction) -> bool:
+    """Whether the smallest delta at this epsilon is surely more."""
+    return bool(_delta_at(tails, epsilon)[0].lower > delta)
 
 
 def smallest_epsilon(tails: Tails, delta: Fraction, most: Fraction) -> Fraction | None:

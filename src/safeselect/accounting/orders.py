@@ -17,9 +17,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import assert_never
 
+from safeselect.accounting.gaussian import GaussianDP
 from safeselect.accounting.search import argmin
 from safeselect.errors import ParameterError
-from safeselect.exact.interval import Interval, log_order_constant, rounded_up
+from safeselect.exact.interval import Interval, above_zero, log_order_constant, rounded_up
 from safeselect.promises.guarantees import (
     ApproximateDP,
     BoundedRange,
@@ -29,7 +30,14 @@ from safeselect.promises.guarantees import (
     ZeroConcentratedDP,
 )
 
-__all__ = ["Moments", "Parts", "epsilon_at_order", "epsilon_by_orders", "log_moment"]
+__all__ = [
+    "Moments",
+    "Parts",
+    "delta_by_orders",
+    "epsilon_at_order",
+    "epsilon_by_orders",
+    "log_moment",
+]
 
 Parts = Sequence[tuple[Guarantee, int]]
 """Guarantees, each with how often it occurs."""
@@ -53,7 +61,7 @@ class _Factors:
 class Moments:
     """Enclosures of ln M(a) at one order, a = 1 + excess; what the parts share is found once."""
 
-    __slots__ = ("_constant", "_excess", "_one", "_order", "_precision", "_share", "_twice")
+    __slots__ = ("_excess", "_one", "_order", "_precision", "_share", "_twice", "constant")
 
     def __init__(self, excess: Fraction, precision: int) -> None:
         self._precision = precision
@@ -62,7 +70,7 @@ class Moments:
         self._order = Interval.of(1 + excess, precision)
         self._twice = Interval.of(1 + 2 * excess, precision)
         self._share = self._excess / self._twice
-        self._constant = log_order_constant(excess, precision)
+        self.constant = log_order_constant(excess, precision)
 
     def log_product(self, parts: Parts) -> Interval:
         """Enclose the sum of ln M(a) over all parts.
@@ -109,7 +117,7 @@ class Moments:
             upper = -(-(self._order * epsilon)).expm1()
             lower = -(-leading).expm1()
             rest = one / -(-epsilon).expm1()
-            return leading + self._constant, _Factors(rest, (upper, lower))
+            return leading + self.constant, _Factors(rest, (upper, lower))
         # e**-(2a - 1) epsilon: what the reflected outcome adds
         reflected = (-(self._twice * epsilon)).exp()
         if isinstance(guarantee, LaplaceDominated):
@@ -121,7 +129,7 @@ class Moments:
     def epsilon(self, parts: Parts, delta: Fraction) -> Interval:
         """Enclose the epsilon that this order certifies."""
         log_delta = Interval.of(delta, self._precision).log()
-        return (self.log_product(parts) + self._constant - log_delta) / self._excess
+        return (self.log_product(parts) + self.constant - log_delta) / self._excess
 
 
 def log_moment(guarantee: Guarantee, excess: Fraction, precision: int) -> Interval:
@@ -149,6 +157,22 @@ def epsilon_by_orders(parts: Parts, delta: Fraction) -> tuple[Fraction, Fraction
     return max(Fraction(0), bound), best
 
 
+def delta_by_orders(parts: Parts, epsilon: Fraction) -> tuple[Fraction, Fraction]:
+    """A delta that the product accountant certifies at this epsilon, and a - 1 for its order."""
+    summary = _summary(parts)
+    largest = max(size(guarantee) for guarantee, _ in parts)
+    lost = 2 * max(0, largest.denominator.bit_length() - largest.numerator.bit_length())
+
+    def log_delta(listed: Parts, excess: Fraction, precision: int) -> Interval:
+        moments = Moments(excess, precision)
+        leading = Interval.of(excess * epsilon, precision)
+        return moments.log_product(listed) + moments.constant - leading
+
+    best = argmin(lambda excess: log_delta(summary, excess, 96 + lost), _START)
+    bound = above_zero(lambda precision: log_delta(parts, best, precision).exp())
+    return min(Fraction(1), bound), best
+
+
 def _summary(parts: Parts) -> Parts:
     """Much the same list with fewer kinds: parts of one type that nearly agree are made equal.
 
@@ -174,6 +198,8 @@ def _summary(parts: Parts) -> Parts:
     return made
 
 
-def size(guarantee: Guarantee) -> Fraction:
-    """The parameter of a guarantee that has one: rho, or epsilon."""
+def size(guarantee: Guarantee | GaussianDP) -> Fraction:
+    """The parameter of a guarantee that has one: rho, mu squared, or epsilon."""
+    if isinstance(guarantee, GaussianDP):
+        return guarantee.mu_squared
     return guarantee.rho if isinstance(guarantee, ZeroConcentratedDP) else guarantee.epsilon

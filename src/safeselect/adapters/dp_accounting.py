@@ -3,7 +3,12 @@
     accountant = RdpAccountant(neighboring_relation=NeighboringRelation.ADD_OR_REMOVE_ONE)
     accountant.compose(dp_events(best.parts, accountant="rdp")).get_epsilon(1e-6)
 
-Each event is a mechanism whose outputs on neighbours are at least as distinguishable as ours:
+The best of both is a whole list as one loss distribution, worked out here and composed there:
+
+    ours = dp_pld(best.parts, "1e-4")
+    ours.compose(from_gaussian_mechanism(5.0)).get_epsilon_for_delta(1e-6)
+
+Each event stands for a mechanism that is at least as easy to tell from its neighbour as ours is:
 
 | guarantee | Rényi accountant ("rdp") | privacy loss distributions ("pld") |
 |---|---|---|
@@ -13,12 +18,12 @@ Each event is a mechanism whose outputs on neighbours are at least as distinguis
 | ZeroConcentratedDP(rho) | `ZCDpEvent`, rho rounded up | refused: no pair of laws dominates it |
 | ApproximateDP | refused | refused |
 
-- An event given to the other accountant is either right there too or refused by it.
-- Both accountants count an event that happens n times as n events; tests check it.
+- An event handed to the other accountant is either right there too or refused by it.
+- How often an event happens counts, in both, as that many events do; the tests make sure.
 - The accountants calculate in floating point and certify no digit; `compose` does.
-- An event says nothing about neighbours: give the accountant the relation for which the
-  sensitivity was computed.  For `REPLACE_ONE` the "pld" accountant refuses Laplace noise.
-- Do not wrap an event into a sampling event: no theorem of ours covers that.
+- An event says nothing about neighbours: use the accountant's relation for which the sensitivity
+  was worked out.  For `REPLACE_ONE` the accountant of loss distributions refuses Laplace noise.
+- No event is meant to be wrapped into one for sampling: no theorem of ours covers that.
 """
 
 from __future__ import annotations
@@ -30,24 +35,34 @@ from fractions import Fraction
 from importlib import import_module
 from typing import Any, Literal
 
+import numpy as np
+
+from safeselect.accounting import GaussianDP
+from safeselect.accounting.bounds import Accounted
+from safeselect.accounting.optimum import dominating_masses
+from safeselect.accounting.problem import Part
 from safeselect.adapters._floats import at_least, at_most
 from safeselect.errors import ParameterError
-from safeselect.exact.parameters import describe
+from safeselect.exact.parameters import describe, rational
+from safeselect.planning._numbers import decimal
 from safeselect.promises.guarantees import (
     ApproximateDP,
+    BoundedRange,
     Guarantee,
     LaplaceDominated,
     PureDP,
     ZeroConcentratedDP,
 )
 
-__all__ = ["dp_event", "dp_events"]
+__all__ = ["dp_event", "dp_events", "dp_pld"]
 
-# Below this, the Rényi divergence of Laplace noise, about order * epsilon**2 / 2, is a difference
-# of much larger numbers, and floats keep few of its digits.
+# Below this the Rényi divergence of Laplace noise, about order * epsilon**2 / 2, is the difference
+# of numbers so much larger that floats keep few of its digits.
 _CANCELS = Fraction(1, 2**20)
-# Beyond this, the accountants' exponentials leave the range of floats.
+# Beyond this the exponentials of the accountants leave the range of floats.
 _LARGEST = 256
+# Of a loss distribution, sums of epsilons (of mu squared) in intervals.
+_MOST_LOSSES = 2**22
 
 
 def dp_event(guarantee: Guarantee, *, accountant: Literal["rdp", "pld"]) -> Any:
@@ -97,7 +112,7 @@ def dp_events(guarantees: Iterable[Guarantee], *, accountant: Literal["rdp", "pl
     """Return one event for a list of guarantees fixed in advance, such as `best.parts`.
 
     Raises:
-        ParameterError: as for `dp_event`, for any of them; or guarantees is not a list.
+        ParameterError: as for `dp_event`, for any of them; or not a list.
     """
     if not isinstance(guarantees, Iterable):
         raise ParameterError(f"guarantees must be a list, got {describe(guarantees)}")
@@ -115,8 +130,74 @@ def dp_events(guarantees: Iterable[Guarantee], *, accountant: Literal["rdp", "pl
     )
 
 
+def dp_pld(guarantees: Iterable[Accounted], interval: object, *, delta: object = "1e-12") -> Any:
+    """Return one `PrivacyLossDistribution` that dominates a list fixed in advance, all at once.
+
+    Ranges are worth more together than one by one: they are at their adaptive optimum.  The result
+    may be composed with any other distribution on the same interval, and is symmetric.
+
+        dp_pld([BoundedRange("0.1")] * 16, "1e-4").get_epsilon_for_delta(1e-6)
+
+    Guarantee: dominates for every adaptive order (`docs/mathematics.md`, Lemmas 14.3 and 14.4); the
+        masses are rounded up to floats.  What dp-accounting computes from them is not certified.
+
+    Args:
+        guarantees: PureDP, LaplaceDominated, BoundedRange, GaussianDP or ApproximateDP, such as
+            `best.parts`.
+        interval: distance of two losses, the same as that of other distributions; positive.
+        delta: the smallest that will be asked for; tails far below it become an infinite loss.
+
+    Raises:
+        ParameterError: no pair dominates a guarantee (ZeroConcentratedDP), a parameter is wrong,
+            the losses are too many for the interval, or dp-accounting is not installed.
+    """
+    step = Fraction(float(rational(interval, "interval")))
+    smallest = rational(delta, "delta", below=1)
+    parts, infinite = _pairs(guarantees)
+    losses = sum((_spread(guarantee) * count for guarantee, count in parts), Fraction(0))
+    if losses > step * _MOST_LOSSES:
+        raise ParameterError(
+            f"the losses reach {decimal(losses)}, more than {_MOST_LOSSES} times the interval: "
+            "write a larger interval"
+        )
+    library = _library("dp_accounting.pld.privacy_loss_distribution")
+    pmf = _library("dp_accounting.pld.pld_pmf")
+    masses = dominating_masses(parts, step, smallest)
+    scale = 1 << masses.bits
+    probabilities = [at_least(Fraction(int(weight), scale)) for weight in masses.weights]
+    infinite = 1 - (1 - infinite) * (1 - min(Fraction(1), Fraction(int(masses.infinite), scale)))
+    return library.PrivacyLossDistribution(
+        pmf.DensePLDPmf(
+            float(step), masses.first, np.array(probabilities), at_least(infinite), True
+        )
+    )
+
+
+def _pairs(guarantees: Iterable[Accounted]) -> tuple[list[tuple[Part, int]], Fraction]:
+    """Parts that a pair dominates, and the chance that the others break their promise."""
+    if not isinstance(guarantees, Iterable):
+        raise ParameterError(f"guarantees must be a list, got {describe(guarantees)}")
+    counted: Counter[Part] = Counter()
+    kept = Fraction(1)
+    for guarantee in guarantees:
+        if isinstance(guarantee, ApproximateDP):
+            kept *= 1 - guarantee.delta
+            counted[PureDP(guarantee.epsilon)] += 1
+        elif isinstance(guarantee, (PureDP, LaplaceDominated, BoundedRange, GaussianDP)):
+            counted[guarantee] += 1
+        else:
+            raise ParameterError(
+                f"no pair of laws is known to dominate {describe(guarantee)}; compose it by its rho"
+            )
+    return [(part, count) for part, count in counted.items() if _spread(part)], 1 - kept
+
+
+def _spread(part: Part) -> Fraction:
+    return part.mu_squared if isinstance(part, GaussianDP) else part.epsilon
+
+
 def _noise_multiplier(epsilon: Fraction) -> float:
-    """Return a float scale whose float inverse is at least epsilon."""
+    """A scale whose inverse, as floats divide, is at least epsilon."""
     scale = at_most(1 / epsilon)
     while Fraction(1 / scale) < epsilon:
         scale = math.nextafter(scale, 0)
@@ -124,8 +205,12 @@ def _noise_multiplier(epsilon: Fraction) -> float:
 
 
 def _events() -> Any:
+    return _library("dp_accounting.dp_event")
+
+
+def _library(name: str) -> Any:
     try:
-        return import_module("dp_accounting.dp_event")
+        return import_module(name)
     except ImportError:
         raise ParameterError(
             "events need dp-accounting: pip install 'safeselect[dp-accounting]'"

@@ -1,0 +1,160 @@
+"""The guarantee of Gaussian noise: mu-GDP."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+
+import gmpy2
+from gmpy2 import mpfr
+
+from safeselect.exact.interval import Interval, above_zero, contexts, rounded_up
+from safeselect.exact.parameters import rational
+from safeselect.promises.guarantees import ApproximateDP, ZeroConcentratedDP
+
+__all__ = ["GaussianDP", "normal"]
+
+_MOST_STEPS = 200
+_FAR = 5  # deviations from which on a continued fraction is quicker than erfc
+
+
+@dataclass(frozen=True, slots=True)
+class GaussianDP:
+    """No better distinguished from a neighbour than N(0, 1) from N(mu, 1): mu-GDP.
+
+    A number of sensitivity s with Gaussian noise of standard deviation sigma has mu = s / sigma.
+    The squares add up, so the guarantee holds mu**2, a rational where s and sigma**2 are.
+
+        GaussianDP(Fraction(1, 25))  # noise of standard deviation 5 at sensitivity 1
+
+    For continuous noise.  Discrete Gaussian noise is not covered: its losses differ.
+
+    Args:
+        mu_squared: rational, at least 0.
+
+    Source: Dong, Roth and Su (2022).
+    """
+
+    mu_squared: Fraction
+
+    def __post_init__(self) -> None:
+        value = rational(self.mu_squared, "mu_squared", zero=True)
+        object.__setattr__(self, "mu_squared", value)
+
+    @property
+    def pure(self) -> None:
+        """None: no pure guarantee follows."""
+        return None
+
+    @property
+    def zcdp(self) -> ZeroConcentratedDP:
+        """(mu**2 / 2)-zCDP (Bun and Steinke 2016, Proposition 1.6)."""
+        return ZeroConcentratedDP(self.mu_squared / 2)
+
+    def delta(self, epsilon: object) -> Fraction:
+        """The smallest delta at this epsilon, rounded up to 64 significant bits.
+
+        N(mu/2 - epsilon/mu) - e**epsilon N(-mu/2 - epsilon/mu), N the normal distribution function.
+        Source: Balle and Wang (2018), Theorem 8.
+        """
+        at = rational(epsilon, "epsilon", zero=True)
+        if not self.mu_squared:
+            return Fraction(0)
+        return min(Fraction(1), above_zero(lambda precision: self.tails(at, precision)[0]))
+
+    def approximate(self, delta: object) -> ApproximateDP:
+        """The smallest epsilon at this delta, to within 2**-40 of itself."""
+        at = rational(delta, "delta", below=1)
+        if self.delta(0) <= at:
+            return ApproximateDP(Fraction(0), at)
+        high = self.zcdp.approximate(at).epsilon
+        low = Fraction(0)
+        for _ in range(_MOST_STEPS):
+            if (high - low) * 2**40 <= high:
+                break
+            middle = _short((low + high) / 2)
+            if self.tails(middle, 192)[0].upper <= Interval.of(at, 192).lower:
+                high = middle
+            else:
+                low = middle
+        return ApproximateDP(high, at)
+
+    def tails(self, epsilon: Fraction, precision: int) -> tuple[Interval, Interval]:
+        """Enclose delta at any epsilon, and the neighbour's chance of a larger loss."""
+        mu, half = _scale(self.mu_squared, precision)
+        at = Interval.of(epsilon, precision)
+        moved = at / mu
+        ours, theirs = normal(half - moved), normal(-half - moved)
+        return ours - at.exp() * theirs, theirs
+
+
+def _short(value: Fraction) -> Fraction:
+    return rounded_up(lambda precision: Interval.of(value, precision))
+
+
+@lru_cache(maxsize=16)
+def _scale(squared: Fraction, precision: int) -> tuple[Interval, Interval]:
+    mu = Interval.of(squared, precision).sqrt()
+    return mu, mu / Interval.of(2, precision)
+
+
+def normal(value: Interval) -> Interval:
+    """Enclose the normal distribution function: half of erfc(-value / sqrt(2))."""
+    if -value.upper >= _FAR and value.bounded:
+        return _far_tail(-value)
+    precision = value.precision
+    argument = -value * _constants(precision)[0]
+    down, up = contexts(precision)
+    # One erfc for both ends: it takes most of the time.  Its logarithm falls by at most
+    # 2 (|a| + 1) per unit (Birnbaum 1942: the hazard rate is below a + sqrt(a**2 + 2)).
+    nearly = mpfr(down.erfc(argument.lower), 0, down)
+    size = max(up.minus(argument.lower), argument.upper)
+    fall = up.mul(up.mul(2, up.add(size, 1)), up.sub(argument.upper, argument.lower))
+    one_more = up.mul(
+        nearly, up.add(1, Interval.of(Fraction(1, 2 ** (precision - 2)), precision).upper)
+    )
+    half = mpfr("0.5")
+    low, high = down.mul(nearly, down.sub(1, fall)), min(one_more, mpfr(2))
+    return Interval(down.mul(low, half), up.mul(high, half), precision)
+
+
+@lru_cache(maxsize=16)
+def _constants(precision: int) -> tuple[Interval, Interval]:
+    """1 / sqrt(2), and 1 / sqrt(2 pi)."""
+    down, up = contexts(precision)
+    one, two = Interval.of(1, precision), Interval.of(2, precision)
+    pi = Interval(down.const_pi(), up.const_pi(), precision)
+    return one / two.sqrt(), one / (two * pi).sqrt()
+
+
+def _far_tail(z: Interval) -> Interval:
+    """Enclose the chance of a deviation above z: density / (z + 1/(z + 2/(z + 3/(z + ...)))).
+
+    All terms are positive, so fractions that are broken off after an even and after an odd number
+    of terms are on the two sides.  Each takes as many roundings as terms, which the last step
+    covers.
+    Source: Laplace; Abramowitz and Stegun (1964), 26.2.14.
+    """
+    precision = z.precision
+    down, up = contexts(precision)
+    # So many that the difference is about 2**-precision; fewer would only make it wider.
+    squared = int(z.lower) ** 2
+    needed = max(24, precision - 18 * squared // 25)
+    terms = 2 * (needed * needed // (10 * squared) + needed // 12 + 1)
+    # After an even number of terms the fraction below is too small, after an odd one too large.
+    most = _broken_off(z.lower, terms, down)
+    least = _broken_off(z.upper, terms + 1, up)
+    slack = Interval.of(Fraction(2 * terms + 4, 2 ** (precision - 1)), precision)
+    one = Interval.of(1, precision)
+    ratio = Interval(down.div(1, least), up.div(1, most), precision)
+    density = (-(z * z) / Interval.of(2, precision)).exp() * _constants(precision)[1]
+    wide = Interval((one - slack).lower, (one + slack).upper, precision)
+    return density * ratio * wide
+
+
+def _broken_off(z: mpfr, terms: int, context: gmpy2.context) -> mpfr:
+    value = z
+    for number in range(terms, 0, -1):
+        value = context.add(z, context.div(number, value))
+    return value
