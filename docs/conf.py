@@ -65,6 +65,8 @@ def docstring(app: Any, what: str, name: str, obj: Any, options: Any, lines: lis
 
 
 def _escaped(line: str) -> str:
+    if line.lstrip().startswith((">>> ", "... ")):
+        return line  # code of an example: Sphinx shows it as it stands
     parts = _CODE.split(line)
     parts[::2] = [_MARKUP.sub(lambda found: f"\\{found[0]}", part) for part in parts[::2]]
     return "".join(parts)
