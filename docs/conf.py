@@ -27,7 +27,8 @@ html_copy_source = False
 html_show_sourcelink = False
 
 autodoc_member_order = "bysource"
-autodoc_preserve_defaults = True
+# A signature that is made from a common list of arguments has no defaults in its source.
+autodoc_preserve_defaults = False
 python_maximum_signature_line_length = 80
 add_module_names = False
 default_role = "literal"

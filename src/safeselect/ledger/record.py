@@ -149,7 +149,7 @@ def _read_number(written: object, what: str) -> Fraction:
     try:
         value = rational(written, "number", zero=True)
     except ParameterError:
-        raise LedgerDamaged(f"{what} holds something that is not a number") from None
+        raise LedgerDamaged(f"{what} holds something that is no number") from None
     if exact(value) != written:
         raise LedgerDamaged(f"{what} holds a number in another spelling than its own")
     return value
