@@ -27,7 +27,8 @@ html_copy_source = False
 html_show_sourcelink = False
 
 autodoc_member_order = "bysource"
-autodoc_preserve_defaults = True
+# A signature that is made from a common list of arguments has no defaults in its source.
+autodoc_preserve_defaults = False
 python_maximum_signature_line_length = 80
 add_module_names = False
 default_role = "literal"
@@ -65,6 +66,8 @@ def docstring(app: Any, what: str, name: str, obj: Any, options: Any, lines: lis
 
 
 def _escaped(line: str) -> str:
+    if line.lstrip().startswith((">>> ", "... ")):
+        return line  # code of an example: Sphinx shows it as it stands
     parts = _CODE.split(line)
     parts[::2] = [_MARKUP.sub(lambda found: f"\\{found[0]}", part) for part in parts[::2]]
     return "".join(parts)

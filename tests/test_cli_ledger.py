@@ -109,7 +109,7 @@ def test_a_release_is_found_by_its_receipt_and_no_other(run: Run, ledger: Ledger
         Path("release.json").write_text(nothing)
         code, _, said = run("verify", "budget.db", "--release", "release.json")
         assert code == 2
-        assert "is no release in JSON" in said
+        assert "is not a release in JSON" in said
 
 
 def test_a_signed_ledger_on_the_command_line(run: Run, tmp_path: Path) -> None:
@@ -247,7 +247,7 @@ def test_each_trouble_has_its_exit_code(run: Run, ledger: Ledger, tmp_path: Path
             assert add()[0] == 6
     Path("budget.db").write_bytes(whole + b'{"hash":"')
     code, _, said = run("verify", "budget.db", "--head", head)
-    assert (code, "9 bytes after them are no whole record" in said) == (0, True)
+    assert (code, "9 bytes after them are not a whole record" in said) == (0, True)
 
 
 def impatient(store: FileStore, file: object, kind: int) -> None:

@@ -168,7 +168,8 @@ MISTAKES = {
     # --- randomness, budget, accounting
     "permute_and_flip(votes, epsilon=1, sensitivity=1, source=np.random.default_rng())": (
         "an object of type Generator cannot be the source: its output can be predicted from "
-        "earlier output or from its seed, and whoever predicts the noise can subtract it." + SOURCE
+        "earlier output or from its seed, and anyone who predicts the noise can subtract it."
+        + SOURCE
     ),
     "permute_and_flip(votes, epsilon=1, sensitivity=1, source=42)": (
         "a source is not a seed: noise that can be repeated can be subtracted. For tests there is "

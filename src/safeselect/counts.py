@@ -26,7 +26,7 @@ Order = Literal["count", "label"]
 @own_counts
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
 class Counts(Mapping[Any, int]):
-    """How many users have each item, as `largest_counts` and `count_distinct_users` return it.
+    """The number of users of each item, as `largest_counts` and `count_distinct_users` return it.
 
     A mapping label -> number of users; both are private.  Its repr, and messages about it, are
     public: they quote the question, never the answer.

@@ -194,7 +194,7 @@ def test_even_with_new_hashes_a_record_must_make_sense(ledger: Ledger) -> None:
         (charged, {"parts": {"count": 1}}, "canonical"),
         (charged, {"purpose": "two\nlines"}, "cannot be printed"),
         (charged, {"parameters": {"k": "\u202e"}}, "cannot be printed"),
-        (charged, {"parameters": {"k": ["1"]}}, "a parameter that is no text"),
+        (charged, {"parameters": {"k": ["1"]}}, "a parameter that is not text"),
         (charged, {"request": {"id": "x"}}, fields),
         (settled, {"charge": "0"}, "a charge that awaits none"),
         (settled, {"charge": "1000"}, "a charge that awaits none"),

@@ -225,7 +225,7 @@ class _Rows:
             raise LedgerDamaged(f"a record from {first} on is missing in {self._name}")
         for row in found:
             if not all(isinstance(value, str) for value in (row.body, row.hash, row.signature)):
-                raise LedgerDamaged(f"record {row.seq} in {self._name} is no text")
+                raise LedgerDamaged(f"record {row.seq} in {self._name} is not text")
         return found
 
     def append(self, row: Row) -> Row:

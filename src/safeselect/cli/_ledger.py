@@ -174,7 +174,9 @@ def _all_fine(checker: Checker, head: str | None = None) -> str:
     elif checker.signer:
         parts.append("signatures not checked: give --key-file or --public-key")
     if checker.unfinished:
-        parts.append(f"{checker.unfinished} bytes after them are no whole record, and count not")
+        parts.append(
+            f"{checker.unfinished} bytes after them are not a whole record and do not count"
+        )
     if head is None:
         parts.append("without --head nobody can tell whether the end was cut off")
     return "; ".join(parts)
@@ -188,7 +190,7 @@ def _committed(file: str, checker: Checker, records: list[Record]) -> str:
         ledger, seq, salt = receipt["ledger"], receipt["record"], bytes.fromhex(receipt["salt"])
         place = int(seq)
     except (ValueError, TypeError, AttributeError, KeyError, RecursionError):
-        raise InputError(f"{file!r} is no release in JSON with a receipt") from None
+        raise InputError(f"{file!r} is not a release in JSON with a receipt") from None
     output = json.dumps(release, sort_keys=True, ensure_ascii=True)
     found = records[place].content if 0 <= place < len(records) else {}
     if ledger != checker.ledger or found.get("commitment") != commitment(salt, output):

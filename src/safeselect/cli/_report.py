@@ -101,7 +101,7 @@ def _summary(made: str, checker: Checker, found: Sequence[Release]) -> Iterator[
         f"{outcomes.count('no')} without an outcome"
     )
     if not checker.signer:
-        signed = "none: the chain shows changes only to those who know a later head"
+        signed = "none: the chain shows changes only to a reader who knows a later head"
     else:
         which = f"{checker.signer['algorithm']}, key {checker.signer['key_id']}"
         signed = f"{which}: {'checked' if checker.verifier else 'not checked here'}"

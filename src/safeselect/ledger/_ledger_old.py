@@ -78,7 +78,7 @@ def _checked(rows: list[Row]) -> Checker:
     checker = Checker()
     for row in rows:
         if not all(isinstance(value, str) for value in (row.body, row.hash, row.signature)):
-            raise LedgerDamaged(f"record {checker.count} is no text")
+            raise LedgerDamaged(f"record {checker.count} is not text")
         checker.check(row.body, row.hash, row.signature)
     checker.finish()
     return checker

@@ -72,7 +72,7 @@ def check_modes(path: Path) -> None:
     """
     file = os.stat(path)
     if not stat.S_ISREG(file.st_mode):
-        raise LedgerError(f"{str(path)!r} is no ledger: it is not a file")
+        raise LedgerError(f"{str(path)!r} is not a ledger: it is not a file")
     if file.st_mode & stat.S_IWOTH:
         raise LedgerError(f"anybody may write to the ledger {str(path)!r}: say chmod o-w")
     for folder in {path.parent, Path(os.path.realpath(path)).parent}:

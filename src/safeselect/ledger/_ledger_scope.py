@@ -164,7 +164,7 @@ def _check_open(scope: str, standing: Standing) -> None:
     if standing.is_closed:
         raise BudgetError(
             f"scope {scope!r} is closed: calls that were charged were refused for what the data "
-            "hold, and how often is not differentially private; whoever owns the ledger opens it "
+            "hold, and how often is not differentially private; the owner of the ledger opens it "
             "again with: safeselect ledger reopen",
             scope=scope,
         )

@@ -264,7 +264,7 @@ class Checker:
             scopes[charge["scope"]] = charged(self.scopes.get(charge["scope"]), charge, where)
         parameters = record["parameters"]
         if not all(isinstance(value, str) for value in parameters.values()):
-            raise LedgerDamaged(f"{where} has a parameter that is no text")
+            raise LedgerDamaged(f"{where} has a parameter that is not text")
         # Charges with equal parameters share one object while they await their outcomes.
         key = (*scopes, *parameters.items())
         waits = self._known.get(key)

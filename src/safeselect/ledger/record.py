@@ -157,7 +157,7 @@ def _read_number(written: object, what: str) -> Fraction:
 
 @lru_cache(maxsize=1024)
 def _short(written: str) -> Fraction | None:
-    """Read a short number; None if it is not a number, not canonical, or 0."""
+    """Read a short number; None if it is not a number or not canonical."""
     try:
         value = rational(written, "number", zero=True)
     except ParameterError:

@@ -126,12 +126,12 @@ class Session:
 
     @property
     def source(self) -> str:
-        """Where the random bytes come from."""
+        """The name of the source of random bytes."""
         return source_name(self._source)
 
     @property
     def budget(self) -> Fraction:
-        """What is left of epsilon for further answers."""
+        """How much epsilon is left for further answers."""
         return self._below.budget
 
     @property

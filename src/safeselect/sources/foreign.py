@@ -47,7 +47,7 @@ def _why_not(value: object) -> str:
     if predictable_generator(value):
         return (
             f"an object of type {kind} cannot be the source: its output can be predicted from "
-            "earlier output or from its seed, and whoever predicts the noise can subtract it."
+            "earlier output or from its seed, and anyone who predicts the noise can subtract it."
         )
     if isinstance(value, (int, str, bytes, bytearray)):
         return (

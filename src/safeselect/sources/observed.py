@@ -13,7 +13,7 @@ __all__ = ["Observed", "observed"]
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """What is known of a source at this moment, in words for records.
+    """The knowledge about a source at this moment, in words for records.
 
     Args:
         name: the source's name.  Only this package's classes have this package's names.
