@@ -176,14 +176,14 @@ def geometric(work: Work) -> Call:
 
 def _noise(name: str, work: Work) -> Call:
     from safeselect import variates
-    from safeselect.exact.rate import Decay
+    from safeselect.exact.rate import NoiseRate
     from safeselect.randomness.bits import Bits
     from safeselect.randomness.source import resolve
 
     draw = getattr(variates, name, None)
     if not callable(draw):
         raise Unavailable(f"safeselect.variates has no {name}")
-    decay, n = Decay(work.rate), work.n
+    decay, n = NoiseRate(work.rate), work.n
 
     def call() -> object:
         with Bits(resolve(None)) as bits:

@@ -24,7 +24,7 @@ from safeselect import (
     top_k_with_gaps,
 )
 from safeselect.estimates import error_ratio, threshold_error_ratio, variance_ratio
-from safeselect.exact.rate import Decay
+from safeselect.exact.rate import NoiseRate
 from safeselect.randomness.bits import Bits
 from safeselect.randomness.source import resolve
 from safeselect.variates import discrete_laplace
@@ -153,7 +153,7 @@ def _split(k: int) -> Fraction:
 
 def _measurement_noise(k: int, runs: int, source: object) -> np.ndarray:
     with Bits(resolve(source)) as bits:
-        return discrete_laplace(k * runs, Decay(HALF / k), bits).reshape(runs, k)
+        return discrete_laplace(k * runs, NoiseRate(HALF / k), bits).reshape(runs, k)
 
 
 # -------------------------------------------------------------------------------------- the figure

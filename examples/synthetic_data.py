@@ -18,7 +18,7 @@ import numpy as np
 from flights import CARRIERS, MONTHS, Flight, by_plane
 
 from safeselect import BoundedRange, OpenSSLSource, PureDP, compose, exponential_mechanism
-from safeselect.exact.rate import Decay
+from safeselect.exact.rate import NoiseRate
 from safeselect.randomness.bits import Bits
 from safeselect.reference import discrete_laplace
 
@@ -74,7 +74,7 @@ def scores(truth: np.ndarray, synthetic: np.ndarray) -> np.ndarray:
 def measured(value: int) -> int:
     """A number that one plane changes by at most 1, with noise: PureDP(EACH)."""
     with Bits(OpenSSLSource()) as bits:
-        return value + discrete_laplace(bits, Decay(EACH))
+        return value + discrete_laplace(bits, NoiseRate(EACH))
 
 
 def mend(synthetic: np.ndarray, seen: list[tuple[int, int]], total: int) -> np.ndarray:

@@ -19,7 +19,7 @@ from itertools import product
 from flights import CARRIERS, MONTHS, Flight, by_plane
 
 from safeselect import OpenSSLSource, PureDP, compose, permute_and_flip
-from safeselect.exact.rate import Decay
+from safeselect.exact.rate import NoiseRate
 from safeselect.randomness.bits import Bits
 from safeselect.reference import discrete_laplace
 
@@ -64,7 +64,7 @@ def train(name: str, planes: list[Plane]) -> Model:
     for plane in planes:
         lead[look(plane)] += 1 if len(plane) >= BUSY else -1
     with Bits(OpenSSLSource()) as bits:
-        table = {value: n + discrete_laplace(bits, Decay(EACH)) for value, n in lead.items()}
+        table = {value: n + discrete_laplace(bits, NoiseRate(EACH)) for value, n in lead.items()}
     return lambda plane: table[look(plane)] > 0
 
 

@@ -52,7 +52,7 @@ from safeselect import (
 )
 from safeselect.audit.cells import Enclosure, ranking_law
 from safeselect.audit.releases import Release, releases
-from safeselect.exact.rate import Decay
+from safeselect.exact.rate import NoiseRate
 from safeselect.ledger.library import library
 from safeselect.noise.laws import EXPONENTIAL, GUMBEL, LAPLACE, Law
 
@@ -62,7 +62,7 @@ BATCH = 500
 SCORES = [3, 1, 0]
 COUNTS = {"a": 9, "b": 7, "c": 2}
 SESSION: dict[str, Any] = {"threshold": 1, "k": 1, "sensitivity": 1, "monotonic": True}
-ONE, HALF = Decay(Fraction(1)), Decay(Fraction(1, 2))
+ONE, HALF = NoiseRate(Fraction(1)), NoiseRate(Fraction(1, 2))
 
 
 def cases() -> list[Release]:
@@ -208,7 +208,7 @@ def count_law(found: Callable[[], DiscoveredTopK]) -> Enclosure:
     }
 
 
-def cut(noise: Law, scores: list[int], decay: Decay) -> Enclosure:
+def cut(noise: Law, scores: list[int], decay: NoiseRate) -> Enclosure:
     """The law of the first two of one ranking, as far as the last candidate does not come first."""
     last, sums = len(scores) - 1, dict[Hashable, tuple[Fraction, Fraction]]()
     for order, (low, high) in ranking_law(noise, scores, decay, k=2, fineness=8).items():
@@ -241,7 +241,7 @@ def discovered(found: Callable[[], DiscoveredTopK]) -> Enclosure:
     unit = bottom.denominator
     scores = [COUNTS["a"] * unit, COUNTS["b"] * unit, int(bottom * unit)]
     labels = ("a", "b")
-    law = cut(GUMBEL, scores, Decay(query.parts[0].epsilon / unit))
+    law = cut(GUMBEL, scores, NoiseRate(query.parts[0].epsilon / unit))
     return {tuple(labels[i] for i in order): bounds for order, bounds in law.items()}
 
 

@@ -21,7 +21,7 @@ import safeselect
 from safeselect import BoundedRange, CallbackSource, LaplaceDominated, ParameterError, compose
 from safeselect.adapters import opendp as ours
 from safeselect.adapters._floats import at_least, at_most
-from safeselect.exact.rate import Decay
+from safeselect.exact.rate import NoiseRate
 from safeselect.testing import DeterministicSource
 
 dp: Any = pytest.importorskip("opendp.prelude", reason="OpenDP is not installed")
@@ -158,7 +158,7 @@ def test_the_noise_has_the_scale_that_was_asked_for(
     make, options, *_ = CONSTRUCTORS[name]
     rates: set[Fraction] = set()
 
-    def recorded(decay: Decay) -> Decay:
+    def recorded(decay: NoiseRate) -> NoiseRate:
         rates.add(decay.rate)
         return decay
 
@@ -541,7 +541,7 @@ def test_every_measurement_takes_a_grid_and_its_noise_has_the_scale(
     make, options, family, draws, weight = CONSTRUCTORS[name]
     rates: set[Fraction] = set()
 
-    def recorded(decay: Decay) -> Decay:
+    def recorded(decay: NoiseRate) -> NoiseRate:
         rates.add(decay.rate)
         return decay
 

@@ -7,14 +7,14 @@ import pytest
 from safeselect.audit.cells import ranking_law
 from safeselect.audit.certificate import certify, neighbours
 from safeselect.errors import ParameterError
-from safeselect.exact.rate import Decay
+from safeselect.exact.rate import NoiseRate
 from safeselect.noise.laws import EXPONENTIAL, GUMBEL, LAPLACE
 
 ONE = Fraction(1)
 
 
 def law(noise, rate, **options):
-    return lambda scores: ranking_law(noise, scores, Decay(rate), **options)
+    return lambda scores: ranking_law(noise, scores, NoiseRate(rate), **options)
 
 
 def test_neighbours_of_two_candidates():

@@ -12,7 +12,7 @@ from safeselect.audit.finding import Refuted
 from safeselect.audit.series import exp_minus
 from safeselect.noise.laws import EXPONENTIAL, GUMBEL, LAPLACE
 from safeselect.noise.rankings import certified_order
-from safeselect.scores.reading import Change
+from safeselect.scores.reading import Sensitivity
 from safeselect.selection import permute_and_flip
 
 LAWS = pytest.mark.parametrize("law", noise.LAWS, ids=lambda law: law.name)
@@ -148,7 +148,7 @@ def test_a_decision_without_waiting_is_refuted(law, monkeypatch):
 @pytest.mark.parametrize("law", [EXPONENTIAL, GUMBEL], ids=lambda law: law.name)
 @pytest.mark.claim("C2")
 def test_a_factor_of_two_dropped_is_refuted(law, monkeypatch):
-    monkeypatch.setattr(Change, "range_in_steps", lambda self, reading: Fraction(1))
+    monkeypatch.setattr(Sensitivity, "range_in_steps", lambda self, reading: Fraction(1))
     with pytest.raises(Refuted, match="1 is claimed"):
         verify.Instance(law, 1, False, False).examine(verify.QUICK)
 

@@ -15,28 +15,28 @@ import engine
 import float_oracle as oracle
 import numpy as np
 import pytest
-from engine import LAWS, MANY, Decay
+from engine import LAWS, MANY, NoiseRate
 from tapes import Stream, lanes
 
 pytestmark = pytest.mark.claim("C1")
 
 DECAYS = {
-    "1/4": Decay(Fraction(1, 4)),
-    "1": Decay(Fraction(1)),
-    "coarse": Decay(Fraction(2**20)),
-    "fine": Decay(Fraction(1, 2**40)),
-    "base": Decay(Fraction(3), Fraction(2, 3)),
+    "1/4": NoiseRate(Fraction(1, 4)),
+    "1": NoiseRate(Fraction(1)),
+    "coarse": NoiseRate(Fraction(2**20)),
+    "fine": NoiseRate(Fraction(1, 2**40)),
+    "base": NoiseRate(Fraction(3), Fraction(2, 3)),
 }
 
 
-def rate_of(decay: Decay) -> float:
+def rate_of(decay: NoiseRate) -> float:
     low, high = decay.nats(64).fractions()
     return float((low + high) / 2)
 
 
 def combined(
     law: str,
-    decay: Decay,
+    decay: NoiseRate,
     scores: np.ndarray[Any, Any],
     words: np.ndarray[Any, Any],
     capacity: int | None,
@@ -110,7 +110,7 @@ def test_whoever_is_behind_wins_as_often_as_noise_says(law):
     words = oracle.near_ties(law, 0.25, scores, place, np.full(place.shape, 0.5), rng)
     right, sure = oracle.winners(law, 0.25, scores, words)
     for capacity in (0, None):
-        found = combined(law, Decay(Fraction(1, 4)), scores, words, capacity)
+        found = combined(law, NoiseRate(Fraction(1, 4)), scores, words, capacity)
         assert found[sure].tolist() == right[sure].tolist()
     assert 1000 < int(right[sure].sum()) < int(sure.sum()) - 1000
 
@@ -129,7 +129,7 @@ def test_noise_outside_the_table_is_never_clear(law):
     scores = np.uint64(2**30) + rng.integers(0, 100, (rows, 5), dtype=np.uint64)
     right, sure = oracle.winners(law, 0.25, scores, words)
     for capacity in (0, 3, None):
-        found = combined(law, Decay(Fraction(1, 4)), scores, words, capacity)
+        found = combined(law, NoiseRate(Fraction(1, 4)), scores, words, capacity)
         assert found[sure].tolist() == right[sure].tolist()
 
 
@@ -160,7 +160,7 @@ def test_who_is_left_out_of_the_settled_few_keeps_its_error(law, n):
     right, sure = oracle.winners(law, rate, scores, words)
     assert int(sure.sum()) > 0.9 * rows
     for capacity in (0, 5, rows):
-        found = combined(law, Decay(Fraction(1, 4)), scores, words, capacity)
+        found = combined(law, NoiseRate(Fraction(1, 4)), scores, words, capacity)
         assert found[sure].tolist() == right[sure].tolist()
 
 
@@ -179,7 +179,7 @@ def decoded(stream: Stream, rows: int, n: int, block: int) -> np.ndarray[Any, An
 
 def sizes(n: int) -> list[int]:
     """Rows around each whole block, and around what is always settled."""
-    public = engine.batch_plan(LAWS["exponential"], n, Decay(Fraction(1)))
+    public = engine.batch_plan(LAWS["exponential"], n, NoiseRate(Fraction(1)))
     around = [public.capacity, public.rows, 2 * public.rows]
     return sorted({max(1, size + step) for size in around for step in (-1, 0, 1)} | {1, 2})
 
@@ -192,7 +192,7 @@ def test_every_row_looks_at_its_own_words_and_at_no_others(law, n):
     If two rows shared their words, or a block repeated another, the oracle, which reads each row's
     own words off the tape, would disagree with half of them.
     """
-    decay, rate = Decay(Fraction(1, 4)), 0.25
+    decay, rate = NoiseRate(Fraction(1, 4)), 0.25
     rng = np.random.default_rng(n)
     block = engine.batch_plan(LAWS[law], n, decay).rows
     for rows in sizes(n):

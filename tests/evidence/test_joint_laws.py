@@ -19,7 +19,7 @@ import engine
 import numpy as np
 import pytest
 from chances import fits
-from engine import Decay, laplace_attempt, permutation
+from engine import NoiseRate, laplace_attempt, permutation
 from tapes import Stream
 
 import safeselect
@@ -43,10 +43,10 @@ def uniform_pairs(pairs: Counter[Any], size: int) -> bool:
 @pytest.mark.parametrize("n", [2, 3, 8])
 def test_two_rows_of_a_batch(law, n):
     """Neighbours, and rows as far apart as one block and two: 40 000 pairs and more."""
-    block = engine.batch_plan(engine.LAWS[law], n, Decay(Fraction(1))).rows
+    block = engine.batch_plan(engine.LAWS[law], n, NoiseRate(Fraction(1))).rows
     rows = max(3 * block + 5, 40_000)
     found = engine.MANY[law](
-        np.zeros((rows, n), dtype=np.uint64), Decay(Fraction(1)), Stream(seed=n)
+        np.zeros((rows, n), dtype=np.uint64), NoiseRate(Fraction(1)), Stream(seed=n)
     )
     for apart in (1, 2, block - 1, block, block + 1, 2 * block):
         pairs = Counter(zip(found[:-apart].tolist(), found[apart:].tolist(), strict=True))
@@ -201,7 +201,9 @@ def test_two_attempts_of_discrete_laplace_exactly():
 def test_two_numbers_of_an_array(apart, signed):
     """At r = 1/2, numbers next to one another and as far apart as pieces and chunks are long."""
     draw = engine.variates.discrete_laplace if signed else engine.variates.geometric
-    found = np.clip(draw(apart + 60_000, Decay(Fraction(1), Fraction(1, 2)), Stream(seed=1)), -2, 2)
+    found = np.clip(
+        draw(apart + 60_000, NoiseRate(Fraction(1), Fraction(1, 2)), Stream(seed=1)), -2, 2
+    )
     single = {g: Fraction(1, 2 ** (g + 1)) for g in (0, 1)} | {2: Fraction(1, 4)}
     if signed:
         third = Fraction(1, 3)

@@ -15,7 +15,7 @@ import engine
 import mpmath
 import numpy as np
 import pytest
-from engine import Decay
+from engine import NoiseRate
 from tapes import Stream, lanes
 
 pytestmark = pytest.mark.claim("C1")
@@ -24,16 +24,16 @@ CHUNK = engine.geometric._CHUNK
 PIECE = engine.digits._PIECE
 
 DECAYS = {
-    "one digit": Decay(Fraction(1)),
-    "one digit, 1/8": Decay(Fraction(1, 8)),
-    "base": Decay(Fraction(2), Fraction(1, 2)),
-    "two digits": Decay(Fraction(1, 200)),
-    "three digits": Decay(Fraction(1, 20_000)),
-    "six digits": Decay(Fraction(1, 2**40)),
+    "one digit": NoiseRate(Fraction(1)),
+    "one digit, 1/8": NoiseRate(Fraction(1, 8)),
+    "base": NoiseRate(Fraction(2), Fraction(1, 2)),
+    "two digits": NoiseRate(Fraction(1, 200)),
+    "three digits": NoiseRate(Fraction(1, 20_000)),
+    "six digits": NoiseRate(Fraction(1, 2**40)),
 }
 
 
-def rate_of(decay: Decay) -> mpmath.mpf:
+def rate_of(decay: NoiseRate) -> mpmath.mpf:
     if decay.base is None:
         return mpmath.mpf(decay.rate.numerator) / decay.rate.denominator
     base = mpmath.mpf(decay.base.numerator) / decay.base.denominator
@@ -77,7 +77,7 @@ class Digit:
         return np.where(digits == self.begun, -1, digits) if self.begun else digits
 
 
-def digits_of(decay: Decay) -> list[Digit]:
+def digits_of(decay: NoiseRate) -> list[Digit]:
     """The first digit, unbounded, and the others: in base 256 from a weight near 1/32 nat up."""
     with mpmath.workdps(80):
         rate = rate_of(decay)

@@ -227,7 +227,7 @@ def test_every_candidate_of_every_row_has_a_word_of_its_own(name, rows, n):
 def test_rows_of_full_blocks_have_words_of_their_own(name):
     """Three blocks and a bit, some words of each: every one changes one row, and each another."""
     n = 3
-    block = engine.batch_plan(engine.EXPONENTIAL, n, engine.Decay(Fraction(1))).rows
+    block = engine.batch_plan(engine.EXPONENTIAL, n, engine.NoiseRate(Fraction(1))).rows
     rows = 3 * block + 2
     scores = np.zeros((rows, n), dtype=np.int64)
     source = TapeSource(seed=3)

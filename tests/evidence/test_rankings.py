@@ -14,17 +14,17 @@ import engine
 import float_oracle as oracle
 import numpy as np
 import pytest
-from engine import LAWS, TOPS, Decay
+from engine import LAWS, TOPS, NoiseRate
 from tapes import Stream
 from watched import Round, drawn_as_told, path_of, tape_for, watch
 
 pytestmark = pytest.mark.claim("C1")
 
 CONSTANTS = engine.constants()
-QUARTER = Decay(Fraction(1, 4))
+QUARTER = NoiseRate(Fraction(1, 4))
 
 
-def rate_of(decay: Decay) -> float:
+def rate_of(decay: NoiseRate) -> float:
     low, high = decay.nats(64).fractions()
     return float((low + high) / 2)
 
@@ -48,7 +48,7 @@ def meeting(law: str, rate: float, n: int, many: int, seed: int) -> tuple[Any, A
     return scores, words
 
 
-def check(decay: Decay, one: Round, scores: Any, order: Any, gaps: Any = None) -> None:
+def check(decay: NoiseRate, one: Round, scores: Any, order: Any, gaps: Any = None) -> None:
     noises = one.noises()
     assert oracle.order_is_sound(rate_of(decay), scores, noises, order, one.removed)
     if gaps is None:
@@ -61,7 +61,7 @@ def check(decay: Decay, one: Round, scores: Any, order: Any, gaps: Any = None) -
         assert (gap - 1e-6) * unit <= upper - lower + 1e-9 <= (gap + 1 + 1e-6) * unit
 
 
-def ranked(law: str, decay: Decay, scores: Any, words: Any, k: int, **gaps: Any) -> Round:
+def ranked(law: str, decay: NoiseRate, scores: Any, words: Any, k: int, **gaps: Any) -> Round:
     public = engine.ranking_plan(
         LAWS[law], k, decay, bool(gaps), **({"gap_unit": gaps["gap_unit"]} if gaps else {})
     )
@@ -85,7 +85,7 @@ def test_near_ties_among_few(law, rate):
         n = SMALL[seed % len(SMALL)]
         k = 1 + seed % min(n, 4)
         scores, words = meeting(law, float(rate), n, min(n, 2 + seed % 13), seed)
-        ranked(law, Decay(rate), scores, words, k)
+        ranked(law, NoiseRate(rate), scores, words, k)
 
 
 @pytest.mark.parametrize("unit", [Fraction(1), Fraction(1, 3), Fraction(50)])
@@ -202,12 +202,12 @@ def test_every_round_of_a_peeling_has_noise_of_its_own(n, k):
 
 
 BOUNDED = [
-    Decay(Fraction(1, 4)),
-    Decay(Fraction(3)),
-    Decay(Fraction(1, 2**40)),
-    Decay(Fraction(1, 1000)),
-    Decay(Fraction(2**20)),
-    Decay(Fraction(3), Fraction(2, 3)),
+    NoiseRate(Fraction(1, 4)),
+    NoiseRate(Fraction(3)),
+    NoiseRate(Fraction(1, 2**40)),
+    NoiseRate(Fraction(1, 1000)),
+    NoiseRate(Fraction(2**20)),
+    NoiseRate(Fraction(3), Fraction(2, 3)),
 ]
 
 

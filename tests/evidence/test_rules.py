@@ -20,7 +20,7 @@ from tapes import TapeSource
 
 import safeselect
 from safeselect import Budget, BudgetError, Ledger, ParameterError, SourceError
-from safeselect.promises.records import told
+from safeselect.promises.records import guarantee_record
 from safeselect.testing import DeterministicSource
 
 pytestmark = pytest.mark.filterwarnings("ignore::safeselect.testing.InsecureSourceWarning")
@@ -274,7 +274,7 @@ def test_the_record_says_what_was_charged_and_for_what(name):
     record = next(r.content for r in ledger.records() if r.content["kind"] == "charged")
     mechanism = getattr(made, "mechanism", None) or "pay_what_you_get_gumbel/1"
     assert record["mechanism"] == mechanism
-    assert record["guarantee"] == told(made.guarantee)
+    assert record["guarantee"] == guarantee_record(made.guarantee)
     assert source.name in repr(record["source"])
     assert record["nonce"] in {n.to_bytes(16, "big").hex() for n in range(1, source.begun + 1)}
     told_there = record["parameters"]

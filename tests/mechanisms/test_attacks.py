@@ -22,7 +22,7 @@ from safeselect import (
     report_noisy_max,
     top_k,
 )
-from safeselect.exact.rate import Decay
+from safeselect.exact.rate import NoiseRate
 from safeselect.randomness.bits import Bits
 from safeselect.reference import LazyGumbel
 from safeselect.reference._rankings import ExponentialNoise, combine_continuous, combine_exponential
@@ -263,8 +263,8 @@ def test_a5_naive_gumbel_noise_ends():
 def test_a5_ours_has_no_end():
     """The longer the run of ones (or zeros) in U, the further out, as far as there are bits."""
     for length in (8, 16, 32, 100):
-        high = LazyGumbel(Bits(Tape(b"\xff" * length)), Decay(Fraction(1))).floor
-        low = LazyGumbel(Bits(Tape(b"\x00" * length)), Decay(Fraction(1))).floor
+        high = LazyGumbel(Bits(Tape(b"\xff" * length)), NoiseRate(Fraction(1))).floor
+        low = LazyGumbel(Bits(Tape(b"\x00" * length)), NoiseRate(Fraction(1))).floor
         assert 8 * length * math.log(2) - 2 < high < 8 * length * math.log(2) + 2
         assert -math.log(8 * length * math.log(2)) - 2 < low < -math.log(8 * length * math.log(2))
     assert high - low > 500
@@ -351,7 +351,7 @@ def test_a10_naive_coins_stop_falling():
 
 @pytest.mark.parametrize("x", [37, 100, 700, 745, 746, 10**6])
 def test_a10_ours_knows_them_apart(x):
-    low, high = Decay(Fraction(x)).power(1, 0, 80).fractions()
+    low, high = NoiseRate(Fraction(x)).power(1, 0, 80).fractions()
     with mpmath.workdps(60):
         true = mpmath.exp(-mpmath.mpf(x))
         assert mpmath.mpf(low.numerator) / low.denominator <= true

@@ -23,7 +23,7 @@ from hypothesis import strategies as st
 from scalar_tier import Scalar, geometric_law
 from tiers import RANKS, Noise
 
-from safeselect.exact.rate import Decay
+from safeselect.exact.rate import NoiseRate
 from safeselect.noise import Ranking
 
 pytestmark = pytest.mark.claim("C1")
@@ -32,15 +32,15 @@ VECTORS = json.loads((Path(__file__).parents[1] / "vectors" / "laws.json").read_
 SLACK = Fraction(1, 2**48)
 NAMES = ["exponential", "laplace", "gumbel"]
 
-RATES = [Decay(Fraction(*r)) for r in ((1, 1), (2, 3), (5, 1))] + [
-    Decay(Fraction(1), Fraction(1, 2))
+RATES = [NoiseRate(Fraction(*r)) for r in ((1, 1), (2, 3), (5, 1))] + [
+    NoiseRate(Fraction(1), Fraction(1, 2))
 ]
 PLAIN = [(decay, 0, 1) for decay in RATES]
-SMALL = [(Decay(Fraction(1, 64)), 0, 64), (Decay(Fraction(3, 80)), 0, 40)]
-SMALLEST = [(Decay(Fraction(1, 2**40)), 0, 2**40)]
+SMALL = [(NoiseRate(Fraction(1, 64)), 0, 64), (NoiseRate(Fraction(3, 80)), 0, 40)]
+SMALLEST = [(NoiseRate(Fraction(1, 2**40)), 0, 2**40)]
 FINE = [(RATES[0], 1, 1), (RATES[1], 1, 1), (RATES[2], 2, 1), (RATES[3], 2, 1)]
-LARGE = [(Decay(Fraction(300)), 8, 1)]
-LARGEST = [(Decay(Fraction(300)), 0, 1), (Decay(Fraction(2**20)), 0, 1)]
+LARGE = [(NoiseRate(Fraction(300)), 8, 1)]
+LARGEST = [(NoiseRate(Fraction(300)), 0, 1), (NoiseRate(Fraction(2**20)), 0, 1)]
 
 # How noise is cut.  Only Gumbel noise tells its chances without 2**40 values being worked out; only
 # exponential noise needs no finer cells, however large the rate.
@@ -56,7 +56,9 @@ GAP_CUTS = {
 }
 
 
-def noises(name: str, cuts: dict[str, list[tuple[Decay, int, int]]]) -> st.SearchStrategy[Noise]:
+def noises(
+    name: str, cuts: dict[str, list[tuple[NoiseRate, int, int]]]
+) -> st.SearchStrategy[Noise]:
     return st.sampled_from([Noise(name, *cut) for cut in cuts[name]])
 
 
@@ -115,7 +117,7 @@ def test_finer_cells_leave_less_undecided(name, limit):
     """At every level the laws agree, and what the cells do not tell goes to zero."""
     left = []
     for level in range(1, 4):
-        noise = Noise(name, Decay(Fraction(2)), level)
+        noise = Noise(name, NoiseRate(Fraction(2)), level)
         laws = [cell_law(tier, noise, [0, 1], 1, limit=limit) for tier in (Array(), Scalar())]
         assert agree(*laws)
         left.append(laws[0][None])
@@ -140,7 +142,7 @@ def test_by_what_exponential_noise_exceeds_a_cell_is_alike_for_all_cells(decay):
 
 
 def test_the_same_in_the_scalar_tier():
-    law = geometric_law(Decay(Fraction(1, 16))).lower
+    law = geometric_law(NoiseRate(Fraction(1, 16))).lower
     for cell in range(1, 6):
         for part in range(16):
             shares = law[16 * cell + part] * law[0] - law[16 * cell] * law[part]
@@ -155,7 +157,7 @@ def test_the_same_in_the_scalar_tier():
 @settings(max_examples=4)
 @given(data=st.data())
 def test_the_law_follows_the_candidates_and_ignores_offsets(name, tier, data):
-    noise = Noise(name, Decay(Fraction(2, 3)))
+    noise = Noise(name, NoiseRate(Fraction(2, 3)))
     values = data.draw(scores(3))
     order = data.draw(st.permutations(range(len(values))))
     law = cell_law(tier, noise, values, 2)
@@ -170,7 +172,10 @@ def test_the_law_follows_the_candidates_and_ignores_offsets(name, tier, data):
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("tier", [Array(), Scalar()], ids=["array", "scalar"])
 def test_scaling_scores_and_rate_together_changes_nothing(name, tier):
-    whole, parts = Noise(name, Decay(Fraction(1))), Noise(name, Decay(Fraction(1, 64)), 0, 64)
+    whole, parts = (
+        Noise(name, NoiseRate(Fraction(1))),
+        Noise(name, NoiseRate(Fraction(1, 64)), 0, 64),
+    )
     assert agree(cell_law(tier, whole, [0, 2, 3], 2), cell_law(tier, parts, [0, 2, 3], 2))
 
 
@@ -195,7 +200,7 @@ def survival(law: Chances, order: tuple[int, ...], *at_least: int) -> Fraction:
 @pytest.mark.claim("C1")
 def test_gaps_of_the_first_two(tier):
     """Vectors e4: scores 0, 1, 2 at rate 1, exponential noise, to 14 digits."""
-    law = cell_law(tier, Noise("exponential", Decay(Fraction(1))), [0, 1, 2], 2, limit=1)
+    law = cell_law(tier, Noise("exponential", NoiseRate(Fraction(1))), [0, 1, 2], 2, limit=1)
     cases = VECTORS["e4_noisy_top2_with_gap_exponential"]["cases"]
     for name, text in cases.items():
         order, *gaps = (part.split("=")[-1] for part in name.split(";"))
@@ -215,7 +220,7 @@ def test_gap_of_the_winner(tier, case):
     steps = [int(score * size) for score in values]
     steps = [step - min(steps) for step in steps]
     limit = 3 * size if len(steps) == 2 else size
-    noise = Noise("exponential", Decay(Fraction(given_case["rate"]) / size))
+    noise = Noise("exponential", NoiseRate(Fraction(given_case["rate"]) / size))
     laws = {"exp": cell_law(tier, noise, steps, 1, limit=limit)}
     if len(steps) == 2:
         laws["lap"] = cell_law(tier, replace(noise, name="laplace", level=3), steps, 1, limit=limit)
@@ -256,19 +261,19 @@ class OtherRate(Array):
 
     def masses(self, noise):
         rate = noise.decay.rate * (1 + Fraction(1, 10**11))
-        return super().masses(replace(noise, decay=Decay(rate)))
+        return super().masses(replace(noise, decay=NoiseRate(rate)))
 
 
 @pytest.mark.parametrize(
     ("mutant", "limit"), [(TiesByPosition(), None), (GapsUp(), 1), (OtherRate(), None)]
 )
 def test_mutants_are_noticed(mutant, limit):
-    noise = Noise("exponential", Decay(Fraction(1)))
+    noise = Noise("exponential", NoiseRate(Fraction(1)))
     right = cell_law(Array(), noise, [0, 0, 1], 1, limit=limit)
     assert not agree(cell_law(mutant, noise, [0, 0, 1], 1, limit=limit), right)
 
 
 def test_one_shot_noise_is_not_peeling():
-    noise = Noise("exponential", Decay(Fraction(1)))
+    noise = Noise("exponential", NoiseRate(Fraction(1)))
     peeled = peeled_law(Scalar(), noise, [0, 1, 3], 2)
     assert not agree(cell_law(Array(), noise, [0, 1, 3], 2), peeled)

@@ -13,7 +13,7 @@ import pytest
 
 from safeselect import ParameterError, calibrate, expected_error, explain
 from safeselect.promises.guarantees import BoundedRange
-from safeselect.selection._table import MECHANISMS, dyadic_decay
+from safeselect.selection._table import MECHANISMS, dyadic_rate
 
 VECTORS = json.loads((Path(__file__).parents[1] / "vectors" / "guarantees.json").read_text())
 OFFERED = [name for name in MECHANISMS if name != "laplace"]
@@ -98,7 +98,7 @@ def test_the_expectation_is_that_of_the_law(mechanism, n, k, gap):
     with mpmath.workdps(30):
         p = mpmath.exp(-mp(total["epsilon"] / k * gap))
         if mechanism == "exponential_base2":
-            p = mp(dyadic_decay(total["epsilon"] / k).base) ** mp(gap)
+            p = mp(dyadic_rate(total["epsilon"] / k).base) ** mp(gap)
         weights = [mpmath.mpf(1)] * k + [p] * (n - k)
         if mechanism == "one_shot_exponential":
             true = missed_in_one_shot(p, k, n - k)

@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 from gap_laws import decided_law, lattice_law, real_law
 
-from safeselect.exact.rate import Decay
+from safeselect.exact.rate import NoiseRate
 from safeselect.noise import Ranking
 from safeselect.reference import _rankings as _reference
 from safeselect.reference._rankings import combine_continuous, combine_exponential
@@ -184,10 +184,10 @@ def test_a_finer_unit_is_a_finer_lattice(monkeypatch, unit):
 
     monkeypatch.setattr(_reference, "draw_exponential", draw)
     monkeypatch.setattr(_reference, "combine_exponential", combine)
-    steps, decay = np.array([3, 2**64 - 1], dtype=np.uint64), Decay(Fraction(2), Fraction(1, 3))
+    steps, decay = np.array([3, 2**64 - 1], dtype=np.uint64), NoiseRate(Fraction(2), Fraction(1, 3))
     _reference.noisy_top_k("exponential", steps, 1, decay, None, gaps=True, gap_unit=unit)
     finer = unit.denominator
-    assert seen["draw"] == (2, Decay(Fraction(2, finer), Fraction(1, 3)))
+    assert seen["draw"] == (2, NoiseRate(Fraction(2, finer), Fraction(1, 3)))
     assert seen["combine"] == (
         [3 * finer, (2**64 - 1) * finer],
         "noise",

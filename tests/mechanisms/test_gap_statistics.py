@@ -18,7 +18,7 @@ from chances import fits
 from gap_laws import real_law
 
 import safeselect
-from safeselect.exact.rate import Decay
+from safeselect.exact.rate import NoiseRate
 from safeselect.noise import Ranking
 from safeselect.reference import _rankings as _reference
 from safeselect.selection import gaps
@@ -176,7 +176,7 @@ def test_both_gaps_of_top_2_follow_their_law(noise, engine):
 @pytest.mark.parametrize("name", CASES)
 def test_a_factor_of_two_in_the_rate_is_noticed(monkeypatch, name, factor):
     run, law = CASES[name]
-    engine.change_decay(monkeypatch, lambda decay: Decay(factor * decay.rate))
+    engine.change_decay(monkeypatch, lambda decay: NoiseRate(factor * decay.rate))
     assert noticed(run, law)
 
 

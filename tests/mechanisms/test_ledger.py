@@ -17,11 +17,11 @@ from ledgers import new, pure, scope
 
 import safeselect
 from safeselect import Budget, BudgetError, Ledger, LedgerError, ParameterError, SourceError
-from safeselect.ledger import Standing
+from safeselect.ledger import Balance
 from safeselect.ledger._ledger_memory import MemoryStore
 from safeselect.ledger.record import commitment
 from safeselect.promises.guarantees import BoundedRange, PureDP
-from safeselect.promises.records import told
+from safeselect.promises.records import guarantee_record
 from safeselect.selection._call import Call
 from safeselect.selection._results import Selection
 from safeselect.testing import DeterministicSource, RecordingSource
@@ -75,8 +75,8 @@ class Watched:
 
     def __init__(self, ledger: Ledger, fail: BaseException | None = None, at: int = 0) -> None:
         self.ledger, self.fail, self.at = ledger, fail, at
-        self.seen: list[Standing] = []
-        self.begun: list[Standing] = []
+        self.seen: list[Balance] = []
+        self.begun: list[Balance] = []
 
     def begin(self) -> bytes:
         self.begun.append(self.ledger.standing("a"))
@@ -118,9 +118,9 @@ def test_the_record_says_what_the_result_says(name: str) -> None:
     result = run(name, ledger)
     charged, released = [record.content for record in ledger.records()][2:]
     assert charged["mechanism"] == result.mechanism
-    assert charged["guarantee"] == told(result.guarantee)
+    assert charged["guarantee"] == guarantee_record(result.guarantee)
     parts = getattr(result, "parts", (result.guarantee,))
-    assert charged["parts"] == [{"count": str(len(parts)), "each": told(parts[0])}]
+    assert charged["parts"] == [{"count": str(len(parts)), "each": guarantee_record(parts[0])}]
     assert charged["source"] == {
         "name": "OpenSSLSource", "production": "yes", "health": "passed"
     }  # fmt: skip
@@ -472,7 +472,7 @@ def test_an_unknown_domain_charges_epsilon_and_delta(more: dict[str, Any]) -> No
         assert all(each.spent == price for each in source.seen)
         charged, released = [record.content for record in ledger.records()][2:]
         said.add((str(charged["parameters"]), str(charged["charges"]), len(source.seen)))
-        assert charged["guarantee"] == told(result.guarantee)
+        assert charged["guarantee"] == guarantee_record(result.guarantee)
         assert [int(each["count"]) for each in charged["parts"]] == [2, 1][len(more) :] + [1] * len(
             more
         )
@@ -522,7 +522,7 @@ def test_a_session_charges_its_whole_cost_when_it_opens_and_then_no_more(name: s
     assert {each.spent["epsilon"] for each in source.seen} == {Fraction(1, 2)}
     charged, *released = [record.content for record in ledger.records()][2:]
     assert charged["mechanism"].startswith(name)
-    assert charged["guarantee"] == told(session.guarantee)
+    assert charged["guarantee"] == guarantee_record(session.guarantee)
     if name == "pay_what_you_get":  # which is settled at its end
         assert (session.receipt, released) == (None, [])
     else:

@@ -18,14 +18,14 @@ from chances import fits
 
 from safeselect import PayWhatYouGet, select_many, top_k_many, unknown_domain_top_k
 from safeselect.audit.cells import ranking_law
-from safeselect.exact.rate import Decay
+from safeselect.exact.rate import NoiseRate
 from safeselect.noise.laws import EXPONENTIAL, GUMBEL, Law
 from safeselect.testing import DeterministicSource, InsecureSourceWarning
 
 ENGINES = ("array", "reference")
 ROWS, DRAWS = 6_000, 3_000
 SCORES = [3, 1, 0]
-ONE = Decay(Fraction(1))
+ONE = NoiseRate(Fraction(1))
 
 
 def source() -> DeterministicSource:
@@ -115,7 +115,7 @@ def list_law(epsilon: Fraction, offset: Fraction) -> dict[Hashable, float]:
     unit = offset.denominator
     scores = [9 * unit, 7 * unit, int((2 + offset) * unit)]
     found: Counter[Hashable] = Counter()
-    whole = ranking_law(GUMBEL, scores, Decay(epsilon / unit), k=2, fineness=8)
+    whole = ranking_law(GUMBEL, scores, NoiseRate(epsilon / unit), k=2, fineness=8)
     for order, p in middle(whole).items():
         found[tuple("ab|"[i] for i in (*order, 2)[: (*order, 2).index(2)])] += p
     return found

@@ -70,7 +70,7 @@ def test_a_query_that_may_cost_too_much_is_refused_and_costs_nothing(teller: Tel
     for k in (10, 11):
         with pytest.raises(BudgetError, match=f"10 outcomes left, and this query may cost {k + 1}"):
             session.query({"Zebedee": 4711}, k=k, k_bar=20, places="all")
-    assert session.spent == pay_what_you_get.Outlay(0, 0)
+    assert session.spent == pay_what_you_get.Spent(0, 0)
     teller.order = tuple(range(21))  # three labels, then a dummy
     session.query(dict.fromkeys(range(3), 9), k=9, k_bar=20, places="all")
     assert session.remaining.outcomes == 6
@@ -90,14 +90,14 @@ def test_refused_parameters_cost_nothing() -> None:
         session.query(COUNTS, k=2, k_bar=1, places="all")
     with pytest.raises(ParameterError, match="max_contributions"):
         session.query(COUNTS, k=2, k_bar=3, places="all", max_contributions=0)
-    assert session.spent == pay_what_you_get.Outlay(0, 0)
+    assert session.spent == pay_what_you_get.Spent(0, 0)
 
 
 def test_counts_that_cannot_be_read_cost_what_a_query_costs() -> None:
     session = PayWhatYouGet(**SESSION)
     with pytest.raises(ScoreError, match="counts must be integers"):
         session.query({"Zebedee": 0.5}, k=1, k_bar=1, places="all")
-    assert session.spent == pay_what_you_get.Outlay(2, 1)
+    assert session.spent == pay_what_you_get.Spent(2, 1)
 
 
 def test_a_query_that_fails_keeps_its_reservation() -> None:
@@ -118,7 +118,7 @@ def test_a_query_that_fails_keeps_its_reservation() -> None:
     with pytest.raises(SourceError):
         session.query({}, k=3, k_bar=5, places="all")
     # The source refused to begin, and even that costs what might have been drawn.
-    assert session.spent == pay_what_you_get.Outlay(5, 2)
+    assert session.spent == pay_what_you_get.Spent(5, 2)
 
 
 def test_noise_that_fails_half_way_keeps_the_reservation(
@@ -132,7 +132,7 @@ def test_noise_that_fails_half_way_keeps_the_reservation(
     monkeypatch.setattr(teller, "noisy_top_k", fail)
     with pytest.raises(SourceError):
         session.query(COUNTS, k=3, k_bar=3, places="all")
-    assert session.spent == pay_what_you_get.Outlay(4, 1)
+    assert session.spent == pay_what_you_get.Spent(4, 1)
 
 
 @settings(max_examples=60, deadline=None)

@@ -19,7 +19,7 @@ import pytest
 from convolution import gumbel_tie, laplace_tie_share, ordered_law
 
 from safeselect.audit.exact_pmf import bit_tree
-from safeselect.exact.rate import Decay
+from safeselect.exact.rate import NoiseRate
 from safeselect.reference import LazyGumbel, LazyLaplace
 from safeselect.reference._rankings import (
     ExponentialNoise,
@@ -154,7 +154,7 @@ def taylor_exp(x: Fraction, terms: int = 60) -> Fraction:
 def test_draw_exponential_is_independent_geometric_noise_and_a_uniform_ranking():
     law = bit_tree(
         lambda bits: (lambda noise: (noise.floors, noise.ranks))(
-            draw_exponential(2, Decay(Fraction(2)), bits)
+            draw_exponential(2, NoiseRate(Fraction(2)), bits)
         ),
         max_leaves=20_000,
     )
@@ -169,7 +169,7 @@ def test_draw_exponential_is_independent_geometric_noise_and_a_uniform_ranking()
 
 
 @pytest.mark.parametrize("level", [0, 1, 3])
-@pytest.mark.parametrize("decay", [Decay(Fraction(1)), Decay(Fraction(1), Fraction(1, 2))])
+@pytest.mark.parametrize("decay", [NoiseRate(Fraction(1)), NoiseRate(Fraction(1), Fraction(1, 2))])
 def test_gumbel_floor_is_the_floor_of_a_gumbel_variable(decay, level):
     def run(bits):
         noise = LazyGumbel(bits, decay, step=2)
@@ -191,7 +191,7 @@ def test_gumbel_floor_is_the_floor_of_a_gumbel_variable(decay, level):
 
 def test_laplace_floor_is_the_floor_of_a_laplace_variable():
     def run(bits):
-        noise = LazyLaplace(bits, Decay(Fraction(1)), step=2)
+        noise = LazyLaplace(bits, NoiseRate(Fraction(1)), step=2)
         noise.refine(bits, 1)
         return noise.floor
 
@@ -293,7 +293,7 @@ def test_peeling_draws_anew_for_those_who_remain(monkeypatch):
 
     monkeypatch.setattr(_reference, "draw_exponential", draw)
     steps = np.array([0, 0, 3, 1], dtype=np.uint64)
-    ranking = peeled_top_k("exponential", steps, 3, Decay(Fraction(1)), None)
+    ranking = peeled_top_k("exponential", steps, 3, NoiseRate(Fraction(1)), None)
     assert drawn == [4, 3, 2]
     assert ranking.indices == (1, 0, 2)
 

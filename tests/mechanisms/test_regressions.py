@@ -33,7 +33,7 @@ from safeselect import (
     top_k,
 )
 from safeselect.accounting import composed_epsilon
-from safeselect.exact.rate import Decay
+from safeselect.exact.rate import NoiseRate
 from safeselect.reference import _rankings as _reference
 from safeselect.reference._rankings import ExponentialNoise, combine_exponential
 from safeselect.scores.candidates import read_candidates
@@ -162,7 +162,7 @@ def test_no_candidate_is_further_than_the_noise_can_reach():
     for behind in (40, 74, 745, 10**6):
         noise = ExponentialNoise((0, behind + 1), (1, 0))
         assert combine_exponential((behind, 0), noise, 1).indices == (1,)
-        assert Decay(Fraction(1)).power(behind, 0, 64).lower > 0
+        assert NoiseRate(Fraction(1)).power(behind, 0, 64).lower > 0
 
 
 def test_differences_are_exact_where_int64_wraps():
@@ -207,7 +207,7 @@ def test_a_fractional_sensitivity_is_used_exactly(monkeypatch):
     monkeypatch.setattr(_reference, "noisy_top_k", rank)
     for call in (permute_and_flip, exponential_mechanism):
         call([1, 2], epsilon="1/3", sensitivity="2/7", engine="reference")
-    assert seen == [(noise, Decay(Fraction(7, 12))) for noise in ("exponential", "gumbel")]
+    assert seen == [(noise, NoiseRate(Fraction(7, 12))) for noise in ("exponential", "gumbel")]
 
 
 @given(

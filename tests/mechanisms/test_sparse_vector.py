@@ -27,7 +27,7 @@ from safeselect import (
     SparseVector,
 )
 from safeselect.sessions import _session
-from safeselect.sessions._terms import BELOW, SQRT2, decide, optimal_share
+from safeselect.sessions._terms import BELOW, SQRT2, compare, optimal_share
 from safeselect.testing import DeterministicSource, RecordingSource
 from safeselect.variates.enclosed import WholeNoise
 
@@ -188,18 +188,18 @@ def test_decide_answers_exactly_when_all_numbers_agree(least, cell):
         if low > high:
             continue
         answers = {BELOW if x < least else x // cell for x in range(low, high + 1)}
-        found = decide(low, high, least, cell)
+        found = compare(low, high, least, cell)
         assert found == (answers.pop() if len(answers) == 1 else None)
 
 
 def test_bounds_of_the_scalar_noise_narrow_and_never_move():
-    from safeselect.exact.rate import Decay
+    from safeselect.exact.rate import NoiseRate
     from safeselect.randomness.bits import Bits
     from safeselect.reference._variates import enclosed_noise
 
     with Bits(deterministic()) as bits:
         for kind in ("exponential", "laplace"):
-            drawn = enclosed_noise(kind, Decay(Fraction(1, 3)), 0, bits)
+            drawn = enclosed_noise(kind, NoiseRate(Fraction(1, 3)), 0, bits)
             before = drawn.bounds(20, 3)
             assert before[1] - before[0] == 3 << 20
             drawn.refine(bits)

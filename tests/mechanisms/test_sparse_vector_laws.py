@@ -17,11 +17,11 @@ from chances import fits
 from sparse_vector_laws import LAST, VALUES, Rules, joint, nodes, table
 
 from safeselect import AdaptiveSparseVector, SparseVector, variates
-from safeselect.exact.rate import Decay
+from safeselect.exact.rate import NoiseRate
 from safeselect.noise.laws import EXPONENTIAL, LAPLACE
 from safeselect.selection._table import named_engine
 from safeselect.sessions import _session
-from safeselect.sessions._terms import BELOW, decide
+from safeselect.sessions._terms import BELOW, compare
 from safeselect.testing import DeterministicSource
 from safeselect.variates.enclosed import InvertedNoise
 
@@ -71,7 +71,7 @@ def proved(session, value: int, digits: int = 9) -> tuple[dict, float]:
     (branch,) = terms.branches
     law = LAPLACE if terms.noise == "laplace" else EXPONENTIAL
 
-    def bounds(decay: Decay) -> list[tuple[int, int]]:
+    def bounds(decay: NoiseRate) -> list[tuple[int, int]]:
         drawn = (InvertedNoise(law, decay, digits, Given(v)) for v in range(1 << digits))
         return [each.bounds(scale, terms.parts) for each in drawn]
 
@@ -82,7 +82,7 @@ def proved(session, value: int, digits: int = 9) -> tuple[dict, float]:
     for low, high in bounds(branch.decay):
         for other_low, other_high in threshold:
             low_end, high_end = distance + low - other_high, distance + high - other_low
-            found[decide(low_end, high_end, least, cell)] += 1
+            found[compare(low_end, high_end, least, cell)] += 1
     total = 1 << 2 * digits
     return {cells: n / total for cells, n in found.items() if cells is not None}, found[
         None
@@ -256,8 +256,8 @@ def test_one_noise_for_both_branches_is_noticed(monkeypatch):
 @pytest.mark.parametrize("off", [1, -1])
 def test_a_gap_off_by_one_step_is_noticed(off, monkeypatch):
     def wrong(low, high, least, cell):
-        cells = decide(low, high, least, cell)
+        cells = compare(low, high, least, cell)
         return cells if cells is None or cells == BELOW else max(cells + off, 0)
 
-    monkeypatch.setattr(_session, "decide", wrong)
+    monkeypatch.setattr(_session, "compare", wrong)
     assert not fits(observed("plain", "exponential"), law_of("plain", "exponential"))

@@ -18,7 +18,7 @@ import pytest
 from chances import fits
 
 import safeselect
-from safeselect.exact.rate import Decay
+from safeselect.exact.rate import NoiseRate
 from safeselect.reference import _rankings as _reference
 from safeselect.reference._rankings import ExponentialNoise
 from safeselect.testing import DeterministicSource
@@ -167,11 +167,11 @@ def test_laplace_set_has_the_scale_of_the_theorem(engine):
 
 
 def twice_the_rate(decay):
-    return Decay(2 * decay.rate)
+    return NoiseRate(2 * decay.rate)
 
 
 def half_the_rate(decay):
-    return Decay(decay.rate / 2)
+    return NoiseRate(decay.rate / 2)
 
 
 @pytest.mark.parametrize("wrong", [twice_the_rate, half_the_rate])
@@ -196,7 +196,7 @@ def test_a_wrong_base_is_noticed():
 
 @pytest.mark.parametrize("mechanism", RANKINGS)
 def test_a_wrong_rate_in_the_ranking_is_noticed(monkeypatch, mechanism):
-    engine.change_decay(monkeypatch, lambda decay: Decay(4 * decay.rate))
+    engine.change_decay(monkeypatch, lambda decay: NoiseRate(4 * decay.rate))
     wrong = observed(lambda **k: top2(mechanism, **k), engine="reference")
     assert not fits(wrong, RANKINGS[mechanism])
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from lattice_oracle import Tape, quantile
 
-from safeselect.exact.rate import Decay
+from safeselect.exact.rate import NoiseRate
 from safeselect.noise.contenders import _level, contenders
 from safeselect.noise.draws import Draws, draw_noise, draw_words
 from safeselect.noise.laws import EXPONENTIAL, GUMBEL, LAPLACE, UNBOUNDED, Law
@@ -80,7 +80,7 @@ def test_all_who_are_left_out_lie_below_the_ceiling(law: Law, rate: Fraction, fi
     tape = Tape(11)
     for seed, kind in enumerate(KINDS):
         for k in (1, 2, 4):
-            public = plan(law, k, Decay(rate), False)
+            public = plan(law, k, NoiseRate(rate), False)
             steps, draws = scores(kind, rate, tape), drawn(law, public, fine, seed)
             tails = draws.tails[draws.tails < N].tolist()
             ahead = max(range(N), key=steps.__getitem__)
@@ -121,7 +121,7 @@ def check(
 @each_law
 def test_the_errors_of_noise_and_of_distances_are_added(law: Law) -> None:
     """The table's and the scale's: each may be as large as is stated."""
-    public = plan(law, 1, Decay(Fraction(1, 3)), False)
+    public = plan(law, 1, NoiseRate(Fraction(1, 3)), False)
     steps, draws = scores("near", Fraction(1, 3), Tape(3)), drawn(law, public, True, 4)
     found, (score, bound) = contenders(
         np.array(steps, dtype=np.uint64), draws, public, public.fine_contenders, []
@@ -136,7 +136,7 @@ def test_the_errors_of_noise_and_of_distances_are_added(law: Law) -> None:
 @each_law
 def test_the_best_of_many_may_be_far_apart(law: Law) -> None:
     """In groups of their own, 3 nats from one to the next: more of them than are looked for."""
-    public, n = plan(law, 1, Decay(Fraction(1)), False), 20_000
+    public, n = plan(law, 1, NoiseRate(Fraction(1)), False), 20_000
     draws, steps = drawn(law, public, False, 8, n), [0] * n
     for number in range(public.contenders + 3):
         steps[7 + 601 * number] = 3 * number + 1
@@ -153,7 +153,7 @@ def test_the_level_is_the_need_th_largest(n: int, need: int) -> None:
 @each_law
 def test_whoever_was_moved_down_has_no_bound(law: Law) -> None:
     """All places are taken by noise that is not covered."""
-    public = plan(law, 2, Decay(Fraction(1)), False)
+    public = plan(law, 2, NoiseRate(Fraction(1)), False)
     draws, steps = drawn(law, public, True, 9), np.zeros(N, dtype=np.uint64)
     steps[0], steps[1] = 2**63, 2**40
     draws.noise[2 : public.fine_contenders + 2] = UNKNOWN
@@ -164,7 +164,7 @@ def test_whoever_was_moved_down_has_no_bound(law: Law) -> None:
 
 @each_law
 def test_noise_that_is_not_covered_has_no_bound(law: Law) -> None:
-    public = plan(law, 1, Decay(Fraction(1)), False)
+    public = plan(law, 1, NoiseRate(Fraction(1)), False)
     draws = drawn(law, public, True, 5)
     draws.noise[: public.fine_contenders + 1] = UNKNOWN
     steps = np.array(scores("near", Fraction(1), Tape(6)), dtype=np.uint64)
@@ -179,7 +179,7 @@ def test_noise_that_is_not_covered_has_no_bound(law: Law) -> None:
 
 @pytest.mark.parametrize("fine", [True, False], ids=["noise", "keys"])
 def test_few_candidates_are_all_contenders(fine: bool) -> None:
-    public = plan(GUMBEL, 1, Decay(Fraction(1)), False)
+    public = plan(GUMBEL, 1, NoiseRate(Fraction(1)), False)
     draws = drawn(GUMBEL, public, fine, 7)
     steps = np.arange(N, dtype=np.uint64)
     assert contenders(steps, draws, public, N, []) == (list(range(N)), None)

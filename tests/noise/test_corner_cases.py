@@ -10,7 +10,7 @@ import pytest
 from engine import TOPS
 from lattice_oracle import Tape
 
-from safeselect.exact.rate import Decay
+from safeselect.exact.rate import NoiseRate
 from safeselect.noise import laws, rankings
 from safeselect.noise.draws import Draws
 from safeselect.noise.laws import EXPONENTIAL, GUMBEL, LAPLACE, Law
@@ -26,7 +26,7 @@ LAWS = [EXPONENTIAL, LAPLACE, GUMBEL]
 @pytest.mark.parametrize("law", LAWS, ids=lambda law: law.name)
 def test_a_score_that_was_cut_is_never_left_out(law: Law) -> None:
     """Noise not covered for all that have a place; candidate 0 leads by 2**63 nats."""
-    public = plan(law, 2, Decay(Fraction(1)), False)
+    public = plan(law, 2, NoiseRate(Fraction(1)), False)
     steps = np.zeros(60, dtype=np.uint64)
     steps[0] = 2**63
     words = np.full(60, 2**62, dtype=np.uint64)
@@ -51,7 +51,7 @@ def test_a_score_that_was_cut_is_never_left_out(law: Law) -> None:
 def test_a_full_block_of_rows_asks_for_no_more_bits() -> None:
     """V that differ by 2**-60 lie as close in one of 2**14 rows with probability 2**-45."""
     rows = 1 << 14
-    public = batch_plan(EXPONENTIAL, 2, Decay(Fraction(1)))
+    public = batch_plan(EXPONENTIAL, 2, NoiseRate(Fraction(1)))
     assert public.rows == rows
     words = np.empty((2, rows), dtype=np.uint64)
     tape = Tape(1)
@@ -66,7 +66,7 @@ def test_a_full_block_of_rows_asks_for_no_more_bits() -> None:
 
 def test_the_first_tail_word_of_a_process_is_not_seen() -> None:
     """The caches for V of both lengths are full after any call with the same parameters."""
-    decay, ahead = Decay(Fraction(1, 3)), np.zeros(5000, dtype=np.uint64)
+    decay, ahead = NoiseRate(Fraction(1, 3)), np.zeros(5000, dtype=np.uint64)
     ahead[:20] = 10**6  # all contenders are among these 20, and none of these has a tail word
     laws._tools.cache_clear()
     plan.cache_clear()
@@ -81,4 +81,6 @@ def test_unsigned_words_are_no_indices() -> None:
     """On NumPy 1.26 `np.take` refuses unsigned indices of 64 bits."""
     words = np.array([1, 1 << 63, 1 << 40], dtype=np.uint64)
     read_noise(noise_table(GUMBEL), words, np.empty(3, dtype=np.int64))
-    assert partial(TOPS["exponential"], np.zeros(100, np.uint64), 1, Decay(Fraction(1)), Tape(0))()
+    assert partial(
+        TOPS["exponential"], np.zeros(100, np.uint64), 1, NoiseRate(Fraction(1)), Tape(0)
+    )()

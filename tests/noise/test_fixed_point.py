@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from lattice_oracle import RATES
 
-from safeselect.exact.rate import Decay
+from safeselect.exact.rate import NoiseRate
 from safeselect.noise.plan import fixed_point
 from safeselect.noise.tables import LOSS, REACH, UNIT_BITS
 
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.claim("C1")
 def test_a_distance_loses_little_and_nothing_overflows(
     rate_: Fraction, data: st.DataObject
 ) -> None:
-    public = fixed_point(Decay(rate_), UNIT_BITS, REACH)
+    public = fixed_point(NoiseRate(rate_), UNIT_BITS, REACH)
     distance = data.draw(st.integers(0, 2 * public.reach) | st.just(2 * public.reach))
     assert (distance >> public.shift) * public.factor < 2**64
     assert 0 <= rate_ * 2**UNIT_BITS * distance - public.units(distance) <= LOSS
@@ -31,7 +31,7 @@ def test_a_distance_loses_little_and_nothing_overflows(
 
 @pytest.mark.parametrize("rate", [Fraction(1, 2**40), Fraction(1, 3), Fraction(5), Fraction(2**20)])
 def test_arrays_are_scaled_like_numbers(rate: Fraction) -> None:
-    public = fixed_point(Decay(rate), UNIT_BITS, REACH)
+    public = fixed_point(NoiseRate(rate), UNIT_BITS, REACH)
     assert REACH <= public.reach * rate < REACH + 2 * rate
     distances = [0, 1, 2, public.reach, 2 * public.reach - 1, 2 * public.reach]
     array = np.array(distances, dtype=np.uint64)

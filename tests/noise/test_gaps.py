@@ -21,7 +21,7 @@ from engine import TOPS
 from gap_laws import brackets, real_law
 from lattice_oracle import Tape
 
-from safeselect.exact.rate import Decay
+from safeselect.exact.rate import NoiseRate
 from safeselect.noise.draws import Known
 from safeselect.noise.laws import EXPONENTIAL, GUMBEL, LAPLACE, Law, enclose
 from safeselect.noise.plan import plan
@@ -34,7 +34,7 @@ NOISY_MAX = VECTORS["e3_noisy_max_gap_joint_survival"]["cases"]["v1@rate=1"]["jo
 WITH_GAP = VECTORS["e_em_gap_conditional"]["cases"]["v1@rate=1"]["winners"]
 each_law = pytest.mark.parametrize("law", [EXPONENTIAL, LAPLACE, GUMBEL], ids=lambda law: law.name)
 TOP2 = VECTORS["e4_noisy_top2_with_gap_exponential"]["cases"]
-ONE = Decay(Fraction(1))
+ONE = NoiseRate(Fraction(1))
 Outcome = tuple[tuple[int, ...], tuple[int, ...]]
 Mutant = Callable[[Ranking], Ranking]
 
@@ -43,7 +43,7 @@ def bounds(
     law: Law,
     scores: list[int],
     k: int,
-    decay: Decay,
+    decay: NoiseRate,
     unit: Fraction,
     looks: int,
     mutant: Mutant | None = None,
@@ -116,7 +116,7 @@ def test_one_gap(law: Law) -> None:
         assert holds(found, exact)
     # Finer or coarser noise is excluded, and so is a gap that is off by one.
     for rate, mutant in ((2, None), (Fraction(1, 2), None), (1, one_more)):
-        wrong = bounds(law, [0, 1], 1, Decay(Fraction(rate)), Fraction(3), 6_000, mutant)
+        wrong = bounds(law, [0, 1], 1, NoiseRate(Fraction(rate)), Fraction(3), 6_000, mutant)
         assert not holds(wrong, exact)
 
 
@@ -148,7 +148,7 @@ def test_any_unit(law: Law, unit: Fraction) -> None:
     """Outcome by outcome, units coarser, finer and in no simple ratio to the grid."""
     rate = Fraction(2, 3)
     exact = real_law(law.name, [3, 1], 1, rate, unit=unit, size=4)
-    lower, unfinished = bounds(law, [3, 1], 1, Decay(rate), unit, 8_000)
+    lower, unfinished = bounds(law, [3, 1], 1, NoiseRate(rate), unit, 8_000)
     for who, gap in product(range(2), range(4)):
         chance = exact[who, gap]
         assert lower[(who,), (gap,)] <= chance + 1e-12
@@ -166,7 +166,7 @@ def test_extreme_scores(rank: Callable[..., Ranking], n: int, unit: Fraction) ->
     """The gaps of scores 2**64 - 1, 2**63 and 0, where the noise is nothing."""
     steps = np.zeros(n, dtype=np.uint64)
     steps[:2] = [TOP, 2**63]
-    result = rank(steps, 2, Decay(Fraction(2**19)), Tape(n), gaps=True, gap_unit=unit)
+    result = rank(steps, 2, NoiseRate(Fraction(2**19)), Tape(n), gaps=True, gap_unit=unit)
     assert result.indices == (0, 1)
     for gap, exact in zip(result.gaps or (), (TOP - 2**63, 2**63), strict=True):
         assert abs(gap - Fraction(exact) / unit) <= 1 + 1 / unit
@@ -178,7 +178,7 @@ def test_the_unit_changes_no_digit_and_no_order(rank: Callable[..., Ranking]) ->
     results: dict[Fraction, Any] = {}
     for unit in (Fraction(1, 6), Fraction(1, 2), Fraction(1), Fraction(3)):
         steps = np.arange(100, dtype=np.uint64)
-        results[unit] = rank(steps, 3, Decay(Fraction(1, 5)), Tape(4), gaps=True, gap_unit=unit)
+        results[unit] = rank(steps, 3, NoiseRate(Fraction(1, 5)), Tape(4), gaps=True, gap_unit=unit)
     assert len({result.indices for result in results.values()}) == 1
     finest = results[Fraction(1, 6)].gaps
     for unit, result in results.items():

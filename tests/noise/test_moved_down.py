@@ -33,7 +33,7 @@ def test_no_bound_of_noise_adds_64_nats(law: engine.Law) -> None:
 @pytest.mark.parametrize("exponent", range(-41, 19, 3))
 def test_no_key_adds_as_much_as_the_reach(law: engine.Law, exponent: int) -> None:
     """In units of keys, at every rate: one below the level stays behind who is moved down."""
-    found = engine.tables.keys(law, engine.Decay(Fraction(3) * Fraction(2) ** exponent))
+    found = engine.tables.keys(law, engine.NoiseRate(Fraction(3) * Fraction(2) ** exponent))
     most = max(int(found.word_bounds.max()), int(found.tail_bounds.max()))
     unit = Fraction(2) ** found.shift
     assert most < int(found.reach * unit)
@@ -69,7 +69,7 @@ def first(law: str) -> int:
     """Who comes first of two, where candidate 0 has by far the largest score."""
     steps = np.zeros(N, dtype=np.uint64)
     steps[0] = FAR
-    decay = engine.Decay(RATE)
+    decay = engine.NoiseRate(RATE)
     source = Extreme(engine.ranking_plan(engine.LAWS[law], 2, decay, False).contenders)
     return engine.TOPS[law](steps, 2, decay, source).indices[0]
 

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from lattice_oracle import RATES
 
-from safeselect.exact.rate import Decay
+from safeselect.exact.rate import NoiseRate
 from safeselect.noise.draws import tail_capacity
 from safeselect.noise.laws import EXPONENTIAL, GUMBEL, LAPLACE, Law
 from safeselect.noise.plan import GUARD, WINDOW, _contenders, fixed_point, plan, rate
@@ -34,7 +34,7 @@ def test_the_window_of_the_lemma() -> None:
 def test_the_rate_is_enclosed(number: Fraction, base: Fraction | None, scale: int) -> None:
     if base is not None and not Fraction(1, 2**38) < number < 2**19:
         return
-    low, high = rate(Decay(number, base), scale)
+    low, high = rate(NoiseRate(number, base), scale)
     with mpmath.workdps(150):
         exact = mpmath.mpf(number.numerator) / number.denominator
         if base is not None:
@@ -84,7 +84,7 @@ def test_contenders_suffice_for_many(need: int) -> None:
 def test_few_suffice_where_noise_is_known_finely(need: int, excess: int) -> None:
     """The least number by the union bound, and three whose noise is not covered."""
     assert Fraction(2 * ERROR, 2**UNIT_BITS) + Fraction(LOSS, 2**UNIT_BITS) < Fraction(5, 2**16)
-    few = plan(GUMBEL, need, Decay(Fraction(1)), False).fine_contenders
+    few = plan(GUMBEL, need, NoiseRate(Fraction(1)), False).fine_contenders
     assert few == need + excess + 3
     assert tail(need + excess, Fraction(5, 2**16), excess + 1) <= RARE
     assert comb(need + excess - 1, excess) * Fraction(5, 2**16) ** excess > RARE
@@ -101,7 +101,7 @@ def test_few_suffice_where_noise_is_known_finely(need: int, excess: int) -> None
 )
 def test_the_number_of_contenders_is_pinned(law: Law, need: int, contenders: int) -> None:
     """It is public, and decides how much work a ranking is."""
-    assert plan(law, need, Decay(Fraction(1)), False).contenders == contenders
+    assert plan(law, need, NoiseRate(Fraction(1)), False).contenders == contenders
 
 
 @pytest.mark.parametrize(
@@ -113,10 +113,10 @@ def test_the_number_of_contenders_is_pinned(law: Law, need: int, contenders: int
 )
 def test_the_digits_of_slots_and_enclosures(k: int, gaps: bool, slot_bits: int, scale: int) -> None:
     """Public too.  Enclosures are a few units wide, and all are separated but rarely."""
-    found = plan(LAPLACE, k, Decay(Fraction(1)), gaps)
+    found = plan(LAPLACE, k, NoiseRate(Fraction(1)), gaps)
     assert (found.ranked, found.slot_bits, found.precision) == (k + gaps, slot_bits, scale)
     assert found.ranked**2 * Fraction(8, 2**scale) <= RARE
-    assert found.fixed_rate == fixed_point(Decay(Fraction(1)), UNIT_BITS, REACH)
+    assert found.fixed_rate == fixed_point(NoiseRate(Fraction(1)), UNIT_BITS, REACH)
 
 
 def test_padding_is_far_enough() -> None:
@@ -136,7 +136,7 @@ def test_padding_is_far_enough() -> None:
 
 
 def test_plans_are_kept_and_told_apart() -> None:
-    one, same = (plan(GUMBEL, 3, Decay(Fraction(1, 2)), False) for _ in range(2))
+    one, same = (plan(GUMBEL, 3, NoiseRate(Fraction(1, 2)), False) for _ in range(2))
     assert one is same
-    assert plan(GUMBEL, 3, Decay(Fraction(1, 2)), True) != one
-    assert plan(LAPLACE, 3, Decay(Fraction(1, 2)), False) != one
+    assert plan(GUMBEL, 3, NoiseRate(Fraction(1, 2)), True) != one
+    assert plan(LAPLACE, 3, NoiseRate(Fraction(1, 2)), False) != one

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from lattice_oracle import Tape, quantile
 
-from safeselect.exact.rate import Decay
+from safeselect.exact.rate import NoiseRate
 from safeselect.noise import rankings
 from safeselect.noise.contenders import contenders
 from safeselect.noise.draws import Draws
@@ -28,11 +28,11 @@ pytestmark = pytest.mark.claim("C1")
 LAWS = [EXPONENTIAL, LAPLACE, GUMBEL]
 TOP = 2**64 - 1
 DECAYS = [
-    Decay(Fraction(1, 4)),
-    Decay(Fraction(2**20)),
-    Decay(Fraction(1, 2**40)),
-    Decay(Fraction(3), Fraction(2, 3)),
-    Decay(Fraction(7, 10**6)),
+    NoiseRate(Fraction(1, 4)),
+    NoiseRate(Fraction(2**20)),
+    NoiseRate(Fraction(1, 2**40)),
+    NoiseRate(Fraction(3), Fraction(2, 3)),
+    NoiseRate(Fraction(7, 10**6)),
 ]
 UNITS = [Fraction(1), Fraction(10**9), Fraction(3, 7), Fraction(10, 3), Fraction(1, 997)]
 each_law = pytest.mark.parametrize("law", LAWS, ids=lambda law: law.name)
@@ -46,7 +46,7 @@ def noise_of(law: Law, v: int, bits: int) -> mpmath.mpf:
     return quantile(law.name, mpmath.ldexp(mpmath.mpf(v), -bits))
 
 
-def nats(decay: Decay) -> mpmath.mpf:
+def nats(decay: NoiseRate) -> mpmath.mpf:
     rate = mpmath.mpf(decay.rate.numerator) / decay.rate.denominator
     if decay.base is None:
         return rate
@@ -161,7 +161,7 @@ def toy(
             yield rankings.combine(np.array(steps, dtype=np.uint64), draws, public), share
 
 
-def exact_law(law: Law, steps: list[int], decay: Decay) -> list[float]:
+def exact_law(law: Law, steps: list[int], decay: NoiseRate) -> list[float]:
     """The winner's law: closed forms, independent of the engine."""
     lam = float(nats(decay))
     if law is GUMBEL:
@@ -179,7 +179,9 @@ def exact_law(law: Law, steps: list[int], decay: Decay) -> list[float]:
     return [1 - loser, loser] if steps[0] >= steps[1] else [loser, 1 - loser]
 
 
-def compatible(public: Plan, steps: list[int], width: int, slot_bits: int, decay: Decay) -> float:
+def compatible(
+    public: Plan, steps: list[int], width: int, slot_bits: int, decay: NoiseRate
+) -> float:
     """Check every winner's bounds; return the share of what was left undecided."""
     found: Counter[int | None] = Counter()
     for result, share in toy(steps, public, width, slot_bits):
@@ -195,7 +197,7 @@ def compatible(public: Plan, steps: list[int], width: int, slot_bits: int, decay
 @each_law
 @pytest.mark.parametrize("steps", [[0, 2], [3, 3]])
 def test_exhaustively_for_two(law: Law, steps: list[int]) -> None:
-    decay = Decay(Fraction(1, 3))
+    decay = NoiseRate(Fraction(1, 3))
     assert compatible(plan(law, 1, decay, False), steps, 5, 2, decay) < 0.15
 
 
@@ -203,19 +205,19 @@ def test_exhaustively_for_two(law: Law, steps: list[int]) -> None:
 @pytest.mark.parametrize("contenders", [2, 3])
 def test_exhaustively_for_three(law: Law, contenders: int) -> None:
     # With two contenders the third is left out by its word and the certificate.
-    decay = Decay(Fraction(2, 3))
+    decay = NoiseRate(Fraction(2, 3))
     public = replace(plan(law, 1, decay, False), contenders=contenders)
     assert compatible(public, [0, 4, 1], 4, 1, decay) < 0.6
 
 
 def test_another_law_is_noticed() -> None:
     with pytest.raises(AssertionError):
-        compatible(plan(GUMBEL, 1, DECAYS[0], False), [0, 9], 5, 2, Decay(Fraction(1, 3)))
+        compatible(plan(GUMBEL, 1, DECAYS[0], False), [0, 9], 5, 2, NoiseRate(Fraction(1, 3)))
 
 
 def test_gaps_exhaustively() -> None:
     """P(0 wins with a gap of g or more) is P(0 wins with g less) (mathematics.md 5.1)."""
-    decay = Decay(Fraction(1, 3))
+    decay = NoiseRate(Fraction(1, 3))
     found: Counter[tuple[int, int]] = Counter()
     undecided = Fraction(0)
     for result, share in toy([2, 0], plan(EXPONENTIAL, 1, decay, True), 5, 2):

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from lattice_oracle import Tape
 
-from safeselect.exact.rate import Decay
+from safeselect.exact.rate import NoiseRate
 from safeselect.noise import rankings
 from safeselect.noise.contenders import contenders
 from safeselect.noise.draws import Draws, tail_capacity
@@ -44,7 +44,7 @@ class Script:
 
 
 def two(law: Law, slots: list[int], *, gaps: bool = False) -> tuple[Plan, Draws]:
-    public = plan(law, 1, Decay(Fraction(1), Fraction(1, 2)), gaps)
+    public = plan(law, 1, NoiseRate(Fraction(1), Fraction(1, 2)), gaps)
     return public, Draws(slots, public.slot_bits)
 
 
@@ -106,7 +106,7 @@ def worded(public: Plan, words: list[int], slots: list[int], tails: dict[int, in
 
 @each_law
 def test_more_contenders_are_called_when_too_few_were(law: Law) -> None:
-    public = replace(plan(law, 1, Decay(Fraction(1)), False), contenders=1)
+    public = replace(plan(law, 1, NoiseRate(Fraction(1)), False), contenders=1)
     draws = worded(public, [40000] * 4, [HALF], {})
     steps = np.full(4, 3, dtype=np.uint64)
     assert rankings.combine(steps, draws, public) is None
@@ -124,7 +124,7 @@ def test_more_contenders_are_called_when_too_few_were(law: Law) -> None:
 
 @each_law
 def test_an_endless_tail_is_a_contender_whatever_its_score(law: Law) -> None:
-    public = replace(plan(law, 1, Decay(Fraction(1)), False), contenders=2)
+    public = replace(plan(law, 1, NoiseRate(Fraction(1)), False), contenders=2)
     draws = worded(public, [0, 40000, 40001, 40002], [HALF, HALF], {0: 0})
     draws.endless.append(0)
     steps = np.array([0, 500, 90, 80], dtype=np.uint64)
@@ -136,7 +136,7 @@ def test_an_endless_tail_is_a_contender_whatever_its_score(law: Law) -> None:
 
 
 def test_tail_words_take_their_further_digits_into_account() -> None:
-    public = replace(plan(EXPONENTIAL, 1, Decay(Fraction(1)), False), contenders=2)
+    public = replace(plan(EXPONENTIAL, 1, NoiseRate(Fraction(1)), False), contenders=2)
     draws = rankings.draw(1 << 17, public, Tape(5))
     tails = [i for i in range(1 << 17) if draws.words[i] < 32]
     assert tails == [i for i in draws.tails if i < 1 << 17]
@@ -151,7 +151,7 @@ def test_tail_words_take_their_further_digits_into_account() -> None:
 
 
 def test_with_slots_of_128_digits_a_tail_word_takes_half_of_one() -> None:
-    public = replace(plan(EXPONENTIAL, 1, Decay(Fraction(1)), True), slot_bits=128)
+    public = replace(plan(EXPONENTIAL, 1, NoiseRate(Fraction(1)), True), slot_bits=128)
     draws = worded(public, [0, 9, 9, 9, 9], [], {1: 6, 3: 5})
     tail, plain = ((9 << 64 | 5) << 64 | 1 << 63, 144), (9 << 128 | 1 << 127, 144)
     assert draws.known([4, 3, 2], [1 << 127] * 3) == [plain, tail, plain]
@@ -175,7 +175,7 @@ class Zeros(Tape):
 
 @each_law
 def test_tail_words_for_which_there_is_no_room_are_looked_at_all_the_same(law: Law) -> None:
-    public, room = plan(law, 1, Decay(Fraction(1)), False), tail_capacity(5000)
+    public, room = plan(law, 1, NoiseRate(Fraction(1)), False), tail_capacity(5000)
     before = public.contenders + room
     tape = Zeros(slice(before, before + 1250))  # every word is 0
     draws = rankings.draw(5000, public, tape)
@@ -188,7 +188,7 @@ def test_tail_words_for_which_there_is_no_room_are_looked_at_all_the_same(law: L
 
 
 def test_an_endless_tail_is_reported() -> None:
-    public, room = plan(GUMBEL, 1, Decay(Fraction(1)), False), tail_capacity(5000)
+    public, room = plan(GUMBEL, 1, NoiseRate(Fraction(1)), False), tail_capacity(5000)
     extra, words = public.contenders, public.contenders + room
     draws = rankings.draw(5000, public, Zeros(slice(extra, extra + 1), slice(words, words + 1)))
     assert draws.endless == [0]

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from lattice_oracle import Tape
 
-from safeselect.exact.rate import Decay
+from safeselect.exact.rate import NoiseRate
 from safeselect.noise.laws import EXPONENTIAL, GUMBEL
 from safeselect.noise.rankings import certified_order
 from safeselect.noise.rows import batch_plan, combine_rows
@@ -22,10 +22,10 @@ pytestmark = pytest.mark.claim("C1")
 
 TOP = 2**64 - 1
 DECAYS = [
-    Decay(Fraction(1, 4)),
-    Decay(Fraction(2**20)),
-    Decay(Fraction(1, 2**40)),
-    Decay(Fraction(3), Fraction(2, 3)),
+    NoiseRate(Fraction(1, 4)),
+    NoiseRate(Fraction(2**20)),
+    NoiseRate(Fraction(1, 2**40)),
+    NoiseRate(Fraction(3), Fraction(2, 3)),
 ]
 
 
@@ -70,7 +70,7 @@ def test_winners_are_the_exact_ones(law, data):
 
 def test_equal_words_are_told_apart_by_further_digits():
     """Scores and words equal: the digits in `more` decide, the smaller V wins."""
-    public = batch_plan(EXPONENTIAL, 2, Decay(Fraction(1)))
+    public = batch_plan(EXPONENTIAL, 2, NoiseRate(Fraction(1)))
     block = np.zeros((2, 1), dtype=np.uint64)
     words = np.full((2, 1), 12345 << 40, dtype=np.uint64)
     for first, second in ((1, 2**63), (2**63, 1)):
@@ -81,7 +81,7 @@ def test_equal_words_are_told_apart_by_further_digits():
 
 
 def test_even_those_equal_draw_on():
-    public = batch_plan(GUMBEL, 2, Decay(Fraction(1)))
+    public = batch_plan(GUMBEL, 2, NoiseRate(Fraction(1)))
     counts = Counter()
     for seed in range(200):
         tape = Tape(seed)
@@ -96,7 +96,7 @@ def test_even_those_equal_draw_on():
 def test_more_unclear_rows_than_there_is_room_for():
     """Far beyond the capacity, which has probability below 2**-41: all are settled all the same."""
     n, rows = 3, 400
-    public = batch_plan(EXPONENTIAL, n, Decay(Fraction(1)))
+    public = batch_plan(EXPONENTIAL, n, NoiseRate(Fraction(1)))
     assert public.capacity < rows
     words = np.full((n, rows), 3 << 60, dtype=np.uint64)
     tape = Tape(3)
@@ -108,7 +108,7 @@ def test_more_unclear_rows_than_there_is_room_for():
 
 def test_one_candidate_always_wins():
     steps = np.zeros((5, 1), dtype=np.uint64)
-    assert MANY["gumbel"](steps, Decay(Fraction(1)), Tape(0)).tolist() == [0] * 5
+    assert MANY["gumbel"](steps, NoiseRate(Fraction(1)), Tape(0)).tolist() == [0] * 5
 
 
 @pytest.mark.parametrize("select", MANY.values())
@@ -125,7 +125,7 @@ def test_rows_are_independent_and_work_follows_from_the_shape(select):
     for scores in families:
         for seed in range(20):
             tape = Tape(seed)
-            select(scores.astype(np.uint64), Decay(Fraction(1, 3)), tape)
+            select(scores.astype(np.uint64), NoiseRate(Fraction(1, 3)), tape)
             requests.add(tuple(tape.requests))
     assert len(requests) == 1
 
@@ -142,8 +142,8 @@ def test_rows_are_independent_and_work_follows_from_the_shape(select):
 def test_the_law_of_a_row(select, law):
     """Scores 5, 5, 3, 0 at rate 1; 60 000 rows find a shift of 0.02 with probability 0.999."""
     steps = np.tile(np.array([5, 5, 3, 0], dtype=np.uint64), (60_000, 1))
-    winners = Counter(select(steps, Decay(Fraction(1)), Tape(11)).tolist())
+    winners = Counter(select(steps, NoiseRate(Fraction(1)), Tape(11)).tolist())
     whole = sum(law)
     assert fits(winners, {i: share / whole for i, share in enumerate(law)})
-    wrong = Counter(select(steps, Decay(Fraction(2)), Tape(11)).tolist())
+    wrong = Counter(select(steps, NoiseRate(Fraction(2)), Tape(11)).tolist())
     assert not fits(wrong, {i: share / whole for i, share in enumerate(law)})

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from lattice_oracle import RATES, quantile, survival_bounds
 
-from safeselect.exact.rate import Decay
+from safeselect.exact.rate import NoiseRate
 from safeselect.noise.laws import EXPONENTIAL, GUMBEL, LAPLACE, Law
 from safeselect.noise.tables import ERROR, TAIL_BITS, TAIL_DIGITS, bound_table, keys
 
@@ -61,7 +61,7 @@ def test_every_word_is_narrow_unless_it_is_a_tail_word_or_steep(law: Law) -> Non
 
 @each_law
 def test_tail_words_say_nothing_and_others_something(law: Law) -> None:
-    result, public = bound_table(law), keys(law, Decay(Fraction(1, 3)))
+    result, public = bound_table(law), keys(law, NoiseRate(Fraction(1, 3)))
     for words in (result.word_bounds, public.word_bounds):
         assert not words[: 1 << TAIL_BITS].any()
         assert words[1 << TAIL_BITS :].min() >= 1
@@ -99,7 +99,7 @@ def test_small_tables_are_right_too(law: Law, width: int) -> None:
 @given(st.sampled_from(LAWS), RATES)
 @settings(max_examples=60, deadline=None)
 def test_a_key_is_rounded_up_by_two_units_at_most(law: Law, rate: Fraction) -> None:
-    public, source = keys(law, Decay(rate)), bound_table(law)
+    public, source = keys(law, NoiseRate(rate)), bound_table(law)
     unit = rate / Fraction(2) ** public.shift  # nats
     assert Fraction(1, 2**10) <= unit < Fraction(1, 2**9)
     assert 64 <= public.reach * rate < 64 + rate + Fraction(1, 2**20)
@@ -123,7 +123,7 @@ def test_a_key_is_rounded_up_by_two_units_at_most(law: Law, rate: Fraction) -> N
 @each_law
 @pytest.mark.parametrize("rate", [Fraction(1, 3), Fraction(4), Fraction(99, 100)], ids=str)
 def test_every_key_is_rounded_up(law: Law, rate: Fraction) -> None:
-    public, source = keys(law, Decay(rate)), bound_table(law)
+    public, source = keys(law, NoiseRate(rate)), bound_table(law)
     unit = rate / Fraction(2) ** public.shift * 2**32
     pairs = [(source.word_bounds, public.word_bounds), (source.tail_bounds, public.tail_bounds)]
     for bounds, found in pairs:
@@ -134,7 +134,7 @@ def test_every_key_is_rounded_up(law: Law, rate: Fraction) -> None:
 
 @each_law
 def test_tables_are_read_only(law: Law) -> None:
-    result, public = bound_table(law), keys(law, Decay(Fraction(1, 3)))
+    result, public = bound_table(law), keys(law, NoiseRate(Fraction(1, 3)))
     for array in (
         *(result.word_bounds, result.tail_thresholds, result.tail_bounds),
         public.word_bounds,

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from lattice_oracle import Tape
 
 from safeselect.errors import ParameterError
-from safeselect.exact.rate import Decay
+from safeselect.exact.rate import NoiseRate
 from safeselect.noise import Ranking
 
 pytestmark = pytest.mark.claim("C1")
@@ -36,7 +36,7 @@ def padded(scores: list[str], extra: int) -> Any:
     return np.array(values, dtype=np.uint64)
 
 
-def winners(rank: Callable[..., Ranking], steps: Any, decay: Decay, k: int) -> Counter[Any]:
+def winners(rank: Callable[..., Ranking], steps: Any, decay: NoiseRate, k: int) -> Counter[Any]:
     tape = Tape(20)
     found: Counter[Any] = Counter()
     for _ in range(DRAWS if steps.size < 100 else DRAWS // 3):
@@ -69,7 +69,9 @@ def cases() -> list[Any]:
                 law = case[field] if k == 2 else dict(enumerate(case[field]))
                 chances = {outcome: float(p) for outcome, p in law.items()}
                 label = f"{group}-{name}"
-                chosen.append(pytest.param(rank, k, scores, Decay(rate, base), chances, id=label))
+                chosen.append(
+                    pytest.param(rank, k, scores, NoiseRate(rate, base), chances, id=label)
+                )
     return chosen
 
 
@@ -77,7 +79,7 @@ def cases() -> list[Any]:
 @pytest.mark.parametrize("extra", [0, 400])
 @pytest.mark.parametrize(("rank", "k", "scores", "decay", "law"), cases())
 def test_law(
-    rank: Callable[..., Ranking], k: int, scores: list[str], decay: Decay, law: Any, extra: int
+    rank: Callable[..., Ranking], k: int, scores: list[str], decay: NoiseRate, law: Any, extra: int
 ) -> None:
     """False alarm below 1e-9 a case, see `fits`; with `extra` the coarse path decides."""
     assert fits(winners(rank, padded(scores, extra), decay, k), law)
@@ -87,8 +89,8 @@ def test_the_wrong_noise_is_noticed() -> None:
     """The mutant: one-shot exponential noise is not the exponential mechanism."""
     law = {0: 0.0321, 1: 0.0871, 2: 0.2369, 3: 0.6439}  # scores 0..3 at rate 1
     scores = ["0", "1", "2", "3"]
-    assert fits(winners(TOPS["gumbel"], padded(scores, 0), Decay(Fraction(1)), 1), law)
-    assert not fits(winners(TOPS["exponential"], padded(scores, 0), Decay(Fraction(1)), 1), law)
+    assert fits(winners(TOPS["gumbel"], padded(scores, 0), NoiseRate(Fraction(1)), 1), law)
+    assert not fits(winners(TOPS["exponential"], padded(scores, 0), NoiseRate(Fraction(1)), 1), law)
 
 
 def test_every_law_has_vectors() -> None:
@@ -101,7 +103,7 @@ def test_all_equal_scores_are_uniform(rank: Callable[..., Ranking], extra: int) 
     steps = np.full(4 + extra, 2**64 - 1, dtype=np.uint64)
     tape, found = Tape(3), Counter[int]()
     for _ in range(2000):
-        found[rank(steps.copy(), 1, Decay(Fraction(1, 100)), tape).indices[0] % 4] += 1
+        found[rank(steps.copy(), 1, NoiseRate(Fraction(1, 100)), tape).indices[0] % 4] += 1
     assert fits(found, dict.fromkeys(range(4), 0.25))
 
 
@@ -113,7 +115,7 @@ def test_a_common_offset_changes_nothing(data: st.DataObject) -> None:
         data.draw(st.lists(st.integers(0, 2**62), min_size=n, max_size=n)), dtype=np.uint64
     )
     offset = np.uint64(data.draw(st.integers(0, 2**63)))
-    decay = Decay(Fraction(1, data.draw(st.sampled_from([1, 10**3, 2**40]))))
+    decay = NoiseRate(Fraction(1, data.draw(st.sampled_from([1, 10**3, 2**40]))))
     rank, seed = data.draw(st.sampled_from(list(TOPS.values()))), data.draw(st.integers(0, 10**6))
     results = {rank(s.copy(), 2, decay, Tape(seed)).indices for s in (scores, scores + offset)}
     assert len(results) == 1
@@ -127,15 +129,15 @@ def test_scaling_scores_and_rate_together_changes_nothing(data: st.DataObject) -
         data.draw(st.lists(st.integers(0, 2**40), min_size=n, max_size=n)), dtype=np.uint64
     )
     rank, seed = data.draw(st.sampled_from(list(TOPS.values()))), data.draw(st.integers(0, 10**6))
-    one = rank(scores.copy(), 1, Decay(Fraction(5, 7)), Tape(seed)).indices
-    same = rank(scores * np.uint64(1000), 1, Decay(Fraction(1, 1400)), Tape(seed)).indices
+    one = rank(scores.copy(), 1, NoiseRate(Fraction(5, 7)), Tape(seed)).indices
+    same = rank(scores * np.uint64(1000), 1, NoiseRate(Fraction(1, 1400)), Tape(seed)).indices
     assert one == same
 
 
 @pytest.mark.parametrize("n", [1, 2, 14, 15, 20, 60])
 def test_peeling_all_candidates_gives_a_permutation(n: int) -> None:
     steps = np.arange(n, dtype=np.uint64)
-    result = PEELED["exponential"](steps, n, Decay(Fraction(1, 10)), Tape(n))
+    result = PEELED["exponential"](steps, n, NoiseRate(Fraction(1, 10)), Tape(n))
     assert sorted(result.indices) == list(range(n))
     assert result.gaps is None
 
@@ -143,7 +145,7 @@ def test_peeling_all_candidates_gives_a_permutation(n: int) -> None:
 @pytest.mark.parametrize("n", [1, 13, 40, 400])
 @pytest.mark.parametrize("rank", TOPS.values())
 def test_ranking_all_candidates_gives_a_permutation(rank: Callable[..., Ranking], n: int) -> None:
-    result = rank(np.zeros(n, dtype=np.uint64), n, Decay(Fraction(1)), Tape(n))
+    result = rank(np.zeros(n, dtype=np.uint64), n, NoiseRate(Fraction(1)), Tape(n))
     assert sorted(result.indices) == list(range(n))
 
 
@@ -151,7 +153,7 @@ def test_ranking_all_candidates_gives_a_permutation(rank: Callable[..., Ranking]
 def test_a_strong_signal_is_found_in_order_with_its_gaps(n: int) -> None:
     steps = np.zeros(n, dtype=np.uint64)
     steps[:3] = [2**64 - 1, 2**64 - 1001, 2**63]
-    result = TOPS["exponential"](steps, 2, Decay(Fraction(2**20)), Tape(1), gaps=True)
+    result = TOPS["exponential"](steps, 2, NoiseRate(Fraction(2**20)), Tape(1), gaps=True)
     assert result.indices == (0, 1)
     assert result.gaps is not None
     assert abs(result.gaps[0] - 1000) <= 1
@@ -165,9 +167,9 @@ def test_impossible_k_is_refused(n: int, k: int, gaps: bool) -> None:
     tape = Tape(1)
     for rank in TOPS.values():
         with pytest.raises(ParameterError):
-            rank(np.zeros(n, dtype=np.uint64), k, Decay(Fraction(1)), tape, gaps=gaps)
+            rank(np.zeros(n, dtype=np.uint64), k, NoiseRate(Fraction(1)), tape, gaps=gaps)
     with pytest.raises(ParameterError):
-        PEELED["exponential"](np.zeros(n, dtype=np.uint64), n + 1, Decay(Fraction(1)), tape)
+        PEELED["exponential"](np.zeros(n, dtype=np.uint64), n + 1, NoiseRate(Fraction(1)), tape)
     assert tape.requests == []
 
 
@@ -176,7 +178,7 @@ def test_gaps_follow_their_law() -> None:
     tape, found = Tape(9), Counter[Any]()
     for _ in range(DRAWS):
         steps = np.array([0, 1], dtype=np.uint64)
-        result = TOPS["exponential"](steps, 1, Decay(Fraction(1)), tape, gaps=True)
+        result = TOPS["exponential"](steps, 1, NoiseRate(Fraction(1)), tape, gaps=True)
         assert result.gaps is not None
         found[result.indices[0], min(result.gaps[0], 2)] += 1
     survival = {
@@ -199,4 +201,4 @@ def test_many_are_ranked_whatever_the_blocks_are(
     steps[order] = np.arange(n, dtype=np.uint64)[::-1]
     k = n // share
     # A step is worth 1000 nats, so the noise changes nothing.
-    assert top(steps, k, Decay(Fraction(1000)), Tape(1)).indices == tuple(order[:k].tolist())
+    assert top(steps, k, NoiseRate(Fraction(1000)), Tape(1)).indices == tuple(order[:k].tolist())

@@ -15,7 +15,7 @@ import pytest
 from engine import MANY, PEELED, TOPS
 from lattice_oracle import Tape
 
-from safeselect.exact.rate import Decay
+from safeselect.exact.rate import NoiseRate
 from safeselect.noise import (
     arrays,
     contenders,
@@ -97,7 +97,7 @@ def test_calls_and_requests(
     gaps: dict[str, Any],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    decay = Decay(Fraction(1, 3))
+    decay = NoiseRate(Fraction(1, 3))
     engine(np.zeros(n, dtype=np.uint64), k, decay, Tape(0), **gaps)  # fill the caches
     seen = set()
     for steps in families(n):
@@ -114,7 +114,7 @@ def test_calls_and_requests(
 
 @pytest.mark.parametrize(("n", "k"), [(10, 3), (30, 20), (600, 3)])
 def test_calls_and_requests_of_peeling(n: int, k: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    decay = Decay(Fraction(1, 3))
+    decay = NoiseRate(Fraction(1, 3))
     PEELED["exponential"](np.zeros(n, dtype=np.uint64), k, decay, Tape(0))
     seen = set()
     for steps in families(n):
@@ -154,7 +154,7 @@ def opcodes(work: Callable[[], Any]) -> int:
     ("n", "k", "gaps"), [(10, 1, GAPS[0]), (12, 2, GAPS[1]), (12, 2, GAPS[2]), (600, 2, GAPS[1])]
 )
 def test_bytecodes(engine: Callable[..., Any], n: int, k: int, gaps: dict[str, Any]) -> None:
-    decay = Decay(Fraction(1, 3))
+    decay = NoiseRate(Fraction(1, 3))
     engine(np.zeros(n, dtype=np.uint64), k, decay, Tape(0), **gaps)
     seen = {
         opcodes(partial(engine, steps.copy(), k, decay, Tape(seed), **gaps))
@@ -166,7 +166,7 @@ def test_bytecodes(engine: Callable[..., Any], n: int, k: int, gaps: dict[str, A
 
 
 def test_bytecodes_of_peeling() -> None:
-    decay = Decay(Fraction(1, 3))
+    decay = NoiseRate(Fraction(1, 3))
     PEELED["exponential"](np.zeros(40, dtype=np.uint64), 4, decay, Tape(0))
     seen = {
         opcodes(partial(PEELED["exponential"], steps.copy(), 4, decay, Tape(seed)))
@@ -178,7 +178,7 @@ def test_bytecodes_of_peeling() -> None:
 
 def test_the_counter_notices_a_branch() -> None:
     """The positive control: what is undecided runs other bytecodes."""
-    decay = Decay(Fraction(1, 3))
+    decay = NoiseRate(Fraction(1, 3))
     ties = {
         opcodes(partial(TOPS["gumbel"], np.zeros(2, np.uint64), 1, decay, tape))
         for tape in (Tape(0), _Constant())
@@ -203,7 +203,7 @@ class _Constant(Tape):
 def test_calls_and_requests_of_batches(
     rank_rows: Callable[..., Any], shape: tuple[int, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    decay = Decay(Fraction(1, 3))
+    decay = NoiseRate(Fraction(1, 3))
     rank_rows(np.zeros(shape, dtype=np.uint64), decay, Tape(0))  # fill the caches
     seen = set()
     for scores in families(shape[0] * shape[1]):

@@ -17,7 +17,7 @@ from array_tier import Array
 from proved_tables import COMBINED, combine_cases, read
 from tiers import Noise
 
-from safeselect.exact.rate import Decay
+from safeselect.exact.rate import NoiseRate
 from safeselect.noise import Ranking
 
 pytestmark = pytest.mark.claim("C1")
@@ -49,7 +49,7 @@ def mismatches(n: int, scores: int, floors: int) -> Iterator[tuple[object, ...]]
             for k in range(1, min(n, 3) + 1):
                 gaps = k < n
                 found = proved.combine_exponential(score, floor, ranks, k, gaps)
-                if proved.told(found) != beginning(answer, k, gaps):
+                if proved.as_record(found) != beginning(answer, k, gaps):
                     yield score, floor, ranks, k
 
 
@@ -83,7 +83,7 @@ def test_a_planted_fault_is_found(planted: object, monkeypatch: pytest.MonkeyPat
 
 
 # The array engine finds noise by inversion; a cell and a rank within it are a range of its digits.
-NOISE = Noise("exponential", Decay(Fraction(1, 2)))
+NOISE = Noise("exponential", NoiseRate(Fraction(1, 2)))
 
 
 @pytest.mark.parametrize(
@@ -101,7 +101,12 @@ def test_the_array_engine_ranks_as_proved(n: int, scores: int, cells: int, extra
             for k in range(1, min(n, 3) + 1):
                 gaps = k < n
                 found = tier.outcome(NOISE, score, cell, ranks, k, gaps)
-                assert proved.told(found) == beginning(answer, k, gaps), (score, cell, ranks, k)
+                assert proved.as_record(found) == beginning(answer, k, gaps), (
+                    score,
+                    cell,
+                    ranks,
+                    k,
+                )
 
 
 def test_the_table_has_every_case() -> None:

@@ -15,7 +15,7 @@ from proved_tables import FACTORS, lists, luce_cases, read
 from scalar_tier import Scalar
 from tiers import Noise, Tier
 
-from safeselect.exact.rate import Decay
+from safeselect.exact.rate import NoiseRate
 
 pytestmark = pytest.mark.claim("C1")
 
@@ -33,7 +33,9 @@ def proved_laws(w: int, n: int) -> dict[tuple[int, ...], Law]:
     return laws
 
 
-def outside(tier: Tier, decay: Decay, level: int, scores: tuple[int, ...], law: Law, k: int) -> int:
+def outside(
+    tier: Tier, decay: NoiseRate, level: int, scores: tuple[int, ...], law: Law, k: int
+) -> int:
     """How many lists of k have a chance that is not between the bounds."""
     known = cell_law(tier, Noise("gumbel", decay, level), scores, k)
     space = missing(known) + known.get(None, Fraction(0))
@@ -48,14 +50,14 @@ def test_the_array_engine_has_the_proved_law(w: int, n: int, k: int) -> None:
 
     1746 chances in all.
     """
-    decay, tiers = Decay(Fraction(1), Fraction(1, w)), (Array(), Array(30))
+    decay, tiers = NoiseRate(Fraction(1), Fraction(1, w)), (Array(), Array(30))
     for place, (scores, law) in enumerate(list(proved_laws(w, n).items())[:: 3 if n == 4 else 1]):
         assert outside(tiers[place % 2], decay, 5, scores, law, k) == 0, scores
 
 
 @pytest.mark.parametrize(("n", "k"), [(2, 1), (3, 1), (3, 2)])
 def test_the_scalar_tier_has_the_proved_law(n: int, k: int) -> None:
-    decay = Decay(Fraction(1), Fraction(1, 2))
+    decay = NoiseRate(Fraction(1), Fraction(1, 2))
     for scores, law in proved_laws(2, n).items():
         assert outside(Scalar(), decay, 2, scores, law, k) == 0, scores
 
@@ -66,8 +68,8 @@ def test_another_law_is_found() -> None:
     for scores, law in proved_laws(2, 2).items():
         if scores[0] != scores[1]:
             for rate in (Fraction(5, 6), Fraction(6, 5)):
-                assert outside(tier, Decay(rate, Fraction(1, 2)), 5, scores, law, 1)
-            decay = Decay(Fraction(1), Fraction(1, 2))
+                assert outside(tier, NoiseRate(rate, Fraction(1, 2)), 5, scores, law, 1)
+            decay = NoiseRate(Fraction(1), Fraction(1, 2))
             assert outside(tier, decay, 5, scores[::-1], law, 1)
 
 

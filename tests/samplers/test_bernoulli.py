@@ -11,7 +11,7 @@ from sampler_laws import agrees, coin_mass, endless, exp_minus, power, scripted
 from safeselect.audit.exact_pmf import bit_tree, choice_tree
 from safeselect.errors import ParameterError, SourceError
 from safeselect.exact.interval import Interval
-from safeselect.exact.rate import Decay
+from safeselect.exact.rate import NoiseRate
 from safeselect.reference import bernoulli, bernoulli_enclosed, bernoulli_exp, bernoulli_power
 from safeselect.reference.bernoulli import Coin
 from safeselect.reference.uniform import uniform_below
@@ -22,12 +22,12 @@ BOTH = (False, True)
 UNIT = [Fraction(1, 8), Fraction(1, 4), Fraction(1, 2), Fraction(3, 4), Fraction(1)]
 ABOVE = [Fraction(3, 2), Fraction(2), Fraction(9, 4), Fraction(5)]
 DECAYS = [
-    Decay(Fraction(1)),
-    Decay(Fraction(1, 10)),
-    Decay(Fraction(1), Fraction(1, 2)),
-    Decay(Fraction(1, 4), Fraction(3, 7)),
-    Decay(Fraction(1, 2**40), Fraction(1, 4)),
-    Decay(Fraction(2**20)),
+    NoiseRate(Fraction(1)),
+    NoiseRate(Fraction(1, 10)),
+    NoiseRate(Fraction(1), Fraction(1, 2)),
+    NoiseRate(Fraction(1, 4), Fraction(3, 7)),
+    NoiseRate(Fraction(1, 2**40), Fraction(1, 4)),
+    NoiseRate(Fraction(2**20)),
 ]
 # A chance on a boundary of words, such as 1/2, is approached from both sides: two words are tied.
 IRRATIONAL = [DECAYS[0], DECAYS[1], DECAYS[3], DECAYS[4]]
@@ -182,7 +182,7 @@ def test_zero_is_accepted_unconditionally():
     bits = scripted()
     assert bernoulli_exp(bits, 0, 1)
     assert bernoulli_exp(bits, 0, 2**4096)
-    assert bernoulli_power(bits, Decay(Fraction(1)), 0)
+    assert bernoulli_power(bits, NoiseRate(Fraction(1)), 0)
     assert bits.consumed == 0
 
 

@@ -5,7 +5,7 @@ from fractions import Fraction
 import pytest
 from sampler_laws import endless
 
-from safeselect.exact.rate import Decay
+from safeselect.exact.rate import NoiseRate
 from safeselect.reference import (
     LazyExponential,
     LazyGumbel,
@@ -20,8 +20,8 @@ from safeselect.reference import (
     uniform_below,
 )
 
-ONE, HALF = Decay(Fraction(1)), Decay(Fraction(1, 2))
-SLOW = Decay(Fraction(1, 1000))
+ONE, HALF = NoiseRate(Fraction(1)), NoiseRate(Fraction(1, 2))
+SLOW = NoiseRate(Fraction(1, 1000))
 
 STATED = [
     ("uniform 5", lambda b: uniform_below(b, 5), 4.8),

@@ -18,7 +18,7 @@ from sampler_laws import (
 
 from safeselect.audit.exact_pmf import bit_tree, choice_tree, restarted
 from safeselect.errors import ParameterError
-from safeselect.exact.rate import Decay
+from safeselect.exact.rate import NoiseRate
 from safeselect.reference import discrete_gaussian
 from safeselect.reference.discrete_gaussian import gaussian_attempt
 
@@ -46,7 +46,7 @@ def laplace_masses(decay, reach):
 
 def laplace_choice(choices, numerator, denominator):
     """An exact discrete Laplace choice; what is too far out, or not known, is left unfinished."""
-    decay = Decay(Fraction(numerator, denominator))
+    decay = NoiseRate(Fraction(numerator, denominator))
     masses = laplace_masses(decay, 24 * denominator)
     index = choices.choose(masses)
     if index == len(masses) - 1:

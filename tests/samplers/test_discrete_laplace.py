@@ -19,7 +19,7 @@ from sampler_laws import (
 
 from safeselect.audit.exact_pmf import bit_tree, choice_tree, restarted
 from safeselect.errors import ParameterError
-from safeselect.exact.rate import Decay
+from safeselect.exact.rate import NoiseRate
 from safeselect.reference import discrete_laplace, discrete_laplace_exp, laplace_floor
 from safeselect.reference.discrete_laplace import laplace_attempt
 from safeselect.reference.geometric import geometric_exp
@@ -67,14 +67,14 @@ def lopsided(choices, magnitude):
 def test_the_law_on_exact_parts(exact_parts, rate):
     law = loop_law(laplace_attempt, rate)
     assert law.unfinished < (1e-9 if rate[1] == 1 else 1e-3)
-    assert agrees(law, partial(laplace_mass, Decay(Fraction(*rate))), range(-12, 13))
+    assert agrees(law, partial(laplace_mass, NoiseRate(Fraction(*rate))), range(-12, 13))
 
 
 @pytest.mark.parametrize("mutant", [no_restart, shifted, lopsided])
 @pytest.mark.parametrize("rate", RATES)
 def test_the_checker_sees_mutants(exact_parts, rate, mutant):
     law = loop_law(mutant, rate)
-    assert not agrees(law, partial(laplace_mass, Decay(Fraction(*rate))), range(-12, 13))
+    assert not agrees(law, partial(laplace_mass, NoiseRate(Fraction(*rate))), range(-12, 13))
 
 
 @pytest.mark.parametrize("rate", [(2, 1), (1, 1)])
@@ -86,10 +86,10 @@ def test_the_attempt_bit_by_bit(rate):
         )
     )
     assert law.unfinished < 0.06
-    assert agrees(law, partial(laplace_mass, Decay(Fraction(*rate))), range(-5, 6))
+    assert agrees(law, partial(laplace_mass, NoiseRate(Fraction(*rate))), range(-5, 6))
 
 
-@pytest.mark.parametrize("decay", [Decay(Fraction(2)), Decay(Fraction(2), Fraction(1, 3))])
+@pytest.mark.parametrize("decay", [NoiseRate(Fraction(2)), NoiseRate(Fraction(2), Fraction(1, 3))])
 def test_the_loop_bit_by_bit(decay):
     law = bit_tree(lambda bits: discrete_laplace(bits, decay, step=2), max_leaves=4000)
     assert law.unfinished < 0.25
@@ -101,7 +101,7 @@ def test_reference_values(exact_parts, name):
     scale, x = (part.partition("=")[2] for part in name.split(","))
     rate = 1 / Fraction(scale)
     value = Fraction(VECTORS["discrete_laplace_pmf"][name])
-    low, high = laplace_mass(Decay(rate), int(x))
+    low, high = laplace_mass(NoiseRate(rate), int(x))
     assert abs(low - value) < value / 10**28
     assert abs(high - value) < value / 10**28
     law = loop_law(laplace_attempt, (rate.numerator, rate.denominator))
@@ -110,7 +110,7 @@ def test_reference_values(exact_parts, name):
     assert law.unfinished < (1e-6 if rate > Fraction(1, 10) else 0.6)
 
 
-@pytest.mark.parametrize("decay", [Decay(Fraction(1)), Decay(Fraction(1), Fraction(1, 2))])
+@pytest.mark.parametrize("decay", [NoiseRate(Fraction(1)), NoiseRate(Fraction(1), Fraction(1, 2))])
 def test_the_floor_of_the_continuous_law(exact_parts, decay):
     if decay.base is None:
         law = choice_tree(lambda c: laplace_floor(c, decay).floor, max_leaves=200)
@@ -139,7 +139,7 @@ def test_a_scale_of_65_bits():
 
 def test_the_largest_rate_gives_zero():
     bits = endless("zero")
-    decay = Decay(Fraction(2**20))
+    decay = NoiseRate(Fraction(2**20))
     assert all(discrete_laplace(bits, decay) == 0 for _ in range(2000))
 
 

@@ -25,7 +25,7 @@ from sampler_laws import (
 
 from safeselect.audit.exact_pmf import bit_tree, choice_tree, combined, restarted
 from safeselect.errors import ParameterError
-from safeselect.exact.rate import Decay
+from safeselect.exact.rate import NoiseRate
 from safeselect.reference.bernoulli import Coin
 from safeselect.reference.geometric import (
     digit_chance,
@@ -40,12 +40,12 @@ pytestmark = pytest.mark.claim("C1")
 VECTORS = json.loads((Path(__file__).parents[1] / "vectors" / "samplers.json").read_text())
 MODULE = sys.modules["safeselect.reference.geometric"]
 
-E_DECAYS = [Decay(Fraction(*r)) for r in ((1, 1), (2, 1), (1, 2), (2, 3), (5, 7), (1, 10))]
+E_DECAYS = [NoiseRate(Fraction(*r)) for r in ((1, 1), (2, 1), (1, 2), (2, 3), (5, 7), (1, 10))]
 BASE_DECAYS = [
-    Decay(Fraction(1), Fraction(1, 2)),
-    Decay(Fraction(1), Fraction(9, 10)),
-    Decay(Fraction(1, 4), Fraction(3, 7)),
-    Decay(Fraction(3), Fraction(2, 3)),
+    NoiseRate(Fraction(1), Fraction(1, 2)),
+    NoiseRate(Fraction(1), Fraction(9, 10)),
+    NoiseRate(Fraction(1, 4), Fraction(3, 7)),
+    NoiseRate(Fraction(3), Fraction(2, 3)),
 ]
 
 
@@ -134,14 +134,14 @@ def test_the_cks_route_from_its_parts(exact_parts, decay):
 def test_the_cks_route_as_a_whole(exact_parts, rate, unfinished):
     law = choice_tree(lambda c: geometric_exp(c, *rate), max_leaves=300)
     assert law.unfinished < unfinished
-    assert agrees(law, partial(geometric_mass, Decay(Fraction(*rate))), range(10))
+    assert agrees(law, partial(geometric_mass, NoiseRate(Fraction(*rate))), range(10))
 
 
 @pytest.mark.parametrize(("rate", "unfinished"), [((2, 1), 0.03), ((1, 1), 0.03), ((1, 2), 0.08)])
 def test_the_cks_route_bit_by_bit(rate, unfinished):
     law = bit_tree(lambda bits: geometric_exp(bits, *rate), max_leaves=10_000)
     assert law.unfinished < unfinished
-    assert agrees(law, partial(geometric_mass, Decay(Fraction(*rate))), range(10))
+    assert agrees(law, partial(geometric_mass, NoiseRate(Fraction(*rate))), range(10))
 
 
 def unconditional(choices, t):
@@ -170,7 +170,7 @@ def test_the_checker_sees_remainder_mutants(mutant):
     ],
 )
 def test_the_checker_sees_wrong_arithmetic(exact_parts, join):
-    decay = Decay(Fraction(5, 7))
+    decay = NoiseRate(Fraction(5, 7))
     quotient = choice_tree(lambda c: geometric_exp(c, 1, 1), max_leaves=100)
     wrong = combined(remainder_law(7), quotient, join)
     assert not agrees(wrong, partial(geometric_mass, decay), range(10))
@@ -202,7 +202,7 @@ def test_the_shipped_coins_bit_by_bit(decay):
 @pytest.mark.parametrize("name", VECTORS["exponential_bits"])
 def test_digits_against_reference_values(name):
     rate, j = (part.partition("=")[2] for part in name.split(","))
-    decay, weight = Decay(Fraction(rate)), Fraction(2) ** -int(j)
+    decay, weight = NoiseRate(Fraction(rate)), Fraction(2) ** -int(j)
     value = Fraction(VECTORS["exponential_bits"][name])
     level = weight.denominator.bit_length() - 1
     coin = Coin.of(partial(digit_chance, decay, weight.numerator, level), 1)
@@ -259,7 +259,7 @@ def one_weight(decay, j, top):
 
 @pytest.mark.parametrize("mutant", [inverted, not_normalised, one_weight])
 def test_the_checker_sees_digit_mutants(monkeypatch, mutant):
-    decay, top = Decay(Fraction(1, 10)), 4
+    decay, top = NoiseRate(Fraction(1, 10)), 4
 
     def fake(decay, step):
         digits = [ChoiceCoin(mutant(decay, j, top)) for j in range(top)]
@@ -270,7 +270,7 @@ def test_the_checker_sees_digit_mutants(monkeypatch, mutant):
 
 
 def test_the_checker_sees_a_wrong_quotient(monkeypatch):
-    decay = Decay(Fraction(1, 10))
+    decay = NoiseRate(Fraction(1, 10))
     coins = [ChoiceCoin(digit_mass(decay, 1 << j, 0)) for j in range(4)]
     wrong = (*coins, ChoiceCoin(power(decay, 1 << 3)))
     monkeypatch.setattr(MODULE, "_digit_coins", lambda decay, step: wrong)
@@ -278,7 +278,7 @@ def test_the_checker_sees_a_wrong_quotient(monkeypatch):
 
 
 def test_a_tied_digit_goes_on_to_the_next_word():
-    decay = Decay(Fraction(1, 2))  # one digit, then the quotient with chance 1/e
+    decay = NoiseRate(Fraction(1, 2))  # one digit, then the quotient with chance 1/e
     value = digit_mass(decay, 1, 0)[0]
     tie, second = int(value * 2**64), int(value * 2**128) % 2**64
     stop = 2**64 - 1
@@ -311,11 +311,11 @@ def test_the_decay_chooses_the_route():
 @pytest.mark.parametrize(
     "decay",
     [
-        Decay(Fraction(1, 2**40), Fraction(1, 4)),
-        Decay(Fraction(1, 2**40), Fraction(1, 1000)),
-        Decay(Fraction(1, 2**40)),
-        Decay(Fraction(2**20)),
-        Decay(Fraction(2**20), Fraction(1, 2)),
+        NoiseRate(Fraction(1, 2**40), Fraction(1, 4)),
+        NoiseRate(Fraction(1, 2**40), Fraction(1, 1000)),
+        NoiseRate(Fraction(1, 2**40)),
+        NoiseRate(Fraction(2**20)),
+        NoiseRate(Fraction(2**20), Fraction(1, 2)),
     ],
 )
 def test_work_is_bounded_at_the_ends_of_the_range(decay):

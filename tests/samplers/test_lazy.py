@@ -22,7 +22,7 @@ from sampler_laws import (
 
 from safeselect.audit.exact_pmf import bit_tree, choice_tree
 from safeselect.errors import ParameterError, SourceError
-from safeselect.exact.rate import Decay
+from safeselect.exact.rate import NoiseRate
 from safeselect.reference import LazyExponential, LazyGumbel, LazyLaplace
 
 pytestmark = pytest.mark.claim("C1")
@@ -30,18 +30,18 @@ pytestmark = pytest.mark.claim("C1")
 MODULE = sys.modules["safeselect.reference.lazy"]
 KINDS = [LazyExponential, LazyLaplace, LazyGumbel]
 DECAYS = [
-    Decay(Fraction(1)),
-    Decay(Fraction(1, 3)),
-    Decay(Fraction(5, 2)),
-    Decay(Fraction(1), Fraction(1, 2)),
-    Decay(Fraction(1, 4), Fraction(3, 7)),
+    NoiseRate(Fraction(1)),
+    NoiseRate(Fraction(1, 3)),
+    NoiseRate(Fraction(5, 2)),
+    NoiseRate(Fraction(1), Fraction(1, 2)),
+    NoiseRate(Fraction(1, 4), Fraction(3, 7)),
 ]
 WIDE = [
     *DECAYS,
-    Decay(Fraction(1, 2**40)),
-    Decay(Fraction(1, 2**40), Fraction(1, 4)),
-    Decay(Fraction(2**20)),
-    Decay(Fraction(3**50, 2**64 * 11)),
+    NoiseRate(Fraction(1, 2**40)),
+    NoiseRate(Fraction(1, 2**40), Fraction(1, 4)),
+    NoiseRate(Fraction(2**20)),
+    NoiseRate(Fraction(3**50, 2**64 * 11)),
 ]
 
 
@@ -257,7 +257,7 @@ def test_one_step_or_many_steps_are_the_same(kind):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_noise_is_neither_shown_nor_copied(kind):
-    noise = kind(endless("silent"), Decay(Fraction(1, 1000)))
+    noise = kind(endless("silent"), NoiseRate(Fraction(1, 1000)))
     assert str(abs(noise.floor)) not in repr(noise)
     for duplicate in (copy.copy, copy.deepcopy, pickle.dumps):
         with pytest.raises(TypeError):

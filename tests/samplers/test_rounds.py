@@ -14,7 +14,7 @@ import pytest
 
 import safeselect
 from safeselect import SourceError
-from safeselect.exact.rate import Decay
+from safeselect.exact.rate import NoiseRate
 from safeselect.randomness.bits import REFINEMENTS, Bits, exhausted, rounds
 from safeselect.reference import (
     LazyExponential,
@@ -169,8 +169,8 @@ def reaches_a_bound(call: Callable[[], object]) -> bool:
     return False
 
 
-DECAY = Decay(Fraction(1, 3))
-BASE = Decay(Fraction(1), Fraction(999, 1000))
+DECAY = NoiseRate(Fraction(1, 3))
+BASE = NoiseRate(Fraction(1), Fraction(999, 1000))
 SAMPLERS: dict[str, Callable[[Bits], object]] = {
     "uniform": lambda bits: uniform_below(bits, 5),
     "bernoulli": lambda bits: bernoulli(bits, 2, 5),

@@ -25,7 +25,7 @@ from safeselect import (
 )
 from safeselect.scores.candidates import read_candidates
 from safeselect.scores.containers import hand_over
-from safeselect.scores.reading import INTEGERS, Change, Reading
+from safeselect.scores.reading import INTEGERS, Reading, Sensitivity
 from safeselect.scores.values import read_values
 
 pytestmark = pytest.mark.claim("C2")
@@ -75,7 +75,7 @@ def test_a_score_moves_as_far_as_is_said_and_no_further(size, error, grid):
     assert up == max(each.max() for each in both)
     assert -down == min(each.min() for each in both)
     for monotonic in (False, True):
-        change = Change.read(sensitivity=size, range_=None, monotonic=monotonic)
+        change = Sensitivity.read(sensitivity=size, range_=None, monotonic=monotonic)
         assert change.range_in_steps(reading) == sum(reading.moves(size, monotonic=monotonic))
 
 
@@ -92,7 +92,7 @@ def test_two_scores_move_apart_as_far_as_is_said_and_no_further(size, error, gri
         for change in range(-lattice.period, 1)
     )
     assert found == reading.range_of(size) == ceil(apart / grid) + 1
-    change = Change.read(sensitivity=None, range_=size, monotonic=False)
+    change = Sensitivity.read(sensitivity=None, range_=size, monotonic=False)
     assert change.range_in_steps(reading) == found
 
 
@@ -182,7 +182,7 @@ def test_a_message_proposes_a_thousandth_of_what_the_caller_declared(given, prop
             session.query(0.5)
         assert proposed in str(caught.value)
     taken = proposed.removeprefix("grid='").removesuffix("'")
-    change = Change.read(**{"sensitivity": None, "range_": None, "monotonic": False, **given})
+    change = Sensitivity.read(**{"sensitivity": None, "range_": None, "monotonic": False, **given})
     reading = reading_of(taken)
     effective = change.range_in_steps(reading) * reading.step
     plain = change.range_in_steps(INTEGERS)
@@ -364,7 +364,7 @@ def test_the_threshold_covers_a_and_answers_cover_a_and_b(noise, kind):
     assert [branch.decay.rate for branch in terms.branches] == [
         branch.epsilon / 3 for branch in terms.branches
     ]
-    assert terms.told["effective_range"] == "3"
+    assert terms.as_record["effective_range"] == "3"
     on_grid = kind(
         threshold=1, k=2, epsilon=4, sensitivity=1, monotonic=True, grid="1/2", on_grid=True
     )

@@ -20,7 +20,7 @@ import pytest
 import safeselect
 from safeselect import noise as lattice
 from safeselect import variates
-from safeselect.exact.rate import Decay
+from safeselect.exact.rate import NoiseRate
 from safeselect.noise import (
     arrays,
     contenders,
@@ -54,9 +54,9 @@ __all__ = [
     "TOPS",
     "UNBOUNDED",
     "Bits",
-    "Decay",
     "Draws",
     "Law",
+    "NoiseRate",
     "Plan",
     "Ranking",
     "arrays",
@@ -167,7 +167,7 @@ def keep(patch: pytest.MonkeyPatch) -> tuple[list[Any], list[Bits]]:
     return arrays, bits
 
 
-def change_decay(patch: pytest.MonkeyPatch, change: Callable[[Decay], Decay]) -> None:
+def change_decay(patch: pytest.MonkeyPatch, change: Callable[[NoiseRate], NoiseRate]) -> None:
     """Give every call another decay than the one that it is calibrated to."""
     right = _call.Call.calibrate
 

@@ -19,7 +19,7 @@ from safeselect.noise.plan import GUARD
 from safeselect.reference import _rankings as _reference
 from safeselect.scores import floats, numbers
 from safeselect.scores.candidates import read_candidates
-from safeselect.scores.reading import Change, Reading
+from safeselect.scores.reading import Reading, Sensitivity
 from safeselect.sessions import _terms
 from safeselect.variates import digits
 
@@ -115,7 +115,7 @@ def range_in_steps(step: Fraction, error: Fraction | None, size: Fraction, kind:
     """The range that noise is calibrated to; on the grid, where no error is given."""
     reading = Reading.read(grid=step, on_grid=error is None, score_error=error)
     declared = {"range_": size} if kind == "declared" else {"sensitivity": size}
-    change = Change.read(
+    change = Sensitivity.read(
         sensitivity=declared.get("sensitivity"),
         range_=declared.get("range_"),
         monotonic=kind == "one way",

@@ -17,7 +17,7 @@ from tiers import ONE, RANKS, Cells, Noise, Round, agreed, first_word
 
 from safeselect.audit.exact_pmf import Choices, Law, choice_tree, combined, restarted
 from safeselect.errors import SourceError
-from safeselect.exact.rate import Decay
+from safeselect.exact.rate import NoiseRate
 from safeselect.noise import Ranking
 from safeselect.reference import LazyGumbel, LazyLaplace, geometric_digits, geometric_exp
 from safeselect.reference import _rankings as _reference
@@ -38,7 +38,7 @@ class ChoiceCoin:
 
 
 @lru_cache(maxsize=64)
-def geometric_law(decay: Decay) -> Law:
+def geometric_law(decay: NoiseRate) -> Law:
     """The law of the sampler `geometric`: its loops run on exact choices."""
     with pytest.MonkeyPatch.context() as patch:
         if decay.base is not None:
@@ -61,7 +61,7 @@ def geometric_law(decay: Decay) -> Law:
 
 
 @lru_cache(maxsize=64)
-def laplace_law(decay: Decay, level: int) -> Law:
+def laplace_law(decay: NoiseRate, level: int) -> Law:
     """The law of the floor of `LazyLaplace`: its assembly of sign, integer part and digits."""
     integers = geometric_law(decay)
     values, weights = list(integers.lower), [*integers.lower.values(), integers.unfinished]

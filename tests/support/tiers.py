@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Protocol
 
-from safeselect.exact.rate import Decay
+from safeselect.exact.rate import NoiseRate
 from safeselect.noise import Ranking
 
 ONE = 1 << 64
@@ -38,7 +38,7 @@ class Noise:
     """
 
     name: str
-    decay: Decay
+    decay: NoiseRate
     level: int = 0
     unit: int = 1
 

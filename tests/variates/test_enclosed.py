@@ -9,7 +9,7 @@ import pytest
 from lattice_oracle import Tape, survival_bounds
 
 from safeselect import ParameterError
-from safeselect.exact.rate import Decay
+from safeselect.exact.rate import NoiseRate
 from safeselect.noise.laws import EXPONENTIAL, LAPLACE
 from safeselect.variates.enclosed import InvertedNoise, enclosed_noise
 
@@ -34,7 +34,7 @@ def test_the_bounds_hold_the_whole_cell(name, rate):
     """For all V of six digits: S at the bounds lies beyond both ends of the cell of V."""
     digits, precision, denominator = 6, 40, 3
     for v in range(1, (1 << digits) - 1):
-        drawn = InvertedNoise(LAWS[name], Decay(rate), digits, Given(v))
+        drawn = InvertedNoise(LAWS[name], NoiseRate(rate), digits, Given(v))
         low, high = drawn.bounds(precision, denominator)
         unit = Fraction(1, denominator << precision)
         # S falls: at the lower bound it is at least the cell's upper end.
@@ -46,7 +46,7 @@ def test_the_bounds_hold_the_whole_cell(name, rate):
 def test_refining_narrows_and_never_moves(name):
     tape = Tape(5)
     for _ in range(200):
-        drawn = InvertedNoise(LAWS[name], Decay(Fraction(2, 3)), 96, tape)
+        drawn = InvertedNoise(LAWS[name], NoiseRate(Fraction(2, 3)), 96, tape)
         before, precision = drawn.bounds(200, 5), drawn.precision
         drawn.refine(tape)
         after = drawn.bounds(200, 5)
@@ -65,7 +65,7 @@ def test_the_geometric_number_is_geometric(rate):
     for word in range(1 << prefix):
         ends = [word << rest, (word + 1 << rest) - 1]
         try:
-            drawn = (enclosed_noise("geometric", Decay(rate), digits, Given(v)) for v in ends)
+            drawn = (enclosed_noise("geometric", NoiseRate(rate), digits, Given(v)) for v in ends)
             steps, other = (each.steps for each in drawn)
         except IndexError:  # further digits were asked for: all zeros, or all ones
             steps, other = 0, 1
@@ -84,4 +84,4 @@ def test_the_geometric_number_is_geometric(rate):
 
 def test_a_rational_base_is_refused_rather_than_misread():
     with pytest.raises(ParameterError, match="base e"):
-        enclosed_noise("laplace", Decay(Fraction(1), Fraction(1, 2)), 96, Tape(1))
+        enclosed_noise("laplace", NoiseRate(Fraction(1), Fraction(1, 2)), 96, Tape(1))

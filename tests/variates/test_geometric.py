@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from lattice_oracle import Tape, exp_bounds
 
-from safeselect.exact.rate import Decay
+from safeselect.exact.rate import NoiseRate
 from safeselect.noise import arrays
 from safeselect.variates import digits
 from safeselect.variates.digits import FINE, MARK, DigitTable, build, draw_digits
@@ -29,22 +29,22 @@ from safeselect.variates.geometric import (
 pytestmark = pytest.mark.claim("C1")
 
 DECAYS = [
-    Decay(Fraction(1)),
-    Decay(Fraction(1, 4)),
-    Decay(Fraction(1, 10)),
-    Decay(Fraction(1, 1000)),
-    Decay(Fraction(7, 10**6)),
-    Decay(Fraction(1, 2**40)),
-    Decay(Fraction(2**20)),
-    Decay(Fraction(1), Fraction(1, 2)),
-    Decay(Fraction(1), Fraction(1, 3)),
-    Decay(Fraction(3), Fraction(2, 3)),
-    Decay(Fraction(1), Fraction(99, 100)),
+    NoiseRate(Fraction(1)),
+    NoiseRate(Fraction(1, 4)),
+    NoiseRate(Fraction(1, 10)),
+    NoiseRate(Fraction(1, 1000)),
+    NoiseRate(Fraction(7, 10**6)),
+    NoiseRate(Fraction(1, 2**40)),
+    NoiseRate(Fraction(2**20)),
+    NoiseRate(Fraction(1), Fraction(1, 2)),
+    NoiseRate(Fraction(1), Fraction(1, 3)),
+    NoiseRate(Fraction(3), Fraction(2, 3)),
+    NoiseRate(Fraction(1), Fraction(99, 100)),
 ]
 each_decay = pytest.mark.parametrize("decay", DECAYS, ids=str)
 
 
-def power(decay: Decay, m: int) -> tuple[Fraction, Fraction]:
+def power(decay: NoiseRate, m: int) -> tuple[Fraction, Fraction]:
     """Enclose rho**m: exactly for a rational rho, by Taylor series otherwise."""
     exponent = decay.rate * m
     if decay.base is not None:
@@ -54,7 +54,7 @@ def power(decay: Decay, m: int) -> tuple[Fraction, Fraction]:
     return exp_bounds(-exponent)
 
 
-def thresholds(decay: Decay) -> list[list[tuple[Fraction, Fraction]]]:
+def thresholds(decay: NoiseRate) -> list[list[tuple[Fraction, Fraction]]]:
     """Independent enclosures of every threshold of every table, the first digit first."""
     result = []
     tables = digit_tables(decay)
@@ -69,7 +69,7 @@ def thresholds(decay: Decay) -> list[list[tuple[Fraction, Fraction]]]:
 
 
 @each_decay
-def test_every_word_of_every_table(decay: Decay) -> None:
+def test_every_word_of_every_table(decay: NoiseRate) -> None:
     for table, exact in zip(digit_tables(decay), thresholds(decay), strict=True):
         expected = np.zeros(1 << 16, dtype=np.int64)
         crossed = set()
@@ -87,7 +87,7 @@ def test_every_word_of_every_table(decay: Decay) -> None:
 
 
 @each_decay
-def test_every_threshold_is_enclosed(decay: Decay) -> None:
+def test_every_threshold_is_enclosed(decay: NoiseRate) -> None:
     for table, exact in zip(digit_tables(decay), thresholds(decay), strict=True):
         highs, lows = table.high.tolist()[::-1], table.low.tolist()[::-1]
         for d, (bounds, high, low) in enumerate(zip(exact, highs, lows, strict=True), 1):
@@ -104,7 +104,7 @@ def test_every_threshold_is_enclosed(decay: Decay) -> None:
 
 @pytest.mark.parametrize("rate", [Fraction(1), Fraction(1, 4), Fraction(1, 2**40)])
 def test_the_first_digit_ends_low_enough(rate: Fraction) -> None:
-    table = digit_tables(Decay(rate))[0]
+    table = digit_tables(NoiseRate(rate))[0]
     assert int(table.high[0]) < 1 << 16  # below 2**-48
     assert 1 <= len(table.high) < 4096
 
@@ -149,7 +149,7 @@ def digit_of(table: DigitTable, v: int, *takes: int) -> int:
 
 
 @each_decay
-def test_the_digit_next_to_every_threshold(decay: Decay) -> None:
+def test_the_digit_next_to_every_threshold(decay: NoiseRate) -> None:
     for table in digit_tables(decay):
         for d in {1, 2, len(table.high) // 2, len(table.high) - 1} & set(range(1, len(table.high))):
             end = int(table.high[-d]) << 64 | int(table.low[-d])
@@ -165,7 +165,7 @@ def test_the_digit_next_to_every_threshold(decay: Decay) -> None:
 
 
 def test_a_tie_with_a_threshold_is_settled_by_more_digits() -> None:
-    decay = Decay(Fraction(1))
+    decay = NoiseRate(Fraction(1))
     (table,) = digit_tables(decay)
     low, _ = table.chance(3, 600).scaled(256)
     v, second, third = low >> 128, (low >> 64) % 2**64, low % 2**64
@@ -174,7 +174,7 @@ def test_a_tie_with_a_threshold_is_settled_by_more_digits() -> None:
 
 
 def test_what_goes_beyond_the_table_is_continued() -> None:
-    (table,) = digit_tables(Decay(Fraction(1)))
+    (table,) = digit_tables(NoiseRate(Fraction(1)))
     count = len(table.high)
     fine = np.zeros((2, 3), dtype=np.uint64)
     fine[0] = [0, 1 << 63, 0]
@@ -195,7 +195,7 @@ def test_more_marked_words_than_expected_are_all_refined() -> None:
             if len(buffer) == 2000:
                 buffer[:] = bytes(2000)
 
-    (table,) = digit_tables(Decay(Fraction(1)))
+    (table,) = digit_tables(NoiseRate(Fraction(1)))
     tape = Zeros(4)
     out = np.empty(1001, dtype=np.uint16)
     draw_digits(out, table, tape)
@@ -206,7 +206,7 @@ def test_more_marked_words_than_expected_are_all_refined() -> None:
 
 @pytest.mark.parametrize("width", [4, 5, 6])
 @pytest.mark.parametrize("decay", DECAYS[:3] + DECAYS[7:9], ids=str)
-def test_exhaustively_at_small_widths(decay: Decay, width: int) -> None:
+def test_exhaustively_at_small_widths(decay: NoiseRate, width: int) -> None:
     """Unmarked words give every digit at most its probability, marked ones supply the rest."""
     enclosures = _unbounded(decay, 1)
     table = build(enclosures, digit_tables(decay)[0].chance, unbounded=True, width=width)
@@ -220,7 +220,7 @@ def test_exhaustively_at_small_widths(decay: Decay, width: int) -> None:
 
 
 def test_exact_thresholds_at_word_limits_mark_nothing() -> None:
-    (table,) = digit_tables(Decay(Fraction(1), Fraction(1, 2)))
+    (table,) = digit_tables(NoiseRate(Fraction(1), Fraction(1, 2)))
     assert np.flatnonzero(table.values == MARK).tolist() == [0]
     assert table.values[[1, 2, 3, 4, 1 << 15]].tolist() == [15, 14, 14, 13, 0]
 
@@ -242,7 +242,7 @@ def test_shapes_and_requests(data: st.DataObject) -> None:
 
 
 @pytest.mark.parametrize("decay", [DECAYS[1], DECAYS[9]], ids=str)
-def test_laws(decay: Decay) -> None:
+def test_laws(decay: NoiseRate) -> None:
     """False alarm 1e-9 each, see `fits`; the mutant is the other law."""
     n = 200_000
     rho = float(power(decay, 1)[0])
@@ -262,7 +262,7 @@ def test_laws(decay: Decay) -> None:
 @pytest.mark.parametrize("rate", [Fraction(1, 1000), Fraction(1, 10**6), Fraction(1, 2**40)])
 def test_large_scales_by_quantiles(rate: Fraction) -> None:
     """P(G >= g) at eight quantiles; several digits are at work.  False alarm 1e-9."""
-    n, noise = 100_000, geometric(100_000, Decay(rate), Tape(8))
+    n, noise = 100_000, geometric(100_000, NoiseRate(rate), Tape(8))
     marks = [int(Fraction(j, 2) / rate) for j in range(1, 9)]
     counts = Counter(np.searchsorted(marks, noise, side="right").tolist())
     tails = [1.0] + [float(exp_bounds(-rate * g)[0]) for g in marks] + [0.0]
@@ -278,7 +278,7 @@ def test_large_scales_by_quantiles(rate: Fraction) -> None:
 
 def test_a_threshold_just_above_a_multiple_of_two_to_minus_64() -> None:
     """rho / (1 + rho) is 1/4 and 2**-400; V begins like 1/4 and lies below."""
-    table = _sign_table(Decay(Fraction(1), Fraction(1, 3) + Fraction(1, 2**400)))
+    table = _sign_table(NoiseRate(Fraction(1), Fraction(1, 3) + Fraction(1, 2**400)))
 
     class Script:
         fills = 0

@@ -21,12 +21,12 @@ from safeselect.promises.guarantees import (
 )
 from safeselect.scores.reading import exactly_one
 
-__all__ = ["UNPRICED", "PrivacyCost", "brief", "caution", "read_epsilon"]
+__all__ = ["UNPRICED", "PrivacyCost", "caution", "read_epsilon", "rounded_text"]
 
 _LARGE = 10  # nats
 
 
-def brief(value: Fraction) -> str:
+def rounded_text(value: Fraction) -> str:
     """A number for people: exact where it is short, otherwise about, to six digits."""
     decimal = Context(prec=9).divide(Decimal(value.numerator), Decimal(value.denominator))
     is_exact = Fraction(decimal) == value
@@ -54,8 +54,8 @@ def read_epsilon(epsilon: object) -> Fraction:
     value = rational(epsilon, "epsilon")
     if value > _LARGE:
         caution(
-            f"epsilon={brief(value)} is above {_LARGE}: one person's data may make an outcome more "
-            "than 20000 times as likely, which protects nobody"
+            f"epsilon={rounded_text(value)} is above {_LARGE}: one person's data may make an outcome "
+            "more than 20000 times as likely, which protects nobody"
         )
     return value
 

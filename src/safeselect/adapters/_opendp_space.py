@@ -14,11 +14,11 @@ from safeselect.accounting.calibration import Family
 from safeselect.adapters._floats import at_least
 from safeselect.errors import ParameterError, SafeSelectError
 from safeselect.exact.parameters import describe, rational
-from safeselect.exact.rate import Decay
+from safeselect.exact.rate import NoiseRate
 from safeselect.randomness.source import resolve
 from safeselect.scores.candidates import read_candidates
 from safeselect.scores.floats import Steps
-from safeselect.scores.reading import Change, Reading
+from safeselect.scores.reading import Reading, Sensitivity
 from safeselect.selection import Selection
 
 __all__ = ["Draws", "Space", "read_scale", "single"]
@@ -107,7 +107,7 @@ class Space:
         step = self.reading.step
         if self.reading.on_grid and distance < step:
             return Fraction(0)  # a multiple of the grid cannot move by less than a step
-        return Change(distance, None, self.monotonic).range_in_steps(self.reading) * step
+        return Sensitivity(distance, None, self.monotonic).range_in_steps(self.reading) * step
 
     def measurement(self, draws: Draws, release: Callable[[object], object], returns: str) -> Any:
         """Return the measurement with this release function, at the cost of these draws."""
@@ -188,5 +188,5 @@ def single(
 def read_scale(scale: object, space: Space) -> Fraction:
     """Read the scale of the noise, in score units."""
     size = rational(scale, "scale")
-    Decay(space.reading.step / size)  # refuses a rate that no release could use
+    NoiseRate(space.reading.step / size)  # refuses a rate that no release could use
     return size

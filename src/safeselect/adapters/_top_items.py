@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager, ExitStack, nullcontext
 from fractions import Fraction
 from typing import Any, Literal
 
-from safeselect.accounting.cost import brief, caution
+from safeselect.accounting.cost import caution, rounded_text
 from safeselect.adapters._counting import open_counts, open_largest, until_read
 from safeselect.adapters._keys import warn_if_same
 from safeselect.adapters._spark_local import parquet_on_spark
@@ -203,6 +203,6 @@ def _warn_delta(delta: Fraction, rows: int) -> None:
     """Warn if delta is above one over the number of rows that the caller stated."""
     if delta * rows > 1:
         caution(
-            f"delta={brief(delta)} is above 1/{rows}, one over the number of rows: it would allow "
-            "to show somebody's data outright; choose it far below"
+            f"delta={rounded_text(delta)} is above 1/{rows}, one over the number of rows: it would "
+            "allow to show somebody's data outright; choose it far below"
         )

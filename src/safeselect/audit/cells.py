@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from safeselect.errors import ParameterError
-from safeselect.exact.rate import Decay
+from safeselect.exact.rate import NoiseRate
 from safeselect.noise.laws import Law as NoiseLaw
 
 __all__ = ["Cells", "Enclosure", "cells", "ranking_law"]
@@ -87,7 +87,7 @@ def _in_units(noise: NoiseLaw, v: int, bits: int) -> int:
 def ranking_law(
     noise: NoiseLaw,
     scores: Sequence[int],
-    decay: Decay,
+    decay: NoiseRate,
     *,
     k: int = 1,
     gaps: int = 0,

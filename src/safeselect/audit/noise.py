@@ -12,7 +12,7 @@ import numpy as np
 
 from safeselect.audit.finding import Refuted
 from safeselect.audit.series import survival
-from safeselect.exact.rate import Decay
+from safeselect.exact.rate import NoiseRate
 from safeselect.noise.laws import EXPONENTIAL, GUMBEL, LAPLACE, Law, enclose
 from safeselect.noise.plan import plan
 from safeselect.noise.rankings import certified_order
@@ -105,7 +105,7 @@ def check_decision(noise: Law, every: int) -> str:
 
     The noise is monotone in V, so an answer that holds at the corners holds in the whole cells.
     """
-    public = plan(noise, 1, Decay(Fraction(1, 2)), True)
+    public = plan(noise, 1, NoiseRate(Fraction(1, 2)), True)
     bits, decided = 9, 0
     cells = range(1, (1 << bits) - 2, 7 * every)
     for one, two, score in product(cells, cells, (0, 3)):

@@ -17,7 +17,7 @@ from typing import Any
 
 from safeselect.audit.cells import Enclosure, ranking_law
 from safeselect.audit.finding import Refuted
-from safeselect.exact.rate import Decay
+from safeselect.exact.rate import NoiseRate
 from safeselect.noise.laws import EXPONENTIAL, GUMBEL, LAPLACE, Law
 from safeselect.selection import (
     Selection,
@@ -129,11 +129,11 @@ def releases() -> Iterator[Release]:
 
 
 def _law(noise: Law, rate: Fraction, k: int = 1) -> Enclosure:
-    return ranking_law(noise, _SCORES, Decay(rate), k=k, fineness=7)
+    return ranking_law(noise, _SCORES, NoiseRate(rate), k=k, fineness=7)
 
 
 def _gap_law(noise: Law, rate: Fraction) -> Enclosure:
-    return ranking_law(noise, _SCORES, Decay(rate), gaps=_GAPS, fineness=7)
+    return ranking_law(noise, _SCORES, NoiseRate(rate), gaps=_GAPS, fineness=7)
 
 
 def _rational_law() -> Enclosure:

@@ -31,10 +31,10 @@ from safeselect.audit.noise import (
 )
 from safeselect.audit.primitives import check_primitive, primitives
 from safeselect.audit.releases import check_releases, releases
-from safeselect.exact.rate import Decay
+from safeselect.exact.rate import NoiseRate
 from safeselect.noise.laws import EXPONENTIAL, GUMBEL, LAPLACE, Law
 from safeselect.promises.guarantees import BoundedRange, LaplaceDominated
-from safeselect.scores.reading import INTEGERS, Change
+from safeselect.scores.reading import INTEGERS, Sensitivity
 
 __all__ = ["FULL", "QUICK", "Check", "Finding", "Instance", "checks", "found", "instances", "run"]
 
@@ -146,12 +146,12 @@ class Instance:
 
     def law(self, fineness: int) -> Callable[[tuple[int, ...]], Enclosure]:
         """Return the law as a function of scores, by the mechanisms' calibration."""
-        change = Change.read(sensitivity=1, range_=None, monotonic=self.monotonic)
+        change = Sensitivity.read(sensitivity=1, range_=None, monotonic=self.monotonic)
         steps = change.range_in_steps(INTEGERS)
         # Only Gumbel noise is peeled, in k draws; the others are one draw at k times the scale.
         family, draws = (BoundedRange, self.k) if self.noise is GUMBEL else (LaplaceDominated, 1)
         each = per_draw_epsilon(family, draws, epsilon=Fraction(1), delta=None, rho=None)
-        decay = Decay(each / steps / (1 if self.noise is GUMBEL else self.k))
+        decay = NoiseRate(each / steps / (1 if self.noise is GUMBEL else self.k))
 
         @cache
         def shifted(scores: tuple[int, ...]) -> Enclosure:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from fractions import Fraction
 
-from safeselect.accounting.cost import brief
+from safeselect.accounting.cost import rounded_text
 from safeselect.cli._escape import in_html
 from safeselect.errors import LedgerError
 
@@ -36,7 +36,7 @@ def chart(title: str, start: str, steps: Sequence[tuple[str, Fraction, str]], ca
     line, dots = [f"M{_LEFT} {_BOTTOM}"], []
     for time, total, purpose in steps:
         line.append(f"H{across(time)}V{up(total)}")
-        told = in_html(f"{time}: {brief(total)} after “{purpose}”")
+        told = in_html(f"{time}: {rounded_text(total)} after “{purpose}”")
         dots.append(
             f'<circle cx="{across(time)}" cy="{up(total)}" r="3" fill="var(--main)">'
             f"<title>{told}</title></circle>"
@@ -50,7 +50,7 @@ def chart(title: str, start: str, steps: Sequence[tuple[str, Fraction, str]], ca
         f'<path d="{path}" fill="none" stroke="var(--main)" stroke-width="2"/>{"".join(dots)}'
         f'<path d="M{_LEFT} {_TOP}H{_RIGHT}" stroke="var(--bad)" stroke-dasharray="6 4"/>'
         f'<path d="M{_LEFT} {_BOTTOM}H{_RIGHT}" stroke="var(--dim)"/>'
-        f'<text x="{_LEFT}" y="{_TOP - 8}">cap {brief(cap)}</text>'
+        f'<text x="{_LEFT}" y="{_TOP - 8}">cap {rounded_text(cap)}</text>'
         f'<text x="{_LEFT}" y="{_BOTTOM + 17}">{in_html(start)}</text>'
         f'<text x="{_RIGHT}" y="{_BOTTOM + 17}" text-anchor="end">{in_html(last)}</text></svg>'
     )

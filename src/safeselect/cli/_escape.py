@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 from unicodedata import category
 
-from safeselect.scores.candidates import plain
+from safeselect.scores.candidates import label_text
 
 __all__ = ["escaped", "in_html", "shown"]
 
@@ -18,7 +18,7 @@ def escaped(label: object) -> str:
     Backslashes, control characters, line separators and lone surrogates are written as Python
     writes them in a string: \\\\, \\n, \\x1b, \\u2028, \\udc80.
     """
-    return _written(plain(label), _ENDS_LINES)
+    return _written(label_text(label), _ENDS_LINES)
 
 
 def shown(text: object) -> str:

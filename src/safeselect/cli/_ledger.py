@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Callable
 from pathlib import Path
 
-from safeselect.accounting.cost import brief
+from safeselect.accounting.cost import rounded_text
 from safeselect.adapters.ed25519 import Ed25519Verifier
 from safeselect.cli._escape import shown
 from safeselect.cli._report import Release, releases, report
@@ -126,10 +126,10 @@ def _show(options: argparse.Namespace) -> tuple[int, str, str]:
         spent, left = budget.in_epsilon(standing.spent), budget.in_epsilon(standing.left)
         at = ""
         if budget.order is not None and budget.delta is not None:
-            at = f" at delta {brief(budget.delta)}"
+            at = f" at delta {rounded_text(budget.delta)}"
         lines += [
-            f"  {amount}: {brief(spent[amount])} of {brief(cap)} spent, "
-            f"{brief(left[amount])} left{at}"
+            f"  {amount}: {rounded_text(spent[amount])} of {rounded_text(cap)} spent, "
+            f"{rounded_text(left[amount])} left{at}"
             for amount, cap in budget.in_epsilon(budget.caps).items()
         ]
         if standing.refusals:
@@ -145,7 +145,7 @@ def _show(options: argparse.Namespace) -> tuple[int, str, str]:
 
 def _line(scope: str, release: Release) -> str:
     content, amounts = release.content, release.amounts(scope, "charge")
-    price = ", ".join(f"{name} {brief(value)}" for name, value in amounts.items())
+    price = ", ".join(f"{name} {rounded_text(value)}" for name, value in amounts.items())
     return shown(
         f"  {content['seq']} {content['utc']} {content['mechanism']} {price}: {release.outcome}; "
         f"{content['purpose']}"

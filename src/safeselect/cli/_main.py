@@ -40,8 +40,8 @@ from safeselect.errors import (
     SafeSelectWarning,
     SourceError,
 )
-from safeselect.promises.records import exact
-from safeselect.scores.candidates import plain
+from safeselect.promises.records import exact_text
+from safeselect.scores.candidates import label_text
 
 __all__ = ["escaped", "main"]
 
@@ -206,7 +206,7 @@ def _explain(options: argparse.Namespace) -> str:
 
 def _release(result: Release, *, as_json: bool) -> None:
     # An unordered set is printed in alphabetical order, so that the order reveals nothing.
-    labels = sorted(result.labels, key=plain) if isinstance(result, TopSet) else result.labels
+    labels = sorted(result.labels, key=label_text) if isinstance(result, TopSet) else result.labels
     lines = [escaped(label) for label in labels]
     if as_json:
         lines = [result.to_json()]
@@ -240,7 +240,7 @@ def _promise(result: Release) -> str:
 def _noise(result: Release) -> str:
     """Describe the mechanism, the effective range that its noise covers, and the source."""
     # The result of a call always has one; it includes what reading adds to the declared range.
-    effective = "" if result.effective_range is None else exact(result.effective_range)
+    effective = "" if result.effective_range is None else exact_text(result.effective_range)
     return f"mechanism {result.mechanism}, effective range {effective}, {result.source}"
 
 

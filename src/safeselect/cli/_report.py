@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from safeselect.accounting.cost import brief
+from safeselect.accounting.cost import rounded_text
 from safeselect.cli._chart import chart
 from safeselect.cli._escape import in_html
 from safeselect.cli._theorems import theorem
-from safeselect.ledger import Budget, Checker, Record, Standing
+from safeselect.ledger import Balance, Budget, Checker, Record
 from safeselect.ledger._record_check import charges_of
 from safeselect.ledger.record import read_numbers
 
@@ -138,10 +138,10 @@ def _scope(name: str, made: str, checker: Checker, everything: Sequence[Release]
         percent = -(-100 * spent.numerator * cap.denominator // (spent.denominator * cap.numerator))
         label = _AMOUNTS[amount]
         if budget.order is not None and budget.delta is not None:
-            label = f"{label} beyond the price of δ = {brief(budget.delta)} at this order"
+            label = f"{label} beyond the price of δ = {rounded_text(budget.delta)} at this order"
         yield (
-            f"<h3>{label}</h3><p><strong>{brief(spent)}</strong> of {brief(cap)} spent "
-            f"({percent} %); {brief(cap - spent)} left.</p>"
+            f"<h3>{label}</h3><p><strong>{rounded_text(spent)}</strong> of {rounded_text(cap)} "
+            f"spent ({percent} %); {rounded_text(cap - spent)} left.</p>"
         )
         steps = [
             (each.content["utc"], each.amounts(name, "after")[amount], each.content["purpose"])
@@ -154,20 +154,20 @@ def _scope(name: str, made: str, checker: Checker, everything: Sequence[Release]
     yield "</section>"
 
 
-def _promise(standing: Standing) -> str:
+def _promise(standing: Balance) -> str:
     budget = standing.budget
     if budget.rho is not None:
-        total = f"{brief(budget.rho)}-zCDP"
+        total = f"{rounded_text(budget.rho)}-zCDP"
     elif budget.delta is None:
-        total = f"{brief(budget.epsilon or Fraction(0))}-differentially private"
+        total = f"{rounded_text(budget.epsilon or Fraction(0))}-differentially private"
     else:
         total = (
-            f"({brief(budget.epsilon or Fraction(0))}, {brief(budget.delta)})-differentially "
-            "private"
+            f"({rounded_text(budget.epsilon or Fraction(0))}, {rounded_text(budget.delta)})"
+            "-differentially private"
         )
     by = ""
     if budget.order is not None:
-        by = f", added up as ln M at the Rényi order {brief(budget.order)}"
+        by = f", added up as ln M at the Rényi order {rounded_text(budget.order)}"
     return (
         f"All releases together are at most {total} for one <q>{in_html(budget.unit)}</q>{by}; "
         "later ones may depend on earlier ones."
@@ -183,7 +183,7 @@ def _purposes(scope: str, found: Sequence[Release]) -> Iterator[str]:
     yield "".join(f"<th>{_AMOUNTS[name]}" for name in names) + "</thead><tbody>"
     for purpose, charges in sums.items():
         totals = [sum((each[name] for each in charges), Fraction(0)) for name in names]
-        cells = "".join(f"<td>{brief(total)}" for total in totals)
+        cells = "".join(f"<td>{rounded_text(total)}" for total in totals)
         yield f"<tr><td>{in_html(purpose)}<td>{len(charges)}{cells}"
     yield "</tbody></table>"
 
@@ -250,7 +250,7 @@ def _told(amounts: Mapping[str, Fraction]) -> str:
     known = [name for name in _AMOUNTS if name in amounts]
     others = [name for name in amounts if name not in _AMOUNTS]
     return ", ".join(
-        f"{in_html(_AMOUNTS.get(name, name))}&nbsp;=&nbsp;{brief(amounts[name])}"
+        f"{in_html(_AMOUNTS.get(name, name))}&nbsp;=&nbsp;{rounded_text(amounts[name])}"
         for name in [*known, *others]
     )
 

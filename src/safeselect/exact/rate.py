@@ -14,14 +14,14 @@ from fractions import Fraction
 from safeselect.errors import ParameterError
 from safeselect.exact.interval import Interval
 
-__all__ = ["MAX_RATE", "MIN_RATE", "Decay"]
+__all__ = ["MAX_RATE", "MIN_RATE", "NoiseRate"]
 
 MIN_RATE = Fraction(1, 2**40)
 MAX_RATE = Fraction(2**20)
 
 
 @dataclass(frozen=True, slots=True)
-class Decay:
+class NoiseRate:
     """rho = exp(-rate), or rho = base**rate where a rational base in (0, 1) is given.
 
     Args:

@@ -8,11 +8,12 @@ from safeselect.ledger._ledger_scope import Pending, Scope
 from safeselect.ledger._ledger_store import Journal, Row, Store, Torn
 from safeselect.ledger._record_log import check_log, log_lines
 from safeselect.ledger._record_replay import Checker
-from safeselect.ledger._record_scope import Standing
+from safeselect.ledger._record_scope import Balance
 from safeselect.ledger._record_sign import HmacSigner, Signer, Verifier
 from safeselect.ledger.record import Record
 
 __all__ = [
+    "Balance",
     "Budget",
     "Checker",
     "HmacSigner",
@@ -23,7 +24,6 @@ __all__ = [
     "Row",
     "Scope",
     "Signer",
-    "Standing",
     "Store",
     "Torn",
     "Verifier",

@@ -16,12 +16,12 @@ from safeselect.ledger._ledger_book import Book
 from safeselect.ledger._ledger_budget import Budget
 from safeselect.ledger._ledger_file import FileStore
 from safeselect.ledger._ledger_memory import MemoryStore
-from safeselect.ledger._ledger_scope import Scope, standing_of
+from safeselect.ledger._ledger_scope import Scope, balance_of
 from safeselect.ledger._ledger_store import Store
 from safeselect.ledger._ledger_words import Written, opened_scope, raised
 from safeselect.ledger._record_check import head_of, read_head
 from safeselect.ledger._record_replay import Checker
-from safeselect.ledger._record_scope import MAX_REFUSALS, Standing
+from safeselect.ledger._record_scope import MAX_REFUSALS, Balance
 from safeselect.ledger._record_sign import Signer, Verifier, read_signer, read_verifier
 from safeselect.ledger.record import Record, text
 
@@ -152,7 +152,7 @@ class Ledger:
         more, why = _read_refusals(refusals, "refusals"), text(reason, "reason")
 
         def decide(checker: Checker) -> Written:
-            standing = standing_of(checker, text(name, "scope"))
+            standing = balance_of(checker, text(name, "scope"))
             if not standing.is_closed:
                 raise ParameterError(f"scope {name!r} is not closed")
             return raised(name, standing, more, why)
@@ -181,7 +181,7 @@ class Ledger:
             )
         return Scope(self._book, name, unit, neighbours, text(purpose, "purpose"))
 
-    def standing(self, name: str) -> Standing:
+    def standing(self, name: str) -> Balance:
         """Return the balance of a scope: its budget, what was spent and what is left.
 
         Raises:

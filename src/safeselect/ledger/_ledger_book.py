@@ -24,7 +24,7 @@ from safeselect.ledger._ledger_turn import Turn
 from safeselect.ledger._ledger_words import Written, made, opened_scope, was_torn
 from safeselect.ledger._record_reading import Reading
 from safeselect.ledger._record_replay import Checker
-from safeselect.ledger._record_scope import Standing
+from safeselect.ledger._record_scope import Balance
 from safeselect.ledger._record_sign import Signer, Verifier, is_key, signed_message
 from safeselect.ledger._record_skim import Carrying, skim
 from safeselect.ledger.record import SCHEMA, canonical, record_hash
@@ -120,7 +120,7 @@ class Book:
         """The verifying key, if there is one."""
         return self._verifier
 
-    def standing(self, scope: str) -> Standing:
+    def standing(self, scope: str) -> Balance:
         """Return the balance of a scope."""
         found = self._turn.take(lambda: self._look().checker.scopes.get(scope))
         if found is None:

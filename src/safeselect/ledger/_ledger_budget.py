@@ -12,16 +12,16 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
 
-from safeselect.accounting.cost import brief
+from safeselect.accounting.cost import rounded_text
 from safeselect.accounting.orders import log_moment
 from safeselect.errors import BudgetError, LedgerDamaged, ParameterError
 from safeselect.exact.interval import Interval, log_order_constant, rounded_down, rounded_up
 from safeselect.exact.parameters import rational
 from safeselect.ledger.record import read_numbers, text
 from safeselect.promises.guarantees import ApproximateDP, Guarantee
-from safeselect.promises.records import Content, exact
+from safeselect.promises.records import Content, exact_text
 
-__all__ = ["Amounts", "Budget", "add", "check_cap", "numbers"]
+__all__ = ["Amounts", "Budget", "add", "check_cap", "exact_texts"]
 
 Amounts = dict[str, Fraction]
 """The amounts that add up, by name: epsilon; rho; epsilon and delta; or log_moment."""
@@ -82,7 +82,7 @@ class Budget:
             raise ParameterError(f"order must be greater than 1, got {self.order}")
         # This refuses a cap that allows nothing.
         object.__setattr__(self, "_caps", self._worked_out())
-        terms = numbers({name: getattr(self, name) for name in sorted(given)})
+        terms = exact_texts({name: getattr(self, name) for name in sorted(given)})
         told: dict[str, Content] = {"unit": self.unit, "neighbours": self.neighbours}
         object.__setattr__(self, "_told", told | {"budget": terms})
 
@@ -115,7 +115,7 @@ class Budget:
         """
         return dict(_price(self, guarantee, tuple(parts)))
 
-    def told(self) -> dict[str, Content]:
+    def as_record(self) -> dict[str, Content]:
         """Return the content for records."""
         return self._told
 
@@ -161,9 +161,9 @@ def _price(budget: Budget, guarantee: Guarantee, parts: Parts) -> Amounts:
     return {"epsilon": _bounded(epsilon), "delta": _bounded(delta) if delta else delta}
 
 
-def numbers(values: Mapping[str, Fraction]) -> dict[str, Content]:
+def exact_texts(values: Mapping[str, Fraction]) -> dict[str, Content]:
     """Exact numbers as strings, such as "1/3"."""
-    return {name: exact(value) for name, value in values.items()}
+    return {name: exact_text(value) for name, value in values.items()}
 
 
 def add(total: Mapping[str, Fraction], price: Mapping[str, Fraction]) -> Amounts:
@@ -188,13 +188,13 @@ def check_cap(scope: str, total: Amounts, price: Amounts, budget: Budget) -> Non
     left = budget.in_epsilon({name: cap - total[name] for name, cap in caps.items()})
     asked, allowed = budget.in_epsilon(price), budget.in_epsilon(caps)
     name = short[0] if short[0] in asked else "epsilon"
-    of = f"{brief(left[name])} of {brief(allowed[name])} is left"
+    of = f"{rounded_text(left[name])} of {rounded_text(allowed[name])} is left"
     if budget.order is not None and budget.delta is not None:
         # The first charge leaves less than epsilon minus its price: at an order, delta has a price.
-        of = f"{brief(left[name])} is left at delta {brief(budget.delta)}"
+        of = f"{rounded_text(left[name])} is left at delta {rounded_text(budget.delta)}"
     raise BudgetError(
         f"the budget of scope {scope!r} does not allow this release: it costs {name} "
-        f"{brief(asked[name])}, and {of}",
+        f"{rounded_text(asked[name])}, and {of}",
         scope=scope,
         asked=asked,
         left=left,

@@ -12,13 +12,13 @@ from safeselect.ledger._ledger_budget import check_cap
 from safeselect.ledger._ledger_words import Written, amounts, charged
 from safeselect.ledger._pending_release import Charge, PendingRelease
 from safeselect.ledger._record_replay import Checker
-from safeselect.ledger._record_scope import Standing
+from safeselect.ledger._record_scope import Balance
 from safeselect.ledger.record import commitment
 from safeselect.promises.guarantees import Guarantee
 from safeselect.promises.records import Content, Receipt
 from safeselect.randomness.memory import Generation, generation
 
-__all__ = ["Pending", "Scope", "standing_of"]
+__all__ = ["Pending", "Scope", "balance_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ class Scope:
         def decide(checker: Checker) -> Written:
             # A child that continues its parent's call would charge once for two answers.
             _check_process(born)
-            standing = standing_of(checker, self.name)
+            standing = balance_of(checker, self.name)
             price = standing.budget.price(charge.guarantee, charge.parts)
             _check_open(self.name, standing)
             check_cap(self.name, standing.spent, price, standing.budget)
@@ -130,7 +130,7 @@ class Pending:
         return self.book.write(decide)
 
 
-def standing_of(checker: Checker, scope: str) -> Standing:
+def balance_of(checker: Checker, scope: str) -> Balance:
     """Return the balance of a scope.
 
     Raises:
@@ -155,7 +155,7 @@ def _check_process(born: Generation) -> None:
         )
 
 
-def _check_open(scope: str, standing: Standing) -> None:
+def _check_open(scope: str, standing: Balance) -> None:
     """Refuse every answer of a closed scope, with one sentence.
 
     Raises:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from safeselect.ledger._ledger_budget import Amounts, Budget, add, numbers
+from safeselect.ledger._ledger_budget import Amounts, Budget, add, exact_texts
 from safeselect.ledger._ledger_store import Torn
 from safeselect.ledger._pending_release import Charge
-from safeselect.ledger._record_scope import Standing
+from safeselect.ledger._record_scope import Balance
 from safeselect.ledger._record_sign import Signer, key_of
 from safeselect.ledger.library import library
 from safeselect.ledger.record import utc_now
-from safeselect.promises.records import Content, told
+from safeselect.promises.records import Content, guarantee_record
 
 __all__ = ["Written", "amounts", "charged", "made", "opened_scope", "raised", "was_torn"]
 
@@ -30,8 +30,8 @@ def opened_scope(name: str, budget: Budget, max_refusals: int) -> Written:
     return "scope", {
         "utc": utc_now(),
         "scope": name,
-        "terms": budget.told(),
-        "caps": numbers(budget.caps),
+        "terms": budget.as_record(),
+        "caps": exact_texts(budget.caps),
         "max_refusals": str(max_refusals),
     }
 
@@ -39,14 +39,15 @@ def opened_scope(name: str, budget: Budget, max_refusals: int) -> Written:
 def charged(purpose: str, charge: Charge) -> dict[str, Content]:
     """Return the record of a charge without its amounts, which depend on the last total."""
     parts: list[Content] = [
-        {"count": str(count), "each": told(guarantee)} for guarantee, count in charge.parts
+        {"count": str(count), "each": guarantee_record(guarantee)}
+        for guarantee, count in charge.parts
     ]
     return {
         "utc": utc_now(),
         "library": dict(library()),
         "purpose": purpose,
         "mechanism": charge.mechanism,
-        "guarantee": told(charge.guarantee),
+        "guarantee": guarantee_record(charge.guarantee),
         "parts": parts,
         "parameters": dict(charge.parameters),
         "source": {
@@ -59,18 +60,18 @@ def charged(purpose: str, charge: Charge) -> dict[str, Content]:
     }
 
 
-def amounts(scope: str, standing: Standing, price: Amounts) -> dict[str, Content]:
+def amounts(scope: str, standing: Balance, price: Amounts) -> dict[str, Content]:
     """Return the amounts of a charge to one scope."""
     return {
         "scope": scope,
-        "terms": standing.budget.told(),
-        "before": numbers(standing.spent),
-        "charge": numbers(price),
-        "after": numbers(add(standing.spent, price)),
+        "terms": standing.budget.as_record(),
+        "before": exact_texts(standing.spent),
+        "charge": exact_texts(price),
+        "after": exact_texts(add(standing.spent, price)),
     }
 
 
-def raised(scope: str, standing: Standing, refusals: int, reason: str) -> Written:
+def raised(scope: str, standing: Balance, refusals: int, reason: str) -> Written:
     """Return the record that raises a scope's limit of refusals."""
     after = max(standing.max_refusals, standing.refusals) + refusals
     return "raised", {

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from safeselect.errors import LedgerDamaged
 from safeselect.ledger._ledger_store import Row
 from safeselect.ledger._record_check import Fields
-from safeselect.ledger._record_scope import Standing
+from safeselect.ledger._record_scope import Balance
 from safeselect.ledger.record import read_numbers
 
 __all__ = ["Open", "Reading", "check_spent", "read_open"]
@@ -38,7 +38,7 @@ class Reading:
 
     row: Row
     record: Fields
-    scopes: Mapping[str, Standing] = field(default_factory=dict)
+    scopes: Mapping[str, Balance] = field(default_factory=dict)
     nonce: int | None = None
     request: str | None = None
     opens: Open | None = None

@@ -26,7 +26,7 @@ from safeselect.ledger._record_check import (
     read_record,
 )
 from safeselect.ledger._record_reading import Open, Reading, check_spent, read_open
-from safeselect.ledger._record_scope import Standing, charged, refused, reopened
+from safeselect.ledger._record_scope import Balance, charged, refused, reopened
 from safeselect.ledger._record_sign import Verifier, is_key, signed_message
 from safeselect.ledger.record import START, record_hash
 
@@ -61,7 +61,7 @@ class Checker:
     count: int = 0
     last: str = START
     signer: dict[str, str] = field(default_factory=dict)
-    scopes: dict[str, Standing] = field(default_factory=dict)
+    scopes: dict[str, Balance] = field(default_factory=dict)
     torn: int = 0
     carried_at: int = 0
     unfinished: int = 0
@@ -183,7 +183,7 @@ class Checker:
         nonces = b"".join(nonce.to_bytes(16, "big") for nonce in sorted(self.nonces))
         requests = "\n".join(sorted(self.requests)).encode()
         return {
-            "scopes": {name: standing.told() for name, standing in self.scopes.items()},
+            "scopes": {name: standing.as_record() for name, standing in self.scopes.items()},
             "open": {
                 str(seq): {"scopes": [*charge.scopes], "parameters": dict(charge.parameters)}
                 for seq, charge in self._open.items()
@@ -205,7 +205,7 @@ class Checker:
         if (record["seq"], record["ledger"]) != (str(row.seq), self.ledger):
             raise LedgerDamaged(f"{where} is of another place")
         self.scopes = {
-            name: Standing.carried(content, where) for name, content in record["scopes"].items()
+            name: Balance.carried(content, where) for name, content in record["scopes"].items()
         }
         self._open = {int(seq): read_open(open_, where) for seq, open_ in record["open"].items()}
         self.count, self.last, self.carried_at = row.seq + 1, row.hash, row.seq + 1
@@ -242,7 +242,7 @@ class Checker:
         if kind == "scope":
             if record["scope"] in self.scopes:
                 raise LedgerDamaged(f"{where} opens a scope that is open already")
-            return Reading(row, record, {record["scope"]: Standing.opened(record, where)})
+            return Reading(row, record, {record["scope"]: Balance.opened(record, where)})
         if kind == "raised":
             return Reading(row, record, reopened(self.scopes, record, where))
         if kind == "carried" and any(
@@ -257,7 +257,7 @@ class Checker:
             raise LedgerDamaged(f"{where} repeats a nonce")
         if request in self.requests:
             raise LedgerDamaged(f"{where} repeats a request")
-        scopes: dict[str, Standing] = {}
+        scopes: dict[str, Balance] = {}
         for charge in charges_of(record):
             if charge["scope"] in scopes:
                 raise LedgerDamaged(f"{where} charges a scope twice")
@@ -280,7 +280,7 @@ class Checker:
         charge = self._open.get(seq)
         if charge is None:
             raise LedgerDamaged(f"{where} tells the outcome of a charge that awaits none")
-        scopes: dict[str, Standing] = {}
+        scopes: dict[str, Balance] = {}
         if record["kind"] == "settled":
             check_spent(record["spent"], charge.parameters, where)
         elif record["kind"] == "aborted" and record["reason"] == "input":

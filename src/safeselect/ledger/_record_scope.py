@@ -8,11 +8,11 @@ from fractions import Fraction
 from typing import Any
 
 from safeselect.errors import LedgerDamaged
-from safeselect.ledger._ledger_budget import Amounts, Budget, add, numbers
+from safeselect.ledger._ledger_budget import Amounts, Budget, add, exact_texts
 from safeselect.ledger.record import OLD_SCHEMA, read_numbers
-from safeselect.promises.records import Content, exact
+from safeselect.promises.records import Content, exact_text
 
-__all__ = ["MAX_REFUSALS", "Standing", "charged", "refused", "reopened"]
+__all__ = ["MAX_REFUSALS", "Balance", "charged", "refused", "reopened"]
 
 MAX_REFUSALS = 10
 """The default number of refusals of private input at which a scope closes."""
@@ -21,7 +21,7 @@ _LARGEST = 10**6
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class Balance:
     """The balance of a scope.
 
     Attributes:
@@ -50,7 +50,7 @@ class Standing:
         return self.refusals >= self.max_refusals
 
     @classmethod
-    def opened(cls, record: Mapping[str, Any], where: str) -> Standing:
+    def opened(cls, record: Mapping[str, Any], where: str) -> Balance:
         """Return the balance that a record of a new scope states.
 
         Raises:
@@ -60,21 +60,21 @@ class Standing:
         nothing = dict.fromkeys(budget.caps, Fraction(0))
         if record["schema"] == OLD_SCHEMA:
             return cls(budget, nothing)
-        if record["caps"] != numbers(budget.caps):
+        if record["caps"] != exact_texts(budget.caps):
             raise LedgerDamaged(f"{where} states other caps than those of its budget")
         return cls(budget, nothing, 0, read_limit(record["max_refusals"], where))
 
-    def told(self) -> dict[str, Content]:
+    def as_record(self) -> dict[str, Content]:
         """Return the content for a record of kind "carried"."""
         return {
-            "terms": self.budget.told(),
-            "spent": numbers(self.spent),
+            "terms": self.budget.as_record(),
+            "spent": exact_texts(self.spent),
             "refusals": str(self.refusals),
             "max_refusals": str(self.max_refusals),
         }
 
     @classmethod
-    def carried(cls, content: Mapping[str, Any], where: str) -> Standing:
+    def carried(cls, content: Mapping[str, Any], where: str) -> Balance:
         """Read what `told` wrote.
 
         Raises:
@@ -89,39 +89,39 @@ class Standing:
         return cls(budget, spent, *counts)
 
 
-def charged(standing: Standing | None, charge: Mapping[str, Any], where: str) -> Standing:
+def charged(standing: Balance | None, charge: Mapping[str, Any], where: str) -> Balance:
     """Return the balance after a charge, whose sum and cap are checked.
 
     Raises:
         LedgerDamaged: it does not continue the scope's total, does not add up, is not positive or
             exceeds a cap, or the scope was closed.
     """
-    if standing is None or charge["terms"] != standing.budget.told():
+    if standing is None or charge["terms"] != standing.budget.as_record():
         raise LedgerDamaged(f"{where} does not continue the running total of its scope")
     # An exact number has one spelling, so texts differ exactly where numbers do.
-    if charge["before"] != numbers(standing.spent):
+    if charge["before"] != exact_texts(standing.spent):
         raise LedgerDamaged(f"{where} does not continue the running total of its scope")
     price, caps = read_numbers(charge["charge"], where), standing.budget.caps
     if price.keys() != caps.keys():
         raise LedgerDamaged(f"{where} does not add up")
     after = add(standing.spent, price)
-    if charge["after"] != numbers(after):
+    if charge["after"] != exact_texts(after):
         raise LedgerDamaged(f"{where} does not add up")
     if not any(price.values()) or any(after[name] > cap for name, cap in caps.items()):
         raise LedgerDamaged(f"{where} is no charge that its budget allows")
     if standing.is_closed:
         raise LedgerDamaged(f"{where} charges a scope that was closed")
-    return Standing(standing.budget, after, standing.refusals, standing.max_refusals)
+    return Balance(standing.budget, after, standing.refusals, standing.max_refusals)
 
 
-def refused(standing: Standing) -> Standing:
+def refused(standing: Balance) -> Balance:
     """Return the balance after one more call was refused for its private input."""
-    return Standing(standing.budget, standing.spent, standing.refusals + 1, standing.max_refusals)
+    return Balance(standing.budget, standing.spent, standing.refusals + 1, standing.max_refusals)
 
 
 def reopened(
-    scopes: Mapping[str, Standing], record: Mapping[str, Any], where: str
-) -> dict[str, Standing]:
+    scopes: Mapping[str, Balance], record: Mapping[str, Any], where: str
+) -> dict[str, Balance]:
     """Return the balance after the owner raised a limit.
 
     Raises:
@@ -134,7 +134,7 @@ def reopened(
     after = read_limit(record["after"], where)
     if record["before"] != str(standing.max_refusals) or after <= standing.max_refusals:
         raise LedgerDamaged(f"{where} does not raise the limit that there was")
-    raised = Standing(standing.budget, standing.spent, standing.refusals, after)
+    raised = Balance(standing.budget, standing.spent, standing.refusals, after)
     return {record["scope"]: raised}
 
 
@@ -147,4 +147,4 @@ def read_limit(written: object, where: str, least: int = 1) -> int:
     count = read_numbers({"count": written}, where)["count"]
     if count.denominator != 1 or not least <= count <= _LARGEST:
         raise LedgerDamaged(f"{where} holds a count that is out of bounds")
-    return int(exact(count))
+    return int(exact_text(count))

@@ -24,7 +24,7 @@ from typing import Any
 
 from safeselect.errors import LedgerDamaged, LedgerError, ParameterError
 from safeselect.exact.parameters import describe, rational
-from safeselect.promises.records import Content, exact
+from safeselect.promises.records import Content, exact_text
 
 __all__ = [
     "LONGEST",
@@ -150,7 +150,7 @@ def _read_number(written: object, what: str) -> Fraction:
         value = rational(written, "number", zero=True)
     except ParameterError:
         raise LedgerDamaged(f"{what} holds something that is no number") from None
-    if exact(value) != written:
+    if exact_text(value) != written:
         raise LedgerDamaged(f"{what} holds a number in another spelling than its own")
     return value
 
@@ -162,7 +162,7 @@ def _short(written: str) -> Fraction | None:
         value = rational(written, "number", zero=True)
     except ParameterError:
         return None
-    return value if exact(value) == written else None
+    return value if exact_text(value) == written else None
 
 
 def text(value: object, name: str) -> str:

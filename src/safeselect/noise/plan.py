@@ -21,7 +21,7 @@ from math import comb
 
 import numpy as np
 
-from safeselect.exact.rate import Decay
+from safeselect.exact.rate import NoiseRate
 from safeselect.noise.arrays import Numbers
 from safeselect.noise.laws import Law, enclose
 from safeselect.noise.tables import REACH, UNIT_BITS
@@ -67,7 +67,7 @@ class FixedPoint:
             np.right_shift(distances, np.uint64(self.back), out=distances)
 
 
-def fixed_point(decay: Decay, unit_bits: int, reach: int) -> FixedPoint:
+def fixed_point(decay: NoiseRate, unit_bits: int, reach: int) -> FixedPoint:
     """The rate of a decay for units of 2**-unit_bits nat and distances of `reach` nats both ways.
 
     Exactness: the units are never too many.  The last shift loses less than 1.  `shift` is zero or
@@ -101,7 +101,7 @@ class Plan:
     """
 
     law: Law
-    decay: Decay
+    decay: NoiseRate
     k: int
     ranked: int
     contenders: int
@@ -114,7 +114,7 @@ class Plan:
 
 
 @lru_cache(maxsize=64)
-def plan(law: Law, k: int, decay: Decay, gaps: bool, gap_unit: Fraction = Fraction(1)) -> Plan:
+def plan(law: Law, k: int, decay: NoiseRate, gaps: bool, gap_unit: Fraction = Fraction(1)) -> Plan:
     """Work out the plan of a ranking."""
     ranked = k + gaps
     slot_bits = 128 if gaps or k > 256 else 64
@@ -142,7 +142,7 @@ def plan(law: Law, k: int, decay: Decay, gaps: bool, gap_unit: Fraction = Fracti
 
 
 @lru_cache(maxsize=256)
-def rate(decay: Decay, precision: int) -> tuple[int, int]:
+def rate(decay: NoiseRate, precision: int) -> tuple[int, int]:
     """Integers that enclose the nats of a grid step times 2**(precision + GUARD)."""
     return decay.nats(precision + GUARD + 64).scaled(precision + GUARD)
 

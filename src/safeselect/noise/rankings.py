@@ -22,7 +22,7 @@ from itertools import pairwise
 import numpy as np
 
 from safeselect.errors import ParameterError
-from safeselect.exact.rate import Decay
+from safeselect.exact.rate import NoiseRate
 from safeselect.noise.arrays import Numbers, to_integers
 from safeselect.noise.contenders import Ceiling, contenders
 from safeselect.noise.draws import Draws, Known, draw
@@ -53,7 +53,7 @@ def noisy_top_k(
     noise: str,
     steps: Numbers,
     k: int,
-    decay: Decay,
+    decay: NoiseRate,
     bits: Bits,
     *,
     gaps: bool = False,
@@ -85,7 +85,7 @@ def noisy_top_k(
     return _ranked(steps, public, bits)
 
 
-def peeled_top_k(noise: str, steps: Numbers, k: int, decay: Decay, bits: Bits) -> Ranking:
+def peeled_top_k(noise: str, steps: Numbers, k: int, decay: NoiseRate, bits: Bits) -> Ranking:
     """Select k candidates in k rounds, each with noise of its own on those that remain.
 
     With exponential noise this is permute-and-flip k times, and not `noisy_top_k`: see section 7

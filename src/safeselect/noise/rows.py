@@ -17,7 +17,7 @@ from math import comb
 import numpy as np
 from numpy.typing import NDArray
 
-from safeselect.exact.rate import Decay
+from safeselect.exact.rate import NoiseRate
 from safeselect.noise.arrays import Indices, Numbers, best_and_rest, random_lanes, to_integers
 from safeselect.noise.laws import LAWS, Law
 from safeselect.noise.plan import Plan, plan, rate
@@ -51,7 +51,7 @@ class BatchPlan:
 
 
 @lru_cache(maxsize=64)
-def batch_plan(law: Law, n: int, decay: Decay) -> BatchPlan:
+def batch_plan(law: Law, n: int, decay: NoiseRate) -> BatchPlan:
     """Work out the plan of a batch with n candidates a row."""
     one, rows = plan(law, 1, decay, False), max(1, _BLOCK // n)
     ranking = replace(one, precision=_PRECISION, rate=rate(decay, _PRECISION))
@@ -73,7 +73,7 @@ def _capacity(n: int, rows: int) -> int:
     return min(c, rows)
 
 
-def noisy_max_rows(noise: str, steps: Numbers, decay: Decay, bits: Bits) -> Indices:
+def noisy_max_rows(noise: str, steps: Numbers, decay: NoiseRate, bits: Bits) -> Indices:
     """Select one candidate in each row: the largest of score + noise.
 
     Args:

@@ -36,7 +36,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from safeselect.exact.rate import Decay
+from safeselect.exact.rate import NoiseRate
 from safeselect.noise.arrays import Numbers
 from safeselect.noise.laws import DIGITS, Law
 
@@ -221,7 +221,7 @@ class Keys:
 
 
 @lru_cache(maxsize=16)
-def keys(law: Law, decay: Decay, width: int = 16, tail_bits: int = TAIL_BITS) -> Keys:
+def keys(law: Law, decay: NoiseRate, width: int = 16, tail_bits: int = TAIL_BITS) -> Keys:
     """Turn the table of a law into keys: a quarter of a megabyte, in less than a millisecond.
 
     Exactness: a key is rounded up, and by less than two units and a 2**-24th of the noise.

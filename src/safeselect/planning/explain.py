@@ -10,7 +10,7 @@ from safeselect.accounting.cost import PrivacyCost
 from safeselect.errors import ParameterError
 from safeselect.exact.interval import Interval, rounded_up
 from safeselect.exact.parameters import Number, describe, integer, rational
-from safeselect.exact.rate import Decay
+from safeselect.exact.rate import NoiseRate
 from safeselect.planning._expected import (
     miss_of_exponential,
     missed_by_one_shot,
@@ -18,7 +18,7 @@ from safeselect.planning._expected import (
     misses_of_flips,
 )
 from safeselect.planning._numbers import decimal
-from safeselect.scores.reading import Change, Reading
+from safeselect.scores.reading import Reading, Sensitivity
 from safeselect.selection._call import CANDIDATES
 from safeselect.selection._table import MECHANISMS, TABLE, Mechanism
 
@@ -74,7 +74,7 @@ def expected_error(
     total = PrivacyCost.read(epsilon=epsilon, rho=rho, delta=delta)
     size, count = _sizes(n, k)
     distance = rational(gap, "gap")
-    change = Change.read(sensitivity=sensitivity, range_=range_, monotonic=monotonic)
+    change = Sensitivity.read(sensitivity=sensitivity, range_=range_, monotonic=monotonic)
     name = mechanism or ("one_shot_exponential" if total.is_pure else "exponential")
     if name not in MECHANISMS or name == "laplace":
         names = ", ".join(each for each in MECHANISMS if each != "laplace")
@@ -136,7 +136,7 @@ def explain(
     reading = Reading.read(grid=grid, on_grid=on_grid, score_error=score_error)
     if sensitivity is None and range_ is None:
         sensitivity, monotonic = 1, True if monotonic is None else monotonic
-    change = Change.read(
+    change = Sensitivity.read(
         sensitivity=sensitivity, range_=range_, monotonic=False if monotonic is None else monotonic
     )
     range_in_steps = change.range_in_steps(reading)
@@ -163,7 +163,7 @@ def explain(
     return "\n".join([title, example, *_aligned(rows), legend])
 
 
-def _declared(change: Change, reading: Reading) -> str:
+def _declared(change: Sensitivity, reading: Reading) -> str:
     """The declared change of the scores, and the range that the noise is calibrated to."""
     name = "range" if change.sensitivity is None else "sensitivity"
     said = f"{name} {decimal(change.size)}{', monotonic' * change.monotonic}"
@@ -181,7 +181,7 @@ def _short_enough(name: str, n: int, k: int) -> bool:
     return work.get(name, k * k) <= _MOST_WORK
 
 
-def _missed(name: str, n: int, k: int, gap: Fraction, decay: Decay) -> Fraction:
+def _missed(name: str, n: int, k: int, gap: Fraction, decay: NoiseRate) -> Fraction:
     """The expected number of the k best that are not chosen, rounded up."""
     bad = n - k
     # A larger gap misses less, so this is an upper bound.  exp(-rate * gap) itself would need as

@@ -11,7 +11,7 @@ from fractions import Fraction
 
 from safeselect.promises.guarantees import Guarantee
 
-__all__ = ["Content", "Receipt", "exact", "told"]
+__all__ = ["Content", "Receipt", "exact_text", "guarantee_record"]
 
 Content = str | list["Content"] | dict[str, "Content"]
 
@@ -30,12 +30,12 @@ class Receipt:
     record: int
     salt: bytes
 
-    def told(self) -> Content:
+    def as_record(self) -> Content:
         """As content for JSON."""
         return {"ledger": self.ledger, "record": str(self.record), "salt": self.salt.hex()}
 
 
-def exact(value: Fraction) -> str:
+def exact_text(value: Fraction) -> str:
     """A number as records spell it: exact, in lowest terms.
 
     By way of Decimal, because Python may limit how many digits of an int str() writes.
@@ -44,7 +44,7 @@ def exact(value: Fraction) -> str:
     return f"{above:f}" if below == 1 else f"{above:f}/{below:f}"
 
 
-def told(guarantee: Guarantee) -> dict[str, Content]:
+def guarantee_record(guarantee: Guarantee) -> dict[str, Content]:
     """A guarantee as content: its type and its numbers."""
-    values = {field.name: exact(getattr(guarantee, field.name)) for field in fields(guarantee)}
+    values = {field.name: exact_text(getattr(guarantee, field.name)) for field in fields(guarantee)}
     return {"type": type(guarantee).__name__, **values}

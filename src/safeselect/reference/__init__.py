@@ -10,7 +10,7 @@ Every loop is bounded, see `randomness.bits.rounds`.  With independent fair bits
 
 from __future__ import annotations
 
-from safeselect.exact.rate import Decay
+from safeselect.exact.rate import NoiseRate
 from safeselect.randomness.bits import Bits
 from safeselect.reference.bernoulli import (
     Coin,
@@ -33,11 +33,11 @@ from safeselect.reference.uniform import uniform_below
 __all__ = [
     "Bits",
     "Coin",
-    "Decay",
     "LazyExponential",
     "LazyGumbel",
     "LazyLaplace",
     "LazyNoise",
+    "NoiseRate",
     "bernoulli",
     "bernoulli_enclosed",
     "bernoulli_exp",

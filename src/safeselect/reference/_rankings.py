@@ -23,7 +23,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from safeselect.exact.rate import Decay
+from safeselect.exact.rate import NoiseRate
 from safeselect.noise import Ranking
 from safeselect.noise.arrays import Steps
 from safeselect.randomness.bits import Bits, exhausted, rounds
@@ -49,7 +49,7 @@ class ExponentialNoise:
     ranks: tuple[int, ...]
 
 
-def draw_exponential(count: int, decay: Decay, bits: Bits) -> ExponentialNoise:
+def draw_exponential(count: int, decay: NoiseRate, bits: Bits) -> ExponentialNoise:
     """Noise for `count` candidates.  Bits: `count` geometric variables and one permutation."""
     floors = tuple(geometric(bits, decay) for _ in range(count))
     return ExponentialNoise(floors, tuple(permutation(bits, count)))
@@ -110,7 +110,7 @@ def noisy_top_k(
     noise: str,
     steps: Steps,
     k: int,
-    decay: Decay,
+    decay: NoiseRate,
     bits: Bits,
     *,
     gaps: bool = False,
@@ -128,11 +128,11 @@ def noisy_top_k(
 
 
 def _exponential_top(
-    steps: Steps, k: int, decay: Decay, bits: Bits, gaps: bool, gap_unit: Fraction
+    steps: Steps, k: int, decay: NoiseRate, bits: Bits, gaps: bool, gap_unit: Fraction
 ) -> Ranking:
     """Use the lattice of b-ths of a step: a unit of a/b steps and the scores lie on it."""
     finer = gap_unit.denominator
-    noise = draw_exponential(len(steps), Decay(decay.rate / finer, decay.base), bits)
+    noise = draw_exponential(len(steps), NoiseRate(decay.rate / finer, decay.base), bits)
     scores = [finer * score for score in steps.tolist()]
     return combine_exponential(scores, noise, k, gaps=gaps, unit=gap_unit.numerator)
 
@@ -156,7 +156,7 @@ def _continuous_top(
     raise exhausted()
 
 
-def peeled_top_k(noise: str, steps: Steps, k: int, decay: Decay, bits: Bits) -> Ranking:
+def peeled_top_k(noise: str, steps: Steps, k: int, decay: NoiseRate, bits: Bits) -> Ranking:
     """Run k rounds, each with its own noise, on the candidates that remain."""
     remaining, chosen = list(range(len(steps))), []
     for _ in range(k):
@@ -165,6 +165,6 @@ def peeled_top_k(noise: str, steps: Steps, k: int, decay: Decay, bits: Bits) -> 
     return Ranking(tuple(chosen), None)
 
 
-def noisy_max_rows(noise: str, steps: Steps, decay: Decay, bits: Bits) -> NDArray[np.int64]:
+def noisy_max_rows(noise: str, steps: Steps, decay: NoiseRate, bits: Bits) -> NDArray[np.int64]:
     """Return the winner of every row."""
     return np.array([noisy_top_k(noise, row, 1, decay, bits).indices[0] for row in steps], np.int64)

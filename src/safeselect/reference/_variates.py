@@ -10,7 +10,7 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from safeselect.exact.rate import Decay
+from safeselect.exact.rate import NoiseRate
 from safeselect.randomness.bits import Bits
 from safeselect.randomness.memory import sealed
 from safeselect.reference.discrete_laplace import discrete_laplace as laplace_integer
@@ -48,7 +48,7 @@ class LazySteps:
         self._noise.refine(bits, _DIGITS)
 
 
-def enclosed_noise(kind: Kind, decay: Decay, digits: int, bits: Bits) -> EnclosedNoise:
+def enclosed_noise(kind: Kind, decay: NoiseRate, digits: int, bits: Bits) -> EnclosedNoise:
     """Draw one noise, its whole steps first; `digits` is for the array engine."""
     if kind == "geometric":
         return WholeNoise(geometric(bits, decay))
@@ -56,6 +56,6 @@ def enclosed_noise(kind: Kind, decay: Decay, digits: int, bits: Bits) -> Enclose
     return LazySteps(lazy(bits, decay))
 
 
-def discrete_laplace(n: int, decay: Decay, bits: Bits) -> NDArray[np.int64]:
+def discrete_laplace(n: int, decay: NoiseRate, bits: Bits) -> NDArray[np.int64]:
     """Draw n discrete Laplace numbers, one after the other."""
     return np.array([laplace_integer(bits, decay) for _ in range(n)], np.int64)

@@ -15,7 +15,7 @@ from functools import partial
 
 from safeselect.errors import ParameterError
 from safeselect.exact.interval import Interval
-from safeselect.exact.rate import Decay
+from safeselect.exact.rate import NoiseRate
 from safeselect.randomness.bits import Bits, exhausted, rounds
 from safeselect.reference.uniform import uniform_below
 
@@ -80,7 +80,7 @@ def bernoulli_exp(bits: Bits, numerator: int, denominator: int) -> bool:
     return _bernoulli_exp_unit(bits, rest, denominator)
 
 
-def bernoulli_power(bits: Bits, decay: Decay, exponent: int, *, step: int = 64) -> bool:
+def bernoulli_power(bits: Bits, decay: NoiseRate, exponent: int, *, step: int = 64) -> bool:
     """Return True with probability exactly rho**exponent, rho being the decay.
 
     Requires: 0 <= exponent <= 2**64.
@@ -94,10 +94,10 @@ def bernoulli_power(bits: Bits, decay: Decay, exponent: int, *, step: int = 64) 
 
     Example:
         >>> from fractions import Fraction
-        >>> from safeselect.samplers import Bits, Decay, bernoulli_power
+        >>> from safeselect.samplers import Bits, NoiseRate, bernoulli_power
         >>> from safeselect.sources import default_source
         >>> with Bits(default_source()) as bits:
-        ...     bernoulli_power(bits, Decay(Fraction(1, 2)), 0)  # rho**0 is 1
+        ...     bernoulli_power(bits, NoiseRate(Fraction(1, 2)), 0)  # rho**0 is 1
         True
     """
     if type(exponent) is not int or not 0 <= exponent <= 1 << 64:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from safeselect.exact.rate import Decay
+from safeselect.exact.rate import NoiseRate
 from safeselect.randomness.bits import Bits, exhausted, rounds
 from safeselect.reference.geometric import geometric, geometric_exp
 from safeselect.reference.lazy import LazyLaplace
@@ -17,7 +17,7 @@ from safeselect.reference.lazy import LazyLaplace
 __all__ = ["discrete_laplace", "discrete_laplace_exp", "laplace_attempt", "laplace_floor"]
 
 
-def discrete_laplace(bits: Bits, decay: Decay, *, step: int = 64) -> int:
+def discrete_laplace(bits: Bits, decay: NoiseRate, *, step: int = 64) -> int:
     """Return an integer x with probability exactly (1 - rho) / (1 + rho) * rho**|x|.
 
     Method: Canonne, Kamath and Steinke (2020), Algorithm 2: a geometric magnitude and a fair
@@ -28,10 +28,10 @@ def discrete_laplace(bits: Bits, decay: Decay, *, step: int = 64) -> int:
 
     Example:
         >>> from fractions import Fraction
-        >>> from safeselect.samplers import Bits, Decay, discrete_laplace
+        >>> from safeselect.samplers import Bits, NoiseRate, discrete_laplace
         >>> from safeselect.sources import default_source
         >>> with Bits(default_source()) as bits:
-        ...     discrete_laplace(bits, Decay(Fraction(1000)))  # not 0 with probability 2 e**-1000
+        ...     discrete_laplace(bits, NoiseRate(Fraction(1000)))  # not 0 with probability 2 e**-1000
         0
     """
     return _signed(bits, partial(geometric, bits, decay, step=step))
@@ -71,7 +71,7 @@ def laplace_attempt(bits: Bits, magnitude: Callable[[], int]) -> int | None:
     return -value if negative else value
 
 
-def laplace_floor(bits: Bits, decay: Decay, *, step: int = 64) -> LazyLaplace:
+def laplace_floor(bits: Bits, decay: NoiseRate, *, step: int = 64) -> LazyLaplace:
     """Return continuous Laplace noise known to its floor; `floor` is x with probability
     (1 - rho)/2 * rho**x for x >= 0 and (1 - rho)/2 * rho**(-x - 1) for x < 0, exactly.
 
@@ -82,10 +82,10 @@ def laplace_floor(bits: Bits, decay: Decay, *, step: int = 64) -> LazyLaplace:
 
     Example:
         >>> from fractions import Fraction
-        >>> from safeselect.samplers import Bits, Decay, laplace_floor
+        >>> from safeselect.samplers import Bits, NoiseRate, laplace_floor
         >>> from safeselect.sources import default_source
         >>> with Bits(default_source()) as bits:
-        ...     laplace_floor(bits, Decay(Fraction(1000))).floor in (-1, 0)
+        ...     laplace_floor(bits, NoiseRate(Fraction(1000))).floor in (-1, 0)
         True
     """
     return LazyLaplace(bits, decay, step=step)

@@ -10,7 +10,7 @@ from functools import lru_cache, partial
 
 from safeselect.errors import ParameterError
 from safeselect.exact.interval import Interval
-from safeselect.exact.rate import Decay
+from safeselect.exact.rate import NoiseRate
 from safeselect.randomness.bits import Bits, exhausted, rounds
 from safeselect.reference.bernoulli import Coin, bernoulli_exp
 from safeselect.reference.uniform import uniform_below
@@ -24,7 +24,7 @@ __all__ = [
 ]
 
 
-def geometric(bits: Bits, decay: Decay, *, step: int = 64) -> int:
+def geometric(bits: Bits, decay: NoiseRate, *, step: int = 64) -> int:
     """Return an integer g >= 0 with probability exactly (1 - rho) * rho**g.
 
     Method: `geometric_exp` for rho = exp(-rate), `geometric_digits` for a rational base.
@@ -34,10 +34,10 @@ def geometric(bits: Bits, decay: Decay, *, step: int = 64) -> int:
 
     Example:
         >>> from fractions import Fraction
-        >>> from safeselect.samplers import Bits, Decay, geometric
+        >>> from safeselect.samplers import Bits, NoiseRate, geometric
         >>> from safeselect.sources import default_source
         >>> with Bits(default_source()) as bits:
-        ...     geometric(bits, Decay(Fraction(1000)))  # not 0 with probability e**-1000
+        ...     geometric(bits, NoiseRate(Fraction(1000)))  # not 0 with probability e**-1000
         0
     """
     if decay.base is None:
@@ -95,7 +95,7 @@ def remainder_attempt(bits: Bits, t: int) -> int | None:
     return value if bernoulli_exp(bits, value, t) else None
 
 
-def geometric_digits(bits: Bits, decay: Decay, *, step: int = 64) -> int:
+def geometric_digits(bits: Bits, decay: NoiseRate, *, step: int = 64) -> int:
     """Return an integer g >= 0 with probability exactly (1 - rho) * rho**g, for any decay.
 
     Method: with x = rho**(2**j), binary digit j is 1 with probability x / (1 + x), independently
@@ -106,10 +106,10 @@ def geometric_digits(bits: Bits, decay: Decay, *, step: int = 64) -> int:
 
     Example:
         >>> from fractions import Fraction
-        >>> from safeselect.samplers import Bits, Decay, geometric_digits
+        >>> from safeselect.samplers import Bits, NoiseRate, geometric_digits
         >>> from safeselect.sources import default_source
         >>> with Bits(default_source()) as bits:
-        ...     geometric_digits(bits, Decay(Fraction(1), base=Fraction(1, 2))) >= 0
+        ...     geometric_digits(bits, NoiseRate(Fraction(1), base=Fraction(1, 2))) >= 0
         True
     """
     coins = _digit_coins(decay, step)
@@ -122,7 +122,7 @@ def geometric_digits(bits: Bits, decay: Decay, *, step: int = 64) -> int:
     raise exhausted()
 
 
-def digit_chance(decay: Decay, numerator: int, level: int, precision: int) -> Interval:
+def digit_chance(decay: NoiseRate, numerator: int, level: int, precision: int) -> Interval:
     """Enclose x / (1 + x) for x = rho**w: the chance that the digit of weight w is 1.
 
     Requires: w = numerator / 2**level > 0.
@@ -133,7 +133,7 @@ def digit_chance(decay: Decay, numerator: int, level: int, precision: int) -> In
 
 
 @lru_cache(maxsize=64)
-def _digit_coins(decay: Decay, step: int) -> tuple[Coin, ...]:
+def _digit_coins(decay: NoiseRate, step: int) -> tuple[Coin, ...]:
     """Return the coins of digits 0 .. J - 1, then the coin that raises the quotient by one."""
     nats = decay.nats(64).fractions()[0]
     top = 0

@@ -17,7 +17,7 @@ from typing import Protocol, final
 
 from safeselect.errors import ParameterError
 from safeselect.exact.interval import Interval
-from safeselect.exact.rate import Decay
+from safeselect.exact.rate import NoiseRate
 from safeselect.randomness.bits import Bits, exhausted, rounds
 from safeselect.randomness.memory import sealed
 from safeselect.reference.bernoulli import Coin
@@ -53,7 +53,7 @@ class LazyExponential:
 
     __slots__ = ("_decay", "_step", "floor", "level")
 
-    def __init__(self, bits: Bits, decay: Decay, *, step: int = 64) -> None:
+    def __init__(self, bits: Bits, decay: NoiseRate, *, step: int = 64) -> None:
         self._decay, self._step = decay, step
         self.level = 0
         self.floor = geometric(bits, decay, step=step)
@@ -86,7 +86,7 @@ class LazyLaplace:
 
     __slots__ = ("_magnitude", "_negative")
 
-    def __init__(self, bits: Bits, decay: Decay, *, step: int = 64) -> None:
+    def __init__(self, bits: Bits, decay: NoiseRate, *, step: int = 64) -> None:
         self._negative = bits.coin()
         self._magnitude = LazyExponential(bits, decay, step=step)
 
@@ -120,7 +120,7 @@ class LazyGumbel:
 
     __slots__ = ("_decay", "_drawn", "_step", "_word", "floor", "level")
 
-    def __init__(self, bits: Bits, decay: Decay, *, step: int = 64) -> None:
+    def __init__(self, bits: Bits, decay: NoiseRate, *, step: int = 64) -> None:
         self._decay, self._step = decay, step
         self._word = bits.take(step)
         self._drawn = step
@@ -146,7 +146,7 @@ class LazyGumbel:
         raise exhausted()
 
 
-def _gumbel_cell(decay: Decay, word: int, drawn: int) -> Interval:
+def _gumbel_cell(decay: NoiseRate, word: int, drawn: int) -> Interval:
     """Enclose -ln(-ln U) / nats for every U in [word, word + 1) / 2**drawn."""
     precision = drawn + _GUARD
     # Both ends have at most `drawn` bits, so they are exact.
@@ -157,16 +157,16 @@ def _gumbel_cell(decay: Decay, word: int, drawn: int) -> Interval:
 
 
 @lru_cache(maxsize=64)
-def _nats(decay: Decay, precision: int) -> Interval:
+def _nats(decay: NoiseRate, precision: int) -> Interval:
     return decay.nats(precision)
 
 
-def _fraction_coin(decay: Decay, level: int, step: int) -> Coin:
+def _fraction_coin(decay: NoiseRate, level: int, step: int) -> Coin:
     return Coin.of(partial(digit_chance, decay, 1, level), step)
 
 
 @lru_cache(maxsize=64)
-def _fraction_coins(decay: Decay, step: int) -> tuple[Coin, ...]:
+def _fraction_coins(decay: NoiseRate, step: int) -> tuple[Coin, ...]:
     return tuple(_fraction_coin(decay, level, step) for level in range(1, _KEPT_LEVELS + 1))
 
 

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from safeselect.errors import ParameterError, ScoreError
-from safeselect.promises.records import exact
+from safeselect.promises.records import exact_text
 from safeselect.scores.containers import (
     ARRAYS,
     LISTS,
@@ -49,7 +49,7 @@ else:
 
     Label = TypeVar("Label")
 
-__all__ = ["Candidates", "Label", "plain", "read_candidates", "read_matrix"]
+__all__ = ["Candidates", "Label", "label_text", "read_candidates", "read_matrix"]
 
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
@@ -206,7 +206,7 @@ def read_labels(labels: object, count: int) -> tuple[object, ...]:
     with suppress(Exception):  # of a label's own: it may quote one, so ours is raised below
         for name in names:
             if type(name) not in (str, int):
-                plain(name)  # now, when nothing depends on which one is chosen
+                label_text(name)  # now, when nothing depends on which one is chosen
         different = _count_different(names)
     if different is None:
         raise ParameterError(
@@ -221,11 +221,11 @@ def read_labels(labels: object, count: int) -> tuple[object, ...]:
     return names
 
 
-def plain(label: object) -> str:
+def label_text(label: object) -> str:
     """A label as text."""
     if type(label) is int:
         # By way of Decimal: Python may limit how many digits of an int str() writes.
-        return exact(Fraction(label))
+        return exact_text(Fraction(label))
     return label if isinstance(label, str) else str(label)
 
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from safeselect.errors import ScoreError
 from safeselect.scores.numbers import CONVERT, FLOATS, Numbers, is_integer
-from safeselect.scores.reading import Change
+from safeselect.scores.reading import Sensitivity
 
 __all__ = [
     "ARRAYS",
@@ -86,7 +86,7 @@ def own_counts(kind: type[_Kind]) -> type[_Kind]:
     return kind
 
 
-def check_known(scores: object, change: Change, unit: str | None) -> None:
+def check_known(scores: object, change: Sensitivity, unit: str | None) -> None:
     """Refuse counts of a table that a mechanism for a known domain cannot use; the rest passes.
 
     Raises:

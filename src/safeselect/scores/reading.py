@@ -16,9 +16,9 @@ import numpy as np
 
 from safeselect.errors import ParameterError
 from safeselect.exact.parameters import describe, rational
-from safeselect.promises.records import exact
+from safeselect.promises.records import exact_text
 
-__all__ = ["INTEGERS", "Change", "Reading", "exactly_one", "flag", "nearest"]
+__all__ = ["INTEGERS", "Reading", "Sensitivity", "exactly_one", "flag", "nearest"]
 
 _EXAMPLE = "for counts of people write sensitivity=1, monotonic=True"
 
@@ -123,15 +123,15 @@ class Reading:
 
     def propose(self, size: Fraction) -> str:
         """A grid for real scores, in the words of a message: a thousandth of what they move by."""
-        return f"grid='{exact(size / 1000)}'"
+        return f"grid='{exact_text(size / 1000)}'"
 
     @property
-    def told(self) -> dict[str, str]:
+    def as_record(self) -> dict[str, str]:
         """As parameters for records."""
         if self.grid is None:
             return {"grid": "none"}
-        told = {"grid": exact(self.grid), "on_grid": "yes" if self.on_grid else "no"}
-        return told if self.on_grid else {**told, "score_error": exact(self.error)}
+        told = {"grid": exact_text(self.grid), "on_grid": "yes" if self.on_grid else "no"}
+        return told if self.on_grid else {**told, "score_error": exact_text(self.error)}
 
     def _in_steps(self, size: Fraction, more: Fraction, name: str) -> Fraction:
         """The steps that true numbers cross by `size` and numbers handed over by `more` beyond."""
@@ -143,8 +143,8 @@ class Reading:
         if steps == 0:
             raise ParameterError(
                 f"{name} is less than one step of the grid, on which the scores lie with "
-                f"on_grid=True: they could not change at all; write grid='{exact(size)}', or leave "
-                "on_grid out"
+                f"on_grid=True: they could not change at all; write grid='{exact_text(size)}', or "
+                "leave on_grid out"
             )
         return Fraction(steps)
 
@@ -154,7 +154,7 @@ INTEGERS = Reading(None, False, Fraction(0))
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class Sensitivity:
     """How far one unit of privacy, a person say, may move the scores.
 
     Either `sensitivity`, the largest change of any one score, or `range_`, the largest difference
@@ -196,15 +196,15 @@ class Change:
             return reading.range_of(self.size)
         return sum(reading.moves(self.sensitivity, monotonic=self.monotonic), Fraction(0))
 
-    def told(self, reading: Reading) -> dict[str, str]:
+    def as_record(self, reading: Reading) -> dict[str, str]:
         """As parameters for records: what was declared, and the range that noise is calibrated to.
 
         The effective range is in score units, so that a factor wasted by a coarse grid is seen.
         """
         name = "range" if self.sensitivity is None else "sensitivity"
         return {
-            name: exact(self.size),
+            name: exact_text(self.size),
             "monotonic": "yes" if self.monotonic else "no",
-            "effective_range": exact(self.range_in_steps(reading) * reading.step),
-            **reading.told,
+            "effective_range": exact_text(self.range_in_steps(reading) * reading.step),
+            **reading.as_record,
         }

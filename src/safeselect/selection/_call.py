@@ -24,7 +24,7 @@ from safeselect.randomness.source import resolve
 from safeselect.scores.candidates import Candidates, read_candidates
 from safeselect.scores.containers import check_known
 from safeselect.scores.floats import Steps
-from safeselect.scores.reading import Change, Reading, flag
+from safeselect.scores.reading import Reading, Sensitivity, flag
 from safeselect.selection._arguments import Options, PendingRelease, Result, read_ledger
 from safeselect.selection._results import Selection, TopK, source_name
 from safeselect.selection._table import Calibration, Row, choose_engine
@@ -91,7 +91,7 @@ class Call:
         self.cost = cost or PrivacyCost.read(
             epsilon=given("epsilon"), delta=delta, rho=given("rho")
         )
-        self._change = change = Change.read(
+        self._change = change = Sensitivity.read(
             sensitivity=given("sensitivity"),
             range_=given("range_"),
             monotonic=given("monotonic", False),
@@ -141,7 +141,7 @@ class Call:
             more: further public parameters, for the record.
         """
         if self._scope is not None:
-            told = {**self._change.told(self.reading), **more}
+            told = {**self._change.as_record(self.reading), **more}
             told |= {"minimize": "yes" if self._minimize else "no", "engine": self._tier}
             told |= {"candidates": str(self.size), "k": str(k)}
             told |= {"rows": str(self.rows)} if self.candidates.is_matrix else {}

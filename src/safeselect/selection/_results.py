@@ -12,9 +12,9 @@ import numpy as np
 import numpy.typing as npt
 
 from safeselect.promises.guarantees import Guarantee
-from safeselect.promises.records import Receipt, exact, told
+from safeselect.promises.records import Receipt, exact_text, guarantee_record
 from safeselect.randomness.source import Source
-from safeselect.scores.candidates import Label, plain
+from safeselect.scores.candidates import Label, label_text
 
 __all__ = ["Selection", "Selections", "TopK", "TopSet", "source_name", "to_json_line"]
 
@@ -55,7 +55,7 @@ class Selection(Generic[Label]):
 
         Keys: schema, label, guarantee, mechanism, source; index, base and gap where there is one.
         """
-        return to_json_line("safeselect.selection/2", self, label=plain(self.label))
+        return to_json_line("safeselect.selection/2", self, label=label_text(self.label))
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +95,7 @@ class TopK(Generic[Label]):
         Keys: schema, labels, guarantee, parts, mechanism, source; indices, base and gaps where
         there are any.
         """
-        labels = [plain(label) for label in self.labels]
+        labels = [label_text(label) for label in self.labels]
         return to_json_line("safeselect.top-k/2", self, labels=labels, parts=_equal(self.parts))
 
 
@@ -133,7 +133,7 @@ class TopSet(Generic[Label]):
         return to_json_line(
             "safeselect.top-set/2",
             self,
-            labels=sorted(map(plain, self.labels)),
+            labels=sorted(map(label_text, self.labels)),
             indices=None if self.indices is None else _texts(sorted(self.indices)),
             parts=_equal(self.parts),
         )
@@ -189,7 +189,7 @@ class Selections(Generic[Label]):
         return to_json_line(
             "safeselect.selections/2",
             self,
-            labels=_texts(_named(self.winners, self.names and [*map(plain, self.names)])),
+            labels=_texts(_named(self.winners, self.names and [*map(label_text, self.names)])),
             indices=_texts(self.winners.tolist()) if self.indexed else None,
             parts=_equal(self.parts),
             winners=None,
@@ -210,12 +210,12 @@ def _texts(value: Any) -> Any:
         return None
     if isinstance(value, (list, tuple)):
         return [_texts(each) for each in value]
-    return exact(value) if isinstance(value, Fraction) else str(value)
+    return exact_text(value) if isinstance(value, Fraction) else str(value)
 
 
 def _equal(parts: tuple[Guarantee, ...]) -> dict[str, object]:
     """The draws of one call, which share one calibration."""
-    return {"count": str(len(parts)), "each": told(parts[0])}
+    return {"count": str(len(parts)), "each": guarantee_record(parts[0])}
 
 
 def source_name(source: Source) -> str:
@@ -225,8 +225,8 @@ def source_name(source: Source) -> str:
 
 def to_json_line(schema: str, result: Any, **content: object) -> str:
     """A result, a dataclass, as one line of JSON: some fields as given, the others as `_texts`."""
-    content |= {"schema": schema, "guarantee": told(result.guarantee)}
-    content["receipt"] = None if result.receipt is None else result.receipt.told()
+    content |= {"schema": schema, "guarantee": guarantee_record(result.guarantee)}
+    content["receipt"] = None if result.receipt is None else result.receipt.as_record()
     for field in fields(result):
         if field.name not in content:
             content[field.name] = _texts(getattr(result, field.name))

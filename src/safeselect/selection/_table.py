@@ -32,7 +32,7 @@ from safeselect.accounting.cost import PrivacyCost
 from safeselect.errors import ParameterError
 from safeselect.exact.interval import Interval
 from safeselect.exact.parameters import describe
-from safeselect.exact.rate import Decay
+from safeselect.exact.rate import NoiseRate
 from safeselect.noise import Ranking
 from safeselect.noise.arrays import Steps
 from safeselect.promises.guarantees import (
@@ -54,7 +54,7 @@ __all__ = [
     "Peeled",
     "Row",
     "choose_engine",
-    "dyadic_decay",
+    "dyadic_rate",
     "named_engine",
     "one_draw",
     "read_choice",
@@ -83,7 +83,7 @@ class Engine(Protocol):
         noise: str,
         steps: Steps,
         k: int,
-        decay: Decay,
+        decay: NoiseRate,
         bits: Bits,
         *,
         gaps: bool = False,
@@ -91,11 +91,13 @@ class Engine(Protocol):
     ) -> Ranking:
         """One draw of noise for each score."""
 
-    def peeled_top_k(self, noise: str, steps: Steps, k: int, decay: Decay, bits: Bits) -> Ranking:
+    def peeled_top_k(
+        self, noise: str, steps: Steps, k: int, decay: NoiseRate, bits: Bits
+    ) -> Ranking:
         """k rounds: noise drawn anew for the scores that remain."""
 
     def noisy_max_rows(
-        self, noise: str, steps: Steps, decay: Decay, bits: Bits
+        self, noise: str, steps: Steps, decay: NoiseRate, bits: Bits
     ) -> NDArray[np.int64]:
         """One winner for each row of scores."""
 
@@ -129,7 +131,7 @@ class Row:
         draws = rows * (1 if self.wide else k)
         each = cost.per_draw(self.promise, draws)
         rate = each / (k * range_in_steps) if self.wide else each / range_in_steps
-        decay = dyadic_decay(rate) if self.rational else Decay(rate)
+        decay = dyadic_rate(rate) if self.rational else NoiseRate(rate)
         guarantee = cost.guarantee(self.promise, each, draws)
         return Calibration(mechanism, self, k, guarantee, self.promise(each), draws, decay)
 
@@ -154,7 +156,7 @@ class Calibration:
     guarantee: Guarantee
     each: BoundedRange | LaplaceDominated | PureDP | ApproximateDP
     draws: int
-    decay: Decay
+    decay: NoiseRate
 
     def rank(
         self, engine: Engine, scores: Steps, bits: Bits, gap_unit: Fraction | None = None
@@ -199,7 +201,7 @@ def read_choice(value: object, name: str, choices: tuple[str, ...], more: str = 
 
 
 @lru_cache(maxsize=256)
-def dyadic_decay(rate: Fraction) -> Decay:
+def dyadic_rate(rate: Fraction) -> NoiseRate:
     """The decay x / 2**64 per step with the smallest x such that it is at least exp(-rate).
 
     At least: a factor nearer to 1 means more noise, so rounding up is towards privacy.
@@ -207,14 +209,14 @@ def dyadic_decay(rate: Fraction) -> Decay:
     Raises:
         ParameterError: the rate is outside the permitted range (where exp(-rate) < 1 - 2**-41).
     """
-    Decay(rate)
+    NoiseRate(rate)
     precision = 128
     while True:
         factor = (-Interval.of(rate, precision)).exp()
         low, high = factor.scaled(64)
         # exp of a rational is never a multiple of 2**-64, so some precision tells which lie below.
         if high == low + 1:
-            return Decay(Fraction(1), Fraction(high, 2**64))
+            return NoiseRate(Fraction(1), Fraction(high, 2**64))
         precision *= 2
 
 

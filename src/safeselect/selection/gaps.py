@@ -14,7 +14,7 @@ from safeselect.errors import ParameterError
 from safeselect.exact.parameters import Number, integer, rational
 from safeselect.exact.rate import MIN_RATE
 from safeselect.noise import Ranking
-from safeselect.promises.records import exact
+from safeselect.promises.records import exact_text
 from safeselect.scores.candidates import Label
 from safeselect.selection._arguments import Options, Scores, explicit
 from safeselect.selection._call import Call
@@ -174,7 +174,7 @@ def top_k_with_gaps(
     count = integer(k, "k", minimum=1, maximum=call.size - 1)
     plan = call.calibrate(one_draw(noise), f"top_k_with_gaps_{noise}/1", count)
     step = read_gap_grid(call, plan, gap_grid)
-    with call.draws(plan, {"gap_grid": exact(step)}):
+    with call.draws(plan, {"gap_grid": exact_text(step)}):
         ranking = call.rank(plan, step)
         return call.top_k(plan, ranking, in_scores(ranking, step))
 
@@ -209,7 +209,7 @@ def _one(
     _need_two(call)
     plan = call.calibrate(one_draw(noise), mechanism)
     step = read_gap_grid(call, plan, gap_grid)
-    with call.draws(plan, {"gap_grid": exact(step)}):
+    with call.draws(plan, {"gap_grid": exact_text(step)}):
         ranking = call.rank(plan, step)
         (gap,) = in_scores(ranking, step)
         return call.selection(plan, ranking, gap)

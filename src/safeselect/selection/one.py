@@ -7,7 +7,7 @@ from typing import Any, Unpack, get_args
 from safeselect.accounting.cost import UNPRICED
 from safeselect.exact.interval import Interval, rounded_up
 from safeselect.exact.parameters import Number, rational
-from safeselect.exact.rate import Decay
+from safeselect.exact.rate import NoiseRate
 from safeselect.promises.guarantees import BoundedRange
 from safeselect.scores.candidates import Label
 from safeselect.scores.reading import exactly_one
@@ -142,7 +142,7 @@ def exponential_mechanism_base2(
     factor = rational(base, "base", below=1)
     call = Call(scores, cost=UNPRICED, **options)
     guarantee = BoundedRange(rounded_up(lambda bits: -Interval.of(factor, bits).log()))
-    decay = Decay(1 / call.range_in_steps, factor)
+    decay = NoiseRate(1 / call.range_in_steps, factor)
     row = TABLE["exponential_base2"]
     plan = Calibration(mechanism, row, 1, guarantee, guarantee, 1, decay)
     with call.draws(plan):

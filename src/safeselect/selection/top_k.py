@@ -6,8 +6,8 @@ from contextlib import suppress
 from typing import Any, Literal, Unpack, get_args, overload
 
 from safeselect.exact.parameters import Number
-from safeselect.exact.rate import Decay
-from safeselect.scores.candidates import Label, plain
+from safeselect.exact.rate import NoiseRate
+from safeselect.scores.candidates import Label, label_text
 from safeselect.selection._arguments import Options, Scores, explicit
 from safeselect.selection._call import Call
 from safeselect.selection._results import TopK, TopSet
@@ -109,7 +109,7 @@ def _laplace_set(call: Call, k: int) -> TopSet[Any]:
     """The unordered mechanism of Qiao, Su and Zhang (2021), Theorem 2.2."""
     guarantee, rate = call.cost.unordered(call.size, k, call.range_in_steps)
     row = TABLE["laplace"]
-    plan = Calibration("top_k_laplace/1", row, k, guarantee, guarantee, 1, Decay(rate))
+    plan = Calibration("top_k_laplace/1", row, k, guarantee, guarantee, 1, NoiseRate(rate))
     with call.draws(plan):
         # In an order that is not that of the noise: which of two elements a set names first may
         # tell which of them was put in first.
@@ -122,7 +122,9 @@ def _laplace_set(call: Call, k: int) -> TopSet[Any]:
 
 def _unordered(call: Call, chosen: tuple[int, ...]) -> frozenset[object] | tuple[object, ...]:
     """Their labels; a tuple where not all candidates have labels that can be hashed."""
-    labels = sorted(call.labels(chosen), key=lambda label: (plain(label), type(label).__name__))
+    labels = sorted(
+        call.labels(chosen), key=lambda label: (label_text(label), type(label).__name__)
+    )
     with suppress(Exception):  # whatever a label's class raises
         hash(call.candidates.labels)
         return frozenset(labels)

@@ -9,8 +9,8 @@ from typing import Generic, Unpack, get_args
 from safeselect.accounting.cost import PrivacyCost, read_epsilon
 from safeselect.exact.parameters import Number, integer, rational
 from safeselect.promises.guarantees import Guarantee
-from safeselect.promises.records import Receipt, exact
-from safeselect.scores.candidates import Label, plain
+from safeselect.promises.records import Receipt, exact_text
+from safeselect.scores.candidates import Label, label_text
 from safeselect.selection._arguments import Parameters, Scores, explicit
 from safeselect.selection._call import Call
 from safeselect.selection._results import to_json_line
@@ -54,7 +54,7 @@ class TopAbove(Generic[Label]):
         return to_json_line(
             "safeselect.top-above/2",
             self,
-            labels=[plain(label) for label in self.labels],
+            labels=[label_text(label) for label in self.labels],
         )
 
 
@@ -113,7 +113,7 @@ def top_k_above(
     count = integer(k, "k", minimum=1, maximum=last)
     plan = call.calibrate(one_draw(noise), f"top_k_above_{noise}/1", count)
     step = read_gap_grid(call, plan, gap_grid)
-    with call.draws(plan, {"gap_grid": exact(step), "threshold": exact(place)}):
+    with call.draws(plan, {"gap_grid": exact_text(step), "threshold": exact_text(place)}):
         ranking = call.rank(plan, step)
         places = (*ranking.indices, last)
         end = places.index(last)

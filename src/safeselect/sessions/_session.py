@@ -28,7 +28,7 @@ from safeselect.errors import (
     ScoreError,
     SourceError,
 )
-from safeselect.exact.rate import Decay
+from safeselect.exact.rate import NoiseRate
 from safeselect.randomness.bits import Bits, exhausted, rounds
 from safeselect.randomness.memory import generation, sealed
 from safeselect.randomness.source import Source
@@ -38,7 +38,7 @@ from safeselect.selection._arguments import Scope
 from safeselect.selection._results import source_name
 from safeselect.sessions._answers import Answer, Answers
 from safeselect.sessions._opening import open_session
-from safeselect.sessions._terms import BELOW, Branch, Terms, decide
+from safeselect.sessions._terms import BELOW, Branch, SessionParameters, compare
 from safeselect.variates import EnclosedNoise, Variates
 
 __all__ = ["Session"]
@@ -100,7 +100,7 @@ class Session:
     )
 
     def __init__(
-        self, terms: Terms, source: Source, engine: Variates, scope: Scope | None = None
+        self, terms: SessionParameters, source: Source, engine: Variates, scope: Scope | None = None
     ) -> None:
         self.terms = terms
         self._engine = engine
@@ -120,7 +120,7 @@ class Session:
             terms.guarantee,
             terms.mechanism,
             ((terms.guarantee, 1),),
-            terms.told,
+            terms.as_record,
             lambda bits: self._draw(terms.decay, bits),
         )
 
@@ -245,7 +245,7 @@ class Session:
             precision = max(noise.precision, threshold.precision)
             low, high = noise.bounds(precision, parts)
             least, most = threshold.bounds(precision, parts)
-            cells = decide(
+            cells = compare(
                 (distance << precision) + low - most,
                 (distance << precision) + high - least,
                 branch.least << precision,
@@ -276,7 +276,7 @@ class Session:
         remaining = budget // max(branch.epsilon for branch in self.terms.branches)
         return Answer(False, None, None, Fraction(0), budget, remaining)
 
-    def _draw(self, decay: Decay, bits: Bits) -> EnclosedNoise:
+    def _draw(self, decay: NoiseRate, bits: Bits) -> EnclosedNoise:
         return self._engine.enclosed_noise(self.terms.noise, decay, self.terms.digits, bits)
 
     def _bytes(self, answers: int) -> int:

@@ -17,13 +17,22 @@ from safeselect.accounting.cost import read_epsilon
 from safeselect.errors import ParameterError
 from safeselect.exact.interval import Interval
 from safeselect.exact.parameters import describe, integer, rational
-from safeselect.exact.rate import Decay
+from safeselect.exact.rate import NoiseRate
 from safeselect.promises.guarantees import LaplaceDominated, PureDP
-from safeselect.promises.records import exact
+from safeselect.promises.records import exact_text
 from safeselect.scores.reading import Reading, flag
 from safeselect.variates.enclosed import SPARE, Kind
 
-__all__ = ["BELOW", "MAX_K", "SQRT2", "Branch", "Setting", "Terms", "decide", "optimal_share"]
+__all__ = [
+    "BELOW",
+    "MAX_K",
+    "SQRT2",
+    "Branch",
+    "SessionArguments",
+    "SessionParameters",
+    "compare",
+    "optimal_share",
+]
 
 MAX_K = 2**20
 """The most answers above the threshold that a session may have."""
@@ -54,14 +63,14 @@ class Branch:
     name: str | None
     margin: Fraction
     epsilon: Fraction
-    decay: Decay
+    decay: NoiseRate
     place: int
     least: int
     cell: int
 
 
 @dataclass(frozen=True, slots=True)
-class Terms:
+class SessionParameters:
     """The public numbers of a session, after its budget is split.
 
     Attributes:
@@ -74,14 +83,14 @@ class Terms:
         parts: the common denominator of a grid step, with which all public numbers are integers.
         middle: the threshold in grid steps, rounded down.
         digits: how many digits each noise by inversion starts with; see `_digits`.
-        told: the parameters, for records.
+        as_record: the parameters, for records.
     """
 
     mechanism: str
     noise: Kind
     epsilon: Fraction
     start: Fraction
-    decay: Decay
+    decay: NoiseRate
     branches: tuple[Branch, ...]
     reading: Reading
     sensitivity: Fraction
@@ -89,7 +98,7 @@ class Terms:
     parts: int
     middle: int
     digits: int
-    told: Mapping[str, str]
+    as_record: Mapping[str, str]
 
     @property
     def guarantee(self) -> LaplaceDominated | PureDP:
@@ -106,7 +115,7 @@ class Terms:
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
+class SessionArguments:
     """The parameters that both kinds of session share, after reading and checking.
 
     Attributes:
@@ -143,7 +152,7 @@ class Setting:
         on_grid: object,
         score_error: object,
         gap_grid: object,
-    ) -> Setting:
+    ) -> SessionArguments:
         """Read and check the parameters.
 
         Raises:
@@ -188,12 +197,14 @@ class Setting:
         """(a + b) / epsilon in score units: the scale of noise that costs epsilon an answer."""
         return self.spread * self.reading.step / epsilon
 
-    def terms(self, mechanism: str, *branches: tuple[str | None, Fraction, Fraction]) -> Terms:
+    def terms(
+        self, mechanism: str, *branches: tuple[str | None, Fraction, Fraction]
+    ) -> SessionParameters:
         """Return the terms of a session with these branches: (name, margin, epsilon) each."""
         size = self.reading.step
         start = self.epsilon * self.share
-        decay = Decay(start / self.rise)
-        decays = [Decay(epsilon / self.spread) for _, _, epsilon in branches]
+        decay = NoiseRate(start / self.rise)
+        decays = [NoiseRate(epsilon / self.spread) for _, _, epsilon in branches]
         # The noise's mean is public, so it is subtracted again.
         places = [
             self.threshold / size + _mean(self.noise, each) - _mean(self.noise, decay)
@@ -202,7 +213,7 @@ class Setting:
         margins = [margin / size for _, margin, _ in branches]
         cell = self.gap_grid / size
         parts = lcm(*(number.denominator for number in (*places, *margins, cell)))
-        return Terms(
+        return SessionParameters(
             mechanism=f"{mechanism}_{self.noise}/1",
             noise=self.noise,
             epsilon=self.epsilon,
@@ -228,12 +239,12 @@ class Setting:
             parts=parts,
             middle=self.threshold // size,
             digits=_digits(min(decay.rate, *(each.rate for each in decays)), cell),
-            told=self.told
-            | {f"{name}_margin": exact(least) for name, least, _ in branches if name},
+            as_record=self.as_record
+            | {f"{name}_margin": exact_text(least) for name, least, _ in branches if name},
         )
 
     @property
-    def told(self) -> dict[str, str]:
+    def as_record(self) -> dict[str, str]:
         """The parameters as text for records."""
         values = {
             "sensitivity": self.sensitivity,
@@ -243,8 +254,8 @@ class Setting:
             "gap_grid": self.gap_grid,
         }
         return {
-            **{name: exact(value) for name, value in values.items()},
-            **self.reading.told,
+            **{name: exact_text(value) for name, value in values.items()},
+            **self.reading.as_record,
             "k": str(self.k),
             "monotonic": "yes" if self.monotonic else "no",
         }
@@ -261,7 +272,7 @@ def optimal_share(ratio: Fraction) -> Fraction:
     return Fraction(1 << 60, (1 << 60) + int(root)).limit_denominator(_MOST_PARTS)
 
 
-def decide(low: int, high: int, least: int, cell: int) -> int | None:
+def compare(low: int, high: int, least: int, cell: int) -> int | None:
     """Return the one answer for all numbers in low .. high: BELOW or a gap in cells; else None.
 
     Above means at least `least`; the gap is rounded down to whole cells.
@@ -274,7 +285,7 @@ def decide(low: int, high: int, least: int, cell: int) -> int | None:
     return cells if cells == high // cell else None
 
 
-def _mean(noise: Kind, decay: Decay) -> Fraction:
+def _mean(noise: Kind, decay: NoiseRate) -> Fraction:
     """Return the mean of the noise in grid steps; that of geometric noise is rounded down."""
     if noise == "laplace":
         return Fraction(0)

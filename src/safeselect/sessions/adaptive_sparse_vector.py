@@ -16,7 +16,7 @@ from safeselect.selection._arguments import Scope, read_ledger
 from safeselect.selection._table import named_engine
 from safeselect.sessions._answers import Answer, Answers
 from safeselect.sessions._session import Session
-from safeselect.sessions._terms import SQRT2, Setting
+from safeselect.sessions._terms import SQRT2, SessionArguments
 from safeselect.variates import Kind
 
 __all__ = ["AdaptiveSparseVector"]
@@ -70,7 +70,7 @@ class AdaptiveSparseVector:
         ledger: Scope | None = None,
         engine: str | None = None,
     ) -> None:
-        setting = Setting.read(
+        setting = SessionArguments.read(
             threshold=threshold,
             k=k,
             epsilon=epsilon,

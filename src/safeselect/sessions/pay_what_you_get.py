@@ -33,7 +33,7 @@ from safeselect.unknown_domain._discovered import DiscoveredTopK
 from safeselect.unknown_domain._histogram import hold_counts
 from safeselect.unknown_domain._threshold import published_guarantee
 
-__all__ = ["Outlay", "PayWhatYouGet"]
+__all__ = ["PayWhatYouGet", "Spent"]
 
 _MOST = 2**20
 _UNREAD = "the counts cannot be read as the arguments say; what the query may cost was spent"
@@ -41,7 +41,7 @@ _MECHANISM = "pay_what_you_get_gumbel/1"
 
 
 @dataclass(frozen=True, slots=True)
-class Outlay:
+class Spent:
     """The cost of a session's queries, or the budget that is left for them.
 
     Attributes:
@@ -113,7 +113,7 @@ class PayWhatYouGet:
         engine: str | None = None,
     ) -> None:
         most = integer(outcomes, "outcomes", minimum=2, maximum=_MOST)
-        self._limit = Outlay(most, integer(queries, "queries", minimum=1, maximum=_MOST))
+        self._limit = Spent(most, integer(queries, "queries", minimum=1, maximum=_MOST))
         self._guarantee = read_total(epsilon, delta)
         self._each, self._part = split_delta(
             self._guarantee, threshold_delta, most, self._limit.queries, 1
@@ -134,7 +134,7 @@ class PayWhatYouGet:
             self._pending = reserve_session(scope, known, self._guarantee, _MECHANISM, parts, told)
         self._receipt: Receipt | None = None
         self._closed = False
-        self._spent = Outlay(0, 0)
+        self._spent = Spent(0, 0)
         self._born = generation()
         self._lock = Lock()
 
@@ -155,15 +155,15 @@ class PayWhatYouGet:
         return self._receipt
 
     @property
-    def spent(self) -> Outlay:
+    def spent(self) -> Spent:
         """The cost and the number of the queries so far."""
         return self._spent
 
     @property
-    def remaining(self) -> Outlay:
+    def remaining(self) -> Spent:
         """The budget for further queries; a query for k labels needs k + 1 outcomes."""
         spent = self._spent
-        return Outlay(self._limit.outcomes - spent.outcomes, self._limit.queries - spent.queries)
+        return Spent(self._limit.outcomes - spent.outcomes, self._limit.queries - spent.queries)
 
     def query(
         self,
@@ -275,7 +275,7 @@ class PayWhatYouGet:
             )
 
     def _spend(self, outcomes: int, queries: int) -> None:
-        self._spent = Outlay(self._spent.outcomes + outcomes, self._spent.queries + queries)
+        self._spent = Spent(self._spent.outcomes + outcomes, self._spent.queries + queries)
 
     @property
     def _exhausted(self) -> bool:

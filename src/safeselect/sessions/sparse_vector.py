@@ -16,7 +16,7 @@ from safeselect.selection._arguments import Scope, read_ledger
 from safeselect.selection._table import named_engine
 from safeselect.sessions._answers import Answer, Answers
 from safeselect.sessions._session import Session
-from safeselect.sessions._terms import Setting
+from safeselect.sessions._terms import SessionArguments
 from safeselect.variates import Kind
 
 __all__ = ["SparseVector"]
@@ -90,7 +90,7 @@ class SparseVector:
         ledger: Scope | None = None,
         engine: str | None = None,
     ) -> None:
-        setting = Setting.read(
+        setting = SessionArguments.read(
             threshold=threshold,
             k=k,
             epsilon=epsilon,

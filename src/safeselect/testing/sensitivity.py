@@ -15,7 +15,7 @@ from typing import TypeVar
 from safeselect.errors import ParameterError
 from safeselect.exact.parameters import Number
 from safeselect.scores.containers import hand_over
-from safeselect.scores.reading import Change, Reading
+from safeselect.scores.reading import Reading, Sensitivity
 from safeselect.scores.values import read_values
 
 __all__ = ["SensitivityExceeded", "check_sensitivity"]
@@ -95,7 +95,7 @@ def check_sensitivity(
         >>> check_sensitivity(count, pairs, sensitivity=1, monotonic=True)
         2
     """
-    change = Change.read(sensitivity=sensitivity, range_=range_, monotonic=monotonic)
+    change = Sensitivity.read(sensitivity=sensitivity, range_=range_, monotonic=monotonic)
     reading = Reading.read(grid=grid, on_grid=on_grid, score_error=score_error)
     change.range_in_steps(reading)  # refuses what a mechanism would refuse
     pairs = 0
@@ -108,7 +108,7 @@ def check_sensitivity(
     return pairs
 
 
-def _check_pair(pair: int, changes: list[int], reading: Reading, change: Change) -> None:
+def _check_pair(pair: int, changes: list[int], reading: Reading, change: Sensitivity) -> None:
     """Compare the changes of all scores, in steps, with the range that noise covers."""
     if not changes:
         return
@@ -128,7 +128,7 @@ def _check_pair(pair: int, changes: list[int], reading: Reading, change: Change)
 
 
 def _changes(
-    left: _Scores, right: _Scores, pair: int, reading: Reading, change: Change
+    left: _Scores, right: _Scores, pair: int, reading: Reading, change: Sensitivity
 ) -> list[int]:
     """Return each score's change from left to right, in steps, in the order of left."""
     if isinstance(left, Mapping) and isinstance(right, Mapping):

@@ -15,7 +15,7 @@ from safeselect.accounting import per_draw_epsilon
 from safeselect.accounting.cost import UNPRICED, read_epsilon
 from safeselect.errors import ParameterError
 from safeselect.exact.parameters import describe, integer, rational
-from safeselect.exact.rate import Decay
+from safeselect.exact.rate import NoiseRate
 from safeselect.noise.arrays import Steps
 from safeselect.promises.guarantees import ApproximateDP, BoundedRange
 from safeselect.randomness.source import Source
@@ -65,7 +65,7 @@ class ListQuery:
     contributions: int | None
 
     def __post_init__(self) -> None:
-        Decay(self._rate)
+        NoiseRate(self._rate)
 
     @property
     def draws(self) -> int:
@@ -78,9 +78,9 @@ class ListQuery:
         return min(_FINEST, max(0, (-(-_PER_NAT * self.epsilon // 1) - 1).bit_length()))
 
     @property
-    def decay(self) -> Decay:
+    def decay(self) -> NoiseRate:
         """Gumbel noise of scale 1 / epsilon, per grid step."""
-        return Decay(self._rate)
+        return NoiseRate(self._rate)
 
     @property
     def _rate(self) -> Fraction:

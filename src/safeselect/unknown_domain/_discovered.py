@@ -7,8 +7,8 @@ from fractions import Fraction
 from itertools import groupby
 
 from safeselect.promises.guarantees import ApproximateDP, Guarantee
-from safeselect.promises.records import Receipt, told
-from safeselect.scores.candidates import plain
+from safeselect.promises.records import Receipt, guarantee_record
+from safeselect.scores.candidates import label_text
 from safeselect.selection._results import to_json_line
 from safeselect.unknown_domain._items import Label
 
@@ -47,7 +47,7 @@ class DiscoveredTopK:
     def __repr__(self) -> str:
         # Not the generated one: Python refuses to write out an integer of many digits.
         shown = ", ".join(
-            plain(label) if isinstance(label, int) else repr(label) for label in self.labels
+            label_text(label) if isinstance(label, int) else repr(label) for label in self.labels
         )
         rest = [f"{field.name}={getattr(self, field.name)!r}" for field in fields(self)[1:]]
         return f"DiscoveredTopK(labels=[{shown}], {', '.join(rest)})"
@@ -55,11 +55,11 @@ class DiscoveredTopK:
     def to_json(self) -> str:
         """One line of JSON, schema "safeselect.discovered-top-k/1"; numbers are strings."""
         content: dict[str, object] = {
-            "labels": [plain(label) for label in self.labels],
+            "labels": [label_text(label) for label in self.labels],
             "k_bar": str(self.k_bar),
             "offset": str(self.offset),
             "parts": [
-                {"count": str(len(list(equal))), "each": told(part)}
+                {"count": str(len(list(equal))), "each": guarantee_record(part)}
                 for part, equal in groupby(self.parts)
             ],
         }

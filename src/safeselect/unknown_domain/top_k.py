@@ -9,9 +9,9 @@ from safeselect import variates
 from safeselect.counts import check_unknown
 from safeselect.errors import ParameterError
 from safeselect.exact.parameters import Number, describe
-from safeselect.exact.rate import Decay
+from safeselect.exact.rate import NoiseRate
 from safeselect.promises.guarantees import ApproximateDP, BoundedRange, PureDP
-from safeselect.promises.records import exact
+from safeselect.promises.records import exact_text
 from safeselect.randomness.source import Source
 from safeselect.selection._arguments import Scope, read_ledger, unit_of
 from safeselect.selection._call import Call
@@ -182,13 +182,13 @@ def _with_counts(
     call: Call,
     tier: Variates,
     offset: int,
-    decay: Decay,
+    decay: NoiseRate,
 ) -> DiscoveredTopK:
     """Return the labels and counts that lie above the bottom, all with Laplace noise."""
     parts = (PureDP(total.epsilon), ApproximateDP(Fraction(0), total.delta))
     mechanism = "unknown_domain_top_k_laplace/1"
     k_bar = held.size - 1
-    told = {"k_bar": str(k_bar), "max_contributions": exact(total.epsilon / decay.rate)}
+    told = {"k_bar": str(k_bar), "max_contributions": exact_text(total.epsilon / decay.rate)}
     with call.release(total, mechanism, parts=tuple((part, 1) for part in parts), k=k, more=told):
         found = _above_bottom(held, call, tier, offset, decay)[:k]
         return call.released(
@@ -218,14 +218,14 @@ def _plan_list(
     return ListQuery(k, least, most, each, odds(part), contributions), part
 
 
-def _plan_counts(total: ApproximateDP, k_bar: int, contributions: int) -> tuple[int, Decay]:
+def _plan_counts(total: ApproximateDP, k_bar: int, contributions: int) -> tuple[int, NoiseRate]:
     """Return the bottom's offset above the (k_bar + 1)-th count, and the noise; both are public."""
     each = total.epsilon / contributions
-    return 1 + laplace_offset(each, total.delta, min(k_bar, contributions)), Decay(each)
+    return 1 + laplace_offset(each, total.delta, min(k_bar, contributions)), NoiseRate(each)
 
 
 def _above_bottom(
-    held: HeldCounts, call: Call, tier: Variates, offset: int, decay: Decay
+    held: HeldCounts, call: Call, tier: Variates, offset: int, decay: NoiseRate
 ) -> list[tuple[Label, int]]:
     """Return the items whose noisy count is above the noisy bottom, the largest first.
 

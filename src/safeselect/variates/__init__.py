@@ -14,7 +14,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from safeselect.exact.rate import Decay
+from safeselect.exact.rate import NoiseRate
 from safeselect.randomness.bits import Bits
 from safeselect.variates.enclosed import EnclosedNoise, Kind, WholeNoise, enclosed_noise
 from safeselect.variates.geometric import discrete_laplace, geometric
@@ -37,8 +37,10 @@ REFERENCE = "safeselect.reference._variates"
 class Variates(Protocol):
     """An engine: the functions that both tiers offer, with the same laws."""
 
-    def discrete_laplace(self, n: int, decay: Decay, bits: Bits) -> NDArray[np.int64]:
+    def discrete_laplace(self, n: int, decay: NoiseRate, bits: Bits) -> NDArray[np.int64]:
         """Draw n integers x with probability proportional to rho**|x|."""
 
-    def enclosed_noise(self, kind: Kind, decay: Decay, digits: int, bits: Bits) -> EnclosedNoise:
+    def enclosed_noise(
+        self, kind: Kind, decay: NoiseRate, digits: int, bits: Bits
+    ) -> EnclosedNoise:
         """Draw the noise of one number, known by bounds."""

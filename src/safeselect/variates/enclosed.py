@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Literal, Protocol, final
 
 from safeselect.errors import ParameterError
-from safeselect.exact.rate import Decay
+from safeselect.exact.rate import NoiseRate
 from safeselect.noise.laws import EXPONENTIAL, LAPLACE, Law, enclose
 from safeselect.randomness.bits import Bits, exhausted, rounds
 from safeselect.randomness.memory import sealed
@@ -54,7 +54,7 @@ class InvertedNoise:
 
     __slots__ = ("_digits", "_found", "_law", "_rate", "_v")
 
-    def __init__(self, law: Law, decay: Decay, digits: int, bits: Bits) -> None:
+    def __init__(self, law: Law, decay: NoiseRate, digits: int, bits: Bits) -> None:
         if decay.base is not None:
             raise ParameterError("noise by inversion of one number is offered for base e only")
         self._law, self._rate, self._digits = law, decay.rate, digits
@@ -104,7 +104,7 @@ class WholeNoise:
         """Do nothing: no digit is left to draw."""
 
 
-def enclosed_noise(kind: Kind, decay: Decay, digits: int, bits: Bits) -> EnclosedNoise:
+def enclosed_noise(kind: Kind, decay: NoiseRate, digits: int, bits: Bits) -> EnclosedNoise:
     """Draw one noise with this decay per grid step: exponential, Laplace or geometric.
 
     Scalar twin: `reference._variates.enclosed_noise`.

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from safeselect.exact.interval import Interval
-from safeselect.exact.rate import Decay
+from safeselect.exact.rate import NoiseRate
 from safeselect.randomness.bits import Bits
 from safeselect.variates.digits import FINE, DigitTable, build, draw_digits
 
@@ -30,7 +30,7 @@ _ONE = 1 << _GUARD
 _ENOUGH = 1 << (_GUARD - 48)  # thresholds go down to 2**-48
 
 
-def geometric(n: int, decay: Decay, bits: Bits) -> NDArray[np.int64]:
+def geometric(n: int, decay: NoiseRate, bits: Bits) -> NDArray[np.int64]:
     """Draw n independent geometric numbers, int64, in grid steps: P(G >= g) = rho**g exactly.
 
     Exactness: see `digits`.
@@ -51,7 +51,7 @@ def geometric(n: int, decay: Decay, bits: Bits) -> NDArray[np.int64]:
     return result
 
 
-def discrete_laplace(n: int, decay: Decay, bits: Bits) -> NDArray[np.int64]:
+def discrete_laplace(n: int, decay: NoiseRate, bits: Bits) -> NDArray[np.int64]:
     """Draw n independent discrete Laplace numbers, int64: P(X = x) proportional to rho**|x|.
 
     Method: X = G with probability 1 / (1 + rho), else -1 - G, G geometric: no rejection.
@@ -70,7 +70,7 @@ def discrete_laplace(n: int, decay: Decay, bits: Bits) -> NDArray[np.int64]:
 
 
 @lru_cache(maxsize=16)
-def digit_tables(decay: Decay) -> tuple[DigitTable, ...]:
+def digit_tables(decay: NoiseRate) -> tuple[DigitTable, ...]:
     """Return the tables of the digits, the first digit first: at most 6, of about 130 kB each."""
     weights = [1]
     while decay.nats(64).fractions()[0] * weights[0] * 32 < 1:
@@ -84,14 +84,14 @@ def digit_tables(decay: Decay) -> tuple[DigitTable, ...]:
 
 
 @lru_cache(maxsize=16)
-def _sign_table(decay: Decay) -> DigitTable:
+def _sign_table(decay: NoiseRate) -> DigitTable:
     """P(digit = 1) = rho / (1 + rho)."""
     low, high = _power(decay, 1)
     bounds = (low << FINE) // (_ONE + low), -(-(high << FINE) // (_ONE + high))
     return build([bounds], partial(_sign_chance, decay), unbounded=False)
 
 
-def _power(decay: Decay, m: int) -> tuple[int, int]:
+def _power(decay: NoiseRate, m: int) -> tuple[int, int]:
     """Enclose 2**320 * rho**m; exactly where rho**m is a multiple of 2**-320 and rho rational."""
     exponent = decay.rate * m
     if decay.base is None or exponent.denominator > 1:
@@ -111,7 +111,7 @@ def _rational_power(base: Fraction, exponent: int) -> tuple[int, int]:
     return low, high
 
 
-def _powers(decay: Decay, m: int, last: int) -> list[tuple[int, int]]:
+def _powers(decay: NoiseRate, m: int, last: int) -> list[tuple[int, int]]:
     """Enclose 2**320 * rho**(d * m) for d = 1 .. last, or until it is below 2**-48."""
     low, high = _power(decay, m)
     result = [(low, high)]
@@ -121,13 +121,13 @@ def _powers(decay: Decay, m: int, last: int) -> list[tuple[int, int]]:
     return result
 
 
-def _unbounded(decay: Decay, m: int) -> list[tuple[int, int]]:
+def _unbounded(decay: NoiseRate, m: int) -> list[tuple[int, int]]:
     powers = _powers(decay, m, 1 << 15)
     drop = _GUARD - FINE
     return [(low >> drop, -(-high >> drop)) for low, high in powers]
 
 
-def _bounded(decay: Decay, m: int) -> list[tuple[int, int]]:
+def _bounded(decay: NoiseRate, m: int) -> list[tuple[int, int]]:
     """T_d = (rho**(d m) - rho**(256 m)) / (1 - rho**(256 m)) for d = 1 .. 255."""
     *powers, (least, most) = _powers(decay, m, _BASE)
     return [
@@ -136,17 +136,17 @@ def _bounded(decay: Decay, m: int) -> list[tuple[int, int]]:
     ]
 
 
-def _tail(decay: Decay, m: int, d: int, precision: int) -> Interval:
+def _tail(decay: NoiseRate, m: int, d: int, precision: int) -> Interval:
     return decay.power(d * m, 0, precision)
 
 
-def _bounded_tail(decay: Decay, m: int, d: int, precision: int) -> Interval:
+def _bounded_tail(decay: NoiseRate, m: int, d: int, precision: int) -> Interval:
     # 1 - rho**(256 m) may be as small as 2**-40.
     one = Interval.of(1, precision + 64)
     end = decay.power(_BASE * m, 0, precision + 64)
     return (decay.power(d * m, 0, precision + 64) - end) / (one - end)
 
 
-def _sign_chance(decay: Decay, d: int, precision: int) -> Interval:
+def _sign_chance(decay: NoiseRate, d: int, precision: int) -> Interval:
     rho = decay.power(1, 0, precision)
     return rho / (Interval.of(1, precision) + rho)
