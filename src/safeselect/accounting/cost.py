@@ -54,8 +54,8 @@ def read_epsilon(epsilon: object) -> Fraction:
     value = rational(epsilon, "epsilon")
     if value > _LARGE:
         caution(
-            f"epsilon={rounded_text(value)} is above {_LARGE}: one person's data may make an outcome "
-            "more than 20000 times as likely, which protects nobody"
+            f"epsilon={rounded_text(value)} is above {_LARGE}: one person's data may make an "
+            "outcome more than 20000 times as likely, which protects nobody"
         )
     return value
 

@@ -31,7 +31,7 @@ def discrete_laplace(bits: Bits, decay: NoiseRate, *, step: int = 64) -> int:
         >>> from safeselect.samplers import Bits, NoiseRate, discrete_laplace
         >>> from safeselect.sources import default_source
         >>> with Bits(default_source()) as bits:
-        ...     discrete_laplace(bits, NoiseRate(Fraction(1000)))  # not 0 with probability 2 e**-1000
+        ...     discrete_laplace(bits, NoiseRate(Fraction(1000)))  # else with chance 2 e**-1000
         0
     """
     return _signed(bits, partial(geometric, bits, decay, step=step))
@@ -53,7 +53,7 @@ def discrete_laplace_exp(bits: Bits, numerator: int, denominator: int) -> int:
         >>> from safeselect.samplers import Bits, discrete_laplace_exp
         >>> from safeselect.sources import default_source
         >>> with Bits(default_source()) as bits:
-        ...     discrete_laplace_exp(bits, 1000, 1)  # not 0 with probability 2 e**-1000
+        ...     discrete_laplace_exp(bits, 1000, 1)  # else with chance 2 e**-1000
         0
     """
     return _signed(bits, partial(geometric_exp, bits, numerator, denominator))
