@@ -22,7 +22,8 @@ PYTHONS ?= python3.11 python3.12 python3.13 python3.14
 # What depends on NumPy, gmpy2 and Python: that all can be imported, arithmetic, fixed vectors, and laws.
 # `safeselect verify` goes before it, with the law of each mechanism; together less than a minute.
 SMALL ?= tests/test_import.py tests/test_gmpy2.py tests/exact/test_interval.py tests/guarantees \
-  tests/noise/test_laws.py tests/noise/test_corner_cases.py tests/samplers/test_uniform.py \
+  tests/inside/noise/test_laws.py tests/inside/noise/test_corner_cases.py \
+  tests/samplers/test_uniform.py \
   tests/mechanisms/test_reference_laws.py
 # requirements/*.lock name one release of every package, with hashes: what `make test`, `make check`
 # and `make release` install, the same everywhere.  `make LOCKED= test` takes the newest releases that

@@ -110,7 +110,7 @@ _LATE = """\
         if self._pending is not None:
             self._pending.charge(self._source, self.bits)
 """
-_EVIDENCE = "tests/evidence/"
+_EVIDENCE = "tests/inside/evidence/"
 _OWN_WORDS = (
     _EVIDENCE
     + "test_batches.py::test_every_row_looks_at_its_own_words_and_at_no_others[exponential-3]"
@@ -243,7 +243,7 @@ MUTANTS = {
             ),
         ),
         "C1",
-        "tests/noise/test_refine.py::test_a_long_tie_takes_as_many_rounds_as_it_needs",
+        "tests/inside/noise/test_refine.py::test_a_long_tie_takes_as_many_rounds_as_it_needs",
     ),
     "largest over the wrong axis": Mutant(
         (
@@ -326,7 +326,7 @@ MUTANTS = {
     "early exit": Mutant(
         (("noise/arrays.py", _RISE, _RISE + _EARLY),),
         "C4",
-        "tests/noise/test_select.py::test_the_same_calls_for_all_values[uint64-1000-60-mth_largest]",
+        "tests/inside/noise/test_select.py::test_the_same_calls_for_all_values[uint64-1000-60-mth_largest]",
     ),
     # --------------------------------------------------------------------------------- bits
     "stale buffer": Mutant(
@@ -338,12 +338,12 @@ MUTANTS = {
             ),
         ),
         "C1",
-        "tests/samplers/test_bits.py::test_known_answers",
+        "tests/inside/randomness/test_bits.py::test_known_answers",
     ),
     "bits shared across a fork": Mutant(
         (("randomness/bits.py", "if generation() != self._process:", "if False:"),),
         "C6",
-        "tests/samplers/test_bits.py::test_a_child_forked_inside_a_request_gets_no_bits",
+        "tests/inside/randomness/test_bits.py::test_a_child_forked_inside_a_request_gets_no_bits",
     ),
     # ------------------------------------------------------------------------------- ledger
     "charge after release": Mutant(
