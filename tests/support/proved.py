@@ -10,13 +10,14 @@ from fractions import Fraction
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 
 from safeselect.noise import Ranking, contenders, rankings, tables
 from safeselect.noise.laws import EXPONENTIAL
 from safeselect.noise.plan import GUARD
 from safeselect.reference import _rankings as _reference
-from safeselect.scores import candidates
+from safeselect.scores import numbers
 from safeselect.sessions import _terms
 from safeselect.variates import digits
 
@@ -35,7 +36,16 @@ __all__ = [
 ]
 
 CONTENDERS, DIGITS, FINE = contenders, digits, tables
-FLIPPED = candidates._FLIPPED
+
+
+def _mask(kind: str, minimize: bool) -> int:
+    """What integers of a kind are XORed with when they are read: what is written for 0."""
+    out = np.empty(1, np.uint64)
+    numbers.in_order(np.zeros(1, f"{kind}8"), minimize, out)
+    return int(out[0])
+
+
+FLIPPED = {(kind, best): _mask(kind, best) for kind in "iu" for best in (False, True)}
 
 SCALE = 32  # at which a ceiling is in whole units
 
