@@ -36,7 +36,7 @@ FUZZ ?= .venv-fuzz
 SECONDS_EACH ?= 60
 BENCH_PIP := $(BENCH)/bin/python $(INSTALL)
 
-.PHONY: help demo test docs spark check format oldest matrix nightly release verify lock claims reading proofs mutants soak bench bench-docs timing fuzz clean
+.PHONY: help demo test quick durations docs spark check format oldest matrix nightly release verify lock claims reading proofs mutants soak bench bench-docs timing fuzz clean
 .DEFAULT_GOAL := help
 
 help: ## show this list
@@ -47,6 +47,12 @@ demo: $(VENV)/.demo ## a differentially private top 10 from real data, explained
 
 test: $(VENV)/.dev ## run the tests
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(ARGS)
+
+quick: $(VENV)/.dev ## run the tests of the contract that are not slow (a minute)
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(QUICK) $(ARGS)
+
+durations: $(VENV)/.dev ## run the tests, and list those that are slow and do not say why
+	$(BIN)/python tools/durations.py -n $(WORKERS) --dist worksteal $(ARGS)
 
 docs: $(DOCS)/.installed ## build the site into docs/_build; warnings are errors
 	$(DOCS)/bin/python -m sphinx --fail-on-warning --keep-going --quiet docs $(SITE)

@@ -51,6 +51,9 @@ PARTS = {
         {"tests": r"^=* ?(\d+ (?:passed|failed).*?) ?=*$"},
         environment={"SAFESELECT_LONG": "1", "HYPOTHESIS_PROFILE": "explore"},
     ),
+    "durations": Part(
+        "durations", {"slow without a reason": r"^Over .* and not marked slow: (\d+)$"}
+    ),
     "matrix": Part("matrix", {"pythons": r"^(matrix: .*)$"}),
 }
 """In this order; what the services take under load joins them when they are there."""

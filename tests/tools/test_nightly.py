@@ -16,6 +16,7 @@ SAID = {
     "mutants": "20 of 30 tests in use\nNot explained: 0\n",
     "timing": "t = 1.2\nall within bounds\n",
     "test": "= 5 passed, 1 skipped in 3.00s =\n",
+    "durations": "Over 2 s and not marked slow: 3\n     2.5 s  tests/test_one.py::test_one\n",
     "matrix": "matrix: ran on python3.11; not found: python3.14\n",
 }
 
@@ -43,6 +44,7 @@ def test_all_parts_run_and_show_their_figures(make, capfd):
         "mutants +passed +0 s  tests 20, not explained 0",
         "timing +passed +0 s  last all within bounds",
         "long +passed +0 s  tests 5 passed, 1 skipped in 3.00s",
+        "durations +passed +0 s  slow without a reason 3",
         "matrix +passed +0 s  pythons matrix: ran on python3.11; not found: python3.14",
     ]
     for row, pattern in zip(rows, expected, strict=True):
