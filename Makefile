@@ -25,6 +25,19 @@ SMALL ?= tests/test_import.py tests/test_gmpy2.py tests/exact/test_interval.py t
   tests/inside/noise/test_laws.py tests/inside/noise/test_corner_cases.py \
   tests/samplers/test_uniform.py \
   tests/mechanisms/test_reference_laws.py
+# What `make quick` leaves out: slow tests, the engine's inside, other programs and libraries, hostile
+# input, whole processes, and laws of which a smaller one is in.  All else of the contract is in, new
+# files too.
+QUICK ?= -m "not slow" $(addprefix --ignore=tests/, \
+  inside adapters estimates fuzz leaks faults proofs release tools test_cli.py test_examples.py \
+  test_import.py test_snippets.py sources/test_hostile.py audit/test_certificate.py \
+  $(addprefix samplers/test_, bernoulli.py discrete_laplace.py geometric.py lazy.py) \
+  $(addprefix accounting/test_, calibration.py ledger_file.py ledger_forks.py) \
+  $(addprefix evidence/test_, joint_laws.py provenance.py) \
+  $(addprefix mechanisms/test_, equal_inputs.py gap_laws.py gap_privacy.py sparse_vector_laws.py \
+    sparse_vector_privacy.py threads_and_forks.py top_k_above.py unknown_privacy.py)) \
+  $(addprefix --deselect=tests/mechanisms/test_reference_laws.py::test_, gumbel_floor_is_the_floor_of_a_gumbel_variable \
+    combine_continuous_decides_exactly_when_all_completions_agree laplace_floor_is_the_floor_of_a_laplace_variable)
 # requirements/*.lock name one release of every package, with hashes: what `make test`, `make check`
 # and `make release` install, the same everywhere.  `make LOCKED= test` takes the newest releases that
 # pyproject.toml allows instead, as a user's install does.
@@ -73,7 +86,7 @@ format: $(VENV)/.dev ## put the code into its standard form
 
 oldest: $(OLDEST)/.installed ## test with the oldest NumPy and gmpy2 that are allowed (Python 3.11; a minute)
 	$(OLDEST)/bin/safeselect verify
-	$(OLDEST)/bin/python -m pytest -n $(WORKERS) $(SMALL) $(ARGS)
+	$(OLDEST)/bin/python -m pytest -n $(WORKERS) -m "not slow" $(SMALL) $(ARGS)
 
 # A Python that is not there is named, and is no failure; a test that fails is one.
 matrix: ## test with every Python that is there (PYTHONS, a minute each)
@@ -87,7 +100,7 @@ matrix: ## test with every Python that is there (PYTHONS, a minute each)
 	      $$place/bin/python $(INSTALL) --no-deps --no-build-isolation --editable . && \
 	      cp requirements/laws.lock $$place/installed.lock; }; } && \
 	  $$place/bin/safeselect verify && \
-	  $$place/bin/python -m pytest -n $(WORKERS) $(SMALL) $(ARGS) || failed="$$failed $$name"; \
+	  $$place/bin/python -m pytest -n $(WORKERS) -m "not slow" $(SMALL) $(ARGS) || failed="$$failed $$name"; \
 	done; \
 	echo "matrix: ran on$${ran:- none}; not found:$${missing:- none}; failed:$${failed:- none}"; \
 	test -z "$$failed"

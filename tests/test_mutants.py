@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 from mutants import MUTANTS, ROOT, Mutant, copy, evidence
 
+pytestmark = pytest.mark.slow("a broken copy and a process for each mutant")
+
 KILLERS = sorted({mutant.killer for mutant in MUTANTS.values()})
 TESTS = [killer for killer in KILLERS if not killer.startswith("verify ")]
 

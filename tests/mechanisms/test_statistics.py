@@ -23,7 +23,7 @@ from safeselect.reference import _rankings as _reference
 from safeselect.reference._rankings import ExponentialNoise
 from safeselect.testing import DeterministicSource
 
-pytestmark = pytest.mark.claim("C1")
+pytestmark = [pytest.mark.claim("C1"), pytest.mark.slow("statistics with power")]
 
 DRAWS = 6_000
 VECTORS = json.loads((Path(__file__).parents[1] / "vectors" / "laws.json").read_text())

@@ -124,6 +124,7 @@ def last_first(ranking: Ranking) -> Ranking:
     return Ranking(ranking.indices[::-1], ranking.gaps)
 
 
+@pytest.mark.slow("exhaustive enumeration")
 def test_top_2_with_gaps() -> None:
     """Scores 0, 1, 2 at rate 1: orders by the published numbers, gaps by the integral."""
     law = real_law("exponential", [0, 1, 2], 2, Fraction(1), unit=Fraction(3), size=14)
