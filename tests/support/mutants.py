@@ -21,9 +21,10 @@ PACKAGE = Path(safeselect.__file__).parent
 _VERIFY = """
 import sys
 from safeselect.audit.verify import QUICK, checks, found
-named = [check for check in checks() if f"{check.kind}: {check.name}" == sys.argv[1]]
-(check,) = named
-sys.exit(10 + (not found(check, QUICK).passed))
+named = [check for check in checks() if f"{check.kind}: {check.name}" in sys.argv[1:]]
+if len(named) != len(sys.argv) - 1:
+    sys.exit("no such check, or two")
+sys.exit(10 + (not all(found(check, QUICK).passed for check in named)))
 """
 
 
@@ -71,7 +72,8 @@ def evidence(package: Path, *killers: str) -> bool:
         RuntimeError: it could not be had: the copy cannot be imported, or there is no such test.
     """
     if killers[0].startswith("verify "):
-        command, holds = ["-c", _VERIFY, killers[0].removeprefix("verify ")], {10: True, 11: False}
+        command = ["-c", _VERIFY, *(killer.removeprefix("verify ") for killer in killers)]
+        holds = {10: True, 11: False}
     else:
         holds = {0: True, 1: False}
         # Plainly: nobody reads how the broken copy differs.
