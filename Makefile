@@ -23,8 +23,22 @@ PYTHONS ?= python3.11 python3.12 python3.13 python3.14
 # What depends on NumPy, gmpy2 and Python: that all can be imported, arithmetic, fixed vectors, and laws.
 # `safeselect verify` goes before it, with the law of each mechanism; together less than a minute.
 SMALL ?= tests/test_import.py tests/test_gmpy2.py tests/exact/test_interval.py tests/guarantees \
-  tests/noise/test_laws.py tests/noise/test_corner_cases.py tests/samplers/test_uniform.py \
+  tests/inside/noise/test_laws.py tests/inside/noise/test_corner_cases.py \
+  tests/samplers/test_uniform.py \
   tests/mechanisms/test_reference_laws.py
+# What `make quick` leaves out: slow tests, the engine's inside, other programs and libraries, hostile
+# input, whole processes, and laws of which a smaller one is in.  All else of the contract is in, new
+# files too.
+QUICK ?= -m "not slow" $(addprefix --ignore=tests/, \
+  inside adapters estimates fuzz leaks faults proofs release tools test_cli.py test_examples.py \
+  test_import.py test_snippets.py sources/test_hostile.py audit/test_certificate.py \
+  $(addprefix samplers/test_, bernoulli.py discrete_laplace.py geometric.py lazy.py) \
+  $(addprefix accounting/test_, calibration.py ledger_file.py ledger_forks.py) \
+  $(addprefix evidence/test_, joint_laws.py provenance.py) \
+  $(addprefix mechanisms/test_, equal_inputs.py gap_laws.py gap_privacy.py sparse_vector_laws.py \
+    sparse_vector_privacy.py threads_and_forks.py top_k_above.py unknown_privacy.py)) \
+  $(addprefix --deselect=tests/mechanisms/test_reference_laws.py::test_, gumbel_floor_is_the_floor_of_a_gumbel_variable \
+    combine_continuous_decides_exactly_when_all_completions_agree laplace_floor_is_the_floor_of_a_laplace_variable)
 # requirements/*.lock name one release of every package, with hashes: what `make test`, `make check`
 # and `make release` install, the same everywhere.  `make LOCKED= test` takes the newest releases that
 # pyproject.toml allows instead, as a user's install does.
@@ -36,7 +50,7 @@ FUZZ ?= .venv-fuzz
 SECONDS_EACH ?= 60
 BENCH_PIP := $(BENCH)/bin/python $(INSTALL)
 
-.PHONY: help demo test docs spark check format oldest matrix nightly release verify lock claims reading proofs mutants soak bench bench-docs timing fuzz clean
+.PHONY: help demo test quick durations docs spark check format oldest matrix nightly release verify lock claims reading proofs mutants soak bench bench-docs timing fuzz clean
 .DEFAULT_GOAL := help
 
 help: ## show this list
@@ -47,6 +61,12 @@ demo: $(VENV)/.demo ## a differentially private top 10 from real data, explained
 
 test: $(VENV)/.dev ## run the tests
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(ARGS)
+
+quick: $(VENV)/.dev ## run the tests of the contract that are not slow (a minute)
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(QUICK) $(ARGS)
+
+durations: $(VENV)/.dev ## run the tests, and list those that are slow and do not say why
+	$(BIN)/python tools/durations.py -n $(WORKERS) --dist worksteal $(ARGS)
 
 docs: $(DOCS)/.installed ## build the site into docs/_build; warnings are errors
 	$(DOCS)/bin/python -m sphinx --fail-on-warning --keep-going --quiet docs $(SITE)
@@ -67,7 +87,7 @@ format: $(VENV)/.dev ## put the code into its standard form
 
 oldest: $(OLDEST)/.installed ## test with the oldest NumPy and gmpy2 that are allowed (Python 3.11; a minute)
 	$(OLDEST)/bin/safeselect verify
-	$(OLDEST)/bin/python -m pytest -n $(WORKERS) $(SMALL) $(ARGS)
+	$(OLDEST)/bin/python -m pytest -n $(WORKERS) -m "not slow" $(SMALL) $(ARGS)
 
 # A Python that is not there is named, and is no failure; a test that fails is one.
 matrix: ## test with every Python that is there (PYTHONS, a minute each)
@@ -81,7 +101,7 @@ matrix: ## test with every Python that is there (PYTHONS, a minute each)
 	      $$place/bin/python $(INSTALL) --no-deps --no-build-isolation --editable . && \
 	      cp requirements/laws.lock $$place/installed.lock; }; } && \
 	  $$place/bin/safeselect verify && \
-	  $$place/bin/python -m pytest -n $(WORKERS) $(SMALL) $(ARGS) || failed="$$failed $$name"; \
+	  $$place/bin/python -m pytest -n $(WORKERS) -m "not slow" $(SMALL) $(ARGS) || failed="$$failed $$name"; \
 	done; \
 	echo "matrix: ran on$${ran:- none}; not found:$${missing:- none}; failed:$${failed:- none}"; \
 	test -z "$$failed"

@@ -6,6 +6,7 @@
 - A difference is cut short, also where the variable CI is set: pytest would there compare lists of
   10**5 numbers line by line, for minutes, before it says that a test failed.
 - No output of any test may show a private value: see `leak_net`.
+- A test that is marked `slow` says why.
 """
 
 from __future__ import annotations
@@ -33,3 +34,10 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
 
 def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(LeakNet())
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        for mark in item.iter_markers("slow"):
+            if not (mark.args and isinstance(mark.args[0], str) and mark.args[0].strip()):
+                raise pytest.UsageError(f'{item.nodeid}: write pytest.mark.slow("the reason")')

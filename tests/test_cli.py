@@ -241,6 +241,7 @@ def test_the_counts_reach_the_mechanism_with_the_right_sensitivity(
     assert seen["delta"] * 10**9 == 1
 
 
+@pytest.mark.slow("starts the command many times")
 @pytest.mark.parametrize("contributions", [[], ["--max-contributions", "2"]])
 def test_no_user_and_one_user_look_alike(tmp_path: Path, contributions: list[str]) -> None:
     """Nothing but a release may tell them apart, and here that happens with probability 1e-12."""

@@ -49,6 +49,7 @@ class _Reveal(ast.NodeTransformer):
         return ast.Assign([node.target], value)
 
 
+@pytest.mark.slow("runs mypy on the package")
 def test_every_division_in_the_core_is_exact(tmp_path: Path) -> None:
     copy = tmp_path / "src" / "safeselect"
     shutil.copytree(PACKAGE, copy, ignore=shutil.ignore_patterns("__pycache__"))

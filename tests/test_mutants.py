@@ -10,7 +10,10 @@ from pathlib import Path
 import pytest
 from mutants import MUTANTS, ROOT, Mutant, copy, evidence
 
+pytestmark = pytest.mark.slow("a broken copy and a process for each mutant")
+
 KILLERS = sorted({mutant.killer for mutant in MUTANTS.values()})
+CHECKS = [killer for killer in KILLERS if killer.startswith("verify ")]
 TESTS = [killer for killer in KILLERS if not killer.startswith("verify ")]
 
 
@@ -19,9 +22,7 @@ def test_the_mutant_is_noticed(name, tmp_path):
     assert not evidence(copy(tmp_path, MUTANTS[name]), MUTANTS[name].killer)
 
 
-@pytest.mark.parametrize(
-    "killers", [[check] for check in KILLERS if check not in TESTS] + [TESTS], ids=lambda k: k[0]
-)
+@pytest.mark.parametrize("killers", [CHECKS, TESTS], ids=["checks", "tests"])
 def test_an_unbroken_copy_passes(killers, tmp_path):
     assert evidence(copy(tmp_path), *killers)
 

@@ -42,17 +42,17 @@ RANKING = ("plan", "draws", "contenders", "rankings", "rows")
 PARTS = {
     "exact": (("exact/*.py", "accounting/binomial.py", "planning/_numbers.py"), "tests/exact"),
     "guarantees": (("promises/*.py",), "tests/guarantees"),
-    "tables": (tuple(f"noise/{name}.py" for name in TABLES), "tests/noise"),
-    "ranking": (tuple(f"noise/{name}.py" for name in RANKING), "tests/noise"),
-    "variates": (("variates/*.py",), "tests/variates"),
-    "scores": (("scores/*.py", "counts.py"), "tests/scores"),
+    "tables": (tuple(f"noise/{name}.py" for name in TABLES), "tests/inside/noise"),
+    "ranking": (tuple(f"noise/{name}.py" for name in RANKING), "tests/inside/noise"),
+    "variates": (("variates/*.py",), "tests/inside/variates"),
+    "scores": (("scores/*.py", "counts.py"), "tests/inside/scores"),
     "mechanisms": (("selection/*.py", "sessions/*.py", "unknown_domain/*.py"), "tests/mechanisms"),
 }
 """The files of a part and the folder of its own tests, in the order in which they build up."""
 
 LEFT_OUT = (
-    *("tests/release", "tests/adapters", "tests/timing", "tests/audit", "tests/sources"),
-    *("tests/test_lint.py", "tests/test_import.py", "tests/noise/test_work.py"),
+    *("tests/release", "tests/adapters", "tests/inside/timing", "tests/audit", "tests/sources"),
+    *("tests/test_lint.py", "tests/test_import.py", "tests/inside/noise/test_work.py"),
     "tests/fuzz/test_bounds.py",
     *("tests/accounting/test_ledger_processes.py", "tests/accounting/test_ledger_file.py"),
     *("tests/accounting/test_ledger_forks.py", "tests/accounting/test_ledger_signals.py"),

@@ -52,6 +52,9 @@ PARTS = {
         environment={"SAFESELECT_LONG": "1", "HYPOTHESIS_PROFILE": "explore"},
     ),
     "proofs": Part("proofs", {"theorems": r"^(\d+) theorems, no axioms$"}),
+    "durations": Part(
+        "durations", {"slow without a reason": r"^Over .* and not marked slow: (\d+)$"}
+    ),
     "matrix": Part("matrix", {"pythons": r"^(matrix: .*)$"}),
 }
 """In this order; what the services take under load joins them when they are there."""

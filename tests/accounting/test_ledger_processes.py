@@ -24,6 +24,7 @@ from safeselect.ledger import Pending, Scope
 pytestmark = [
     pytest.mark.skipif(not hasattr(os, "fork"), reason="kills and forks as Unix does"),
     pytest.mark.claim("C8"),
+    pytest.mark.slow("real processes, killed anywhere"),
 ]
 
 

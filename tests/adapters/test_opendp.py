@@ -625,6 +625,7 @@ def sample(name: str, scale: int = 1) -> Counter[int]:
     return Counter(made(SCORES) for _ in range(DRAWS))
 
 
+@pytest.mark.slow("statistics with power")
 @pytest.mark.claim("C1")
 @pytest.mark.parametrize("law", ["exponential mechanism", "permute-and-flip"])
 def test_the_law_is_that_of_opendps_own_noisy_max(law: str) -> None:
@@ -632,6 +633,7 @@ def test_the_law_is_that_of_opendps_own_noisy_max(law: str) -> None:
     assert same_law(sample(f"ours, {law}"), sample(f"theirs, {law}"), len(SCORES))
 
 
+@pytest.mark.slow("statistics with power")
 def test_other_laws_are_told_apart() -> None:
     """The mutants: the other noise, and noise of twice the scale."""
     flips, mechanism = "ours, permute-and-flip", "ours, exponential mechanism"

@@ -133,6 +133,7 @@ def test_eight_processes_never_overspend(store: PostgresStore) -> None:
     assert ledger.check().scopes["a"].left == {"epsilon": 0}
 
 
+@pytest.mark.slow("real processes, killed anywhere")
 @needs_postgres
 def test_clients_and_server_killed_anywhere_lose_nothing(
     server: Server, store: PostgresStore, tmp_path: Path
@@ -385,6 +386,7 @@ def test_a_schema_has_a_plain_name(wrong: Any) -> None:
         PostgresStore("", schema=wrong)
 
 
+@pytest.mark.slow("starts a server of its own")
 @needs_postgres
 def test_a_server_that_does_not_wait_for_its_disk_is_refused(
     server: Server, store: PostgresStore

@@ -40,6 +40,7 @@ def test_the_right_rate_holds_and_the_double_is_refuted(noise, monotonic, rate):
     assert not double.holds()
 
 
+@pytest.mark.slow("enumerates laws with gaps")
 def test_a_gap_costs_more_than_bounded_range():
     """With its gap the exponential mechanism reaches the pure cost that it stays below without."""
     pairs = list(neighbours(2, 2, monotonic=True))

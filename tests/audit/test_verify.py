@@ -18,6 +18,7 @@ from safeselect.selection import permute_and_flip
 LAWS = pytest.mark.parametrize("law", noise.LAWS, ids=lambda law: law.name)
 
 
+@pytest.mark.slow("all of `safeselect verify`")
 @pytest.mark.claim("C1")
 def test_the_shipped_code_passes_every_check():
     findings = list(verify.run(verify.QUICK))

@@ -53,6 +53,7 @@ def errors(kind: str, noise: str, k: int):
     return getattr(simulation, f"{kind}_errors")(noise, k, runs(kind, noise, k))
 
 
+@pytest.mark.slow("statistics with power")
 @pytest.mark.parametrize("noise", NOISES)
 @pytest.mark.parametrize("kind", KINDS)
 def test_errors_are_as_in_theory_and_near_their_limits(kind, noise):

@@ -57,6 +57,7 @@ except ImportError:
 
 pytestmark = [
     pytest.mark.claim("C11"),
+    pytest.mark.slow("every function at its worst, each in a process of its own"),
     pytest.mark.skipif(not AVAILABLE, reason="this system does not limit what a process maps"),
 ]
 

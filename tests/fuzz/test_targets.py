@@ -33,6 +33,7 @@ def near(seeds: list[bytes]) -> st.SearchStrategy[bytes]:
     return st.one_of(st.sampled_from(seeds), changed, st.binary(max_size=60))
 
 
+@pytest.mark.slow("a thousand hostile inputs for each target")
 @pytest.mark.parametrize("name", targets.TARGETS)
 def test_nothing_is_found(name):
     @settings(max_examples=60)

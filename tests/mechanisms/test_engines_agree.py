@@ -26,7 +26,10 @@ from tiers import RANKS, Noise
 from safeselect.exact.rate import NoiseRate
 from safeselect.noise import Ranking
 
-pytestmark = pytest.mark.claim("C1")
+pytestmark = [
+    pytest.mark.claim("C1"),
+    pytest.mark.slow("laws of both tiers, enumerated over all cells"),
+]
 
 VECTORS = json.loads((Path(__file__).parents[1] / "vectors" / "laws.json").read_text())
 SLACK = Fraction(1, 2**48)

@@ -220,6 +220,7 @@ def whole_difference(scores, noise, k, **options):
     return Ranking(ranking.indices, ((noisy[0] - noisy[1]) // options["unit"],))
 
 
+@pytest.mark.slow("exhaustive enumeration")
 @pytest.mark.parametrize("mutant", [off_by_one, fair_coin_ties, whole_difference])
 def test_wrong_gaps_are_noticed(mutant):
     case = NOISY_MAX["v5@rate=3"]

@@ -24,7 +24,7 @@ from safeselect.reference import _rankings as _reference
 from safeselect.selection import gaps
 from safeselect.testing import DeterministicSource
 
-pytestmark = pytest.mark.claim("C1")
+pytestmark = [pytest.mark.claim("C1"), pytest.mark.slow("statistics with power")]
 
 DRAWS, FEWER = 4_000, 1_500
 ENGINES = ("array", "reference")

@@ -22,6 +22,8 @@ from safeselect.exact.rate import NoiseRate
 from safeselect.noise.laws import EXPONENTIAL, GUMBEL, Law
 from safeselect.testing import DeterministicSource, InsecureSourceWarning
 
+pytestmark = pytest.mark.slow("statistics with power")
+
 ENGINES = ("array", "reference")
 ROWS, DRAWS = 6_000, 3_000
 SCORES = [3, 1, 0]

@@ -340,6 +340,7 @@ def test_one_shot_gumbel_top2_law(name, case):
     check(gumbel_law(scores, 2, nats, np.longdouble, np.exp, 20), two(case))
 
 
+@pytest.mark.slow("exhaustive enumeration")
 @pytest.mark.claim("C1")
 @pytest.mark.parametrize(("name", "case"), cases("b2_base2_exponential_mechanism"))
 def test_base2_law_is_the_rational_one(name, case):

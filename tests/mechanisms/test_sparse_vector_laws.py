@@ -214,6 +214,7 @@ def test_two_answers_follow_their_joint_law(kind, noise):
     assert fits(observed(kind, noise, many=kind == "adaptive"), law_of(kind, noise))
 
 
+@pytest.mark.slow("statistics with power")
 @pytest.mark.parametrize("noise", NOISES)
 @pytest.mark.claim("C1")
 def test_the_reference_tier_follows_the_same_law(noise):

@@ -1,7 +1,8 @@
 """Every mechanism against its law, two-sided, with a mutant that the same test must reject.
 
 False alarms: 1e-9 each (Chernoff).  Power: 6 000 draws find a shift of 0.06 in the probability of
-an outcome with probability above 0.999; every mutant here shifts one by more than that.
+an outcome with probability above 0.999; every mutant here shifts one by more than that, and is
+drawn in four quarters until it is rejected.
 The random bytes are those of a fixed seed, so a pass stays a pass.
 """
 
@@ -23,7 +24,7 @@ from safeselect.reference import _rankings as _reference
 from safeselect.reference._rankings import ExponentialNoise
 from safeselect.testing import DeterministicSource
 
-pytestmark = pytest.mark.claim("C1")
+pytestmark = [pytest.mark.claim("C1"), pytest.mark.slow("statistics with power")]
 
 DRAWS = 6_000
 VECTORS = json.loads((Path(__file__).parents[1] / "vectors" / "laws.json").read_text())
@@ -105,6 +106,16 @@ def observed(run, **keywords) -> Counter:
     return Counter(run(source=tape, **keywords) for _ in range(DRAWS))
 
 
+def noticed(run, law) -> bool:
+    """Whether the same test rejects a mutant of the reference, be it at a quarter of the draws."""
+    tape, counts = source(), Counter()
+    for _ in range(4):
+        counts.update(run(source=tape, engine="reference") for _ in range(DRAWS // 4))
+        if not fits(counts, law):
+            return True
+    return False
+
+
 @pytest.mark.claim("C1")
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("name", SELECTIONS)
@@ -180,7 +191,7 @@ def test_a_factor_of_two_in_the_rate_is_noticed(monkeypatch, name, wrong):
     """In either direction: too little noise breaks privacy, too much breaks the promise of use."""
     run, law = SELECTIONS[name]
     engine.change_decay(monkeypatch, wrong)
-    assert not fits(observed(run, engine="reference"), law)
+    assert noticed(run, law)
 
 
 def test_a_wrong_base_is_noticed():
@@ -191,14 +202,13 @@ def test_a_wrong_base_is_noticed():
             STAIR, base=Fraction(9, 16), range_=1, **keywords
         ).index
 
-    assert not fits(observed(run, engine="reference"), law)
+    assert noticed(run, law)
 
 
 @pytest.mark.parametrize("mechanism", RANKINGS)
 def test_a_wrong_rate_in_the_ranking_is_noticed(monkeypatch, mechanism):
     engine.change_decay(monkeypatch, lambda decay: NoiseRate(4 * decay.rate))
-    wrong = observed(lambda **k: top2(mechanism, **k), engine="reference")
-    assert not fits(wrong, RANKINGS[mechanism])
+    assert noticed(lambda **k: top2(mechanism, **k), RANKINGS[mechanism])
 
 
 def test_ties_broken_by_position_are_noticed(monkeypatch):
@@ -210,4 +220,4 @@ def test_ties_broken_by_position_are_noticed(monkeypatch):
         return ExponentialNoise(noise.floors, tuple(range(count)))
 
     monkeypatch.setattr(_reference, "draw_exponential", fixed_ties)
-    assert not fits(observed(run, engine="reference"), law)
+    assert noticed(run, law)

@@ -500,6 +500,7 @@ def drawn(engine: str | None, draws: int, histogram: list[int], query: ListQuery
     return seen
 
 
+@pytest.mark.slow("statistics with power")
 @pytest.mark.parametrize("engine", [None, "reference"])
 def test_lists_drawn_have_the_published_law(
     engine: str | None, monkeypatch: pytest.MonkeyPatch

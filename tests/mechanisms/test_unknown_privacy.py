@@ -298,6 +298,7 @@ def with_count(part: tuple[int, int], at: Callable[[int], Hashable]) -> Hashable
     return at(part[0]), part[1]
 
 
+@pytest.mark.slow("exhaustive enumeration")
 @pytest.mark.parametrize(
     ("k_bar", "contributions", "epsilon", "delta"),
     [(1, 1, "3/2", "1/20"), (1, 2, "3", "1/10"), (2, 1, "3/2", "1/50"), (2, 2, "3", "1/10")],

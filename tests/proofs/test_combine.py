@@ -53,6 +53,7 @@ def mismatches(n: int, scores: int, floors: int) -> Iterator[tuple[object, ...]]
                     yield score, floor, ranks, k
 
 
+@pytest.mark.slow("all inputs of small width")
 @pytest.mark.parametrize(("n", "scores", "floors"), WIDTHS)
 def test_the_scalar_tier_combines_as_proved(n: int, scores: int, floors: int) -> None:
     """546 072 comparisons in all.  With k places and k gaps; k = n has no last gap."""
@@ -86,6 +87,7 @@ def test_a_planted_fault_is_found(planted: object, monkeypatch: pytest.MonkeyPat
 NOISE = Noise("exponential", NoiseRate(Fraction(1, 2)))
 
 
+@pytest.mark.slow("all inputs of small width")
 @pytest.mark.parametrize(
     ("n", "scores", "cells", "extra"), [(2, 3, 8, 0), (3, 2, 4, 0), (4, 2, 2, 0), (3, 2, 2, 22)]
 )

@@ -30,6 +30,7 @@ def decisions() -> Iterator[Decision]:
                 yield ends, k, unit, ceiling, answer
 
 
+@pytest.mark.slow("all inputs of small width")
 def test_the_array_engine_decides_as_proved(monkeypatch: pytest.MonkeyPatch) -> None:
     """57 456 decisions: enclosures of up to four numbers, with and without a ceiling and gaps."""
     seen = 0

@@ -22,6 +22,7 @@ def test_a_table_names_the_sources_that_stand_here(name: str) -> None:
     assert read(name)[0] == digest()
 
 
+@pytest.mark.slow("compiles the proofs and runs their programs")
 @pytest.mark.skipif(not COQ, reason="Coq is not installed")
 def test_the_extracted_programs_give_the_tables(tmp_path: Path) -> None:
     """From the sources: compiled, extracted, run and compared.  Ten seconds of work."""

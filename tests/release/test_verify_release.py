@@ -45,7 +45,10 @@ import declared
 import verify_release
 
 ROOT = Path(__file__).parents[2]
-pytestmark = pytest.mark.claim("C13")
+pytestmark = [
+    pytest.mark.claim("C13"),
+    pytest.mark.slow("builds releases, and forges each in every way"),
+]
 VERSION = PROJECT["version"]
 ELSEWHERE = "the archive holds a file whose name leads elsewhere"
 STRANGE = "it holds files that do not belong in it: "

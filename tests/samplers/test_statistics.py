@@ -23,7 +23,7 @@ from safeselect.reference import (
     uniform_below,
 )
 
-pytestmark = pytest.mark.claim("C1")
+pytestmark = [pytest.mark.claim("C1"), pytest.mark.slow("statistics with power")]
 
 N = 16_000
 

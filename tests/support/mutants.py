@@ -21,9 +21,10 @@ PACKAGE = Path(safeselect.__file__).parent
 _VERIFY = """
 import sys
 from safeselect.audit.verify import QUICK, checks, found
-named = [check for check in checks() if f"{check.kind}: {check.name}" == sys.argv[1]]
-(check,) = named
-sys.exit(10 + (not found(check, QUICK).passed))
+named = [check for check in checks() if f"{check.kind}: {check.name}" in sys.argv[1:]]
+if len(named) != len(sys.argv) - 1:
+    sys.exit("no such check, or two")
+sys.exit(10 + (not all(found(check, QUICK).passed for check in named)))
 """
 
 
@@ -71,7 +72,8 @@ def evidence(package: Path, *killers: str) -> bool:
         RuntimeError: it could not be had: the copy cannot be imported, or there is no such test.
     """
     if killers[0].startswith("verify "):
-        command, holds = ["-c", _VERIFY, killers[0].removeprefix("verify ")], {10: True, 11: False}
+        command = ["-c", _VERIFY, *(killer.removeprefix("verify ") for killer in killers)]
+        holds = {10: True, 11: False}
     else:
         holds = {0: True, 1: False}
         # Plainly: nobody reads how the broken copy differs.
@@ -110,7 +112,7 @@ _LATE = """\
         if self._pending is not None:
             self._pending.charge(self._source, self.bits)
 """
-_EVIDENCE = "tests/evidence/"
+_EVIDENCE = "tests/inside/evidence/"
 _OWN_WORDS = (
     _EVIDENCE
     + "test_batches.py::test_every_row_looks_at_its_own_words_and_at_no_others[exponential-3]"
@@ -243,7 +245,7 @@ MUTANTS = {
             ),
         ),
         "C1",
-        "tests/noise/test_refine.py::test_a_long_tie_takes_as_many_rounds_as_it_needs",
+        "tests/inside/noise/test_refine.py::test_a_long_tie_takes_as_many_rounds_as_it_needs",
     ),
     "largest over the wrong axis": Mutant(
         (
@@ -326,7 +328,7 @@ MUTANTS = {
     "early exit": Mutant(
         (("noise/arrays.py", _RISE, _RISE + _EARLY),),
         "C4",
-        "tests/noise/test_select.py::test_the_same_calls_for_all_values[uint64-1000-60-mth_largest]",
+        "tests/inside/noise/test_select.py::test_the_same_calls_for_all_values[uint64-1000-60-mth_largest]",
     ),
     # --------------------------------------------------------------------------------- bits
     "stale buffer": Mutant(
@@ -338,12 +340,12 @@ MUTANTS = {
             ),
         ),
         "C1",
-        "tests/samplers/test_bits.py::test_known_answers",
+        "tests/inside/randomness/test_bits.py::test_known_answers",
     ),
     "bits shared across a fork": Mutant(
         (("randomness/bits.py", "if generation() != self._process:", "if False:"),),
         "C6",
-        "tests/samplers/test_bits.py::test_a_child_forked_inside_a_request_gets_no_bits",
+        "tests/inside/randomness/test_bits.py::test_a_child_forked_inside_a_request_gets_no_bits",
     ),
     # ------------------------------------------------------------------------------- ledger
     "charge after release": Mutant(

@@ -43,13 +43,16 @@ __all__ = [
 
 CONTENDERS, DIGITS, FINE = contenders, digits, tables
 DYADIC = floats._dyadic
-FLIPPED = {
-    (kind, minimize): numbers.in_order(
-        np.zeros(1, dtype=f"{kind}8"), minimize, np.empty(1, dtype=np.uint64)
-    )[1]
-    for kind in "iu"
-    for minimize in (False, True)
-}
+
+
+def _mask(kind: str, minimize: bool) -> int:
+    """What integers of a kind are XORed with when they are read: what is written for 0."""
+    out = np.empty(1, np.uint64)
+    numbers.in_order(np.zeros(1, f"{kind}8"), minimize, out)
+    return int(out[0])
+
+
+FLIPPED = {(kind, best): _mask(kind, best) for kind in "iu" for best in (False, True)}
 
 SCALE = 32  # at which a ceiling is in whole units
 

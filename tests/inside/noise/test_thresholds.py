@@ -45,6 +45,7 @@ def plain_noise(law: Law) -> list[mpmath.mpf]:
         return [noise(law, word) for word in range(1 << TAIL_BITS, 1 << 16)]
 
 
+@pytest.mark.slow("every entry of every table")
 @pytest.mark.claim("C1")
 @each_law
 def test_every_word_is_bounded_and_tightly(law: Law) -> None:

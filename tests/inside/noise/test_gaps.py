@@ -29,7 +29,7 @@ from safeselect.noise.rankings import Ranking, certified_order
 
 pytestmark = pytest.mark.claim("C1")
 
-VECTORS = json.loads((Path(__file__).parents[1] / "vectors" / "gap_laws.json").read_text("utf-8"))
+VECTORS = json.loads((Path(__file__).parents[2] / "vectors" / "gap_laws.json").read_text("utf-8"))
 NOISY_MAX = VECTORS["e3_noisy_max_gap_joint_survival"]["cases"]["v1@rate=1"]["joint_survival"]
 WITH_GAP = VECTORS["e_em_gap_conditional"]["cases"]["v1@rate=1"]["winners"]
 each_law = pytest.mark.parametrize("law", [EXPONENTIAL, LAPLACE, GUMBEL], ids=lambda law: law.name)
@@ -124,6 +124,7 @@ def last_first(ranking: Ranking) -> Ranking:
     return Ranking(ranking.indices[::-1], ranking.gaps)
 
 
+@pytest.mark.slow("exhaustive enumeration")
 def test_top_2_with_gaps() -> None:
     """Scores 0, 1, 2 at rate 1: orders by the published numbers, gaps by the integral."""
     law = real_law("exponential", [0, 1, 2], 2, Fraction(1), unit=Fraction(3), size=14)

@@ -17,15 +17,15 @@ from tapes import TapeSource
 import safeselect
 
 CONSTANTS = engine.constants()
-TESTS = Path(__file__).parents[1]
+TESTS = Path(__file__).parents[2]
 
-HERE = "evidence/test_boundaries.py"
-RANKINGS = "evidence/test_rankings.py::test_every_size_around_a_limit"
-ARRAYS = "evidence/test_noise_arrays.py::test_every_number_is_made_of_its_own_words"
-ROWS = "evidence/test_batches.py::test_every_row_looks_at_its_own_words_and_at_no_others"
+HERE = "inside/evidence/test_boundaries.py"
+RANKINGS = "inside/evidence/test_rankings.py::test_every_size_around_a_limit"
+ARRAYS = "inside/evidence/test_noise_arrays.py::test_every_number_is_made_of_its_own_words"
+ROWS = "inside/evidence/test_batches.py::test_every_row_looks_at_its_own_words_and_at_no_others"
 
 SIZES = {
-    "bits.FILL_REQUEST": "evidence/test_requests.py::"
+    "bits.FILL_REQUEST": "inside/evidence/test_requests.py::"
     "test_a_large_request_gets_the_next_bytes_of_the_source",
     "bits.MAX_TAKE": f"{HERE}::test_the_most_digits_at_once",
     "_bottom._MOST_PLACES": f"{HERE}::test_the_most_places_of_a_list",
@@ -35,7 +35,8 @@ SIZES = {
     "_terms.MAX_K": f"{HERE}::test_the_most_answers_of_a_session",
     "_terms._REACH": f"{HERE}::test_values_are_cut_at_the_reach",
     "digits._PIECE": ARRAYS,
-    "digits._SPARE": "variates/test_geometric.py::test_what_goes_beyond_the_table_is_continued",
+    "digits._SPARE": "inside/variates/test_geometric.py::"
+    "test_what_goes_beyond_the_table_is_continued",
     "draws._CHUNK": RANKINGS,
     "geometric._CHUNK": ARRAYS,
     "lazy._KEPT_LEVELS": f"{HERE}::test_digits_around_those_whose_coins_are_kept",
@@ -43,15 +44,16 @@ SIZES = {
     "contenders._BLOCK": RANKINGS,
     "contenders._DIRECT": RANKINGS,
     "rows._BLOCK": ROWS,
-    "rows._CONTENDERS": "evidence/test_batches.py::test_the_coarse_decision_is_the_exact_one",
+    "rows._CONTENDERS": "inside/evidence/test_batches.py::"
+    "test_the_coarse_decision_is_the_exact_one",
     "pay_what_you_get._MOST": f"{HERE}::test_the_most_outcomes_of_a_session",
     "plan.DIRECT_LIMIT": RANKINGS,
     "plan.FINE_LIMIT": RANKINGS,
     "arrays._PEEL_LIMIT": f"{HERE}::test_maxima_around_the_number_that_is_peeled",
-    "guard._CHUNK": "evidence/test_requests.py::test_the_last_byte_of_a_request_is_random",
-    "floats._BLOCK": "scores/test_float_columns.py::test_columns_about_as_long_as_a_block",
-    "floats.LIMIT": "scores/test_float_columns.py::",
-    "floats.REACH": "scores/test_float_columns.py::",
+    "guard._CHUNK": "inside/evidence/test_requests.py::test_the_last_byte_of_a_request_is_random",
+    "floats._BLOCK": "inside/scores/test_float_columns.py::test_columns_about_as_long_as_a_block",
+    "floats.LIMIT": "inside/scores/test_float_columns.py::",
+    "floats.REACH": "inside/scores/test_float_columns.py::",
     "_items._MOST_BITS": "mechanisms/test_items.py::",
     "_items._MOST_PLACES": "mechanisms/test_items.py::",
     "numbers._MAX_EXPONENT": "mechanisms/test_scores.py::test_decimals_of_any_exponent",
