@@ -276,3 +276,13 @@ def test_numbers_of_many_digits_are_added_like_others():
     rounded = compose([*even, *[GaussianDP(Fraction(1, 9))] * 3], "1e-6", "1e-2")
     assert odd.lower <= rounded.guarantee.epsilon
     assert rounded.lower <= odd.guarantee.epsilon * (1 + Fraction(1, 10**6))
+
+
+def test_noise_that_is_next_to_nothing_beside_large_parts():
+    """A deviation far below the step: it costs next to nothing, and stops nothing."""
+    parts = [GaussianDP(Fraction(1, 10**37)), LaplaceDominated(3), BoundedRange("0.7")]
+    for more in ([], [LaplaceDominated(10**30)]):
+        composed = compose([*parts, *more], "1e-6", "1e-2")
+        without = compose([*parts[1:], *more], "1e-6", "1e-2")
+        assert composed.lower <= without.guarantee.epsilon * (1 + Fraction(1, 10**9))
+        assert without.lower <= composed.guarantee.epsilon

@@ -56,11 +56,13 @@ def _spread(masses: Masses, stride: int) -> Masses:
 
 
 def _law(pair: Pair, step: Fraction, bits: int, tail: Fraction) -> Law:
-    last = _reach(pair, step, tail)
+    last = max(1, _reach(pair, step, tail))
     inside, whole = _on_grid(pair, step, last)
     values = _values(pair, step, last + 1, bits)
     upper = dots(_whole_line(values[1][:-1], step, bits, upper=True), -last, step, bits, upper=True)
-    if not whole:
+    coarse = isinstance(pair, GaussianDP) and step * step > pair.mu_squared
+    if not whole or coarse:
+        # Nothing is no easier to tell apart, and chords this wide cannot be moved below.
         return Law(upper, certain(bits, upper=False), Fraction(0))
     if inside != pair:
         values = _values(inside, step, whole + 1, bits)
