@@ -58,7 +58,10 @@ BLOCKS_NOT_RUN = {
     "from safeselect.adapters.postgres import": "tests/adapters/test_postgres.py, with a server",
 }
 NEEDS = {"docs/adapters.md": ("opendp", "dp_accounting")}  # a page runs where these are installed
-PAGES_RUN_ELSEWHERE = {"docs/gaps.md": "tests/estimates/test_page.py, with what it says"}
+PAGES_RUN_ELSEWHERE = {
+    "docs/gaps.md": "tests/estimates/test_page.py, with what it says",
+    "CONTRIBUTING.md": "tests/test_contributing.py makes its edits in a copy and runs that",
+}
 
 
 class Block(NamedTuple):

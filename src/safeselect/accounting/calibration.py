@@ -52,6 +52,11 @@ def calibrate(
         rho: a total in zCDP, instead of epsilon.
         precision: with delta: the relative distance from the optimum that is near enough.
 
+    Example:
+        >>> from safeselect import BoundedRange, calibrate
+        >>> calibrate(BoundedRange, k=4, epsilon=1)
+        Fraction(1, 4)
+
     Raises:
         ParameterError: not exactly one of epsilon and rho, delta without epsilon, or a wrong value.
     """

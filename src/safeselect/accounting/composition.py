@@ -83,7 +83,10 @@ def compose(
     - `ApproximateDP` parts count with their epsilon and take their delta from the total's:
       delta is 1 - (1 - rest) prod (1 - delta_i).
 
-        compose([BoundedRange("0.1")] * 16, "1e-6")     # epsilon 0.82458, its lower bound as near
+    Example:
+        >>> from safeselect import BoundedRange, compose
+        >>> compose([BoundedRange("1/10")] * 2).guarantee.epsilon
+        Fraction(1, 5)
 
     Exactness: an epsilon is rounded up to 64 significant bits, a sum only where it is too long.
         The adaptive optimum is computed from both sides until the two are within `precision` of

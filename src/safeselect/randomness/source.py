@@ -186,6 +186,11 @@ def default_source() -> Source:
     One that failed a test stays failed until the process ends.  After any other failure the next
     call builds a new one, which is tested anew: an error that was no fault of the generator's may
     end one call, and no later one.
+
+    Example:
+        >>> from safeselect.sources import default_source
+        >>> default_source().name
+        'OpenSSLSource'
     """
     global _current
     if (current := _current) is not None:
@@ -197,9 +202,14 @@ def default_source() -> Source:
 
 
 def require_production() -> bool:
-    """Whether the environment asks for hardening: SAFESELECT_REQUIRE_PRODUCTION is not empty.
+    """Return whether the environment hardens: SAFESELECT_REQUIRE_PRODUCTION is not empty.
 
     Any value but the empty one hardens, "0" too: a typing error must not soften.
+
+    Example:
+        >>> from safeselect.sources import require_production
+        >>> require_production() in (True, False)
+        True
     """
     return os.environ.get(_VARIABLE, "") != ""
 
@@ -214,6 +224,11 @@ def resolve(source: object | None) -> Source:
         ParameterError: not a source (a seed, a generator for simulations, a class ...); or, while
             SAFESELECT_REQUIRE_PRODUCTION is set, a source for tests, or a callback's bytes alone
             where the variable does not say "asserted".
+
+    Example:
+        >>> from safeselect.sources import resolve
+        >>> resolve(None).name
+        'OpenSSLSource'
     """
     if source is None:
         return default_source()

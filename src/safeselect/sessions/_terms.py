@@ -24,14 +24,8 @@ from safeselect.scores.reading import Reading, flag
 from safeselect.variates.enclosed import SPARE, Kind
 
 __all__ = [
-    "BELOW",
-    "MAX_K",
-    "SQRT2",
-    "Branch",
-    "SessionArguments",
-    "SessionParameters",
-    "compare",
-    "optimal_share",
+    *("BELOW", "MAX_K", "SQRT2", "Branch", "SessionArguments", "SessionParameters"),
+    *("compare", "optimal_share"),
 ]
 
 MAX_K = 2**20
