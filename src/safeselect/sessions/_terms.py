@@ -72,8 +72,7 @@ class SessionParameters:
         start: the part of epsilon that the threshold's noise costs.
         decay: the rate of the threshold's noise, per grid step.
         branches: the branches, in the order in which they are tried.
-        reading: how values become steps.
-        sensitivity: of which an error message proposes a grid.
+        reading, sensitivity: how values become steps, and how far they move.
         parts: the common denominator of a grid step, with which all public numbers are integers.
         middle: the threshold in grid steps, rounded down.
         digits: how many digits each noise by inversion starts with; see `_digits`.
