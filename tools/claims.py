@@ -2,22 +2,20 @@
 
 `@pytest.mark.claim("C3")` makes a test evidence for a claim and has it named there;
 `pytestmark = pytest.mark.claim("C3")` does so for all tests of a file, which is named as a whole.
-`make claims` writes the last column of the table; `tests/test_claims.py` fails when it is not what
-the marks say.
+`make claims` writes the last table of the page, a line a piece of evidence; `tests/test_claims.py`
+fails when it is not what the marks say.
 """
 
 from __future__ import annotations
 
 import ast
-import re
 import sys
-from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "claims.md"
-ROW = re.compile(r"^\| (?P<claim>C\d+) \| (?P<rest>.*) \| (?P<tests>[^|]*) \|$", re.MULTILINE)
+LINE = "| claim | test, or file of tests |\n|---|---|\n"
 
 
 def marked(path: Path) -> Iterator[tuple[str, str]]:
@@ -42,32 +40,21 @@ def claims_in(node: ast.AST) -> Iterator[str]:
             yield ast.literal_eval(call.args[0])
 
 
-def evidence() -> dict[str, str]:
-    """Claim -> what the page says of its tests, in the order of files and lines."""
-    tests: dict[str, list[str]] = defaultdict(list)
-    files: dict[str, list[str]] = defaultdict(list)
-    for path in sorted((ROOT / "tests").rglob("test_*.py")):
-        place = path.relative_to(ROOT).as_posix()
-        for claim, name in marked(path):
-            if name:
-                tests[claim].append(f"`{place}::{name}`")
-            else:
-                files[claim].append(f"`{place}`")
-    whole = {claim: f"all of {', '.join(names)}" for claim, names in files.items()}
-    return {
-        claim: "; and ".join(
-            [
-                *([", ".join(tests[claim])] if claim in tests else []),
-                *([whole[claim]] if claim in whole else []),
-            ]
-        )
-        for claim in {**tests, **whole}
-    }
+def evidence() -> list[tuple[str, str]]:
+    """Pairs (claim, test or file of tests), by claim, then in the order of files and lines."""
+    found = [
+        (claim, f"{place}::{name}" if name else place)
+        for path in sorted((ROOT / "tests").rglob("test_*.py"))
+        for place in [path.relative_to(ROOT).as_posix()]
+        for claim, name in marked(path)
+    ]
+    return sorted(found, key=lambda pair: int(pair[0].removeprefix("C")))
 
 
-def written(page: str, tests: dict[str, str]) -> str:
-    """The page with the tests of each claim."""
-    return ROW.sub(lambda row: f"| {row['claim']} | {row['rest']} | {tests[row['claim']]} |", page)
+def written(page: str, found: list[tuple[str, str]]) -> str:
+    """The page with a line for each piece of evidence."""
+    kept, line, _ = page.partition(LINE)
+    return kept + line + "".join(f"| {claim} | `{test}` |\n" for claim, test in found)
 
 
 def main() -> int:
