@@ -1,0 +1,68 @@
+"""What a type checker tells a client: mypy, strict, on a program that uses the public functions."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+api = pytest.importorskip("mypy.api")
+
+CLIENT = """
+from fractions import Fraction
+from typing import Literal
+
+import numpy as np
+
+from safeselect import (
+    compose, exponential_mechanism, permute_and_flip, report_noisy_max, select_many, top_k,
+    top_k_above, top_k_with_gaps,
+)
+
+cities = {"Bern": 5, "Basel": 3}
+best = permute_and_flip(cities, epsilon="0.5", sensitivity=1, monotonic=True)
+reveal_type(best.label)
+reveal_type(exponential_mechanism([1, 2], labels=["a", "b"], rho=Fraction(1, 2), range_=1).label)
+reveal_type(top_k(cities, k=1, epsilon=1, sensitivity=1))
+reveal_type(top_k(cities, k=1, epsilon="0.1", delta="1e-9", sensitivity=1, mechanism="laplace"))
+reveal_type(top_k(cities, k=1, rho=1, sensitivity=1, mechanism="permute_and_flip").labels)
+reveal_type(top_k_with_gaps(cities, k=1, epsilon=1, sensitivity=1).labels)
+reveal_type(select_many(np.zeros((2, 3), dtype=np.int64), epsilon=1, sensitivity=1).winners.shape)
+reveal_type(top_k_above(cities, threshold=2, k=1, epsilon=1, sensitivity=1).labels)
+
+permute_and_flip(cities, epsilon=[1], sensitivity=1)  # wrong
+permute_and_flip(cities, epsilom=1, sensitivity=1)  # wrong
+permute_and_flip(cities, epsilon=1, sensitivity=1, monotonic="yes")  # wrong
+report_noisy_max(cities, noise="normal", epsilon=1, sensitivity=1)  # wrong
+top_k(cities, epsilon=1, sensitivity=1)  # wrong
+top_k_above(cities, threshold=2, k=1, epsilon=1, sensitivity=1, rho=1)  # wrong
+"""
+
+REVEALED = [
+    "str",
+    "str",
+    "TopK[str]",
+    "TopSet[str]",
+    "tuple[str, ...]",
+    "tuple[str, ...]",
+    "tuple[Any, ...]",
+    "tuple[str, ...]",
+]
+
+
+@pytest.mark.slow("mypy reads NumPy's types")
+def test_a_client_is_told_what_is_wrong_and_nothing_else(tmp_path: Path) -> None:
+    client = tmp_path / "client.py"
+    client.write_text(CLIENT)
+    said, _, _ = api.run(["--strict", "--python-executable", sys.executable, str(client)])
+    wrong = [number for number, line in enumerate(CLIENT.splitlines(), 1) if "# wrong" in line]
+    told = {int(line) for line in re.findall(r"client\.py:(\d+): error", said)}
+    assert told == set(wrong), said
+    revealed = re.findall(r'Revealed type is "([^"]*)"', said)
+    plain = [
+        re.sub(r"(builtins|safeselect\.selection\._results|typing)\.", "", each)
+        for each in revealed
+    ]
+    assert plain == REVEALED
