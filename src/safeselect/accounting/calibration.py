@@ -40,8 +40,8 @@ def calibrate(
     and noisy maxima, `PureDP` for anything else.  The draws may be adaptive.  Rounded down to 32
     significant bits, so that `compose([family(result)] * k, delta)` is within the total.
 
-    With delta the adaptive optimum is worked out on a coarse grid, which takes some hundredths of a
-    second and gives away some thousandths; ask for `precision="1e-6"` to have it all, in seconds.
+    With delta the adaptive optimum is computed on a coarse grid, which takes some hundredths of a
+    second and loses some thousandths.  `precision="1e-6"` loses less and takes seconds.
     The result is the same on every machine.
 
     Args:
@@ -88,7 +88,7 @@ def per_draw_epsilon(
     """The largest epsilon (to 32 bits) such that `count` draws of family(epsilon) keep the total.
 
     The total is `epsilon` alone (pure: simply epsilon / count), `epsilon` with `delta`, or `rho`.
-    What is returned has been added up and compared with the total, whatever the search did.
+    The result is composed and compared with the total, whatever the search did.
 
     Requires: exactly one of epsilon and rho; delta only with epsilon.
     """
@@ -104,8 +104,8 @@ def per_draw_epsilon(
         return composed_epsilon([(family(each), count)], delta, None)
 
     each = _largest(cost, epsilon, least)
-    # Rounding and the search for an order leave a little play: whoever adds up the draws must
-    # arrive at the total.  The cut doubles, so that this ends.
+    # Rounding and the search for an order leave a small slack, and yet the draws must add up to at
+    # most the total.  The cut doubles, so this loop ends.
     cut = Fraction(1, 2**_BITS)
     while each > least and cost(each) > epsilon:
         each, cut = _rounded(each * (1 - cut), _BITS), 2 * cut
@@ -158,8 +158,8 @@ def _nearer(
 def _largest(cost: Callable[[Fraction], Fraction], limit: Fraction, start: Fraction) -> Fraction:
     """The largest number of 32 significant bits that surely costs at most the limit.
 
-    The secant of the last two tries leads to the next, a little beyond it, so that both the largest
-    that does and the smallest that does not close in.
+    The secant of the last two tries gives the next, a little beyond it.  So the largest number
+    within the limit and the smallest number above it approach each other.
 
     Requires: the cost rises with the number.
     """

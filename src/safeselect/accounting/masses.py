@@ -2,9 +2,9 @@
 
 A pair of laws (P, Q) is described by its losses l = ln(p / q) and their masses under P; with
 x = e**s, its operator on a profile f is (T f)(x) = sum of masses * f(x e**-l).  Masses are integers
-times 2**-bits.  Those of an upper bound are rounded up, and what is cut off becomes an infinite
-loss; those of a lower bound are rounded down, and what is cut off is lost.  As f falls, both are
-safe (`docs/mathematics.md`, section 14).
+times 2**-bits.  Masses of an upper bound are rounded up, and a tail cut off becomes an infinite
+loss.  Masses of a lower bound are rounded down, and a tail cut off is dropped.  Both are safe
+because f falls (`docs/mathematics.md`, section 14).
 """
 
 from __future__ import annotations

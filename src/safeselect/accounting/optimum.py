@@ -28,7 +28,7 @@ __all__ = [
 ]
 
 Read = Callable[[Profile, Fraction], Fraction]
-"""What is read off a profile whose losses may be too large by a shift."""
+"""Reads a bound off a profile; the losses of that profile may be too large by a shift."""
 
 _LEAST_DELTA = Fraction(1, 2**200)
 _LARGEST, _SMALLEST = 64, Fraction(1, 2**64)  # epsilon of a part
@@ -82,7 +82,7 @@ def _narrowed(problem: Problem, precision: Fraction, most: Fraction, read: Read)
     for _ in range(_MOST_ROUNDS):
         found = bracket(problem, cells, read)
         if found.lower > found.upper:
-            # One of two proofs is not what was computed, and nobody knows which: rather no answer.
+            # One of the two bounds is wrong, and it is unknown which one: refuse to answer.
             raise RuntimeError("the two bounds of an optimum cross; please report this list")
         best = Bracket(max(best.lower, found.lower), min(best.upper, found.upper))
         gap = best.upper - best.lower
@@ -102,7 +102,7 @@ def _narrowed(problem: Problem, precision: Fraction, most: Fraction, read: Read)
 
 
 def bracket(problem: Problem, cells: int, read: Read) -> Bracket:
-    """What profiles from both sides say, on a grid where the largest epsilon has so many cells."""
+    """The bounds of both profiles, on a grid where the largest epsilon has so many cells."""
     grid = Grid.of(problem, cells)
     pairs = grid.pairs(problem.above)
     upper = upper_profile(grid, [law.upper for law in pairs], ranges_of(problem.above))

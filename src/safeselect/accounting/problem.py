@@ -22,11 +22,11 @@ Part = BoundedRange | Pair
 CUT = 36
 """Bits below delta of what is cut off."""
 BLOCK = 256
-"""Ranges in a row that are worked out one by one; longer rows are powers of these."""
+"""Ranges in a row that are computed one by one; longer rows are powers of these."""
 ROW = 1024
 """Ranges up to which a row is not cut into blocks."""
 MOST_WORK = 2**20
-"""Places of curves, each worked out once per mechanism."""
+"""Places of curves, each computed once per mechanism."""
 
 _COMMON = 64  # times their common measure, up to which sizes are always put on a common grid
 _MOST_KINDS = 48  # of pairs of a type; more are made equal, upwards and downwards

@@ -128,8 +128,8 @@ def enclose(law: Law, v: int, bits: int, precision: int) -> tuple[int, int]:
     nearer = min(v, (1 << bits) - 1 - v)  # over the whole cell, min(V, 1 - V) >= nearer / 2**bits
     if nearer == 0:
         return -UNBOUNDED, UNBOUNDED
-    # Here and below, 64 more zeros change no value.  Without them a V that fits a machine word would
-    # be converted on a shorter path, and a quotient of 0 would take less time.
+    # Here and below, 64 more zeros change no value.  Without them a V that fits a machine word
+    # would be converted on a shorter path, and a quotient of 0 would take less time.
     if bits <= _QUICK_BITS and precision <= _QUICK_PRECISION:
         high = (law.quick(v, bits) >> DIGITS - precision) + 2
     else:

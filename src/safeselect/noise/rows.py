@@ -115,7 +115,7 @@ def combine_rows(
     noisy = np.empty(scores.shape, dtype=np.int64)
     read_noise(noise_table(public.law), np.copy(words), noisy)
     short = np.subtract(np.max(scores, axis=0), scores)
-    # Clip at the reach: a candidate farther behind cannot win unless its noise is outside the table.
+    # Clip at the reach: a candidate farther behind wins only if its noise is outside the table.
     np.minimum(short, np.uint64(public.fixed_rate.reach), out=short)
     public.fixed_rate.apply(short)
     np.subtract(noisy, short.view(np.int64), out=noisy)

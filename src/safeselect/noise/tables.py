@@ -4,10 +4,11 @@ The fine table has the noise to 2**-15 nat: quantiles with straight lines betwee
 
 A uniform number V is folded, U = V below 1/2 and 1 - V above, and written U = 2**-(z+1) (1 + f)
 with z leading zeros and f in [0, 1).  In each octave the noise Q is tabulated at 2**6 points of f
-and interpolated linearly between them.  In all three laws |d2Q/dU2| <= 1 / U**2.  With
-h = -ln(1 - U) or -ln U, the derivative is 1 / U**2 or 1 / (1 - U)**2; for Gumbel noise it is
-(1 - h) / ((1 - U) h)**2 below 1/2 and |1 - h| / (U h)**2 above.  So within an octave the second derivative in f is at most 1, and a line
-over a step of 2**-6 is off by at most 2**-12 / 8 = 2**-15 nat.
+and interpolated linearly between them.  In all three laws |d2Q/dU2| <= 1 / U**2: the derivative is
+1 / U**2 or 1 / (1 - U)**2, and for Gumbel noise (1 - h) / ((1 - U) h)**2 below 1/2, where
+h = -ln(1 - U), and |1 - h| / (U h)**2 above, where h = -ln U.  So within an octave the second
+derivative in f is at most 1, and a line over a step of 2**-6 is off by at most 2**-12 / 8 = 2**-15
+nat.
 
 Values are integers in units of 2**-32 nat.  The table does not cover U < 2**-32.
 
