@@ -19,7 +19,7 @@ Family = type[BoundedRange] | type[LaplaceDominated] | type[PureDP]
 _FAMILIES = (BoundedRange, LaplaceDominated, PureDP)
 _BITS = 32  # significant bits of a calibrated epsilon: short rates, at most 2**-31 of it given up
 _NUDGE = Fraction(1, 2 ** (_BITS + 2))
-_MOST_STEPS = 1000  # of a search that is usually over after 8, but may begin far away
+_MOST_STEPS = 1000  # of a search that usually takes 8, but may begin far away
 _MOST_TRIES = 8  # of the search for the adaptive optimum; 3 are usual
 _QUICK_ENOUGH = Fraction(1, 2**12)
 _FASTEST = Fraction(2**32)  # growth of a step of a search that begins far away
@@ -109,7 +109,7 @@ def per_draw_epsilon(
     cut = Fraction(1, 2**_BITS)
     while each > least and cost(each) > epsilon:
         each, cut = _rounded(each * (1 - cut), _BITS), 2 * cut
-    # Without delta every draw may cost epsilon / count: never do worse than that.
+    # Without delta every draw may cost epsilon / count, so the result is at least that.
     each = max(least, each)
     if family is PureDP or count == 1:
         return each  # this was the optimum
@@ -128,7 +128,7 @@ def _nearer(
 ) -> Fraction:
     """A larger number than the start that surely costs at most the limit, if one is near.
 
-    The secant of the last two tries leads to the next, a little before it.
+    The secant of the last two tries gives the next, a little below it.
     """
     best, last, cost_of_last = start, Fraction(0), Fraction(0)
     high: Fraction | None = None

@@ -1,7 +1,7 @@
 """The optimum of an adaptive composition, between two bounds that are computed.
 
-Fixed pairs come first and ranges last: no other order, chosen in advance or while it goes on,
-gives a larger delta (`docs/mathematics.md`, section 14).
+Fixed pairs come first and ranges last.  No other order, fixed or adaptive, gives a larger delta
+(`docs/mathematics.md`, section 14).
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Bracket:
 
 
 def worth_trying(parts: Sequence[tuple[Part, int]], delta: Fraction, most: Fraction) -> bool:
-    """Whether floats reach so far, and the work is bounded."""
+    """Whether the values are within the range of floats, and the work is bounded."""
     sizes = [part.epsilon for part, _ in parts if not isinstance(part, GaussianDP)]
     if not sizes or not most or delta < _LEAST_DELTA or max(sizes) > _LARGEST:
         return False
@@ -121,7 +121,7 @@ def bracket(problem: Problem, cells: int, read: Read) -> Bracket:
 def dominating_masses(parts: Sequence[tuple[Part, int]], step: Fraction, delta: Fraction) -> Masses:
     """One fixed pair that dominates all parts together, on multiples of a step.
 
-    It may be composed with whatever else there is (`docs/mathematics.md`, Lemma 14.4).
+    It may be composed with any further guarantees (`docs/mathematics.md`, Lemma 14.4).
 
     Args:
         delta: what is cut off is far less than this.
@@ -145,7 +145,7 @@ def quick_epsilon(
         most: an epsilon of about the size that is expected.
 
     Returns:
-        None where nothing is so quick to find.
+        None where no bound is found so quickly.
     """
     listed = [(part, count)]
     if not worth_trying(listed, delta, most):

@@ -116,7 +116,7 @@ class Plan:
 
 @lru_cache(maxsize=64)
 def plan(law: Law, k: int, decay: NoiseRate, gaps: bool, gap_unit: Fraction = Fraction(1)) -> Plan:
-    """Work out the plan of a ranking."""
+    """Compute the plan of a ranking."""
     ranked = k + gaps
     slot_bits = 128 if gaps or k > 256 else 64
     # The l-th and the next differ by less than h nats with probability l * h at most.  Enclosures

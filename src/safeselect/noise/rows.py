@@ -52,7 +52,7 @@ class BatchPlan:
 
 @lru_cache(maxsize=64)
 def batch_plan(law: Law, n: int, decay: NoiseRate) -> BatchPlan:
-    """Work out the plan of a batch with n candidates a row."""
+    """Compute the plan of a batch with n candidates a row."""
     one, rows = plan(law, 1, decay, False), max(1, _BLOCK // n)
     ranking = replace(one, precision=_PRECISION, rate=rate(decay, _PRECISION))
     return BatchPlan(rows, _capacity(n, rows), ranking)

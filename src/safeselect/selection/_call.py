@@ -223,7 +223,7 @@ class Call:
         )
 
     def _read_once_charged(self) -> Steps:
-        """One message covers every fault of the scores: the fault itself depends on their values."""
+        """Any fault of the scores gives the same message: the fault depends on private values."""
         try:
             return self._read()
         except Exception:  # noqa: BLE001 - also errors of libraries and of memory
