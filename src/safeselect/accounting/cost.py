@@ -116,7 +116,7 @@ class PrivacyCost:
         return LaplaceDominated(each * draws)
 
     def unordered(self, size: int, k: int, range_: Fraction) -> tuple[ApproximateDP, Fraction]:
-        """What a set of the k best of some candidates guarantees, and its rate, rounded down.
+        """The guarantee of a set of the k best candidates, and the noise rate, rounded down.
 
         Each score + Laplace noise of rate epsilon / (8 s sqrt(k ln(n / delta))), where every score
         changes by at most s; by shift invariance s = R / 2 will do (Qiao, Su and Zhang 2021,

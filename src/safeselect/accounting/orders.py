@@ -99,7 +99,7 @@ class Moments:
         return total
 
     def _moment(self, guarantee: Guarantee) -> tuple[Interval, _Factors]:
-        """What ln M(a) consists of: a number, and factors under a logarithm (see `_weighed`)."""
+        """The parts of ln M(a): a number, and factors under a logarithm (see `_weighed`)."""
         one = self._one
         if isinstance(guarantee, ApproximateDP):
             raise ParameterError("an ApproximateDP guarantee has no Rényi moments to compose")

@@ -115,7 +115,7 @@ def reach(epsilon: Fraction, count: int, tail: Fraction) -> Fraction:
 
 
 def weight(part: tuple[Fraction, int]) -> Fraction:
-    """What a part contributes to the variance of the loss."""
+    """The contribution of a part to the variance of the loss."""
     size, count = part
     return size * size * count
 

@@ -203,8 +203,8 @@ def ratio(value: Any) -> tuple[int, int]:
         above, below = int(value.numerator), int(value.denominator)
     else:
         raise _no_number(value)
-    # The same limit for all types, so that equal numbers of any two are refused together.  Digits
-    # first: only numbers that are large are compared.
+    # The limit is the same for all types, so that equal numbers of any two are refused together.
+    # The bit lengths come first, so that only large numbers are compared.
     if above.bit_length() - below.bit_length() >= _MAX_BITS - 1 and abs(above) >= below * _BEYOND:
         raise ScoreError(_TOO_LARGE)
     return above, below

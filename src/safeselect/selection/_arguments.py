@@ -41,7 +41,7 @@ class Release(Protocol):
 
     @property
     def guarantee(self) -> Guarantee:
-        """What the release costs."""
+        """The cost of the release."""
 
     @property
     def mechanism(self) -> str:
