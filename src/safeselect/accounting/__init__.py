@@ -1,4 +1,4 @@
-"""Adding up guarantees, and finding the rate that a total allows."""
+"""Composition of guarantees, and the noise rate that a total allows."""
 
 from safeselect.accounting.calibration import calibrate, per_draw_epsilon
 from safeselect.accounting.composition import (

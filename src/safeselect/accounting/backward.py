@@ -1,17 +1,18 @@
 """The adaptive optimum of bounded ranges, one mechanism after the other, bounded from both sides.
 
-Let f(x), x = e**s, be the largest hockey-stick divergence of what is still to come.  One more
-mechanism of bounded range epsilon, before it, makes of it
+Let f(x), x = e**s, be the largest hockey-stick divergence of the mechanisms still to come.  One
+more mechanism of bounded range epsilon before them turns it into
 
     T f(x) = max over t in [0, epsilon] of p f(x e**-t) + (1 - p) f(x e**(epsilon - t)),
     p = (1 - e**(t - epsilon)) / (1 - e**-epsilon)
 
-(`docs/mathematics.md`, section 14).  Here f is known at multiples of a step.  Above, it is replaced
-by its chords in x; below, t is a multiple of the step too, so that an adversary does what is said.
+(`docs/mathematics.md`, section 14).  Here f is known at multiples of a step.  The upper bound
+replaces f by its chords in x.  The lower bound takes t at multiples of the step only, so an
+adversary reaches it.
 
-The one place of the accounts where floats are used: all terms are nonnegative and all operations
-are +, -, * and comparisons of IEEE 754, the same on every machine; each value is then moved by
-more than all roundings together, away from the truth.
+This is the one place of the accounting that uses floats.  All terms are nonnegative, and all
+operations are +, -, * and comparisons of IEEE 754, the same on every machine.  Each value is then
+moved away from the truth, by more than all roundings together.
 """
 
 from __future__ import annotations
@@ -33,8 +34,8 @@ _SMALLEST = 1000  # values are moved by 2**-1000 as well, below which floats los
 class Curve:
     """Bounds on a profile at 0, 1, 2, ... steps of the logarithm.
 
-    Below zero f(-s) = 1 - e**-s + e**-s f(s), as the guarantee is symmetric.  Beyond the last place
-    `upper` stays what it is there, and `lower` is 0.
+    Below zero f(-s) = 1 - e**-s + e**-s f(s), because the guarantee is symmetric.  Beyond the last
+    place `upper` keeps its last value, and `lower` is 0.
 
     Attributes:
         step: between two places, rational.
@@ -48,7 +49,7 @@ class Curve:
 
 
 def start(step: Fraction) -> Curve:
-    """Nothing is to come: (1 - x)+, which is 0 at s = 0."""
+    """The curve without any mechanism to come: (1 - x)+, which is 0 at s = 0."""
     return Curve(step, np.zeros(1), np.zeros(1))
 
 
@@ -56,7 +57,7 @@ def backward(curve: Curve, cells: int, count: int, most: int) -> Curve:
     """The curve with `count` mechanisms of bounded range `cells` steps before it.
 
     Args:
-        curve: of what comes after them.
+        curve: that of the mechanisms after them.
         cells: the range in steps, at least 1.
         count: how many.
         most: places kept.  Beyond, the upper bound stays level and the lower one is 0.
@@ -68,7 +69,7 @@ def backward(curve: Curve, cells: int, count: int, most: int) -> Curve:
 
 
 def interleaved(step: Fraction, ranges: Sequence[tuple[int, int]], most: int) -> Curve:
-    """The optimum of mechanisms of several ranges in any order, chosen while they go on.
+    """The optimum of mechanisms of several ranges, in an order chosen adaptively.
 
     With i_a of each range left, it is the largest over a of one step of range a before the optimum
     with one less of it.
@@ -123,7 +124,7 @@ def _larger(one: Curve, other: Curve) -> Curve:
 
 
 def _extended(values: Floats, tables: Tables, last: int, *, level: bool) -> Floats:
-    """The values at -cells .. last + cells; what is not known is `level` or zero."""
+    """The values at -cells .. last + cells; beyond the last place the last value, or zero."""
     beyond = last + 2 * tables.cells + 1 - len(values)
     edge = values[-1] if level else np.zeros(())
     known = np.concatenate([values, np.full(beyond, edge)])
@@ -135,7 +136,7 @@ def _extended(values: Floats, tables: Tables, last: int, *, level: bool) -> Floa
 
 
 def _at(values: Floats, tables: Tables, offsets: Places) -> Floats:
-    """What an offset of so many steps gives, at each place."""
+    """The value at each place for an offset of so many steps."""
     places = np.arange(len(offsets)) + tables.cells
     reached: Floats = (
         tables.first[offsets] * values[places - offsets]

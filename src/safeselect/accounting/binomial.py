@@ -17,8 +17,8 @@ _LOOK_EVERY = 8  # terms between two looks at whether the rest still matters
 def binomial_below(trials: int, last: int, log_hit: Interval, log_miss: Interval) -> Interval:
     """Enclose P(X <= last) for X ~ Bin(trials, q), given ln(q) and ln(1 - q).
 
-    Starts at the largest term, and walks away from it until a geometric series bounds the rest: of
-    the order of sqrt(trials) terms.
+    The sum starts at the largest term and walks away from it until a geometric series bounds the
+    rest.  It takes of the order of sqrt(trials) terms.
 
     Requires: 0 < q < 1; trials below 2**62, so that counts are exact at the precision used.
     """
@@ -28,7 +28,7 @@ def binomial_below(trials: int, last: int, log_hit: Interval, log_miss: Interval
     if last >= trials:
         return Interval.of(1, precision)
     odds = (log_hit - log_miss).exp()
-    # The largest term that counts; any start would give an enclosure, this one a short walk.
+    # Start at the largest term in the sum.  Any start gives an enclosure; this one a short walk.
     hit, _ = log_hit.exp().scaled(64)
     start = min(last, (trials * hit) >> 64)
     first = _term(trials, start, log_hit, log_miss)

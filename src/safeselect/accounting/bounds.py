@@ -1,4 +1,4 @@
-"""What a list of guarantees comes to at a delta: the least of several bounds, with its theorem."""
+"""The cost of a list of guarantees at a delta: the least of several bounds, with its theorem."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ __all__ = [
 ]
 
 Accounted = Guarantee | GaussianDP
-"""What can be composed."""
+"""Guarantees that can be composed."""
 
 BASIC = "basic composition (Dwork, Kenthapadi, McSherry, Mironov and Naor 2006)"
 BASIC_LAPLACE = "basic composition of Laplace-dominated guarantees (lemma L0)"
@@ -63,7 +63,7 @@ class Bound:
         value: rational.
         theorem: which result gave it, in words.
         order: the Rényi order, where the theorem uses one.
-        lower: no smaller value is possible; 0 where nothing better is known.
+        lower: no smaller value is possible; 0 where no better lower bound is known.
     """
 
     value: Fraction
@@ -102,8 +102,8 @@ def least_bound(
 def pure_sum(parts: list[tuple[Accounted, int]]) -> LaplaceDominated | PureDP:
     """The sum of the epsilons; Laplace-dominated where all parts are.
 
-    Along the line from one data set's locations to the neighbour's, the pair of products of Laplace
-    laws is as far from itself as the way gone times the sum: the hypothesis of lemma L0.
+    Along the line from one data set's locations to the neighbour's, the products of Laplace laws
+    differ by at most the distance times the sum: the hypothesis of lemma L0.
     """
     epsilon = total([(size(guarantee), count) for guarantee, count in parts])
     dominated = all(isinstance(g, (BoundedRange, LaplaceDominated)) for g, _ in parts)
@@ -136,9 +136,9 @@ def _by_orders(parts: list[tuple[Accounted, int]], delta: Fraction) -> Bound | N
 
 
 def pure_tails(parts: list[tuple[Accounted, int]]) -> tuple[Tails, str] | None:
-    """The exact loss of randomized responses, and whose theorem it is, where they are few or equal.
+    """The exact loss of randomized responses, with its theorem, where they are few or equal.
 
-    For parts that are no less than PureDP.
+    Every part must imply PureDP.
     """
     counted: Counter[Fraction] = Counter()
     for guarantee, count in parts:
@@ -161,7 +161,7 @@ def is_pure(parts: list[tuple[Accounted, int]]) -> bool:
 def _by_pure_optimum(
     parts: list[tuple[Accounted, int]], delta: Fraction, most: Fraction
 ) -> Bound | None:
-    """What is optimal for pure guarantees, where that is at most `most`."""
+    """The optimum of pure guarantees, where that is at most `most`."""
     found = pure_tails(parts)
     if found is None:
         return None
@@ -186,7 +186,7 @@ def _squares(parts: list[tuple[Accounted, int]]) -> Fraction:
 
 
 def _by_quick(parts: list[tuple[Accounted, int]], delta: Fraction, known: Bound) -> Bound | None:
-    """What a calibration says, where that is better: never to be above it."""
+    """The bound that a calibration uses, where it is better: so no result exceeds that bound."""
     if len(parts) != 1:
         return None
     part, count = parts[0]
@@ -201,7 +201,7 @@ def _by_quick(parts: list[tuple[Accounted, int]], delta: Fraction, known: Bound)
 def _by_bracket(
     parts: list[tuple[Accounted, int]], delta: Fraction, most: Fraction, precision: Fraction
 ) -> Bound | None:
-    """What the adaptive optimum comes to, between two bounds, where that can be worked out."""
+    """The adaptive optimum, between two bounds, where it can be computed."""
     known = computable(parts)
     if known is None or not worth_trying(known, delta, most):
         return None
@@ -220,7 +220,7 @@ def computable(parts: list[tuple[Accounted, int]]) -> list[tuple[Part, int]] | N
 
 
 def bracket_theorem(parts: list[tuple[Part, int]]) -> str:
-    """Whose theorem the optimum is."""
+    """The theorem behind the optimum, with its authors."""
     return ADAPTIVE if any(isinstance(g, BoundedRange) for g, _ in parts) else PAIRS
 
 

@@ -18,13 +18,13 @@ from safeselect.exact.interval import Interval, rounded_down, rounded_up
 __all__ = ["Profile"]
 
 _MANTISSA = 53
-_NONE = Fraction(2**62)  # an epsilon that says nothing, where too much was cut off
+_NONE = Fraction(2**62)  # stands for no bound on epsilon, where too much was cut off
 _LOOSE = 30  # a lower profile is known to within this many bits of its size, or more
 
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """Delta at multiples of a step: masses, followed by what a curve says.
+    """Delta at multiples of a step: masses, followed by a curve.
 
     Attributes:
         masses: of all fixed pairs.
@@ -40,7 +40,7 @@ class Profile:
 
     @classmethod
     def of(cls, masses: Masses, curve: npt.NDArray[np.float64], step: Fraction) -> Profile:
-        """From a curve of floats, that are exact, and rounded here to 2**-bits."""
+        """From a curve of floats; each float is an exact number, rounded here to 2**-bits."""
         bits, upper = masses.bits, masses.upper
         values = _integers(curve, bits, upper=upper)
         count = max(1, masses.last + 2)
@@ -67,15 +67,16 @@ class Profile:
             values = self.values[place - top :]
             total += sum(map(mul, weights, values))
             if masses.upper and beyond >= len(self.values):
-                # Where the curve is not known it is level.
+                # Beyond its last place the curve is level.
                 unknown = weights[max(0, len(self.values) - (place - top)) :]
                 total += self.values[-1] * sum(unknown)
         bits = masses.bits
         return masses.infinite - (-total >> bits) if masses.upper else total >> bits
 
     def epsilon(self, delta: Fraction) -> Fraction:
-        """Above: where the chords are at most delta, rounded up.  Below: where delta is surely more
-        (or 0), rounded down.
+        """Of an upper profile: where the chords are at most delta, rounded up.
+
+        Of a lower profile: where delta is surely more (or 0), rounded down.
         """
         scale = 1 << self.masses.bits
         goal = delta.numerator * scale // delta.denominator
@@ -93,7 +94,10 @@ class Profile:
         return self._above(low, goal) if self.masses.upper else self._below(low, goal + 1)
 
     def delta(self, epsilon: Fraction) -> Fraction:
-        """Above: the chord at epsilon, rounded up.  Below: less than the profile, or 0."""
+        """Of an upper profile: the chord at epsilon, rounded up.
+
+        Of a lower profile: less than the profile, or 0.
+        """
         bits = self.masses.bits
         place = epsilon // self.step
         share = Interval.of(epsilon - self.step * place, bits).expm1() / _cell(self.step, bits)
@@ -133,9 +137,9 @@ class Profile:
         )
 
     def _below(self, low: int, goal: int) -> Fraction:
-        """On the lines through two places, drawn on to where they meet the goal.
+        """Where the lines through two places, extended, meet the goal.
 
-        A convex function is above each outside these places.
+        Outside these places a convex function lies above each line.
         """
         before, here = self._a_little_more(low - 1), self.at(low)
         there, after = self.at(low + 1), self._a_little_more(low + 2)
@@ -149,7 +153,7 @@ class Profile:
         return max(Fraction(0), *(min(f, self.step * (low + 1)) for f in found))
 
     def _a_little_more(self, place: int) -> int:
-        """An upper bound on the same lower profile, whose roundings are far smaller."""
+        """An upper bound on this lower profile; its roundings are far smaller than the bound."""
         value = self.at(place) if place >= 0 else 1 << self.masses.bits
         return value + (value >> _LOOSE) + 1
 

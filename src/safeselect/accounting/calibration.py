@@ -19,7 +19,7 @@ Family = type[BoundedRange] | type[LaplaceDominated] | type[PureDP]
 _FAMILIES = (BoundedRange, LaplaceDominated, PureDP)
 _BITS = 32  # significant bits of a calibrated epsilon: short rates, at most 2**-31 of it given up
 _NUDGE = Fraction(1, 2 ** (_BITS + 2))
-_MOST_STEPS = 1000  # of a search that is usually over after 8, but may begin far away
+_MOST_STEPS = 1000  # of a search that usually takes 8, but may begin far away
 _MOST_TRIES = 8  # of the search for the adaptive optimum; 3 are usual
 _QUICK_ENOUGH = Fraction(1, 2**12)
 _FASTEST = Fraction(2**32)  # growth of a step of a search that begins far away
@@ -40,8 +40,8 @@ def calibrate(
     and noisy maxima, `PureDP` for anything else.  The draws may be adaptive.  Rounded down to 32
     significant bits, so that `compose([family(result)] * k, delta)` is within the total.
 
-    With delta the adaptive optimum is worked out on a coarse grid, which takes some hundredths of a
-    second and gives away some thousandths; ask for `precision="1e-6"` to have it all, in seconds.
+    With delta the adaptive optimum is computed on a coarse grid, which takes some hundredths of a
+    second and loses some thousandths.  `precision="1e-6"` loses less and takes seconds.
     The result is the same on every machine.
 
     Args:
@@ -88,7 +88,7 @@ def per_draw_epsilon(
     """The largest epsilon (to 32 bits) such that `count` draws of family(epsilon) keep the total.
 
     The total is `epsilon` alone (pure: simply epsilon / count), `epsilon` with `delta`, or `rho`.
-    What is returned has been added up and compared with the total, whatever the search did.
+    The result is composed and compared with the total, whatever the search did.
 
     Requires: exactly one of epsilon and rho; delta only with epsilon.
     """
@@ -104,12 +104,12 @@ def per_draw_epsilon(
         return composed_epsilon([(family(each), count)], delta, None)
 
     each = _largest(cost, epsilon, least)
-    # Rounding and the search for an order leave a little play: whoever adds up the draws must
-    # arrive at the total.  The cut doubles, so that this ends.
+    # Rounding and the search for an order leave a small slack, and yet the draws must add up to at
+    # most the total.  The cut doubles, so this loop ends.
     cut = Fraction(1, 2**_BITS)
     while each > least and cost(each) > epsilon:
         each, cut = _rounded(each * (1 - cut), _BITS), 2 * cut
-    # Without delta every draw may cost epsilon / count: never do worse than that.
+    # Without delta every draw may cost epsilon / count, so the result is at least that.
     each = max(least, each)
     if family is PureDP or count == 1:
         return each  # this was the optimum
@@ -128,7 +128,7 @@ def _nearer(
 ) -> Fraction:
     """A larger number than the start that surely costs at most the limit, if one is near.
 
-    The secant of the last two tries leads to the next, a little before it.
+    The secant of the last two tries gives the next, a little below it.
     """
     best, last, cost_of_last = start, Fraction(0), Fraction(0)
     high: Fraction | None = None
@@ -158,8 +158,8 @@ def _nearer(
 def _largest(cost: Callable[[Fraction], Fraction], limit: Fraction, start: Fraction) -> Fraction:
     """The largest number of 32 significant bits that surely costs at most the limit.
 
-    The secant of the last two tries leads to the next, a little beyond it, so that both the largest
-    that does and the smallest that does not close in.
+    The secant of the last two tries gives the next, a little beyond it.  So the largest number
+    within the limit and the smallest number above it approach each other.
 
     Requires: the cost rises with the number.
     """

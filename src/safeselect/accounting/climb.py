@@ -1,6 +1,6 @@
 """The largest value over all offsets of one mechanism of bounded range, bounded from above.
 
-Floats, by the rules told in `safeselect.accounting.backward`.
+This file uses floats, by the rules of `safeselect.accounting.backward`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Places = npt.NDArray[np.intp]
 MARGIN = 44
 """A value is moved by this many bits below its own size: roundings are below 2**-48 of it."""
 
-_BLOCKS = 64  # of offsets t that are looked at first; the best are halved
+_BLOCKS = 64  # blocks of offsets t that are tried first; the best are halved
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,10 +87,10 @@ def _floats(values: list[Interval]) -> Floats:
 def climb(values: Floats, tables: Tables, length: int) -> tuple[Floats, Places]:
     """An upper bound on the largest value over all offsets, and the cell where it was found.
 
-    Over a cell of offsets, with u = e**t and chords of f, the objective is C + A u + B / u: at most
-    the chord of its ends plus K v (1 - v), K half its largest bend.  So it is at most the larger
-    end plus (K - |difference of the ends|) / 4.  Wide cells come first; a cell whose bound
-    is below a value found elsewhere is dropped, the others are halved.
+    Over a cell of offsets, with u = e**t and chords of f, the objective is C + A u + B / u.  It is
+    at most the chord of its ends plus K v (1 - v), where K is half its largest bend.  So it is at
+    most the larger end plus (K - |difference of the ends|) / 4.  Wide cells come first.  A cell
+    with a bound below a value found elsewhere is dropped; the others are halved.
     """
     level = max(0, -(-tables.cells // _BLOCKS) - 1).bit_length()
     dents = _dents(values, tables) if level else values
@@ -186,10 +186,10 @@ def _dents(values: Floats, tables: Tables) -> Floats:
 
 
 def _raised(values: Floats, dents: Floats, tables: Tables, level: int) -> Floats:
-    """Values whose chords over cells of this width bound the finer chords.
+    """Values such that their chords over cells of this width bound the finer chords.
 
-    A dent of d at one place lifts the finer chords above the wide one by at most 2 w e**w d; there
-    are fewer than w of them below it.
+    A dent of d at one place lifts the finer chords above the wide one by at most 2 w e**w d.  Fewer
+    than w dents lie below a wide chord.
     """
     width = 2**level
     if width == 1:
@@ -200,5 +200,5 @@ def _raised(values: Floats, dents: Floats, tables: Tables, level: int) -> Floats
 
 
 def _most_raised(values: Floats, raised: Floats, length: int, tables: Tables) -> Floats:
-    """How much of an end may be due to what was added; it falls with the place."""
+    """The largest part of an end that may be due to raising; it falls with the place."""
     return (raised - values)[:length]

@@ -1,6 +1,7 @@
 """Published closed forms, for comparison; `compose` is never worse than any of them.
 
-All are rounded up to 64 significant bits.  The Gaussian limit is no bound at all, and says so.
+All are rounded up to 64 significant bits.  The Gaussian limit is not a bound, and its docstring
+says so.
 """
 
 from __future__ import annotations
@@ -124,8 +125,9 @@ def bun_steinke_epsilon(rho: object, delta: object) -> Fraction:
 
 
 def bun_steinke_rho(epsilon: object, delta: object) -> Fraction:
-    """The rho whose `bun_steinke_epsilon` is epsilon, rounded down: (sqrt(ln(1/delta) + epsilon) -
-    sqrt(ln(1/delta)))**2.
+    """The rho with `bun_steinke_epsilon` equal to epsilon, rounded down.
+
+    It is (sqrt(ln(1/delta) + epsilon) - sqrt(ln(1/delta)))**2.
     """
     at, rest = rational(epsilon, "epsilon"), rational(delta, "delta", below=1)
 
@@ -162,8 +164,8 @@ def renyi_delta(rho: object, epsilon: object, order: object = None) -> Fraction:
 class GaussianLimit:
     """mu-GDP in the limit of many small losses: asymptotic, **not a guarantee**.
 
-    No theorem says how near a finite composition is, so nothing here can be charged or composed.
-    It is a quick estimate of what `compose` will find.
+    No theorem bounds its distance from a finite composition, so it can be neither charged nor
+    composed.  It is a quick estimate of the result of `compose`.
 
     Attributes:
         mu: rational, rounded to 64 significant bits.

@@ -1,8 +1,8 @@
-"""What many releases cost together: the best of the bounds that are proved.
+"""The cost of many releases together: the best of the proved bounds.
 
-The list of guarantees is fixed in advance.  What is released, and which mechanism with these
-guarantees comes next, may depend on everything seen before; what the guarantees are may not, or the
-choice of the best bound would itself depend on the data: that is for a ledger's `Budget`.
+The list of guarantees is fixed in advance.  The releases, and the choice of the next mechanism with
+these guarantees, may depend on everything seen before.  The guarantees themselves may not: else the
+choice of the best bound would depend on the data.  For such guarantees use a ledger's `Budget`.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _Counted = list[tuple[Accounted, int]]
 
 @dataclass(frozen=True, slots=True)
 class Composition:
-    """What a list of guarantees comes to.
+    """The guarantee of a list of guarantees together.
 
     Attributes:
         guarantee: of all of them together.
@@ -226,7 +226,7 @@ def _best(parts: _Counted, delta: Fraction, precision: Fraction | None) -> Compo
     best = least_bound(_without_deltas(parts), rest, precision)
     if best is None:
         raise ParameterError("delta must be larger than what the ApproximateDP parts have already")
-    # What is left may have been rounded down, and the lower bound is one at what is left.
+    # The remaining delta may have been rounded down, and the lower bound holds only at that delta.
     lower = Fraction(0) if deltas else best.lower
     return Composition(ApproximateDP(best.value, delta), best.theorem, best.order, lower)
 

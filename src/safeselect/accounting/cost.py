@@ -1,4 +1,4 @@
-"""What a call may cost in total, and warnings about what is almost surely not meant."""
+"""The total cost of a call, and warnings about values that are almost surely a mistake."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def rounded_text(value: Fraction) -> str:
 
 
 def caution(sentence: str) -> None:
-    """Warn, in the name of the line outside this package that led here."""
+    """Warn; the warning names the line outside this package that called it."""
     level, frame = 1, inspect.currentframe()
     while frame is not None and frame.f_globals.get("__name__", "").split(".")[0] == "safeselect":
         level, frame = level + 1, frame.f_back
@@ -104,7 +104,7 @@ class PrivacyCost:
         return self.delta is None and self.rho is None
 
     def guarantee(self, family: Family, each: Fraction, draws: int) -> Guarantee:
-        """What the whole call guarantees: the strongest kind that is proved."""
+        """The guarantee of the whole call: the strongest kind that is proved."""
         if self.epsilon is not None and self.delta is not None:
             return ApproximateDP(self.epsilon, self.delta)
         if draws == 1:
@@ -116,7 +116,7 @@ class PrivacyCost:
         return LaplaceDominated(each * draws)
 
     def unordered(self, size: int, k: int, range_: Fraction) -> tuple[ApproximateDP, Fraction]:
-        """What a set of the k best of some candidates guarantees, and its rate, rounded down.
+        """The guarantee of a set of the k best candidates, and the noise rate, rounded down.
 
         Each score + Laplace noise of rate epsilon / (8 s sqrt(k ln(n / delta))), where every score
         changes by at most s; by shift invariance s = R / 2 will do (Qiao, Su and Zhang 2021,

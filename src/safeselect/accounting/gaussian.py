@@ -131,14 +131,14 @@ def _constants(precision: int) -> tuple[Interval, Interval]:
 def _far_tail(z: Interval) -> Interval:
     """Enclose the chance of a deviation above z: density / (z + 1/(z + 2/(z + 3/(z + ...)))).
 
-    All terms are positive, so fractions that are broken off after an even and after an odd number
-    of terms are on the two sides.  Each takes as many roundings as terms, which the last step
-    covers.
+    All terms are positive, so truncating the fraction after an even and after an odd number of
+    terms gives bounds on the two sides.  Each bound takes as many roundings as terms; the last step
+    covers them.
     Source: Laplace; Abramowitz and Stegun (1964), 26.2.14.
     """
     precision = z.precision
     down, up = contexts(precision)
-    # So many that the difference is about 2**-precision; fewer would only make it wider.
+    # With so many terms the difference is about 2**-precision; fewer only make it wider.
     squared = int(z.lower) ** 2
     needed = max(24, precision - 18 * squared // 25)
     terms = 2 * (needed * needed // (10 * squared) + needed // 12 + 1)

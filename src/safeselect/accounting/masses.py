@@ -2,9 +2,9 @@
 
 A pair of laws (P, Q) is described by its losses l = ln(p / q) and their masses under P; with
 x = e**s, its operator on a profile f is (T f)(x) = sum of masses * f(x e**-l).  Masses are integers
-times 2**-bits.  Those of an upper bound are rounded up, and what is cut off becomes an infinite
-loss; those of a lower bound are rounded down, and what is cut off is lost.  As f falls, both are
-safe (`docs/mathematics.md`, section 14).
+times 2**-bits.  Masses of an upper bound are rounded up, and a tail cut off becomes an infinite
+loss.  Masses of a lower bound are rounded down, and a tail cut off is dropped.  Both are safe
+because f falls (`docs/mathematics.md`, section 14).
 """
 
 from __future__ import annotations
@@ -80,15 +80,15 @@ def mirrored(values: Sequence[int], step: Fraction, bits: int, *, upper: bool) -
 
 
 def dots(values: Sequence[int], first: int, step: Fraction, bits: int, *, upper: bool) -> Masses:
-    """Connect the dots of a profile: the pair whose profile is its chords, in x.
+    """Connect the dots of a profile: return the pair that has its chords, in x, as profile.
 
-    The mass at x is x times the rise of the slope there.  Above, the first and the last place take
-    what is missing: the profile begins at 1, and beyond the last place it stays level.  Below, the
-    chord left of the first place is dropped, and so is what is right of the last.
+    The mass at x is x times the rise of the slope there.  For an upper bound, the first and the
+    last place take the missing mass: the profile begins at 1, and beyond the last place it stays
+    level.  For a lower bound, the chords left of the first and right of the last place are dropped.
 
     Args:
-        values: the profile at first, first + 1, ... steps, times 2**bits.  Above, each at least the
-            true one; below, each at most the true one, and less than 8 below it.
+        values: the profile at first, first + 1, ... steps, times 2**bits.  For an upper bound each
+            is at least the true one; for a lower bound at most, and less than 8 below it.
 
     Source: Doroshenko, Ghazi, Kamath, Kumar and Manurangsi (2022).
     """

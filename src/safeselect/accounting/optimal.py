@@ -1,4 +1,4 @@
-"""The smallest delta of a composition whose worst case is known, exactly.
+"""The smallest delta of a composition with a known worst case, exactly.
 
 At every epsilon it is A - e**epsilon B, where A and B are the probabilities under one data set and
 its neighbour that the loss, ln(likelihood ratio), exceeds epsilon.  For equal pure guarantees both
@@ -26,9 +26,9 @@ __all__ = [
 ]
 
 MOST_EQUAL = 10**6
-"""Equal guarantees up to which the optimum is worked out; the work grows like the root."""
+"""The optimum is computed for at most so many equal guarantees; the work grows like the root."""
 
-_MOST_STEPS = 60  # of a search that is certified at its end; 5 are usual
+_MOST_STEPS = 60  # of a search with a certified result; 5 are usual
 _PRECISION = 128
 _CLOSE = Fraction(
     1, 2**36
@@ -83,10 +83,10 @@ def exceeds(tails: Tails, epsilon: Fraction, delta: Fraction) -> bool:
 
 
 def smallest_epsilon(tails: Tails, delta: Fraction, most: Fraction) -> Fraction | None:
-    """An epsilon of 64 bits whose smallest delta is surely at most `delta`, nearly the least such.
+    """Nearly the least epsilon of 64 bits with a smallest delta that is surely at most `delta`.
 
-    None where `most` is not surely enough.  Newton steps on ln(delta), kept between an epsilon that
-    is not enough and one that was checked to be; the latter is returned.
+    None where `most` is not surely enough.  Newton steps on ln(delta) stay between an epsilon that
+    is not enough and one that was checked to be enough.  The latter is returned.
     """
     low, high = Fraction(0), _short_up(most)
     if _delta_at(tails, low)[0].upper <= delta:

@@ -1,7 +1,7 @@
 """The optimum of an adaptive composition, between two bounds that are computed.
 
-Fixed pairs come first and ranges last: no other order, chosen in advance or while it goes on,
-gives a larger delta (`docs/mathematics.md`, section 14).
+Fixed pairs come first and ranges last.  No other order, fixed or adaptive, gives a larger delta
+(`docs/mathematics.md`, section 14).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ __all__ = [
 ]
 
 Read = Callable[[Profile, Fraction], Fraction]
-"""What is read off a profile whose losses may be too large by a shift."""
+"""Reads a bound off a profile; the losses of that profile may be too large by a shift."""
 
 _LEAST_DELTA = Fraction(1, 2**200)
 _LARGEST, _SMALLEST = 64, Fraction(1, 2**64)  # epsilon of a part
@@ -53,7 +53,7 @@ class Bracket:
 
 
 def worth_trying(parts: Sequence[tuple[Part, int]], delta: Fraction, most: Fraction) -> bool:
-    """Whether floats reach so far, and the work is bounded."""
+    """Whether the values are within the range of floats, and the work is bounded."""
     sizes = [part.epsilon for part, _ in parts if not isinstance(part, GaussianDP)]
     if not sizes or not most or delta < _LEAST_DELTA or max(sizes) > _LARGEST:
         return False
@@ -82,7 +82,7 @@ def _narrowed(problem: Problem, precision: Fraction, most: Fraction, read: Read)
     for _ in range(_MOST_ROUNDS):
         found = bracket(problem, cells, read)
         if found.lower > found.upper:
-            # One of two proofs is not what was computed, and nobody knows which: rather no answer.
+            # One of the two bounds is wrong, and it is unknown which one: refuse to answer.
             raise RuntimeError("the two bounds of an optimum cross; please report this list")
         best = Bracket(max(best.lower, found.lower), min(best.upper, found.upper))
         gap = best.upper - best.lower
@@ -102,7 +102,7 @@ def _narrowed(problem: Problem, precision: Fraction, most: Fraction, read: Read)
 
 
 def bracket(problem: Problem, cells: int, read: Read) -> Bracket:
-    """What profiles from both sides say, on a grid where the largest epsilon has so many cells."""
+    """The bounds of both profiles, on a grid where the largest epsilon has so many cells."""
     grid = Grid.of(problem, cells)
     pairs = grid.pairs(problem.above)
     upper = upper_profile(grid, [law.upper for law in pairs], ranges_of(problem.above))
@@ -121,7 +121,7 @@ def bracket(problem: Problem, cells: int, read: Read) -> Bracket:
 def dominating_masses(parts: Sequence[tuple[Part, int]], step: Fraction, delta: Fraction) -> Masses:
     """One fixed pair that dominates all parts together, on multiples of a step.
 
-    It may be composed with whatever else there is (`docs/mathematics.md`, Lemma 14.4).
+    It may be composed with any further guarantees (`docs/mathematics.md`, Lemma 14.4).
 
     Args:
         delta: what is cut off is far less than this.
@@ -145,7 +145,7 @@ def quick_epsilon(
         most: an epsilon of about the size that is expected.
 
     Returns:
-        None where nothing is so quick to find.
+        None where no bound is found so quickly.
     """
     listed = [(part, count)]
     if not worth_trying(listed, delta, most):

@@ -6,8 +6,8 @@ adaptively chosen mechanisms multiply, and for every order
     delta(epsilon) <= product M_i(a) * exp(-(a - 1) epsilon) * (a - 1)**(a - 1) / a**a
 
 (Canonne, Kamath and Steinke 2020, Proposition 12).  The order may be chosen to make this small
-because the guarantees are fixed in advance; where they are themselves chosen after seeing releases
-the order must be fixed first, as a `Budget` does.
+because the guarantees are fixed in advance.  Where the guarantees are chosen after releases were
+seen, the order must be fixed first, as a `Budget` does.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ class Moments:
         return total
 
     def _moment(self, guarantee: Guarantee) -> tuple[Interval, _Factors]:
-        """What ln M(a) consists of: a number, and factors under a logarithm (see `_weighed`)."""
+        """The parts of ln M(a): a number, and factors under a logarithm (see `_weighed`)."""
         one = self._one
         if isinstance(guarantee, ApproximateDP):
             raise ParameterError("an ApproximateDP guarantee has no Rényi moments to compose")
@@ -174,9 +174,9 @@ def delta_by_orders(parts: Parts, epsilon: Fraction) -> tuple[Fraction, Fraction
 
 
 def _summary(parts: Parts) -> Parts:
-    """Much the same list with fewer kinds: parts of one type that nearly agree are made equal.
+    """A similar list with fewer kinds: parts of one type that nearly agree are made equal.
 
-    Good enough to choose an order by, which needs no proof.
+    It only serves to choose an order, and this choice needs no proof.
     """
     if len(parts) <= _SEARCHED_EXACTLY:
         return parts

@@ -20,13 +20,13 @@ __all__ = ["BLOCK", "CUT", "MOST_WORK", "ROW", "Part", "Problem", "ranges_of", "
 Part = BoundedRange | Pair
 
 CUT = 36
-"""Bits below delta of what is cut off."""
+"""How many bits below delta a tail that is cut off lies."""
 BLOCK = 256
-"""Ranges in a row that are worked out one by one; longer rows are powers of these."""
+"""Ranges in a row that are computed one by one; longer rows are powers of these."""
 ROW = 1024
 """Ranges up to which a row is not cut into blocks."""
 MOST_WORK = 2**20
-"""Places of curves, each worked out once per mechanism."""
+"""Places of curves, each computed once per mechanism."""
 
 _COMMON = 64  # times their common measure, up to which sizes are always put on a common grid
 _MOST_KINDS = 48  # of pairs of a type; more are made equal, upwards and downwards
@@ -83,7 +83,7 @@ class Problem:
             ranges = ranges_of(self.above)
             measure = max(ranges, key=weight)[0] if ranges else largest
         step = measure / -(-cells * measure // largest)
-        # Tiny parts beside large ones: not so fine that nothing could be computed.
+        # With tiny parts beside large ones the step must not be too fine to compute with.
         return max(step, 8 * self.most / _MOST_PLACES) if cells == 1 else step
 
     def work(self, cells: int) -> Fraction:
@@ -115,7 +115,7 @@ def reach(epsilon: Fraction, count: int, tail: Fraction) -> Fraction:
 
 
 def weight(part: tuple[Fraction, int]) -> Fraction:
-    """What a part contributes to the variance of the loss."""
+    """The contribution of a part to the variance of the loss."""
     size, count = part
     return size * size * count
 
@@ -127,7 +127,7 @@ def ranges_of(parts: Sequence[tuple[Part, int]]) -> list[tuple[Fraction, int]]:
 def _fewer(
     parts: Sequence[tuple[Fraction, int]], most: int, *, upwards: bool
 ) -> list[tuple[Fraction, int]]:
-    """Few different sizes, each at least (or at most) what it stands for, with a common measure."""
+    """Few sizes with a common measure, each at least (or at most) the size that it replaces."""
     short: Counter[Fraction] = Counter()
     for size, count in parts:
         short[_short(size, upwards=upwards)] += count
@@ -141,7 +141,7 @@ def _fewer(
 
 
 def _short(size: Fraction, *, upwards: bool) -> Fraction:
-    """A size of many digits, rounded; what people write stays as it is."""
+    """A size of many digits, rounded; a short one stays as it is."""
     if max(size.numerator.bit_length(), size.denominator.bit_length()) <= _LONGEST:
         return size
     exponent = size.numerator.bit_length() - size.denominator.bit_length() - _LONGEST // 2

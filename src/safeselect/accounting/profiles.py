@@ -62,7 +62,8 @@ def _law(pair: Pair, step: Fraction, bits: int, tail: Fraction) -> Law:
     upper = dots(_whole_line(values[1][:-1], step, bits, upper=True), -last, step, bits, upper=True)
     coarse = isinstance(pair, GaussianDP) and step * step > pair.mu_squared
     if not whole or coarse:
-        # Nothing is no easier to tell apart, and chords this wide cannot be moved below.
+        # Chords this wide cannot be moved below the profile.  A pair without any loss is a valid
+        # lower bound: it is no easier to tell apart.
         return Law(upper, certain(bits, upper=False), Fraction(0))
     if inside != pair:
         values = _values(inside, step, whole + 1, bits)

@@ -18,13 +18,14 @@ _MOST_STEPS = 500  # of a search that need not find the best; 60 are usual
 def argmin(objective: Callable[[Fraction], Interval], guess: Fraction) -> Fraction:
     """A point near `guess` where a unimodal bound is small; any point would be a valid choice.
 
-    Works on a geometric scale, comparing upper ends only, so it needs no floating point.  Between
-    three points with the least value in the middle the next try is the vertex of their parabola.
+    The search works on a geometric scale and compares upper ends only, so it needs no floats.  When
+    the middle of three points has the least value, the next try is the vertex of their parabola.
     """
     best, factor = _short(guess), Fraction(4)
     value = objective(best).upper
     for _ in range(_MOST_STEPS):
-        # Shortened before it is judged: what is compared is what is kept, so no step is undone.
+        # Shortened before the comparison: the value compared is the value kept, so no step is
+        # undone.
         sides = [_short(best * factor), _short(best / factor)]
         uppers = [objective(side).upper for side in sides]
         nearest = 0 if uppers[0] < uppers[1] else 1

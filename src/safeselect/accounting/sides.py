@@ -1,7 +1,8 @@
 """The two sides of the optimum on a grid: profiles from above, and what adversaries reach.
 
-Above, fixed pairs are their chords, and ranges the largest of all orders or, where they are too
-many, the pairs of their own optima.  Below, every number is that of an adversary.
+The upper side replaces fixed pairs by their chords, and ranges by the largest value of all orders.
+Too many ranges are replaced by the pairs of their own optima.  On the lower side an adversary
+reaches every number.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ _SHARES = 64  # of a range, as offsets of adversaries that do not adapt
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """What all laws of a problem share.
+    """The numbers that all laws of a problem share.
 
     Attributes:
         step: of the losses.

@@ -40,16 +40,16 @@ def _total_above(values: Counted) -> Fraction:
 
 
 def sum_of_deltas(deltas: Counted) -> Fraction:
-    """1 - prod (1 - delta): that not all of them keep their promise; rounded up where long."""
+    """1 - prod (1 - delta): the chance that a guarantee fails; rounded up where it is long."""
     failing = 1 - _kept(deltas)
     return failing if failing.denominator.bit_length() <= _LONGEST else _up(failing)
 
 
 def what_is_left(delta: Fraction, deltas: Counted) -> Fraction:
-    """The rest with delta = 1 - (1 - rest) prod (1 - delta_i); rounded down where long.
+    """The rest with delta = 1 - (1 - rest) prod (1 - delta_i); rounded down where it is long.
 
     Raises:
-        ParameterError: nothing is left, not even zero.
+        ParameterError: the rest would be negative.
     """
     rest = 1 - (1 - delta) / _kept(deltas)
     if rest < 0:

@@ -20,9 +20,9 @@ _MOST_OUTCOMES = 2**10  # of each half: 2**20 in all, that of twenty unequal gua
 class UnequalPure:
     """epsilon_i-DP mechanisms, adaptively chosen: randomized responses are worst.
 
-    Each answer is kept or flipped, which adds or takes epsilon_i from the loss.  The answers are
-    split into two halves; for each outcome of the one, those of the other with a large enough loss
-    are a tail of a sorted list.
+    A kept answer adds epsilon_i to the loss, a flipped one subtracts it.  The answers are split
+    into two halves.  For each outcome of one half, the outcomes of the other with a large enough
+    loss are the tail of a sorted list.
     Source: Murtagh and Vadhan (2016), Theorem 1.5.
 
     Args:

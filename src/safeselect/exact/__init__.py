@@ -1,4 +1,4 @@
-"""Exact numbers: parameters as typed, enclosures of what is irrational, and the rate of the noise.
+"""Exact numbers: parameters as typed, enclosures of irrational numbers, and the noise rate.
 
-The files in the order of reading: `parameters`, `interval`, `rate`.
+Read the files in this order: `parameters`, `interval`, `rate`.
 """

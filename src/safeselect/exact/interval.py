@@ -1,9 +1,9 @@
 """Enclosures of real numbers, rounded outwards, and bounds taken from them.
 
-Every operation rounds the lower end down and the upper end up through MPFR contexts of its own,
-never through the thread's current context, so neither the caller's gmpy2 settings nor another
-thread can move a bound.  (The operators of bare MPFR numbers do use the current context: none is
-used here or anywhere else in the package; comparisons are exact.)
+Every operation rounds the lower end down and the upper end up.  It uses MPFR contexts of its own,
+never the thread's current context.  So neither the caller's gmpy2 settings nor another thread can
+move a bound.  (The operators of bare MPFR numbers do use the current context.  No file of the
+package uses them; comparisons are exact.)
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from safeselect.errors import ParameterError
 
 __all__ = ["Interval", "above_zero", "contexts", "log_order_constant", "rounded_down", "rounded_up"]
 
-# A bound closer to zero is rounded up to this, because it would not fit into a guarantee.
+# A bound closer to zero would not fit into a guarantee, so it is rounded up to this.
 _SMALLEST_BOUND = Fraction(1, 2**4000)
 
 
 @lru_cache(maxsize=64)
 def contexts(precision: int) -> tuple[gmpy2.context, gmpy2.context]:
-    """Contexts that round down and up.  Nothing but sticky flags ever changes in them."""
+    """Contexts that round down and up.  Only their sticky flags ever change."""
     return (
         gmpy2.context(precision=precision, round=gmpy2.RoundDown),
         gmpy2.context(precision=precision, round=gmpy2.RoundUp),
@@ -38,9 +38,9 @@ def contexts(precision: int) -> tuple[gmpy2.context, gmpy2.context]:
 class Interval:
     """A real number x with lower <= x <= upper; both ends are MPFR numbers of `precision` bits.
 
-    An operation returns an interval that contains its value at every point of the operands.  Where
-    it is undefined somewhere in them (a logarithm at or below zero, a divisor that contains zero),
-    or where an end overflows, the result is unbounded rather than wrong.
+    An operation returns an interval that contains its value at every point of the operands.  It
+    may be undefined at some point (a logarithm at or below zero, a divisor that contains zero), or
+    an end may overflow.  The result is then unbounded rather than wrong.
     """
 
     lower: mpfr
@@ -112,17 +112,17 @@ class Interval:
         return bool(gmpy2.is_finite(self.lower) and gmpy2.is_finite(self.upper))
 
     def _rounded(self, name: str, least: tuple[mpfr, ...], most: tuple[mpfr, ...]) -> Interval:
-        """From the operands with the least result, rounded down, to those with the largest, up."""
+        """The result at `least`, rounded down, and the result at `most`, rounded up."""
         down, up = contexts(self.precision)
         low, high = getattr(down, name)(*least), getattr(up, name)(*most)
-        # A NaN (such as infinity minus infinity) says nothing, so it must widen to everything; it
-        # is the one number that differs from itself.
+        # A NaN (such as infinity minus infinity) bounds nothing, so the result must be unbounded.
+        # NaN is the one number that differs from itself.
         if low != low or high != high:
             return self._unbounded()
         return Interval(low, high, self.precision)
 
     def _hull(self, name: str, other: Interval) -> Interval:
-        """From the least to the largest result at the four corners."""
+        """The least and the largest result at the four corners."""
         pairs = [(a, b) for a in (self.lower, self.upper) for b in (other.lower, other.upper)]
         found = [self._rounded(name, pair, pair) for pair in pairs]
         low, high = min(each.lower for each in found), max(each.upper for each in found)
@@ -141,7 +141,8 @@ def _floor_scaled(end: mpfr, bits: int) -> int:
 def log_order_constant(excess: Fraction, precision: int) -> Interval:
     """ln((a - 1)**(a - 1) / a**a) for the Rényi order a = 1 + excess.
 
-    The constant of the conversion to (epsilon, delta): the maximum of (x - e**epsilon) / x**a.
+    The constant of the conversion to (epsilon, delta): its exponential times e**(-(a - 1) epsilon)
+    is the maximum of (x - e**epsilon) / x**a.
     """
     order = Interval.of(1 + excess, precision)
     below = Interval.of(excess, precision)
@@ -151,8 +152,8 @@ def log_order_constant(excess: Fraction, precision: int) -> Interval:
 def rounded_up(evaluate: Callable[[int], Interval], significant: int = 64) -> Fraction:
     """The smallest rational of so many significant bits that is surely at least a real number.
 
-    `evaluate(precision)` encloses the number; the precision is doubled until the enclosure is
-    narrower than the rounding.  If it never is, the upper end still holds and is returned.
+    `evaluate(precision)` encloses the number.  The precision is doubled until the enclosure is
+    narrower than the rounding.  If it never is, the upper end is returned: it is a bound too.
     """
     precision = 2 * significant
     while True:
@@ -175,7 +176,7 @@ def rounded_down(evaluate: Callable[[int], Interval], significant: int = 64) -> 
 
 
 def above_zero(bound: Callable[[int], Interval]) -> Fraction:
-    """The bound rounded up, or zero where it is surely not positive."""
+    """The bound, rounded up; zero where the bound is surely not positive."""
     low_precision = bound(128)
     if low_precision.bounded and low_precision.upper <= 0:
         return Fraction(0)

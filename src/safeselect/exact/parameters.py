@@ -1,7 +1,7 @@
 """Parameters as typed: an epsilon, sensitivity or delta becomes the exact rational that was typed.
 
-Sizes are limited *before* any big arithmetic, because GMP ends the whole process, rather than
-raising, when a number outgrows the memory it may have.
+Sizes are limited *before* any big arithmetic: when a number outgrows its memory, GMP does not raise
+but ends the whole process.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ Number = int | str | Fraction | Decimal | float
 MAX_BITS = 4096
 """Largest bit length of a parameter's numerator and of its denominator."""
 
-_SMALL = 1 << 32  # integers below are what people mostly type: read once, and kept
+_SMALL = 1 << 32  # people mostly type integers below this: each is read once, and kept
 _MAX_DIGITS = 1234  # decimal digits of 2**MAX_BITS, and far below int()'s own limit
 _TOO_LONG = f"has too many digits: at most {_MAX_DIGITS} are read"
 _FRACTION = re.compile(r"([+-]?[0-9]+)(?:/([0-9]+))?", re.ASCII)
 # NumPy counts its booleans and time spans among the numbers.
 _NO_NUMBERS = (bool, np.bool_, np.timedelta64)
-# What to write instead, by the last word of a parameter's name.
+# Examples for messages, by the last word of a parameter's name.
 _EXAMPLES = {"delta": "'1e-9'", "epsilon": "1 or '0.1'", "grid": "'0.01'", "sensitivity": "1"}
 _DECIMAL = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,6})?", re.ASCII)
 
@@ -52,8 +52,9 @@ def integer(value: object, name: str, *, minimum: int, maximum: int, limit: str 
     """Read an integer parameter; booleans and numbers that merely equal an integer are refused.
 
     Args:
-        value, name, minimum, maximum: what the caller passed, and what is allowed.
-        limit: what the maximum is, for messages.
+        value, name: what the caller passed, and the parameter's name for messages.
+        minimum, maximum: the least and the largest integer allowed.
+        limit: what the maximum stands for, in messages.
 
     Raises:
         ParameterError: not an int (or NumPy integer), or outside minimum .. maximum.
@@ -88,8 +89,8 @@ def rational(
         value: what the caller passed.
         name: the parameter's name, for messages.
         below: an exclusive upper limit, if there is one.
-        zero: whether zero is allowed too (for what is promised, never for what is asked).
-        signed: whether every number is allowed (for what is a place and no size).
+        zero: whether zero is allowed too (in guarantees, never in what a call asks for).
+        signed: whether zero and negative numbers are allowed too (for places, never for sizes).
 
     Raises:
         ParameterError: another type, a boolean, NaN, infinity, zero, a negative number, a number
@@ -120,7 +121,7 @@ def _read(value: Any, name: str) -> Fraction:
     if isinstance(value, Fraction):
         return value
     if type(value) is type(mpq(0)):
-        # Checked here, because building a Fraction takes a greatest common divisor.
+        # The size is checked first, because building a Fraction takes a greatest common divisor.
         _check_size(value, name)
         return Fraction(int(value.numerator), int(value.denominator))
     if isinstance(value, (float, np.floating)):
@@ -135,7 +136,7 @@ def _read(value: Any, name: str) -> Fraction:
 
 
 def _read_text(text: str, name: str, value: object) -> Fraction:
-    # Too long a text is never kept.
+    # The cache never keeps a text that is too long.
     number = _parsed(text) if len(text) <= 2 * _MAX_DIGITS else _TOO_LONG
     if isinstance(number, Fraction):
         return number
@@ -146,12 +147,12 @@ def _read_text(text: str, name: str, value: object) -> Fraction:
 
 @lru_cache(maxsize=256)
 def _parsed(text: str) -> Fraction | str | None:
-    """The number, or what is wrong with it in words; None for what is no number."""
+    """The number, or what is wrong with it in words; None if the text is no number."""
     if match := _FRACTION.fullmatch(text):
         numerator, denominator = match.group(1), match.group(2) or "1"
         if max(len(numerator), len(denominator)) > _MAX_DIGITS:
             return _TOO_LONG
-        # By way of Decimal, whose constructor is exact: int() has a limit that anyone may lower.
+        # Decimal's constructor is exact.  int() has a limit of digits that any code may lower.
         above, below = int(Decimal(numerator)), int(Decimal(denominator))
         return Fraction(above, below) if below else "must not have a denominator of zero"
     if not _DECIMAL.fullmatch(text):

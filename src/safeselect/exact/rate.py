@@ -1,9 +1,8 @@
-"""The rate of the noise: how much less likely each further grid step is.
+"""The noise rate: how much less likely each further grid step is.
 
-Every noise of this library is described by one public number, rho = exp(-rate), or rho =
-base**rate for a rational base: the factor by which the density falls from one grid step to the
-next.  Nothing is computed from it but enclosures of its powers, so an irrational rho is as exact
-as a rational one.
+One public number describes every noise of this library: the factor rho by which the density falls
+from one grid step to the next.  It is exp(-rate), or base**rate for a rational base.  Only
+enclosures of its powers are computed from it, so an irrational rho is as exact as a rational one.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ class NoiseRate:
     base: Fraction | None = None
 
     def __post_init__(self) -> None:
-        # An enclosure that touches the permitted range is let in: the limits are for convenience.
+        # The limits are for convenience, so an enclosure that only touches the range may pass.
         nats = self.nats(64)
         low, high = nats.fractions() if nats.bounded else (Fraction(0), Fraction(0))
         if high < MIN_RATE or low > MAX_RATE:
@@ -56,7 +55,8 @@ class NoiseRate:
         Requires: level >= 0; numerator any integer, negative ones included.
         """
         exponent = self.rate * Fraction(numerator, 1 << level)
-        # An error in the exponent counts as often as the exponent is large.
+        # An absolute error of the exponent is a relative error of the power: so a larger exponent
+        # needs more bits.
         extra = max(0, abs(exponent.numerator).bit_length() - exponent.denominator.bit_length()) + 8
         working = precision + min(extra, 96)
         power = Interval.of(exponent, working)

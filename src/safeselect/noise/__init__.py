@@ -1,9 +1,9 @@
 """Exact rankings of noisy scores, on integers only.
 
-See `rankings` for how, and why that is exact; `rows` for batches.
+`rankings` says how a ranking is found, and why it is exact; `rows` does the same for batches.
 
-Loops that refine are bounded, see `samplers._rounds`: a call may raise `SourceError`, with
-probability below 2**-100 on independent fair bits, and the law is exact given that it does not.
+Loops that refine are bounded, see `randomness.bits.rounds`.  So a call may raise `SourceError`: on
+independent fair bits with probability below 2**-100.  The law is exact given that it does not.
 """
 
 from __future__ import annotations

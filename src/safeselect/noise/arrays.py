@@ -1,9 +1,9 @@
-"""What is done to arrays besides calling `np` by name: filling, and choosing the m largest.
+"""Array operations that do not branch on values: filling, and choosing the m largest.
 
 `np.partition`, `np.sort` and `np.nonzero` branch on values: one differing element can change their
-time tenfold.  Here the m-th largest value is found first, and then the places, by comparing,
-counting, adding up and storing only: each call passes once over all elements and does the same to
-each.  The calls, their shapes and their number follow from the size, m, the dtype and `bits`.
+time tenfold.  The functions here find the m-th largest value first, and then the places.  They only
+compare, count, add up and store: each call passes once over all elements and does the same to each.
+The calls, their shapes and their number follow from the size, m, the dtype and `bits`.
 """
 
 from __future__ import annotations
@@ -34,17 +34,17 @@ Indices = NDArray[np.int64]
 Steps = NDArray[np.uint64]
 """Scores in steps of a grid: larger is better, and only differences matter."""
 
-# The methods themselves: where one maximum after another is taken from few numbers, NumPy's
-# functions of these names would spend most of the time on the way to them.
+# These are the methods themselves.  On few numbers, NumPy's functions of these names spend most of
+# the time before they call the methods.
 argmax = np.ndarray.argmax
 put = np.ndarray.put
 
-_PEEL_LIMIT = 32  # of which one maximum after another is quicker than a threshold found bit by bit
+_PEEL_LIMIT = 32  # up to so many maxima are quicker one after another than a threshold bit by bit
 
 
 def fill(array: NDArray[Any], bits: Bits) -> None:
-    """Overwrite a contiguous array with random bytes; the order of bytes in a word is no matter."""
-    view: Any = array  # a buffer, which the type of arrays does not say before Python 3.12
+    """Overwrite a contiguous array with random bytes; the byte order of a word does not matter."""
+    view: Any = array  # a buffer; before Python 3.12 the type of arrays does not say so
     bits.fill(memoryview(view).cast("B"))
 
 
@@ -81,7 +81,7 @@ def top_places(values: Integers, m: int, bits: int | None = None) -> Indices:
         return places
     level = _level(values, m, bits)
     chosen, equal = np.greater(values, level), np.equal(values, level)
-    # All above the level, fewer than m, and the first of those equal to it.
+    # Chosen are all values above the level, fewer than m, and the first of those equal to it.
     missing = m - int(np.count_nonzero(chosen))
     slots = np.cumsum(equal, dtype=np.int64)
     np.bitwise_and(equal, np.less_equal(slots, np.int64(missing)), out=equal)
@@ -97,7 +97,7 @@ def top_places(values: Integers, m: int, bits: int | None = None) -> Indices:
 def best_and_rest(values: Integers, m: int, bits: int | None = None) -> tuple[Indices, int]:
     """Return the places of m of the largest values, and the largest of the rest.
 
-    The rest of nothing is the least number of the dtype.
+    Without a rest, the second result is the least number of the dtype.
 
     Requires: as for `mth_largest`; m values above the least number of the dtype.
     Reveals: nothing; see the module.  The places are secret addresses.
@@ -128,8 +128,8 @@ def _level(values: Integers, m: int, bits: int | None) -> Any:
         return np.max(_peeled(values, m - 1)[1])
     reached = np.empty(values.size, dtype=np.bool_)
     for step in steps:
-        # The level rises by a step if m values or more reach it then.  NumPy scalars have one
-        # size whatever their value, so this arithmetic is the same for all.
+        # The level rises by a step if m values or more reach the new level.  NumPy scalars have
+        # one size whatever their value, so this arithmetic is the same for all.
         np.greater_equal(values, level ^ step, out=reached)
         level ^= (none, step)[int(np.count_nonzero(reached)) >= m]
     return level
@@ -137,9 +137,9 @@ def _level(values: Integers, m: int, bits: int | None) -> Any:
 
 @lru_cache(maxsize=16)
 def _steps(dtype: np.dtype[Any], bits: int | None) -> tuple[Any, Any, tuple[Any, ...]]:
-    """The least value, zero, and the steps upwards, each by flipping a bit.
+    """The least value, zero, and the steps upwards, each of which flips a bit.
 
-    Flipping the sign leads from the least number to zero, and any other bit is not set before.
+    Flipping the sign bit leads from the least number to zero.  The other bits are still zero then.
     """
     kind, limits = dtype.type, np.iinfo(dtype)
     least, most = int(limits.min), int(limits.max)

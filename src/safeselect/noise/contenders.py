@@ -1,6 +1,6 @@
-"""The contenders: the few candidates that can still be first, with the largest bounds of noise.
+"""The contenders: the few candidates that can still be first, with the largest upper bounds.
 
-The m largest of n numbers are found by fixed work: maxima of groups, then the members of the best
+Fixed work finds the m largest of n numbers: the maxima of groups, then the members of the best
 groups.  Every array here may be secret.  The calls, their shapes and their number follow from n,
 the plan, how many contenders are wanted and how many candidates were removed.
 """
@@ -35,12 +35,12 @@ _DIRECT = 1 << 12
 Kind = type[np.unsignedinteger[Any]]
 
 Ceiling = tuple[int, int]
-"""(score, u): Y < rate * score + u / 2**32 nats for all that are left out."""
+"""(score, u): Y < rate * score + u / 2**32 nats for all candidates that are left out."""
 
 Read = Callable[[slice | Indices, Numbers], Numbers]
 """read(where, out): the numbers at a slice or at indices, in `out` (of that size) or elsewhere.
 
-Asked for `block_size(n)` numbers at most."""
+One call asks for `block_size(n)` numbers at most."""
 
 
 def contenders(
@@ -48,10 +48,11 @@ def contenders(
 ) -> tuple[list[int], Ceiling | None]:
     """Return `count` contenders, or all there are, and a bound on Y of all the others.
 
-    Exactness: a score is first moved into level - reach .. level + reach, where level is the
-        j-th largest and j = `plan.ranked`.  Moving up makes a bound larger, so it stays true.
-        Moving down happens to fewer than j candidates, and they remain above all whose noise is
-        bounded; should one be left out all the same, there is no bound.
+    Exactness: every score is first clipped to level - reach .. level + reach, where level is the
+        j-th largest score and j = `plan.ranked`.  Clipping up makes a bound larger, so it stays
+        true.  Fewer than j scores are clipped down.  Their candidates remain above all candidates
+        whose noise has a bound.  If such a candidate is left out all the same, no bound is
+        returned.
     Reveals: nothing; calls and shapes follow from n, the plan, the count and len(removed).
     """
     if steps.size - len(removed) <= count:
@@ -67,7 +68,7 @@ def contenders(
 def _by_noise(
     steps: Numbers, draws: Draws, plan: Plan, count: int, level: int, gone: Indices
 ) -> tuple[list[int], Ceiling]:
-    """The contenders by noisy scores to 2**-15 nat."""
+    """The contenders by noisy scores, exact to 2**-15 nat."""
     near = _Near.to(level, plan.fixed_rate.reach, plan.ranked, steps.size)
     distances = np.empty(steps.size, dtype=np.uint64)
     near.distances(steps, distances)
@@ -75,7 +76,8 @@ def _by_noise(
     noisy = np.add(draws.noise, distances.view(np.int64))
     np.put(noisy, gone, np.int64(-UNKNOWN))
     places, rest = best_and_rest(noisy, count)
-    # A candidate that was moved down, or whose noise is not covered, lies above: it has no bound.
+    # A candidate that was clipped down, or whose noise is outside the table, lies above the limit.
+    # It has no upper bound.
     limit = plan.fixed_rate.units(level - near.low) + (REACH >> 1 << UNIT_BITS)
     bound = (rest + ERROR + LOSS, UNBOUNDED)[rest >= limit]
     return to_integers(places), (near.low, bound)
@@ -84,22 +86,22 @@ def _by_noise(
 def _by_keys(
     steps: Numbers, draws: Draws, plan: Plan, count: int, level: int, gone: Indices
 ) -> tuple[list[int], Ceiling]:
-    """The contenders by keys; what is removed gets the key 0, all others 1 or more.
+    """The contenders by keys; removed candidates get the key 0, all others 1 or more.
 
-    Exactness: candidates with tail words are passed over with keys that are too small, and join
-        the best with their own in the end.  So at least count + 1 of those that take part then have
-        keys as large as any that is left out: the largest key not chosen bounds them all.
+    Exactness: the first pass gives candidates with tail words keys that are too small.  In the end
+        they join the best with their own keys.  So at least count + 1 of the candidates compared
+        last have keys as large as any key left out.  The largest key not chosen bounds all others.
     """
     public = keys(plan.law, plan.decay, draws.width, draws.tail_bits)
     block = block_size(steps.size)
     near = _Near.to(level, public.reach, plan.ranked, block, public.shift)
     distances, bounds = np.empty(block, dtype=np.uint64), np.empty(block, dtype=np.uint32)
-    np.put(draws.words, gone, np.uint16(0))  # a tail word, so the key is the distance: 0
+    np.put(draws.words, gone, np.uint16(0))  # 0 is a tail word: the key is the distance, which is 0
 
     def read(where: slice | Indices, out: Numbers) -> Numbers:
         wide, noise = distances[: out.size], bounds[: out.size]
         near.distances(part(steps, where), wide)
-        np.copyto(out, wide, casting="unsafe")  # keys fit, so nothing is cut off
+        np.copyto(out, wide, casting="unsafe")  # keys fit, so no digit is lost
         np.take(public.word_bounds, part(draws.words, where), out=noise, mode="wrap")
         return np.add(out, noise, out=out)
 
@@ -109,7 +111,8 @@ def _by_keys(
     tails, tail_values = _tail_keys(steps, draws, public, near, gone)
     every = np.concatenate((places, tails))
     best, rest = best_and_rest(np.concatenate((values, tail_values)), count, public.bits)
-    # A key counts from `lowest`, which is in 1/64 nat.  In units of `tables`, rounded up:
+    # A key counts from `lowest`, which is in 1/64 nat.  The bound is in units of `tables`, rounded
+    # up.
     units = -(-rest * plan.rate[1] >> GUARD + plan.precision - UNIT_BITS + public.shift)
     return to_integers(np.take(every, best)), (near.low, units + (plan.law.lowest << UNIT_BITS - 6))
 
@@ -117,7 +120,7 @@ def _by_keys(
 def _tail_keys(
     steps: Numbers, draws: Draws, public: Keys, near: _Near, gone: Indices
 ) -> tuple[Indices, Numbers]:
-    """The candidates with tail words and their keys; the key 0 for the padding and what is gone."""
+    """The candidates with tail words and their keys; padding and removed candidates have key 0."""
     places = np.minimum(draws.tails, steps.size - 1)
     wide = np.take(steps, places)
     near.distances(wide, wide)
@@ -132,12 +135,12 @@ def _tail_keys(
 
 @dataclass(frozen=True, slots=True)
 class _Near:
-    """Scores near a level: those beyond low .. high are moved there.
+    """Scores near a level: scores outside low .. high are clipped to the nearer end.
 
     Args:
-        lows, highs: the ends, over and over: NumPy is quicker with arrays than with scalars.
+        lows, highs: arrays that repeat each end: NumPy is quicker with arrays than with scalars.
             Without highs no score exceeds `high`.
-        shift: distances are in 2**-shift grid steps, rounded down where that is more than one.
+        shift: distances are in 2**-shift grid steps, rounded down where that is more than one step.
     """
 
     low: int
@@ -153,7 +156,7 @@ class _Near:
         return cls(low, lows, np.full(size, high, np.uint64) if ranked > 1 else None, shift)
 
     def distances(self, scores: Numbers, out: Numbers) -> None:
-        """Write how far each score, once moved, lies above low."""
+        """Write how far each score, once clipped, lies above low."""
         np.maximum(scores, self.lows[: out.size], out=out)
         if self.highs is not None:
             np.minimum(out, self.highs[: out.size], out=out)
@@ -165,7 +168,7 @@ class _Near:
 
 
 def _level(steps: Numbers, ranked: int) -> int:
-    """The score in that place."""
+    """The score in that place of the descending order."""
     if ranked == 1:
         return int(np.max(steps))
     _, values = largest(steps.size, ranked, lambda where, _: part(steps, where), np.uint64)
@@ -178,14 +181,15 @@ def largest(
     """Return the indices and the values of some of n numbers, the m largest among them.
 
     Args:
-        bits: a public bound that saves time, all numbers below 2**bits; 0 then stands for nothing.
+        bits: all numbers are below 2**bits: a public bound that saves time.  A 0 then stands for no
+            candidate.
 
     Requires: 1 <= m <= n.
     Exactness: at least m of the numbers returned are as large as any that is left out.  The m best
-        groups hold them, because a group left out has a maximum no larger than m others.
+        groups hold them, because the maximum of a group left out is no larger than m other maxima.
     Reveals: nothing; every call passes over its numbers without branching on them (see `arrays`).
-        An index is returned once, but for n - 1, which may come again with the value 0; or, with
-        `bits`, where fewer than m numbers are positive.
+        Every index is returned once, with two exceptions: n - 1 may come again with the value 0;
+        and, with `bits`, any index may where fewer than m numbers are positive.
     """
     block = block_size(n)
     if n <= _DIRECT or n < 4 * GROUP * m:
@@ -206,8 +210,8 @@ def largest(
 def block_size(n: int) -> int:
     """The size of a block, a power of two: large enough to be quick, small beside the input.
 
-    What a call allocates in all stays below the size of its input, so that the allocator keeps
-    the memory for the next call instead of asking the system for fresh pages each time.
+    A call allocates less in all than the size of its input.  So the allocator keeps the memory for
+    the next call and does not ask the system for fresh pages each time.
     """
     return min(_BLOCK, 1 << max(n // 3, _DIRECT).bit_length() - 1)
 
@@ -215,7 +219,7 @@ def block_size(n: int) -> int:
 def _in_blocks(
     size: int, block: int, read: Read, dtype: Kind, members: Indices | None = None
 ) -> Numbers:
-    """All numbers, or those at some indices; there may be more than `read` has room for."""
+    """All numbers, or those at some indices, read block by block."""
     values = np.empty(size, dtype=dtype)
     for start in range(0, size, block):
         where = slice(start, min(start + block, size))
@@ -225,7 +229,7 @@ def _in_blocks(
 
 
 def _maxima(n: int, block: int, read: Read, dtype: Kind) -> Numbers:
-    """The maximum of each group, with zeros for what lies beyond n."""
+    """The maximum of each group; places beyond n count as zeros."""
     count = -(-n // block)
     width = block // GROUP
     result = np.empty(count * width, dtype=dtype)
@@ -243,7 +247,7 @@ def _maxima(n: int, block: int, read: Read, dtype: Kind) -> Numbers:
 
 
 def _best(values: Numbers, m: int, bits: int | None) -> Indices:
-    """The indices of m of the largest; groups again while there are many."""
+    """The indices of m of the largest values; many values are grouped once more."""
     columns = values.size // GROUP
     if values.size <= _DIRECT or columns * GROUP != values.size or columns < 4 * m:
         return _top(values, m, bits)
@@ -253,7 +257,7 @@ def _best(values: Numbers, m: int, bits: int | None) -> Indices:
 
 
 def _top(values: Numbers, m: int, bits: int | None) -> Indices:
-    # Keys have a bound, and zeros among them stand for nothing: then the quicker way will do.
+    # Keys have a bound, and a zero among them stands for no candidate: the quicker way is enough.
     return top_places(values, m) if bits is None else best_and_rest(values, m, bits)[0]
 
 

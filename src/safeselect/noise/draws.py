@@ -1,10 +1,10 @@
-"""The random half of a ranking: drawn from public numbers alone, before any score is looked at.
+"""The random half of a ranking: drawn from public numbers alone, before any score is read.
 
 Every candidate gets a 16-bit word, the leading digits of its uniform number V.  Tail words get 64
-digits more, so that a bound of every candidate's noise is known.  Besides, a fixed number of
-*slots* of further digits is drawn; `rankings` hands them to the few candidates that can still win.
-Digits of V are independent, so digits that are handed out by what the leading ones and the scores
-say are as uniform as digits drawn for that candidate in the first place.
+digits more, so that every candidate's noise has a bound.  A fixed number of *slots* of further
+digits is drawn too; `rankings` gives them to the few candidates that can still win.  The leading
+digits and the scores decide which candidate gets a slot.  The digits of V are independent, so a
+slot's digits are as uniform as digits drawn for that candidate from the start.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from safeselect.randomness.bits import Bits
 
 __all__ = ["Draws", "Known", "draw"]
 
-_CHUNK = 1 << 17  # words that are searched for tail words at once
+_CHUNK = 1 << 17  # how many words are searched for tail words at once
 _TAIL_EXTRA = 64
 _NO_WORDS = np.empty(0, dtype=np.uint64)
 _NONE = np.empty(0, dtype=np.int64)
 
 
 Known = tuple[int, int]
-"""The digits known of V: (v, bits) for v / 2**bits <= V <= (v + 1) / 2**bits."""
+"""The known digits of V: (v, bits) for v / 2**bits <= V <= (v + 1) / 2**bits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,12 +41,13 @@ class Draws:
         slots: further digits, `slot_bits` each.
         slot_bits: digits of a slot.
         width, tail_bits: digits of a word; tail words are below 2**tail_bits.
-        words: uint16, n; or uint64, n, where noise was worked out for all.
-        noise: int64, n, in units of `tables`, up to its ERROR, where it was worked out for all.
+        words: uint16, shape (n,); uint64 where the noise of all candidates was computed.
+        noise: int64, shape (n,), in units of `tables`, off by at most its ERROR; only where the
+            noise of all candidates was computed.
         tails: int64, the candidates with tail words, padded with n.
-        tail_counts: int64: their bounds; see `tables.BoundTable`.
-        extra: uint64, likewise: the 64 digits that follow their words.
-        endless: candidates whose noise has no bound; empty but with probability 2**-45.
+        tail_counts: int64, of the same shape: their bounds; see `tables.BoundTable`.
+        extra: uint64, of the same shape: the 64 digits that follow their words.
+        endless: the candidates whose noise has no bound; empty but with probability 2**-45.
     """
 
     slots: list[int]
@@ -61,10 +62,11 @@ class Draws:
     endless: list[int] = field(default_factory=list)
 
     def known(self, candidates: list[int], slots: list[int]) -> list[Known]:
-        """The digits of V that are known of candidates once each has been given a slot.
+        """The known digits of V of some candidates, once each has been given a slot.
 
-        The digits that a tail word has already are so many of the slot's less.
-        Reveals: the same steps for all candidates; whether its word is a tail word picks numbers.
+        A tail word already has 64 further digits, so it uses that many digits fewer of its slot.
+        Reveals: nothing; the steps are the same for all candidates.  Whether a word is a tail word
+            only picks numbers.
         """
         if not self.words.size:
             return [(slot, self.slot_bits) for slot in slots]
@@ -89,7 +91,7 @@ def draw(n: int, plan: Plan, bits: Bits, removed: int = 0) -> Draws:
     """Draw all that the ordinary path needs: words for all, one slot for each contender.
 
     Bits: 16 a candidate and one slot a contender; for few candidates one slot each and no words.
-    Reveals: nothing; the requests follow from the arguments, but with probability 2**-50.
+    Reveals: nothing; the requests follow from the arguments but with probability 2**-50.
     """
     available = n - removed
     if available <= max(plan.contenders, DIRECT_LIMIT):
@@ -117,9 +119,9 @@ def _integers(lanes: NDArray[np.uint64], bits_each: int) -> list[int]:
 
 
 def draw_noise(n: int, law: Law, bits: Bits, count: int, slot_bits: int) -> Draws:
-    """Draw 64 digits for each of n candidates and work out their noise; and `count` slots.
+    """Draw 64 digits for each of n candidates, compute their noise, and draw `count` slots.
 
-    Bits: 64 a candidate, and the slots, which may be of no digits: 64 are mostly enough.
+    Bits: 64 a candidate, and the slots.  A slot may have no digits, because 64 are mostly enough.
     """
     lanes = random_lanes(n + count * slot_bits // 64, bits)
     words, noise = lanes[:n], np.empty(n, dtype=np.int64)
@@ -129,9 +131,10 @@ def draw_noise(n: int, law: Law, bits: Bits, count: int, slot_bits: int) -> Draw
 
 
 def tail_capacity(n: int) -> int:
-    """For how many tail words there is room: eight standard deviations and 40 above the mean.
+    """How many tail words have room: the mean, eight standard deviations and 40 more.
 
-    By Bernstein's inequality there are more with probability below 2**-46 for n <= 10**8.
+    By Bernstein's inequality there are more tail words with probability below 2**-46 for
+    n <= 10**8.
     """
     mean = -(-n >> (16 - TAIL_BITS))
     return mean + 8 * (isqrt(mean) + 1) + 40
@@ -141,7 +144,7 @@ def draw_words(n: int, law: Law, bits: Bits, count: int, slot_bits: int) -> Draw
     """Draw a word for each of n candidates, 64 digits more for each tail word, and `count` slots.
 
     Bits: 16 a candidate, and 64 for each of the padded tail words, one in 800 candidates.
-    Reveals: nothing of the scores.  The number of tail words is hidden by a public capacity.
+    Reveals: nothing of the scores.  A public capacity hides the number of tail words.
     """
     capacity, lanes = tail_capacity(n), count * slot_bits // 64
     numbers = random_lanes(lanes + capacity + -(-n // 4), bits)
@@ -156,14 +159,15 @@ def draw_words(n: int, law: Law, bits: Bits, count: int, slot_bits: int) -> Draw
         tails[filled : filled + room.size] = room
         beyond += found[room.size :].tolist()
         filled += room.size
-    # V = (word, extra, ...) in binary digits; 63 of them follow the leading zeros.
+    # V = (word, extra, ...) in binary digits.  The line takes the 63 that follow the leading zeros.
     leading = np.take(words, np.minimum(tails, n - 1)).astype(np.uint64)
     digits = np.left_shift(leading, np.uint64(TAIL_DIGITS - TAIL_BITS))
     rest = np.right_shift(extra, np.uint64(_TAIL_EXTRA - TAIL_DIGITS + TAIL_BITS))
     counts = np.searchsorted(
         bound_table(law).tail_thresholds, np.bitwise_or(digits, rest), side="right"
     )
-    # No bound: too many zeros (probability n * 2**-74), or no room (see `tail_capacity`).
+    # A noise has no bound if V has too many leading zeros (probability n * 2**-74), or if there is
+    # no room for its tail word (see `tail_capacity`).
     none = tails[counts == 0]
     endless = none[none < n].tolist() + beyond
     slots = _integers(numbers[:lanes], slot_bits)

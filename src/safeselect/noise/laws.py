@@ -1,27 +1,29 @@
 """The noise laws, each as one decreasing function of a uniform number V in (0, 1).
 
 Noise is always found by inversion: E = Q(V) nats, where P(E > x) = S(x) and Q is the inverse of S.
-V is known only to as many binary digits as have been drawn, so E is known as an enclosure, and
-more digits make it narrower.  Nothing here knows a rate: one grid step is worth decay.nats().
+V is known only to as many binary digits as have been drawn.  So E is known as an enclosure, and
+more digits make it narrower.  Nothing here depends on the noise rate, a `NoiseRate`: its `nats`
+say how many nats one grid step is worth.
 
     exponential   S(x) = exp(-x)                                    Q(V) = -ln V
     laplace       S(x) = exp(-x)/2 for x >= 0, 1 - exp(x)/2 below   Q(V) = -ln 2V, or ln 2(1 - V)
     gumbel        S(x) = 1 - exp(-exp(-x))                          Q(V) = -ln(-ln(1 - V))
 
-One bound carries every enclosure.  In all three |dQ/dV| <= 2 / min(V, 1 - V): it is 1/V, then
-1 / min(V, 1 - V), then 1 / ((1 - V) * -ln(1 - V)), where -ln(1 - V) >= V for V <= 1/2 and
--ln(1 - V) >= ln 2 >= 1/2 above.  So one evaluation at the left end encloses Q over a whole cell.
+One bound supports every enclosure.  In all three laws |dQ/dV| <= 2 / min(V, 1 - V).  The derivative
+is 1/V in size, then 1 / min(V, 1 - V), then 1 / ((1 - V) * -ln(1 - V)), where -ln(1 - V) >= V for
+V <= 1/2 and -ln(1 - V) >= ln 2 >= 1/2 above.  So one evaluation at the left end encloses Q over a
+whole cell.
 
-Logarithms are taken by MPFR, or in integers for the ordinary case: quicker, and to 74 digits.
+MPFR takes the logarithms.  Integers take them in the ordinary case: quicker, and to 74 digits.
 A number is written 2**-z * x with x in [1/2, 1), and x lies in one of 512 cells.  The cell has a
 factor c, a little less than 1 / (upper end of the cell), so that c * x = 1 - r with 0 <= r < 2**-9,
 and
 
     -ln x = ln c - ln(1 - r),    -ln(1 - r) = r + r**2 / 2 + r**3 / 3 + ...
 
-of which seven terms are taken; the rest is less than r**8 / 8 * 513/512 < 2**-74.  In the last cell
-c is 1, so near 1 the logarithm is the series alone and relatively as exact: the rest is below
-2**-65 r.
+Seven terms of the series are taken; the rest is less than r**8 / 8 * 513/512 < 2**-74.  In the last
+cell c is 1, so near 1 the logarithm is the series alone.  Its relative error is small there too:
+the rest is below 2**-65 r.
 """
 
 from __future__ import annotations
@@ -48,7 +50,7 @@ _ONE = 1 << DIGITS
 _CELL_BITS = 9
 _CELLS = 1 << _CELL_BITS
 _FACTOR_BITS = 21
-_WIDTH = 168  # digits to which arguments are brought; the longest, 111 * 2**160, has 167
+_WIDTH = 168  # all arguments are brought to so many digits; the longest, 111 * 2**160, has 167
 
 
 def _log(value: Fraction) -> int:
@@ -60,7 +62,7 @@ def _log(value: Fraction) -> int:
 def _table() -> tuple[tuple[tuple[int, int], ...], int]:
     """Each cell's factor in units of 2**-21 and logarithm in units of 2**-160, and ln 2.
 
-    Worked out when first needed, in some milliseconds.
+    The table is computed when first needed, in some milliseconds.
     """
     one = 1 << _FACTOR_BITS
     factors = [(2 * _CELLS * one) // (_CELLS + number + 1) for number in range(_CELLS)]
@@ -73,8 +75,8 @@ def minus_log(v: int, bits: int) -> int:
     Requires: 0 < v < 2**168, bits <= 160.
     Exactness: off by less than 2**-65 of its value and 2**-156 where v / 2**bits is in (1023/1024,
         1).  Roundings: r up by one unit of 2**-160, each term down by two, the cell's logarithm by
-        one, and ln 2 by one as often as it counts.
-    Reveals: the same steps for all v.
+        one, and ln 2 by one each time it is added.
+    Reveals: nothing; the steps are the same for all v.
     """
     length = v.bit_length()
     mantissa = v << _WIDTH - length
@@ -102,8 +104,8 @@ class Law:
             0 < v < 2**bits, bits <= 80.
         survival: (steps, precision) -> an MPFR upper bound of S(steps / 64), relatively tight.
         lowest: steps with S(lowest / 64) > 1 - 2**-16, so that every 16-bit word lies above it.
-        steep: how many of the last 16-bit words may have noise that varies by more than 1/32 nat
-            within the word, up to roundings, because Q falls steeply near V = 1.
+        steep: in how many of the last 16-bit words the noise may vary by more than 1/32 nat, up to
+            roundings, because Q falls steeply near V = 1.
     """
 
     name: str
@@ -119,19 +121,19 @@ def enclose(law: Law, v: int, bits: int, precision: int) -> tuple[int, int]:
 
     Requires: 0 <= v < 2**bits.
     Exactness: high exceeds Q(v / 2**bits) * 2**precision by 2 + 2**-4 at most.  low lies below
-        high by the largest change of Q within the cell (the module's bound) and by 4, for that and
-        for the rounding of the quotient.
+        high by the largest change of Q within the cell (the module's bound), and by 4 more for the
+        error of high and for the rounding of the quotient.
     Reveals: the only branch on v is taken with probability 2**(1 - bits), at the ends of (0, 1).
     """
     nearer = min(v, (1 << bits) - 1 - v)  # over the whole cell, min(V, 1 - V) >= nearer / 2**bits
     if nearer == 0:
         return -UNBOUNDED, UNBOUNDED
-    # 64 zeros more change no value, here and below.  But a V that fits a machine word is converted
-    # on a shorter path than others, and a quotient of 0 takes less time.
+    # Here and below, 64 more zeros change no value.  Without them a V that fits a machine word
+    # would be converted on a shorter path, and a quotient of 0 would take less time.
     if bits <= _QUICK_BITS and precision <= _QUICK_PRECISION:
         high = (law.quick(v, bits) >> DIGITS - precision) + 2
     else:
-        # With 16 digits more than asked for, quantile's error is far below one unit.
+        # With 16 digits more than requested, quantile's error is far below one unit.
         working = max(precision + 16, bits)
         mantissa, exponent = law.quantile(v << 64, bits + 64, working).as_mantissa_exp()
         # Noise is below 2**32, so the mantissa is an integer times 2**-exponent, exponent < 32.
@@ -149,7 +151,7 @@ def _tools(bits: int, precision: int) -> tuple[mpfr, gmpy2.context, gmpy2.contex
     return mpfr(Fraction(1, 1 << bits), 0, down), down, up
 
 
-# MPFR numbers are never given to operators: -x would round to the precision of the thread.
+# No operator is applied to an MPFR number: -x would round to the thread's precision.
 
 
 def _exponential_quantile(v: int, bits: int, precision: int) -> mpfr:
@@ -159,7 +161,7 @@ def _exponential_quantile(v: int, bits: int, precision: int) -> mpfr:
 
 def _laplace_quantile(v: int, bits: int, precision: int) -> mpfr:
     unit, down, up = _tools(bits - 1, precision)
-    # V >= 1/2 is reflected.  Both sides take the same steps, the side picks numbers only.
+    # V >= 1/2 is reflected.  Both sides take the same steps; the side only picks numbers.
     side = v >> (bits - 1)
     folded = (v, (1 << bits) - v)[side]
     logarithm = (down, up)[side].log(down.mul(folded, unit))
@@ -168,7 +170,8 @@ def _laplace_quantile(v: int, bits: int, precision: int) -> mpfr:
 
 def _gumbel_quantile(v: int, bits: int, precision: int) -> mpfr:
     unit, down, up = _tools(bits, precision)
-    # ln(1 - V) is rounded towards zero, and so is the inner positive number: the outer one rises.
+    # The inner positive number, -ln(1 - V), is rounded towards zero.  So the outer one is rounded
+    # up.
     # MPFR's logarithm is correctly rounded relative to its value: no cancellation near V = 0.
     inner = up.log(down.mul((1 << bits) - v, unit))
     return down.minus(down.log(up.minus(inner)))
@@ -182,7 +185,7 @@ def _laplace_quick(v: int, bits: int) -> int:
 
 def _gumbel_quick(v: int, bits: int) -> int:
     # The inner logarithm is at least V >= 2**-80, and at least 2**-10 where 1 - V is not in the
-    # last 1024th below 1; so it is relatively off by less than 2**-63 either way.
+    # last 1024th below 1.  So its relative error is less than 2**-63 in both cases.
     return minus_log(minus_log((1 << bits) - v, bits), DIGITS)
 
 
@@ -209,5 +212,5 @@ LAPLACE = Law("laplace", _laplace_quantile, _laplace_quick, _laplace_survival, -
 GUMBEL = Law("gumbel", _gumbel_quantile, _gumbel_quick, _gumbel_survival, -160, 5)
 
 LAWS = {law.name: law for law in (EXPONENTIAL, LAPLACE, GUMBEL)}
-"""The noises by name.  A further one is a row here, once it is shown to keep the bounds on the
-first derivative of Q (above), on its second (`tables`) and on its hazard rate (`plan`)."""
+"""The noise laws by name.  A new law is one more row here, once a proof shows that it keeps the
+bounds on Q's first derivative (above), on its second (`tables`) and on the hazard rate (`plan`)."""

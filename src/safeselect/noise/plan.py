@@ -1,15 +1,16 @@
-"""Everything public about a ranking, worked out before any bit is drawn or any score is read.
+"""Everything public about a ranking, computed before any bit is drawn or any score is read.
 
 Two calls with equal plans and equally many candidates do equal work.
 
-How many contenders suffice so that j come in order: the contender lemma of `docs/mathematics.md`,
-section 10.  Outside the `steep` last words a key is less than WINDOW / 2**16 nat above Y: 1/32 for
-the width of a word, twice the fine table's ERROR, and two units of a key (`tables`).  The noise has
-a hazard rate of at most 1 a nat, also given that no steep word was drawn.  So j + m or more
-candidates without a steep word have keys that reach the j-th largest Y with probability at most
-P(Bin(j + m - 1, WINDOW / 2**16) >= m).  A candidate with a steep word has less noise than any
-without; where its key reaches the j-th largest Y, fewer than j candidates without one have scores
-as high.  So m or more such have probability at most P(Bin(j + m - 1, steep / 2**16) >= m).
+The contender lemma of `docs/mathematics.md`, section 10, says how many contenders suffice to put j
+candidates in order.  Outside the `steep` last words a key is less than WINDOW / 2**16 nat above Y:
+1/32 for the width of a word, twice the fine table's ERROR, and two units of a key (`tables`).  The
+noise has a hazard rate of at most 1 a nat, also given that no steep word was drawn.  So j + m or
+more candidates without a steep word have keys that reach the j-th largest Y with probability at
+most P(Bin(j + m - 1, WINDOW / 2**16) >= m).  A candidate with a steep word has less noise than any
+without one.  Where its key reaches the j-th largest Y, fewer than j candidates without a steep word
+have scores as high.  So m or more candidates with steep words have keys that reach the j-th largest
+Y with probability at most P(Bin(j + m - 1, steep / 2**16) >= m).
 """
 
 from __future__ import annotations
@@ -29,13 +30,13 @@ from safeselect.noise.tables import REACH, UNIT_BITS
 __all__ = ["DIRECT_LIMIT", "FINE_LIMIT", "GUARD", "FixedPoint", "Plan", "plan", "rate"]
 
 DIRECT_LIMIT = 24
-"""Up to so many candidates all are given a slot: arrays would take longer."""
+"""Up to so many candidates, each is given a slot: arrays would take longer."""
 
 FINE_LIMIT = 1 << 12
-"""Up to so many candidates the noise of all is worked out finely: see `fine`."""
+"""Up to so many candidates, the noise of each is read off the fine table: see `tables`."""
 
 GUARD = 72
-"""Further digits of the rate: a score has 64 bits, so rate * score keeps 8 beyond the precision."""
+"""Extra digits of the rate: a score has 64 bits, so rate * score keeps 8 beyond the precision."""
 
 WINDOW = 2320
 """2**16 times: 1/32 nat, twice ERROR, which is below 2**-13, and two units of 2**-9 nat."""
@@ -45,8 +46,8 @@ WINDOW = 2320
 class FixedPoint:
     """A distance of d grid steps, d <= 2 * reach, counts for ((d >> shift) * factor) >> back units.
 
-    All numbers are public.  Nothing overflows: d >> shift has 32 bits at most, and so has factor,
-    unless one step is worth 2**31 units or more; then 2 * reach steps are worth less than 2**55.
+    All numbers are public.  Nothing overflows.  d >> shift and factor have 32 bits at most, unless
+    one step is worth 2**31 units or more; then 2 * reach steps are worth less than 2**55 units.
     """
 
     reach: int
@@ -55,7 +56,7 @@ class FixedPoint:
     back: int
 
     def units(self, distance: int) -> int:
-        """The units of one distance."""
+        """How many units one distance is worth."""
         return ((distance >> self.shift) * self.factor) >> self.back
 
     def apply(self, distances: Numbers) -> None:
@@ -68,7 +69,7 @@ class FixedPoint:
 
 
 def fixed_point(decay: NoiseRate, unit_bits: int, reach: int) -> FixedPoint:
-    """The rate of a decay for units of 2**-unit_bits nat and distances of `reach` nats both ways.
+    """The noise rate for units of 2**-unit_bits nat and distances of `reach` nats both ways.
 
     Exactness: the units are never too many.  The last shift loses less than 1.  `shift` is zero or
         leaves 31 digits of 2 * reach, and `factor` has 31 digits or is exact, so each of them loses
@@ -87,16 +88,16 @@ class Plan:
     """The public numbers of a ranking.
 
     Args:
-        law, decay: the noise.
+        law, decay: the law of the noise, and the noise rate.
         k: how many to rank.
         ranked: how many must be put in order: k, or k + 1 with gaps.
-        contenders: how many candidates are given a slot, if there are as many.
+        contenders: how many candidates are given a slot, if there are that many.
         slot_bits: digits of a slot.
         precision: enclosures are integers in units of 2**-precision nats.
         rate: encloses the nats of one grid step; see `rate`.
-        gap_unit: the unit of the gaps in grid steps, 2**-40 nats or more: the floors are then
-            decided by the slots but with probability 2**-42 (docs/mathematics.md, section 11).
-        fine_contenders: how many candidates are given a slot where all noise is tabulated.
+        gap_unit: the unit of the gaps in grid steps, worth 2**-40 nats or more.  The slots then
+            decide the floors but with probability 2**-42 (docs/mathematics.md, section 11).
+        fine_contenders: how many candidates are given a slot where the fine table has all noise.
         fixed_rate: the score's part of a noisy score, in units of `tables`; at most LOSS too small.
     """
 
@@ -115,13 +116,13 @@ class Plan:
 
 @lru_cache(maxsize=64)
 def plan(law: Law, k: int, decay: NoiseRate, gaps: bool, gap_unit: Fraction = Fraction(1)) -> Plan:
-    """Work out the plan of a ranking."""
+    """Compute the plan of a ranking."""
     ranked = k + gaps
     slot_bits = 128 if gaps or k > 256 else 64
-    # The l-th and the next differ by less than h nats with probability l * h at most, and
-    # enclosures are a few units wide: so all of them are told apart but with probability 2**-42.
+    # The l-th and the next differ by less than h nats with probability l * h at most.  Enclosures
+    # are a few units wide.  So all neighbours are told apart but with probability 2**-42.
     precision = 144 if gaps else 48 + 2 * ranked.bit_length()
-    # Fill the caches for V of every length that is enclosed.
+    # Fill the caches for V of every length that `enclose` gets.
     for size in (slot_bits, slot_bits + 16):
         enclose(law, 1 << (size - 1), size, precision)
     return Plan(
@@ -134,8 +135,9 @@ def plan(law: Law, k: int, decay: NoiseRate, gaps: bool, gap_unit: Fraction = Fr
         precision=precision,
         rate=rate(decay, precision),
         gap_unit=gap_unit,
-        # A window of 2 * ERROR and LOSS is below 5 / 2**16 nat.  Each noise is not covered with
-        # probability 2**-31; more than three of FINE_LIMIT are not with probability below 2**-80.
+        # A window of 2 * ERROR and LOSS is below 5 / 2**16 nat.  The table does not cover a noise
+        # with probability 2**-31.  It does not cover more than three of FINE_LIMIT with
+        # probability below 2**-80.
         fine_contenders=ranked + (_excess(ranked, 5) - 1) + 3,
         fixed_rate=fixed_point(decay, UNIT_BITS, REACH),
     )
@@ -150,9 +152,9 @@ def rate(decay: NoiseRate, precision: int) -> tuple[int, int]:
 def _contenders(law: Law, ranked: int) -> int:
     """How many candidates can still be among the `ranked` first, but with probability 2**-41.
 
-    One less in either sum: `_excess` says how many are too many.
+    `_excess` says how many are too many, so each term takes one less.
     """
-    if ranked > 1000:  # far on the safe side of both bounds, without binomials of a thousand digits
+    if ranked > 1000:  # far above both bounds, and without binomials of a thousand digits
         return ranked + ranked // 2 + ranked // 64 + 16
     return ranked + (_excess(ranked, WINDOW) - 1) + (_excess(ranked, law.steep) - 1)
 

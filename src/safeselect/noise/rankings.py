@@ -1,15 +1,15 @@
 """Exact rankings of noisy scores: the k largest of score + noise in order, with exact floors.
 
-Law: candidate i has the real number Y_i = rate * score_i + Q(V_i) nats, the V_i uniform and
-independent.  Y is never computed.  Digits of V are drawn until the order is decided, and it then
+Law: candidate i has the real number Y_i = rate * score_i + Q(V_i) nats; the V_i are uniform and
+independent.  Y is never computed.  Digits of V are drawn until the order is decided.  It then
 holds for every value of the digits not drawn.  So the law is exact, ties have probability zero,
-and nothing depends on how far a comparison had to be refined.
+and the result does not depend on how far a comparison had to be refined.
 
 Coarse for all, exact for few.  A 16-bit word bounds every candidate's Y from above, as an integer
 *key*.  Only the candidates with the largest keys, the *contenders*, get more digits and enclosures.
 The result is certified afterwards: it stands only if the last exact number released is at least
-the bound of all that are left out.  How many contenders there are decides how often the ordinary
-path suffices (see `plan`), never what comes out.
+the bound of all candidates left out.  The number of contenders decides how often the ordinary path
+suffices (see `plan`), and never what is released.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ class Ranking:
 
     Attributes:
         indices: positions of the k first, the winner first.
-        gaps: floors, in the unit asked for, of the continuous gaps between neighbours in the
-            order, the last one to the (k + 1)-th; None where they were not asked for.
+        gaps: floors, in units of `gap_unit`, of the continuous gaps between neighbours in the
+            order, the last one to the (k + 1)-th; None without gaps.
     """
 
     indices: tuple[int, ...]
@@ -66,15 +66,16 @@ def noisy_top_k(
 
     Args:
         noise: "exponential", "laplace" (continuous, density falling as rho**|x|) or "gumbel".
-        steps: uint64, one score a candidate in grid steps; only differences matter.  Overwritten.
+        steps: uint64, each candidate's score in grid steps; only differences matter.  Overwritten.
         k: how many to rank, 1 .. n (n - 1 with gaps).
-        decay: rho, the factor of the noise's tail P(E > t + 1) / P(E > t) per grid step.
+        decay: the noise rate; its rho is P(E > t + 1) / P(E > t), the tail's factor per grid step.
         bits: where random bytes come from.
         gaps: also return the floors of the gaps between neighbours, down to the (k+1)-th.
         gap_unit: the unit of the gaps in grid steps, worth 2**-40 nats or more.
 
     Exactness: the law of the real-valued noise; see the module.
-    Reveals: requests and calls follow from n, k, decay and gaps, but with probability 2**-40.
+    Reveals: requests and calls follow from n, k, the noise rate and `gaps` but with probability
+        2**-40.
 
     Raises:
         ParameterError: k is not between 1 and n (n - 1 with gaps).
@@ -86,11 +87,11 @@ def noisy_top_k(
 
 
 def peeled_top_k(noise: str, steps: Numbers, k: int, decay: NoiseRate, bits: Bits) -> Ranking:
-    """Select k candidates in k rounds, each with noise of its own on those that remain.
+    """Select k candidates in k rounds, each with noise of its own on the candidates that remain.
 
-    With exponential noise this is permute-and-flip k times, and not `noisy_top_k`: see section 7
-    of `docs/mathematics.md`.
-    Winners are masked, not deleted: a round's work follows from n and its number.
+    With exponential noise this is permute-and-flip k times.  That is not `noisy_top_k`: see
+    section 7 of `docs/mathematics.md`.
+    Winners are masked, not deleted: a round's work follows from n and the round's number.
     Arguments and errors are those of `noisy_top_k`.
     """
     _check(steps.size, k)
@@ -104,7 +105,7 @@ def peeled_top_k(noise: str, steps: Numbers, k: int, decay: NoiseRate, bits: Bit
 def _ranked(steps: Numbers, public: Plan, bits: Bits, removed: Sequence[int] = ()) -> Ranking:
     draws = draw(steps.size, public, bits, len(removed))
     result = combine(steps, draws, public, removed)
-    # None has probability below 2**-40; see `combine`.
+    # `combine` returns None with probability below 2**-40.
     return refine(steps, draws, public, bits, removed) if result is None else result
 
 
@@ -118,11 +119,11 @@ def combine(
 ) -> Ranking | None:
     """Rank by scores plus noise, or return None where the digits drawn leave the order open.
 
-    Requires: steps in grid steps up to a common offset; those in `removed` take no part, and are
-        set to 0 here.
-    Reveals: the same calls for all scores and digits but for None, of probability below 2**-40:
-        2**-41 for too many contenders, n * 2**-69 for tail words without a close bound, and less
-        than 2**-42 for neighbours or gaps too close to be decided by the slots.
+    Requires: steps in grid steps up to a common offset.  Those in `removed` take no part; this
+        function sets them to 0.
+    Reveals: the calls are the same for all scores and digits, unless it returns None.  That has
+        probability below 2**-40: 2**-41 for too many contenders, n * 2**-69 for tail words without
+        a close bound, and less than 2**-42 for neighbours or gaps that the slots do not tell apart.
     """
     if draws.endless:
         return None
@@ -136,11 +137,13 @@ def combine(
 def refine(
     steps: Numbers, draws: Draws, plan: Plan, bits: Bits, removed: Sequence[int] = ()
 ) -> Ranking:
-    """Decide what `combine` left open: more digits and more contenders until all is clear.
+    """Decide what `combine` left open: add digits and contenders until the order is certified.
 
-    Exactness: digits once drawn stay; which candidate gets more follows from the earlier ones.
-    Bits: at most 16 rounds, each of which leaves less than 2**-60 undecided; then `SourceError`.
-    Reveals: time and requests depend on scores and noise.  Entered with probability below 2**-40.
+    Exactness: digits once drawn stay; which candidate gets more follows from the earlier digits.
+    Bits: at most 16 rounds, then `SourceError`.  Each round leaves the order open with probability
+        below 2**-60.
+    Reveals: time and requests depend on scores and noise.  A call gets here with probability below
+        2**-40.
     """
     count, precision, slots = len(draws.slots), plan.precision, list(draws.slots)
     known: dict[int, Known] = {}
@@ -151,7 +154,7 @@ def refine(
         new = [i for i in candidates if i not in known]
         slots += [bits.take(draws.slot_bits) for _ in new[len(slots) :]]
         known.update(zip(new, draws.known(new, slots), strict=True))
-        slots = []  # the first candidates have those that were drawn for them
+        slots = []  # the first contenders already have the slots drawn for them
         for i, (v, size) in known.items():
             known[i] = (v << 64 | bits.take(64), size + 64)
         count, precision = 2 * count, precision + 64
@@ -170,11 +173,11 @@ def certified_order(
     plan: Plan,
     precision: int,
 ) -> Ranking | None:
-    """Rank candidates by what is known of their noise; None if that leaves the order open.
+    """Rank candidates by the known digits of their noise; None if these leave the order open.
 
-    Requires: Y < rate * score + u / 2**32 nats for all others, (score, u) = ceiling, if there
+    Requires: with (score, u) = ceiling, Y < rate * score + u / 2**32 nats for all others, if there
         are any.
-    Exactness: the answer holds for every value of the digits that are not known, or is None.
+    Exactness: a ranking holds for every value of the unknown digits.
     Reveals: nothing; the number of steps follows from the number of candidates.
     """
     slow, fast = plan.rate if precision == plan.precision else rate(plan.decay, precision)
@@ -187,14 +190,14 @@ def certified_order(
     first, others = order[: plan.ranked], [highs[i] for i in order[plan.ranked :]]
     if ceiling is not None:
         others.append((ceiling[1] << precision - 32) - (-fast * ceiling[0] >> GUARD))
-    # Each of the first must lie above the highest that anything behind it can be.
+    # Each of the first must lie above the upper bounds of all candidates behind it.
     behind, decided = max(others, default=-UNBOUNDED), []
     for i in reversed(first):
         decided.append(lows[i] >= behind)
         behind = max(behind, highs[i])
     gaps = None
     if plan.ranked > plan.k:
-        # The nats of a unit of the gaps, times `below`; the floor is that of the real gap in units.
+        # A gap's unit in nats, times `below`.  The floor is that of the real gap in these units.
         unit, below = plan.gap_unit.numerator, plan.gap_unit.denominator << GUARD
         pairs = list(pairwise(first))
         least = [(lows[i] - highs[j]) * below // (fast * unit) for i, j in pairs]

@@ -2,10 +2,10 @@
 
 Law: in every row that of `rankings`: the winner is the largest of rate * score + Q(V) nats.
 
-Coarse for all, exact for few.  Of every V 64 digits are drawn and turned into noise to 2**-15 nat
-(`tables`).  A row is *clear* if its best stands out by more than all errors together.  The rows
-that stand out least, a public number of them, are refined: each by its few best candidates, which
-get further digits.  Afterwards it is certified that all other rows are clear.
+Coarse for all, exact for few.  64 digits of every V are drawn, and `tables` turns them into noise
+to 2**-15 nat.  A row is *clear* if its best leads by more than all errors together.  The rows with
+the smallest leads, a public number of them, are refined: the few best candidates of each get
+further digits.  Afterwards the code certifies that all other rows are clear.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ from safeselect.randomness.bits import REFINEMENTS, Bits, exhausted
 
 __all__ = ["noisy_max_rows"]
 
-_BLOCK = 1 << 15  # candidates that are worked on at once, so that they stay in the cache
-_CONTENDERS = 4  # by which a row is refined
+_BLOCK = 1 << 15  # how many candidates are handled at once, so that they stay in the cache
+_CONTENDERS = 4  # how many candidates of a row get further digits when it is refined
 _CLEAR = 2 * ERROR + LOSS
-_PRECISION = 80  # enclosures to 2**-77 nat: 2**14 rows are all decided but with probability 2**-60
+_PRECISION = 80  # enclosures to 2**-77 nat: they decide 2**14 rows but with probability 2**-60
 
 Values = NDArray[np.int64]
 
@@ -40,7 +40,7 @@ class BatchPlan:
     """The public numbers of a batch.
 
     Args:
-        rows: how many rows are worked on at once.
+        rows: how many rows are handled at once.
         capacity: how many of them are refined.
         ranking: the plan of one ranking.
     """
@@ -52,7 +52,7 @@ class BatchPlan:
 
 @lru_cache(maxsize=64)
 def batch_plan(law: Law, n: int, decay: NoiseRate) -> BatchPlan:
-    """Work out the plan of a batch with n candidates a row."""
+    """Compute the plan of a batch with n candidates a row."""
     one, rows = plan(law, 1, decay, False), max(1, _BLOCK // n)
     ranking = replace(one, precision=_PRECISION, rate=rate(decay, _PRECISION))
     return BatchPlan(rows, _capacity(n, rows), ranking)
@@ -61,10 +61,11 @@ def batch_plan(law: Law, n: int, decay: NoiseRate) -> BatchPlan:
 def _capacity(n: int, rows: int) -> int:
     """The least c such that more than c rows are unclear with probability below 2**-41.
 
-    A row is unclear if its second comes within _CLEAR of its best: by the contender lemma
-    (`docs/mathematics.md`) with probability below _CLEAR / 2**32 times 1.01, because noise read off
-    straight lines has a hazard rate within 1 % of the true one; or if a V is not covered, with
-    probability n * 2**-31.  Then a union bound over sets of c + 1 rows.
+    A row is unclear if its second comes within _CLEAR of its best.  By the contender lemma
+    (`docs/mathematics.md`) this has probability below _CLEAR / 2**32 times 1.01, because noise read
+    off straight lines has a hazard rate within 1 % of the true one.  A row is also unclear if the
+    table does not cover a V, with probability n * 2**-31.  A union bound over sets of c + 1 rows
+    gives the result.
     """
     chance = _CLEAR + _CLEAR // 100 + 1 + 2 * n
     c = 0
@@ -79,7 +80,7 @@ def noisy_max_rows(noise: str, steps: Numbers, decay: NoiseRate, bits: Bits) -> 
     Args:
         noise: as for `noisy_top_k`.
         steps: uint64, shape (m, n), scores in grid steps; only differences within a row matter.
-        decay: rho, as for `noisy_top_k`.
+        decay: the noise rate, as for `noisy_top_k`.
         bits: where random bytes come from.
 
     Returns:
@@ -87,8 +88,8 @@ def noisy_max_rows(noise: str, steps: Numbers, decay: NoiseRate, bits: Bits) -> 
 
     Exactness: the law of `noisy_top_k` in every row, independently.
     Bits: 64 a candidate, and 64 for each of the few best in the rows that are refined.
-    Reveals: requests and calls follow from m, n and decay, but with probability below 2**-40 for
-        each block of about 2**15 candidates.
+    Reveals: requests and calls follow from m, n and the noise rate but with probability below
+        2**-40 for each block of about 2**15 candidates.
     """
     rows, n = steps.shape
     public = batch_plan(LAWS[noise], n, decay)
@@ -108,13 +109,13 @@ def combine_rows(
 ) -> Indices:
     """The winners of a block of rows; `scores` and `words` have shape (n, rows).
 
-    Draws bits only for rows that neither the words nor `more` decide.
-    Reveals: the same calls for all scores and words but with probability below 2**-40.
+    Bits are drawn only for rows that neither the words nor `more` decide.
+    Reveals: the calls are the same for all scores and words but with probability below 2**-40.
     """
     noisy = np.empty(scores.shape, dtype=np.int64)
     read_noise(noise_table(public.law), np.copy(words), noisy)
     short = np.subtract(np.max(scores, axis=0), scores)
-    # Cut at the reach: a candidate farther behind cannot win unless its noise is not covered.
+    # Clip at the reach: a candidate farther behind wins only if its noise is outside the table.
     np.minimum(short, np.uint64(public.fixed_rate.reach), out=short)
     public.fixed_rate.apply(short)
     np.subtract(noisy, short.view(np.int64), out=noisy)
@@ -137,14 +138,14 @@ def _best_and_margin(noisy: Values) -> tuple[Indices, Values]:
     np.put_along_axis(noisy, places, np.int64(-UNKNOWN), axis=0)
     margins = np.subtract(best, np.max(noisy, axis=0))
     np.put_along_axis(noisy, places, np.expand_dims(best, 0), axis=0)
-    # A best that is not covered by the table stands out by nothing.
+    # A best whose noise is outside the table has no lead.
     np.multiply(margins, np.less(best, UNKNOWN >> 1), out=margins)
     return winners, margins
 
 
 @dataclass(frozen=True, slots=True)
 class _Block:
-    """A block of rows: what is known of all their candidates, in arrays of shape (n, rows)."""
+    """A block of rows: scores, words and noise of all candidates, in arrays of shape (n, rows)."""
 
     scores: Numbers
     words: Numbers
@@ -170,7 +171,7 @@ class _Block:
     ) -> int:
         """The winner of one row: exact enclosures for its few best, a bound for the rest.
 
-        Exactness: digits once drawn stay.  If the bound decides nothing, all candidates take part.
+        Exactness: digits once drawn stay.  If the bound does not decide, all candidates take part.
         """
         known = {i: (words[i] << 64 | slot, 128) for i, slot in zip(candidates, more, strict=True)}
         ceiling = (max(scores), rest + ERROR) if len(candidates) < len(scores) else None

@@ -4,26 +4,27 @@ The fine table has the noise to 2**-15 nat: quantiles with straight lines betwee
 
 A uniform number V is folded, U = V below 1/2 and 1 - V above, and written U = 2**-(z+1) (1 + f)
 with z leading zeros and f in [0, 1).  In each octave the noise Q is tabulated at 2**6 points of f
-and taken as linear between them.  In all three laws |d2Q/dU2| <= 1 / U**2: with h = -ln(1 - U) or
--ln U it is 1 / U**2 or 1 / (1 - U)**2, and for Gumbel noise (1 - h) / ((1 - U) h)**2 below 1/2 and
-|1 - h| / (U h)**2 above.  So within an octave the second derivative in f is at most 1, and a line
-over a step of 2**-6 is off by at most 2**-12 / 8 = 2**-15 nat.
+and interpolated linearly between them.  In all three laws |d2Q/dU2| <= 1 / U**2: the derivative is
+1 / U**2 or 1 / (1 - U)**2, and for Gumbel noise (1 - h) / ((1 - U) h)**2 below 1/2, where
+h = -ln(1 - U), and |1 - h| / (U h)**2 above, where h = -ln U.  So within an octave the second
+derivative in f is at most 1, and a line over a step of 2**-6 is off by at most 2**-12 / 8 = 2**-15
+nat.
 
-Values are integers in units of 2**-32 nat.  Where U < 2**-32 nothing is tabulated.
+Values are integers in units of 2**-32 nat.  The table does not cover U < 2**-32.
 
 The coarse table has an upper bound of each candidate's noise.
 
 A candidate's uniform number V begins with a 16-bit word, and noise falls as V grows.  So the noise
 at the least V that begins with the word bounds the noise, whatever digits follow.  It is read off
-the fine table, once per possible word.
+the fine table, once for each possible word.
 
-Words below 2**5 leave the noise too uncertain (without a bound for word 0).  These *tail* words,
-one in 2048, are lengthened by 64 digits at once.  Their noise is bounded in steps of 1/64 nat: the
-smallest step u with S(u/64) <= V is found by counting certified thresholds, 74 digits fine and
-rounded upwards.
+Words below 2**5 leave the noise too uncertain (word 0 gives no bound at all).  These *tail* words,
+one in 2048, get 64 more digits at once.  Their noise is bounded in steps of 1/64 nat.  The bound is
+the smallest step u with S(u/64) <= V.  Counting certified thresholds finds it; these have 74 digits
+and are rounded upwards.
 
-The tables depend on the law alone.  For a rate they are turned into *keys*, in units of a grid
-step times a power of two, so that a key is had by shifting and adding a score.
+The tables depend on the law alone.  For a noise rate they are turned into *keys*, in units of a
+grid step times a power of two.  So a candidate's key is its shifted score plus a table entry.
 """
 
 from __future__ import annotations
@@ -61,16 +62,16 @@ UNIT_BITS = 32
 _POINTS_BITS = 6
 ERROR = (1 << UNIT_BITS - 15) + 16
 """Units by which a tabulated noise may be off: the line, and 16 for roundings (2 for the points, 1
-for the place between them, 2 for the digits of V beyond the 64 that are known)."""
+for the place between them, 2 for the unknown digits of V after the first 64)."""
 
 REACH = 64
-"""Nats: tabulated noise lies within -23 .. 23, so scores farther apart are decided without it."""
+"""Nats: tabulated noise lies within -23 .. 23, so it cannot reorder scores farther apart."""
 
 LOSS = 1 << 11
 """Units by which a distance of 2 * REACH nats may come out too small: see `plan.fixed_point`."""
 
 UNKNOWN = 1 << 60
-"""Stands for a noise that the table does not cover; larger than any that it does."""
+"""Stands for noise that the table does not cover; larger than all noise in the table."""
 
 _OCTAVES = 32  # leading zeros 1 .. 31; none has 0, because U < 1/2, so 0 stands for 32 and more
 
@@ -132,12 +133,12 @@ def read_noise(table: NoiseTable, words: Numbers, out: NDArray[np.int64]) -> Non
     Reveals: the same calls for all words, whatever they are.
     """
     side = np.right_shift(words, np.uint64(63))
-    # Folding is taking the complement where the first digit is one: XOR with 0 - 1 = all ones.
+    # Folding takes the complement where the first digit is one: XOR with 0 - 1 = all ones.
     np.bitwise_xor(words, np.negative(side), out=words)
-    # Skip 16 leading zeros at once where there are so many, then those that are left.
+    # Skip 16 leading zeros at once where there are that many, then the remaining zeros.
     far = np.multiply(np.less(words, np.uint64(1 << 48)), np.uint64(16))
     np.left_shift(words, far, out=words)
-    # NumPy 1 takes no unsigned indices of 64 bits.
+    # NumPy 1 refuses unsigned indices of 64 bits.
     leading = np.right_shift(words, np.uint64(48)).view(np.int64)
     near = np.take(table.zeros, leading).astype(np.uint64)
     octave = np.bitwise_and(np.add(far, near, out=far), np.uint64(_OCTAVES - 1), out=far)
@@ -156,12 +157,12 @@ def read_noise(table: NoiseTable, words: Numbers, out: NDArray[np.int64]) -> Non
 
 @dataclass(frozen=True, slots=True)
 class BoundTable:
-    """Upper bounds of the noise less the law's `lowest`, in units of this unit; read-only arrays.
+    """Upper bounds of the noise less the law's `lowest`, in units of 2**-32 nat; read-only arrays.
 
     Args:
-        word_bounds: uint64, by word; 1 or more, but 0 for tail words, which says nothing.
+        word_bounds: uint64, by word; 1 or more, but 0 for tail words, where it is no bound.
         tail_thresholds: uint64, ascending, in units of 2**-74, for the lengthened tail words.
-        tail_bounds: uint64, by how many thresholds are not above V; with none there is no bound.
+        tail_bounds: uint64, by how many thresholds are at most V; with none there is no bound.
     """
 
     word_bounds: NDArray[np.uint64]
@@ -174,8 +175,8 @@ def bound_table(law: Law, width: int = 16, tail_bits: int = TAIL_BITS) -> BoundT
     """Build the table of a law; `width` and `tail_bits` differ from the defaults in tests only.
 
     Requires: 0 <= tail_bits < width <= 16.
-    Exactness: every threshold is rounded up, and ERROR is added to what the fine table says, so a
-        bound is never too small.
+    Exactness: every threshold is rounded up, and ERROR is added to each value of the fine table.
+        So no bound is too small.
     """
     digits = width - tail_bits + TAIL_DIGITS
     ends = [
@@ -203,14 +204,14 @@ def _threshold(law: Law, steps: int, bits: int) -> int:
 class Keys:
     """A law's table for a rate: noise less `lowest` is at most a key less 1, in 2**-shift steps.
 
-    The 1 makes up for what a distance loses where the shift is negative.
+    The 1 makes up for the rounding of a distance where the shift is negative.
 
     Args:
         word_bounds, tail_bounds: uint32, by word (0 for tail words) and by thresholds, as in
             `BoundTable`.
         shift: how far distances in grid steps are shifted up, or, if negative, down.
-        reach: so many grid steps are worth REACH nats or more.
-        bits: a distance of 2 * reach and a bound together are below 2**bits.
+        reach: a number of grid steps that are worth REACH nats or more.
+        bits: a distance of 2 * reach and a bound add up to less than 2**bits.
     """
 
     word_bounds: NDArray[np.uint32]
@@ -230,7 +231,7 @@ def keys(law: Law, decay: NoiseRate, width: int = 16, tail_bits: int = TAIL_BITS
     low, high = decay.nats(128).fractions()
     # 2**(e - 1) <= high < 2**e for e = shift - _KEY_BITS, because its denominator is a power of 2.
     shift = high.numerator.bit_length() - high.denominator.bit_length() + _KEY_BITS + 1
-    unit = Fraction(2) ** (shift - UNIT_BITS) / low  # how many units of a key one of the table has
+    unit = Fraction(2) ** (shift - UNIT_BITS) / low  # the table's unit in units of a key
     # Bounds have 38 digits, and factor has 26: together 64.
     back = 25 - unit.numerator.bit_length() + unit.denominator.bit_length()
     factor = np.uint64(int(unit * (1 << back)) + 1)

@@ -1,1 +1,1 @@
-"""The guarantees of a release (`guarantees`), and how they are written down (`records`)."""
+"""The guarantees of a release (`guarantees`), and their form in records (`records`)."""

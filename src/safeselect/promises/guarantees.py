@@ -1,11 +1,11 @@
 """Five kinds of guarantee, and the theorems that lead from one to another.
 
-An arrow means "implies", by the theorem named in the docstring of the method that goes that way:
+An arrow means "implies"; the docstring of the method that goes that way names the theorem:
 
     BoundedRange(e) -> LaplaceDominated(e) -> PureDP(e) -> ZeroConcentratedDP -> ApproximateDP
 
-Every value is an exact rational.  Where a theorem gives an irrational number it is rounded up to
-64 significant bits, so that what is printed is never less than what is owed.
+Every value is an exact rational.  Where a theorem gives an irrational number, it is rounded up to
+64 significant bits.  So no stated cost is below the true one.
 """
 
 from __future__ import annotations
@@ -54,7 +54,8 @@ class ZeroConcentratedDP:
         if not self.rho:
             return ApproximateDP(Fraction(0), at)
         # The derivative of `bound` is (rho x**2 + ln(1 + x) - ln(1/delta)) / x**2 at x = a - 1, and
-        # its root is below sqrt(ln(1/delta) / rho).  It holds at any order: near is enough.
+        # its root is below sqrt(ln(1/delta) / rho).  The bound holds at every order, so an order
+        # near the best is enough.
         _, step = (-Interval.of(at, 96).log() / Interval.of(self.rho, 96)).sqrt().fractions()
         excess = Fraction(0)
         while step > excess / 2**20:
@@ -97,7 +98,7 @@ class ApproximateDP:
         """The same epsilon at any larger delta.
 
         Raises:
-            ParameterError: the delta asked for is smaller than its own.
+            ParameterError: the delta asked for is smaller than the guarantee's own.
         """
         at = rational(delta, "delta", below=1)
         if at < self.delta:
@@ -162,10 +163,10 @@ class PureDP:
 class LaplaceDominated:
     """No better distinguished from a neighbour than Laplace(0, 1) from Laplace(epsilon, 1).
 
-    Holds for permute-and-flip, for report-noisy-max with continuous noise and for every release of
-    gaps: walk from one score vector to its neighbour along the straight line; an event's
-    probability p moves at a speed of at most epsilon min(p, 1 - p), which is what the Laplace
-    distribution function does (`docs/mathematics.md`, lemma L0).
+    It holds for permute-and-flip, for report-noisy-max with continuous noise and for every release
+    of gaps.  Reason: on the straight line from one score vector to its neighbour, an event's
+    probability p moves at a speed of at most epsilon min(p, 1 - p).  The Laplace distribution
+    function moves at exactly this speed (`docs/mathematics.md`, lemma L0).
 
     Args:
         epsilon: rational, at least 0.
@@ -216,8 +217,8 @@ class LaplaceDominated:
 class BoundedRange:
     """The logarithm of the likelihood ratio lies in some interval of length epsilon.
 
-    The exponential mechanism's own property (Dong, Durfee and Rogers 2020).  It holds for the
-    selection alone: as soon as a gap is released too it is lost.
+    The exponential mechanism has this property (Dong, Durfee and Rogers 2020).  It holds for the
+    selection alone: a release of the gap as well loses it.
 
     Args:
         epsilon: rational, at least 0.
@@ -280,10 +281,10 @@ _Bound = Callable[[Fraction, int], Interval]
 def _approximate(guarantee: _Pure, delta: Number, bound: _Bound) -> ApproximateDP:
     """The bound on epsilon at this delta, as a guarantee."""
     at = rational(delta, "delta", below=1)
-    # At epsilon = 0 already covered: the logarithm in `bound` may not even exist there.
+    # Where epsilon = 0 already suffices, the logarithm in `bound` may not exist.
     if not guarantee.epsilon or guarantee.delta(0) <= at:
         return ApproximateDP(Fraction(0), at)
-    # Rounding up must not lead above what holds without any delta.
+    # The guarantee's own epsilon holds without any delta, so rounding up must not exceed it.
     epsilon = above_zero(lambda precision: bound(at, precision))
     return ApproximateDP(min(guarantee.epsilon, epsilon), at)
 

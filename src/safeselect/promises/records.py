@@ -1,4 +1,4 @@
-"""How guarantees, numbers and receipts are written down, each in one spelling.
+"""The written form of guarantees, numbers and receipts: one spelling for each.
 
 Results and the ledger's records share it.
 """
@@ -18,12 +18,12 @@ Content = str | list["Content"] | dict[str, "Content"]
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """What the caller gets of the record of a release.
+    """The caller's part of the record of a release.
 
     Attributes:
         ledger: identity of the ledger.
         record: place in the ledger of the record that holds the commitment.
-        salt: opens the commitment; nobody else has it.
+        salt: opens the commitment; only the caller has it.
     """
 
     ledger: str
@@ -38,7 +38,7 @@ class Receipt:
 def exact_text(value: Fraction) -> str:
     """A number as records spell it: exact, in lowest terms.
 
-    By way of Decimal, because Python may limit how many digits of an int str() writes.
+    Decimal writes the digits, because Python may limit how many digits of an int str() writes.
     """
     above, below = Decimal(value.numerator), Decimal(value.denominator)
     return f"{above:f}" if below == 1 else f"{above:f}/{below:f}"

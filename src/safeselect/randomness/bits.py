@@ -1,15 +1,15 @@
-"""Random bits for one public call, and how often a loop that draws them may go round.
+"""Random bits for one public call, and the bound on every loop that draws them.
 
 Samplers take `Bits`, never a source.  The rules:
 
 - every bit of the source is handed out at most once, in the source's order, most significant first;
-- the source is asked for public sizes only, so the sizes of the requests tell nothing;
-- bits not used are wiped at the end of the call and never serve another;
+- the source is asked for public sizes only, so the sizes of the requests reveal nothing;
+- unused bits are wiped at the end of the call, and no other call gets them;
 - a child of a fork cannot use bits that its parent drew: it would repeat the parent's noise;
-- no loop that draws goes on without end, whatever the source gives.  With independent fair bits a
-  call reaches a bound with probability below 2**-100; section 17 of docs/mathematics.md derives it
-  loop by loop.  So the law is exactly the documented one, given that there is no error.  A source
-  that is stuck reaches a bound soon.
+- every loop that draws has a bound, whatever the source gives.  With independent fair bits a call
+  reaches a bound with probability below 2**-100; section 17 of docs/mathematics.md derives it loop
+  by loop.  So the law is exactly the documented one, given that there is no error.  A source that
+  is stuck reaches a bound soon.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ _ROUNDS = 4096
 
 
 def rounds(digits: int = 1) -> range:
-    """The rounds of a loop for one number, of which each may end it.
+    """The rounds of a loop for one number; the loop may end in each.
 
     Args:
-        digits: how many binary digits a round draws, where they refine the same number: 4096 in
-            all; 1 where each round starts afresh.
+        digits: how many binary digits a round draws, where all rounds refine the same number: it
+            gets 4096 in all.  1 where each round starts afresh.
     """
     return range(-(-_ROUNDS // digits))
 
@@ -58,11 +58,11 @@ class Bits:
     """Independent fair bits from a source; a context manager, one for each public call.
 
     Args:
-        source: a source; `sources.resolve` says what is taken, and refused.
-        piece: bytes for which `take` asks the source at once.
+        source: a source; `sources.resolve` says which ones it accepts.
+        piece: how many bytes `take` requests from the source at once.
 
     Raises:
-        ParameterError: piece is not an integer from 1 to 2**20, or the source is none.
+        ParameterError: piece is not an integer from 1 to 2**20, or `source` is not a source.
         SourceError: the source refuses to begin.
     """
 
@@ -72,10 +72,10 @@ class Bits:
         if type(piece) is not int or not 1 <= piece <= 2**20:
             raise ParameterError("piece must be an integer from 1 to 1048576")
         self._process: Generation | None = generation()  # None as soon as these bits are closed
-        self._source = resolve(source)  # nobody's bytes are drawn but behind a guard
+        self._source = resolve(source)  # from here on, a guard tests all bytes
         self._buffer = bytearray(piece)
         self._stock = 0  # bits drawn and not yet handed out, the next one on top
-        self._held = 0  # how many of them
+        self._held = 0  # how many bits the stock holds
         self._consumed = 0
         self._nonce = self._source.begin()
 
@@ -117,7 +117,7 @@ class Bits:
         Bits that `take` drew and has not handed out stay with `take`.
 
         Raises:
-            ParameterError: not such a buffer; nothing was drawn.
+            ParameterError: another kind of buffer; nothing was drawn.
             SourceError: as for `take`; the whole buffer holds zeros.
         """
         with byte_view(buffer) as view:
@@ -125,7 +125,7 @@ class Bits:
             self._consumed += 8 * len(view)
 
     def close(self) -> None:
-        """Wipe what was drawn and not used; every later call raises."""
+        """Wipe the bits that were drawn and not used; every later call raises."""
         self._process = None
         self._stock = self._held = 0
         wipe(self._buffer)
@@ -144,7 +144,7 @@ class Bits:
             raise SourceError("these bits were drawn in another process: start the call again")
 
     def _draw(self, missing: int) -> None:
-        """Put at least `missing` more bits in stock, asking for whole pieces one by one."""
+        """Put at least `missing` more bits in stock, in whole pieces, one request each."""
         piece = len(self._buffer)
         size = piece * -(-missing // (8 * piece))
         buffer = self._buffer if size == piece else bytearray(size)
@@ -153,7 +153,7 @@ class Bits:
                 self._fill(view, piece)
             self._stock = (self._stock << 8 * size) | int.from_bytes(buffer, "big")
             self._held += 8 * size
-        except BaseException:  # an interrupt between these two lines would leave them at odds
+        except BaseException:  # an interrupt between the two would leave stock and count at odds
             self.close()
             raise
         finally:
@@ -165,7 +165,7 @@ class Bits:
             self._check_usable()
             for start in range(0, len(view), request):
                 self._source.fill(view[start : start + request])
-            # Were the process forked inside a request, the child would have its parent's noise.
+            # A child forked during the request would have its parent's noise.
             self._check_usable()
         except BaseException:
             wipe(view)

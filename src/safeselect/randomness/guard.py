@@ -2,25 +2,26 @@
 
 A source is a function that draws bytes, and a `Guard` around it:
 
-- all or nothing: whatever goes wrong, the buffer is zeroed and `SourceError` raised, with a
-  constant text and without the original exception, whose text or frames may hold bytes;
-- latched: after a failure every call fails.  What comes from outside is no failure: a
-  KeyboardInterrupt and its like, and for a draw that is vouched for any exception but SourceError
-  (a time limit that a signal handler raises, say).  The buffer is zeroed, the exception goes on,
-  and the source stays usable;
+- all or nothing: on any failure the guard zeroes the buffer and raises `SourceError`.  The error
+  has a constant text and drops the original exception, whose text or frames may hold bytes;
+- latched: after a failure every call fails.  An exception from outside is no failure: a
+  KeyboardInterrupt and its like, and for a vouched draw any exception but SourceError (a time limit
+  that a signal handler raises, say).  The buffer is zeroed, the exception goes on, and the source
+  stays usable;
 - process: start-up tests run once in each process, and a source that may not be used after a fork
   raises in the child;
-- stuck: each request asks for 16 bytes more than it needs, the *canary*.  It is compared with the
-  canaries before, and its halves with each other; so are the nonces with the nonces before.  A good
-  source passes with probability 1 - 2**-63, whatever came before.  Canaries and nonces are
-  independent of the bytes that samplers get, so no check can bias a sampler.  What samplers get is
-  never looked at: rejecting some of it would change the law of every output;
+- stuck: each request asks for 16 bytes more than it needs, the *canary*.  The guard compares each
+  canary with earlier canaries, its halves with each other, and each nonce with earlier nonces.  A
+  good source passes with probability 1 - 2**-63, whatever came before.  Canaries and nonces are
+  independent of the bytes that samplers get, so no check can bias a sampler.  The guard never looks
+  at the samplers' bytes: rejecting some of them would change the law of every output;
 - no recursion: a source that is asked for bytes while it draws some refuses the inner call.  Two
   threads may use one source at once.
 
 The start-up tests find wiring errors (a device that answers zeros, a callback that replays one
-answer), and they do not measure entropy: a generator with a known seed passes all of them.  Their
-sample of 4 blocks of 1024 bytes is discarded.  False alarms, for a perfect source, at most:
+answer).  They do not measure entropy: a generator with a known seed passes all of them.  Their
+sample of 4 blocks of 1024 bytes is discarded.  For a perfect source, each false alarm has at most
+this probability:
 
     repeated block        6 * 2**-8192
     repetition count      2**-52      (4096 places, 9 equal bytes in a row: 2**-64 each)
@@ -54,7 +55,7 @@ NONCE_BYTES = 16
 CANARY_BYTES = 16
 """Bytes at the end of each answer that are tested, and never handed out."""
 
-_REMEMBERED = 32  # more than one, because threads may begin between two of the same thread
+_REMEMBERED = 32  # more than one: other threads may draw between two requests of one thread
 _CHUNK = 1 << 20  # bytes asked for at once
 _STUCK = "the source is stuck: it repeats itself"
 
@@ -85,10 +86,10 @@ def _startup_tests(sample: bytearray) -> Iterator[tuple[str, bool]]:
     yield "length", len(sample) == _BLOCK * _BLOCKS
     blocks = {bytes(sample[start : start + _BLOCK]) for start in range(0, len(sample), _BLOCK)}
     yield "repeated block", len(blocks) == _BLOCKS
-    # SP 800-90B's repetition count: no byte value stands so often in a row.
+    # SP 800-90B's repetition count: no byte value occurs too often in a row.
     longest_run = max(len(list(run)) for _, run in groupby(sample))
     yield "repetition count", longest_run < _REPETITION_CUTOFF
-    # SP 800-90B's adaptive proportion: the first value of a window does not come back too often.
+    # SP 800-90B's adaptive proportion: the first value of a window does not recur too often.
     windows = [sample[start : start + _WINDOW] for start in range(0, len(sample), _WINDOW)]
     most_returns = max(window.count(window[0], 1) for window in windows)
     yield "adaptive proportion", most_returns < _PROPORTION_CUTOFF
@@ -107,21 +108,21 @@ class Guard:
     """Keeps the rules above for one source.
 
     Args:
-        draw: returns so many of the source's bytes, or raises.
+        draw: returns the number of bytes asked for, or raises.
         nonce: the same for the 16 bytes of the nonce; `draw` by default.
         fork_safe: False if the source must not be used in a child of the process that built it.
         health: whether start-up tests and the stuck check apply to these bytes.  Without it the
-            source is asked for exactly what is needed.
-        vouched: the draw is this package's own and raises SourceError whenever it fails, so that
-            any other exception comes from outside.
-        worth: what the bytes are worth for production.
-        unmixed: whether a function's bytes come in anywhere without the system's.
-        parts: the guards of what is mixed in `draw`; they are tested by themselves.
+            guard requests exactly the bytes that are needed.
+        vouched: the draw is this package's own and raises SourceError whenever it fails.  So any
+            other exception comes from outside.
+        worth: whether the bytes are good enough for production.
+        unmixed: whether any callback's bytes are used without the system's bytes mixed in.
+        parts: the guards of the sources that `draw` mixes; each tests its own bytes.
 
     Attributes:
-        born: the process that built it.
-        failed: whether it failed, and so stays failed.
-        unfit: whether it failed a test: start-up, nonce or canary.
+        born: the process that built the guard.
+        failed: whether the source failed; it then stays failed.
+        unfit: whether the source failed a test: start-up, nonce or canary.
     """
 
     draw: Draw
@@ -178,20 +179,20 @@ class Guard:
             # Not reset(token): an interrupt can come before there is a token.
             _ACTIVE.set(active)
         if isinstance(found, str):
-            # Raised here, and not where it was noticed, so that no exception hangs behind it.
+            # Raised here, outside any handler, so that the error has no exception as its context.
             self.failed = True
             raise SourceError(found)
         return found
 
     def _attempt(self, draw: Draw, count: int, canary: int) -> bytes | str:
-        """Draw; return the bytes, or in words what went wrong.  What is from outside passes."""
+        """Draw; return the bytes, or in words what went wrong; exceptions from outside pass."""
         if self.failed:
             return "the source failed before and stays failed: build a new one"
         if not self.fork_safe and generation() != self.born:
             return "the source was built in another process: build a new one after a fork"
         try:
             taken = draw(count)
-            # Exactly bytes: anything else might still change, or lie about itself.
+            # Exactly bytes: an object of another type might change later, or lie about itself.
             if type(taken) is not bytes or len(taken) != count:
                 return "the source gave something other than the bytes that it was asked for"
             problem = self._failed_test(taken, canary) if count and self.health else None
@@ -207,9 +208,7 @@ class Guard:
         return problem
 
     def _failed_test(self, taken: bytes, canary: int) -> str | None:
-        """Test the source as a whole if that was not done in this process, then the sample:
-        the canary, or all of a nonce.
-        """
+        """Test the source as a whole, once in each process; then the canary, or all of a nonce."""
         now = generation()
         if self._tested != now:
             failed_test = startup_problem(self.draw)
@@ -226,7 +225,7 @@ class Guard:
 
 
 def _repeats(recent: deque[bytes], canary: bytes) -> bool:
-    """Whether a canary equals one before or has equal halves, as that of one value has."""
+    """Whether a canary equals an earlier one, or has equal halves, as a constant canary has."""
     half = CANARY_BYTES // 2
     return canary[:half] == canary[half:] or _comes_back(recent, canary)
 
@@ -234,9 +233,9 @@ def _repeats(recent: deque[bytes], canary: bytes) -> bool:
 def _comes_back(recent: deque[bytes], sample: bytes) -> bool:
     """Keep the sample, and say whether it was kept before.
 
-    Append first, count afterwards: without a lock, of two threads that got the same sample at
-    the same time at least the later one sees both.  Where so many others came in between that
-    this one is forgotten already, nothing is known against it.
+    Append first, count afterwards.  There is no lock: if two threads get the same sample at the
+    same time, at least the later one sees both.  If so many other samples came between that this
+    one is forgotten already, the sample passes.
     """
     recent.append(sample)
     return recent.count(sample) > 1

@@ -1,7 +1,7 @@
 """Random bytes in memory: never copied, never shared with a forked process, wiped after use.
 
 Only buffers that the library or its caller owns can be wiped.  The `bytes` and `int` objects that
-Python makes on the way cannot be; that is a stated limitation of every program in Python.
+Python makes on the way cannot be wiped.  Every program in Python has this limitation.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from safeselect.errors import ParameterError
 __all__ = ["Generation", "byte_view", "generation", "sealed", "wipe"]
 
 Generation = tuple[int, int]
-"""Forks counted, and process id."""
+"""(number of forks counted, process id)."""
 
 _Kind = TypeVar("_Kind")
 _forks = 0
@@ -25,8 +25,8 @@ def _count_fork() -> None:
     _forks += 1
 
 
-# A module is imported once, so the hook is registered once; were it ever run twice, the count
-# would rise by two, which is as good, for generations are only compared for equality.
+# A module is imported once, so the hook is registered once.  A hook that ran twice would raise the
+# count by two, which is safe too: generations are only compared for equality.
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_count_fork)
 
@@ -35,9 +35,9 @@ def generation() -> Generation:
     """Return a value that differs between a process and the children forked from it.
 
     Neither number alone is enough: a child in a new process-id namespace can have its parent's id,
-    and a fork made outside Python runs no Python hook.  A fork that is both goes unseen here;
-    against it `OpenSSLSource` mixes kernel bytes into every fill.  There are no locks in this
-    package, because a lock held during a fork stays locked in the child.
+    and a fork made outside Python runs no Python hook.  This value does not change in a fork of
+    both kinds; against that, `OpenSSLSource` mixes kernel bytes into every fill.  There are no
+    locks in this package, because a lock held during a fork stays locked in the child.
     """
     return _forks, os.getpid()
 
@@ -61,16 +61,16 @@ def _silent_repr(self: object) -> str:
 
 
 _SEALED = {
-    "__reduce_ex__": _refuse_copy,  # which copy.copy and copy.deepcopy ask, as pickle does
+    "__reduce_ex__": _refuse_copy,  # pickle, copy.copy and copy.deepcopy all call it
     "__repr__": _silent_repr,
     "__init_subclass__": classmethod(_refuse_subclass),
 }
 
 
 def sealed(kind: type[_Kind]) -> type[_Kind]:
-    """Return the class itself, made impossible to copy, pickle and subclass, with a silent repr.
+    """Return the class, made impossible to copy, pickle and subclass, and with a silent repr.
 
-    A copy of a source, or of bits not yet used, is the same noise twice, and the difference of two
+    A copy of a source, or of bits not yet used, gives the same noise twice.  The difference of two
     releases with the same noise is the private number itself.  A subclass could replace `fill` and
     keep the name under which records list the source.
     """
@@ -83,9 +83,9 @@ def byte_view(buffer: object) -> memoryview:
     """Return a flat view of a writable, C-contiguous buffer of bytes.
 
     Raises:
-        ParameterError: anything but a bytearray or a memoryview of that kind.
+        ParameterError: it is not a bytearray or a memoryview of that kind.
     """
-    # Exact types: a subclass could answer differently each time it is asked for its length.
+    # Exact types: a subclass could report another length each time.
     if type(buffer) is not bytearray and type(buffer) is not memoryview:
         raise ParameterError(
             "the buffer to fill must be a bytearray or a memoryview, "
@@ -103,7 +103,7 @@ def byte_view(buffer: object) -> memoryview:
         )
     if view.ndim == 1:
         return view
-    # A view with a zero in its shape cannot be cast, and has nothing to fill.
+    # A view with a zero in its shape cannot be cast, and has no byte to fill.
     return view.cast("B") if view.nbytes else memoryview(bytearray())
 
 

@@ -1,9 +1,9 @@
 """The protocol of a source of random bytes, the default source, and the door of `source=`.
 
-Anyone may write a source; `safeselect.testing.check_source` tests it against these rules.  It is
-used behind a guard all the same: it is asked for 16 bytes more than are needed,
-which are tested, and the system's bytes are mixed in.  Only one that says `production` is False is
-taken as it is.
+Anyone may write a source; `safeselect.testing.check_source` tests it against these rules.  The
+library uses such a source behind a guard all the same.  The guard requests 16 bytes more than are
+needed, tests these, and mixes in the system's bytes.  A source that says `production` is False is
+used as it is.
 
 1. All or nothing: `fill` fills every byte, or zeroes the buffer and raises `SourceError`.
 2. Latched: a source that failed once fails until a new one is built.
@@ -12,9 +12,9 @@ taken as it is.
    raises.
 5. Silent: `repr` and errors show neither state nor bytes.
 
-Which sources are this package's own is decided by exact type, whatever an object says of itself: a
+The exact type decides which sources are this package's own, whatever an object says of itself.  A
 name, a property, a base class or a metaclass can be borrowed; the type of an object made by a
-sealed class cannot.  What an own source is worth is asked of the `Guard` that it holds.
+sealed class cannot.  The `Guard` that an own source holds says what its bytes are worth.
 """
 
 from __future__ import annotations
@@ -38,25 +38,25 @@ _Kind = TypeVar("_Kind")
 _Door = TypeVar("_Door", bound="Callable[[object], Source]")
 _DOORS: dict[str, Callable[[object], Source]] = {}
 _OWN: dict[int, type] = {}
-"""This package's sources, by identity: a metaclass may say that it equals another class."""
+"""This package's sources, by identity: a metaclass may claim that its class equals another."""
 
 _VARIABLE = "SAFESELECT_REQUIRE_PRODUCTION"
 
 
 @runtime_checkable
 class Source(Protocol):
-    """Independent uniform random bytes, as many as asked for or an error."""
+    """Independent uniform random bytes: as many as requested, or an error."""
 
     @property
     def name(self) -> str:
-        """What results and records say about the origin of the bytes, e.g. "OpenSSLSource".
+        """The origin of the bytes in results and records, e.g. "OpenSSLSource".
 
-        That of a source of another class than this package's own appears inside ForeignSource(...).
+        For a source that is not this package's own, the name appears inside ForeignSource(...).
         """
 
     @property
     def production(self) -> bool:
-        """False for a source that tests use and nobody else may: its bytes can be predicted."""
+        """False for a source that only tests may use: its bytes can be predicted."""
 
     def begin(self) -> bytes:
         """Start one public call and return a nonce of NONCE_BYTES random bytes.
@@ -71,7 +71,7 @@ class Source(Protocol):
         """Overwrite the whole of a writable, contiguous buffer of bytes with random bytes.
 
         Raises:
-            ParameterError: not such a buffer; nothing was drawn.
+            ParameterError: another kind of buffer; nothing was drawn.
             SourceError: the source failed; the buffer holds zeros.
         """
 
@@ -79,22 +79,22 @@ class Source(Protocol):
 def own(kind: type[_Kind]) -> type[_Kind]:
     """Seal a class, and mark it as one of this package's sources; its objects hold a `_guard`.
 
-    The mark gives no trust: a guard says that its bytes are worth nothing, unless it is told more.
-    Sources for tests carry the mark so that they are taken as they are.
+    The mark gives no trust: by default a guard says that its bytes are not for production.
+    Sources for tests carry the mark so that the library uses them as they are.
     """
     _OWN[id(kind)] = kind
     return sealed(kind)
 
 
 def is_own(value: object) -> bool:
-    """Whether the object is exactly of such a class; its `__class__` is not asked."""
+    """Whether the object is exactly of such a class; its `__class__` is not read."""
     return _OWN.get(id(type(value))) is type(value)
 
 
 def takes_foreign(door: _Door) -> _Door:
-    """Mark the function that puts a source of another class behind a guard: in `sources.foreign`.
+    """Mark the function, in `sources.foreign`, that puts a source of another class behind a guard.
 
-    A release with one of this package's own sources runs none of that.
+    A release with one of this package's own sources does not run that function.
     """
     _DOORS["foreign"] = door
     return door
@@ -104,7 +104,7 @@ def guarded(value: object) -> Source:
     """Return a source that keeps the rules: one of this package's own, or a guard around another.
 
     Raises:
-        ParameterError: it keeps not even the form of the Source protocol.
+        ParameterError: the object does not have the form of the Source protocol.
     """
     return cast(Source, value) if is_own(value) else _DOORS["foreign"](value)
 
@@ -113,7 +113,7 @@ def guard_of(source: Any) -> Guard:
     """The guard of one of this package's own sources, which knows what its bytes are worth.
 
     Raises:
-        ParameterError: a source that `resolve` has not seen.
+        ParameterError: the source did not come from `resolve`.
     """
     if not is_own(source):
         raise ParameterError("observed() takes what resolve() returned")
@@ -123,19 +123,19 @@ def guard_of(source: Any) -> Guard:
 
 def _openssl_bytes(count: int) -> bytes:
     try:
-        import ssl  # takes milliseconds, so only those pay who draw
+        import ssl  # takes milliseconds, so it is imported only when bytes are drawn
     except ImportError:
         raise SourceError("this Python has no ssl module: use SystemSource()") from None
     # OpenSSL notices a fork by the process id alone.  A child with its parent's id (new process-id
-    # namespaces have such children) would repeat the parent's bytes, and so would the clone of a
-    # virtual machine.  Fresh kernel bytes before each fill part them; claiming no entropy for them
-    # makes OpenSSL reseed from the kernel as well.
+    # namespaces have such children) would repeat the parent's bytes.  So would the clone of a
+    # virtual machine.  Fresh kernel bytes before each fill make their bytes differ.  An entropy
+    # claim of zero for them makes OpenSSL reseed from the kernel as well.
     try:
         ssl.RAND_add(os.urandom(_FRESH_BYTES), 0.0)
         if ssl.RAND_status():
             return ssl.RAND_bytes(count)
     except TimeoutError:
-        raise  # a time limit of the caller's: neither generator has one
+        raise  # the caller's own time limit: neither generator has one
     except (OSError, NotImplementedError):  # those of ssl are OSErrors
         raise SourceError("OpenSSL's generator failed") from None
     raise SourceError("OpenSSL's generator has not been seeded")
@@ -146,8 +146,8 @@ def _openssl_bytes(count: int) -> bytes:
 class OpenSSLSource:
     """Bytes of `ssl.RAND_bytes`, with 32 fresh kernel bytes mixed in before every fill.
 
-    The default.  About 0.14 ns a byte and 4 us a fill.  Whether OpenSSL runs in FIPS mode is for
-    its configuration to say; nothing is claimed here.
+    The default source.  It takes about 0.14 ns a byte and 4 us a fill.  OpenSSL's configuration
+    decides whether it runs in FIPS mode; this class makes no claim about that.
     """
 
     __slots__ = ("_guard",)
@@ -175,17 +175,17 @@ class OpenSSLSource:
         self._guard.fill(buffer)
 
 
-# The one object that the whole process shares.  Two threads that need it for the first time at once
-# may each build one; either is good, and one of them stays.
+# The whole process shares this object.  Two threads that first need it at the same time may each
+# build one.  Either is good, and one of them stays.
 _current: OpenSSLSource | None = None
 
 
 def default_source() -> Source:
     """Return the source used when none is given: one OpenSSLSource a process, built when needed.
 
-    One that failed a test stays failed until the process ends.  After any other failure the next
-    call builds a new one, which is tested anew: an error that was no fault of the generator's may
-    end one call, and no later one.
+    A source that failed a test stays failed until the process ends.  After any other failure the
+    next call builds a new one, which is tested anew.  So an error that was not the generator's
+    fault ends one call and no later one.
 
     Example:
         >>> from safeselect.sources import default_source
@@ -202,9 +202,9 @@ def default_source() -> Source:
 
 
 def require_production() -> bool:
-    """Return whether the environment hardens: SAFESELECT_REQUIRE_PRODUCTION is not empty.
+    """Return whether only production is allowed: SAFESELECT_REQUIRE_PRODUCTION is not empty.
 
-    Any value but the empty one hardens, "0" too: a typing error must not soften.
+    Any value but the empty one counts, "0" too: a typing error must not switch the check off.
 
     Example:
         >>> from safeselect.sources import require_production
@@ -221,7 +221,7 @@ def resolve(source: object | None) -> Source:
     bytes mixed in, unless it says that it is for tests; its name is ForeignSource(...).
 
     Raises:
-        ParameterError: not a source (a seed, a generator for simulations, a class ...); or, while
+        ParameterError: not a source (a seed, a generator for simulations, a class ...).  Or, while
             SAFESELECT_REQUIRE_PRODUCTION is set, a source for tests, or a callback's bytes alone
             where the variable does not say "asserted".
 

@@ -2,10 +2,10 @@
 
 The rules, which the rest of the package relies on:
 
-- What a call does is decided by its *arguments* and by n, never by the type or the representation
-  of scores.  Inputs that are equal as real numbers, in whatever types, are the same input.
-- Containers, their lengths and public labels are looked at before a ledger is charged; types and
-  values of scores only afterwards.
+- The *arguments* of a call and n decide what it does, never the type or the representation of
+  scores.  Inputs of any types that are equal as real numbers are the same input.
+- Containers, their lengths and public labels are read before a ledger is charged; types and values
+  of scores only afterwards.
 - The caller's scores are copied once; later writes by the caller change nothing.
 - Only differences between scores are kept: each candidate's shortfall from the best, in grid
   steps, cut at 2**64 - 1 (`numbers`).
@@ -42,7 +42,7 @@ from safeselect.scores.reading import Reading
 if TYPE_CHECKING:
     from typing_extensions import TypeVar
 
-    # Where no labels are known to a type checker, labels have any type.
+    # Where a type checker knows no labels, labels have any type.
     Label = TypeVar("Label", default=Any)
 else:
     from typing import TypeVar
@@ -54,15 +54,15 @@ __all__ = ["Candidates", "Label", "label_text", "read_candidates", "read_matrix"
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
 class Candidates:
-    """The candidates of one call: how many and what they are called; no score was looked at.
+    """The candidates of one call: their number and their labels; no score was read yet.
 
     Attributes:
         rows: the scores: one column, or a column for each row, or a plain array of all rows.
         size: how many candidates there are.
-        labels: what to call the candidates, or None for their positions.
+        labels: the names of the candidates, or None for their positions.
         is_matrix: whether rows of scores were handed over.
-        positions: whether they may be released: those in a mapping or in a labelled column often
-            follow from the data, as in `value_counts`, which is sorted.
+        positions: whether positions may be released.  Those in a mapping or in a labelled column
+            often follow from the data, as in `value_counts`, which is sorted.
     """
 
     rows: tuple[Column, ...] | np.ndarray[Any, Any]
@@ -87,15 +87,15 @@ class Candidates:
         Args:
             reading: how numbers become steps.
             minimize: prefer small scores.
-            size: how far scores were declared to move, of which a message proposes a grid.
+            size: how far scores were declared to move; a message derives its example grid from it.
             threshold: a public number that takes part as one more candidate, the last.
 
         Returns:
-            uint64, shape (n,), or (m, n) for m rows, of which the caller is the only owner;
-            private: larger is better, only differences within a row matter.
+            uint64, shape (n,), or (m, n) for m rows; private.  The caller is its only owner.
+            Larger is better, and only differences within a row matter.
 
         Raises:
-            ScoreError: a score is no number, or none that the reading covers.
+            ScoreError: a score is not a number, or the reading does not cover it.
         """
         extra = [] if threshold is None else [reading.nearest(threshold)]
         steps: Steps = np.empty((len(self.rows), self.size + len(extra)), dtype=np.uint64)
@@ -109,7 +109,7 @@ class Candidates:
             try:
                 write_steps(numbers, reading, size, minimize, extra, out)
             finally:
-                # What was fetched for this call alone; anything else is the caller's.
+                # An array fetched for this call alone is ours; any other is the caller's.
                 is_own = type(column.held) is Unread
                 if is_own and isinstance(numbers, np.ndarray) and numbers.flags.writeable:
                     numbers.fill(0)
@@ -187,7 +187,7 @@ def read_labels(labels: object, count: int) -> tuple[object, ...]:
         ParameterError: no list, another number of labels, labels that are not all different, or one
             that cannot be written or compared.
     """
-    # A set has no order of its own: which label belongs to which score would be left to chance.
+    # A set has no order of its own: chance would decide which label belongs to which score.
     if isinstance(labels, (str, bytes, Set)) or not isinstance(labels, Iterable):
         raise ParameterError(
             f"labels must be a list of labels, got {type(labels).__name__}; write them in the "
@@ -203,10 +203,10 @@ def read_labels(labels: object, count: int) -> tuple[object, ...]:
             "write one label for each score, in the same order"
         )
     different = None
-    with suppress(Exception):  # of a label's own: it may quote one, so ours is raised below
+    with suppress(Exception):  # a label's own error may quote a label, so ours is raised below
         for name in names:
             if type(name) not in (str, int):
-                label_text(name)  # now, when nothing depends on which one is chosen
+                label_text(name)  # now, while no error can depend on which candidate is chosen
         different = _count_different(names)
     if different is None:
         raise ParameterError(
@@ -224,13 +224,13 @@ def read_labels(labels: object, count: int) -> tuple[object, ...]:
 def label_text(label: object) -> str:
     """A label as text."""
     if type(label) is int:
-        # By way of Decimal: Python may limit how many digits of an int str() writes.
+        # Decimal writes the digits: Python may limit how many digits of an int str() writes.
         return exact_text(Fraction(label))
     return label if isinstance(label, str) else str(label)
 
 
 def _count_different(names: tuple[object, ...]) -> int:
-    """How many of these labels are different: by a hash where there is one, else one by one."""
+    """How many of these labels are different: by hash where a label has one, else one by one."""
     with suppress(Exception):  # a label without a hash
         return len(set(names))
     known: dict[object, object] = {}
@@ -251,7 +251,7 @@ def _key(label: Any) -> object:
     with suppress(TypeError):
         hash(label)
         return label
-    if isinstance(label, (set, bytearray)):  # equal to their kin that have a hash
+    if isinstance(label, (set, bytearray)):  # equal to a frozenset or bytes
         return frozenset(label) if isinstance(label, set) else bytes(label)
     if type(label) is dict:
         return dict, frozenset((key, _key(value)) for key, value in label.items())

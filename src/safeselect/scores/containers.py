@@ -1,8 +1,9 @@
-"""How scores may be handed over: lists, arrays, and columns of other libraries.
+"""The containers of scores: lists, arrays, and columns of other libraries.
 
-In two looks, between which a ledger is charged.  `hand_over` knows containers by their class and
-asks how many scores there are, nothing else.  `Column.numbers` looks at types and values.  No
-message quotes a cell, nor is an error of another library, which may quote one, passed on.
+A container is read in two steps, and the ledger is charged between them.  `hand_over` knows
+containers by their class and asks only how many scores there are.  `Column.numbers` reads types and
+values.  No message quotes a cell.  Errors of other libraries may quote one, so they are not passed
+on.
 """
 
 from __future__ import annotations
@@ -35,8 +36,8 @@ __all__ = [
     "table_reader",
 ]
 
-# Only of these exact classes is the length asked for before a charge: it is theirs, and no code of
-# anybody else runs.  By identity: a class may say that it is equal to another.
+# Before a charge only these exact classes are asked for their length: that runs no foreign code.
+# They are compared by identity, because a class may claim to equal another.
 LISTS = frozenset(map(id, (list, tuple)))
 _MAPPINGS = frozenset(map(id, (dict, Counter, OrderedDict, defaultdict)))
 ARRAYS = frozenset(map(id, (np.ndarray, np.memmap)))
@@ -51,10 +52,10 @@ _Kind = TypeVar("_Kind")
 
 @dataclass(frozen=True, slots=True)
 class TableReader:
-    """What reads columns of other libraries: `safeselect.columns`, of which lists run nothing.
+    """The reader of other libraries' columns, `safeselect.columns`; lists run none of its code.
 
     Attributes:
-        column: the column that was handed over; a `ScoreError` for a class that is not known.
+        column: the column that was handed over; raises `ScoreError` for an unknown class.
         labels: the labels that a column brings along, or None.
         numbers: its cells as an array, or as a list of integers.
         names: public labels as plain Python objects; a parameter's name is for messages.
@@ -76,11 +77,11 @@ def table_reader() -> TableReader:
 
 
 def own_counts(kind: type[_Kind]) -> type[_Kind]:
-    """Class decorator of this package's own mappings of counts, which say what they are.
+    """Class decorator that marks this package's own mappings of counts.
 
     Objects of exactly such a class have private `counts`, label -> count, and a method
-    `check_known`, which looks at nothing private.  What another class has by these names is never
-    asked for.
+    `check_known`, which reads nothing private.  These names are never read from objects of another
+    class.
     """
     _OWN_COUNTS.add(id(kind))
     return kind
@@ -100,14 +101,14 @@ def check_known(scores: object, change: Sensitivity, unit: str | None) -> None:
 @final
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
 class Unread:
-    """Scores or counts of a table that is open, of which nothing was read yet; its repr is silent.
+    """Scores or counts of an open table, not read yet; its repr is silent.
 
     Attributes:
         size: how many scores there are, or how many of the largest counts are asked for: public.
         read: fetches them; called once, when the call is charged.  For counts of an unknown domain
             it returns a mapping label -> count, otherwise scores: a list, or an array that the
             call may overwrite.
-        labels: what they are called, all of it public; as the keys of a mapping are.
+        labels: their names, all public, as the keys of a mapping are.
     """
 
     size: int
@@ -117,7 +118,7 @@ class Unread:
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
 class Column:
-    """Scores that were handed over, of which only the number was looked at; its repr is silent.
+    """Scores that were handed over; only their number was read.  The repr is silent.
 
     Attributes:
         held: a list, a plain array of one dimension, a column of another library, or numbers that
@@ -152,8 +153,8 @@ class Column:
             return values
         if values.dtype.kind == "b":
             return values.astype(np.uint8)
-        # By type, so that the byte order does not matter; and no text of a dtype: for strings it
-        # tells how long the longest one is.
+        # Compared by type, so that the byte order does not matter.  No message has the text of a
+        # dtype: for strings it tells how long the longest one is.
         if issubclass(values.dtype.type, FLOATS):
             return values.astype(np.float64)  # every narrower float is one of these
         cell = values.dtype.type.__name__
@@ -189,10 +190,10 @@ def labels_of(scores: object) -> Any:
 def subclass_refused(kind: type) -> None:
     """Refuse subclasses of NumPy's arrays, such as masked ones.
 
-    By the class alone: isinstance asks the object, which could run code of its own.
+    Only the class decides: isinstance asks the object, which could run code of its own.
 
     Raises:
-        ScoreError: it is one of them.
+        ScoreError: it is such a subclass.
     """
     if issubclass(kind, np.ndarray) and id(kind) not in ARRAYS:
         raise ScoreError(
@@ -217,14 +218,15 @@ def pairs(scores: object) -> tuple[list[Any], list[Any] | Unread] | None:
 def _packed(values: tuple[Any, ...]) -> np.ndarray[Any, Any] | None:
     """Integers of 64 bits, or floats, as an array; None for any other numbers."""
     try:
-        # Checks the size of each, unlike NumPy, to which [2**63, -1] are floats.
+        # struct checks the size of each; NumPy would make floats of [2**63, -1].
         words = struct.Struct(f"{len(values)}q").pack(*values)
-        # Whatever has an index was packed.  Integers of other classes than Python's own add up to
-        # something of their own class: a third of the time that looking at each class takes.
+        # struct packs every object with an `__index__`.  Integers of another class than Python's
+        # add up to an object of their own class.  The sum takes a third of the time of a look at
+        # each class.
         plain = type(sum(values)) is int
     except MemoryError:
         raise
-    except Exception:  # noqa: BLE001 - of whatever stands in the list: its class is looked at below
+    except Exception:  # noqa: BLE001 - any cell may raise; its class is checked below
         words, plain = b"", False
     if not plain:
         kinds = set(map(type, values))

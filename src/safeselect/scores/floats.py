@@ -1,15 +1,15 @@
 """Columns of floats as whole steps of a public grid p / q, exactly, in a fixed sequence of calls.
 
-A float is the binary number that it is.  Its step is r(x) = floor(x q / p + 1/2), the nearest one,
-halves up.  Every operation on floats below is exact for each score that matters, so the result is
-what integers of any size would give (`docs/mathematics.md`, section 6, "Columns of floats"):
+A float stands for its exact binary value.  Its step is r(x) = floor(x q / p + 1/2), the nearest
+one, halves up.  Every operation on floats below is exact for each score that matters.  So the
+result is that of integers of any size (`docs/mathematics.md`, section 6, "Columns of floats"):
 
 - x + S, S = 1.5 * 2**52 * u for a power of two u, rounds x to a multiple of u, whose number is in
   the low bits of the sum; (x + S) - S and x less that are then exact as well;
 - sums and products of 64-bit integers are taken modulo 2**64, and only numbers below 2**63 in size
   are compared;
-- a score 2**64 steps or more behind the best may overflow on the way.  It is recognised by one
-  exact comparison with a float, and what was computed for it is thrown away.
+- the arithmetic may overflow for a score 2**64 steps or more behind the best.  One exact comparison
+  with a float recognises such a score, and its computed step is discarded.
 
 Which calls are made, and on which shapes, follows from the grid and the number of scores alone.
 """
@@ -47,9 +47,9 @@ _QUARTERS = np.ldexp([1, 3], -2)
 
 
 def is_fast(grid: Fraction) -> bool:
-    """Whether floats on this grid are read as a column; on others number by number.
+    """Whether floats on this grid are read as a column; otherwise they are read one by one.
 
-    Nor are they where another library told the processor to round otherwise than to the nearest:
+    They are read one by one too if another library changed the processor's rounding from nearest:
     the sums below would not be exact.
     """
     nearest_even = np.add(_ROUNDER, _QUARTERS).tolist() == [_ROUNDER, _ROUNDER + 1]
@@ -76,23 +76,23 @@ def float_steps(
     Args:
         values: float64, shape (n,), n at least 1; finite.
         best: the best of them.
-        first: the step that is best of all, which may be that of another candidate.
+        first: the best step of all candidates; the public extra candidate may have it.
         grid: one that `is_fast`.
         minimize: the smallest score is the best.
         out: uint64, shape (n,), where to put the result.
     """
     p, q = grid.as_integer_ratio()
     above, below = best.as_integer_ratio()
-    # Scores that far from 0 are taken less the best.  Any that matters lies within a factor of 2
-    # of it, so the difference is exact (Sterbenz's lemma).
+    # From scores that far from 0 the best is subtracted.  Every score that matters lies within a
+    # factor of 2 of the best, so the difference is exact (Sterbenz's lemma).
     offset = best * (abs(above) * q >= p * below << 66)
     is_dyadic = p & (p - 1) == 0 and q & (q - 1) == 0
     kernel, moved = (_dyadic if is_dyadic else _rational)(p, q, offset)
-    # A kernel leaves t, the step being t + moved modulo 2**64; and 2**64 - 1 - d is the step less
-    # first + 1, or first - 1 less the step to minimize.
+    # A kernel writes t; the step is t + moved modulo 2**64.  2**64 - 1 - d is the step less
+    # first + 1, or, to minimize, first - 1 less the step.
     fold = np.subtract if minimize else np.add
     constant = np.int64(_word(first - 1 - moved if minimize else moved - first - 1))
-    # r(x) > first - 2**64 means x q / p + 1/2 >= first - 2**64 + 1, and from above alike.
+    # r(x) > first - 2**64 means x q / p + 1/2 >= first - 2**64 + 1; to minimize, it is mirrored.
     sign = 1 if minimize else -1
     bound = Fraction((2 * (first + sign * REACH) - sign) * p, 2 * q)
     count = len(values)
@@ -107,8 +107,8 @@ def float_steps(
             np.subtract(block, offset, out=rows[0])
             kernel(steps, rows)
             fold(constant, steps, out=steps)
-            # The difference of two floats has an exact sign, whose bit becomes a mask: 0 for a
-            # score that is 2**64 steps or more behind.
+            # The difference of two floats has an exact sign.  Its bit becomes a mask: 0 for a score
+            # that is 2**64 steps or more behind.
             left, right = (block, edge) if minimize else (edge, block)
             np.subtract(left, right, out=rows[0])
             mask = rows[0].view(np.int64)
@@ -119,8 +119,8 @@ def float_steps(
 def _dyadic(p: int, q: int, offset: float) -> tuple[Kernel, int]:
     """For a grid that is a power of two, h = 2**-k.
 
-    y = x - offset is split at a multiple of 2**32 steps, the nearest one; what remains is at most
-    2**31 steps in size, and exact.  g = floor(2 y / h) is exact too, and r = (g + 1) >> 1.
+    y = x - offset is split at the nearest multiple of 2**32 steps.  The remainder is at most 2**31
+    steps in size, and exact.  g = floor(2 y / h) is exact too, and r = (g + 1) >> 1.
     """
     fineness = q.bit_length() - p.bit_length()
     rounder = float(np.ldexp(_ROUNDER, 32 - fineness))
@@ -166,13 +166,13 @@ def _rational(p: int, q: int, offset: float) -> tuple[Kernel, int]:
     moved, beyond = divmod(units * narrow, wide)
     quotient, rest = divmod(narrow << 32, wide)
     to_high, to_middle, to_z = (float(np.ldexp(_ROUNDER, unit + n)) for n in (32, 0, -places))
-    # An estimate k of y's steps; two roundings of numbers below 2**38 leave it within 2**-13, so
-    # the step is k or k + 1 once 2**-10 has been taken off.
+    # k is an estimate of y's steps.  Two roundings of numbers below 2**38 leave it within 2**-13.
+    # So the step is k or k + 1 once 2**-10 has been subtracted.
     share_high = float(np.ldexp(float(Fraction(rest, wide)), -unit - 32))
     share_rest = float(np.ldexp(float(Fraction(narrow, wide)), -unit))
     less = float(Fraction(beyond, wide) - Fraction(1, 1 << 10))
-    # What is above k + 1/2, in 2**-27 of a unit, or in 2**-52, over the grid; and the constants of
-    # the bits.  Those of high, middle and k end in 51 zeros: so far up nothing is left of them.
+    # The excess over k + 1/2, in 2**-27 or 2**-52 of a unit, over the grid; and the constants of
+    # the bits.  Those of high, middle and k end in 51 zeros, so shifting them up leaves 0.
     places_up, dropped = (52, 0) if is_small else (27, 24)
     excess = (2 * beyond - wide << places_up - 1) - (_bits(to_z) >> dropped) * narrow
     by_narrow, by_quotient, start, rest_up, narrow_up, wide_up = (
@@ -196,9 +196,10 @@ def _rational(p: int, q: int, offset: float) -> tuple[Kernel, int]:
         np.subtract(middle, to_middle, out=other)
         np.subtract(y, other, out=y)
         np.add(y, to_z, out=z)
-        # From here on integers: high * rest + middle * narrow - k * wide is small, and so exact
-        # modulo 2**64, also so many places further up; so is z * narrow, at once or rounded down.
-        # Taking 2**-10 off keeps what is compared above -wide, so that 2**63 is not reached.
+        # From here on all numbers are integers.  high * rest + middle * narrow - k * wide is small.
+        # So it is exact modulo 2**64, also `places_up` places further up.  So is z * narrow, at
+        # once or rounded down.  Because 2**-10 was subtracted, the number compared is above -wide,
+        # and 2**63 is not reached.
         highs, middles, ks, spare = (row.view(np.int64) for row in rows[1:])
         np.multiply(middles, narrow_up, out=middles)
         np.multiply(highs, rest_up, out=spare)
@@ -225,11 +226,12 @@ def _rational(p: int, q: int, offset: float) -> tuple[Kernel, int]:
 
 
 def _last_below(bound: Fraction) -> Any:
-    """The largest float that is strictly less than a rational; that, or the next, is infinite where
-    the bound is beyond all floats.
+    """The largest float strictly below a rational.
+
+    Below all finite floats that is -infinity, above all of them the largest finite float.
     """
-    # As near as a finite float can be; which of two neighbours it is, is told exactly, and without
-    # a branch, for the bound follows from the best score.
+    # `near` is the nearest finite float.  An exact comparison without a branch picks it or its
+    # neighbour: the bound follows from the best score, which is private.
     near = float(max(min(bound, Fraction(_MAX)), Fraction(-_MAX)))
     return (np.nextafter(near, -np.inf), near)[near < bound]
 

@@ -1,9 +1,8 @@
 """Numbers as whole steps of a public grid: columns at once where that is exact, others one by one.
 
-What is written for a score is 2**64 - 1 - min(d, 2**64 - 1), d being how many steps it is behind
-the best.  Cutting a shortfall is safe for every calibration: a neighbour moves all shortfalls
-within an interval of the range's length that contains 0, and cutting only shortens each move
-(docs/adr/0008).
+A score that is d steps behind the best becomes 2**64 - 1 - min(d, 2**64 - 1).  Clipping the
+shortfall d is safe for every calibration.  A neighbour moves all shortfalls within an interval of
+the range's length that contains 0, and clipping only shortens each move (docs/adr/0008).
 
 Which calls are made, and on which shapes, follows from the grid, the number of scores and their
 dtype alone.
@@ -41,12 +40,12 @@ Numbers = np.ndarray[Any, Any] | Sequence[Any]
 FLOATS = (float, np.float16, np.float32, np.float64)
 _INTEGERS = (int, np.integer, np.bool_, type(gmpy2.mpz()))
 _RATIONALS = (Fraction, type(gmpy2.mpq()))
-_MAX_EXPONENT = 4096  # beyond which the integer of a Decimal could exhaust the memory
+_MAX_EXPONENT = 4096  # the integer of a Decimal with a larger one could exhaust the memory
 _BEYOND = 10**_MAX_EXPONENT
 _MAX_BITS = _BEYOND.bit_length()
 _LARGEST = REACH - 1
-# XOR masks that map a kind of integers onto uint64 in order: flipping the sign bit maps int64 onto
-# uint64 with all differences kept.  Flipping all bits besides reverses the order.
+# XOR masks that map each dtype to uint64 in order.  Flipping the sign bit maps int64 to uint64 and
+# keeps all differences.  Flipping all bits as well reverses the order.
 _MASKS = {"i": np.int64(-(2**63)), "u": np.uint64(0)}
 _TOO_LARGE = "scores must be below 10**4096 in size"
 NULL = "scores must not contain nulls: decide what a missing score means before selecting"
@@ -66,13 +65,13 @@ def write_steps(
     Args:
         values: a plain array of integers or float64, or numbers to be read one by one; n of them.
         reading: how numbers become steps.
-        size: how far scores were declared to move, of which a message proposes a grid.
+        size: how far scores were declared to move; a message derives its example grid from it.
         minimize: the smallest score is the best.
-        extra: no or one further step, public, that takes part as one more candidate, the last.
-        out: uint64, shape (n + len(extra),), where to put them.
+        extra: at most one further public step, which takes part as the last candidate.
+        out: uint64, shape (n + len(extra),), where to put the steps.
 
     Raises:
-        ScoreError: one of the scores is no number, not finite or, without a grid, no integer.
+        ScoreError: a score is not a number, not finite or, without a grid, not an integer.
     """
     step, steps = reading.step, out[: len(values)]
     p, q = step.as_integer_ratio()
@@ -81,7 +80,7 @@ def write_steps(
     pick = min if minimize else max
     if isinstance(values, np.ndarray) and kind == "f" and floats.is_fast(step):
         if reading.grid is None and not bool(np.all(np.rint(values) == values)):
-            # Infinity is equal to itself and is told below; NaN is not.
+            # NaN differs from itself.  Infinity does not; the code below refuses it.
             raise ScoreError(
                 NOT_FINITE if np.isnan(values).any() else _NOT_WHOLE.format(reading.propose(size))
             )
@@ -92,7 +91,7 @@ def write_steps(
         wide, mask = in_order(values, minimize, steps)
         if step == 1 and not extra:
             return
-        # From the copy, not from the caller's array, which may have changed by now.
+        # Taken from the copy: the caller's array may have changed by now.
         best = int(steps.max().view(wide) ^ mask)
         first = pick([reading.nearest(Fraction(best)), *extra])
         _integer_steps(steps, best, first, step, minimize)
@@ -104,7 +103,7 @@ def write_steps(
 
 
 def _behind(steps: Sequence[int], first: int) -> list[int]:
-    # min() rather than a branch: the same work whatever the shortfalls are.
+    # min() is no branch: the work is the same for all shortfalls.
     return [_LARGEST - min(abs(first - step), _LARGEST) for step in steps]
 
 
@@ -112,7 +111,7 @@ def in_order(values: np.ndarray[Any, Any], minimize: bool, out: Steps) -> tuple[
     """Write integers of a dtype as uint64, larger is better, with all differences kept.
 
     Returns:
-        Their dtype, in 64 bits, and the mask that takes them there and back.
+        The dtype in 64 bits, and the XOR mask, which maps in both directions.
     """
     wide = np.int64 if values.dtype.kind == "i" else np.uint64
     mask = ~_MASKS[values.dtype.kind] if minimize else _MASKS[values.dtype.kind]
@@ -131,7 +130,7 @@ def _integer_steps(steps: Steps, best: int, first: int, grid: Fraction, minimize
     step, rest = divmod(2 * best * q + p, 2 * p)
     half = (rest if minimize else 2 * p - 1 - rest) // 2
     behind = abs(first - step)
-    # A score that is further than that from the best is 2**64 steps or more behind the first.
+    # A score further than `most` from the best is 2**64 steps or more behind the first.
     most = (p * (REACH - behind) - half - 1) // q
     np.subtract(steps.max(), steps, out=steps)
     near = np.logical_and(steps <= np.uint64(min(max(most, 0), _LARGEST)), most >= 0)
@@ -153,7 +152,7 @@ def nearest_steps(values: Numbers, reading: Reading, size: Fraction) -> list[int
     """The number of the nearest step of each value, halves up, number by number.
 
     Raises:
-        ScoreError: one is no number, none that can be read or, without a grid, no integer.
+        ScoreError: a value is not a number, cannot be read or, without a grid, is not an integer.
     """
     p, q = reading.step.as_integer_ratio()
     found = []
@@ -168,15 +167,16 @@ def nearest_steps(values: Numbers, reading: Reading, size: Fraction) -> list[int
 def is_integer(kind: type) -> bool:
     """Whether numbers of this class are integers; True and False are 1 and 0.
 
-    Not whatever has an `__index__`: of arrays and tensors only those of integers can be read so,
-    and which ones they are may follow from the data.
+    An `__index__` is not enough: arrays and tensors have a usable one only if they hold integers,
+    and whether they do may follow from the data.
     """
     return issubclass(kind, _INTEGERS) and not issubclass(kind, np.timedelta64)
 
 
 def to_int(kind: type, value: Any) -> int:
-    """A number of a class of integers as Python's own: by the plain type's method, for a subclass
-    may have another.
+    """A number of a class of integers as Python's own.
+
+    The plain type's method converts it: a subclass may have another method.
     """
     return int.__int__(value) if issubclass(kind, int) else int(value)
 
@@ -184,10 +184,10 @@ def to_int(kind: type, value: Any) -> int:
 def ratio(value: Any) -> tuple[int, int]:
     """A score as numerator and denominator, not always in lowest terms.
 
-    A float is the binary number that it is: scores are computed, parameters are typed.
+    A float stands for its exact binary value: scores are computed, parameters are typed.
 
     Raises:
-        ScoreError: no number, not finite, or 10**4096 or more in size.
+        ScoreError: not a number, not finite, or 10**4096 or more in size.
     """
     kind = type(value)
     if issubclass(kind, Decimal):
@@ -203,8 +203,8 @@ def ratio(value: Any) -> tuple[int, int]:
         above, below = int(value.numerator), int(value.denominator)
     else:
         raise _no_number(value)
-    # The same limit for all types, so that equal numbers of any two are refused together.  Digits
-    # first: only numbers that are large are compared.
+    # The limit is the same for all types, so that equal numbers of any two are refused together.
+    # The bit lengths come first, so that only large numbers are compared.
     if above.bit_length() - below.bit_length() >= _MAX_BITS - 1 and abs(above) >= below * _BEYOND:
         raise ScoreError(_TOO_LARGE)
     return above, below
@@ -228,12 +228,12 @@ def _decimal(value: Decimal) -> tuple[int, int]:
     if value and value.adjusted() >= _MAX_EXPONENT:
         raise ScoreError(_TOO_LARGE)
     if value and value.adjusted() < -_MAX_EXPONENT:
-        # Nearer to 0 than half a step of any grid can be, and no integer.
+        # The number is nearer to 0 than half a step of every grid, and not an integer.
         return (-1 if value < 0 else 1), 1 << 4 * _MAX_EXPONENT
     _, digits, exponent = value.as_tuple()
     if len(digits) <= _MAX_EXPONENT or not isinstance(exponent, int):
         return value.as_integer_ratio()
-    # By way of GMP: Python takes two seconds for 200 000 digits.  They are more than the places
-    # before the point, so the exponent is negative.
+    # GMP converts the digits: Python takes two seconds for 200 000.  There are more digits than
+    # places before the point, so the exponent is negative.
     above = int(gmpy2.mpz("".join(map(str, digits))))
     return (-above if value < 0 else above), int(gmpy2.mpz(10) ** abs(exponent))

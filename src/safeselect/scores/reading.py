@@ -1,8 +1,8 @@
-"""What the arguments say of the scores: how they are read, and how far one unit moves them.
+"""The arguments about scores: how the call reads them, and how far one unit moves them.
 
 Everything here follows from `grid`, `on_grid`, `score_error`, `sensitivity`, `range_` and
-`monotonic`; nothing from a score or its type.  Scores become whole steps of the grid, each by the
-same rule: the nearest multiple, halves up.  Proofs: `docs/mathematics.md`, section 6.
+`monotonic`, and nothing from a score or its type.  One rule makes scores whole steps of the grid:
+the nearest multiple, halves up.  Proofs: `docs/mathematics.md`, section 6.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def flag(value: object, name: str) -> bool:
 
 
 def exactly_one(given: Mapping[str, object], example: str) -> None:
-    """Refuse none, or more than one, of several alternative parameters; the example is for none."""
+    """Refuse all but exactly one of several alternative parameters; for none, show the example."""
     named = [name for name, value in given.items() if value is not None]
     if len(named) != 1:
         names = " and ".join(given) if len(given) == 2 else ", ".join(given)
@@ -53,11 +53,11 @@ class Reading:
     """How numbers become whole steps of a public grid.
 
     Attributes:
-        grid: what was given; None says that all scores are integers.
-        on_grid: the true scores are multiples of the grid, and what is handed over lies less than
-            half a step from them.
-        error: how far a number handed over may lie from the one whose sensitivity was declared, in
-            score units; 0 for integers and on the grid.
+        grid: the step as given; None if all scores are integers.
+        on_grid: the true scores are multiples of the grid, and the numbers handed over lie less
+            than half a step from them.
+        error: how far a number handed over may lie from the score with the declared sensitivity,
+            in score units; 0 for integers and on the grid.
     """
 
     grid: Fraction | None
@@ -99,16 +99,16 @@ class Reading:
     def moves(self, sensitivity: Fraction, *, monotonic: bool) -> tuple[Fraction, Fraction]:
         """How many steps a score may move between neighbours: in one direction, in the other.
 
-        With a and b, every score moves within [-b, a], or every score within [-a, b].  A true score
-        moves by at most `sensitivity`, the number handed over by 2 * error more, and rounding
-        stretches a move to the next whole step.
+        For the two results a and b, every score moves within [-b, a], or every score within
+        [-a, b].  A true score moves by at most `sensitivity`, and the number handed over by
+        2 * error more.  Rounding stretches a move to the next whole step.
 
         Raises:
             ParameterError: scores on the grid cannot move by less than one step, so a sensitivity
                 below it is a mistake.
         """
         most = self._in_steps(sensitivity, 2 * self.error, "sensitivity")
-        back = Fraction(-(-2 * self.error // self.step))  # of integers and on the grid 0
+        back = Fraction(-(-2 * self.error // self.step))  # 0 for integers and on the grid
         return most, back if monotonic else most
 
     def range_of(self, range_: Fraction) -> Fraction:
@@ -118,11 +118,11 @@ class Reading:
             ParameterError: as for `moves`.
         """
         spread = self._in_steps(range_, 4 * self.error, "range_")
-        # The two fractions that rounding drops or adds differ by less than two steps.
+        # Rounding drops or adds two fractions of a step; their difference adds less than two steps.
         return spread if self.grid is None or self.on_grid else spread + 1
 
     def propose(self, size: Fraction) -> str:
-        """A grid for real scores, in the words of a message: a thousandth of what they move by."""
+        """A grid for real scores, in words for a message: a thousandth of the declared size."""
         return f"grid='{exact_text(size / 1000)}'"
 
     @property
@@ -134,7 +134,7 @@ class Reading:
         return told if self.on_grid else {**told, "score_error": exact_text(self.error)}
 
     def _in_steps(self, size: Fraction, more: Fraction, name: str) -> Fraction:
-        """The steps that true numbers cross by `size` and numbers handed over by `more` beyond."""
+        """The steps that a number crosses if it moves by `size`, and by `more` through errors."""
         if self.grid is None:
             return size
         if not self.on_grid:
@@ -184,22 +184,22 @@ class Sensitivity:
 
     @property
     def size(self) -> Fraction:
-        """What was declared, in score units: the sensitivity or the range."""
+        """The declared sensitivity or range, in score units."""
         declared = self.range_ if self.sensitivity is None else self.sensitivity
         if declared is None:
             raise ParameterError("give exactly one of sensitivity and range_; got none")
         return declared
 
     def range_in_steps(self, reading: Reading) -> Fraction:
-        """The range of the change of the scores as they are read: to this noise is calibrated."""
+        """The range of the change of the scores as read; the noise is calibrated to it."""
         if self.sensitivity is None:
             return reading.range_of(self.size)
         return sum(reading.moves(self.sensitivity, monotonic=self.monotonic), Fraction(0))
 
     def as_record(self, reading: Reading) -> dict[str, str]:
-        """As parameters for records: what was declared, and the range that noise is calibrated to.
+        """As parameters for records: the declared size, and the range that noise is calibrated to.
 
-        The effective range is in score units, so that a factor wasted by a coarse grid is seen.
+        The effective range is in score units, so that it shows what a coarse grid wastes.
         """
         name = "range" if self.sensitivity is None else "sensitivity"
         return {

@@ -1,4 +1,4 @@
-"""Numbers that count by themselves, not by their differences: those of sessions and of tests."""
+"""Numbers of sessions and tests: each counts by itself, not by its difference from others."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ def read_values(values: Column, reading: Reading, size: Fraction) -> list[int]:
     """Read the nearest step of each number.
 
     Args:
-        values: the numbers, in whatever container.
+        values: the numbers, in any container.
         reading: how they become steps.
-        size: how far values were declared to move, of which a message proposes a grid.
+        size: how far values were declared to move; a message derives its example grid from it.
 
     Raises:
         ScoreError: as for `Candidates.steps`.

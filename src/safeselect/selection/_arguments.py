@@ -1,6 +1,6 @@
-"""What every mechanism accepts, with its types: written once, shown in every signature.
+"""The common arguments of every mechanism, with types: written once, shown in every signature.
 
-A ledger is known here by two protocols, and by no more.
+This file knows a ledger only by two protocols, `Scope` and `PendingRelease`.
 
 A new common argument is two edits: a line in `Options` here, and its use in `_call.Call`.
 """
@@ -37,11 +37,11 @@ Result = TypeVar("Result", bound="Release")
 
 
 class Release(Protocol):
-    """What a ledger reads of a result: a frozen dataclass that says what it cost."""
+    """The part of a result that a ledger reads: a frozen dataclass that states its cost."""
 
     @property
     def guarantee(self) -> Guarantee:
-        """What the release costs."""
+        """The cost of the release."""
 
     @property
     def mechanism(self) -> str:
@@ -52,13 +52,13 @@ class Release(Protocol):
 
 
 class PendingRelease(Protocol):
-    """A release that a ledger is about to charge, and whose outcome it is told once."""
+    """A release that a ledger is about to charge; the ledger learns its outcome once."""
 
     def charge(self, source: Source, bits: Bits) -> None:
         """Charge the release durably, before any other bit is drawn."""
 
     def released(self, result: Result) -> Result:
-        """Write a commitment to the result, which may be shown only when this has returned."""
+        """Write a commitment to the result; only after this returns may the result be shown."""
 
     def settled(self, closed: Release, spent: Mapping[str, int]) -> Receipt:
         """Write what a session used of what was charged when it began."""
@@ -69,7 +69,7 @@ class PendingRelease(Protocol):
 
 @runtime_checkable
 class Scope(Protocol):
-    """What a mechanism knows of a ledger: one budget, in whose name it charges."""
+    """The part of a ledger that a mechanism knows: the one budget that it charges."""
 
     @property
     def name(self) -> str:
@@ -77,7 +77,7 @@ class Scope(Protocol):
 
     @property
     def unit(self) -> str:
-        """Whom it protects."""
+        """The unit of privacy that it protects."""
 
     @property
     def neighbours(self) -> str:
@@ -90,7 +90,7 @@ class Scope(Protocol):
         parts: tuple[tuple[Guarantee, int], ...],
         parameters: Mapping[str, str],
     ) -> PendingRelease:
-        """A release in its name, not charged yet; all that is given is public."""
+        """A release that this budget will pay for, not charged yet; all arguments are public."""
 
 
 class _Column(Protocol):
@@ -136,8 +136,8 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 def explicit(common: type[Any]) -> Callable[[_Function], _Function]:
     """A decorator that gives a function with `**options: Unpack[common]` its whole signature.
 
-    `inspect`, `help` and the documentation then show every argument with type and default, as type
-    checkers do by themselves.
+    `inspect`, `help` and the documentation then show every argument with its type and default.
+    Type checkers do so by themselves.
 
     Args:
         common: `Options` or `Parameters`.
@@ -173,7 +173,7 @@ def explicit(common: type[Any]) -> Callable[[_Function], _Function]:
 
 
 def unit_of(scope: Scope | None) -> str | None:
-    """Whom a scope protects; None without one."""
+    """The unit of privacy that a scope protects; None without a scope."""
     return None if scope is None else scope.unit
 
 

@@ -1,8 +1,8 @@
-"""What all mechanisms do before and after the noise: read, charge, draw, wipe, report.
+"""The steps of every mechanism before and after the noise: read, charge, draw, wipe, report.
 
-The order never changes.  Public parameters come first, with the class of the scores, their number
-and their labels.  When all of that is accepted, the ledger is charged.  Only then the scores are
-looked at, and only then a bit is drawn.
+The order never changes.  First the call reads the public parameters, the class of the scores, their
+number and their labels.  When it has accepted all of them, it charges the ledger.  Only then does
+it read the scores, and only then does it draw a bit.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Call:
     released nothing says so in the ledger.
 
     Args:
-        cost: for a mechanism that reads its cost by itself; else epsilon, with delta, or rho.
+        cost: given by a mechanism that reads its cost itself; else epsilon, with delta, or rho.
         take: how the class, the number and the labels of the scores are read.
         threshold: a public number that takes part as one more candidate, the last.
         the others: as for `permute_and_flip`.
@@ -66,7 +66,7 @@ class Call:
         range_in_steps: the range of the change of the scores, in steps of their grid.
         source_name: where the random bytes come from.
         bits: the random bits of this call; there is no such attribute before `with`.
-        steps: the scores on the grid; private, and of no use but inside `with`, as the bits.
+        steps: the scores on the grid; private, and like the bits for use inside `with` only.
     """
 
     __slots__ = (
@@ -131,7 +131,7 @@ class Call:
         k: int = 1,
         more: Mapping[str, str] = _NOTHING,
     ) -> Self:
-        """Say what will be released, for `with`.
+        """State what will be released, for `with`.
 
         Args:
             guarantee: what it costs as a whole.
@@ -150,7 +150,7 @@ class Call:
         return self
 
     def draws(self, plan: Calibration, more: Mapping[str, str] = _NOTHING) -> Self:
-        """Say that the draws of this plan will be released, for `with`."""
+        """State that the draws of this plan will be released, for `with`."""
         parts = ((plan.each, plan.draws),)
         return self.release(plan.guarantee, plan.mechanism, parts=parts, k=plan.k, more=more)
 
@@ -167,7 +167,7 @@ class Call:
         return result if self._pending is None else self._pending.released(result)
 
     def said(self, plan: Calibration) -> dict[str, Any]:
-        """What all results of a plan say: guarantee, mechanism and source."""
+        """The fields that all results of a plan share: guarantee, mechanism and source."""
         return {
             "guarantee": plan.guarantee,
             "mechanism": plan.mechanism,
@@ -223,15 +223,15 @@ class Call:
         )
 
     def _read_once_charged(self) -> Steps:
-        """Whatever is wrong with the scores, one sentence says so: it depends on private values."""
+        """Any fault of the scores gives the same message: the fault depends on private values."""
         try:
             return self._read()
-        except Exception:  # noqa: BLE001 - also what a library or the memory says of the values
+        except Exception:  # noqa: BLE001 - also errors of libraries and of memory
             failed = ScoreError(UNREADABLE)
-        raise failed  # outside the handler: what happened is not its context
+        raise failed  # outside the handler, so that it has no exception as its context
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        # Where entering failed, one or both were never there.
+        # Where entering failed, `steps` or `bits` may not exist.
         if hasattr(self, "steps"):
             self.steps.fill(0)
         if hasattr(self, "bits"):

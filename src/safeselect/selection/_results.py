@@ -1,4 +1,4 @@
-"""What a call returns: frozen, without a score, a noise value or a count of random bits in it."""
+"""The results of calls: frozen, without any score, noise value or count of random bits."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ class Selection(Generic[Label]):
 
     Attributes:
         label: the candidate's label (its position where no labels were given).
-        index: its position among the candidates, in the order in which they were passed: pass them
+        index: its position among the candidates, in the order in which they were passed.  Pass them
             in an order that does not follow from the data.  None where the candidates came as a
-            mapping or as a labelled column, whose order often does.
+            mapping or as a labelled column: their order often follows from the data.
         guarantee: what the release costs; the strongest kind that is proved.
         mechanism: name of the mechanism and version of its law, such as "permute_and_flip/1".
         source: where the random bytes came from.
@@ -108,7 +108,7 @@ class TopSet(Generic[Label]):
             candidate has a label that cannot be hashed, a tuple in the order of their text.
         indices: their positions among the candidates, or None, as `Selection.index`.
         guarantee: what the whole release costs.
-        parts: the guarantees whose composition `guarantee` is: itself.
+        parts: the guarantees whose composition is `guarantee`: here `guarantee` alone.
         mechanism: name of the mechanism and version of its law.
         source: where the random bytes came from.
         effective_range: the range of the change of the scores that the noise was calibrated to, in
@@ -146,8 +146,8 @@ class Selections(Generic[Label]):
     Attributes:
         winners: int64, read-only: shape (m,), the winner of each row as a place in `names`; or
             (m, k), the k best.
-        names: labels, or None where none were given.  Those of the n candidates; or, where
-            positions among them are not released, those that won, as they first occur.
+        names: labels, or None where none were given.  They are those of the n candidates.  Where
+            positions are not released, they are those of the winners, in order of first occurrence.
         indexed: whether positions are released; see `Selection.index`.
         guarantee: what the whole batch costs.
         parts: the guarantees of the single draws whose composition `guarantee` is.
@@ -219,7 +219,7 @@ def _equal(parts: tuple[Guarantee, ...]) -> dict[str, object]:
 
 
 def source_name(source: Source) -> str:
-    """What results say about a source; says so loudly where its bytes are predictable."""
+    """The source's name in results; it states clearly where the bytes are predictable."""
     return source.name if source.production else f"{source.name} (NOT PRIVATE)"
 
 

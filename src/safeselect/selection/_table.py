@@ -1,4 +1,4 @@
-"""The table of the one-shot mechanisms, and what it says of a call's noise and of its guarantee.
+"""The table of the one-shot mechanisms: it fixes a call's noise and its guarantee.
 
     name                   noise        a draw promises   drawn               weights
     permute_and_flip       exponential  LaplaceDominated  anew for each of k  real
@@ -62,7 +62,7 @@ __all__ = [
 
 Tier = TypeVar("Tier")
 Noise = Literal["exponential", "laplace", "gumbel"]
-# Those whose k draws are each on the candidates that remain.
+# Mechanisms that draw k times, each time from the candidates that remain.
 Peeled = Literal["exponential", "exponential_base2", "permute_and_flip"]
 Mechanism = Literal[
     "exponential", "exponential_base2", "permute_and_flip", "laplace", "one_shot_exponential"
@@ -111,7 +111,7 @@ class Row:
         promise: what one draw guarantees.
         anew: noise is drawn anew for each of the k, for the candidates that remain.
         wide: one draw in all, of noise that is k times as wide.
-        rational: the weights are rational powers; see `dyadic_decay`.
+        rational: the weights are rational powers; see `dyadic_rate`.
     """
 
     noise: Noise
@@ -147,7 +147,7 @@ class Calibration:
         guarantee: what all draws cost together.
         each: what one draw costs.
         draws: how many there are.
-        decay: of the noise, for each grid step.
+        decay: the noise rate, for each grid step.
     """
 
     mechanism: str
@@ -202,9 +202,9 @@ def read_choice(value: object, name: str, choices: tuple[str, ...], more: str = 
 
 @lru_cache(maxsize=256)
 def dyadic_rate(rate: Fraction) -> NoiseRate:
-    """The decay x / 2**64 per step with the smallest x such that it is at least exp(-rate).
+    """The noise rate with rho = x / 2**64 per step, for the smallest x with rho >= exp(-rate).
 
-    At least: a factor nearer to 1 means more noise, so rounding up is towards privacy.
+    A factor nearer to 1 means more noise, so rounding rho up is towards privacy.
 
     Raises:
         ParameterError: the rate is outside the permitted range (where exp(-rate) < 1 - 2**-41).

@@ -1,8 +1,9 @@
 """Free gaps: choose, and learn by how much the chosen ones won, at no further cost.
 
-A gap is the distance between neighbours in the order of the noisy scores.  Released is the floor of
-the *continuous* gap on a public grid, so ties cost nothing.  Proofs: `docs/mathematics.md`,
-section 11.  The noisy scores themselves are never released: they would cost extra.
+A gap is the distance between neighbours in the order of the noisy scores.  A call releases the
+floor of the *continuous* gap on a public grid, so ties cost nothing.  Proofs:
+`docs/mathematics.md`, section 11.  The noisy scores themselves are never released: they would cost
+extra.
 """
 
 from __future__ import annotations
@@ -197,7 +198,7 @@ def read_gap_grid(call: Call, plan: Calibration, gap_grid: object) -> Fraction:
 def in_scores(ranking: Ranking, step: Fraction) -> tuple[Fraction, ...]:
     """The gaps of a ranking in score units."""
     above, below = step.numerator, step.denominator
-    # From two integers: the same work whatever they are; a product of fractions is not.
+    # Built from two integers: the same work for all values.  A product of fractions is not.
     return tuple(Fraction(gap * above, below) for gap in ranking.gaps or ())
 
 

@@ -1,4 +1,4 @@
-"""Many independent selections in one call, for those who select in loops.
+"""Many independent selections in one call, in place of a loop.
 
 The rows are fixed in advance: a row must not depend on what was selected from another.  Where it
 does, as in boosting or in synthetic data, call the single mechanism once a round.
@@ -115,7 +115,7 @@ def _open(
 def _released(call: Call, plan: Calibration, indices: NDArray[np.int64]) -> Selections[Any]:
     names, indexed = call.candidates.labels, call.candidates.positions
     if names is not None and not indexed:
-        # Named anew in an order that follows from the winners, not from the data.
+        # The names get a new order, which follows from the winners and not from the data.
         first: dict[int, int] = {}
         again = [first.setdefault(place, len(first)) for place in indices.ravel().tolist()]
         indices = np.array(again, dtype=np.int64).reshape(indices.shape)

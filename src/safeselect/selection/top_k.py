@@ -111,8 +111,8 @@ def _laplace_set(call: Call, k: int) -> TopSet[Any]:
     row = TABLE["laplace"]
     plan = Calibration("top_k_laplace/1", row, k, guarantee, guarantee, 1, NoiseRate(rate))
     with call.draws(plan):
-        # In an order that is not that of the noise: which of two elements a set names first may
-        # tell which of them was put in first.
+        # Sorted, so that the order of the noise is lost: the iteration order of a set may tell
+        # which of two elements was put in first.
         chosen = tuple(sorted(call.rank(plan).indices))
         places = call.positions(chosen)
         indices = None if places is None else frozenset(places)
@@ -121,11 +121,11 @@ def _laplace_set(call: Call, k: int) -> TopSet[Any]:
 
 
 def _unordered(call: Call, chosen: tuple[int, ...]) -> frozenset[object] | tuple[object, ...]:
-    """Their labels; a tuple where not all candidates have labels that can be hashed."""
+    """The labels of the chosen; a tuple where a candidate has a label that cannot be hashed."""
     labels = sorted(
         call.labels(chosen), key=lambda label: (label_text(label), type(label).__name__)
     )
-    with suppress(Exception):  # whatever a label's class raises
+    with suppress(Exception):  # a label's class may raise any exception
         hash(call.candidates.labels)
         return frozenset(labels)
     return tuple(labels)

@@ -29,7 +29,7 @@ class TopAbove(Generic[Label]):
         indices: their positions among the candidates, or None, as `Selection.index`.
         gaps: by how much each one's noisy score exceeds that of the next in the order, rounded
             down to the gap grid, in score units.  Behind the last comes the noisy threshold, or, if
-            k were found, whoever is next.
+            k were found, the next candidate or the threshold.
         guarantee: what the release costs.
         spent: how much of epsilon this very release used, ex post; see `top_k_above`.
         mechanism: name of the mechanism and version of its law.
