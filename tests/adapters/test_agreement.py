@@ -53,6 +53,6 @@ def test_the_page_runs(capsys: pytest.CaptureFixture[str]) -> None:
     for block in BLOCK.findall(PAGE):
         exec(compile(block, "docs/adapters.md", "exec"), names)  # noqa: S102 - our own page
     printed = capsys.readouterr().out.splitlines()
-    assert len(printed) == 5
+    assert len(printed) == 6
     assert "the budget is spent" in printed
     assert names["winner"] in range(4)

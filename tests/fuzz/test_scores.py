@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -69,7 +70,7 @@ def test_scores(given_scores, reading, minimize):
 @given(scores(), READINGS)
 def test_values(values, reading):
     try:
-        found = read_values(hand_over(values), reading, "grid=")
+        found = read_values(hand_over(values), reading, Fraction(1))
     except SafeSelectError as error:
         refused(error)
         return

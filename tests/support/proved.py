@@ -110,7 +110,7 @@ def decide(
     return rankings.certified_order(list(range(len(ends))), scores, known, bound, plan, SCALE)
 
 
-compare = _terms.decide
+compare = _terms.compare
 BELOW = _terms.BELOW
 
 
