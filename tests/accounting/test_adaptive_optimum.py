@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from fractions import Fraction
 from pathlib import Path
 
@@ -477,3 +479,32 @@ def test_the_two_bounds_never_cross(parts, delta):
     # What a part alone costs is not more than what it costs among others.
     alone = max(part.approximate(delta).epsilon for part, _ in parts)
     assert alone <= composed.guarantee.epsilon * (1 + Fraction(1, 10**9))
+
+
+@pytest.mark.parametrize("epsilon", [6, 20, 64, 1000])
+def test_guarantees_that_protect_nobody_are_composed_at_once(epsilon: int) -> None:
+    """Above 4 nats the optimum is not worked out; the other bounds hold there too."""
+    found = compose([BoundedRange(epsilon)] * 16, "1e-6")
+    assert "optimum of bounded ranges" not in found.theorem
+    assert 0 < found.guarantee.epsilon <= 16 * epsilon
+
+
+@pytest.mark.parametrize("epsilon", [0, 1, 10**6])
+def test_parts_of_delta_alone_have_a_delta(epsilon: int) -> None:
+    found = compose_delta([ApproximateDP(0, "1e-9")] * 3, epsilon)
+    assert found.guarantee.delta == 1 - (1 - Fraction(1, 10**9)) ** 3
+
+
+def test_a_calibrated_rate_is_the_same_whatever_a_thread_rounds_to(tmp_path: Path) -> None:
+    program = (
+        "import gmpy2; gmpy2.get_context().round = gmpy2.{}\n"
+        "from safeselect import BoundedRange, calibrate\n"
+        "print(calibrate(BoundedRange, k=50, epsilon=3, delta='1e-9'))"
+    )
+    rates = {
+        subprocess.run(
+            [sys.executable, "-c", program.format(mode)], capture_output=True, check=True
+        ).stdout
+        for mode in ("RoundDown", "RoundUp", "RoundToNearest")
+    }
+    assert len(rates) == 1

@@ -49,7 +49,7 @@ def mismatches(n: int, scores: int, floors: int) -> Iterator[tuple[object, ...]]
             for k in range(1, min(n, 3) + 1):
                 gaps = k < n
                 found = proved.combine_exponential(score, floor, ranks, k, gaps)
-                if proved.as_record(found) != beginning(answer, k, gaps):
+                if proved.told(found) != beginning(answer, k, gaps):
                     yield score, floor, ranks, k
 
 
@@ -103,7 +103,7 @@ def test_the_array_engine_ranks_as_proved(n: int, scores: int, cells: int, extra
             for k in range(1, min(n, 3) + 1):
                 gaps = k < n
                 found = tier.outcome(NOISE, score, cell, ranks, k, gaps)
-                assert proved.as_record(found) == beginning(answer, k, gaps), (
+                assert proved.told(found) == beginning(answer, k, gaps), (
                     score,
                     cell,
                     ranks,

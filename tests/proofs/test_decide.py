@@ -36,7 +36,7 @@ def test_the_array_engine_decides_as_proved(monkeypatch: pytest.MonkeyPatch) -> 
     seen = 0
     for ends, k, unit, ceiling, answer in decisions():
         found = proved.decide(monkeypatch, ends, k, unit, ceiling)
-        assert proved.as_record(found) == answer, (ends, k, unit, ceiling)
+        assert proved.told(found) == answer, (ends, k, unit, ceiling)
         seen += found is not None
     assert seen > 5_000
 
@@ -49,7 +49,7 @@ def test_a_planted_fault_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
 
     shipped = proved.decide
     wrong = sum(
-        proved.as_record(narrow(monkeypatch, ends, k, unit, ceiling)) != answer
+        proved.told(narrow(monkeypatch, ends, k, unit, ceiling)) != answer
         for ends, k, unit, ceiling, answer in decisions()
         if len(ends) == 2
     )
@@ -62,7 +62,7 @@ def test_floors_alone_decide_as_proved() -> None:
         if unit is None and ceiling is None and all(high - low == 1 for low, high in ends):
             floors = [low - place for place, (low, _) in enumerate(ends)]
             found = proved.combine_floors(range(len(ends)), floors, k)
-            assert proved.as_record(found) == answer, (ends, k)
+            assert proved.told(found) == answer, (ends, k)
 
 
 def test_sessions_compare_as_proved() -> None:

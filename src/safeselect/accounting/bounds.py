@@ -176,7 +176,7 @@ def _by_pure_optimum(
 
 def _by_gaussian(parts: list[tuple[Accounted, int]], delta: Fraction) -> Bound | None:
     """Where all are Gaussian, their sum."""
-    if not all(isinstance(guarantee, GaussianDP) for guarantee, _ in parts):
+    if not parts or not all(isinstance(guarantee, GaussianDP) for guarantee, _ in parts):
         return None
     return Bound(GaussianDP(_squares(parts)).approximate(delta).epsilon, GAUSSIAN)
 
@@ -228,13 +228,18 @@ def least_delta_bound(
     parts: list[tuple[Accounted, int]], epsilon: Fraction, precision: Fraction
 ) -> Bound:
     """The same for delta at an epsilon: the numbers of the bound are deltas."""
+    if not any(_concentrated(guarantee) for guarantee, _ in parts):
+        whole = pure_sum(parts)
+        theorem = BASIC if isinstance(whole, PureDP) else BASIC_LAPLACE
+        if not parts or not whole.delta(epsilon):
+            return Bound(Fraction(0), theorem)
     delta, excess = delta_by_orders(moments_of(parts), epsilon)
     known = [Bound(delta, ORDERS, 1 + excess)]
     if not any(_concentrated(guarantee) for guarantee, _ in parts):
         whole = pure_sum(parts)
         theorem = BASIC if isinstance(whole, PureDP) else BASIC_LAPLACE
         known.append(Bound(whole.delta(epsilon), theorem))
-    if all(isinstance(guarantee, GaussianDP) for guarantee, _ in parts):
+    if parts and all(isinstance(guarantee, GaussianDP) for guarantee, _ in parts):
         normal = GaussianDP(_squares(parts))
         known.append(Bound(normal.delta(epsilon), GAUSSIAN))
     pure = pure_tails(parts)

@@ -77,7 +77,9 @@ def _value(number: Fraction) -> Interval:
 
 
 def _float(value: Interval) -> float:
-    return float(value.upper)
+    # By way of integers: an MPFR number would be rounded as the thread's context says.
+    above, below = value.fractions()[1].as_integer_ratio()
+    return above / below
 
 
 def _floats(values: list[Interval]) -> Floats:

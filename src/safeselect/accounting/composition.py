@@ -111,7 +111,7 @@ def compose(
 
 
 def compose_delta(
-    guarantees: Iterable[Accounted], epsilon: object, precision: Number | None = "1e-6"
+    guarantees: Iterable[Accounted], epsilon: Number, precision: Number = "1e-6"
 ) -> Composition:
     """Return the least delta that is proved at an epsilon, and the theorem that gave it.
 

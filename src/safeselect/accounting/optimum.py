@@ -31,7 +31,8 @@ Read = Callable[[Profile, Fraction], Fraction]
 """Reads a bound off a profile; the losses of that profile may be too large by a shift."""
 
 _LEAST_DELTA = Fraction(1, 2**200)
-_LARGEST, _SMALLEST = 64, Fraction(1, 2**64)  # epsilon of a part
+# The epsilon of a part: time and memory rise with it, and above 4 nats nothing is kept private.
+_LARGEST, _SMALLEST = 4, Fraction(1, 2**64)
 _FIRST = 64  # cells of the largest epsilon, at first
 _MOST_ROUNDS = 4
 _QUICK_BLOCK, _QUICK_CELLS = 64, 8
