@@ -77,9 +77,8 @@ def _value(number: Fraction) -> Interval:
 
 
 def _float(value: Interval) -> float:
-    # By way of integers: an MPFR number would be rounded as the thread's context says.
-    above, below = value.fractions()[1].as_integer_ratio()
-    return above / below
+    # By way of a fraction: an MPFR number would be rounded as the thread's context says.
+    return float(value.fractions()[1])
 
 
 def _floats(values: list[Interval]) -> Floats:
