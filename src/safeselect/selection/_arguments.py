@@ -159,10 +159,10 @@ def explicit(common: type[Any]) -> Callable[[_Function], _Function]:
 
         @wraps(function)
         def called(*positional: Any, **options: Any) -> Any:
-            unknown = options.keys() - names
-            if unknown:
+            if not names.issuperset(options):
+                unknown = min(options.keys() - names)
                 raise TypeError(
-                    f"{function.__name__}() got an unexpected keyword argument {min(unknown)!r}"
+                    f"{function.__name__}() got an unexpected keyword argument {unknown!r}"
                 )
             return function(*positional, **options)
 

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
+from functools import cache, lru_cache
 from importlib import import_module
 from typing import Literal, Protocol, TypeVar, cast, get_args
 
@@ -102,7 +102,7 @@ class Engine(Protocol):
         """One winner for each row of scores."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Row:
     """One mechanism: the k candidates with the largest score + noise, best first.
 
@@ -163,7 +163,7 @@ class Calibration:
     ) -> Ranking:
         """Rank the k first by their noisy scores; with gaps, if a unit for them is given."""
         taken = self.row.noise, scores, self.k, self.decay, bits
-        if self.row.anew:
+        if self.row.anew and self.k > 1:  # of one, the noise is drawn once either way
             return engine.peeled_top_k(*taken)
         if gap_unit is None:
             return engine.noisy_top_k(*taken)
@@ -179,6 +179,7 @@ TABLE: dict[str, Row] = {
 }
 
 
+@cache
 def one_draw(noise: Noise) -> Row:
     """The row of one draw of this noise, released with its gaps: one draw for all k.
 
