@@ -33,7 +33,8 @@ QUICK ?= -m "not slow" $(addprefix --ignore=tests/, \
   inside adapters estimates fuzz leaks faults proofs release tools test_cli.py test_examples.py \
   test_import.py test_snippets.py sources/test_hostile.py audit/test_certificate.py \
   $(addprefix samplers/test_, bernoulli.py discrete_laplace.py geometric.py lazy.py) \
-  $(addprefix accounting/test_, calibration.py ledger_file.py ledger_forks.py) \
+  $(addprefix accounting/test_, adaptive_optimum.py calibration.py compose.py composition.py \
+    ledger_file.py ledger_forks.py masses.py optimal.py) \
   $(addprefix evidence/test_, joint_laws.py provenance.py) \
   $(addprefix mechanisms/test_, equal_inputs.py gap_laws.py gap_privacy.py sparse_vector_laws.py \
     sparse_vector_privacy.py threads_and_forks.py top_k_above.py unknown_privacy.py)) \
