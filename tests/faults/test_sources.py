@@ -160,7 +160,7 @@ def test_a_session_whose_device_breaks_at_any_byte_of_its_answers(engine):
     """What was charged when it opened stays charged; no answer comes of a broken device."""
     ledger = new(":memory:", epsilon=10**4)
     answered = opened = 0
-    places = range(64, 400, 3)
+    places = range(64, 1200, 6)
     for byte in places:
         device = CallbackSource(broken_at(byte, "short"), exclusive=True)
         try:
