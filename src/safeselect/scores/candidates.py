@@ -18,7 +18,7 @@ from collections.abc import Iterable, Set
 from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -196,7 +196,9 @@ def read_labels(labels: object, count: int) -> tuple[object, ...]:
     dimensions = len(getattr(labels, "shape", (0,)))
     if dimensions != 1:
         raise ParameterError(f"labels must have one dimension, got {dimensions}")
-    names = tuple(table_reader().names(labels))
+    kind, given = id(type(labels)), cast("Any", labels)
+    given = given.tolist() if kind in ARRAYS else given
+    names = tuple(given if kind in LISTS | ARRAYS else table_reader().names(given))
     if len(names) != count:
         raise ParameterError(
             f"labels must be as many as the scores, got {len(names)} for {count}; "

@@ -11,6 +11,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
+import numpy as np
 import pytest
 
 import safeselect
@@ -53,11 +54,22 @@ def test_one_release_is_at_most_60_moves(mechanism: Callable[..., object]) -> No
     assert 20 < min(counts) <= MOST
 
 
-def test_a_list_is_read_by_the_core_alone() -> None:
+@pytest.mark.parametrize(
+    ("scores", "labels"),
+    [
+        ([3, 1, 2], None),
+        ((3, 1, 2), ["a", "b", "c"]),
+        ({"a": 3, "b": 1, "c": 2}, None),
+        (np.array([3, 1, 2]), ("a", "b", "c")),
+        (np.array([3.0, 1.0, 2.0]), np.array(["a", "b", "c"])),
+    ],
+    ids=["list", "tuple", "mapping", "array", "floats"],
+)
+def test_plain_scores_are_read_by_the_core_alone(scores: Any, labels: Any) -> None:
     """Columns of other libraries and foreign sources have readers of their own that do not run."""
 
     def release() -> object:
-        return safeselect.permute_and_flip([3, 1, 2], epsilon=1, sensitivity=1)
+        return safeselect.permute_and_flip(scores, labels=labels, epsilon=1, sensitivity=1)
 
     release()
     rooms = {Path(file).relative_to(ROOT).parts[0] for move in moves(release) for file in move}
