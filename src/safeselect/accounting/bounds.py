@@ -228,18 +228,16 @@ def least_delta_bound(
     parts: list[tuple[Accounted, int]], epsilon: Fraction, precision: Fraction
 ) -> Bound:
     """The same for delta at an epsilon: the numbers of the bound are deltas."""
-    if not any(_concentrated(guarantee) for guarantee, _ in parts):
-        whole = pure_sum(parts)
-        theorem = BASIC if isinstance(whole, PureDP) else BASIC_LAPLACE
-        if not parts or not whole.delta(epsilon):
-            return Bound(Fraction(0), theorem)
-    delta, excess = delta_by_orders(moments_of(parts), epsilon)
-    known = [Bound(delta, ORDERS, 1 + excess)]
+    known = []
     if not any(_concentrated(guarantee) for guarantee, _ in parts):
         whole = pure_sum(parts)
         theorem = BASIC if isinstance(whole, PureDP) else BASIC_LAPLACE
         known.append(Bound(whole.delta(epsilon), theorem))
-    if parts and all(isinstance(guarantee, GaussianDP) for guarantee, _ in parts):
+        if not known[0].value:
+            return known[0]
+    delta, excess = delta_by_orders(moments_of(parts), epsilon)
+    known.insert(0, Bound(delta, ORDERS, 1 + excess))  # of equal bounds the first is named
+    if all(isinstance(guarantee, GaussianDP) for guarantee, _ in parts):
         normal = GaussianDP(_squares(parts))
         known.append(Bound(normal.delta(epsilon), GAUSSIAN))
     pure = pure_tails(parts)
