@@ -14,7 +14,7 @@ from safeselect.scores.reading import exactly_one
 from safeselect.selection._arguments import Options, Scores, explicit
 from safeselect.selection._call import Call
 from safeselect.selection._results import Selection
-from safeselect.selection._table import TABLE, Calibration, Noise, read_choice
+from safeselect.selection._table import TABLE, Calibration, Noise, Row, one_draw, read_choice
 
 __all__ = [
     "exponential_mechanism",
@@ -78,7 +78,7 @@ def permute_and_flip(scores: Scores[Label], **options: Unpack[Options[Label]]) -
         >>> permute_and_flip({"tea": 3, "milk": 900}, epsilon=1, sensitivity=1).label
         'milk'
     """
-    return _one(Call(scores, **options), "permute_and_flip", "permute_and_flip/1")
+    return _one(Call(scores, **options), TABLE["permute_and_flip"], "permute_and_flip/1")
 
 
 @explicit(Options)
@@ -103,7 +103,7 @@ def exponential_mechanism(
         >>> exponential_mechanism([3, 900, 5], epsilon=1, sensitivity=1, monotonic=True).index
         1
     """
-    return _one(Call(scores, **options), "exponential", "exponential_mechanism/1")
+    return _one(Call(scores, **options), TABLE["exponential"], "exponential_mechanism/1")
 
 
 @explicit(Options)
@@ -138,7 +138,7 @@ def exponential_mechanism_base2(
     exactly_one(ways, "write for example epsilon=1")
     mechanism = "exponential_mechanism_base2/1"
     if base is None:
-        return _one(Call(scores, **options), "exponential_base2", mechanism)
+        return _one(Call(scores, **options), TABLE["exponential_base2"], mechanism)
     factor = rational(base, "base", below=1)
     call = Call(scores, cost=UNPRICED, **options)
     guarantee = BoundedRange(rounded_up(lambda bits: -Interval.of(factor, bits).log()))
@@ -182,13 +182,13 @@ def report_noisy_max(
         1
     """
     read_choice(noise, "noise", get_args(Noise))
-    # One draw of Gumbel noise is the exponential mechanism; with one winner, "wide" is as is.
-    row = {"exponential": "one_shot_exponential", "gumbel": "exponential"}.get(noise, noise)
+    # One draw of Gumbel noise is the exponential mechanism, which promises more without its gap.
+    row = TABLE["exponential"] if noise == "gumbel" else one_draw(noise)
     return _one(Call(scores, **options), row, f"report_noisy_max_{noise}/1")
 
 
-def _one(call: Call, row: str, mechanism: str) -> Selection[Any]:
+def _one(call: Call, row: Row, mechanism: str) -> Selection[Any]:
     """One candidate by a row of the table."""
-    plan = call.calibrate(TABLE[row], mechanism)
+    plan = call.calibrate(row, mechanism)
     with call.draws(plan):
         return call.selection(plan, call.rank(plan))
