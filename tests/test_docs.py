@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import doctest
-import inspect
 import re
 
 import pytest
@@ -12,7 +10,6 @@ from pages import PAGES, ROOT
 import reading
 import safeselect
 import safeselect.estimates
-import safeselect.selection
 import safeselect.testing
 from safeselect.adapters import tables
 
@@ -40,19 +37,6 @@ def test_every_public_name_has_a_docstring() -> None:
     for module in (safeselect, safeselect.testing, safeselect.estimates, tables):
         for name in module.__all__:
             assert getattr(module, name).__doc__, name
-
-
-@pytest.mark.parametrize(
-    "name", [name for name in safeselect.selection.__all__ if not name[0].isupper()]
-)
-def test_a_mechanism_says_what_it_returns_and_its_example_runs(name: str) -> None:
-    function = getattr(safeselect.selection, name)
-    told = inspect.getdoc(function) or ""
-    assert "Returns" in told
-    assert "Raises" in told
-    test = doctest.DocTestParser().get_doctest(told, vars(safeselect).copy(), name, name, 0)
-    assert test.examples
-    assert doctest.DocTestRunner().run(test).failed == 0
 
 
 @pytest.mark.parametrize("page", PAGES)

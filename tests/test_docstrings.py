@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+import safeselect.selection
+
 ROOMS = ("", ".estimates", ".samplers", ".sources", ".testing", ".adapters.tables")
 
 
@@ -36,6 +38,13 @@ RETURNS = {
 def test_a_public_function_says_what_it_returns(name: str) -> None:
     text = inspect.getdoc(RETURNS[name]) or ""
     assert "Returns:" in text or text.startswith("Return ")
+
+
+@pytest.mark.parametrize("name", sorted(FUNCTIONS.keys() & set(safeselect.selection.__all__)))
+def test_a_mechanism_says_what_it_returns_and_raises(name: str) -> None:
+    text = inspect.getdoc(FUNCTIONS[name]) or ""
+    assert "Returns" in text
+    assert "Raises" in text
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
