@@ -20,7 +20,7 @@ from pathlib import Path
 from safeselect import Budget, LaplaceDominated, Ledger
 from safeselect.ledger import Scope, _ledger_book
 from safeselect.ledger._ledger_journal import FileJournal
-from safeselect.ledger._pending_release import Charge
+from safeselect.ledger._ledger_words import Charge
 
 CHARGES = 200
 LONG = 6000

@@ -34,7 +34,7 @@ from safeselect.adapters.tables import read_candidates
 from safeselect.cli import escaped
 from safeselect.exact.parameters import MAX_BITS, rational
 from safeselect.ledger import Checker, Row, check_log, log_lines
-from safeselect.ledger._pending_release import Charge
+from safeselect.ledger._ledger_words import Charge
 from safeselect.ledger.record import canonical, parse, record_hash
 from safeselect.scores.candidates import read_candidates as read_scores
 from safeselect.scores.reading import Reading

@@ -3,20 +3,47 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from safeselect.ledger._ledger_budget import Amounts, Budget, add, exact_texts
 from safeselect.ledger._ledger_store import Torn
-from safeselect.ledger._pending_release import Charge
 from safeselect.ledger._record_scope import Balance
 from safeselect.ledger._record_sign import Signer, key_of
 from safeselect.ledger.library import library
 from safeselect.ledger.record import utc_now
+from safeselect.promises.guarantees import Guarantee
 from safeselect.promises.records import Content, guarantee_record
 
-__all__ = ["Written", "amounts", "charged", "made", "opened_scope", "raised", "was_torn"]
+__all__ = ["Charge", "Written", "amounts", "charged", "made", "opened_scope", "raised", "was_torn"]
 
 Written = tuple[str, Mapping[str, Content]]
 """The kind of a record, and its content without the fields of every record."""
+
+
+@dataclass(frozen=True, slots=True)
+class Charge:
+    """A release about to be made, in public terms.
+
+    Attributes:
+        mechanism: name of the mechanism and version of its law.
+        guarantee: what the whole release costs.
+        parts: the guarantees of its draws, fixed in advance, each with its number of draws; their
+            joint cost is charged if it is less.
+        parameters: public parameters and shape, such as sensitivity and number of candidates.
+        source: name of the source of random bytes.
+        production: whether the source is for production: "yes", "asserted" or "no".
+        health: the result of the source's tests, such as "passed" or "not tested".
+        nonce: the 16 bytes that the source gave for this call; no sampler uses them.
+    """
+
+    mechanism: str
+    guarantee: Guarantee
+    parts: tuple[tuple[Guarantee, int], ...]
+    parameters: Mapping[str, str]
+    source: str
+    production: str
+    health: str
+    nonce: bytes
 
 
 def made(signer: Signer | None, place: Mapping[str, str]) -> Written:

@@ -5,50 +5,30 @@ The salt of the commitment is drawn right after the charge.  Only these bits go 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal, Protocol, TypeVar, final
 
-from safeselect.errors import LedgerError, ScoreError, SourceError
+from safeselect.errors import BudgetError, LedgerError, ScoreError, SourceError
+from safeselect.ledger._ledger_book import Book
+from safeselect.ledger._ledger_words import Charge, Written
+from safeselect.ledger._record_replay import Checker
+from safeselect.ledger._record_scope import Balance
+from safeselect.ledger.record import commitment
 from safeselect.promises.guarantees import Guarantee
-from safeselect.promises.records import Receipt
+from safeselect.promises.records import Content, Receipt
 from safeselect.randomness.bits import Bits
+from safeselect.randomness.memory import Generation, generation
 from safeselect.randomness.source import Source
 from safeselect.sources.observed import observed
 
-__all__ = ["Charge", "PendingRelease"]
+__all__ = ["Pending", "PendingRelease", "check_open", "check_process"]
 
 SALT_BYTES = 32
 """Length of the salt that opens the commitment to an output."""
 
 Reason = Literal["source", "interrupt", "error", "input"]
-
-
-@dataclass(frozen=True, slots=True)
-class Charge:
-    """A release about to be made, in public terms.
-
-    Attributes:
-        mechanism: name of the mechanism and version of its law.
-        guarantee: what the whole release costs.
-        parts: the guarantees of its draws, fixed in advance, each with its number of draws; their
-            joint cost is charged if it is less.
-        parameters: public parameters and shape, such as sensitivity and number of candidates.
-        source: name of the source of random bytes.
-        production: whether the source is for production: "yes", "asserted" or "no".
-        health: the result of the source's tests, such as "passed" or "not tested".
-        nonce: the 16 bytes that the source gave for this call; no sampler uses them.
-    """
-
-    mechanism: str
-    guarantee: Guarantee
-    parts: tuple[tuple[Guarantee, int], ...]
-    parameters: Mapping[str, str]
-    source: str
-    production: str
-    health: str
-    nonce: bytes
 
 
 class Output(Protocol):
@@ -69,24 +49,59 @@ class Output(Protocol):
 Result = TypeVar("Result", bound=Output)
 
 
-class Charged(Protocol):
-    """A release that was charged."""
+@dataclass(frozen=True, slots=True)
+class Pending:
+    """A charged release whose outcome this process must write, once."""
+
+    book: Book
+    charge: int
+    _born: Generation = field(repr=False, compare=False)
 
     def released(self, output: str, salt: bytes) -> Receipt:
-        """Write a commitment to the output; show the output only after this returns."""
+        """Write a commitment to the output; show the output only after this returns.
+
+        Raises:
+            BudgetError: the scope was closed in between; the charge stands.
+            LedgerError: the record could not be written; the charge stands.
+        """
+        committed = commitment(salt, output)
+        record = self._settle("released", {"commitment": committed})
+        return Receipt(self.book.id, record, salt)
 
     def settled(self, output: str, salt: bytes, spent: Mapping[str, int]) -> Receipt:
-        """Write how much of its reserved charge a session used."""
+        """Write how much of its reserved charge a session used; the charge stands.
+
+        Args:
+            spent: the numbers used, by the names that the charge's parameters have for the limits.
+
+        Raises:
+            LedgerError: the record could not be written.
+        """
+        committed, used = commitment(salt, output), {name: str(n) for name, n in spent.items()}
+        record = self._settle("settled", {"commitment": committed, "spent": {**used}})
+        return Receipt(self.book.id, record, salt)
 
     def aborted(self, reason: Reason) -> None:
-        """Write that there will be no output."""
+        """Write that there will be no output; the charge stands.
 
+        Args:
+            reason: "input" if private values caused the refusal.  Such refusals are counted, and
+                too many close the scope.
+        """
+        self._settle("aborted", {"reason": reason})
 
-class ChargingScope(Protocol):
-    """A scope that charges."""
+    def _settle(self, kind: str, content: Mapping[str, Content]) -> int:
+        def decide(checker: Checker) -> Written:
+            check_process(self._born)
+            waits = checker.awaits(self.charge)
+            if waits is None:
+                raise LedgerError(f"the outcome of charge {self.charge} is in the ledger already")
+            if kind == "released":
+                for name in waits.scopes:
+                    check_open(name, checker.scopes[name])
+            return kind, {"charge": str(self.charge), **content}
 
-    def charge(self, charge: Charge) -> Charged:
-        """Charge a release durably, before its first random bit is drawn."""
+        return self.book.write(decide)
 
 
 @final
@@ -94,29 +109,29 @@ class PendingRelease:
     """One release on a scope of a ledger.
 
     Args:
-        scope: the scope whose budget pays.
+        charge_scope: writes the charge, in the name of the scope whose budget pays.
         mechanism, guarantee, parts, parameters: as in `Charge`.
     """
 
-    __slots__ = ("_charge", "_pending", "_salt", "_scope")
+    __slots__ = ("_charge", "_charge_scope", "_pending", "_salt")
 
     def __init__(
         self,
-        scope: ChargingScope,
+        charge_scope: Callable[[Charge], Pending],
         mechanism: str,
         guarantee: Guarantee,
         parts: tuple[tuple[Guarantee, int], ...],
         parameters: Mapping[str, str],
     ) -> None:
-        self._scope = scope
+        self._charge_scope = charge_scope
         self._charge = mechanism, guarantee, parts, parameters
-        self._pending: Charged | None = None
+        self._pending: Pending | None = None
         self._salt = b""
 
     def charge(self, source: Source, bits: Bits) -> None:
         """Charge the release, then draw the salt, the only bits that go to no sampler."""
         seen = observed(source)
-        self._pending = self._scope.charge(
+        self._pending = self._charge_scope(
             Charge(*self._charge, seen.name, seen.production, seen.health, bits.nonce)
         )
         salt = bytearray(SALT_BYTES)
@@ -170,3 +185,31 @@ class PendingRelease:
             pending.aborted(kind)
         if error is None:
             raise LedgerError("the mechanism ended without an output; the charge stands")
+
+
+def check_process(born: Generation) -> None:
+    """Check that this process made the charge, as it must also write the outcome.
+
+    Raises:
+        LedgerError: this is a child of that process.
+    """
+    if generation() != born:
+        raise LedgerError(
+            "this process was forked in the middle of a call of its parent's, to which the charge "
+            "belongs: call anew"
+        )
+
+
+def check_open(scope: str, standing: Balance) -> None:
+    """Refuse every answer of a closed scope, with one sentence.
+
+    Raises:
+        BudgetError: the scope is closed.
+    """
+    if standing.is_closed:
+        raise BudgetError(
+            f"scope {scope!r} is closed: calls that were charged were refused for what the data "
+            "hold, and how often is not differentially private; the owner of the ledger opens it "
+            "again with: safeselect ledger reopen",
+            scope=scope,
+        )
