@@ -18,9 +18,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from safeselect import Budget, LaplaceDominated, Ledger
-from safeselect.ledger import Scope, _ledger_book
-from safeselect.ledger._ledger_journal import FileJournal
-from safeselect.ledger._ledger_words import Charge
+from safeselect.ledger import Scope, book
+from safeselect.ledger.entries import Charge
+from safeselect.ledger.stores.journal import FileJournal
 
 CHARGES = 200
 LONG = 6000
@@ -107,7 +107,7 @@ def main() -> None:
             with without_waiting_for_the_disk():
                 least, median = measured(scope)
             print(f"{'no waiting':>18} charge {least:6.2f} ms at least, {median:6.2f} ms median")
-        _ledger_book.CARRY_EVERY = LONG  # type: ignore[misc]
+        book.CARRY_EVERY = LONG  # type: ignore[misc]
         path = Path(folder) / "long.ledger"
         long_ledger(path)
         skimmed, _ = opening(path)

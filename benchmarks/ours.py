@@ -183,11 +183,11 @@ def _noise(name: str, work: Work) -> Call:
     draw = getattr(variates, name, None)
     if not callable(draw):
         raise Unavailable(f"safeselect.variates has no {name}")
-    decay, n = NoiseRate(work.rate), work.n
+    noise_rate, n = NoiseRate(work.rate), work.n
 
     def call() -> object:
         with Bits(resolve(None)) as bits:
-            return draw(n, decay, bits)
+            return draw(n, noise_rate, bits)
 
     return call
 

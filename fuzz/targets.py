@@ -34,8 +34,8 @@ from safeselect.adapters.tables import read_candidates
 from safeselect.cli import escaped
 from safeselect.exact.parameters import MAX_BITS, rational
 from safeselect.ledger import Checker, Row, check_log, log_lines
-from safeselect.ledger._ledger_words import Charge
-from safeselect.ledger.record import canonical, parse, record_hash
+from safeselect.ledger.entries import Charge
+from safeselect.ledger.records.record import canonical, parse, record_hash
 from safeselect.scores.candidates import read_candidates as read_scores
 from safeselect.scores.reading import Reading
 from safeselect.unknown_domain._histogram import hold_counts
@@ -115,7 +115,7 @@ def ledger(data: bytes) -> None:
     for rows in ([*SAMPLE, row], [*SAMPLE[:1], row], [row], [*SAMPLE[:-1], row, last]):
         for use in (
             lambda store: Ledger.open(store).check(),
-            lambda store: Ledger.open(store).standing("a").left,
+            lambda store: Ledger.open(store).balance("a").left,
         ):
             with contextlib.suppress(SafeSelectError):
                 use(ListStore(rows))
@@ -175,7 +175,7 @@ def scores(data: bytes) -> None:
     for grid in (None, "1/3"):
         try:
             reading = Reading.read(grid=grid, on_grid=False, score_error=None)
-            read_scores(numbers).steps(reading)
+            read_scores(numbers).scores_on_grid(reading)
         except SafeSelectError:
             continue
         found = permute_and_flip(numbers, epsilon="1/9", sensitivity=1, grid=grid)

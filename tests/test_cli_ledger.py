@@ -22,8 +22,8 @@ from safeselect import ApproximateDP, BoundedRange, Budget, Ledger, permute_and_
 from safeselect.cli import main
 from safeselect.cli._theorems import theorem
 from safeselect.ledger import Record, log_lines
-from safeselect.ledger._ledger_file import FileStore
-from safeselect.ledger.record import canonical, record_hash
+from safeselect.ledger.records.record import canonical, record_hash
+from safeselect.ledger.stores.file import FileStore
 
 Run = Callable[..., tuple[int, str, str]]
 SCORES = {"red": 10, "blue": 30_000, "green <i>": -5}

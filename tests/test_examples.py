@@ -150,7 +150,7 @@ def test_the_tables_of_the_models_change_in_one_number_by_1(
 ) -> None:
     """The noise taken away, what is released of neighbours differs by 1 in sum (L1)."""
     tuning, flights = load("tuning"), load("flights")
-    monkeypatch.setattr(tuning, "discrete_laplace", lambda bits, decay: 0)
+    monkeypatch.setattr(tuning, "discrete_laplace", lambda bits, noise_rate: 0)
     for name in tuning.LOOKS:
         for pair in neighbours(flights):
             left, right = (released(tuning, name, data) for data in pair)
@@ -179,9 +179,9 @@ def test_synthetic_data_draws_what_its_plan_lists(
         seen.append(result.guarantee)
         return result
 
-    def drawn(bits: Any, decay: Any) -> int:
-        seen.append(PureDP(decay.rate))  # of a number that one plane changes by 1
-        return draw(bits, decay)
+    def drawn(bits: Any, noise_rate: Any) -> int:
+        seen.append(PureDP(noise_rate.rate))  # of a number that one plane changes by 1
+        return draw(bits, noise_rate)
 
     monkeypatch.setattr(synthetic, "exponential_mechanism", chosen)
     monkeypatch.setattr(synthetic, "discrete_laplace", drawn)

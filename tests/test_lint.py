@@ -30,7 +30,7 @@ MAX_LINES = 300
 
 ALLOWED = {
     ("randomness/source.py", "float literal"): "OpenSSL takes its entropy estimate, 0, as a float",
-    ("ledger/_ledger_turn.py", "float literal"): "seconds to wait for a lock",
+    ("ledger/stores/turn.py", "float literal"): "seconds to wait for a lock",
     ("exact/parameters.py", "float("): "turns NumPy's float64 into a plain one to print it",
     ("scores/numbers.py", "float type"): "the door names the float types that it reads",
     ("scores/containers.py", "float type"): "the same, for columns",
@@ -39,9 +39,12 @@ ALLOWED = {
         "scores/floats.py",
         "float(",
     ): "the same: constants, exact or near enough",
-    ("accounting/climb.py", "float type"): "nonnegative terms, each rounded away from the truth",
-    ("accounting/climb.py", "float("): "its constants, from intervals",
-    ("accounting/bracket.py", "float type"): "turns those floats into integers",
+    (
+        "accounting/optimum/climb.py",
+        "float type",
+    ): "nonnegative terms, each rounded away from the truth",
+    ("accounting/optimum/climb.py", "float("): "its constants, from intervals",
+    ("accounting/optimum/bracket.py", "float type"): "turns those floats into integers",
     ("unknown_domain/_items.py", "float type"): "recognises floats, that equal integers or not",
     ("exact/parameters.py", "float type"): "recognises NumPy floats, which are read as typed",
 }

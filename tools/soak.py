@@ -53,7 +53,7 @@ from safeselect import (
 from safeselect.audit.cells import Enclosure, ranking_law
 from safeselect.audit.releases import Release, releases
 from safeselect.exact.rate import NoiseRate
-from safeselect.ledger.library import library
+from safeselect.ledger.records.provenance import library
 from safeselect.noise.laws import EXPONENTIAL, GUMBEL, LAPLACE, Law
 
 STATE = Path(__file__).parents[1] / "benchmarks" / "results" / "soak.json"
@@ -195,8 +195,8 @@ def count_law(found: Callable[[], DiscoveredTopK]) -> Enclosure:
 
     The bottom's place is public.  Noise beyond 40 has a chance below 1e-34.
     """
-    bottom, decay = COUNTS["b"] + int(found().offset), exp(-2)
-    noise = {x: (1 - decay) / (1 + decay) * decay ** abs(x) for x in range(-40, 41)}
+    bottom, noise_rate = COUNTS["b"] + int(found().offset), exp(-2)
+    noise = {x: (1 - noise_rate) / (1 + noise_rate) * noise_rate ** abs(x) for x in range(-40, 41)}
     sums: Counter[Hashable] = Counter()
     for x, y in product(noise, repeat=2):
         count = COUNTS["a"] + x
@@ -208,10 +208,10 @@ def count_law(found: Callable[[], DiscoveredTopK]) -> Enclosure:
     }
 
 
-def cut(noise: Law, scores: list[int], decay: NoiseRate) -> Enclosure:
+def cut(noise: Law, scores: list[int], noise_rate: NoiseRate) -> Enclosure:
     """The law of the first two of one ranking, as far as the last candidate does not come first."""
     last, sums = len(scores) - 1, dict[Hashable, tuple[Fraction, Fraction]]()
-    for order, (low, high) in ranking_law(noise, scores, decay, k=2, fineness=8).items():
+    for order, (low, high) in ranking_law(noise, scores, noise_rate, k=2, fineness=8).items():
         end = (*order, last).index(last)
         known = sums.get(order[:end], (Fraction(0), Fraction(0)))
         sums[order[:end]] = known[0] + low, known[1] + high

@@ -24,10 +24,10 @@ from safeselect import (
     calibrate,
     compose,
 )
-from safeselect.accounting import GaussianDP, climb, compose_delta, sides
-from safeselect.accounting.backward import Curve, backward, interleaved, start
-from safeselect.accounting.optimum import bracket
-from safeselect.accounting.problem import Problem
+from safeselect.accounting import GaussianDP, compose_delta
+from safeselect.accounting.optimum.backward import Curve, backward, interleaved, start
+from safeselect.accounting.optimum.certified import bracket, climb, sides
+from safeselect.accounting.optimum.problem import Problem
 
 pytestmark = pytest.mark.claim("C2")
 

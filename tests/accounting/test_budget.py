@@ -18,9 +18,9 @@ from safeselect import (
     ZeroConcentratedDP,
     compose,
 )
-from safeselect.accounting.orders import epsilon_by_orders, log_moment
+from safeselect.accounting.theorems.renyi import epsilon_by_orders, log_moment
 from safeselect.ledger import Budget
-from safeselect.ledger._ledger_budget import add, check_cap
+from safeselect.ledger.records.budget import add, check_cap
 
 
 def budget(**terms):

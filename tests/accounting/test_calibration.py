@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from safeselect import BoundedRange, LaplaceDominated, ParameterError, PureDP
 from safeselect.accounting import composed_epsilon, per_draw_epsilon
-from safeselect.accounting.orders import epsilon_at_order
+from safeselect.accounting.theorems.renyi import epsilon_at_order
 
 FAMILIES = (BoundedRange, LaplaceDominated, PureDP)
 MILLIONTH = Fraction(1, 10**6)

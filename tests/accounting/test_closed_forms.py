@@ -17,7 +17,8 @@ from safeselect import (
     ZeroConcentratedDP,
     compose,
 )
-from safeselect.accounting.closed_forms import (
+from safeselect.accounting.cost import PrivacyCost
+from safeselect.accounting.theorems.closed_forms import (
     bun_steinke_delta,
     bun_steinke_epsilon,
     bun_steinke_rho,
@@ -26,7 +27,6 @@ from safeselect.accounting.closed_forms import (
     gaussian_limit,
     renyi_delta,
 )
-from safeselect.accounting.cost import PrivacyCost
 
 pytestmark = pytest.mark.claim("C2")
 

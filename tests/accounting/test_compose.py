@@ -25,7 +25,7 @@ from safeselect import (
     top_k,
 )
 from safeselect.accounting import optimal_pure_delta
-from safeselect.accounting.closed_forms import (
+from safeselect.accounting.theorems.closed_forms import (
     bun_steinke_epsilon,
     dong_durfee_rogers_epsilon,
     durfee_rogers_epsilon,

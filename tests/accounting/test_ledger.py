@@ -54,8 +54,8 @@ def test_ten_charges_of_a_tenth_fit_in_one_and_no_more(place: Any) -> None:
     with pytest.raises(BudgetError, match=r"costs epsilon 0\.000001, and 0 of 1 is left"):
         scope(ledger).charge(pure("1e-6"))
     assert ledger.head == before
-    assert ledger.standing("a").spent == {"epsilon": 1}
-    assert ledger.standing("a").left == {"epsilon": 0}
+    assert ledger.balance("a").spent == {"epsilon": 1}
+    assert ledger.balance("a").left == {"epsilon": 0}
 
 
 def test_a_charge_is_released_or_aborted_once_and_never_refunded(place: Any) -> None:
@@ -72,7 +72,7 @@ def test_a_charge_is_released_or_aborted_once_and_never_refunded(place: Any) -> 
             again.released("red", b"s" * 32)
     checker = ledger.check()
     assert checker.pending == {str(third.charge)}
-    assert ledger.standing("a").spent == checker.scopes["a"].spent == {"epsilon": Fraction(3, 10)}
+    assert ledger.balance("a").spent == checker.scopes["a"].spent == {"epsilon": Fraction(3, 10)}
 
 
 def test_a_nonce_that_comes_twice_is_cloned_randomness(place: Any) -> None:
@@ -94,7 +94,7 @@ def test_scopes_have_budgets_of_their_own_and_may_be_added(place: Any) -> None:
     there = ledger.scope("b", unit="household", neighbours="replace_one", purpose="p")
     there.charge(pure(guarantee=ZeroConcentratedDP("1/2")))
     for name in ("a", "b"):
-        assert set(ledger.standing(name).left.values()) == {0}
+        assert set(ledger.balance(name).left.values()) == {0}
         with pytest.raises(ParameterError, match="there is a scope"):
             ledger.add_scope(name, Budget(**TERMS, epsilon=100))
     assert set(ledger.check().scopes) == {"a", "b"}
@@ -204,7 +204,7 @@ def test_moments_at_one_order_are_added_up_to_the_cap_that_gives_epsilon_and_del
     1e-3 make 5.343074: 59 charges of rho = 1/1000, 0.09 each, and not 60.
     """
     ledger = new(":memory:", epsilon=1, delta="1e-3", order=10)
-    cap = ledger.standing("a").left["log_moment"]
+    cap = ledger.balance("a").left["log_moment"]
     assert round(cap, 6) == Fraction("5.343074")
     for _ in range(59):
         scope(ledger).charge(pure(guarantee=ZeroConcentratedDP("1/1000")))
@@ -216,7 +216,7 @@ def test_moments_at_one_order_are_added_up_to_the_cap_that_gives_epsilon_and_del
     assert (
         Fraction(1, 100) <= caught.value.asked["epsilon"] <= Fraction(1, 100) + Fraction(1, 10**15)
     )
-    assert caught.value.left == {"epsilon": ledger.standing("a").left["log_moment"] / 9}
+    assert caught.value.left == {"epsilon": ledger.balance("a").left["log_moment"] / 9}
 
 
 def test_the_order_is_fixed_before_anything_is_seen() -> None:
@@ -261,7 +261,7 @@ def test_the_running_total_is_the_exact_sum_of_what_fits(epsilons: list[Fraction
         else:
             with pytest.raises(BudgetError):
                 scope(ledger).charge(pure(epsilon))
-        assert ledger.standing("a").spent == {"epsilon": total}
+        assert ledger.balance("a").spent == {"epsilon": total}
     ledger.check()
 
 
@@ -271,7 +271,7 @@ def test_numbers_do_not_grow_without_end_and_are_rounded_up() -> None:
         price = Fraction(1, 3 ** (600 + i) + 2)  # coprime denominators of a thousand bits
         scope(ledger).charge(pure(price))
         total += price
-    spent = ledger.standing("a").spent["epsilon"]
+    spent = ledger.balance("a").spent["epsilon"]
     assert spent.denominator <= 2**1024
     assert total <= spent <= total + Fraction(24, 2**1024)
     ledger.check()

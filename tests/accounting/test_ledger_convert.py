@@ -57,12 +57,12 @@ def test_every_record_is_brought_over_as_it_is(old: Path, tmp_path: Path) -> Non
     signer = SIGNER if old.stem == "signed" else None
     ledger = Ledger.open(new, signer=signer, head=HEADS[old.stem])
     spent = Fraction(1, 3) + Fraction(1, 10) + Fraction(1, 7) + Fraction(1, 9)
-    assert ledger.standing("a").spent == {"epsilon": spent, "delta": Fraction(1, 10**9)}
+    assert ledger.balance("a").spent == {"epsilon": spent, "delta": Fraction(1, 10**9)}
     assert ledger.check().pending == {"9"}
     # The one that was open may be told, and new charges go on from the old total.
     pending = scope(ledger).charge(pure())
     pending.released("blue", b"s" * 32)
-    assert ledger.standing("a").spent["epsilon"] == spent + Fraction(1, 10)
+    assert ledger.balance("a").spent["epsilon"] == spent + Fraction(1, 10)
     assert ledger.check(head=HEADS[old.stem]).count == 12
 
 

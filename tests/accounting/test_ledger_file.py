@@ -21,7 +21,7 @@ from ledgers import new, pure, scope, script
 from workers import LONG, kinds
 
 from safeselect import Ledger, LedgerBusy, LedgerDamaged, LedgerError, LedgerRolledBack
-from safeselect.ledger._ledger_file import FileStore
+from safeselect.ledger.stores.file import FileStore
 
 pytestmark = [
     pytest.mark.skipif(sys.platform == "win32", reason="files and limits of Unix"),
@@ -157,7 +157,7 @@ def test_an_older_copy_in_the_ledgers_place_is_noticed(path: Path) -> None:
     for use in (
         lambda: there.charge(pure()),
         lambda: pending.released("blue", b"s" * 32),
-        lambda: ledger.standing("a"),
+        lambda: ledger.balance("a"),
         ledger.check,
         lambda: ledger.head,
     ):
@@ -210,7 +210,7 @@ def test_one_file_of_two_names_is_one_ledger(path: Path, tmp_path: Path) -> None
     for i in range(9):
         scope(ledgers[i % 3]).charge(pure())
     for ledger in ledgers:
-        assert ledger.standing("a").left == {"epsilon": 0}
+        assert ledger.balance("a").left == {"epsilon": 0}
 
 
 # ------------------------------------------------------------------------------ disks that fail
@@ -265,7 +265,7 @@ def test_who_cannot_take_a_write_back_writes_no_more(
     # Whether the line counts was not said: it does, and another process goes on behind it.
     other = Ledger.open(path)
     scope(other).charge(pure())
-    assert other.standing("a").spent["epsilon"] * 10 == 3
+    assert other.balance("a").spent["epsilon"] * 10 == 3
 
 
 FULL = """
@@ -376,7 +376,7 @@ def test_contention_is_its_own_error_and_nothing_is_charged(path: Path, kind: in
                 use()
         if kind == fcntl.LOCK_EX:
             with pytest.raises(LedgerBusy, match="try again"):
-                ledger.standing("a")
+                ledger.balance("a")
         assert path.read_bytes() == before
     pending.aborted("error")
     assert ledger.check().count == 6

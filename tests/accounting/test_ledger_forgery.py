@@ -29,10 +29,11 @@ from safeselect import (
     SparseVector,
 )
 from safeselect.errors import SafeSelectWarning
-from safeselect.ledger import _ledger_book, _ledger_file, _ledger_place
-from safeselect.ledger._ledger_journal import FileJournal
-from safeselect.ledger._record_log import log_line
-from safeselect.ledger.record import canonical, record_hash
+from safeselect.ledger import book
+from safeselect.ledger.records.lines import log_line
+from safeselect.ledger.records.record import canonical, record_hash
+from safeselect.ledger.stores import file, place
+from safeselect.ledger.stores.journal import FileJournal
 
 pytestmark = pytest.mark.claim("C9")
 
@@ -115,8 +116,8 @@ def test_a_part_with_delta_is_not_free_where_moments_add_up() -> None:
                 scope(ledger).charge(pure(guarantee=guarantee, parts=parts))
         # Where the whole has a price, parts without one must not make it cheaper.
         scope(ledger).charge(pure(guarantee=each, parts=((delta, 1), (BoundedRange("1/90"), 1))))
-        budget = ledger.standing("a").budget
-        assert ledger.standing("a").spent == budget.price(each)
+        budget = ledger.balance("a").budget
+        assert ledger.balance("a").spent == budget.price(each)
         assert kinds(ledger) == ["created", "scope", "charged"]
 
 
@@ -163,7 +164,7 @@ def test_a_new_record_with_a_wrong_signature_stops_who_runs(tmp_path: Path) -> N
     before = path.read_bytes()
     scope(Ledger.open(path, signer=signer)).charge(pure("1/9"))
     path.write_bytes(before)
-    running.book.standing("a")
+    running.book.balance("a")
     scope(Ledger.open(path, signer=signer)).charge(pure("1/9"))
     forged(path, lambda record: record.update(purpose="another"))
     with pytest.raises(LedgerDamaged, match="the signature of record 2 is wrong"):
@@ -210,7 +211,7 @@ def test_too_many_refusals_close_a_scope_and_its_owner_opens_it_again() -> None:
         there.charge(pure()).aborted("input")
     for reason in ("source", "interrupt", "error"):
         there.charge(pure()).aborted(reason)
-    assert not ledger.standing("a").is_closed
+    assert not ledger.balance("a").is_closed
     there.charge(pure()).aborted("input")
     said = set()
     for use in (
@@ -290,7 +291,7 @@ def test_what_nobody_may_write_about_refusals(tmp_path: Path) -> None:
 @pytest.fixture
 def long(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A ledger whose totals were carried over three times."""
-    monkeypatch.setattr(_ledger_book, "CARRY_EVERY", 20)
+    monkeypatch.setattr(book, "CARRY_EVERY", 20)
     path = tmp_path / "budget.ledger"
     ledger = new(path, epsilon=10)
     for i in range(40):
@@ -384,7 +385,7 @@ MOUNTS = """\
 )
 def test_the_type_of_a_file_system(path: str, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Path, "read_text", lambda *_: MOUNTS)
-    assert _ledger_place.file_system(Path(path)) == kind
+    assert place.file_system(Path(path)) == kind
 
 
 @pytest.mark.parametrize("kind", ["nfs4", "cifs", "9p", "virtiofs", "fuse.sshfs", "fuse"])
@@ -394,7 +395,7 @@ def test_file_systems_that_are_not_known_to_be_good_are_refused(
     path = tmp_path / "budget.ledger"
     there = Ledger.open(path) if path.exists() else new(path, epsilon=1)
     opened = scope(Ledger.open(path))
-    monkeypatch.setattr(_ledger_place, "file_system", lambda _: kind)
+    monkeypatch.setattr(place, "file_system", lambda _: kind)
     with pytest.raises(LedgerError, match=f"of type {kind}: whether its locks"):
         opened.charge(pure())
     with pytest.raises(LedgerError, match=f"of type {kind}: whether its locks"):
@@ -406,7 +407,7 @@ def test_file_systems_that_are_not_known_to_be_good_are_refused(
 def test_file_systems_that_pass_away_are_warned_of_and_refused_when_hardened(
     kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(_ledger_place, "file_system", lambda _: kind)
+    monkeypatch.setattr(place, "file_system", lambda _: kind)
     with pytest.warns(SafeSelectWarning, match=f"of type {kind}, which may vanish"):
         made = new(tmp_path / "budget.ledger", epsilon=1)
     first = next(iter(made.records())).content
@@ -457,7 +458,7 @@ def test_without_flock_the_package_works_and_a_file_is_refused(
     )  # fmt: skip
     assert "a ledger in a file needs Unix's flock: use PostgreSQL here" in done.stdout
     assert list(tmp_path.iterdir()) == []
-    monkeypatch.setattr(_ledger_file, "fcntl", None)
+    monkeypatch.setattr(file, "fcntl", None)
     with pytest.raises(LedgerError, match="needs Unix's flock"):
         Ledger.open(tmp_path / "budget.ledger")
 
@@ -475,9 +476,9 @@ def test_a_line_whose_writer_died_is_synced_before_anything_is_told_of_it(
             there.charge(pure())
     synced: list[int] = []
     monkeypatch.setattr(os, "fdatasync", synced.append)
-    assert reader.standing("a").spent == {"epsilon": Fraction(1, 10)}
+    assert reader.balance("a").spent == {"epsilon": Fraction(1, 10)}
     assert len(synced) == 1
-    reader.standing("a")
+    reader.balance("a")
     assert len(synced) == 1
 
 

@@ -16,7 +16,7 @@ from stops import at_step
 from workers import LONG, ended, kinds, start_child
 
 from safeselect import BudgetError, Ledger, LedgerBusy, LedgerError
-from safeselect.ledger._ledger_file import FileStore
+from safeselect.ledger.stores.file import FileStore
 
 pytestmark = [
     pytest.mark.skipif(not hasattr(os, "fork"), reason="forks as Unix does"),
@@ -211,4 +211,4 @@ def test_a_copy_in_memory_is_no_ledger() -> None:
 
     assert ended(start_child(spend_twice)) == 0
     memory.charge(pure(1))
-    assert memory.book.standing("a").spent == {"epsilon": Fraction(1)}
+    assert memory.book.balance("a").spent == {"epsilon": Fraction(1)}

@@ -91,7 +91,7 @@ def test_thousands_of_charges_beside_a_reader_raise_nothing_but_contention(tmp_p
     def read() -> None:
         reader, seen = Ledger.open(path), Fraction(0)
         while not (tmp_path / "over").exists():
-            now = reader.standing("a").spent["epsilon"]
+            now = reader.balance("a").spent["epsilon"]
             assert now >= seen
             reader.check(head=reader.head)
             seen = now
@@ -113,7 +113,7 @@ def test_readers_in_threads_raise_no_false_alarm() -> None:
     def read() -> None:
         try:
             while not over.is_set():
-                ledger.standing("a")
+                ledger.balance("a")
                 ledger.check(head=ledger.head)
         except LedgerError as error:
             wrong.append(error)

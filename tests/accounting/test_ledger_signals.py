@@ -16,7 +16,7 @@ from ledgers import new, pure, scope
 from workers import LONG
 
 from safeselect import Ledger, LedgerBusy
-from safeselect.ledger._ledger_file import FileStore
+from safeselect.ledger.stores.file import FileStore
 
 pytestmark = [
     pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="timers as Unix has them"),
@@ -83,7 +83,7 @@ def test_timed_signals_leave_no_lock_and_lose_no_charge(tmp_path: Path, number: 
     there.charge(pure())
     charges = Ledger.open(path).check().scopes["a"].spent["epsilon"] * 10
     assert told + 1 <= charges <= told + 1 + stops
-    assert charges == ledger.standing("a").spent["epsilon"] * 10
+    assert charges == ledger.balance("a").spent["epsilon"] * 10
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
@@ -101,7 +101,7 @@ def test_an_exception_at_every_place_of_a_charge(tmp_path: Path, error: BaseExce
         assert lock_is_free(path), stopped.place
         impatient.charge(pure())
         there.charge(pure())
-        now = int(ledger.standing("a").spent["epsilon"] * 10)
+        now = int(ledger.balance("a").spent["epsilon"] * 10)
         assert now - charges in (2, 3), stopped.place
         charges = now
         if not stopped.place:

@@ -11,10 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from safeselect import BoundedRange, LaplaceDominated, ParameterError, PureDP, compose
-from safeselect.accounting import GaussianDP, masses, profiles
-from safeselect.accounting.bracket import Profile
+from safeselect.accounting import GaussianDP
 from safeselect.accounting.gaussian import normal
-from safeselect.accounting.masses import Masses, certain, dots, power, product
+from safeselect.accounting.optimum.bracket import Profile
+from safeselect.accounting.optimum.certified import masses, profiles
+from safeselect.accounting.optimum.masses import Masses, certain, dots, power, product
 from safeselect.exact.interval import Interval
 
 pytestmark = pytest.mark.claim("C2")

@@ -28,9 +28,16 @@ from safeselect import (
     ParameterError,
 )
 from safeselect.ledger import Checker, Record, check_log, log_lines
-from safeselect.ledger._ledger_budget import exact_texts
-from safeselect.ledger.library import library
-from safeselect.ledger.record import canonical, commitment, parse, read_numbers, record_hash, text
+from safeselect.ledger.records.budget import exact_texts
+from safeselect.ledger.records.provenance import library
+from safeselect.ledger.records.record import (
+    canonical,
+    commitment,
+    parse,
+    read_numbers,
+    record_hash,
+    text,
+)
 
 
 @pytest.fixture

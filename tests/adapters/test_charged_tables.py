@@ -44,13 +44,13 @@ def ledger(tmp_path: Path) -> Ledger:
 def ask(ledger: Ledger, table: Any, **mode: Any) -> tuple[Fraction, BaseException | None]:
     """What one question costs, and how it ends."""
     scope = ledger.scope("trips", unit="rider", neighbours="add_remove", purpose="cities")
-    before = ledger.standing("trips").spent["epsilon"]
+    before = ledger.balance("trips").spent["epsilon"]
     failed: BaseException | None = None
     try:
         top_items(table, item="city", user="rider", k=1, epsilon=1, ledger=scope, **mode)
     except SafeSelectError as error:
         failed = error
-    return ledger.standing("trips").spent["epsilon"] - before, failed
+    return ledger.balance("trips").spent["epsilon"] - before, failed
 
 
 def outcome(ledger: Ledger) -> tuple[str, object]:
@@ -174,11 +174,11 @@ def test_no_user_is_looked_at_before_the_charge(
     real_run, real_arrow = _duckdb._run, _duckdb.as_arrow
 
     def run(connection: Any, sql: str, *rest: Any) -> Any:
-        told.append((ledger.standing("trips").spent["epsilon"], sql))
+        told.append((ledger.balance("trips").spent["epsilon"], sql))
         return real_run(connection, sql, *rest)
 
     def as_arrow(given: Any, names: list[str]) -> Any:
-        told.append((ledger.standing("trips").spent["epsilon"], f"brought {names}"))
+        told.append((ledger.balance("trips").spent["epsilon"], f"brought {names}"))
         return real_arrow(given, names)
 
     monkeypatch.setattr(_duckdb, "_run", run)
@@ -245,7 +245,7 @@ def test_ready_scores_are_read_after_the_charge(
     assert main([*words, *charged]) == 2
     out, error = capfd.readouterr()
     assert (out, UNREADABLE in error) == ("", True)
-    assert ledger.standing("trips").spent["epsilon"] == 1
+    assert ledger.balance("trips").spent["epsilon"] == 1
     assert outcome(ledger) == ("aborted", "input")
     assert main(words) == 2
     assert UNREADABLE not in capfd.readouterr().err
@@ -259,9 +259,9 @@ def test_scores_of_no_numeric_type_are_told_after_the_charge(
     words += ["--ledger", str(tmp_path / "ledger"), "--scope", "trips"]
     for wrong in (["--score", "m"], ["--score", "n", "-k", "3"]):
         assert main([*words, *wrong]) == 2
-    assert ledger.standing("trips").spent["epsilon"] == 0
+    assert ledger.balance("trips").spent["epsilon"] == 0
     assert main([*words, "--score", "n"]) == 2
-    assert ledger.standing("trips").spent["epsilon"] == 1
+    assert ledger.balance("trips").spent["epsilon"] == 1
     assert UNREADABLE in capfd.readouterr().err
 
 

@@ -158,9 +158,9 @@ def test_the_noise_has_the_scale_that_was_asked_for(
     make, options, *_ = CONSTRUCTORS[name]
     rates: set[Fraction] = set()
 
-    def recorded(decay: NoiseRate) -> NoiseRate:
-        rates.add(decay.rate)
-        return decay
+    def recorded(noise_rate: NoiseRate) -> NoiseRate:
+        rates.add(noise_rate.rate)
+        return noise_rate
 
     engine.change_decay(monkeypatch, recorded)
     for measure in (PURE, ZCDP):
@@ -541,9 +541,9 @@ def test_every_measurement_takes_a_grid_and_its_noise_has_the_scale(
     make, options, family, draws, weight = CONSTRUCTORS[name]
     rates: set[Fraction] = set()
 
-    def recorded(decay: NoiseRate) -> NoiseRate:
-        rates.add(decay.rate)
-        return decay
+    def recorded(noise_rate: NoiseRate) -> NoiseRate:
+        rates.add(noise_rate.rate)
+        return noise_rate
 
     engine.change_decay(monkeypatch, recorded)
     made = make(*floats(), PURE, scale="7/3", grid="1/8", on_grid=True, **options)

@@ -31,7 +31,7 @@ from safeselect import (
     SourceError,
 )
 from safeselect.adapters.postgres import PostgresStore
-from safeselect.ledger.record import canonical, record_hash
+from safeselect.ledger.records.record import canonical, record_hash
 
 REQUIRED = os.environ.get("SAFESELECT_REQUIRE_POSTGRES", "") != ""
 MISSING = [
@@ -234,7 +234,7 @@ def test_a_total_that_a_role_with_insert_resets_is_refused_before_the_next_charg
         said = "running total|the signature of record 3 is wrong"
         for use in (
             lambda there=there: there.charge(pure()),
-            lambda ledger=ledger: ledger.standing("a"),
+            lambda ledger=ledger: ledger.balance("a"),
             lambda here=here, key=key: Ledger.open(here, signer=key),
         ):
             with pytest.raises(LedgerDamaged, match=said):
@@ -250,7 +250,7 @@ def test_readers_beside_a_writer_raise_no_false_alarm(store: PostgresStore) -> N
     def read() -> None:
         try:
             while not over.is_set():
-                looked.append(ledger.standing("a"))
+                looked.append(ledger.balance("a"))
                 ledger.check(head=ledger.head)
         except LedgerError as error:
             wrong.append(error)

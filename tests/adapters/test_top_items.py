@@ -166,7 +166,7 @@ def test_the_ledger_is_charged_once_and_its_unit_is_that_of_the_counts(tmp_path:
     for known in ({}, {"candidates_are_public": True}):
         with pytest.raises(ParameterError, match="but the ledger's scope protects 'rider'"):
             top_items(TABLE, **call, **known, unit="city")
-    assert ledger.standing("trips").spent["epsilon"] == 1
+    assert ledger.balance("trips").spent["epsilon"] == 1
 
 
 def test_counts_say_what_was_done() -> None:

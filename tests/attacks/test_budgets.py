@@ -51,7 +51,7 @@ def test_a6_ours_add_up_as_on_paper():
     ledger = new(":memory:", epsilon=0.3)
     for price in (0.1, 0.2):
         scope(ledger).charge(pure(price))
-    assert ledger.standing("a").left == {"epsilon": 0}
+    assert ledger.balance("a").left == {"epsilon": 0}
     with pytest.raises(BudgetError):
         scope(ledger).charge(pure("1e-300"))
     assert compose([PureDP(0.1)] * 10).guarantee.epsilon == 1
@@ -71,7 +71,7 @@ def test_a6_ours_counts_the_smallest_charge():
     ledger = new(":memory:", epsilon=1 + 3 * tiny)
     for price in (1, tiny, tiny, tiny):
         scope(ledger).charge(pure(price))
-    assert ledger.standing("a").left == {"epsilon": 0}
+    assert ledger.balance("a").left == {"epsilon": 0}
     with pytest.raises(BudgetError):
         scope(ledger).charge(pure(tiny))
 
@@ -83,4 +83,4 @@ def test_a6_ours_takes_no_refund_and_no_nonsense(price):
         permute_and_flip([3, 1], epsilon=price, sensitivity=1, ledger=scope(ledger))
     with pytest.raises(ParameterError):
         new(":memory:", epsilon=price)
-    assert ledger.standing("a").spent == {"epsilon": 0}
+    assert ledger.balance("a").spent == {"epsilon": 0}

@@ -235,7 +235,7 @@ class Looking(TapeSource):
         self.seen: list[Any] = []
 
     def fill(self, buffer: Any, /) -> None:
-        self.seen.append(self._ledger.standing("a").spent["epsilon"])
+        self.seen.append(self._ledger.balance("a").spent["epsilon"])
         super().fill(buffer)
 
 
@@ -256,7 +256,7 @@ def test_one_charge_before_the_first_bit_and_never_another(name):
         made.close()
     assert set(source.seen) == {Fraction(EPSILON)}
     assert kinds(ledger) == ["charged", SETTLED.get(name, "released")]
-    spent = ledger.standing("a").spent
+    spent = ledger.balance("a").spent
     assert spent["epsilon"] == made.guarantee.epsilon == Fraction(EPSILON)
     assert spent["delta"] == case.delta
     assert made.receipt is not None
@@ -338,7 +338,7 @@ def test_a_failure_keeps_the_charge(name, after):
 
     with pytest.raises(SourceError, match="device is gone"):
         work()
-    assert ledger.standing("a").spent["epsilon"] == Fraction(EPSILON)
+    assert ledger.balance("a").spent["epsilon"] == Fraction(EPSILON)
     assert kinds(ledger)[0] == "charged"
 
 

@@ -63,13 +63,13 @@ def sweep(
         make(Counted())  # fills the caches
     at = stops = 0
     while True:
-        before, spent = ledger.head, ledger.standing("a").spent["epsilon"]
+        before, spent = ledger.head, ledger.balance("a").spent["epsilon"]
         source = Counted()
         done = stopped_at(lambda s=source: make(s), at, kind())
         if not done.place:
             assert done.error is None
             break
-        charged = ledger.standing("a").spent["epsilon"] - spent
+        charged = ledger.balance("a").spent["epsilon"] - spent
         assert charged in (0, PRICE), done.place
         assert charged == PRICE or not source.drawn, done.place
         assert charged or ledger.head == before, done.place
@@ -80,8 +80,8 @@ def sweep(
         assert done.error is None or found_in(everything_of(done.error)) == [], done.place
         at, stops = at + stride, stops + 1
     assert stops > 400 // stride
-    standing, found = ledger.check().scopes["a"], counts(ledger)
-    assert standing.spent == {"epsilon": found["charged"] * PRICE}
+    balance, found = ledger.check().scopes["a"], counts(ledger)
+    assert balance.spent == {"epsilon": found["charged"] * PRICE}
     assert found["charged"] >= found["released"] + found["aborted"] > 0
     assert found["aborted"] > 0
 

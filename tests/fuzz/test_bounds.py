@@ -48,7 +48,7 @@ from safeselect import (
 from safeselect.adapters.tables import read_candidates
 from safeselect.exact.parameters import MAX_BITS
 from safeselect.ledger import Checker, check_log, log_lines
-from safeselect.ledger.record import parse
+from safeselect.ledger.records.record import parse
 
 try:
     import duckdb  # here, so that what it maps belongs to no case

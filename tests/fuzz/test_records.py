@@ -16,7 +16,7 @@ from ledgers import ListStore, new, pure, scope
 import safeselect
 from safeselect import Ledger, LedgerError
 from safeselect.ledger import Checker, Row, check_log, log_lines
-from safeselect.ledger.record import canonical, parse, record_hash
+from safeselect.ledger.records.record import canonical, parse, record_hash
 
 
 def sample() -> ListStore:
@@ -87,7 +87,7 @@ def test_a_forged_ledger_is_read_or_refused(forgery):
     store.kept = forged(*forgery)
     for use in (
         lambda: Ledger.open(store).check(),
-        lambda: Ledger.open(store).standing("a").left,
+        lambda: Ledger.open(store).balance("a").left,
         lambda: scope(Ledger.open(store)).charge(pure("1/8")).aborted("error"),
         lambda: list(log_lines(Ledger.open(store).records())),
     ):

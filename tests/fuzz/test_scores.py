@@ -58,7 +58,7 @@ def test_scores(given_scores, reading, minimize):
     for read in (read_candidates, read_matrix):
         try:
             candidates = read(given_scores)
-            steps = candidates.steps(reading, minimize=minimize)
+            steps = candidates.scores_on_grid(reading, minimize=minimize)
         except SafeSelectError as error:
             refused(error)
             continue

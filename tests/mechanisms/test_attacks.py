@@ -63,7 +63,7 @@ def outcomes(call, scores, engine, *, epsilon, runs=40):
 
 def shortfalls(scores, *, minimize=False, grid=None):
     reading = Reading.read(grid=grid, on_grid=False, score_error=None)
-    steps = read_candidates(scores).steps(reading, minimize=minimize).tolist()
+    steps = read_candidates(scores).scores_on_grid(reading, minimize=minimize).tolist()
     return [max(steps) - step for step in steps]
 
 

@@ -120,7 +120,7 @@ def test_every_value_that_cannot_be_read_is_charged_and_refused_with_one_sentenc
     first = refused(CALLS[call], [1, BAD_VALUES[value], 3], ledger)
     assert len(first) == 1  # for the salt of the record
     assert outcomes(ledger) == ["charged", "input"]
-    assert ledger.standing("a").spent == {"epsilon": Fraction(1, 2)}
+    assert ledger.balance("a").spent == {"epsilon": Fraction(1, 2)}
     array = np.empty(3, dtype=object)
     array[:] = [1, 2, 3]
     array[1] = BAD_VALUES[value]
@@ -145,7 +145,7 @@ def test_sixteen_private_bits_cost_sixteen_charges():
     assert seen == missing[:4] + [None] * 12
     ends = ["input", "released", "released", "input"]
     assert outcomes(ledger) == [each for end in ends for each in ("charged", end)]
-    assert ledger.standing("a").spent == {"epsilon": 2}
+    assert ledger.balance("a").spent == {"epsilon": 2}
 
 
 def columns() -> dict[str, Any]:
@@ -365,7 +365,7 @@ def test_a_session_ends_with_a_value_that_cannot_be_read(kind, value):
             session.query(1)
         with pytest.raises(ScoreError, match="this session ended with a value"):
             session.query_many([1, 2])
-        assert ledger.standing("a").spent == {"epsilon": Fraction(1, 2)}
+        assert ledger.balance("a").spent == {"epsilon": Fraction(1, 2)}
     assert len(said) == 1
 
 

@@ -28,7 +28,7 @@ NEAR = [2**53, 2**53 + 1, 2**53 - 1]
 
 def read(column: Any, grid: str | None = None) -> Any:
     reading = Reading.read(grid=grid, on_grid=False, score_error=None)
-    return read_candidates(column).steps(reading)
+    return read_candidates(column).scores_on_grid(reading)
 
 
 def encoded(values: list[Any], indices: list[int]) -> Any:

@@ -150,7 +150,7 @@ def test_counts_of_another_unit_than_that_of_the_ledger(tmp_path: Path) -> None:
         top_k(trip, **KNOWN, ledger=scope)
     with pytest.raises(ParameterError, match="but the ledger's scope protects 'person'"):
         safeselect.unknown_domain_top_k(trip, **CALL, k_bar=3, ledger=scope)
-    assert ledger.standing("trips").spent["epsilon"] == 0
+    assert ledger.balance("trips").spent["epsilon"] == 0
     with PayWhatYouGet(outcomes=9, queries=2, epsilon=1, delta="1e-9", ledger=scope) as session:
         with pytest.raises(ParameterError, match="but the ledger's scope protects 'person'"):
             session.query(trip, k=1, k_bar=3)

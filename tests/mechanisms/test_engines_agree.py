@@ -38,7 +38,7 @@ NAMES = ["exponential", "laplace", "gumbel"]
 RATES = [NoiseRate(Fraction(*r)) for r in ((1, 1), (2, 3), (5, 1))] + [
     NoiseRate(Fraction(1), Fraction(1, 2))
 ]
-PLAIN = [(decay, 0, 1) for decay in RATES]
+PLAIN = [(noise_rate, 0, 1) for noise_rate in RATES]
 SMALL = [(NoiseRate(Fraction(1, 64)), 0, 64), (NoiseRate(Fraction(3, 80)), 0, 40)]
 SMALLEST = [(NoiseRate(Fraction(1, 2**40)), 0, 2**40)]
 FINE = [(RATES[0], 1, 1), (RATES[1], 1, 1), (RATES[2], 2, 1), (RATES[3], 2, 1)]
@@ -127,10 +127,10 @@ def test_finer_cells_leave_less_undecided(name, limit):
     assert all(fine < coarse * Fraction(3, 5) for coarse, fine in pairwise(left))
 
 
-@pytest.mark.parametrize("decay", RATES)
-def test_by_what_exponential_noise_exceeds_a_cell_is_alike_for_all_cells(decay):
+@pytest.mark.parametrize("noise_rate", RATES)
+def test_by_what_exponential_noise_exceeds_a_cell_is_alike_for_all_cells(noise_rate):
     """In the array engine; with the next test, why the rankings of `tiers` are equally likely."""
-    noise = Noise("exponential", decay)
+    noise = Noise("exponential", noise_rate)
 
     def ends(cell: int) -> list[int]:
         """P(noise in the cell, its part below j / RANKS), in units of 2**-64."""
@@ -263,8 +263,8 @@ class OtherRate(Array):
     """A rate that is off by one part in 10**11."""
 
     def masses(self, noise):
-        rate = noise.decay.rate * (1 + Fraction(1, 10**11))
-        return super().masses(replace(noise, decay=NoiseRate(rate)))
+        rate = noise.noise_rate.rate * (1 + Fraction(1, 10**11))
+        return super().masses(replace(noise, noise_rate=NoiseRate(rate)))
 
 
 @pytest.mark.parametrize(

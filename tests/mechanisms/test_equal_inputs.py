@@ -291,7 +291,9 @@ def test_the_steps_are_the_same(case, minimize, threshold):
         reading = Reading.read(grid=grid, on_grid=False, score_error=None)
         found = {}
         for name, scores in CASES[case].items():
-            steps = read_candidates(scores).steps(reading, minimize=minimize, threshold=threshold)
+            steps = read_candidates(scores).scores_on_grid(
+                reading, minimize=minimize, threshold=threshold
+            )
             found[name] = (steps.max() - steps).tolist()
         first = next(iter(found.values()))
         assert {name for name, each in found.items() if each != first} == set()
@@ -311,7 +313,7 @@ def test_equal_numbers_by_the_thousand():
         reading = Reading.read(grid=grid, on_grid=random.random() < 0.5, score_error=None)
         threshold = random.choice([None, Fraction(values[0])])
         steps = [
-            read_candidates(scores).steps(reading, threshold=threshold, **options)
+            read_candidates(scores).scores_on_grid(reading, threshold=threshold, **options)
             for scores in (
                 values,
                 np.array(values),

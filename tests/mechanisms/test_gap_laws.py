@@ -174,8 +174,8 @@ def test_a_finer_unit_is_a_finer_lattice(monkeypatch, unit):
     """Exponential noise lives where both the scores and the unit do: on b-ths of a step."""
     seen = {}
 
-    def draw(count, decay, bits):
-        seen["draw"] = count, decay
+    def draw(count, noise_rate, bits):
+        seen["draw"] = count, noise_rate
         return "noise"
 
     def combine(scores, noise, k, *, gaps, unit):
@@ -184,8 +184,11 @@ def test_a_finer_unit_is_a_finer_lattice(monkeypatch, unit):
 
     monkeypatch.setattr(_reference, "draw_exponential", draw)
     monkeypatch.setattr(_reference, "combine_exponential", combine)
-    steps, decay = np.array([3, 2**64 - 1], dtype=np.uint64), NoiseRate(Fraction(2), Fraction(1, 3))
-    _reference.noisy_top_k("exponential", steps, 1, decay, None, gaps=True, gap_unit=unit)
+    steps, noise_rate = (
+        np.array([3, 2**64 - 1], dtype=np.uint64),
+        NoiseRate(Fraction(2), Fraction(1, 3)),
+    )
+    _reference.noisy_top_k("exponential", steps, 1, noise_rate, None, gaps=True, gap_unit=unit)
     finer = unit.denominator
     assert seen["draw"] == (2, NoiseRate(Fraction(2, finer), Fraction(1, 3)))
     assert seen["combine"] == (

@@ -59,16 +59,16 @@ def law_of(monkeypatch, name, n, change, gap_grid=None, size=5):
     asked = {}
 
     class Engine:
-        def noisy_top_k(self, noise, steps, k, decay, bits, *, gaps, gap_unit):
+        def noisy_top_k(self, noise, steps, k, noise_rate, bits, *, gaps, gap_unit):
             assert gaps
-            asked.update(noise=noise, k=k, decay=decay, unit=gap_unit)
+            asked.update(noise=noise, k=k, noise_rate=noise_rate, unit=gap_unit)
             return Ranking(tuple(range(k)), (0,) * k)
 
     with monkeypatch.context() as patch:
         patch.setattr(_call, "choose_engine", lambda name: Engine())
         result = call([0] * n, epsilon=1, gap_grid=gap_grid, **options, **change)
-    noise, k, rate, unit = asked["noise"], asked["k"], asked["decay"].rate, asked["unit"]
-    assert asked["decay"].base is None
+    noise, k, rate, unit = asked["noise"], asked["k"], asked["noise_rate"].rate, asked["unit"]
+    assert asked["noise_rate"].base is None
 
     def law(scores):
         if noise == "exponential":
@@ -130,7 +130,9 @@ def test_the_exponential_mechanism_with_its_gap_has_no_bounded_range(monkeypatch
 
 def cut_by_the_reader(scores):
     # As Fractions: integers of 64 bits have nothing to be cut.
-    steps = candidates.read_candidates([Fraction(score) for score in scores]).steps(INTEGERS)
+    steps = candidates.read_candidates([Fraction(score) for score in scores]).scores_on_grid(
+        INTEGERS
+    )
     return tuple(int(step) for step in steps)
 
 

@@ -176,7 +176,7 @@ def test_both_gaps_of_top_2_follow_their_law(noise, engine):
 @pytest.mark.parametrize("name", CASES)
 def test_a_factor_of_two_in_the_rate_is_noticed(monkeypatch, name, factor):
     run, law = CASES[name]
-    engine.change_decay(monkeypatch, lambda decay: NoiseRate(factor * decay.rate))
+    engine.change_decay(monkeypatch, lambda noise_rate: NoiseRate(factor * noise_rate.rate))
     assert noticed(run, law)
 
 

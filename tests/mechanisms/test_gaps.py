@@ -123,13 +123,13 @@ def test_delta_is_not_offered():
 
 
 def asked(monkeypatch, call, scores, **options):
-    """The noise, decay and unit that a call asks of its engine."""
+    """The noise, its rate and the unit that a call asks of its engine."""
     seen = []
 
     class Engine:
-        def noisy_top_k(self, noise, steps, k, decay, bits, *, gaps, gap_unit):
+        def noisy_top_k(self, noise, steps, k, noise_rate, bits, *, gaps, gap_unit):
             assert gaps
-            seen.append((noise, k, decay.rate, gap_unit))
+            seen.append((noise, k, noise_rate.rate, gap_unit))
             return Ranking(tuple(range(k)), (7,) * k)
 
     monkeypatch.setattr(_call, "choose_engine", lambda name: Engine())
@@ -347,13 +347,13 @@ def test_a_failing_source_gives_an_error_and_wiped_scores(monkeypatch, name, eng
             buffer[:] = os.urandom(len(buffer))
 
     kept = []
-    read = Candidates.steps
+    read = Candidates.scores_on_grid
 
     def spy(*arguments, **options):
         kept.append(read(*arguments, **options))
         return kept[-1]
 
-    monkeypatch.setattr(Candidates, "steps", spy)
+    monkeypatch.setattr(Candidates, "scores_on_grid", spy)
     scores = np.arange(1000, 1200)
     with pytest.raises(SourceError):
         ALL[name](scores, epsilon="0.01", sensitivity=1, source=Failing(), engine=engine)

@@ -411,25 +411,25 @@ def test_the_unordered_mechanism_needs_two_candidates():
 def kept_steps(monkeypatch):
     """All private copies of scores that calls make from now on."""
     kept = []
-    read = Candidates.steps
+    read = Candidates.scores_on_grid
 
     def spy(*arguments, **options):
         kept.append(read(*arguments, **options))
         assert kept[-1].any()
         return kept[-1]
 
-    monkeypatch.setattr(Candidates, "steps", spy)
+    monkeypatch.setattr(Candidates, "scores_on_grid", spy)
     return kept
 
 
 def decays(monkeypatch, call, scores, **options):
-    """The decay that a call hands to its engine."""
+    """The noise rate that a call hands to its engine."""
     seen = []
 
     class Engine:
         def __getattr__(self, name):
-            def rank(noise, steps, k, decay, bits, **more):
-                seen.append(decay)
+            def rank(noise, steps, k, noise_rate, bits, **more):
+                seen.append(noise_rate)
                 return _call.Ranking(tuple(range(k)), None)
 
             return rank
@@ -482,9 +482,9 @@ CHANGES = [
 
 @pytest.mark.parametrize(("options", "scores", "steps"), CHANGES, ids=str)
 def test_the_range_of_the_change_in_steps(monkeypatch, options, scores, steps):
-    decay = decays(monkeypatch, permute_and_flip, scores, epsilon="1/2", **options)
-    assert decay.base is None
-    assert decay.rate == Fraction(1, 2) / steps
+    noise_rate = decays(monkeypatch, permute_and_flip, scores, epsilon="1/2", **options)
+    assert noise_rate.base is None
+    assert noise_rate.rate == Fraction(1, 2) / steps
 
 
 @pytest.mark.parametrize("k", [1, 2, 3])
@@ -509,7 +509,7 @@ def test_rates_of_top_k(monkeypatch, k):
 
 def test_the_rate_of_the_unordered_mechanism(monkeypatch):
     """Scale 8 s sqrt(k ln(n / delta)) / epsilon, s half the range of the change."""
-    decay = decays(
+    noise_rate = decays(
         monkeypatch,
         lambda scores, **options: top_k(scores, k=3, mechanism="laplace", **options),
         [1, 2, 3, 4, 5],
@@ -519,7 +519,7 @@ def test_the_rate_of_the_unordered_mechanism(monkeypatch):
     )
     with mpmath.workdps(40):
         scale = 8 * 2 * mpmath.sqrt(3 * mpmath.log(500)) / mpmath.mpf("0.1")
-        rate = mpmath.mpf(decay.rate.numerator) / decay.rate.denominator
+        rate = mpmath.mpf(noise_rate.rate.numerator) / noise_rate.rate.denominator
         assert rate <= 1 / scale
         assert rate > (1 - mpmath.mpf(2) ** -60) / scale
 
@@ -543,9 +543,9 @@ def test_an_exact_base(base, change, engine):
 
 @pytest.mark.parametrize("change", [1, 2, Fraction(1, 3), Fraction(7, 2)])
 def test_the_base_belongs_to_the_whole_range(monkeypatch, change):
-    decay = decays(monkeypatch, exponential_mechanism_base2, [1, 2], base="1/2", range_=change)
-    assert decay.base == Fraction(1, 2)
-    assert decay.rate == 1 / change
+    noise_rate = decays(monkeypatch, exponential_mechanism_base2, [1, 2], base="1/2", range_=change)
+    assert noise_rate.base == Fraction(1, 2)
+    assert noise_rate.rate == 1 / change
 
 
 @pytest.mark.parametrize("total", [{"epsilon": 1}, {"epsilon": "1e-9"}, {"epsilon": 30}])

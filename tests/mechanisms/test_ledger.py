@@ -18,8 +18,8 @@ from ledgers import new, pure, scope
 import safeselect
 from safeselect import Budget, BudgetError, Ledger, LedgerError, ParameterError, SourceError
 from safeselect.ledger import Balance
-from safeselect.ledger._ledger_memory import MemoryStore
-from safeselect.ledger.record import commitment
+from safeselect.ledger.records.record import commitment
+from safeselect.ledger.stores.memory import MemoryStore
 from safeselect.promises.guarantees import BoundedRange, PureDP
 from safeselect.promises.records import guarantee_record
 from safeselect.selection._call import Call
@@ -79,11 +79,11 @@ class Watched:
         self.begun: list[Balance] = []
 
     def begin(self) -> bytes:
-        self.begun.append(self.ledger.standing("a"))
+        self.begun.append(self.ledger.balance("a"))
         return os.urandom(16)
 
     def fill(self, buffer: bytearray | memoryview, /) -> None:
-        self.seen.append(self.ledger.standing("a"))
+        self.seen.append(self.ledger.balance("a"))
         if self.fail is not None and len(self.seen) > self.at:
             raise self.fail
         buffer[:] = os.urandom(len(buffer))
@@ -222,7 +222,7 @@ def test_a_later_failure_keeps_the_charge_and_is_written(
     with pytest.raises(kind):
         run(name, ledger, Watched(ledger, failure, at))
     assert outcomes(ledger) == ["charged", reason]
-    assert ledger.standing("a").spent == {"epsilon": Fraction(1, 2)}
+    assert ledger.balance("a").spent == {"epsilon": Fraction(1, 2)}
     run(name, ledger)
     with pytest.raises(BudgetError):
         run(name, ledger)
@@ -327,7 +327,7 @@ def test_what_cannot_be_recorded_is_not_released(
         run(name, ledger)
     # The charge stands; that there is no output could be written after all.
     assert outcomes(ledger) == ["charged", "error"]
-    assert ledger.standing("a").spent == {"epsilon": Fraction(1, 2)}
+    assert ledger.balance("a").spent == {"epsilon": Fraction(1, 2)}
 
 
 def test_the_draws_of_a_call_cost_what_they_cost_together() -> None:
@@ -336,14 +336,14 @@ def test_the_draws_of_a_call_cost_what_they_cost_together() -> None:
     result: Any = safeselect.top_k(
         list(range(20)), k=10, epsilon=1, delta="1e-6", ledger=scope(ledger), **COUNTS
     )
-    assert ledger.standing("a").spent["rho"] == sum(part.zcdp.rho for part in result.parts)
+    assert ledger.balance("a").spent["rho"] == sum(part.zcdp.rho for part in result.parts)
     assert result.guarantee.zcdp is None
 
 
 def test_base_2_is_charged_what_it_guarantees() -> None:
     ledger = new(":memory:", epsilon=1)
     result = run("exponential_mechanism_base2", ledger, base="1/2")
-    assert ledger.standing("a").spent == {"epsilon": result.guarantee.epsilon}
+    assert ledger.balance("a").spent == {"epsilon": result.guarantee.epsilon}
 
 
 def test_monotonic_scores_need_neighbours_that_add_or_remove() -> None:
@@ -354,7 +354,7 @@ def test_monotonic_scores_need_neighbours_that_add_or_remove() -> None:
         with pytest.raises(ParameterError, match="monotonic=True needs add/remove neighbours"):
             MECHANISMS[name](epsilon=1, ledger=there, **COUNTS)
     MECHANISMS["top_k"](epsilon=1, ledger=there, sensitivity=1)
-    assert ledger.standing("a").left == {"epsilon": 0}
+    assert ledger.balance("a").left == {"epsilon": 0}
 
 
 @pytest.mark.claim("C10")
@@ -541,7 +541,7 @@ def test_a_session_that_cannot_open_keeps_its_charge(name: str) -> None:
     with pytest.raises(SourceError, match="stuck"):
         SESSIONS[name](source=Watched(ledger, SourceError("stuck")), ledger=scope(ledger))
     assert outcomes(ledger) == ["charged", "source"]
-    assert ledger.standing("a").spent["epsilon"] == Fraction(1, 2)
+    assert ledger.balance("a").spent["epsilon"] == Fraction(1, 2)
 
 
 @pytest.mark.parametrize("name", SESSIONS)

@@ -25,8 +25,8 @@ from safeselect import (
     SourceError,
 )
 from safeselect.cli import main
-from safeselect.ledger._ledger_memory import MemoryStore
-from safeselect.ledger.record import commitment
+from safeselect.ledger.records.record import commitment
+from safeselect.ledger.stores.memory import MemoryStore
 
 pytestmark = pytest.mark.claim("C8")
 
@@ -48,7 +48,7 @@ def kinds(ledger: Ledger) -> list[str]:
 def test_the_second_record_tells_what_was_used_and_frees_nothing() -> None:
     ledger = new(":memory:", **BUDGET)
     with PayWhatYouGet(**SESSION, ledger=scope(ledger)) as session:
-        assert ledger.standing("a").spent == PRICE
+        assert ledger.balance("a").spent == PRICE
         assert ledger.check().pending == {"2"}
         session.query({"Zebedee": 10**6}, **NOTHING)
         assert kinds(ledger) == ["charged"]
@@ -57,7 +57,7 @@ def test_the_second_record_tells_what_was_used_and_frees_nothing() -> None:
     assert settled["charge"] == charged["seq"]
     assert settled["spent"] == {"outcomes": "2", "queries": "1"}
     assert ledger.check().pending == set()
-    assert ledger.standing("a").spent == PRICE
+    assert ledger.balance("a").spent == PRICE
     receipt = session.receipt
     assert receipt is not None
     assert (receipt.ledger, str(receipt.record)) == (ledger.id, settled["seq"])

@@ -169,17 +169,19 @@ def test_draw_exponential_is_independent_geometric_noise_and_a_uniform_ranking()
 
 
 @pytest.mark.parametrize("level", [0, 1, 3])
-@pytest.mark.parametrize("decay", [NoiseRate(Fraction(1)), NoiseRate(Fraction(1), Fraction(1, 2))])
-def test_gumbel_floor_is_the_floor_of_a_gumbel_variable(decay, level):
+@pytest.mark.parametrize(
+    "noise_rate", [NoiseRate(Fraction(1)), NoiseRate(Fraction(1), Fraction(1, 2))]
+)
+def test_gumbel_floor_is_the_floor_of_a_gumbel_variable(noise_rate, level):
     def run(bits):
-        noise = LazyGumbel(bits, decay, step=2)
+        noise = LazyGumbel(bits, noise_rate, step=2)
         noise.refine(bits, level)
         return noise.floor
 
     law = bit_tree(run, max_leaves=1500)
     assert law.unfinished < Fraction(1, 20)
     mpmath.mp.dps = 40
-    rate = 1 if decay.base is None else mpmath.log(2)
+    rate = 1 if noise_rate.base is None else mpmath.log(2)
     cdf = lambda t: mpmath.exp(-mpmath.exp(-rate * t))  # noqa: E731
     for floor in range(-3 << level, 6 << level):
         exact = cdf(mpmath.mpf(floor + 1) / 2**level) - cdf(mpmath.mpf(floor) / 2**level)
@@ -287,7 +289,7 @@ def test_peeling_draws_anew_for_those_who_remain(monkeypatch):
     drawn = []
     scripted = iter([(0, 5, 0, 0), (9, 0, 0), (0, 1)])
 
-    def draw(count, decay, bits):
+    def draw(count, noise_rate, bits):
         drawn.append(count)
         return ExponentialNoise(next(scripted), tuple(range(count)))
 

@@ -86,7 +86,7 @@ def deterministic(seed=0):
 
 def shortfalls(scores, *, minimize=False, grid=None):
     reading = Reading.read(grid=grid, on_grid=False, score_error=None)
-    steps = read_candidates(scores).steps(reading, minimize=minimize).tolist()
+    steps = read_candidates(scores).scores_on_grid(reading, minimize=minimize).tolist()
     return [max(steps) - step for step in steps]
 
 
@@ -157,7 +157,7 @@ def test_large_utilities_neither_overflow_nor_fail(name, epsilon, engine):
 def test_no_candidate_is_further_than_the_noise_can_reach():
     """Hazard: a truncated distribution function that gives a candidate 74 behind nothing at all.
 
-    What the noise must exceed is finite for every candidate, and every decay has all powers.
+    What the noise must exceed is finite for every candidate, and every rate has all powers.
     """
     for behind in (40, 74, 745, 10**6):
         noise = ExponentialNoise((0, behind + 1), (1, 0))
@@ -200,8 +200,8 @@ def test_a_fractional_sensitivity_is_used_exactly(monkeypatch):
     """Hazard: a ratio of rate and sensitivity that is rounded, or rounded on one path only."""
     seen = []
 
-    def rank(noise, steps, k, decay, bits, **options):
-        seen.append((noise, decay))
+    def rank(noise, steps, k, noise_rate, bits, **options):
+        seen.append((noise, noise_rate))
         return _call.Ranking((0,), None)
 
     monkeypatch.setattr(_reference, "noisy_top_k", rank)

@@ -36,7 +36,7 @@ NOT_FINITE = (
 def read(scores, *, minimize=False, grid=None, on_grid=False, score_error=None):
     """The steps that a mechanism gets: larger is better."""
     reading = Reading.read(grid=grid, on_grid=on_grid, score_error=score_error)
-    return read_candidates(scores).steps(reading, minimize=minimize, size=Fraction(1))
+    return read_candidates(scores).scores_on_grid(reading, minimize=minimize, size=Fraction(1))
 
 
 def shortfalls(scores, **options) -> list[int]:
@@ -153,7 +153,7 @@ def test_the_callers_array_is_never_touched_and_later_writes_change_nothing():
 def test_a_callers_list_or_mapping_may_change_later():
     scores, labels = [5, 7, 3], ["a", "b", "c"]
     candidates = read_candidates(scores, labels=labels)
-    steps = candidates.steps(INTEGERS)
+    steps = candidates.scores_on_grid(INTEGERS)
     scores[0], labels[0] = 100, "z"
     assert behind(steps.tolist()) == [2, 0, 4]
     assert candidates.labels == ("a", "b", "c")
@@ -161,7 +161,7 @@ def test_a_callers_list_or_mapping_may_change_later():
     candidates = read_candidates(counts)
     counts["c"] = 100
     assert candidates.labels == ("a", "b")
-    assert behind(candidates.steps(INTEGERS).tolist()) == [2, 0]
+    assert behind(candidates.scores_on_grid(INTEGERS).tolist()) == [2, 0]
 
 
 @pytest.mark.parametrize("change", [list.clear, list.pop, lambda scores: scores.append(5)])
@@ -171,7 +171,7 @@ def test_a_list_that_changes_its_length_between_the_two_looks_is_refused(change)
     candidates = read_candidates(scores)
     change(scores)
     with pytest.raises(ScoreError, match="changed their number while they were read"):
-        candidates.steps(INTEGERS)
+        candidates.scores_on_grid(INTEGERS)
 
 
 def test_a_mapping_that_may_do_as_it_likes_is_refused():
@@ -289,7 +289,7 @@ def test_no_candidate(scores):
 def test_mappings(way):
     candidates = read_candidates(way({"red": 12, "blue": 30}))
     assert candidates.labels == ("red", "blue")
-    assert behind(candidates.steps(INTEGERS).tolist()) == [18, 0]
+    assert behind(candidates.scores_on_grid(INTEGERS).tolist()) == [18, 0]
 
 
 # ------------------------------------------------------------------------------------ other tables

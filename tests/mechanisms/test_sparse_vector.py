@@ -69,13 +69,13 @@ class Toy:
 
 
 class Script:
-    """An engine that draws what is written down, and remembers of which decay."""
+    """An engine that draws what is written down, and remembers of which rate."""
 
     def __init__(self, numbers) -> None:
         self.numbers, self.rates = list(numbers), []
 
-    def enclosed_noise(self, kind, decay, digits, bits):
-        self.rates.append(decay.rate)
+    def enclosed_noise(self, kind, noise_rate, digits, bits):
+        self.rates.append(noise_rate.rate)
         number = self.numbers.pop(0)
         return WholeNoise(number) if kind == "geometric" else Toy(number)
 
@@ -176,7 +176,7 @@ def test_every_run_is_the_one_defined(kind, options, noise, support, many):
         if len(expected) < len(VALUES):
             with pytest.raises(BudgetError):
                 run.query(0)
-        # One noise for the threshold, then one for each branch of each value, of the right decay.
+        # One noise for the threshold, then one for each branch of each value, of the right rate.
         rates = [1] + [cost / 2 for cost in costs] * len(expected)
         assert script.rates == rates
 
@@ -231,9 +231,9 @@ def test_the_parts_add_up_to_epsilon_exactly(kind, monotonic, k):
     dearest = max(branch.epsilon for branch in terms.branches)
     assert terms.start + k * dearest == terms.epsilon == Fraction(7, 3)
     sides = 1 if monotonic else 2
-    assert terms.decay.rate == terms.start
+    assert terms.noise_rate.rate == terms.start
     for branch in terms.branches:
-        assert branch.decay.rate == branch.epsilon / sides
+        assert branch.noise_rate.rate == branch.epsilon / sides
     assert opened(kind, k=k, monotonic=monotonic).remaining == k
 
 
@@ -260,7 +260,7 @@ def test_the_default_sigma_is_a_standard_deviation():
 )
 def test_the_sensitivity_is_rounded_up_to_the_grid_where_values_or_noise_are(options, change):
     terms = opened(**options)._session.terms
-    assert terms.decay.rate == terms.start / Fraction(change)
+    assert terms.noise_rate.rate == terms.start / Fraction(change)
 
 
 @pytest.mark.parametrize("kind", KINDS)

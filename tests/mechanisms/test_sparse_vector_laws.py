@@ -71,15 +71,15 @@ def proved(session, value: int, digits: int = 9) -> tuple[dict, float]:
     (branch,) = terms.branches
     law = LAPLACE if terms.noise == "laplace" else EXPONENTIAL
 
-    def bounds(decay: NoiseRate) -> list[tuple[int, int]]:
-        drawn = (InvertedNoise(law, decay, digits, Given(v)) for v in range(1 << digits))
+    def bounds(noise_rate: NoiseRate) -> list[tuple[int, int]]:
+        drawn = (InvertedNoise(law, noise_rate, digits, Given(v)) for v in range(1 << digits))
         return [each.bounds(scale, terms.parts) for each in drawn]
 
     distance = terms.parts * terms.cut(value) - branch.place << scale
     least, cell = branch.least << scale, branch.cell << scale
     found: Counter = Counter()
-    threshold = bounds(terms.decay)
-    for low, high in bounds(branch.decay):
+    threshold = bounds(terms.noise_rate)
+    for low, high in bounds(branch.noise_rate):
         for other_low, other_high in threshold:
             low_end, high_end = distance + low - other_high, distance + high - other_low
             found[compare(low_end, high_end, least, cell)] += 1
@@ -147,7 +147,7 @@ def test_gaps_are_as_exact_as_the_published_reduction_says(k, noise, monotonic):
     terms = SparseVector(
         threshold=0, k=k, epsilon=epsilon, sensitivity=1, monotonic=monotonic, noise=noise
     )._session.terms
-    squares = 1 / terms.decay.rate**2 + 1 / terms.branches[0].decay.rate ** 2
+    squares = 1 / terms.noise_rate.rate**2 + 1 / terms.branches[0].noise_rate.rate ** 2
     gap = squares * (2 if noise == "laplace" else 1)
     measured = 2 * (k / epsilon) ** 2
     assert abs(float(measured / (measured + gap)) - expected) < 1e-9
@@ -231,7 +231,7 @@ def test_a_fresh_threshold_for_every_query_is_noticed(kind, monkeypatch):
     answer = _session.Session._answer
 
     def refreshed(self, steps, bits):
-        self._noise = self._draw(self.terms.decay, bits)
+        self._noise = self._draw(self.terms.noise_rate, bits)
         return answer(self, steps, bits)
 
     monkeypatch.setattr(_session.Session, "_answer", refreshed)
@@ -243,8 +243,8 @@ def test_a_fresh_threshold_for_every_query_is_noticed(kind, monkeypatch):
 def test_one_noise_for_both_branches_is_noticed(monkeypatch):
     draw, kept = variates.enclosed_noise, []
 
-    def same(kind, decay, digits, bits):
-        drawn = draw(kind, decay, digits, bits)
+    def same(kind, noise_rate, digits, bits):
+        drawn = draw(kind, noise_rate, digits, bits)
         kept.append(drawn)
         if len(kept) % 5 in (3, 0):  # the middle branch of either query
             drawn._v = kept[-2]._v

@@ -177,12 +177,12 @@ def test_laplace_set_has_the_scale_of_the_theorem(engine):
     assert not fits(counts, laplace_pair_law(100))
 
 
-def twice_the_rate(decay):
-    return NoiseRate(2 * decay.rate)
+def twice_the_rate(noise_rate):
+    return NoiseRate(2 * noise_rate.rate)
 
 
-def half_the_rate(decay):
-    return NoiseRate(decay.rate / 2)
+def half_the_rate(noise_rate):
+    return NoiseRate(noise_rate.rate / 2)
 
 
 @pytest.mark.parametrize("wrong", [twice_the_rate, half_the_rate])
@@ -207,7 +207,7 @@ def test_a_wrong_base_is_noticed():
 
 @pytest.mark.parametrize("mechanism", RANKINGS)
 def test_a_wrong_rate_in_the_ranking_is_noticed(monkeypatch, mechanism):
-    engine.change_decay(monkeypatch, lambda decay: NoiseRate(4 * decay.rate))
+    engine.change_decay(monkeypatch, lambda noise_rate: NoiseRate(4 * noise_rate.rate))
     assert noticed(lambda **k: top2(mechanism, **k), RANKINGS[mechanism])
 
 
@@ -215,8 +215,8 @@ def test_ties_broken_by_position_are_noticed(monkeypatch):
     run, law = SELECTIONS["permute_and_flip"]
     true_draw = _reference.draw_exponential
 
-    def fixed_ties(count, decay, bits):
-        noise = true_draw(count, decay, bits)
+    def fixed_ties(count, noise_rate, bits):
+        noise = true_draw(count, noise_rate, bits)
         return ExponentialNoise(noise.floors, tuple(range(count)))
 
     monkeypatch.setattr(_reference, "draw_exponential", fixed_ties)

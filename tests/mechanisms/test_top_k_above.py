@@ -65,7 +65,7 @@ def test_what_is_released_is_the_ranking_down_to_the_threshold(noise, monkeypatc
                 name,
                 steps,
                 count,
-                decay,
+                noise_rate,
                 bits,
                 *,
                 gaps,
@@ -75,7 +75,7 @@ def test_what_is_released_is_the_ranking_down_to_the_threshold(noise, monkeypatc
                 seen=seen,
             ):
                 assert name == noise
-                seen.append((list(map(int, steps)), count, decay.rate, gaps))
+                seen.append((list(map(int, steps)), count, noise_rate.rate, gaps))
                 return Ranking(order, found)
 
             monkeypatch.setattr(_reference, "noisy_top_k", rank)
@@ -104,8 +104,8 @@ def test_what_is_released_is_the_ranking_down_to_the_threshold(noise, monkeypatc
 def test_monotone_scores_need_half_the_noise(monkeypatch):
     rates = []
 
-    def rank(noise, steps, count, decay, bits, *, gaps, gap_unit):
-        rates.append(decay.rate)
+    def rank(noise, steps, count, noise_rate, bits, *, gaps, gap_unit):
+        rates.append(noise_rate.rate)
         return Ranking((0, 1), (1, 1))
 
     monkeypatch.setattr(_reference, "noisy_top_k", rank)
@@ -218,7 +218,9 @@ def test_the_threshold_stands_where_it_belongs(scores, threshold, minimize):
     whole = all(isinstance(value, (int, np.integer)) for value in values)
     grid = None if whole else Fraction(1, 4)
     reading = Reading.read(grid=grid, on_grid=False, score_error=None)
-    read = read_candidates(scores).steps(reading, minimize=minimize, threshold=Fraction(threshold))
+    read = read_candidates(scores).scores_on_grid(
+        reading, minimize=minimize, threshold=Fraction(threshold)
+    )
     steps = read.tolist()
     assert len(steps) == len(values) + 1
     size = grid or 1

@@ -244,12 +244,12 @@ def test_choosing_k_bar_is_one_more_exponential_mechanism() -> None:
         threshold_delta="0.1",
         engine=teller,  # type: ignore[arg-type]
     )
-    (steps, k, decay), (listed, _, same) = teller.asked
+    (steps, k, noise_rate), (listed, _, same) = teller.asked
     assert (k, result.k_bar, len(listed)) == (1, 3, 4)
     assert result.parts == (BoundedRange(Fraction(1)),) * 2 + (ApproximateDP(0, "0.1"),)
     # Scores: minus the bottom, that is the (k_bar + 1)-th count and the offset, in the same grid.
     grid = Fraction(1, 64)
-    assert decay.rate == same.rate == grid
+    assert noise_rate.rate == same.rate == grid
     offsets = [gumbel_offset(Fraction(1), Fraction(1, 9), k_bar, grid) for k_bar in range(2, 6)]
     bottoms = [64 * count + offset for count, offset in zip(counts[2:6], offsets, strict=True)]
     assert [step - steps[0] for step in steps] == [bottoms[0] - bottom for bottom in bottoms]

@@ -125,8 +125,8 @@ class Choosing(Teller):
         super().__init__(order)
         self.chosen = chosen
 
-    def noisy_top_k(self, noise: str, steps: Any, k: int, decay: Any, bits: object) -> Ranking:
-        ranking = super().noisy_top_k(noise, steps, k, decay, bits)
+    def noisy_top_k(self, noise: str, steps: Any, k: int, noise_rate: Any, bits: object) -> Ranking:
+        ranking = super().noisy_top_k(noise, steps, k, noise_rate, bits)
         return Ranking((self.chosen,), None) if len(self.asked) == 1 else ranking
 
 
@@ -156,8 +156,8 @@ def test_lists_whose_k_bar_is_chosen_keep_their_promise() -> None:
                 return f"k_bar={result.k_bar}", *(result.labels or (BOTTOM,))
 
             lists = law_of_list(run)
-            steps, _, decay = asked[0]
-            weights = [exp(decay.rate * (step - max(steps))) for step in steps]
+            steps, _, noise_rate = asked[0]
+            weights = [exp(noise_rate.rate * (step - max(steps))) for step in steps]
             share = weights[chosen] / sum(weights)
             found.update({key: share * float(chance) for key, chance in lists.items()})
         return found
@@ -268,7 +268,7 @@ def counts_of_code(
                 engine=teller,  # type: ignore[arg-type]
             )
         assert list(zip(result.labels, result.counts or (), strict=True)) == decided
-        assert {(n, decay.rate) for n, decay in teller.asked} == {
+        assert {(n, noise_rate.rate) for n, noise_rate in teller.asked} == {
             (k_bar + 1, epsilon / contributions)
         }
         (found,) = laws

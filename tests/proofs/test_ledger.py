@@ -30,7 +30,7 @@ def spent(cap: int, prices: Sequence[int], kind: str) -> str:
             scope(ledger).charge(pure(guarantee=KINDS[kind](price * UNIT)))
         except BudgetError:
             refused = "-"
-        told.append(f"{ledger.standing('a').spent[kind] / UNIT}{refused}")
+        told.append(f"{ledger.balance('a').spent[kind] / UNIT}{refused}")
     return ",".join(told)
 
 

@@ -34,10 +34,10 @@ def proved_laws(w: int, n: int) -> dict[tuple[int, ...], Law]:
 
 
 def outside(
-    tier: Tier, decay: NoiseRate, level: int, scores: tuple[int, ...], law: Law, k: int
+    tier: Tier, noise_rate: NoiseRate, level: int, scores: tuple[int, ...], law: Law, k: int
 ) -> int:
     """How many lists of k have a chance that is not between the bounds."""
-    known = cell_law(tier, Noise("gumbel", decay, level), scores, k)
+    known = cell_law(tier, Noise("gumbel", noise_rate, level), scores, k)
     space = missing(known) + known.get(None, Fraction(0))
     found = [(known.get((o, None), Fraction(0)), p) for o, p in law.items() if len(o) == k]
     return sum(not low <= p <= low + space for low, p in found)
@@ -50,16 +50,16 @@ def test_the_array_engine_has_the_proved_law(w: int, n: int, k: int) -> None:
 
     1746 chances in all.
     """
-    decay, tiers = NoiseRate(Fraction(1), Fraction(1, w)), (Array(), Array(30))
+    noise_rate, tiers = NoiseRate(Fraction(1), Fraction(1, w)), (Array(), Array(30))
     for place, (scores, law) in enumerate(list(proved_laws(w, n).items())[:: 3 if n == 4 else 1]):
-        assert outside(tiers[place % 2], decay, 5, scores, law, k) == 0, scores
+        assert outside(tiers[place % 2], noise_rate, 5, scores, law, k) == 0, scores
 
 
 @pytest.mark.parametrize(("n", "k"), [(2, 1), (3, 1), (3, 2)])
 def test_the_scalar_tier_has_the_proved_law(n: int, k: int) -> None:
-    decay = NoiseRate(Fraction(1), Fraction(1, 2))
+    noise_rate = NoiseRate(Fraction(1), Fraction(1, 2))
     for scores, law in proved_laws(2, n).items():
-        assert outside(Scalar(), decay, 2, scores, law, k) == 0, scores
+        assert outside(Scalar(), noise_rate, 2, scores, law, k) == 0, scores
 
 
 def test_another_law_is_found() -> None:
@@ -69,8 +69,8 @@ def test_another_law_is_found() -> None:
         if scores[0] != scores[1]:
             for rate in (Fraction(5, 6), Fraction(6, 5)):
                 assert outside(tier, NoiseRate(rate, Fraction(1, 2)), 5, scores, law, 1)
-            decay = NoiseRate(Fraction(1), Fraction(1, 2))
-            assert outside(tier, decay, 5, scores[::-1], law, 1)
+            noise_rate = NoiseRate(Fraction(1), Fraction(1, 2))
+            assert outside(tier, noise_rate, 5, scores[::-1], law, 1)
 
 
 def test_proved_chances_add_up() -> None:

@@ -218,21 +218,22 @@ def widened(p, excess):
 
 
 @pytest.mark.parametrize("step", [1, 2, 4])
-@pytest.mark.parametrize("decay", DECAYS)
-def test_powers(decay, step):
+@pytest.mark.parametrize("noise_rate", DECAYS)
+def test_powers(noise_rate, step):
     leaves = 150 if step > 1 else 70
     for exponent in (0, 1, 2, 3, 7):
         law = bit_tree(
-            lambda bits, e=exponent: bernoulli_power(bits, decay, e, step=step), max_leaves=leaves
+            lambda bits, e=exponent: bernoulli_power(bits, noise_rate, e, step=step),
+            max_leaves=leaves,
         )
         assert law.unfinished < Fraction(1, 2**17)
-        assert agrees(law, coin_mass(power(decay, exponent)), BOTH)
+        assert agrees(law, coin_mass(power(noise_rate, exponent)), BOTH)
 
 
 def test_the_checker_sees_a_power_that_is_off_by_one():
-    decay = DECAYS[4]  # the two chances differ by 2**-40
-    law = bit_tree(lambda bits: bernoulli_power(bits, decay, 3, step=1), max_leaves=70)
-    assert not agrees(law, coin_mass(power(decay, 4)), BOTH)
+    noise_rate = DECAYS[4]  # the two chances differ by 2**-40
+    law = bit_tree(lambda bits: bernoulli_power(bits, noise_rate, 3, step=1), max_leaves=70)
+    assert not agrees(law, coin_mass(power(noise_rate, 4)), BOTH)
 
 
 @pytest.mark.parametrize("excess", [0, 1, 2])
@@ -290,10 +291,10 @@ def words(p, count):
 
 
 @pytest.mark.parametrize("exponent", [1, 5])
-@pytest.mark.parametrize("decay", IRRATIONAL)
-def test_the_tie_word_goes_on_to_the_next(decay, exponent):
-    tie, second, third = words(power(decay, exponent), 3)
-    toss = partial(bernoulli_power, decay=decay, exponent=exponent)
+@pytest.mark.parametrize("noise_rate", IRRATIONAL)
+def test_the_tie_word_goes_on_to_the_next(noise_rate, exponent):
+    tie, second, third = words(power(noise_rate, exponent), 3)
+    toss = partial(bernoulli_power, noise_rate=noise_rate, exponent=exponent)
     for script, outcome in (
         ([tie - 1], True),
         ([tie + 1], False),
@@ -313,9 +314,9 @@ def test_the_tie_word_goes_on_to_the_next(decay, exponent):
 
 
 def test_a_chance_below_every_word():
-    decay = DECAYS[5]
-    assert not bernoulli_power(scripted(0, 0, 0, 1), decay, 1)
-    assert not bernoulli_power(scripted(1), decay, 2**64)
+    noise_rate = DECAYS[5]
+    assert not bernoulli_power(scripted(0, 0, 0, 1), noise_rate, 1)
+    assert not bernoulli_power(scripted(1), noise_rate, 2**64)
 
 
 @pytest.mark.parametrize("exponent", [-1, 2**64 + 1, 1.0, True, None])

@@ -39,15 +39,15 @@ def exp_choice(choices, numerator, denominator):
 
 
 @lru_cache
-def laplace_masses(decay, reach):
-    masses = [shortened(laplace_mass(decay, x))[0] for x in range(-reach, reach + 1)]
+def laplace_masses(noise_rate, reach):
+    masses = [shortened(laplace_mass(noise_rate, x))[0] for x in range(-reach, reach + 1)]
     return [*masses, 1 - sum(masses)]
 
 
 def laplace_choice(choices, numerator, denominator):
     """An exact discrete Laplace choice; what is too far out, or not known, is left unfinished."""
-    decay = NoiseRate(Fraction(numerator, denominator))
-    masses = laplace_masses(decay, 24 * denominator)
+    noise_rate = NoiseRate(Fraction(numerator, denominator))
+    masses = laplace_masses(noise_rate, 24 * denominator)
     index = choices.choose(masses)
     if index == len(masses) - 1:
         choices.enclosed(Fraction(0), Fraction(1))

@@ -89,11 +89,13 @@ def test_the_attempt_bit_by_bit(rate):
     assert agrees(law, partial(laplace_mass, NoiseRate(Fraction(*rate))), range(-5, 6))
 
 
-@pytest.mark.parametrize("decay", [NoiseRate(Fraction(2)), NoiseRate(Fraction(2), Fraction(1, 3))])
-def test_the_loop_bit_by_bit(decay):
-    law = bit_tree(lambda bits: discrete_laplace(bits, decay, step=2), max_leaves=4000)
+@pytest.mark.parametrize(
+    "noise_rate", [NoiseRate(Fraction(2)), NoiseRate(Fraction(2), Fraction(1, 3))]
+)
+def test_the_loop_bit_by_bit(noise_rate):
+    law = bit_tree(lambda bits: discrete_laplace(bits, noise_rate, step=2), max_leaves=4000)
     assert law.unfinished < 0.25
-    assert agrees(law, partial(laplace_mass, decay), range(-4, 5))
+    assert agrees(law, partial(laplace_mass, noise_rate), range(-4, 5))
 
 
 @pytest.mark.parametrize("name", VECTORS["discrete_laplace_pmf"])
@@ -110,16 +112,18 @@ def test_reference_values(exact_parts, name):
     assert law.unfinished < (1e-6 if rate > Fraction(1, 10) else 0.6)
 
 
-@pytest.mark.parametrize("decay", [NoiseRate(Fraction(1)), NoiseRate(Fraction(1), Fraction(1, 2))])
-def test_the_floor_of_the_continuous_law(exact_parts, decay):
-    if decay.base is None:
-        law = choice_tree(lambda c: laplace_floor(c, decay).floor, max_leaves=200)
+@pytest.mark.parametrize(
+    "noise_rate", [NoiseRate(Fraction(1)), NoiseRate(Fraction(1), Fraction(1, 2))]
+)
+def test_the_floor_of_the_continuous_law(exact_parts, noise_rate):
+    if noise_rate.base is None:
+        law = choice_tree(lambda c: laplace_floor(c, noise_rate).floor, max_leaves=200)
         assert law.unfinished < 1e-6
     else:
-        law = bit_tree(lambda bits: laplace_floor(bits, decay, step=1).floor, max_leaves=1200)
+        law = bit_tree(lambda bits: laplace_floor(bits, noise_rate, step=1).floor, max_leaves=1200)
         assert law.unfinished < 0.06
-    assert agrees(law, partial(laplace_floor_mass, decay), range(-8, 8))
-    assert not agrees(law, partial(laplace_mass, decay), range(-8, 8))
+    assert agrees(law, partial(laplace_floor_mass, noise_rate), range(-8, 8))
+    assert not agrees(law, partial(laplace_mass, noise_rate), range(-8, 8))
 
 
 def test_a_scale_of_65_bits():
@@ -139,8 +143,8 @@ def test_a_scale_of_65_bits():
 
 def test_the_largest_rate_gives_zero():
     bits = endless("zero")
-    decay = NoiseRate(Fraction(2**20))
-    assert all(discrete_laplace(bits, decay) == 0 for _ in range(2000))
+    noise_rate = NoiseRate(Fraction(2**20))
+    assert all(discrete_laplace(bits, noise_rate) == 0 for _ in range(2000))
 
 
 def test_rates_of_4096_bits():

@@ -75,8 +75,8 @@ def exact_coins(monkeypatch):
     """Run the loop of the digit route on exact choices with the chances of the shipped coins."""
     real = MODULE._digit_coins
 
-    def fake(decay, step):
-        return tuple(ChoiceCoin(coin.enclose(96).fractions()) for coin in real(decay, step))
+    def fake(noise_rate, step):
+        return tuple(ChoiceCoin(coin.enclose(96).fractions()) for coin in real(noise_rate, step))
 
     monkeypatch.setattr(MODULE, "_digit_coins", fake)
 
@@ -95,15 +95,15 @@ def remainder_mass(t):
     return mass
 
 
-def cks_law(decay, quotients=45):
+def cks_law(noise_rate, quotients=45):
     """The law of `geometric_exp` from those of its remainder and its quotient."""
-    s, t = decay.rate.numerator, decay.rate.denominator
+    s, t = noise_rate.rate.numerator, noise_rate.rate.denominator
     quotient = choice_tree(lambda c: geometric_exp(c, 1, 1), max_leaves=quotients)
     return combined(remainder_law(t), quotient, lambda u, v: (u + t * v) // s)
 
 
-def digits_law(decay, leaves=300):
-    return choice_tree(lambda c: geometric_digits(c, decay), max_leaves=leaves)
+def digits_law(noise_rate, leaves=300):
+    return choice_tree(lambda c: geometric_digits(c, noise_rate), max_leaves=leaves)
 
 
 # ------------------------------------------------------------------------- the CKS route
@@ -121,11 +121,11 @@ def test_the_remainder_bit_by_bit(t, unfinished):
     assert agrees(law, remainder_mass(t), range(t))
 
 
-@pytest.mark.parametrize("decay", E_DECAYS)
-def test_the_cks_route_from_its_parts(exact_parts, decay):
-    law = cks_law(decay)
+@pytest.mark.parametrize("noise_rate", E_DECAYS)
+def test_the_cks_route_from_its_parts(exact_parts, noise_rate):
+    law = cks_law(noise_rate)
     assert law.unfinished < Fraction(1, 2**50)
-    assert agrees(law, partial(geometric_mass, decay), range(40))
+    assert agrees(law, partial(geometric_mass, noise_rate), range(40))
 
 
 @pytest.mark.parametrize(
@@ -170,29 +170,29 @@ def test_the_checker_sees_remainder_mutants(mutant):
     ],
 )
 def test_the_checker_sees_wrong_arithmetic(exact_parts, join):
-    decay = NoiseRate(Fraction(5, 7))
+    noise_rate = NoiseRate(Fraction(5, 7))
     quotient = choice_tree(lambda c: geometric_exp(c, 1, 1), max_leaves=100)
     wrong = combined(remainder_law(7), quotient, join)
-    assert not agrees(wrong, partial(geometric_mass, decay), range(10))
+    assert not agrees(wrong, partial(geometric_mass, noise_rate), range(10))
 
 
 # ----------------------------------------------------------------------- the digit route
 @pytest.mark.parametrize("step", [1, 3])
-@pytest.mark.parametrize("decay", [E_DECAYS[0], E_DECAYS[5], *BASE_DECAYS])
-def test_each_digit_bit_by_bit(decay, step):
+@pytest.mark.parametrize("noise_rate", [E_DECAYS[0], E_DECAYS[5], *BASE_DECAYS])
+def test_each_digit_bit_by_bit(noise_rate, step):
     for numerator, level in ((1, 0), (4, 0), (1, 1), (1, 5)):
-        coin = Coin.of(partial(digit_chance, decay, numerator, level), step)
+        coin = Coin.of(partial(digit_chance, noise_rate, numerator, level), step)
         law = bit_tree(coin.toss, max_leaves=60 if step == 1 else 120)
         assert law.unfinished < Fraction(1, 2**24)
-        assert agrees(law, coin_mass(digit_mass(decay, numerator, level)), (False, True))
+        assert agrees(law, coin_mass(digit_mass(noise_rate, numerator, level)), (False, True))
 
 
-@pytest.mark.parametrize("decay", [E_DECAYS[5], BASE_DECAYS[1], BASE_DECAYS[2]])
-def test_the_shipped_coins_bit_by_bit(decay):
-    *digits, quotient = MODULE._digit_coins(decay, 1)
+@pytest.mark.parametrize("noise_rate", [E_DECAYS[5], BASE_DECAYS[1], BASE_DECAYS[2]])
+def test_the_shipped_coins_bit_by_bit(noise_rate):
+    *digits, quotient = MODULE._digit_coins(noise_rate, 1)
     assert len(digits) >= 3
-    chances = [digit_mass(decay, 1 << j, 0) for j in range(len(digits))]
-    chances.append(power(decay, 1 << len(digits)))
+    chances = [digit_mass(noise_rate, 1 << j, 0) for j in range(len(digits))]
+    chances.append(power(noise_rate, 1 << len(digits)))
     for coin, chance in zip([*digits, quotient], chances, strict=True):
         law = bit_tree(coin.toss, max_leaves=50)
         assert law.unfinished < Fraction(1, 2**40)
@@ -202,25 +202,25 @@ def test_the_shipped_coins_bit_by_bit(decay):
 @pytest.mark.parametrize("name", VECTORS["exponential_bits"])
 def test_digits_against_reference_values(name):
     rate, j = (part.partition("=")[2] for part in name.split(","))
-    decay, weight = NoiseRate(Fraction(rate)), Fraction(2) ** -int(j)
+    noise_rate, weight = NoiseRate(Fraction(rate)), Fraction(2) ** -int(j)
     value = Fraction(VECTORS["exponential_bits"][name])
     level = weight.denominator.bit_length() - 1
-    coin = Coin.of(partial(digit_chance, decay, weight.numerator, level), 1)
+    coin = Coin.of(partial(digit_chance, noise_rate, weight.numerator, level), 1)
     low, high = bit_tree(coin.toss, max_leaves=120).bounds(True)
     assert high - low < Fraction(1, 10**33)
     margin = value / 10**29
     assert value - margin <= low <= high <= value + margin
 
 
-@pytest.mark.parametrize("decay", [*E_DECAYS, *BASE_DECAYS])
-def test_the_digit_route_on_exact_coins(exact_coins, decay):
-    law = digits_law(decay)
+@pytest.mark.parametrize("noise_rate", [*E_DECAYS, *BASE_DECAYS])
+def test_the_digit_route_on_exact_coins(exact_coins, noise_rate):
+    law = digits_law(noise_rate)
     assert law.unfinished < Fraction(1, 2**18)
-    assert agrees(law, partial(geometric_mass, decay), range(40))
+    assert agrees(law, partial(geometric_mass, noise_rate), range(40))
 
 
 @pytest.mark.parametrize(
-    ("decay", "step", "unfinished"),
+    ("noise_rate", "step", "unfinished"),
     [
         (E_DECAYS[1], 1, 2**-14),
         (E_DECAYS[0], 1, 2**-6),
@@ -228,58 +228,58 @@ def test_the_digit_route_on_exact_coins(exact_coins, decay):
         (BASE_DECAYS[3], 1, 2**-6),
     ],
 )
-def test_the_digit_route_bit_by_bit(decay, step, unfinished):
-    law = bit_tree(lambda bits: geometric_digits(bits, decay, step=step), max_leaves=1500)
+def test_the_digit_route_bit_by_bit(noise_rate, step, unfinished):
+    law = bit_tree(lambda bits: geometric_digits(bits, noise_rate, step=step), max_leaves=1500)
     assert law.unfinished < unfinished
-    assert agrees(law, partial(geometric_mass, decay), range(6))
+    assert agrees(law, partial(geometric_mass, noise_rate), range(6))
 
 
-@pytest.mark.parametrize("decay", E_DECAYS)
-def test_both_routes_have_one_law(exact_parts, exact_coins, decay):
-    cks, digits = cks_law(decay), digits_law(decay)
+@pytest.mark.parametrize("noise_rate", E_DECAYS)
+def test_both_routes_have_one_law(exact_parts, exact_coins, noise_rate):
+    cks, digits = cks_law(noise_rate), digits_law(noise_rate)
     assert agrees(digits, cks.bounds, range(30))
     assert cks.unfinished + digits.unfinished < Fraction(1, 2**17)
 
 
-def inverted(decay, j, top):
+def inverted(noise_rate, j, top):
     """Mutant: the chances of 0 and 1 exchanged."""
-    low, high = digit_mass(decay, 1 << j, 0)
+    low, high = digit_mass(noise_rate, 1 << j, 0)
     return 1 - high, 1 - low
 
 
-def not_normalised(decay, j, top):
+def not_normalised(noise_rate, j, top):
     """Mutant: x in the place of x / (1 + x)."""
-    return power(decay, 1 << j)
+    return power(noise_rate, 1 << j)
 
 
-def one_weight(decay, j, top):
+def one_weight(noise_rate, j, top):
     """Mutant: every digit is tossed with the chance of the last."""
-    return digit_mass(decay, 1, 0)
+    return digit_mass(noise_rate, 1, 0)
 
 
 @pytest.mark.parametrize("mutant", [inverted, not_normalised, one_weight])
 def test_the_checker_sees_digit_mutants(monkeypatch, mutant):
-    decay, top = NoiseRate(Fraction(1, 10)), 4
+    noise_rate, top = NoiseRate(Fraction(1, 10)), 4
 
-    def fake(decay, step):
-        digits = [ChoiceCoin(mutant(decay, j, top)) for j in range(top)]
-        return (*digits, ChoiceCoin(power(decay, 1 << top)))
+    def fake(noise_rate, step):
+        digits = [ChoiceCoin(mutant(noise_rate, j, top)) for j in range(top)]
+        return (*digits, ChoiceCoin(power(noise_rate, 1 << top)))
 
     monkeypatch.setattr(MODULE, "_digit_coins", fake)
-    assert not agrees(digits_law(decay, 500), partial(geometric_mass, decay), range(10))
+    assert not agrees(digits_law(noise_rate, 500), partial(geometric_mass, noise_rate), range(10))
 
 
 def test_the_checker_sees_a_wrong_quotient(monkeypatch):
-    decay = NoiseRate(Fraction(1, 10))
-    coins = [ChoiceCoin(digit_mass(decay, 1 << j, 0)) for j in range(4)]
-    wrong = (*coins, ChoiceCoin(power(decay, 1 << 3)))
-    monkeypatch.setattr(MODULE, "_digit_coins", lambda decay, step: wrong)
-    assert not agrees(digits_law(decay, 500), partial(geometric_mass, decay), range(40))
+    noise_rate = NoiseRate(Fraction(1, 10))
+    coins = [ChoiceCoin(digit_mass(noise_rate, 1 << j, 0)) for j in range(4)]
+    wrong = (*coins, ChoiceCoin(power(noise_rate, 1 << 3)))
+    monkeypatch.setattr(MODULE, "_digit_coins", lambda noise_rate, step: wrong)
+    assert not agrees(digits_law(noise_rate, 500), partial(geometric_mass, noise_rate), range(40))
 
 
 def test_a_tied_digit_goes_on_to_the_next_word():
-    decay = NoiseRate(Fraction(1, 2))  # one digit, then the quotient with chance 1/e
-    value = digit_mass(decay, 1, 0)[0]
+    noise_rate = NoiseRate(Fraction(1, 2))  # one digit, then the quotient with chance 1/e
+    value = digit_mass(noise_rate, 1, 0)[0]
     tie, second = int(value * 2**64), int(value * 2**128) % 2**64
     stop = 2**64 - 1
     for script, outcome in (
@@ -290,26 +290,26 @@ def test_a_tied_digit_goes_on_to_the_next_word():
         ([tie, 0, 0, stop], 3),
     ):
         bits = scripted(*script)
-        assert geometric_digits(bits, decay) == outcome
+        assert geometric_digits(bits, noise_rate) == outcome
         assert bits.consumed == 64 * len(script)
 
 
 # ------------------------------------------------------------------------------ the door
 def test_the_decay_chooses_the_route():
-    for decay in E_DECAYS:
-        s, t = decay.rate.numerator, decay.rate.denominator
+    for noise_rate in E_DECAYS:
+        s, t = noise_rate.rate.numerator, noise_rate.rate.denominator
         one, two = endless("route"), endless("route")
         for _ in range(20):
-            assert geometric(one, decay) == geometric_exp(two, s, t)
+            assert geometric(one, noise_rate) == geometric_exp(two, s, t)
         assert one.consumed == two.consumed
-    for decay in BASE_DECAYS:
+    for noise_rate in BASE_DECAYS:
         one, two = endless("route"), endless("route")
         for _ in range(20):
-            assert geometric(one, decay) == geometric_digits(two, decay)
+            assert geometric(one, noise_rate) == geometric_digits(two, noise_rate)
 
 
 @pytest.mark.parametrize(
-    "decay",
+    "noise_rate",
     [
         NoiseRate(Fraction(1, 2**40), Fraction(1, 4)),
         NoiseRate(Fraction(1, 2**40), Fraction(1, 1000)),
@@ -318,13 +318,13 @@ def test_the_decay_chooses_the_route():
         NoiseRate(Fraction(2**20), Fraction(1, 2)),
     ],
 )
-def test_work_is_bounded_at_the_ends_of_the_range(decay):
+def test_work_is_bounded_at_the_ends_of_the_range(noise_rate):
     bits = endless("ends")
-    values = [geometric_digits(bits, decay) for _ in range(30)]
+    values = [geometric_digits(bits, noise_rate) for _ in range(30)]
     # Per value at most 40 digits and a quotient whose mean is below 0.6; 30 quotients of more than
     # 60 words on average have a probability below 2**-1000.
     assert bits.consumed <= 30 * 64 * (40 + 60)
-    nats = decay.nats(64).fractions()[0]
+    nats = noise_rate.nats(64).fractions()[0]
     assert max(values) * nats < 60
     assert sum(values) * nats > 1 or nats > 100
 

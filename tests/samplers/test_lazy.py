@@ -45,9 +45,9 @@ WIDE = [
 ]
 
 
-def floor_of(kind, decay, levels, step):
+def floor_of(kind, noise_rate, levels, step):
     def run(bits):
-        noise = kind(bits, decay, step=step)
+        noise = kind(bits, noise_rate, step=step)
         noise.refine(bits, levels)
         return noise.floor
 
@@ -67,9 +67,9 @@ class ChoiceCoin:
 def exact_parts(monkeypatch):
     """Exact choices for the integer part and for every digit; the assembly is the shipped one."""
 
-    def integer_part(choices, decay, step):
+    def integer_part(choices, noise_rate, step):
         value = 0
-        while choices.enclosed(*shortened(power(decay, 1))):
+        while choices.enclosed(*shortened(power(noise_rate, 1))):
             value += 1
         return value
 
@@ -86,26 +86,26 @@ def exact_parts(monkeypatch):
 
 
 @pytest.mark.parametrize("levels", [0, 1, 2, 3])
-@pytest.mark.parametrize("decay", DECAYS)
-def test_exponential_and_laplace_at_every_depth(exact_parts, decay, levels):
+@pytest.mark.parametrize("noise_rate", DECAYS)
+def test_exponential_and_laplace_at_every_depth(exact_parts, noise_rate, levels):
     outcomes = range(-8 << levels, 8 << levels)
-    law = choice_tree(floor_of(LazyExponential, decay, levels, 64), max_leaves=160)
+    law = choice_tree(floor_of(LazyExponential, noise_rate, levels, 64), max_leaves=160)
     assert law.unfinished < 0.05
-    assert agrees(law, partial(geometric_mass, decay, level=levels), outcomes[8 << levels :])
-    law = choice_tree(floor_of(LazyLaplace, decay, levels, 64), max_leaves=160)
+    assert agrees(law, partial(geometric_mass, noise_rate, level=levels), outcomes[8 << levels :])
+    law = choice_tree(floor_of(LazyLaplace, noise_rate, levels, 64), max_leaves=160)
     assert law.unfinished < 0.2
-    assert agrees(law, partial(laplace_floor_mass, decay, level=levels), outcomes)
+    assert agrees(law, partial(laplace_floor_mass, noise_rate, level=levels), outcomes)
 
 
-@pytest.mark.parametrize("decay", [DECAYS[0], DECAYS[3]])
-def test_fraction_digits_bit_by_bit(monkeypatch, decay):
+@pytest.mark.parametrize("noise_rate", [DECAYS[0], DECAYS[3]])
+def test_fraction_digits_bit_by_bit(monkeypatch, noise_rate):
     """All of refine on real bits, given an integer part of 0."""
-    monkeypatch.setattr(MODULE, "geometric", lambda bits, decay, step: 0)
-    law = bit_tree(floor_of(LazyExponential, decay, 3, 1), max_leaves=600)
-    low, high = power(decay, 1)
+    monkeypatch.setattr(MODULE, "geometric", lambda bits, noise_rate, step: 0)
+    law = bit_tree(floor_of(LazyExponential, noise_rate, 3, 1), max_leaves=600)
+    low, high = power(noise_rate, 1)
 
     def mass(f):
-        least, most = geometric_mass(decay, f, 3)
+        least, most = geometric_mass(noise_rate, f, 3)
         return least / (1 - low), most / (1 - high)
 
     assert law.unfinished < 2**-6
@@ -113,14 +113,14 @@ def test_fraction_digits_bit_by_bit(monkeypatch, decay):
 
 
 def test_the_checker_sees_digit_and_mirror_mutants(exact_parts, monkeypatch):
-    decay = DECAYS[2]
+    noise_rate = DECAYS[2]
 
     def mirrored(choices):
-        value = LazyExponential(choices, decay).floor
+        value = LazyExponential(choices, noise_rate).floor
         return -value if choices.coin() else value
 
     law = choice_tree(mirrored, max_leaves=200)
-    assert not agrees(law, partial(laplace_floor_mass, decay), range(-8, 8))
+    assert not agrees(law, partial(laplace_floor_mass, noise_rate), range(-8, 8))
 
     def inverted(d, step):
         return tuple(
@@ -128,13 +128,13 @@ def test_the_checker_sees_digit_and_mirror_mutants(exact_parts, monkeypatch):
         )
 
     monkeypatch.setattr(MODULE, "_fraction_coins", inverted)
-    law = choice_tree(floor_of(LazyExponential, decay, 2, 64), max_leaves=200)
-    assert not agrees(law, partial(geometric_mass, decay, level=2), range(16))
+    law = choice_tree(floor_of(LazyExponential, noise_rate, 2, 64), max_leaves=200)
+    assert not agrees(law, partial(geometric_mass, noise_rate, level=2), range(16))
 
 
 def test_a_tied_fraction_digit_goes_on_to_the_next_word():
-    decay = DECAYS[0]
-    p = digit_mass(decay, 1, 1)[0]
+    noise_rate = DECAYS[0]
+    p = digit_mass(noise_rate, 1, 1)[0]
     tie, second = int(p * 2**64), int(p * 2**128) % 2**64
     for script, digit in (
         ([tie - 1], 1),
@@ -142,7 +142,7 @@ def test_a_tied_fraction_digit_goes_on_to_the_next_word():
         ([tie, second - 1], 1),
         ([tie, second + 1], 0),
     ):
-        noise = LazyExponential(scripted(0b1, size=1), decay)  # quotient coin: 1 is "stop"
+        noise = LazyExponential(scripted(0b1, size=1), noise_rate)  # quotient coin: 1 is "stop"
         assert (noise.level, noise.floor) == (0, 0)
         bits = scripted(*script)
         noise.refine(bits, 1)
@@ -153,18 +153,18 @@ def test_a_tied_fraction_digit_goes_on_to_the_next_word():
 # ------------------------------------------------------------------------------- Gumbel
 @pytest.mark.parametrize(("step", "leaves"), [(1, 400), (2, 500), (3, 600)])
 @pytest.mark.parametrize(("levels", "unfinished"), [(0, 2**-7), (1, 2**-4), (3, 0.36)])
-@pytest.mark.parametrize("decay", DECAYS)
-def test_gumbel_bit_by_bit(decay, levels, unfinished, step, leaves):
-    law = bit_tree(floor_of(LazyGumbel, decay, levels, step), max_leaves=leaves)
+@pytest.mark.parametrize("noise_rate", DECAYS)
+def test_gumbel_bit_by_bit(noise_rate, levels, unfinished, step, leaves):
+    law = bit_tree(floor_of(LazyGumbel, noise_rate, levels, step), max_leaves=leaves)
     assert law.unfinished < unfinished
-    assert agrees(law, partial(gumbel_mass, decay, level=levels), range(-4, 8 << levels))
+    assert agrees(law, partial(gumbel_mass, noise_rate, level=levels), range(-4, 8 << levels))
 
 
 def test_gumbel_in_depth():
-    decay = DECAYS[2]
-    law = bit_tree(floor_of(LazyGumbel, decay, 3, 1), max_leaves=1500)
+    noise_rate = DECAYS[2]
+    law = bit_tree(floor_of(LazyGumbel, noise_rate, 3, 1), max_leaves=1500)
     assert law.unfinished < 2**-7
-    assert agrees(law, partial(gumbel_mass, decay, level=3), range(-8, 64))
+    assert agrees(law, partial(gumbel_mass, noise_rate, level=3), range(-8, 64))
 
 
 def test_gumbel_four_bits_at_a_time():
@@ -173,30 +173,30 @@ def test_gumbel_four_bits_at_a_time():
     assert agrees(law, partial(gumbel_mass, DECAYS[0], level=1), range(-6, 16))
 
 
-@pytest.mark.parametrize("decay", DECAYS)
-def test_the_checker_sees_gumbel_mutants(decay):
+@pytest.mark.parametrize("noise_rate", DECAYS)
+def test_the_checker_sees_gumbel_mutants(noise_rate):
     def hasty(bits):
         """Mutant: the left end of the first cell decides."""
         word = bits.take(3) or 1
-        cell = MODULE._gumbel_cell(decay, word, 3)
+        cell = MODULE._gumbel_cell(noise_rate, word, 3)
         return cell.scaled(1)[0] if cell.bounded else 99
 
     law = bit_tree(hasty, max_leaves=100)
     assert law.unfinished == 0
-    assert not agrees(law, partial(gumbel_mass, decay, level=1), range(-4, 8))
-    right = bit_tree(floor_of(LazyGumbel, decay, 1, 2), max_leaves=300)
+    assert not agrees(law, partial(gumbel_mass, noise_rate, level=1), range(-4, 8))
+    right = bit_tree(floor_of(LazyGumbel, noise_rate, 1, 2), max_leaves=300)
     upside_down = {-floor - 1: mass for floor, mass in right.lower.items()}
     mirrored = type(right)(upside_down, right.unfinished)
-    assert agrees(right, partial(gumbel_mass, decay, level=1), range(-4, 8))
-    assert not agrees(mirrored, partial(gumbel_mass, decay, level=1), range(-4, 8))
+    assert agrees(right, partial(gumbel_mass, noise_rate, level=1), range(-4, 8))
+    assert not agrees(mirrored, partial(gumbel_mass, noise_rate, level=1), range(-4, 8))
 
 
-@pytest.mark.parametrize("decay", WIDE)
+@pytest.mark.parametrize("noise_rate", WIDE)
 @pytest.mark.parametrize("levels", [0, 4])
-def test_a_tied_gumbel_word_goes_on_to_the_next(decay, levels):
-    nats = decay.nats(64).fractions()[0]
+def test_a_tied_gumbel_word_goes_on_to_the_next(noise_rate, levels):
+    nats = noise_rate.nats(64).fractions()[0]
     t = max(1, int((1 << levels) / nats)) if nats < 1 else 0
-    low, high = gumbel_below(decay, t, levels)  # the chance that X is below t / 2**levels
+    low, high = gumbel_below(noise_rate, t, levels)  # the chance that X is below t / 2**levels
     tie, second = int(low * 2**64), int(low * 2**128) % 2**64
     assert int(high * 2**128) % 2**64 == second
     for script, below in (
@@ -206,7 +206,7 @@ def test_a_tied_gumbel_word_goes_on_to_the_next(decay, levels):
         ([tie, 2**64 - 1], False),
     ):
         bits = scripted(*script)
-        noise = LazyGumbel(bits, decay)
+        noise = LazyGumbel(bits, noise_rate)
         noise.refine(bits, levels)
         assert (noise.floor < t) is below
         if nats > Fraction(1, 2**20):
@@ -214,7 +214,7 @@ def test_a_tied_gumbel_word_goes_on_to_the_next(decay, levels):
             assert bits.consumed == 128
     if nats > Fraction(1, 2**20):
         with pytest.raises(SourceError):
-            floor_of(LazyGumbel, decay, levels, 64)(scripted(tie))
+            floor_of(LazyGumbel, noise_rate, levels, 64)(scripted(tie))
 
 
 def test_gumbel_words_of_zeros_and_ones_decide_nothing():
@@ -230,11 +230,11 @@ def test_gumbel_words_of_zeros_and_ones_decide_nothing():
 
 # ------------------------------------------------------------------------- all of them
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("decay", WIDE)
-def test_refining_only_appends_digits(kind, decay):
+@pytest.mark.parametrize("noise_rate", WIDE)
+def test_refining_only_appends_digits(kind, noise_rate):
     bits = endless(f"append {kind.__name__}")
     for _ in range(20):
-        noise = kind(bits, decay)
+        noise = kind(bits, noise_rate)
         assert noise.level == 0
         for levels in (0, 1, 3, 40, 5):
             level, floor = noise.level, noise.floor
@@ -245,9 +245,9 @@ def test_refining_only_appends_digits(kind, decay):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_one_step_or_many_steps_are_the_same(kind):
-    for decay in DECAYS:
+    for noise_rate in DECAYS:
         one, two = endless("steps"), endless("steps")
-        at_once, bit_by_bit = kind(one, decay), kind(two, decay)
+        at_once, bit_by_bit = kind(one, noise_rate), kind(two, noise_rate)
         at_once.refine(one, 50)
         for _ in range(50):
             bit_by_bit.refine(two, 1)

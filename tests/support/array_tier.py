@@ -45,7 +45,7 @@ class Words:
 def crossing(noise: Noise, place: Fraction | int) -> int:
     """The first word of V with which the engine does not enclose the noise above this place."""
     line, scale = noise.line(place), 160
-    slow, fast = rate(noise.decay, scale)
+    slow, fast = rate(noise.noise_rate, scale)
     limit = -(-(fast if line > 0 else slow) * line.numerator // line.denominator) >> GUARD
     # 64 digits more, for near V = 1 a word of V alone is enclosed less well than need be.
     return first_word(
@@ -93,7 +93,7 @@ class Array:
                 noise.name,
                 self._steps(noise, scores),
                 k,
-                noise.decay,
+                noise.noise_rate,
                 Words([*words, *idle]),
                 gaps=gaps,
             )
@@ -110,7 +110,7 @@ class Array:
                     words.insert(i, 9)
             drawn.append([*words, *[ONE // 2] * self._extra])
             steps, bits = self._steps(noise, scores), Words(*drawn)
-            result = lattice.peeled_top_k("exponential", steps, len(drawn), noise.decay, bits)
+            result = lattice.peeled_top_k("exponential", steps, len(drawn), noise.noise_rate, bits)
             done = result.indices
         return result
 

@@ -168,12 +168,12 @@ def keep(patch: pytest.MonkeyPatch) -> tuple[list[Any], list[Bits]]:
 
 
 def change_decay(patch: pytest.MonkeyPatch, change: Callable[[NoiseRate], NoiseRate]) -> None:
-    """Give every call another decay than the one that it is calibrated to."""
+    """Give every call another rate than the one that it is calibrated to."""
     right = _call.Call.calibrate
 
     def wrong(call: _call.Call, *arguments: Any) -> Any:
         plan = right(call, *arguments)
-        return replace(plan, decay=change(plan.decay))
+        return replace(plan, noise_rate=change(plan.noise_rate))
 
     patch.setattr(_call.Call, "calibrate", wrong)
 

@@ -12,7 +12,7 @@ from typing import Any
 from safeselect import Budget, Ledger, PureDP
 from safeselect.errors import LedgerError
 from safeselect.ledger import Row
-from safeselect.ledger._ledger_words import Charge
+from safeselect.ledger.entries import Charge
 
 TERMS = {"unit": "person", "neighbours": "add_remove"}
 

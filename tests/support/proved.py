@@ -129,5 +129,5 @@ def range_in_steps(step: Fraction, error: Fraction | None, size: Fraction, kind:
 def differences(scores: Any, step: Fraction) -> list[int]:
     """How many steps each score is read above the first, as mechanisms read them."""
     reading = Reading.read(grid=step, on_grid=False, score_error=0)
-    steps = [int(each) for each in read_candidates(scores).steps(reading)]
+    steps = [int(each) for each in read_candidates(scores).scores_on_grid(reading)]
     return [each - steps[0] for each in steps]

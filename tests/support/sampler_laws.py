@@ -76,16 +76,16 @@ def _base_power(base: Fraction, numerator: int, roots: int) -> Bounds:
 
 
 @lru_cache(maxsize=4096)
-def power(decay: NoiseRate, numerator: int, level: int = 0) -> Bounds:
+def power(noise_rate: NoiseRate, numerator: int, level: int = 0) -> Bounds:
     """Enclose rho ** (numerator / 2**level); with a base, the rate must be dyadic."""
     if numerator < 0:
-        low, high = power(decay, -numerator, level)
+        low, high = power(noise_rate, -numerator, level)
         return 1 / high, 1 / low
-    if decay.base is None:
-        return exp_minus(decay.rate * Fraction(numerator, 1 << level))
-    roots = decay.rate.denominator.bit_length() - 1
-    assert decay.rate.denominator == 1 << roots
-    return _base_power(decay.base, decay.rate.numerator * numerator, roots + level)
+    if noise_rate.base is None:
+        return exp_minus(noise_rate.rate * Fraction(numerator, 1 << level))
+    roots = noise_rate.rate.denominator.bit_length() - 1
+    assert noise_rate.rate.denominator == 1 << roots
+    return _base_power(noise_rate.base, noise_rate.rate.numerator * numerator, roots + level)
 
 
 def shortened(x: Bounds, places: int = 72) -> Bounds:
@@ -98,37 +98,37 @@ def shortened(x: Bounds, places: int = 72) -> Bounds:
 
 
 # ------------------------------------------------------------------------------- masses
-def geometric_mass(decay: NoiseRate, g: int, level: int = 0) -> Bounds:
+def geometric_mass(noise_rate: NoiseRate, g: int, level: int = 0) -> Bounds:
     """P(floor(E * 2**level) = g) = rho**(g / 2**level) - rho**((g + 1) / 2**level)."""
-    here, after = power(decay, g, level), power(decay, g + 1, level)
+    here, after = power(noise_rate, g, level), power(noise_rate, g + 1, level)
     return max(Fraction(0), here[0] - after[1]), here[1] - after[0]
 
 
-def digit_mass(decay: NoiseRate, numerator: int, level: int) -> Bounds:
+def digit_mass(noise_rate: NoiseRate, numerator: int, level: int) -> Bounds:
     """x / (1 + x), x = rho ** (numerator / 2**level)."""
-    low, high = power(decay, numerator, level)
+    low, high = power(noise_rate, numerator, level)
     return low / (1 + low), high / (1 + high)
 
 
-def laplace_mass(decay: NoiseRate, x: int) -> Bounds:
+def laplace_mass(noise_rate: NoiseRate, x: int) -> Bounds:
     """(1 - rho) / (1 + rho) * rho**|x|."""
-    (low, high), (tail_low, tail_high) = power(decay, 1), power(decay, abs(x))
+    (low, high), (tail_low, tail_high) = power(noise_rate, 1), power(noise_rate, abs(x))
     return (1 - high) / (1 + high) * tail_low, (1 - low) / (1 + low) * tail_high
 
 
-def laplace_floor_mass(decay: NoiseRate, x: int, level: int = 0) -> Bounds:
+def laplace_floor_mass(noise_rate: NoiseRate, x: int, level: int = 0) -> Bounds:
     """P(floor(X * 2**level) = x) for continuous two-sided X."""
-    low, high = geometric_mass(decay, x if x >= 0 else -x - 1, level)
+    low, high = geometric_mass(noise_rate, x if x >= 0 else -x - 1, level)
     return low / 2, high / 2
 
 
-def gumbel_below(decay: NoiseRate, numerator: int, level: int) -> Bounds:
+def gumbel_below(noise_rate: NoiseRate, numerator: int, level: int) -> Bounds:
     """P(X < numerator / 2**level) = exp(-rho**t)."""
-    return exp_minus_of(power(decay, numerator, level))
+    return exp_minus_of(power(noise_rate, numerator, level))
 
 
-def gumbel_mass(decay: NoiseRate, x: int, level: int = 0) -> Bounds:
-    low, high = gumbel_below(decay, x, level), gumbel_below(decay, x + 1, level)
+def gumbel_mass(noise_rate: NoiseRate, x: int, level: int = 0) -> Bounds:
+    low, high = gumbel_below(noise_rate, x, level), gumbel_below(noise_rate, x + 1, level)
     return max(Fraction(0), high[0] - low[1]), high[1] - low[0]
 
 

@@ -38,17 +38,18 @@ class ChoiceCoin:
 
 
 @lru_cache(maxsize=64)
-def geometric_law(decay: NoiseRate) -> Law:
+def geometric_law(noise_rate: NoiseRate) -> Law:
     """The law of the sampler `geometric`: its loops run on exact choices."""
     with pytest.MonkeyPatch.context() as patch:
-        if decay.base is not None:
+        if noise_rate.base is not None:
             coins = [
-                ChoiceCoin(c.enclose(96).fractions()) for c in GEOMETRIC._digit_coins(decay, 64)
+                ChoiceCoin(c.enclose(96).fractions())
+                for c in GEOMETRIC._digit_coins(noise_rate, 64)
             ]
             patch.setattr(GEOMETRIC, "_digit_coins", lambda *_: coins)
-            leaves = int(45 / decay.nats(64).fractions()[0])
-            return choice_tree(lambda c: geometric_digits(c, decay), max_leaves=leaves)
-        s, t = decay.rate.numerator, decay.rate.denominator
+            leaves = int(45 / noise_rate.nats(64).fractions()[0])
+            return choice_tree(lambda c: geometric_digits(c, noise_rate), max_leaves=leaves)
+        s, t = noise_rate.rate.numerator, noise_rate.rate.denominator
         patch.setattr(GEOMETRIC, "uniform_below", lambda choices, n: choices.below(n))
         patch.setattr(
             GEOMETRIC,
@@ -61,9 +62,9 @@ def geometric_law(decay: NoiseRate) -> Law:
 
 
 @lru_cache(maxsize=64)
-def laplace_law(decay: NoiseRate, level: int) -> Law:
+def laplace_law(noise_rate: NoiseRate, level: int) -> Law:
     """The law of the floor of `LazyLaplace`: its assembly of sign, integer part and digits."""
-    integers = geometric_law(decay)
+    integers = geometric_law(noise_rate)
     values, weights = list(integers.lower), [*integers.lower.values(), integers.unfinished]
 
     def integer_part(choices: Choices, *_: object, step: int) -> int:
@@ -71,17 +72,17 @@ def laplace_law(decay: NoiseRate, level: int) -> Law:
 
     def run(choices: Choices) -> int | None:
         try:
-            x = LazyLaplace(choices, decay)
+            x = LazyLaplace(choices, noise_rate)
         except IndexError:
             return None
         x.refine(choices, level)
         return x.floor
 
     with pytest.MonkeyPatch.context() as patch:
-        coins = [ChoiceCoin(digit_mass(decay, 1, j + 1)) for j in range(level)]
+        coins = [ChoiceCoin(digit_mass(noise_rate, 1, j + 1)) for j in range(level)]
         patch.setattr(LAZY, "geometric", integer_part)
         patch.setattr(LAZY, "_fraction_coins", lambda *_: coins)
-        return choice_tree(run, max_leaves=4 * Noise("laplace", decay, level).cells.stop)
+        return choice_tree(run, max_leaves=4 * Noise("laplace", noise_rate, level).cells.stop)
 
 
 @lru_cache(maxsize=1 << 14)
@@ -93,7 +94,7 @@ def gumbel_end(noise: Noise, place: int) -> int:
 def gumbel_floor(noise: Noise, word: int) -> float:
     try:
         bits = scripted(word, 0)
-        x = LazyGumbel(bits, noise.decay, step=128)
+        x = LazyGumbel(bits, noise.noise_rate, step=128)
         x.refine(bits, noise.level)
     except SourceError:
         return math.inf
@@ -111,9 +112,9 @@ class Scalar:
                 cell: max(high - low - 2, 0)
                 for cell, low, high in zip(noise.cells, ends, ends[1:], strict=False)
             }
-        law = geometric_law(noise.decay)
+        law = geometric_law(noise.noise_rate)
         if noise.name == "laplace":
-            law = laplace_law(noise.decay, noise.level)
+            law = laplace_law(noise.noise_rate, noise.level)
         found: dict[int, Fraction] = {}
         for floor, mass in law.lower.items():
             if isinstance(floor, int):
@@ -147,4 +148,6 @@ class Scalar:
         steps = np.array(scores, dtype=np.uint64)
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(_reference, "draw_exponential", lambda *_: next(drawn))
-            return _reference.peeled_top_k("exponential", steps, len(rounds), noise.decay, None)
+            return _reference.peeled_top_k(
+                "exponential", steps, len(rounds), noise.noise_rate, None
+            )

@@ -54,7 +54,7 @@ class Rules:
     def of(cls, terms: SessionParameters) -> Rules:
         ways = tuple(
             Way(
-                float(branch.decay.rate),
+                float(branch.noise_rate.rate),
                 branch.place / terms.parts,
                 branch.least / terms.parts,
                 branch.cell / terms.parts,
@@ -64,7 +64,9 @@ class Rules:
         )
         budget = float(terms.epsilon - terms.start)
         dearest = max(way.cost for way in ways)
-        return cls(terms.noise, float(terms.decay.rate), ways, float(terms.start), budget, dearest)
+        return cls(
+            terms.noise, float(terms.noise_rate.rate), ways, float(terms.start), budget, dearest
+        )
 
     def with_rate(self, rate: float) -> Rules:
         return replace(self, ways=tuple(replace(way, rate=rate) for way in self.ways))

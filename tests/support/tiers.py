@@ -38,14 +38,14 @@ class Noise:
     """
 
     name: str
-    decay: NoiseRate
+    noise_rate: NoiseRate
     level: int = 0
     unit: int = 1
 
     @property
     def nats(self) -> Fraction:
         """The nats of a cell, nearly."""
-        return self.decay.nats(64).fractions()[0] * self.unit / (1 << self.level)
+        return self.noise_rate.nats(64).fractions()[0] * self.unit / (1 << self.level)
 
     @property
     def cells(self) -> range:

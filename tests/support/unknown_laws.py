@@ -36,13 +36,13 @@ class Teller:
     noise: tuple[int, ...] = ()
     asked: list[tuple[Any, ...]] = field(default_factory=list)
 
-    def noisy_top_k(self, noise: str, steps: Any, k: int, decay: Any, bits: object) -> Ranking:
+    def noisy_top_k(self, noise: str, steps: Any, k: int, noise_rate: Any, bits: object) -> Ranking:
         assert noise == "gumbel"
-        self.asked.append(([int(step) for step in steps], k, decay))
+        self.asked.append(([int(step) for step in steps], k, noise_rate))
         return Ranking(self.order[:k] or tuple(range(k)), None)
 
-    def discrete_laplace(self, n: int, decay: Any, bits: object) -> Any:
-        self.asked.append((n, decay))
+    def discrete_laplace(self, n: int, noise_rate: Any, bits: object) -> Any:
+        self.asked.append((n, noise_rate))
         return np.array(self.noise or [0] * n, dtype=np.int64)
 
 
@@ -59,8 +59,8 @@ def law_of_list(run: Callable[[Teller], Hashable]) -> dict[Hashable, Any]:
     """The law of what `run` returns, where it asks an engine for one noisy ranking."""
     teller = Teller()
     run(teller)
-    ((steps, k, decay),) = teller.asked
-    rate = mpmath.mpf(decay.rate.numerator) / decay.rate.denominator
+    ((steps, k, noise_rate),) = teller.asked
+    rate = mpmath.mpf(noise_rate.rate.numerator) / noise_rate.rate.denominator
     weights = [mpmath.exp(rate * (step - max(steps))) for step in steps]
     law: dict[Hashable, Any] = defaultdict(mpmath.mpf)
     for order in permutations(range(len(steps)), k):
@@ -102,8 +102,11 @@ def list_law(
 
 def discrete_laplace_law(epsilon: float, reach: int) -> dict[int, float]:
     """P(X = x) for |x| <= reach."""
-    decay = float(mpmath.exp(-epsilon))
-    return {x: (1 - decay) / (1 + decay) * decay ** abs(x) for x in range(-reach, reach + 1)}
+    noise_rate = float(mpmath.exp(-epsilon))
+    return {
+        x: (1 - noise_rate) / (1 + noise_rate) * noise_rate ** abs(x)
+        for x in range(-reach, reach + 1)
+    }
 
 
 def law_of_counts(

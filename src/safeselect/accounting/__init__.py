@@ -8,7 +8,7 @@ from safeselect.accounting.composition import (
     composed_epsilon,
 )
 from safeselect.accounting.gaussian import GaussianDP
-from safeselect.accounting.optimal import optimal_pure_delta
+from safeselect.accounting.theorems.equal_pure import optimal_pure_delta
 
 __all__ = [
     "Composition",

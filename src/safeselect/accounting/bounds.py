@@ -7,7 +7,14 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from safeselect.accounting.gaussian import GaussianDP
-from safeselect.accounting.optimal import (
+from safeselect.accounting.optimum.certified import (
+    least_delta,
+    least_epsilon,
+    quick_epsilon,
+    worth_trying,
+)
+from safeselect.accounting.optimum.problem import Part, Problem
+from safeselect.accounting.theorems.equal_pure import (
     MOST_EQUAL,
     EqualPure,
     Tails,
@@ -15,11 +22,9 @@ from safeselect.accounting.optimal import (
     smallest_delta,
     smallest_epsilon,
 )
-from safeselect.accounting.optimum import least_delta, least_epsilon, quick_epsilon, worth_trying
-from safeselect.accounting.orders import Parts, delta_by_orders, epsilon_by_orders, size
-from safeselect.accounting.problem import Part, Problem
-from safeselect.accounting.sums import total
-from safeselect.accounting.unequal import UnequalPure
+from safeselect.accounting.theorems.renyi import Parts, delta_by_orders, epsilon_by_orders, size
+from safeselect.accounting.theorems.simple import total
+from safeselect.accounting.theorems.unequal_pure import UnequalPure
 from safeselect.promises.guarantees import (
     ApproximateDP,
     BoundedRange,

@@ -7,7 +7,7 @@ from fractions import Fraction
 from functools import lru_cache
 
 from safeselect.accounting.composition import MOST_PARTS, composed_epsilon
-from safeselect.accounting.optimum import quick_epsilon
+from safeselect.accounting.optimum.certified import quick_epsilon
 from safeselect.errors import ParameterError
 from safeselect.exact.parameters import Number, describe, integer, rational
 from safeselect.promises.guarantees import BoundedRange, LaplaceDominated, PureDP

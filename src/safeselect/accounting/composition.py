@@ -22,8 +22,8 @@ from safeselect.accounting.bounds import (
     pure_sum,
 )
 from safeselect.accounting.gaussian import GaussianDP
-from safeselect.accounting.orders import Parts, size
-from safeselect.accounting.sums import sum_of_deltas, total, what_is_left
+from safeselect.accounting.theorems.renyi import Parts, size
+from safeselect.accounting.theorems.simple import sum_of_deltas, total, what_is_left
 from safeselect.errors import ParameterError
 from safeselect.exact.parameters import Number, describe, integer, rational
 from safeselect.promises.guarantees import (

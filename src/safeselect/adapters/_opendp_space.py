@@ -17,7 +17,7 @@ from safeselect.exact.parameters import describe, rational
 from safeselect.exact.rate import NoiseRate
 from safeselect.randomness.source import resolve
 from safeselect.scores.candidates import read_candidates
-from safeselect.scores.floats import Steps
+from safeselect.scores.floats import GridScores
 from safeselect.scores.reading import Reading, Sensitivity
 from safeselect.selection import Selection
 
@@ -90,17 +90,17 @@ class Space:
         )
 
     @contextmanager
-    def steps(self, scores: object) -> Iterator[Steps]:
+    def scores_on_grid(self, scores: object) -> Iterator[GridScores]:
         """Yield the scores in steps of the grid, larger is better; they are overwritten at the end.
 
         Raises:
             ScoreError: a score is not a number that the reading covers.
         """
-        steps = read_candidates(scores).steps(self.reading, minimize=self.negate)
+        scores_on_grid = read_candidates(scores).scores_on_grid(self.reading, minimize=self.negate)
         try:
-            yield steps
+            yield scores_on_grid
         finally:
-            steps.fill(0)
+            scores_on_grid.fill(0)
 
     def moved(self, distance: Fraction) -> Fraction:
         """Return the range of the change of the scores as read, in score units."""
@@ -178,9 +178,9 @@ def single(
     size = read_scale(scale, space)
 
     def release(scores: object) -> object:
-        with space.steps(scores) as steps:
+        with space.scores_on_grid(scores) as scores_on_grid:
             range_ = size / space.reading.step
-            return mechanism(steps, epsilon=1, range_=range_, source=source).index
+            return mechanism(scores_on_grid, epsilon=1, range_=range_, source=source).index
 
     return space.measurement(Draws(family, 1, 1 / size), release, "usize")
 

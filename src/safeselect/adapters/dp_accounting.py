@@ -39,8 +39,8 @@ import numpy as np
 
 from safeselect.accounting import GaussianDP
 from safeselect.accounting.bounds import Accounted
-from safeselect.accounting.optimum import dominating_masses
-from safeselect.accounting.problem import Part
+from safeselect.accounting.optimum.certified import dominating_masses
+from safeselect.accounting.optimum.problem import Part
 from safeselect.adapters._floats import at_least, at_most
 from safeselect.errors import ParameterError
 from safeselect.exact.parameters import describe, rational

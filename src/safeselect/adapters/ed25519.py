@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import Any, NoReturn, final
 
 from safeselect.errors import ParameterError
-from safeselect.ledger.record import text
+from safeselect.ledger.records.record import text
 
 __all__ = ["Ed25519Signer", "Ed25519Verifier"]
 

@@ -217,9 +217,9 @@ def make_top_k(
     count, size = integer(k, "k", minimum=1, maximum=_MOST_CHOSEN), read_scale(scale, space)
 
     def release(scores: object) -> list[object]:
-        with space.steps(scores) as steps:
+        with space.scores_on_grid(scores) as scores_on_grid:
             best = top_k(
-                steps,
+                scores_on_grid,
                 k=count,
                 # 1 for each of them; beyond 10 the same noise, said so that no total looks large.
                 epsilon=min(count, 10),
@@ -282,9 +282,9 @@ def make_top_k_with_gaps(
     step = None if gap_grid is None else rational(gap_grid, "gap_grid") / space.reading.step
 
     def release(scores: object) -> list[tuple[object, Fraction]]:
-        with space.steps(scores) as steps:
+        with space.scores_on_grid(scores) as scores_on_grid:
             best = top_k_with_gaps(
-                steps,
+                scores_on_grid,
                 k=count,
                 # 1 for each of them; beyond 10 the same noise, said so that no total looks large.
                 epsilon=min(count, 10),

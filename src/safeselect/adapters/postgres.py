@@ -26,7 +26,7 @@ from typing import Any, TypeVar, final
 from safeselect.errors import LedgerBusy, LedgerDamaged, LedgerError, ParameterError
 from safeselect.exact.parameters import describe
 from safeselect.ledger import Journal, Row, Torn
-from safeselect.ledger._ledger_turn import guard
+from safeselect.ledger.stores.turn import guard
 from safeselect.randomness.memory import generation
 
 __all__ = ["PostgresStore"]

@@ -87,7 +87,7 @@ def _in_units(noise: NoiseLaw, v: int, bits: int) -> int:
 def ranking_law(
     noise: NoiseLaw,
     scores: Sequence[int],
-    decay: NoiseRate,
+    noise_rate: NoiseRate,
     *,
     k: int = 1,
     gaps: int = 0,
@@ -96,7 +96,7 @@ def ranking_law(
     """Enclose the law of the k first of score + noise, best first.
 
     Args:
-        noise, decay: the noise.
+        noise, noise_rate: the noise.
         scores: one for each candidate, in grid steps.
         k: how many are ranked.
         gaps: 0, or how many values of the one gap are distinguished, for k = 1.  The outcome is
@@ -109,7 +109,7 @@ def ranking_law(
     if gaps and (k > 1 or len(scores) < 2):
         raise ParameterError("gaps are enclosed for one winner and its runner-up")
     cut = cells(noise, fineness)
-    low, high = decay.nats(128).scaled(_SCALE)
+    low, high = noise_rate.nats(128).scaled(_SCALE)
     placed = [_Placed(cut.lows + low * score, cut.highs + high * score) for score in scores]
     result: dict[Hashable, tuple[Fraction, Fraction]] = {}
     for order in permutations(range(len(scores)), k + (gaps > 0)):

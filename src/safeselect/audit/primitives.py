@@ -78,11 +78,13 @@ def primitives() -> Iterator[Primitive]:
     for x in (Fraction(1, 2), Fraction(2)):
         stop = _complement(exp_minus(x))
         law = {g: _times(stop, exp_minus(x * g)) for g in range(8)}
-        yield Primitive(f"geometric, rate {x}", partial(geometric, decay=NoiseRate(x)), law, 3000)
-    halves = partial(geometric, decay=NoiseRate(Fraction(1), Fraction(1, 2)), step=2)
+        yield Primitive(
+            f"geometric, rate {x}", partial(geometric, noise_rate=NoiseRate(x)), law, 3000
+        )
+    halves = partial(geometric, noise_rate=NoiseRate(Fraction(1), Fraction(1, 2)), step=2)
     law = {g: _known(Fraction(1, 1 << g + 1)) for g in range(8)}
     yield Primitive("geometric, base 1/2", halves, law, 3000)
-    signed = partial(discrete_laplace, decay=NoiseRate(Fraction(1)))
+    signed = partial(discrete_laplace, noise_rate=NoiseRate(Fraction(1)))
     law = {v: _laplace(v) for v in range(-6, 7)}
     yield Primitive("discrete Laplace, rate 1", signed, law, 3000)
     orders = {order: _known(Fraction(1, 6)) for order in permutations(range(3))}

@@ -31,8 +31,8 @@ def exp_minus(x: Fraction) -> Bounds:
     halvings = max(0, x.numerator.bit_length() - x.denominator.bit_length() + 1)
     if halvings > 64:
         return Fraction(0), Fraction(1, _ONE)
-    steps = x * _ONE / (1 << halvings)
-    down = steps.numerator // steps.denominator
+    scaled = x * _ONE / (1 << halvings)
+    down = scaled.numerator // scaled.denominator
     low, high = _series(down + 1)[0], _series(down)[1]
     for _ in range(halvings):
         low, high = low * low >> _PLACES, -(-high * high >> _PLACES)

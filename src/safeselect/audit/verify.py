@@ -147,16 +147,16 @@ class Instance:
     def law(self, fineness: int) -> Callable[[tuple[int, ...]], Enclosure]:
         """Return the law as a function of scores, by the mechanisms' calibration."""
         change = Sensitivity.read(sensitivity=1, range_=None, monotonic=self.monotonic)
-        steps = change.range_in_steps(INTEGERS)
+        range_in_steps = change.range_in_steps(INTEGERS)
         # Only Gumbel noise is peeled, in k draws; the others are one draw at k times the scale.
         family, draws = (BoundedRange, self.k) if self.noise is GUMBEL else (LaplaceDominated, 1)
         each = per_draw_epsilon(family, draws, epsilon=Fraction(1), delta=None, rho=None)
-        decay = NoiseRate(each / steps / (1 if self.noise is GUMBEL else self.k))
+        noise_rate = NoiseRate(each / range_in_steps / (1 if self.noise is GUMBEL else self.k))
 
         @cache
         def shifted(scores: tuple[int, ...]) -> Enclosure:
             return ranking_law(
-                self.noise, scores, decay, k=self.k, gaps=6 * self.gap, fineness=fineness
+                self.noise, scores, noise_rate, k=self.k, gaps=6 * self.gap, fineness=fineness
             )
 
         return lambda scores: shifted(tuple(score - min(scores) for score in scores))

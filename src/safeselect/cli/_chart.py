@@ -15,16 +15,18 @@ __all__ = ["chart"]
 _LEFT, _RIGHT, _TOP, _BOTTOM = 10, 890, 24, 180
 
 
-def chart(title: str, start: str, steps: Sequence[tuple[str, Fraction, str]], cap: Fraction) -> str:
+def chart(
+    title: str, start: str, charges: Sequence[tuple[str, Fraction, str]], cap: Fraction
+) -> str:
     """Return the chart as SVG text.
 
     Args:
         title: a text for readers who cannot see the chart.
         start: UTC time at which the total was zero.
-        steps: for each charge its UTC time, the total after it, and its purpose.
+        charges: for each charge its UTC time, the total after it, and its purpose.
         cap: the largest total allowed, at the upper edge.
     """
-    times = [_seconds(start), *(_seconds(time) for time, _, _ in steps)]
+    times = [_seconds(start), *(_seconds(time) for time, _, _ in charges)]
     first, span = min(times), max(1, max(times) - min(times))
 
     def across(time: str) -> int:
@@ -34,7 +36,7 @@ def chart(title: str, start: str, steps: Sequence[tuple[str, Fraction, str]], ca
         return _BOTTOM - int(total * (_BOTTOM - _TOP) / cap)
 
     line, dots = [f"M{_LEFT} {_BOTTOM}"], []
-    for time, total, purpose in steps:
+    for time, total, purpose in charges:
         line.append(f"H{across(time)}V{up(total)}")
         told = in_html(f"{time}: {rounded_text(total)} after “{purpose}”")
         dots.append(
@@ -42,7 +44,7 @@ def chart(title: str, start: str, steps: Sequence[tuple[str, Fraction, str]], ca
             f"<title>{told}</title></circle>"
         )
     path = "".join([*line, f"H{_RIGHT}"])
-    last = max((start, *(time for time, _, _ in steps)), key=_seconds)
+    last = max((start, *(time for time, _, _ in charges)), key=_seconds)
     return (
         f'<svg viewBox="0 0 900 205" role="img" aria-label="{in_html(title)}">'
         f"<title>{in_html(title)}</title>"

@@ -25,7 +25,7 @@ from safeselect.ledger import (
     kept_records,
     log_lines,
 )
-from safeselect.ledger.record import commitment
+from safeselect.ledger.records.record import commitment
 
 __all__ = ["open_scope", "run_ledger"]
 
@@ -59,7 +59,7 @@ def open_scope(options: argparse.Namespace, *, neighbours: str | None = None) ->
             raise ParameterError("--ledger and --scope go together, and --purpose with them")
         return None
     ledger = _opened_ledger(options.ledger, options)
-    budget = ledger.standing(options.scope).budget
+    budget = ledger.balance(options.scope).budget
     return ledger.scope(
         options.scope,
         unit=budget.unit,
@@ -119,11 +119,11 @@ def _budget(options: argparse.Namespace) -> Budget:
 def _show(options: argparse.Namespace) -> tuple[int, str, str]:
     checker, records = _checked(options)
     lines = []
-    for name, standing in checker.scopes.items():
-        budget = standing.budget
+    for name, balance in checker.scopes.items():
+        budget = balance.budget
         terms = f"unit {shown(budget.unit)}, neighbours {shown(budget.neighbours)}"
         lines.append(f"scope {shown(name)}: {terms}")
-        spent, left = budget.in_epsilon(standing.spent), budget.in_epsilon(standing.left)
+        spent, left = budget.in_epsilon(balance.spent), budget.in_epsilon(balance.left)
         at = ""
         if budget.order is not None and budget.delta is not None:
             at = f" at delta {rounded_text(budget.delta)}"
@@ -132,11 +132,10 @@ def _show(options: argparse.Namespace) -> tuple[int, str, str]:
             f"{rounded_text(left[amount])} left{at}"
             for amount, cap in budget.in_epsilon(budget.caps).items()
         ]
-        if standing.refusals:
-            closed = ": closed" if standing.is_closed else ""
+        if balance.refusals:
+            closed = ": closed" if balance.is_closed else ""
             lines.append(
-                f"  refusals of private input: {standing.refusals} of "
-                f"{standing.max_refusals}{closed}"
+                f"  refusals of private input: {balance.refusals} of {balance.max_refusals}{closed}"
             )
         lines += [_line(name, each) for each in releases(records) if name in each.scopes]
     lines.append(f"head {checker.head}")

@@ -12,8 +12,8 @@ from safeselect.cli._chart import chart
 from safeselect.cli._escape import in_html
 from safeselect.cli._theorems import theorem
 from safeselect.ledger import Balance, Budget, Checker, Record
-from safeselect.ledger._record_check import charges_of
-from safeselect.ledger.record import read_numbers
+from safeselect.ledger.records.fields import charges_of
+from safeselect.ledger.records.record import read_numbers
 
 __all__ = ["Release", "releases", "report"]
 
@@ -120,19 +120,19 @@ def _summary(made: str, checker: Checker, found: Sequence[Release]) -> Iterator[
 
 
 def _scope(name: str, made: str, checker: Checker, everything: Sequence[Release]) -> Iterator[str]:
-    standing = checker.scopes[name]
+    balance = checker.scopes[name]
     found = [release for release in everything if name in release.scopes]
-    budget = standing.budget
-    yield f"<section><h2>Scope <q>{in_html(name)}</q></h2><p>{_promise(standing)}</p>"
-    refusals = f"{standing.refusals} of {standing.max_refusals}"
+    budget = balance.budget
+    yield f"<section><h2>Scope <q>{in_html(name)}</q></h2><p>{_promise(balance)}</p>"
+    refusals = f"{balance.refusals} of {balance.max_refusals}"
     yield _facts(
         {
             "Unit": in_html(budget.unit),
             "Neighbours": in_html(budget.neighbours),
-            "Refusals of private input": f"{refusals}{': closed' if standing.is_closed else ''}",
+            "Refusals of private input": f"{refusals}{': closed' if balance.is_closed else ''}",
         }
     )
-    spent_of = budget.in_epsilon(standing.spent)
+    spent_of = budget.in_epsilon(balance.spent)
     for amount, cap in budget.in_epsilon(budget.caps).items():
         spent = spent_of[amount]
         percent = -(-100 * spent.numerator * cap.denominator // (spent.denominator * cap.numerator))
@@ -143,19 +143,19 @@ def _scope(name: str, made: str, checker: Checker, everything: Sequence[Release]
             f"<h3>{label}</h3><p><strong>{rounded_text(spent)}</strong> of {rounded_text(cap)} "
             f"spent ({percent} %); {rounded_text(cap - spent)} left.</p>"
         )
-        steps = [
+        charges = [
             (each.content["utc"], each.amounts(name, "after")[amount], each.content["purpose"])
             for each in found
         ]
-        yield chart(f"{label} spent over time", made, steps, cap)
+        yield chart(f"{label} spent over time", made, charges, cap)
     if found:
         yield from _purposes(name, found)
         yield from _table(name, found)
     yield "</section>"
 
 
-def _promise(standing: Balance) -> str:
-    budget = standing.budget
+def _promise(balance: Balance) -> str:
+    budget = balance.budget
     if budget.rho is not None:
         total = f"{rounded_text(budget.rho)}-zCDP"
     elif budget.delta is None:

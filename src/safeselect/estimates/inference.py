@@ -186,8 +186,8 @@ def _laplace_tail(t: Fraction, first: Fraction, second: Fraction, precision: int
     if apart:
         width = -Interval.of(-apart * t, precision).expm1() / Interval.of(apart, precision)
     factor = Interval.of(slow * slow / (first + second), precision)
-    decay = Interval.of(-slow * t, precision).exp() / Interval.of(2, precision)
-    return decay * (Interval.of(1, precision) + factor * width)
+    noise_rate = Interval.of(-slow * t, precision).exp() / Interval.of(2, precision)
+    return noise_rate * (Interval.of(1, precision) + factor * width)
 
 
 _TAILS = {"exponential": _exponential_tail, "laplace": _laplace_tail}

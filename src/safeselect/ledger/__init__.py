@@ -1,17 +1,17 @@
 """A privacy budget that outlives the process, and a record of every release."""
 
-from safeselect.ledger._ledger import Ledger
-from safeselect.ledger._ledger_budget import Budget
-from safeselect.ledger._ledger_kept import kept_records
-from safeselect.ledger._ledger_old import convert
-from safeselect.ledger._ledger_scope import Scope
-from safeselect.ledger._ledger_store import Journal, Row, Store, Torn
-from safeselect.ledger._pending_release import Pending
-from safeselect.ledger._record_log import check_log, log_lines
-from safeselect.ledger._record_replay import Checker
-from safeselect.ledger._record_scope import Balance
-from safeselect.ledger._record_sign import HmacSigner, Signer, Verifier
-from safeselect.ledger.record import Record
+from safeselect.ledger.conversion import convert
+from safeselect.ledger.kept import kept_records
+from safeselect.ledger.ledger import Ledger
+from safeselect.ledger.pending_release import Pending
+from safeselect.ledger.records.balance import Balance
+from safeselect.ledger.records.budget import Budget
+from safeselect.ledger.records.lines import check_log, log_lines
+from safeselect.ledger.records.record import Record
+from safeselect.ledger.records.replay import Checker
+from safeselect.ledger.records.signatures import HmacSigner, Signer, Verifier
+from safeselect.ledger.scope import Scope
+from safeselect.ledger.store import Journal, Row, Store, Torn
 
 __all__ = [
     "Balance",

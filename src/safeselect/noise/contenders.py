@@ -44,7 +44,7 @@ One call asks for `block_size(n)` numbers at most."""
 
 
 def contenders(
-    steps: Numbers, draws: Draws, plan: Plan, count: int, removed: Sequence[int]
+    scores_on_grid: Numbers, draws: Draws, plan: Plan, count: int, removed: Sequence[int]
 ) -> tuple[list[int], Ceiling | None]:
     """Return `count` contenders, or all there are, and a bound on Y of all the others.
 
@@ -55,23 +55,23 @@ def contenders(
         returned.
     Reveals: nothing; calls and shapes follow from n, the plan, the count and len(removed).
     """
-    if steps.size - len(removed) <= count:
+    if scores_on_grid.size - len(removed) <= count:
         absent = frozenset(removed)
-        return [i for i in range(steps.size) if i not in absent], None
+        return [i for i in range(scores_on_grid.size) if i not in absent], None
     gone = np.array(removed, dtype=np.int64)
-    np.put(steps, gone, np.uint64(0))
-    level = _level(steps, plan.ranked)
+    np.put(scores_on_grid, gone, np.uint64(0))
+    level = _level(scores_on_grid, plan.ranked)
     find = _by_noise if draws.noise.size else _by_keys
-    return find(steps, draws, plan, count, level, gone)
+    return find(scores_on_grid, draws, plan, count, level, gone)
 
 
 def _by_noise(
-    steps: Numbers, draws: Draws, plan: Plan, count: int, level: int, gone: Indices
+    scores_on_grid: Numbers, draws: Draws, plan: Plan, count: int, level: int, gone: Indices
 ) -> tuple[list[int], Ceiling]:
     """The contenders by noisy scores, exact to 2**-15 nat."""
-    near = _Near.to(level, plan.fixed_rate.reach, plan.ranked, steps.size)
-    distances = np.empty(steps.size, dtype=np.uint64)
-    near.distances(steps, distances)
+    near = _Near.to(level, plan.fixed_rate.reach, plan.ranked, scores_on_grid.size)
+    distances = np.empty(scores_on_grid.size, dtype=np.uint64)
+    near.distances(scores_on_grid, distances)
     plan.fixed_rate.apply(distances)
     noisy = np.add(draws.noise, distances.view(np.int64))
     np.put(noisy, gone, np.int64(-UNKNOWN))
@@ -84,7 +84,7 @@ def _by_noise(
 
 
 def _by_keys(
-    steps: Numbers, draws: Draws, plan: Plan, count: int, level: int, gone: Indices
+    scores_on_grid: Numbers, draws: Draws, plan: Plan, count: int, level: int, gone: Indices
 ) -> tuple[list[int], Ceiling]:
     """The contenders by keys; removed candidates get the key 0, all others 1 or more.
 
@@ -92,23 +92,23 @@ def _by_keys(
         they join the best with their own keys.  So at least count + 1 of the candidates compared
         last have keys as large as any key left out.  The largest key not chosen bounds all others.
     """
-    public = keys(plan.law, plan.decay, draws.width, draws.tail_bits)
-    block = block_size(steps.size)
+    public = keys(plan.law, plan.noise_rate, draws.width, draws.tail_bits)
+    block = block_size(scores_on_grid.size)
     near = _Near.to(level, public.reach, plan.ranked, block, public.shift)
     distances, bounds = np.empty(block, dtype=np.uint64), np.empty(block, dtype=np.uint32)
     np.put(draws.words, gone, np.uint16(0))  # 0 is a tail word: the key is the distance, which is 0
 
     def read(where: slice | Indices, out: Numbers) -> Numbers:
         wide, noise = distances[: out.size], bounds[: out.size]
-        near.distances(part(steps, where), wide)
+        near.distances(part(scores_on_grid, where), wide)
         np.copyto(out, wide, casting="unsafe")  # keys fit, so no digit is lost
         np.take(public.word_bounds, part(draws.words, where), out=noise, mode="wrap")
         return np.add(out, noise, out=out)
 
-    places, values = largest(steps.size, count + 1, read, np.uint32, public.bits)
+    places, values = largest(scores_on_grid.size, count + 1, read, np.uint32, public.bits)
     plain = np.greater_equal(np.take(draws.words, places), np.uint16(1 << draws.tail_bits))
     np.multiply(values, plain, out=values)
-    tails, tail_values = _tail_keys(steps, draws, public, near, gone)
+    tails, tail_values = _tail_keys(scores_on_grid, draws, public, near, gone)
     every = np.concatenate((places, tails))
     best, rest = best_and_rest(np.concatenate((values, tail_values)), count, public.bits)
     # A key counts from `lowest`, which is in 1/64 nat.  The bound is in units of `tables`, rounded
@@ -118,15 +118,15 @@ def _by_keys(
 
 
 def _tail_keys(
-    steps: Numbers, draws: Draws, public: Keys, near: _Near, gone: Indices
+    scores_on_grid: Numbers, draws: Draws, public: Keys, near: _Near, gone: Indices
 ) -> tuple[Indices, Numbers]:
     """The candidates with tail words and their keys; padding and removed candidates have key 0."""
-    places = np.minimum(draws.tails, steps.size - 1)
-    wide = np.take(steps, places)
+    places = np.minimum(draws.tails, scores_on_grid.size - 1)
+    wide = np.take(scores_on_grid, places)
     near.distances(wide, wide)
     values = wide.astype(np.uint32)
     np.add(values, np.take(public.tail_bounds, draws.tail_counts), out=values)
-    np.multiply(values, np.less(draws.tails, steps.size), out=values)
+    np.multiply(values, np.less(draws.tails, scores_on_grid.size), out=values)
     if gone.size:
         present = np.all(np.not_equal(np.expand_dims(places, 1), gone), axis=1)
         np.multiply(values, present, out=values)
@@ -167,11 +167,13 @@ class _Near:
             np.right_shift(out, np.uint64(-self.shift), out=out)
 
 
-def _level(steps: Numbers, ranked: int) -> int:
+def _level(scores_on_grid: Numbers, ranked: int) -> int:
     """The score in that place of the descending order."""
     if ranked == 1:
-        return int(np.max(steps))
-    _, values = largest(steps.size, ranked, lambda where, _: part(steps, where), np.uint64)
+        return int(np.max(scores_on_grid))
+    _, values = largest(
+        scores_on_grid.size, ranked, lambda where, _: part(scores_on_grid, where), np.uint64
+    )
     return mth_largest(values, ranked)
 
 

@@ -68,19 +68,19 @@ class FixedPoint:
             np.right_shift(distances, np.uint64(self.back), out=distances)
 
 
-def fixed_point(decay: NoiseRate, unit_bits: int, reach: int) -> FixedPoint:
+def fixed_point(noise_rate: NoiseRate, unit_bits: int, reach: int) -> FixedPoint:
     """The noise rate for units of 2**-unit_bits nat and distances of `reach` nats both ways.
 
     Exactness: the units are never too many.  The last shift loses less than 1.  `shift` is zero or
         leaves 31 digits of 2 * reach, and `factor` has 31 digits or is exact, so each of them loses
         less than a 2**-30th part of 2 * reach nats.
     """
-    nats, _ = decay.nats(128).fractions()
-    steps = int(reach / nats) + 1
-    shift = max(0, (2 * steps).bit_length() - 32)
+    nats, _ = noise_rate.nats(128).fractions()
+    scores_on_grid = int(reach / nats) + 1
+    shift = max(0, (2 * scores_on_grid).bit_length() - 32)
     unit = nats * Fraction(2) ** (unit_bits + shift)
     back = max(0, 31 - unit.numerator.bit_length() + unit.denominator.bit_length())
-    return FixedPoint(steps, shift, int(unit * 2**back), back)
+    return FixedPoint(scores_on_grid, shift, int(unit * 2**back), back)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +88,7 @@ class Plan:
     """The public numbers of a ranking.
 
     Args:
-        law, decay: the law of the noise, and the noise rate.
+        law, noise_rate: the law of the noise, and the noise rate.
         k: how many to rank.
         ranked: how many must be put in order: k, or k + 1 with gaps.
         contenders: how many candidates are given a slot, if there are that many.
@@ -102,7 +102,7 @@ class Plan:
     """
 
     law: Law
-    decay: NoiseRate
+    noise_rate: NoiseRate
     k: int
     ranked: int
     contenders: int
@@ -115,7 +115,9 @@ class Plan:
 
 
 @lru_cache(maxsize=64)
-def plan(law: Law, k: int, decay: NoiseRate, gaps: bool, gap_unit: Fraction = Fraction(1)) -> Plan:
+def plan(
+    law: Law, k: int, noise_rate: NoiseRate, gaps: bool, gap_unit: Fraction = Fraction(1)
+) -> Plan:
     """Compute the plan of a ranking."""
     ranked = k + gaps
     slot_bits = 128 if gaps or k > 256 else 64
@@ -127,26 +129,26 @@ def plan(law: Law, k: int, decay: NoiseRate, gaps: bool, gap_unit: Fraction = Fr
         enclose(law, 1 << (size - 1), size, precision)
     return Plan(
         law=law,
-        decay=decay,
+        noise_rate=noise_rate,
         k=k,
         ranked=ranked,
         contenders=_contenders(law, ranked),
         slot_bits=slot_bits,
         precision=precision,
-        rate=rate(decay, precision),
+        rate=rate(noise_rate, precision),
         gap_unit=gap_unit,
         # A window of 2 * ERROR and LOSS is below 5 / 2**16 nat.  The table does not cover a noise
         # with probability 2**-31.  It does not cover more than three of FINE_LIMIT with
         # probability below 2**-80.
         fine_contenders=ranked + (_excess(ranked, 5) - 1) + 3,
-        fixed_rate=fixed_point(decay, UNIT_BITS, REACH),
+        fixed_rate=fixed_point(noise_rate, UNIT_BITS, REACH),
     )
 
 
 @lru_cache(maxsize=256)
-def rate(decay: NoiseRate, precision: int) -> tuple[int, int]:
+def rate(noise_rate: NoiseRate, precision: int) -> tuple[int, int]:
     """Integers that enclose the nats of a grid step times 2**(precision + GUARD)."""
-    return decay.nats(precision + GUARD + 64).scaled(precision + GUARD)
+    return noise_rate.nats(precision + GUARD + 64).scaled(precision + GUARD)
 
 
 def _contenders(law: Law, ranked: int) -> int:

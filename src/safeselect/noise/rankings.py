@@ -51,9 +51,9 @@ class Ranking:
 
 def noisy_top_k(
     noise: str,
-    steps: Numbers,
+    scores_on_grid: Numbers,
     k: int,
-    decay: NoiseRate,
+    noise_rate: NoiseRate,
     bits: Bits,
     *,
     gaps: bool = False,
@@ -66,9 +66,10 @@ def noisy_top_k(
 
     Args:
         noise: "exponential", "laplace" (continuous, density falling as rho**|x|) or "gumbel".
-        steps: uint64, each candidate's score in grid steps; only differences matter.  Overwritten.
+        scores_on_grid: uint64, the candidates' scores in grid steps; only differences matter.
+            Overwritten.
         k: how many to rank, 1 .. n (n - 1 with gaps).
-        decay: the noise rate; its rho is P(E > t + 1) / P(E > t), the tail's factor per grid step.
+        noise_rate: its rho is P(E > t + 1) / P(E > t), the factor of the tail per grid step.
         bits: where random bytes come from.
         gaps: also return the floors of the gaps between neighbours, down to the (k+1)-th.
         gap_unit: the unit of the gaps in grid steps, worth 2**-40 nats or more.
@@ -80,13 +81,15 @@ def noisy_top_k(
     Raises:
         ParameterError: k is not between 1 and n (n - 1 with gaps).
     """
-    _check(steps.size, k + gaps)
+    _check(scores_on_grid.size, k + gaps)
     law = LAWS[noise]
-    public = plan(law, k, decay, True, gap_unit) if gaps else plan(law, k, decay, False)
-    return _ranked(steps, public, bits)
+    public = plan(law, k, noise_rate, True, gap_unit) if gaps else plan(law, k, noise_rate, False)
+    return _ranked(scores_on_grid, public, bits)
 
 
-def peeled_top_k(noise: str, steps: Numbers, k: int, decay: NoiseRate, bits: Bits) -> Ranking:
+def peeled_top_k(
+    noise: str, scores_on_grid: Numbers, k: int, noise_rate: NoiseRate, bits: Bits
+) -> Ranking:
     """Select k candidates in k rounds, each with noise of its own on the candidates that remain.
 
     With exponential noise this is permute-and-flip k times.  That is not `noisy_top_k`: see
@@ -94,19 +97,21 @@ def peeled_top_k(noise: str, steps: Numbers, k: int, decay: NoiseRate, bits: Bit
     Winners are masked, not deleted: a round's work follows from n and the round's number.
     Arguments and errors are those of `noisy_top_k`.
     """
-    _check(steps.size, k)
+    _check(scores_on_grid.size, k)
     winners: list[int] = []
-    public = plan(LAWS[noise], 1, decay, False)
+    public = plan(LAWS[noise], 1, noise_rate, False)
     for _ in range(k):
-        winners.append(_ranked(steps, public, bits, winners).indices[0])
+        winners.append(_ranked(scores_on_grid, public, bits, winners).indices[0])
     return Ranking(tuple(winners), None)
 
 
-def _ranked(steps: Numbers, public: Plan, bits: Bits, removed: Sequence[int] = ()) -> Ranking:
-    draws = draw(steps.size, public, bits, len(removed))
-    result = combine(steps, draws, public, removed)
+def _ranked(
+    scores_on_grid: Numbers, public: Plan, bits: Bits, removed: Sequence[int] = ()
+) -> Ranking:
+    draws = draw(scores_on_grid.size, public, bits, len(removed))
+    result = combine(scores_on_grid, draws, public, removed)
     # `combine` returns None with probability below 2**-40.
-    return refine(steps, draws, public, bits, removed) if result is None else result
+    return refine(scores_on_grid, draws, public, bits, removed) if result is None else result
 
 
 def _check(n: int, need: int) -> None:
@@ -115,7 +120,7 @@ def _check(n: int, need: int) -> None:
 
 
 def combine(
-    steps: Numbers, draws: Draws, plan: Plan, removed: Sequence[int] = ()
+    scores_on_grid: Numbers, draws: Draws, plan: Plan, removed: Sequence[int] = ()
 ) -> Ranking | None:
     """Rank by scores plus noise, or return None where the digits drawn leave the order open.
 
@@ -127,15 +132,15 @@ def combine(
     """
     if draws.endless:
         return None
-    candidates, ceiling = contenders(steps, draws, plan, len(draws.slots), removed)
+    candidates, ceiling = contenders(scores_on_grid, draws, plan, len(draws.slots), removed)
     known = draws.known(candidates, draws.slots)
-    every = len(candidates) == steps.size
-    scores = to_integers(steps) if every else _scores(steps, candidates)
+    every = len(candidates) == scores_on_grid.size
+    scores = to_integers(scores_on_grid) if every else _scores(scores_on_grid, candidates)
     return certified_order(candidates, scores, known, ceiling, plan, plan.precision)
 
 
 def refine(
-    steps: Numbers, draws: Draws, plan: Plan, bits: Bits, removed: Sequence[int] = ()
+    scores_on_grid: Numbers, draws: Draws, plan: Plan, bits: Bits, removed: Sequence[int] = ()
 ) -> Ranking:
     """Decide what `combine` left open: add digits and contenders until the order is certified.
 
@@ -148,7 +153,7 @@ def refine(
     count, precision, slots = len(draws.slots), plan.precision, list(draws.slots)
     known: dict[int, Known] = {}
     for _ in range(REFINEMENTS):
-        candidates, ceiling = contenders(steps, draws, plan, count, removed)
+        candidates, ceiling = contenders(scores_on_grid, draws, plan, count, removed)
         extra = [i for i in draws.endless if i not in removed]
         candidates = list(dict.fromkeys(candidates + extra))
         new = [i for i in candidates if i not in known]
@@ -158,7 +163,7 @@ def refine(
         for i, (v, size) in known.items():
             known[i] = (v << 64 | bits.take(64), size + 64)
         count, precision = 2 * count, precision + 64
-        scores, digits = _scores(steps, candidates), [known[i] for i in candidates]
+        scores, digits = _scores(scores_on_grid, candidates), [known[i] for i in candidates]
         result = certified_order(candidates, scores, digits, ceiling, plan, precision)
         if result is not None:
             return result
@@ -180,7 +185,7 @@ def certified_order(
     Exactness: a ranking holds for every value of the unknown digits.
     Reveals: nothing; the number of steps follows from the number of candidates.
     """
-    slow, fast = plan.rate if precision == plan.precision else rate(plan.decay, precision)
+    slow, fast = plan.rate if precision == plan.precision else rate(plan.noise_rate, precision)
     lows, highs = [], []
     for score, (v, bits) in zip(scores, known, strict=True):
         low, high = enclose(plan.law, v, bits, precision)
@@ -209,5 +214,5 @@ def certified_order(
     return Ranking(tuple([candidates[i] for i in order[: plan.k]]), gaps)
 
 
-def _scores(steps: Numbers, candidates: list[int]) -> list[int]:
-    return to_integers(np.take(steps, np.array(candidates, dtype=np.int64)))
+def _scores(scores_on_grid: Numbers, candidates: list[int]) -> list[int]:
+    return to_integers(np.take(scores_on_grid, np.array(candidates, dtype=np.int64)))

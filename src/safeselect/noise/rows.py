@@ -51,10 +51,10 @@ class BatchPlan:
 
 
 @lru_cache(maxsize=64)
-def batch_plan(law: Law, n: int, decay: NoiseRate) -> BatchPlan:
+def batch_plan(law: Law, n: int, noise_rate: NoiseRate) -> BatchPlan:
     """Compute the plan of a batch with n candidates a row."""
-    one, rows = plan(law, 1, decay, False), max(1, _BLOCK // n)
-    ranking = replace(one, precision=_PRECISION, rate=rate(decay, _PRECISION))
+    one, rows = plan(law, 1, noise_rate, False), max(1, _BLOCK // n)
+    ranking = replace(one, precision=_PRECISION, rate=rate(noise_rate, _PRECISION))
     return BatchPlan(rows, _capacity(n, rows), ranking)
 
 
@@ -74,13 +74,15 @@ def _capacity(n: int, rows: int) -> int:
     return min(c, rows)
 
 
-def noisy_max_rows(noise: str, steps: Numbers, decay: NoiseRate, bits: Bits) -> Indices:
+def noisy_max_rows(
+    noise: str, scores_on_grid: Numbers, noise_rate: NoiseRate, bits: Bits
+) -> Indices:
     """Select one candidate in each row: the largest of score + noise.
 
     Args:
         noise: as for `noisy_top_k`.
-        steps: uint64, shape (m, n), scores in grid steps; only differences within a row matter.
-        decay: the noise rate, as for `noisy_top_k`.
+        scores_on_grid: uint64, shape (m, n), in grid steps; only differences in a row matter.
+        noise_rate: the noise rate, as for `noisy_top_k`.
         bits: where random bytes come from.
 
     Returns:
@@ -91,12 +93,12 @@ def noisy_max_rows(noise: str, steps: Numbers, decay: NoiseRate, bits: Bits) -> 
     Reveals: requests and calls follow from m, n and the noise rate but with probability below
         2**-40 for each block of about 2**15 candidates.
     """
-    rows, n = steps.shape
-    public = batch_plan(LAWS[noise], n, decay)
+    rows, n = scores_on_grid.shape
+    public = batch_plan(LAWS[noise], n, noise_rate)
     winners = np.empty(rows, dtype=np.int64)
     for start in range(0, rows, public.rows):
         # Candidates along axis 0, so that the best of every row is found column by column.
-        block = np.ascontiguousarray(np.transpose(steps[start : start + public.rows]))
+        block = np.ascontiguousarray(np.transpose(scores_on_grid[start : start + public.rows]))
         count = block.shape[1]
         words = random_lanes((n, count), bits)
         more = random_lanes((min(public.capacity, count), min(_CONTENDERS, n)), bits)

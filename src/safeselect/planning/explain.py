@@ -83,7 +83,7 @@ def expected_error(
         raise ParameterError("n and k are too large for an exact expectation")
     reading = Reading.read(grid=grid, on_grid=on_grid, score_error=score_error)
     plan = TABLE[name].calibrate(name, total, change.range_in_steps(reading), count)
-    return _missed(name, size, count, distance / reading.step, plan.decay) * distance
+    return _missed(name, size, count, distance / reading.step, plan.noise_rate) * distance
 
 
 def explain(
@@ -181,16 +181,16 @@ def _short_enough(name: str, n: int, k: int) -> bool:
     return work.get(name, k * k) <= _MOST_WORK
 
 
-def _missed(name: str, n: int, k: int, gap: Fraction, decay: NoiseRate) -> Fraction:
+def _missed(name: str, n: int, k: int, gap: Fraction, noise_rate: NoiseRate) -> Fraction:
     """The expected number of the k best that are not chosen, rounded up."""
     bad = n - k
     # A larger gap misses less, so this is an upper bound.  exp(-rate * gap) itself would need as
     # many digits as the gap is large.
-    slowest, _ = decay.nats(64).fractions()
+    slowest, _ = noise_rate.nats(64).fractions()
     distance = min(gap, _FARTHEST / slowest)
 
     def missed(precision: int) -> Interval:
-        p = (-(decay.nats(precision) * Interval.of(distance, precision))).exp()
+        p = (-(noise_rate.nats(precision) * Interval.of(distance, precision))).exp()
         if name == "one_shot_exponential":
             return missed_by_one_shot(k, bad, p)
         miss = misses_of_flips(k, bad, p) if name == "permute_and_flip" else miss_of_exponential(p)
@@ -215,12 +215,12 @@ def _row(
             return None  # no guarantee is proved for this cost
         return name, decimal(rate), "the whole set", "not known", "not known"
     plan = TABLE[name].calibrate(name, total, range_in_steps, k)
-    rate = rounded_up(plan.decay.nats) / step
+    rate = rounded_up(plan.noise_rate.nats) / step
     times = f"{plan.draws} x " if plan.draws > 1 else ""
     draw = f"{times}{type(plan.each).__name__}({decimal(plan.each.epsilon)})"
     if not _short_enough(name, n, k):
         return name, decimal(rate), draw, "too large", "too large"
-    missed = _missed(name, n, k, gap / step, plan.decay)
+    missed = _missed(name, n, k, gap / step, plan.noise_rate)
     return name, decimal(rate), draw, decimal(missed), decimal(missed * gap)
 
 

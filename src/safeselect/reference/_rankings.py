@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from safeselect.exact.rate import NoiseRate
 from safeselect.noise import Ranking
-from safeselect.noise.arrays import Steps
+from safeselect.noise.arrays import GridScores
 from safeselect.randomness.bits import Bits, exhausted, rounds
 from safeselect.reference.geometric import geometric
 from safeselect.reference.lazy import LazyGumbel, LazyLaplace, LazyNoise
@@ -49,9 +49,9 @@ class ExponentialNoise:
     ranks: tuple[int, ...]
 
 
-def draw_exponential(count: int, decay: NoiseRate, bits: Bits) -> ExponentialNoise:
+def draw_exponential(count: int, noise_rate: NoiseRate, bits: Bits) -> ExponentialNoise:
     """Noise for `count` candidates.  Bits: `count` geometric variables and one permutation."""
-    floors = tuple(geometric(bits, decay) for _ in range(count))
+    floors = tuple(geometric(bits, noise_rate) for _ in range(count))
     return ExponentialNoise(floors, tuple(permutation(bits, count)))
 
 
@@ -108,9 +108,9 @@ def combine_continuous(
 
 def noisy_top_k(
     noise: str,
-    steps: Steps,
+    scores_on_grid: GridScores,
     k: int,
-    decay: NoiseRate,
+    noise_rate: NoiseRate,
     bits: Bits,
     *,
     gaps: bool = False,
@@ -122,30 +122,39 @@ def noisy_top_k(
     exponential mechanism, peeled k times (Durfee and Rogers 2019).
     """
     if noise == "exponential":
-        return _exponential_top(steps, k, decay, bits, gaps, gap_unit)
+        return _exponential_top(scores_on_grid, k, noise_rate, bits, gaps, gap_unit)
     draw = _CONTINUOUS[noise]
-    return _continuous_top(steps, k, [draw(bits, decay) for _ in steps], bits, gaps, gap_unit)
+    return _continuous_top(
+        scores_on_grid, k, [draw(bits, noise_rate) for _ in scores_on_grid], bits, gaps, gap_unit
+    )
 
 
 def _exponential_top(
-    steps: Steps, k: int, decay: NoiseRate, bits: Bits, gaps: bool, gap_unit: Fraction
+    scores_on_grid: GridScores,
+    k: int,
+    noise_rate: NoiseRate,
+    bits: Bits,
+    gaps: bool,
+    gap_unit: Fraction,
 ) -> Ranking:
     """Use the lattice of b-ths of a step: a unit of a/b steps and the scores lie on it."""
     finer = gap_unit.denominator
-    noise = draw_exponential(len(steps), NoiseRate(decay.rate / finer, decay.base), bits)
-    scores = [finer * score for score in steps.tolist()]
+    noise = draw_exponential(
+        len(scores_on_grid), NoiseRate(noise_rate.rate / finer, noise_rate.base), bits
+    )
+    scores = [finer * score for score in scores_on_grid.tolist()]
     return combine_exponential(scores, noise, k, gaps=gaps, unit=gap_unit.numerator)
 
 
 def _continuous_top(
-    steps: Steps,
+    scores_on_grid: GridScores,
     k: int,
     noise: Sequence[LazyNoise],
     bits: Bits,
     gaps: bool,
     unit: Fraction,
 ) -> Ranking:
-    scores = steps.tolist()
+    scores = scores_on_grid.tolist()
     for _ in rounds(_DIGITS):
         floors = [each.floor for each in noise]
         ranking = combine_continuous(scores, floors, noise[0].level, k, gaps=gaps, unit=unit)
@@ -156,15 +165,22 @@ def _continuous_top(
     raise exhausted()
 
 
-def peeled_top_k(noise: str, steps: Steps, k: int, decay: NoiseRate, bits: Bits) -> Ranking:
+def peeled_top_k(
+    noise: str, scores_on_grid: GridScores, k: int, noise_rate: NoiseRate, bits: Bits
+) -> Ranking:
     """Run k rounds, each with its own noise, on the candidates that remain."""
-    remaining, chosen = list(range(len(steps))), []
+    remaining, chosen = list(range(len(scores_on_grid))), []
     for _ in range(k):
-        winner = noisy_top_k(noise, steps[remaining], 1, decay, bits).indices[0]
+        winner = noisy_top_k(noise, scores_on_grid[remaining], 1, noise_rate, bits).indices[0]
         chosen.append(remaining.pop(winner))
     return Ranking(tuple(chosen), None)
 
 
-def noisy_max_rows(noise: str, steps: Steps, decay: NoiseRate, bits: Bits) -> NDArray[np.int64]:
+def noisy_max_rows(
+    noise: str, scores_on_grid: GridScores, noise_rate: NoiseRate, bits: Bits
+) -> NDArray[np.int64]:
     """Return the winner of every row."""
-    return np.array([noisy_top_k(noise, row, 1, decay, bits).indices[0] for row in steps], np.int64)
+    return np.array(
+        [noisy_top_k(noise, row, 1, noise_rate, bits).indices[0] for row in scores_on_grid],
+        np.int64,
+    )

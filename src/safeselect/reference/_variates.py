@@ -48,14 +48,14 @@ class LazySteps:
         self._noise.refine(bits, _DIGITS)
 
 
-def enclosed_noise(kind: Kind, decay: NoiseRate, digits: int, bits: Bits) -> EnclosedNoise:
+def enclosed_noise(kind: Kind, noise_rate: NoiseRate, digits: int, bits: Bits) -> EnclosedNoise:
     """Draw one noise, its whole steps first; `digits` is for the array engine."""
     if kind == "geometric":
-        return WholeNoise(geometric(bits, decay))
+        return WholeNoise(geometric(bits, noise_rate))
     lazy = LazyLaplace if kind == "laplace" else LazyExponential
-    return LazySteps(lazy(bits, decay))
+    return LazySteps(lazy(bits, noise_rate))
 
 
-def discrete_laplace(n: int, decay: NoiseRate, bits: Bits) -> NDArray[np.int64]:
+def discrete_laplace(n: int, noise_rate: NoiseRate, bits: Bits) -> NDArray[np.int64]:
     """Draw n discrete Laplace numbers, one after the other."""
-    return np.array([laplace_integer(bits, decay) for _ in range(n)], np.int64)
+    return np.array([laplace_integer(bits, noise_rate) for _ in range(n)], np.int64)

@@ -80,8 +80,8 @@ def bernoulli_exp(bits: Bits, numerator: int, denominator: int) -> bool:
     return _bernoulli_exp_unit(bits, rest, denominator)
 
 
-def bernoulli_power(bits: Bits, decay: NoiseRate, exponent: int, *, step: int = 64) -> bool:
-    """Return True with probability exactly rho**exponent, rho being the decay.
+def bernoulli_power(bits: Bits, noise_rate: NoiseRate, exponent: int, *, step: int = 64) -> bool:
+    """Return True with probability exactly rho**exponent, rho being the factor of the rate.
 
     Requires: 0 <= exponent <= 2**64.
     Method: one lazy comparison, whatever the exponent; exponent 0 is accepted unconditionally.
@@ -104,7 +104,7 @@ def bernoulli_power(bits: Bits, decay: NoiseRate, exponent: int, *, step: int = 
         raise ParameterError("exponent must be an int between 0 and 2**64")
     if exponent == 0:
         return True
-    return bernoulli_enclosed(bits, partial(decay.power, exponent, 0), step=step)
+    return bernoulli_enclosed(bits, partial(noise_rate.power, exponent, 0), step=step)
 
 
 def bernoulli_enclosed(bits: Bits, enclose: Callable[[int], Interval], *, step: int = 64) -> bool:

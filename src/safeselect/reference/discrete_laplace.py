@@ -17,7 +17,7 @@ from safeselect.reference.lazy import LazyLaplace
 __all__ = ["discrete_laplace", "discrete_laplace_exp", "laplace_attempt", "laplace_floor"]
 
 
-def discrete_laplace(bits: Bits, decay: NoiseRate, *, step: int = 64) -> int:
+def discrete_laplace(bits: Bits, noise_rate: NoiseRate, *, step: int = 64) -> int:
     """Return an integer x with probability exactly (1 - rho) / (1 + rho) * rho**|x|.
 
     Method: Canonne, Kamath and Steinke (2020), Algorithm 2: a geometric magnitude and a fair
@@ -34,7 +34,7 @@ def discrete_laplace(bits: Bits, decay: NoiseRate, *, step: int = 64) -> int:
         ...     discrete_laplace(bits, NoiseRate(Fraction(1000)))  # else with chance 2 e**-1000
         0
     """
-    return _signed(bits, partial(geometric, bits, decay, step=step))
+    return _signed(bits, partial(geometric, bits, noise_rate, step=step))
 
 
 def discrete_laplace_exp(bits: Bits, numerator: int, denominator: int) -> int:
@@ -71,7 +71,7 @@ def laplace_attempt(bits: Bits, magnitude: Callable[[], int]) -> int | None:
     return -value if negative else value
 
 
-def laplace_floor(bits: Bits, decay: NoiseRate, *, step: int = 64) -> LazyLaplace:
+def laplace_floor(bits: Bits, noise_rate: NoiseRate, *, step: int = 64) -> LazyLaplace:
     """Return continuous Laplace noise known to its floor; `floor` is x with probability
     (1 - rho)/2 * rho**x for x >= 0 and (1 - rho)/2 * rho**(-x - 1) for x < 0, exactly.
 
@@ -88,7 +88,7 @@ def laplace_floor(bits: Bits, decay: NoiseRate, *, step: int = 64) -> LazyLaplac
         ...     laplace_floor(bits, NoiseRate(Fraction(1000))).floor in (-1, 0)
         True
     """
-    return LazyLaplace(bits, decay, step=step)
+    return LazyLaplace(bits, noise_rate, step=step)
 
 
 def _signed(bits: Bits, magnitude: Callable[[], int]) -> int:

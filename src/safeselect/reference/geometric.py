@@ -1,7 +1,7 @@
 """Geometric noise by two independent methods; a test checks that their laws are the same.
 
 The method of Canonne, Kamath and Steinke needs integers only, for rho = exp(-rational).  The digit
-method works for every decay: in binary, the digits of a geometric variable are independent coins.
+method works for every rate: in binary, the digits of a geometric variable are independent coins.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ __all__ = [
 ]
 
 
-def geometric(bits: Bits, decay: NoiseRate, *, step: int = 64) -> int:
+def geometric(bits: Bits, noise_rate: NoiseRate, *, step: int = 64) -> int:
     """Return an integer g >= 0 with probability exactly (1 - rho) * rho**g.
 
     Method: `geometric_exp` for rho = exp(-rate), `geometric_digits` for a rational base.
@@ -40,9 +40,9 @@ def geometric(bits: Bits, decay: NoiseRate, *, step: int = 64) -> int:
         ...     geometric(bits, NoiseRate(Fraction(1000)))  # not 0 with probability e**-1000
         0
     """
-    if decay.base is None:
-        return geometric_exp(bits, decay.rate.numerator, decay.rate.denominator)
-    return geometric_digits(bits, decay, step=step)
+    if noise_rate.base is None:
+        return geometric_exp(bits, noise_rate.rate.numerator, noise_rate.rate.denominator)
+    return geometric_digits(bits, noise_rate, step=step)
 
 
 def geometric_exp(bits: Bits, numerator: int, denominator: int) -> int:
@@ -95,8 +95,8 @@ def remainder_attempt(bits: Bits, t: int) -> int | None:
     return value if bernoulli_exp(bits, value, t) else None
 
 
-def geometric_digits(bits: Bits, decay: NoiseRate, *, step: int = 64) -> int:
-    """Return an integer g >= 0 with probability exactly (1 - rho) * rho**g, for any decay.
+def geometric_digits(bits: Bits, noise_rate: NoiseRate, *, step: int = 64) -> int:
+    """Return an integer g >= 0 with probability exactly (1 - rho) * rho**g, for any rate.
 
     Method: with x = rho**(2**j), binary digit j is 1 with probability x / (1 + x), independently
         of the others; above digit J - 1 comes an unbounded geometric variable of rho**(2**J).
@@ -112,7 +112,7 @@ def geometric_digits(bits: Bits, decay: NoiseRate, *, step: int = 64) -> int:
         ...     geometric_digits(bits, NoiseRate(Fraction(1), base=Fraction(1, 2))) >= 0
         True
     """
-    coins = _digit_coins(decay, step)
+    coins = _digit_coins(noise_rate, step)
     value = 0
     for j, coin in enumerate(coins[:-1]):
         value |= coin.toss(bits) << j
@@ -122,23 +122,23 @@ def geometric_digits(bits: Bits, decay: NoiseRate, *, step: int = 64) -> int:
     raise exhausted()
 
 
-def digit_chance(decay: NoiseRate, numerator: int, level: int, precision: int) -> Interval:
+def digit_chance(noise_rate: NoiseRate, numerator: int, level: int, precision: int) -> Interval:
     """Enclose x / (1 + x) for x = rho**w: the chance that the digit of weight w is 1.
 
     Requires: w = numerator / 2**level > 0.
     Exactness: computed as 1 / (1 + 1/x), where nothing cancels; narrower than 2**(3 - precision).
     """
     one = Interval.of(1, precision)
-    return one / (one + decay.power(-numerator, level, precision))
+    return one / (one + noise_rate.power(-numerator, level, precision))
 
 
 @lru_cache(maxsize=64)
-def _digit_coins(decay: NoiseRate, step: int) -> tuple[Coin, ...]:
+def _digit_coins(noise_rate: NoiseRate, step: int) -> tuple[Coin, ...]:
     """Return the coins of digits 0 .. J - 1, then the coin that raises the quotient by one."""
-    nats = decay.nats(64).fractions()[0]
+    nats = noise_rate.nats(64).fractions()[0]
     top = 0
     # Any J gives the exact law.  This one, at most 40, makes the quotient small.
     while nats * (1 << top) < 1:
         top += 1
-    digits = [Coin.of(partial(digit_chance, decay, 1 << j, 0), step) for j in range(top)]
-    return (*digits, Coin.of(partial(decay.power, 1 << top, 0), step))
+    digits = [Coin.of(partial(digit_chance, noise_rate, 1 << j, 0), step) for j in range(top)]
+    return (*digits, Coin.of(partial(noise_rate.power, 1 << top, 0), step))

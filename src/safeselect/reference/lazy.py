@@ -51,22 +51,22 @@ class LazyExponential:
     Reveals: running time depends on the integer part drawn.
     """
 
-    __slots__ = ("_decay", "_step", "floor", "level")
+    __slots__ = ("_noise_rate", "_step", "floor", "level")
 
-    def __init__(self, bits: Bits, decay: NoiseRate, *, step: int = 64) -> None:
-        self._decay, self._step = decay, step
+    def __init__(self, bits: Bits, noise_rate: NoiseRate, *, step: int = 64) -> None:
+        self._noise_rate, self._step = noise_rate, step
         self.level = 0
-        self.floor = geometric(bits, decay, step=step)
+        self.floor = geometric(bits, noise_rate, step=step)
 
     def refine(self, bits: Bits, levels: int) -> None:
         """Draw `levels` more binary digits."""
         _check(levels)
-        kept = _fraction_coins(self._decay, self._step)
+        kept = _fraction_coins(self._noise_rate, self._step)
         for level in range(self.level + 1, self.level + levels + 1):
             coin = (
                 kept[level - 1]
                 if level <= _KEPT_LEVELS
-                else _fraction_coin(self._decay, level, self._step)
+                else _fraction_coin(self._noise_rate, level, self._step)
             )
             self.floor = self.floor << 1 | coin.toss(bits)
             self.level = level
@@ -86,9 +86,9 @@ class LazyLaplace:
 
     __slots__ = ("_magnitude", "_negative")
 
-    def __init__(self, bits: Bits, decay: NoiseRate, *, step: int = 64) -> None:
+    def __init__(self, bits: Bits, noise_rate: NoiseRate, *, step: int = 64) -> None:
         self._negative = bits.coin()
-        self._magnitude = LazyExponential(bits, decay, step=step)
+        self._magnitude = LazyExponential(bits, noise_rate, step=step)
 
     @property
     def level(self) -> int:
@@ -118,10 +118,10 @@ class LazyGumbel:
     Reveals: how many bits were needed.
     """
 
-    __slots__ = ("_decay", "_drawn", "_step", "_word", "floor", "level")
+    __slots__ = ("_drawn", "_noise_rate", "_step", "_word", "floor", "level")
 
-    def __init__(self, bits: Bits, decay: NoiseRate, *, step: int = 64) -> None:
-        self._decay, self._step = decay, step
+    def __init__(self, bits: Bits, noise_rate: NoiseRate, *, step: int = 64) -> None:
+        self._noise_rate, self._step = noise_rate, step
         self._word = bits.take(step)
         self._drawn = step
         self.level = 0
@@ -135,7 +135,7 @@ class LazyGumbel:
 
     def _settle(self, bits: Bits, level: int) -> int:
         for _ in rounds(self._step):
-            cell = _gumbel_cell(self._decay, self._word, self._drawn)
+            cell = _gumbel_cell(self._noise_rate, self._word, self._drawn)
             if cell.bounded:
                 low, high = cell.scaled(level)
                 # X < high strictly: it is below the cell's right end, which is at most high.
@@ -146,28 +146,28 @@ class LazyGumbel:
         raise exhausted()
 
 
-def _gumbel_cell(decay: NoiseRate, word: int, drawn: int) -> Interval:
+def _gumbel_cell(noise_rate: NoiseRate, word: int, drawn: int) -> Interval:
     """Enclose -ln(-ln U) / nats for every U in [word, word + 1) / 2**drawn."""
     precision = drawn + _GUARD
     # Both ends have at most `drawn` bits, so they are exact.
     lower = Interval.of(Fraction(word, 1 << drawn), precision).lower
     upper = Interval.of(Fraction(word + 1, 1 << drawn), precision).upper
     uniform = Interval(lower, upper, precision)
-    return -(-uniform.log()).log() / _nats(decay, precision)
+    return -(-uniform.log()).log() / _nats(noise_rate, precision)
 
 
 @lru_cache(maxsize=64)
-def _nats(decay: NoiseRate, precision: int) -> Interval:
-    return decay.nats(precision)
+def _nats(noise_rate: NoiseRate, precision: int) -> Interval:
+    return noise_rate.nats(precision)
 
 
-def _fraction_coin(decay: NoiseRate, level: int, step: int) -> Coin:
-    return Coin.of(partial(digit_chance, decay, 1, level), step)
+def _fraction_coin(noise_rate: NoiseRate, level: int, step: int) -> Coin:
+    return Coin.of(partial(digit_chance, noise_rate, 1, level), step)
 
 
 @lru_cache(maxsize=64)
-def _fraction_coins(decay: NoiseRate, step: int) -> tuple[Coin, ...]:
-    return tuple(_fraction_coin(decay, level, step) for level in range(1, _KEPT_LEVELS + 1))
+def _fraction_coins(noise_rate: NoiseRate, step: int) -> tuple[Coin, ...]:
+    return tuple(_fraction_coin(noise_rate, level, step) for level in range(1, _KEPT_LEVELS + 1))
 
 
 def _check(levels: int) -> None:

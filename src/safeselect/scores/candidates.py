@@ -35,7 +35,7 @@ from safeselect.scores.containers import (
     subclass_refused,
     table_reader,
 )
-from safeselect.scores.floats import Steps
+from safeselect.scores.floats import GridScores
 from safeselect.scores.numbers import in_order, write_steps
 from safeselect.scores.reading import Reading
 
@@ -74,14 +74,14 @@ class Candidates:
     def __repr__(self) -> str:
         return f"<{self.size} candidates>"
 
-    def steps(
+    def scores_on_grid(
         self,
         reading: Reading,
         *,
         minimize: bool = False,
         size: Fraction = Fraction(1),
         threshold: Fraction | None = None,
-    ) -> Steps:
+    ) -> GridScores:
         """Read the scores.
 
         Args:
@@ -98,12 +98,14 @@ class Candidates:
             ScoreError: a score is not a number, or the reading does not cover it.
         """
         extra = [] if threshold is None else [reading.nearest(threshold)]
-        steps: Steps = np.empty((len(self.rows), self.size + len(extra)), dtype=np.uint64)
+        scores_on_grid: GridScores = np.empty(
+            (len(self.rows), self.size + len(extra)), dtype=np.uint64
+        )
         rows = self.rows
         if isinstance(rows, np.ndarray) and rows.dtype.kind in "iu" and reading.step == 1:
-            in_order(rows, minimize, steps)
-            return steps
-        for row, out in zip(rows, steps, strict=True):
+            in_order(rows, minimize, scores_on_grid)
+            return scores_on_grid
+        for row, out in zip(rows, scores_on_grid, strict=True):
             column = row if isinstance(row, Column) else Column(row, self.size)
             numbers = column.numbers()
             try:
@@ -113,7 +115,7 @@ class Candidates:
                 is_own = type(column.held) is Unread
                 if is_own and isinstance(numbers, np.ndarray) and numbers.flags.writeable:
                     numbers.fill(0)
-        return steps if self.is_matrix else steps[0]
+        return scores_on_grid if self.is_matrix else scores_on_grid[0]
 
 
 def read_candidates(scores: object, *, labels: object = None) -> Candidates:

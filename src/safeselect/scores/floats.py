@@ -25,11 +25,11 @@ import numpy.typing as npt
 
 from safeselect.errors import ScoreError
 
-__all__ = ["LIMIT", "NOT_FINITE", "REACH", "Steps", "best_float", "float_steps", "is_fast"]
+__all__ = ["LIMIT", "NOT_FINITE", "REACH", "GridScores", "best_float", "float_steps", "is_fast"]
 
 Floats = npt.NDArray[np.float64]
 Words = npt.NDArray[np.int64]
-Steps = npt.NDArray[np.uint64]
+GridScores = npt.NDArray[np.uint64]
 """Scores in steps of a grid: larger is better, and only differences matter."""
 Kernel = Callable[[Words, Floats], None]
 
@@ -69,7 +69,7 @@ def best_float(values: Floats, minimize: bool) -> float:
 
 
 def float_steps(
-    values: Floats, best: float, first: int, grid: Fraction, minimize: bool, out: Steps
+    values: Floats, best: float, first: int, grid: Fraction, minimize: bool, out: GridScores
 ) -> None:
     """Write 2**64 - 1 - min(d, 2**64 - 1), d being how many steps a score is behind the first.
 
@@ -103,17 +103,17 @@ def float_steps(
         edge = np.nextafter(edge, np.inf) if minimize else edge
         for start in range(0, count, _BLOCK):
             block = values[start : start + _BLOCK]
-            steps, rows = result[start : start + len(block)], scratch[:, : len(block)]
+            scores_on_grid, rows = result[start : start + len(block)], scratch[:, : len(block)]
             np.subtract(block, offset, out=rows[0])
-            kernel(steps, rows)
-            fold(constant, steps, out=steps)
+            kernel(scores_on_grid, rows)
+            fold(constant, scores_on_grid, out=scores_on_grid)
             # The difference of two floats has an exact sign.  Its bit becomes a mask: 0 for a score
             # that is 2**64 steps or more behind.
             left, right = (block, edge) if minimize else (edge, block)
             np.subtract(left, right, out=rows[0])
             mask = rows[0].view(np.int64)
             np.right_shift(mask, 63, out=mask)
-            np.bitwise_and(steps, mask, out=steps)
+            np.bitwise_and(scores_on_grid, mask, out=scores_on_grid)
 
 
 def _dyadic(p: int, q: int, offset: float) -> tuple[Kernel, int]:
@@ -127,8 +127,8 @@ def _dyadic(p: int, q: int, offset: float) -> tuple[Kernel, int]:
     halves = float(np.ldexp(1, fineness + 1))
     above, below = offset.as_integer_ratio()
 
-    def kernel(steps: Words, rows: Floats) -> None:
-        y, high, low = rows[0], steps.view(np.float64), rows[1]
+    def kernel(scores_on_grid: Words, rows: Floats) -> None:
+        y, high, low = rows[0], scores_on_grid.view(np.float64), rows[1]
         np.add(y, rounder, out=high)
         np.subtract(high, rounder, out=low)
         np.subtract(y, low, out=y)
@@ -137,8 +137,8 @@ def _dyadic(p: int, q: int, offset: float) -> tuple[Kernel, int]:
         np.add(y, _ROUNDER + 1, out=y)
         whole = y.view(np.int64)
         np.right_shift(whole, 1, out=whole)
-        np.left_shift(steps, 32, out=steps)
-        np.add(steps, whole, out=steps)
+        np.left_shift(scores_on_grid, 32, out=scores_on_grid)
+        np.add(scores_on_grid, whole, out=scores_on_grid)
 
     # offset is 0, or so large that it is a multiple of the grid.
     return kernel, above * q // (below * p) - (_bits(rounder) << 32) - (_bits(_ROUNDER) >> 1)
@@ -181,9 +181,9 @@ def _rational(p: int, q: int, offset: float) -> tuple[Kernel, int]:
     )
     low_bits = np.int64((1 << 24) - 1)
 
-    def kernel(steps: Words, rows: Floats) -> None:
+    def kernel(scores_on_grid: Words, rows: Floats) -> None:
         y, high, middle, estimate, other = rows
-        z = steps.view(np.float64)
+        z = scores_on_grid.view(np.float64)
         np.add(y, to_high, out=high)
         np.subtract(high, to_high, out=other)
         np.subtract(y, other, out=y)
@@ -207,20 +207,20 @@ def _rational(p: int, q: int, offset: float) -> tuple[Kernel, int]:
         np.multiply(ks, wide_up, out=spare)
         np.subtract(middles, spare, out=middles)
         if not is_small:
-            np.right_shift(steps, dropped, out=spare)
+            np.right_shift(scores_on_grid, dropped, out=spare)
             np.multiply(spare, by_narrow, out=spare)
             np.add(middles, spare, out=middles)
-            np.bitwise_and(steps, low_bits, out=steps)
-        np.multiply(steps, by_narrow, out=steps)
+            np.bitwise_and(scores_on_grid, low_bits, out=scores_on_grid)
+        np.multiply(scores_on_grid, by_narrow, out=scores_on_grid)
         if not is_small:
-            np.right_shift(steps, dropped, out=steps)
-        np.add(middles, steps, out=middles)
+            np.right_shift(scores_on_grid, dropped, out=scores_on_grid)
+        np.add(middles, scores_on_grid, out=middles)
         np.add(middles, start, out=middles)
         # -1 where the step is k, 0 where it is k + 1.
         np.right_shift(middles, 63, out=middles)
-        np.multiply(highs, by_quotient, out=steps)
-        np.add(steps, ks, out=steps)
-        np.add(steps, middles, out=steps)
+        np.multiply(highs, by_quotient, out=scores_on_grid)
+        np.add(scores_on_grid, ks, out=scores_on_grid)
+        np.add(scores_on_grid, middles, out=scores_on_grid)
 
     return kernel, moved + 1 - _bits(to_high) * quotient - _bits(_ROUNDER)
 

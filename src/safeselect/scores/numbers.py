@@ -20,7 +20,7 @@ import numpy as np
 
 from safeselect.errors import ScoreError
 from safeselect.scores import floats
-from safeselect.scores.floats import LIMIT, NOT_FINITE, REACH, Steps
+from safeselect.scores.floats import LIMIT, NOT_FINITE, REACH, GridScores
 from safeselect.scores.reading import Reading, nearest
 
 __all__ = [
@@ -58,7 +58,12 @@ _NOT_WHOLE = (
 
 
 def write_steps(
-    values: Numbers, reading: Reading, size: Fraction, minimize: bool, extra: list[int], out: Steps
+    values: Numbers,
+    reading: Reading,
+    size: Fraction,
+    minimize: bool,
+    extra: list[int],
+    out: GridScores,
 ) -> None:
     """Write the steps of one row, the fastest way that its type and the grid allow.
 
@@ -73,7 +78,7 @@ def write_steps(
     Raises:
         ScoreError: a score is not a number, not finite or, without a grid, not an integer.
     """
-    step, steps = reading.step, out[: len(values)]
+    step, scores_on_grid = reading.step, out[: len(values)]
     p, q = step.as_integer_ratio()
     fits_words = max(p, q) < LIMIT or (p == 1 and q < REACH)  # products with an integer
     kind = values.dtype.kind if isinstance(values, np.ndarray) else ""
@@ -86,28 +91,28 @@ def write_steps(
             )
         most = floats.best_float(values, minimize)
         first = pick([reading.nearest(Fraction(most)), *extra])
-        floats.float_steps(values, most, first, step, minimize, steps)
+        floats.float_steps(values, most, first, step, minimize, scores_on_grid)
     elif isinstance(values, np.ndarray) and kind in "iu" and fits_words:
-        wide, mask = in_order(values, minimize, steps)
+        wide, mask = in_order(values, minimize, scores_on_grid)
         if step == 1 and not extra:
             return
         # Taken from the copy: the caller's array may have changed by now.
-        best = int(steps.max().view(wide) ^ mask)
+        best = int(scores_on_grid.max().view(wide) ^ mask)
         first = pick([reading.nearest(Fraction(best)), *extra])
-        _integer_steps(steps, best, first, step, minimize)
+        _integer_steps(scores_on_grid, best, first, step, minimize)
     else:
         whole = nearest_steps(values, reading, size)
         first = pick([*whole, *extra])
-        steps[:] = _behind(whole, first)
+        scores_on_grid[:] = _behind(whole, first)
     out[len(values) :] = _behind(extra, first)
 
 
-def _behind(steps: Sequence[int], first: int) -> list[int]:
+def _behind(scores_on_grid: Sequence[int], first: int) -> list[int]:
     # min() is no branch: the work is the same for all shortfalls.
-    return [_LARGEST - min(abs(first - step), _LARGEST) for step in steps]
+    return [_LARGEST - min(abs(first - step), _LARGEST) for step in scores_on_grid]
 
 
-def in_order(values: np.ndarray[Any, Any], minimize: bool, out: Steps) -> tuple[Any, Any]:
+def in_order(values: np.ndarray[Any, Any], minimize: bool, out: GridScores) -> tuple[Any, Any]:
     """Write integers of a dtype as uint64, larger is better, with all differences kept.
 
     Returns:
@@ -119,7 +124,9 @@ def in_order(values: np.ndarray[Any, Any], minimize: bool, out: Steps) -> tuple[
     return wide, mask
 
 
-def _integer_steps(steps: Steps, best: int, first: int, grid: Fraction, minimize: bool) -> None:
+def _integer_steps(
+    scores_on_grid: GridScores, best: int, first: int, grid: Fraction, minimize: bool
+) -> None:
     """Turn integers in order into what `write_steps` writes, where a grid `fits_words`.
 
     A score that is w behind the best is floor((w q + half) / p) steps behind the best's step.  With
@@ -132,20 +139,20 @@ def _integer_steps(steps: Steps, best: int, first: int, grid: Fraction, minimize
     behind = abs(first - step)
     # A score further than `most` from the best is 2**64 steps or more behind the first.
     most = (p * (REACH - behind) - half - 1) // q
-    np.subtract(steps.max(), steps, out=steps)
-    near = np.logical_and(steps <= np.uint64(min(max(most, 0), _LARGEST)), most >= 0)
-    whole = np.floor_divide(steps, np.uint64(p)) if p > 1 else steps
+    np.subtract(scores_on_grid.max(), scores_on_grid, out=scores_on_grid)
+    near = np.logical_and(scores_on_grid <= np.uint64(min(max(most, 0), _LARGEST)), most >= 0)
+    whole = np.floor_divide(scores_on_grid, np.uint64(p)) if p > 1 else scores_on_grid
     if p > 1:
-        np.subtract(steps, np.multiply(whole, np.uint64(p)), out=steps)
-        np.multiply(steps, np.uint64(q), out=steps)
-        np.add(steps, np.uint64(half), out=steps)
-        np.floor_divide(steps, np.uint64(p), out=steps)
+        np.subtract(scores_on_grid, np.multiply(whole, np.uint64(p)), out=scores_on_grid)
+        np.multiply(scores_on_grid, np.uint64(q), out=scores_on_grid)
+        np.add(scores_on_grid, np.uint64(half), out=scores_on_grid)
+        np.floor_divide(scores_on_grid, np.uint64(p), out=scores_on_grid)
     np.multiply(whole, np.uint64(q), out=whole)
     if p > 1:
-        np.add(steps, whole, out=steps)
+        np.add(scores_on_grid, whole, out=scores_on_grid)
         whole.fill(0)
-    np.subtract(np.uint64((_LARGEST - behind) % REACH), steps, out=steps)
-    np.multiply(steps, near, out=steps)
+    np.subtract(np.uint64((_LARGEST - behind) % REACH), scores_on_grid, out=scores_on_grid)
+    np.multiply(scores_on_grid, near, out=scores_on_grid)
 
 
 def nearest_steps(values: Numbers, reading: Reading, size: Fraction) -> list[int]:

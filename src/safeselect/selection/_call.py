@@ -23,7 +23,7 @@ from safeselect.randomness.bits import Bits
 from safeselect.randomness.source import resolve
 from safeselect.scores.candidates import Candidates, read_candidates
 from safeselect.scores.containers import check_known
-from safeselect.scores.floats import Steps
+from safeselect.scores.floats import GridScores
 from safeselect.scores.reading import Reading, Sensitivity, flag
 from safeselect.selection._arguments import Options, PendingRelease, Result, read_ledger
 from safeselect.selection._results import Selection, TopK, source_name
@@ -66,16 +66,16 @@ class Call:
         range_in_steps: the range of the change of the scores, in steps of their grid.
         source_name: where the random bytes come from.
         bits: the random bits of this call; there is no such attribute before `with`.
-        steps: the scores on the grid; private, and like the bits for use inside `with` only.
+        scores_on_grid: the scores; private, and like the bits for use inside `with` only.
     """
 
     __slots__ = (
         *("_change", "_minimize", "_pending", "_scope", "_source", "_threshold", "_tier", "bits"),
         *("candidates", "cost", "engine", "range_in_steps", "reading", "rows", "size"),
-        *("source_name", "steps"),
+        *("source_name", "scores_on_grid"),
     )
     bits: Bits
-    steps: Steps
+    scores_on_grid: GridScores
 
     def __init__(
         self,
@@ -157,7 +157,7 @@ class Call:
     def rank(self, plan: Calibration, gap_grid: Fraction | None = None) -> Ranking:
         """Rank the candidates, inside `with`; with gaps, if a step for them is given."""
         unit = None if gap_grid is None else gap_grid / self.reading.step
-        return plan.rank(self.engine, self.steps, self.bits, unit)
+        return plan.rank(self.engine, self.scores_on_grid, self.bits, unit)
 
     def released(self, result: Result) -> Result:
         """The result with its effective range and, once its record is written, its receipt."""
@@ -179,7 +179,7 @@ class Call:
     ) -> Selection[Any]:
         """The result of a call that chose one candidate, released."""
         (label,), places = self.labels(ranking.indices), self.positions(ranking.indices)
-        index, base = None if places is None else places[0], plan.decay.base
+        index, base = None if places is None else places[0], plan.noise_rate.base
         return self.released(Selection(label, index, **self.said(plan), base=base, gap=gap))
 
     def top_k(
@@ -192,7 +192,7 @@ class Call:
                 self.positions(ranking.indices),
                 **self.said(plan),
                 parts=(plan.each,) * plan.draws,
-                base=plan.decay.base,
+                base=plan.noise_rate.base,
                 gaps=gaps,
             )
         )
@@ -201,28 +201,28 @@ class Call:
         try:
             if self._scope is None:
                 # Nothing is asked of the source before the scores are known to be good.
-                self.steps = self._read()
+                self.scores_on_grid = self._read()
                 self.bits = Bits(self._source)
             elif self._pending is None:
                 raise ParameterError("a call with a ledger says what it releases")
             else:
                 self.bits = Bits(self._source)
                 self._pending.charge(self._source, self.bits)
-                self.steps = self._read_once_charged()
+                self.scores_on_grid = self._read_once_charged()
         except BaseException as error:
             self.__exit__(None, error, None)
             raise
         return self
 
-    def _read(self) -> Steps:
-        return self.candidates.steps(
+    def _read(self) -> GridScores:
+        return self.candidates.scores_on_grid(
             self.reading,
             minimize=self._minimize,
             size=self._change.size,
             threshold=self._threshold,
         )
 
-    def _read_once_charged(self) -> Steps:
+    def _read_once_charged(self) -> GridScores:
         """Any fault of the scores gives the same message: the fault depends on private values."""
         try:
             return self._read()
@@ -232,8 +232,8 @@ class Call:
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         # Where entering failed, `steps` or `bits` may not exist.
-        if hasattr(self, "steps"):
-            self.steps.fill(0)
+        if hasattr(self, "scores_on_grid"):
+            self.scores_on_grid.fill(0)
         if hasattr(self, "bits"):
             self.bits.close()
         if self._pending is not None:

@@ -34,7 +34,7 @@ from safeselect.exact.interval import Interval
 from safeselect.exact.parameters import describe
 from safeselect.exact.rate import NoiseRate
 from safeselect.noise import Ranking
-from safeselect.noise.arrays import Steps
+from safeselect.noise.arrays import GridScores
 from safeselect.promises.guarantees import (
     ApproximateDP,
     BoundedRange,
@@ -81,9 +81,9 @@ class Engine(Protocol):
     def noisy_top_k(
         self,
         noise: str,
-        steps: Steps,
+        scores_on_grid: GridScores,
         k: int,
-        decay: NoiseRate,
+        noise_rate: NoiseRate,
         bits: Bits,
         *,
         gaps: bool = False,
@@ -92,12 +92,12 @@ class Engine(Protocol):
         """One draw of noise for each score."""
 
     def peeled_top_k(
-        self, noise: str, steps: Steps, k: int, decay: NoiseRate, bits: Bits
+        self, noise: str, scores_on_grid: GridScores, k: int, noise_rate: NoiseRate, bits: Bits
     ) -> Ranking:
         """k rounds: noise drawn anew for the scores that remain."""
 
     def noisy_max_rows(
-        self, noise: str, steps: Steps, decay: NoiseRate, bits: Bits
+        self, noise: str, scores_on_grid: GridScores, noise_rate: NoiseRate, bits: Bits
     ) -> NDArray[np.int64]:
         """One winner for each row of scores."""
 
@@ -131,9 +131,9 @@ class Row:
         draws = rows * (1 if self.wide else k)
         each = cost.per_draw(self.promise, draws)
         rate = each / (k * range_in_steps) if self.wide else each / range_in_steps
-        decay = dyadic_rate(rate) if self.rational else NoiseRate(rate)
+        noise_rate = dyadic_rate(rate) if self.rational else NoiseRate(rate)
         guarantee = cost.guarantee(self.promise, each, draws)
-        return Calibration(mechanism, self, k, guarantee, self.promise(each), draws, decay)
+        return Calibration(mechanism, self, k, guarantee, self.promise(each), draws, noise_rate)
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +147,7 @@ class Calibration:
         guarantee: what all draws cost together.
         each: what one draw costs.
         draws: how many there are.
-        decay: the noise rate, for each grid step.
+        noise_rate: the noise rate, for each grid step.
     """
 
     mechanism: str
@@ -156,13 +156,13 @@ class Calibration:
     guarantee: Guarantee
     each: BoundedRange | LaplaceDominated | PureDP | ApproximateDP
     draws: int
-    decay: NoiseRate
+    noise_rate: NoiseRate
 
     def rank(
-        self, engine: Engine, scores: Steps, bits: Bits, gap_unit: Fraction | None = None
+        self, engine: Engine, scores: GridScores, bits: Bits, gap_unit: Fraction | None = None
     ) -> Ranking:
         """Rank the k first by their noisy scores; with gaps, if a unit for them is given."""
-        taken = self.row.noise, scores, self.k, self.decay, bits
+        taken = self.row.noise, scores, self.k, self.noise_rate, bits
         if self.row.anew and self.k > 1:  # of one, the noise is drawn once either way
             return engine.peeled_top_k(*taken)
         if gap_unit is None:

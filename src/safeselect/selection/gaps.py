@@ -187,7 +187,7 @@ def read_gap_grid(call: Call, plan: Calibration, gap_grid: object) -> Fraction:
         ParameterError: it is no positive number, or too fine for the noise.
     """
     step = call.reading.step if gap_grid is None else rational(gap_grid, "gap_grid")
-    if plan.decay.rate < MIN_RATE * (step / call.reading.step).denominator:
+    if plan.noise_rate.rate < MIN_RATE * (step / call.reading.step).denominator:
         raise ParameterError(
             "gap_grid is too fine for this noise, or in no simple ratio to grid: a step of the "
             "coarsest grid that holds both must be worth 2**-40 of the noise's scale or more"

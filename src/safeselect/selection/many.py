@@ -61,7 +61,9 @@ def select_many(
     with call.draws(plan):
         noise = plan.row.noise
         return _released(
-            call, plan, call.engine.noisy_max_rows(noise, call.steps, plan.decay, call.bits)
+            call,
+            plan,
+            call.engine.noisy_max_rows(noise, call.scores_on_grid, plan.noise_rate, call.bits),
         )
 
 
@@ -98,7 +100,7 @@ def top_k_many(
     call, name = _open(scores, mechanism, delta, options)
     plan = call.calibrate(TABLE[name], f"top_k_many_{name}/1", call.read_k(k))
     with call.draws(plan):
-        rows = [plan.rank(call.engine, row, call.bits).indices for row in call.steps]
+        rows = [plan.rank(call.engine, row, call.bits).indices for row in call.scores_on_grid]
         return _released(call, plan, np.array(rows, dtype=np.int64))
 
 
@@ -123,5 +125,5 @@ def _released(call: Call, plan: Calibration, indices: NDArray[np.int64]) -> Sele
     indices.flags.writeable = False
     said, parts = call.said(plan), (plan.each,) * plan.draws
     return call.released(
-        Selections(indices, names, indexed, **said, parts=parts, base=plan.decay.base)
+        Selections(indices, names, indexed, **said, parts=parts, base=plan.noise_rate.base)
     )

@@ -142,9 +142,9 @@ def exponential_mechanism_base2(
     factor = rational(base, "base", below=1)
     call = Call(scores, cost=UNPRICED, **options)
     guarantee = BoundedRange(rounded_up(lambda bits: -Interval.of(factor, bits).log()))
-    decay = NoiseRate(1 / call.range_in_steps, factor)
+    noise_rate = NoiseRate(1 / call.range_in_steps, factor)
     row = TABLE["exponential_base2"]
-    plan = Calibration(mechanism, row, 1, guarantee, guarantee, 1, decay)
+    plan = Calibration(mechanism, row, 1, guarantee, guarantee, 1, noise_rate)
     with call.draws(plan):
         return call.selection(plan, call.rank(plan))
 

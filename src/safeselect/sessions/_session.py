@@ -121,7 +121,7 @@ class Session:
             terms.mechanism,
             ((terms.guarantee, 1),),
             terms.as_record,
-            lambda bits: self._draw(terms.decay, bits),
+            lambda bits: self._draw(terms.noise_rate, bits),
         )
 
     @property
@@ -205,8 +205,8 @@ class Session:
         found: list[tuple[int, Answer]] = []
         consumed = 0
         with Bits(self._source, piece=min(_MANY, self._bytes(len(values) or 1))) as bits:
-            for consumed, steps in enumerate(values, 1):
-                answer = self._answer(steps, bits)
+            for consumed, value in enumerate(values, 1):
+                answer = self._answer(value, bits)
                 if answer.above:
                     found.append((consumed - 1, answer))
                     if self._end is not None:
@@ -221,11 +221,11 @@ class Session:
             remaining=self.remaining,
         )
 
-    def _answer(self, steps: int, bits: Bits) -> Answer:
+    def _answer(self, value: int, bits: Bits) -> Answer:
         """Draw and compare: the first branch that finds the value above gives the answer."""
         terms = self.terms
-        noises = [self._draw(branch.decay, bits) for branch in terms.branches]
-        distance = terms.parts * terms.cut(steps)
+        noises = [self._draw(branch.noise_rate, bits) for branch in terms.branches]
+        distance = terms.denominator * terms.cut(value)
         for branch, noise in zip(terms.branches, noises, strict=True):
             cells = self._compare(distance - branch.place, branch, noise, bits)
             if cells != BELOW:
@@ -238,13 +238,13 @@ class Session:
         Reveals: whether there was a second round; its probability is below 2**-50 in the array
             engine.
         """
-        threshold, parts = self._noise, self.terms.parts
+        threshold, denominator = self._noise, self.terms.denominator
         if threshold is None:
             raise SourceError(_FAILED[1])
         for _ in rounds(_REFINED):
             precision = max(noise.precision, threshold.precision)
-            low, high = noise.bounds(precision, parts)
-            least, most = threshold.bounds(precision, parts)
+            low, high = noise.bounds(precision, denominator)
+            least, most = threshold.bounds(precision, denominator)
             cells = compare(
                 (distance << precision) + low - most,
                 (distance << precision) + high - least,
@@ -276,8 +276,8 @@ class Session:
         remaining = budget // max(branch.epsilon for branch in self.terms.branches)
         return Answer(False, None, None, Fraction(0), budget, remaining)
 
-    def _draw(self, decay: NoiseRate, bits: Bits) -> EnclosedNoise:
-        return self._engine.enclosed_noise(self.terms.noise, decay, self.terms.digits, bits)
+    def _draw(self, noise_rate: NoiseRate, bits: Bits) -> EnclosedNoise:
+        return self._engine.enclosed_noise(self.terms.noise, noise_rate, self.terms.digits, bits)
 
     def _bytes(self, answers: int) -> int:
         """Return how many bytes the noise of this many answers takes."""

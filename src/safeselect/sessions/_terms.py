@@ -49,15 +49,15 @@ class Branch:
         name: its name in answers, or None if there is only one branch.
         margin: at least 0, in score units.
         epsilon: the cost of an answer by this branch.
-        decay: the rate of its noise, per grid step.
-        place, least, cell: integers in units of 1 / `parts` of a grid step: the threshold with its
-            public recentring; the margin; one step of the gap grid.
+        noise_rate: the rate of its noise, per grid step.
+        place, least, cell: integers, in units of 1 / `denominator` of a grid step: the threshold
+            with its public recentring; the margin; one step of the gap grid.
     """
 
     name: str | None
     margin: Fraction
     epsilon: Fraction
-    decay: NoiseRate
+    noise_rate: NoiseRate
     place: int
     least: int
     cell: int
@@ -70,10 +70,10 @@ class SessionParameters:
     Attributes:
         epsilon: the total.
         start: the part of epsilon that the threshold's noise costs.
-        decay: the rate of the threshold's noise, per grid step.
+        noise_rate: the rate of the threshold's noise, per grid step.
         branches: the branches, in the order in which they are tried.
         reading, sensitivity: how values become steps, and how far they move.
-        parts: the common denominator of a grid step, with which all public numbers are integers.
+        denominator: of all public numbers, in grid steps; in its units they are integers.
         middle: the threshold in grid steps, rounded down.
         digits: how many digits each noise by inversion starts with; see `_digits`.
         as_record: the parameters, for records.
@@ -83,12 +83,12 @@ class SessionParameters:
     noise: Kind
     epsilon: Fraction
     start: Fraction
-    decay: NoiseRate
+    noise_rate: NoiseRate
     branches: tuple[Branch, ...]
     reading: Reading
     sensitivity: Fraction
     gap_grid: Fraction
-    parts: int
+    denominator: int
     middle: int
     digits: int
     as_record: Mapping[str, str]
@@ -98,13 +98,13 @@ class SessionParameters:
         """The strongest guarantee that is proved: see `docs/mathematics.md`, section 12."""
         return PureDP(self.epsilon) if self.noise == "geometric" else LaplaceDominated(self.epsilon)
 
-    def cut(self, steps: int) -> int:
+    def cut(self, value: int) -> int:
         """Move a value to within 2**64 steps of the threshold.
 
         The interval is public and does not depend on the data.  Cutting is monotone and
         1-Lipschitz, so it keeps the sensitivity and monotonicity.
         """
-        return min(max(steps, self.middle - _REACH), self.middle + _REACH)
+        return min(max(value, self.middle - _REACH), self.middle + _REACH)
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,31 +196,31 @@ class SessionArguments:
         """Return the terms of a session with these branches: (name, margin, epsilon) each."""
         size = self.reading.step
         start = self.epsilon * self.share
-        decay = NoiseRate(start / self.rise)
+        noise_rate = NoiseRate(start / self.rise)
         decays = [NoiseRate(epsilon / self.spread) for _, _, epsilon in branches]
         # The noise's mean is public, so it is subtracted again.
         places = [
-            self.threshold / size + _mean(self.noise, each) - _mean(self.noise, decay)
+            self.threshold / size + _mean(self.noise, each) - _mean(self.noise, noise_rate)
             for each in decays
         ]
         margins = [margin / size for _, margin, _ in branches]
         cell = self.gap_grid / size
-        parts = lcm(*(number.denominator for number in (*places, *margins, cell)))
+        denominator = lcm(*(number.denominator for number in (*places, *margins, cell)))
         return SessionParameters(
             mechanism=f"{mechanism}_{self.noise}/1",
             noise=self.noise,
             epsilon=self.epsilon,
             start=start,
-            decay=decay,
+            noise_rate=noise_rate,
             branches=tuple(
                 Branch(
                     name,
                     margin,
                     epsilon,
                     each,
-                    place=int(place * parts),
-                    least=int(least * parts),
-                    cell=int(cell * parts),
+                    place=int(place * denominator),
+                    least=int(least * denominator),
+                    cell=int(cell * denominator),
                 )
                 for (name, margin, epsilon), each, place, least in zip(
                     branches, decays, places, margins, strict=True
@@ -229,9 +229,9 @@ class SessionArguments:
             reading=self.reading,
             sensitivity=self.sensitivity,
             gap_grid=self.gap_grid,
-            parts=parts,
+            denominator=denominator,
             middle=self.threshold // size,
-            digits=_digits(min(decay.rate, *(each.rate for each in decays)), cell),
+            digits=_digits(min(noise_rate.rate, *(each.rate for each in decays)), cell),
             as_record=self.as_record
             | {f"{name}_margin": exact_text(least) for name, least, _ in branches if name},
         )
@@ -278,13 +278,13 @@ def compare(low: int, high: int, least: int, cell: int) -> int | None:
     return cells if cells == high // cell else None
 
 
-def _mean(noise: Kind, decay: NoiseRate) -> Fraction:
+def _mean(noise: Kind, noise_rate: NoiseRate) -> Fraction:
     """Return the mean of the noise in grid steps; that of geometric noise is rounded down."""
     if noise == "laplace":
         return Fraction(0)
     if noise == "exponential":
-        return 1 / decay.rate
-    power = -Interval.of(decay.rate, 128)
+        return 1 / noise_rate.rate
+    power = -Interval.of(noise_rate.rate, 128)
     mean = power.exp() / -power.expm1()
     return Fraction(mean.scaled(_MEAN_PLACES)[0], 1 << _MEAN_PLACES)
 

@@ -16,7 +16,7 @@ from safeselect.accounting.cost import UNPRICED, read_epsilon
 from safeselect.errors import ParameterError
 from safeselect.exact.parameters import describe, integer, rational
 from safeselect.exact.rate import NoiseRate
-from safeselect.noise.arrays import Steps
+from safeselect.noise.arrays import GridScores
 from safeselect.promises.guarantees import ApproximateDP, BoundedRange
 from safeselect.randomness.source import Source
 from safeselect.scores.candidates import Candidates
@@ -78,7 +78,7 @@ class ListQuery:
         return min(_FINEST, max(0, (-(-_PER_NAT * self.epsilon // 1) - 1).bit_length()))
 
     @property
-    def decay(self) -> NoiseRate:
+    def noise_rate(self) -> NoiseRate:
         """Gumbel noise of scale 1 / epsilon, per grid step."""
         return NoiseRate(self._rate)
 
@@ -196,17 +196,19 @@ def draw_list(query: ListQuery, held: HeldCounts, call: Call) -> tuple[tuple[Lab
     Reveals: nothing but the result; shapes and requests follow from the query and, where it was
         chosen, from k_bar.
     """
-    counts = call.steps
+    counts = call.scores_on_grid
     k_bar = query.least if query.least == query.most else _choose_places(query, counts, call)
-    steps = np.empty(k_bar + 1, dtype=np.uint64)
+    scores_on_grid = np.empty(k_bar + 1, dtype=np.uint64)
     # Only differences matter, and no count here lies below the (k_bar + 1)-th.
-    np.subtract(counts[:k_bar], counts[k_bar], out=steps[:k_bar])
-    np.left_shift(steps[:k_bar], np.uint64(query.fineness), out=steps[:k_bar])
-    steps[k_bar] = query.offset(k_bar)
+    np.subtract(counts[:k_bar], counts[k_bar], out=scores_on_grid[:k_bar])
+    np.left_shift(scores_on_grid[:k_bar], np.uint64(query.fineness), out=scores_on_grid[:k_bar])
+    scores_on_grid[k_bar] = query.offset(k_bar)
     try:
-        ranking = call.engine.noisy_top_k("gumbel", steps, query.k, query.decay, call.bits)
+        ranking = call.engine.noisy_top_k(
+            "gumbel", scores_on_grid, query.k, query.noise_rate, call.bits
+        )
     finally:
-        steps.fill(0)
+        scores_on_grid.fill(0)
     labels: list[Label] = []
     for place in ranking.indices:
         label = held.items[place] if place < k_bar else None
@@ -216,7 +218,7 @@ def draw_list(query: ListQuery, held: HeldCounts, call: Call) -> tuple[tuple[Lab
     return tuple(labels), k_bar
 
 
-def _choose_places(query: ListQuery, counts: Steps, call: Call) -> int:
+def _choose_places(query: ListQuery, counts: GridScores, call: Call) -> int:
     """Choose the k_bar whose bottom is low, by one exponential mechanism.
 
     The score of k_bar is minus its bottom.  Between neighbours all (k_bar + 1)-th counts move the
@@ -224,11 +226,15 @@ def _choose_places(query: ListQuery, counts: Steps, call: Call) -> int:
     """
     offsets = [query.offset(k_bar) for k_bar in range(query.least, query.most + 1)]
     highest = max(offsets)
-    steps = np.subtract(counts[query.least], counts[query.least : query.most + 1])
-    np.left_shift(steps, np.uint64(query.fineness), out=steps)
-    np.add(steps, np.array([highest - offset for offset in offsets], np.uint64), out=steps)
+    scores_on_grid = np.subtract(counts[query.least], counts[query.least : query.most + 1])
+    np.left_shift(scores_on_grid, np.uint64(query.fineness), out=scores_on_grid)
+    np.add(
+        scores_on_grid,
+        np.array([highest - offset for offset in offsets], np.uint64),
+        out=scores_on_grid,
+    )
     try:
-        ranking = call.engine.noisy_top_k("gumbel", steps, 1, query.decay, call.bits)
+        ranking = call.engine.noisy_top_k("gumbel", scores_on_grid, 1, query.noise_rate, call.bits)
         return query.least + ranking.indices[0]
     finally:
-        steps.fill(0)
+        scores_on_grid.fill(0)

@@ -30,11 +30,11 @@ def gumbel_offset(
     """
 
     def offset(precision: int) -> Interval:
-        steps = Interval.of(epsilon * grid, precision)
-        return Interval.of(m / odds, precision).log() / steps
+        rate = Interval.of(epsilon * grid, precision)
+        return Interval.of(m / odds, precision).log() / rate
 
-    steps = rounded_up(offset, significant)
-    return max(0, -(-steps.numerator // steps.denominator))
+    whole = rounded_up(offset, significant)
+    return max(0, -(-whole.numerator // whole.denominator))
 
 
 def laplace_failure(epsilon: Fraction, t: int, precision: int) -> Interval:

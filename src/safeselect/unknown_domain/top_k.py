@@ -140,11 +140,11 @@ def unknown_domain_top_k(
     if contributions is not None and noise != "gumbel":
         if isinstance(k_bar, tuple) or threshold_delta is not None:
             raise ParameterError("noise='laplace' takes one k_bar, and no threshold_delta")
-        offset, decay = _plan_counts(total, least, contributions)
+        offset, noise_rate = _plan_counts(total, least, contributions)
         held = hold_counts(counts, labels, least + 1)
         call = open_call(held, source, engine, ledger)
         tier: Variates = named_engine(engine, variates, variates.REFERENCE)
-        return _with_counts(total, count, held, call, tier, offset, decay)
+        return _with_counts(total, count, held, call, tier, offset, noise_rate)
     query, part = _plan_list(total, (count, least, most), contributions, threshold_delta)
     held = hold_counts(counts, labels, query.most + 1)
     call = open_call(held, source, engine, ledger)
@@ -182,15 +182,15 @@ def _with_counts(
     call: Call,
     tier: Variates,
     offset: int,
-    decay: NoiseRate,
+    noise_rate: NoiseRate,
 ) -> DiscoveredTopK:
     """Return the labels and counts that lie above the bottom, all with Laplace noise."""
     parts = (PureDP(total.epsilon), ApproximateDP(Fraction(0), total.delta))
     mechanism = "unknown_domain_top_k_laplace/1"
     k_bar = held.size - 1
-    told = {"k_bar": str(k_bar), "max_contributions": exact_text(total.epsilon / decay.rate)}
+    told = {"k_bar": str(k_bar), "max_contributions": exact_text(total.epsilon / noise_rate.rate)}
     with call.release(total, mechanism, parts=tuple((part, 1) for part in parts), k=k, more=told):
-        found = _above_bottom(held, call, tier, offset, decay)[:k]
+        found = _above_bottom(held, call, tier, offset, noise_rate)[:k]
         return call.released(
             DiscoveredTopK(
                 labels=tuple(label for label, _ in found),
@@ -225,7 +225,7 @@ def _plan_counts(total: ApproximateDP, k_bar: int, contributions: int) -> tuple[
 
 
 def _above_bottom(
-    held: HeldCounts, call: Call, tier: Variates, offset: int, decay: NoiseRate
+    held: HeldCounts, call: Call, tier: Variates, offset: int, noise_rate: NoiseRate
 ) -> list[tuple[Label, int]]:
     """Return the items whose noisy count is above the noisy bottom, the largest first.
 
@@ -233,9 +233,9 @@ def _above_bottom(
     released pairs.  Strictly above: to pass, an item needs noise of at least the offset.
     """
     places = held.size
-    noise = tier.discrete_laplace(places, decay, call.bits).tolist()
+    noise = tier.discrete_laplace(places, noise_rate, call.bits).tolist()
     # The sign bit is stored flipped, so 2**63 stands for 0.
-    counts = [steps - (1 << 63) for steps in call.steps.tolist()]
+    counts = [step - (1 << 63) for step in call.scores_on_grid.tolist()]
     noisy = [count + extra for count, extra in zip(counts, noise, strict=True)]
     bottom = noisy.pop() + offset
     found = [

@@ -37,10 +37,10 @@ REFERENCE = "safeselect.reference._variates"
 class Variates(Protocol):
     """An engine: the functions that both tiers offer, with the same laws."""
 
-    def discrete_laplace(self, n: int, decay: NoiseRate, bits: Bits) -> NDArray[np.int64]:
+    def discrete_laplace(self, n: int, noise_rate: NoiseRate, bits: Bits) -> NDArray[np.int64]:
         """Draw n integers x with probability proportional to rho**|x|."""
 
     def enclosed_noise(
-        self, kind: Kind, decay: NoiseRate, digits: int, bits: Bits
+        self, kind: Kind, noise_rate: NoiseRate, digits: int, bits: Bits
     ) -> EnclosedNoise:
         """Draw the noise of one number, known by bounds."""

@@ -54,10 +54,10 @@ class InvertedNoise:
 
     __slots__ = ("_digits", "_found", "_law", "_rate", "_v")
 
-    def __init__(self, law: Law, decay: NoiseRate, digits: int, bits: Bits) -> None:
-        if decay.base is not None:
+    def __init__(self, law: Law, noise_rate: NoiseRate, digits: int, bits: Bits) -> None:
+        if noise_rate.base is not None:
             raise ParameterError("noise by inversion of one number is offered for base e only")
-        self._law, self._rate, self._digits = law, decay.rate, digits
+        self._law, self._rate, self._digits = law, noise_rate.rate, digits
         self._v = bits.take(digits)
         self._found: tuple[int, int, tuple[int, int]] | None = None
 
@@ -104,14 +104,14 @@ class WholeNoise:
         """Do nothing: no digit is left to draw."""
 
 
-def enclosed_noise(kind: Kind, decay: NoiseRate, digits: int, bits: Bits) -> EnclosedNoise:
-    """Draw one noise with this decay per grid step: exponential, Laplace or geometric.
+def enclosed_noise(kind: Kind, noise_rate: NoiseRate, digits: int, bits: Bits) -> EnclosedNoise:
+    """Draw one noise with this rate per grid step: exponential, Laplace or geometric.
 
     Scalar twin: `reference._variates.enclosed_noise`.
     Method: a geometric number is the whole part of an exponential one.
     Bits: `digits`; more with probability 2**(SPARE - digits) times the grid steps per nat.
     """
-    drawn = InvertedNoise(LAPLACE if kind == "laplace" else EXPONENTIAL, decay, digits, bits)
+    drawn = InvertedNoise(LAPLACE if kind == "laplace" else EXPONENTIAL, noise_rate, digits, bits)
     return WholeNoise(_whole(drawn, bits)) if kind == "geometric" else drawn
 
 

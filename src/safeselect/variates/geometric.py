@@ -30,15 +30,15 @@ _ONE = 1 << _GUARD
 _ENOUGH = 1 << (_GUARD - 48)  # thresholds go down to 2**-48
 
 
-def geometric(n: int, decay: NoiseRate, bits: Bits) -> NDArray[np.int64]:
+def geometric(n: int, noise_rate: NoiseRate, bits: Bits) -> NDArray[np.int64]:
     """Draw n independent geometric numbers, int64, in grid steps: P(G >= g) = rho**g exactly.
 
     Exactness: see `digits`.
     Bits: 16 for each of 1 to 6 digits, and 128 for one word in 100 or fewer.
-    Reveals: the work follows from n and decay, except with probability 2**-40.
+    Reveals: the work follows from n and the rate, except with probability 2**-40.
     """
     result = np.empty(n, dtype=np.int64)
-    first, *others = digit_tables(decay)
+    first, *others = digit_tables(noise_rate)
     for start in range(0, n, _CHUNK):
         part = result[start : start + _CHUNK]
         digits = np.empty(part.size + 1, dtype=np.uint16)
@@ -51,14 +51,14 @@ def geometric(n: int, decay: NoiseRate, bits: Bits) -> NDArray[np.int64]:
     return result
 
 
-def discrete_laplace(n: int, decay: NoiseRate, bits: Bits) -> NDArray[np.int64]:
+def discrete_laplace(n: int, noise_rate: NoiseRate, bits: Bits) -> NDArray[np.int64]:
     """Draw n independent discrete Laplace numbers, int64: P(X = x) proportional to rho**|x|.
 
     Method: X = G with probability 1 / (1 + rho), else -1 - G, G geometric: no rejection.
     Exactness, bits, reveals: those of `geometric` with one digit more.
     """
-    result = geometric(n, decay, bits)
-    table = _sign_table(decay)
+    result = geometric(n, noise_rate, bits)
+    table = _sign_table(noise_rate)
     for start in range(0, n, _CHUNK):
         part = result[start : start + _CHUNK]
         signs = np.empty(part.size + 1, dtype=np.uint16)
@@ -70,34 +70,36 @@ def discrete_laplace(n: int, decay: NoiseRate, bits: Bits) -> NDArray[np.int64]:
 
 
 @lru_cache(maxsize=16)
-def digit_tables(decay: NoiseRate) -> tuple[DigitTable, ...]:
+def digit_tables(noise_rate: NoiseRate) -> tuple[DigitTable, ...]:
     """Return the tables of the digits, the first digit first: at most 6, of about 130 kB each."""
     weights = [1]
-    while decay.nats(64).fractions()[0] * weights[0] * 32 < 1:
+    while noise_rate.nats(64).fractions()[0] * weights[0] * 32 < 1:
         weights.insert(0, weights[0] * _BASE)
-    first = build(_unbounded(decay, weights[0]), partial(_tail, decay, weights[0]), unbounded=True)
+    first = build(
+        _unbounded(noise_rate, weights[0]), partial(_tail, noise_rate, weights[0]), unbounded=True
+    )
     rest = [
-        build(_bounded(decay, m), partial(_bounded_tail, decay, m), unbounded=False)
+        build(_bounded(noise_rate, m), partial(_bounded_tail, noise_rate, m), unbounded=False)
         for m in weights[1:]
     ]
     return (first, *rest)
 
 
 @lru_cache(maxsize=16)
-def _sign_table(decay: NoiseRate) -> DigitTable:
+def _sign_table(noise_rate: NoiseRate) -> DigitTable:
     """P(digit = 1) = rho / (1 + rho)."""
-    low, high = _power(decay, 1)
+    low, high = _power(noise_rate, 1)
     bounds = (low << FINE) // (_ONE + low), -(-(high << FINE) // (_ONE + high))
-    return build([bounds], partial(_sign_chance, decay), unbounded=False)
+    return build([bounds], partial(_sign_chance, noise_rate), unbounded=False)
 
 
-def _power(decay: NoiseRate, m: int) -> tuple[int, int]:
+def _power(noise_rate: NoiseRate, m: int) -> tuple[int, int]:
     """Enclose 2**320 * rho**m; exactly where rho**m is a multiple of 2**-320 and rho rational."""
-    exponent = decay.rate * m
-    if decay.base is None or exponent.denominator > 1:
-        low, high = decay.power(m, 0, _GUARD + 32).scaled(_GUARD)
+    exponent = noise_rate.rate * m
+    if noise_rate.base is None or exponent.denominator > 1:
+        low, high = noise_rate.power(m, 0, _GUARD + 32).scaled(_GUARD)
         return max(low, 0), min(high, _ONE)
-    return _rational_power(decay.base, exponent.numerator)
+    return _rational_power(noise_rate.base, exponent.numerator)
 
 
 def _rational_power(base: Fraction, exponent: int) -> tuple[int, int]:
@@ -111,9 +113,9 @@ def _rational_power(base: Fraction, exponent: int) -> tuple[int, int]:
     return low, high
 
 
-def _powers(decay: NoiseRate, m: int, last: int) -> list[tuple[int, int]]:
+def _powers(noise_rate: NoiseRate, m: int, last: int) -> list[tuple[int, int]]:
     """Enclose 2**320 * rho**(d * m) for d = 1 .. last, or until it is below 2**-48."""
-    low, high = _power(decay, m)
+    low, high = _power(noise_rate, m)
     result = [(low, high)]
     while len(result) < last and result[-1][1] > _ENOUGH:
         below, above = result[-1]
@@ -121,32 +123,32 @@ def _powers(decay: NoiseRate, m: int, last: int) -> list[tuple[int, int]]:
     return result
 
 
-def _unbounded(decay: NoiseRate, m: int) -> list[tuple[int, int]]:
-    powers = _powers(decay, m, 1 << 15)
+def _unbounded(noise_rate: NoiseRate, m: int) -> list[tuple[int, int]]:
+    powers = _powers(noise_rate, m, 1 << 15)
     drop = _GUARD - FINE
     return [(low >> drop, -(-high >> drop)) for low, high in powers]
 
 
-def _bounded(decay: NoiseRate, m: int) -> list[tuple[int, int]]:
+def _bounded(noise_rate: NoiseRate, m: int) -> list[tuple[int, int]]:
     """T_d = (rho**(d m) - rho**(256 m)) / (1 - rho**(256 m)) for d = 1 .. 255."""
-    *powers, (least, most) = _powers(decay, m, _BASE)
+    *powers, (least, most) = _powers(noise_rate, m, _BASE)
     return [
         (((low - most) << FINE) // (_ONE - least), -((least - high << FINE) // (_ONE - most)))
         for low, high in powers
     ]
 
 
-def _tail(decay: NoiseRate, m: int, d: int, precision: int) -> Interval:
-    return decay.power(d * m, 0, precision)
+def _tail(noise_rate: NoiseRate, m: int, d: int, precision: int) -> Interval:
+    return noise_rate.power(d * m, 0, precision)
 
 
-def _bounded_tail(decay: NoiseRate, m: int, d: int, precision: int) -> Interval:
+def _bounded_tail(noise_rate: NoiseRate, m: int, d: int, precision: int) -> Interval:
     # 1 - rho**(256 m) may be as small as 2**-40.
     one = Interval.of(1, precision + 64)
-    end = decay.power(_BASE * m, 0, precision + 64)
-    return (decay.power(d * m, 0, precision + 64) - end) / (one - end)
+    end = noise_rate.power(_BASE * m, 0, precision + 64)
+    return (noise_rate.power(d * m, 0, precision + 64) - end) / (one - end)
 
 
-def _sign_chance(decay: NoiseRate, d: int, precision: int) -> Interval:
-    rho = decay.power(1, 0, precision)
+def _sign_chance(noise_rate: NoiseRate, d: int, precision: int) -> Interval:
+    rho = noise_rate.power(1, 0, precision)
     return rho / (Interval.of(1, precision) + rho)

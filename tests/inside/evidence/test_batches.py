@@ -29,21 +29,21 @@ DECAYS = {
 }
 
 
-def rate_of(decay: NoiseRate) -> float:
-    low, high = decay.nats(64).fractions()
+def rate_of(noise_rate: NoiseRate) -> float:
+    low, high = noise_rate.nats(64).fractions()
     return float((low + high) / 2)
 
 
 def combined(
     law: str,
-    decay: NoiseRate,
+    noise_rate: NoiseRate,
     scores: np.ndarray[Any, Any],
     words: np.ndarray[Any, Any],
     capacity: int | None,
 ) -> np.ndarray[Any, Any]:
     """The winners of rows (m, n) for given words (m, n)."""
     rows, n = scores.shape
-    public = engine.batch_plan(LAWS[law], n, decay)
+    public = engine.batch_plan(LAWS[law], n, noise_rate)
     public = public if capacity is None else replace(public, capacity=capacity)
     stream = Stream(seed=5)
     more = np.empty((min(public.capacity, rows), min(engine.rows._CONTENDERS, n)), dtype=np.uint64)
@@ -89,11 +89,11 @@ def test_the_coarse_decision_is_the_exact_one(law, name, capacity):
 
     1000 rows of each width, near ties of 2**-19 to 4 nats at up to 46 nats behind the best.
     """
-    decay, told = DECAYS[name], 0
+    noise_rate, told = DECAYS[name], 0
     for n in (1, 2, 3, 4, 5, 6, 9):
-        scores, words = hostile(law, rate_of(decay), 1000, n, seed=n)
-        right, sure = oracle.winners(law, rate_of(decay), scores, words)
-        found = combined(law, decay, scores, words, capacity)
+        scores, words = hostile(law, rate_of(noise_rate), 1000, n, seed=n)
+        right, sure = oracle.winners(law, rate_of(noise_rate), scores, words)
+        found = combined(law, noise_rate, scores, words, capacity)
         assert found.shape == right.shape
         assert found[sure].tolist() == right[sure].tolist()
         told += int(sure.sum())
@@ -192,13 +192,13 @@ def test_every_row_looks_at_its_own_words_and_at_no_others(law, n):
     If two rows shared their words, or a block repeated another, the oracle, which reads each row's
     own words off the tape, would disagree with half of them.
     """
-    decay, rate = NoiseRate(Fraction(1, 4)), 0.25
+    noise_rate, rate = NoiseRate(Fraction(1, 4)), 0.25
     rng = np.random.default_rng(n)
-    block = engine.batch_plan(LAWS[law], n, decay).rows
+    block = engine.batch_plan(LAWS[law], n, noise_rate).rows
     for rows in sizes(n):
         scores = rng.integers(0, 12, (rows, n), dtype=np.uint64)
         stream = Stream(seed=rows)
-        found = MANY[law](scores.copy(), decay, stream)
+        found = MANY[law](scores.copy(), noise_rate, stream)
         words = decoded(stream, rows, n, block)
         right, sure = oracle.winners(law, rate, scores, words)
         assert found.shape == (rows,)

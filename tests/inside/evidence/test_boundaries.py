@@ -299,9 +299,9 @@ def test_digits_around_those_whose_coins_are_kept():
     from safeselect.reference import LazyExponential
 
     kept = CONSTANTS["lazy._KEPT_LEVELS"]
-    decay = engine.NoiseRate(Fraction(1, 3))
+    noise_rate = engine.NoiseRate(Fraction(1, 3))
     for level in (kept - 1, kept, kept + 1, 2 * kept):
-        one, two = (LazyExponential(engine.Bits(TapeSource(seed=5)), decay) for _ in range(2))
+        one, two = (LazyExponential(engine.Bits(TapeSource(seed=5)), noise_rate) for _ in range(2))
         first, second = (engine.Bits(TapeSource(seed=6)) for _ in range(2))
         one.refine(first, level)
         for _ in range(level):

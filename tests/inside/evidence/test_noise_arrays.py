@@ -33,11 +33,11 @@ DECAYS = {
 }
 
 
-def rate_of(decay: NoiseRate) -> mpmath.mpf:
-    if decay.base is None:
-        return mpmath.mpf(decay.rate.numerator) / decay.rate.denominator
-    base = mpmath.mpf(decay.base.numerator) / decay.base.denominator
-    return -mpmath.log(base) * decay.rate.numerator / decay.rate.denominator
+def rate_of(noise_rate: NoiseRate) -> mpmath.mpf:
+    if noise_rate.base is None:
+        return mpmath.mpf(noise_rate.rate.numerator) / noise_rate.rate.denominator
+    base = mpmath.mpf(noise_rate.base.numerator) / noise_rate.base.denominator
+    return -mpmath.log(base) * noise_rate.rate.numerator / noise_rate.rate.denominator
 
 
 class Digit:
@@ -77,14 +77,14 @@ class Digit:
         return np.where(digits == self.begun, -1, digits) if self.begun else digits
 
 
-def digits_of(decay: NoiseRate) -> list[Digit]:
+def digits_of(noise_rate: NoiseRate) -> list[Digit]:
     """The first digit, unbounded, and the others: in base 256 from a weight near 1/32 nat up."""
     with mpmath.workdps(80):
-        rate = rate_of(decay)
+        rate = rate_of(noise_rate)
     weights = [1]
     while rate * weights[0] * 32 < 1:
         weights.insert(0, weights[0] * 256)
-    begun = len(engine.geometric.digit_tables(decay)[0].high)
+    begun = len(engine.geometric.digit_tables(noise_rate)[0].high)
     return [Digit(rate, weight, None if i else begun) for i, weight in enumerate(weights)]
 
 
@@ -133,14 +133,14 @@ def sizes() -> list[int]:
 @pytest.mark.parametrize("signed", [False, True], ids=["geometric", "laplace"])
 def test_every_number_is_made_of_its_own_words(name, signed):
     """A chunk, a piece or one more number: no word is used twice and none is passed over."""
-    decay = DECAYS[name]
-    laws = digits_of(decay)
-    chance = 1 / (1 + exp(float(rate_of(decay))))
+    noise_rate = DECAYS[name]
+    laws = digits_of(noise_rate)
+    chance = 1 / (1 + exp(float(rate_of(noise_rate))))
     draw = engine.variates.discrete_laplace if signed else engine.variates.geometric
     every = name in ("one digit", "two digits")
     for size in sizes() if every else (1, PIECE + 1, CHUNK + 1):
         stream = Stream(seed=size)
-        found = draw(size, decay, stream)
+        found = draw(size, noise_rate, stream)
         assert found.shape == (size,)
         reader = Reader(stream)
         parts = [min(CHUNK, size - start) for start in range(0, size, CHUNK)]
@@ -160,12 +160,12 @@ def joined(pairs: list[tuple[Any, Any]]) -> tuple[Any, Any]:
 
 def test_words_are_not_told_apart_by_their_chunk():
     """The same words in two chunks give the same numbers, other words others."""
-    decay = DECAYS["two digits"]
+    noise_rate = DECAYS["two digits"]
     first = Stream(seed=1)
-    engine.variates.geometric(CHUNK, decay, first)
-    twice = engine.variates.geometric(2 * CHUNK, decay, Stream(first.given * 2))
+    engine.variates.geometric(CHUNK, noise_rate, first)
+    twice = engine.variates.geometric(2 * CHUNK, noise_rate, Stream(first.given * 2))
     assert twice[:CHUNK].tolist() == twice[CHUNK:].tolist()
-    other = engine.variates.geometric(2 * CHUNK, decay, Stream(first.given, seed=2))
+    other = engine.variates.geometric(2 * CHUNK, noise_rate, Stream(first.given, seed=2))
     assert other[:CHUNK].tolist() == twice[:CHUNK].tolist()
     same = int(np.count_nonzero(other[:CHUNK] == other[CHUNK:]))
     # Two independent numbers agree with probability tanh(rate / 2), about 1/400: 328 of 2**17.

@@ -24,8 +24,8 @@ CONSTANTS = engine.constants()
 QUARTER = NoiseRate(Fraction(1, 4))
 
 
-def rate_of(decay: NoiseRate) -> float:
-    low, high = decay.nats(64).fractions()
+def rate_of(noise_rate: NoiseRate) -> float:
+    low, high = noise_rate.nats(64).fractions()
     return float((low + high) / 2)
 
 
@@ -48,30 +48,30 @@ def meeting(law: str, rate: float, n: int, many: int, seed: int) -> tuple[Any, A
     return scores, words
 
 
-def check(decay: NoiseRate, one: Round, scores: Any, order: Any, gaps: Any = None) -> None:
+def check(noise_rate: NoiseRate, one: Round, scores: Any, order: Any, gaps: Any = None) -> None:
     noises = one.noises()
-    assert oracle.order_is_sound(rate_of(decay), scores, noises, order, one.removed)
+    assert oracle.order_is_sound(rate_of(noise_rate), scores, noises, order, one.removed)
     if gaps is None:
         return
-    noisy = noises[1] - oracle.short_nats(scores, rate_of(decay))
-    unit = rate_of(decay) * float(one.plan.gap_unit)
+    noisy = noises[1] - oracle.short_nats(scores, rate_of(noise_rate))
+    unit = rate_of(noise_rate) * float(one.plan.gap_unit)
     behind = np.delete(noisy, list(order)).max()
     ends = [*noisy[list(order)].tolist(), behind]
     for gap, upper, lower in zip(gaps, ends, ends[1:], strict=False):
         assert (gap - 1e-6) * unit <= upper - lower + 1e-9 <= (gap + 1 + 1e-6) * unit
 
 
-def ranked(law: str, decay: NoiseRate, scores: Any, words: Any, k: int, **gaps: Any) -> Round:
+def ranked(law: str, noise_rate: NoiseRate, scores: Any, words: Any, k: int, **gaps: Any) -> Round:
     public = engine.ranking_plan(
-        LAWS[law], k, decay, bool(gaps), **({"gap_unit": gaps["gap_unit"]} if gaps else {})
+        LAWS[law], k, noise_rate, bool(gaps), **({"gap_unit": gaps["gap_unit"]} if gaps else {})
     )
     tape = tape_for(words, public, np.random.default_rng(1))
     stream = Stream(tape, seed=3)
-    result, (one,) = watch(lambda: TOPS[law](scores.copy(), k, decay, stream, **gaps))
+    result, (one,) = watch(lambda: TOPS[law](scores.copy(), k, noise_rate, stream, **gaps))
     assert stream.requests[0] == len(tape)
     assert drawn_as_told(one, words)
     assert len(result.indices) == k
-    check(decay, one, scores, result.indices, result.gaps)
+    check(noise_rate, one, scores, result.indices, result.gaps)
     return one
 
 
@@ -216,9 +216,9 @@ BOUNDED = [
 def test_nobody_left_out_lies_above_the_bound(law, n):
     """For as few contenders as can be, at all rates: who was removed, and tail words, included."""
     bounded = 0
-    for seed, decay in enumerate(BOUNDED * (2 if n < 6000 else 1)):
-        k, rate = (1, 2, 40)[seed % 3], rate_of(decay)
-        public = engine.ranking_plan(LAWS[law], k, decay, False)
+    for seed, noise_rate in enumerate(BOUNDED * (2 if n < 6000 else 1)):
+        k, rate = (1, 2, 40)[seed % 3], rate_of(noise_rate)
+        public = engine.ranking_plan(LAWS[law], k, noise_rate, False)
         scores, words = meeting(law, rate, n, (60, 9)[seed % 2], seed)
         if path_of(n, public) == "slots":
             continue

@@ -108,7 +108,7 @@ def check(
     score, units = ceiling
     if units >= UNBOUNDED:
         return
-    rate = public.decay.rate
+    rate = public.noise_rate.rate
     with mpmath.workdps(40):
         for place in set(range(len(steps))) - set(found) - set(removed):
             # Exactly, in units of 2**-32 nat: where the score is worth, and what is left.

@@ -66,14 +66,14 @@ def test_a_full_block_of_rows_asks_for_no_more_bits() -> None:
 
 def test_the_first_tail_word_of_a_process_is_not_seen() -> None:
     """The caches for V of both lengths are full after any call with the same parameters."""
-    decay, ahead = NoiseRate(Fraction(1, 3)), np.zeros(5000, dtype=np.uint64)
+    noise_rate, ahead = NoiseRate(Fraction(1, 3)), np.zeros(5000, dtype=np.uint64)
     ahead[:20] = 10**6  # all contenders are among these 20, and none of these has a tail word
     laws._tools.cache_clear()
     plan.cache_clear()
-    TOPS["exponential"](ahead, 1, decay, Tape(1))
+    TOPS["exponential"](ahead, 1, noise_rate, Tape(1))
     before = laws._tools.cache_info().misses
     # All equal: the best have tail words.
-    TOPS["exponential"](np.zeros(5000, dtype=np.uint64), 1, decay, Tape(1))
+    TOPS["exponential"](np.zeros(5000, dtype=np.uint64), 1, noise_rate, Tape(1))
     assert laws._tools.cache_info().misses == before
 
 

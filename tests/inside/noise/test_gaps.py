@@ -43,13 +43,13 @@ def bounds(
     law: Law,
     scores: list[int],
     k: int,
-    decay: NoiseRate,
+    noise_rate: NoiseRate,
     unit: Fraction,
     looks: int,
     mutant: Mutant | None = None,
 ) -> tuple[Counter[Outcome], float]:
     """Lower bounds for every outcome, from V of which nothing is known at first."""
-    public = plan(law, k, decay, True, unit)
+    public = plan(law, k, noise_rate, True, unit)
     everyone = list(range(len(scores)))
 
     def outcome(cells: tuple[Known, ...]) -> Outcome | None:

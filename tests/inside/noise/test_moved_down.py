@@ -69,9 +69,9 @@ def first(law: str) -> int:
     """Who comes first of two, where candidate 0 has by far the largest score."""
     steps = np.zeros(N, dtype=np.uint64)
     steps[0] = FAR
-    decay = engine.NoiseRate(RATE)
-    source = Extreme(engine.ranking_plan(engine.LAWS[law], 2, decay, False).contenders)
-    return engine.TOPS[law](steps, 2, decay, source).indices[0]
+    noise_rate = engine.NoiseRate(RATE)
+    source = Extreme(engine.ranking_plan(engine.LAWS[law], 2, noise_rate, False).contenders)
+    return engine.TOPS[law](steps, 2, noise_rate, source).indices[0]
 
 
 @pytest.mark.parametrize("law", engine.LAWS)

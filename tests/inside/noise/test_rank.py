@@ -46,11 +46,11 @@ def noise_of(law: Law, v: int, bits: int) -> mpmath.mpf:
     return quantile(law.name, mpmath.ldexp(mpmath.mpf(v), -bits))
 
 
-def nats(decay: NoiseRate) -> mpmath.mpf:
-    rate = mpmath.mpf(decay.rate.numerator) / decay.rate.denominator
-    if decay.base is None:
+def nats(noise_rate: NoiseRate) -> mpmath.mpf:
+    rate = mpmath.mpf(noise_rate.rate.numerator) / noise_rate.rate.denominator
+    if noise_rate.base is None:
         return rate
-    return -rate * mpmath.log(mpmath.mpf(decay.base.numerator) / decay.base.denominator)
+    return -rate * mpmath.log(mpmath.mpf(noise_rate.base.numerator) / noise_rate.base.denominator)
 
 
 def ends(steps: list[int], draws: Draws, public: Plan) -> list[tuple[mpmath.mpf, mpmath.mpf]]:
@@ -61,7 +61,7 @@ def ends(steps: list[int], draws: Draws, public: Plan) -> list[tuple[mpmath.mpf,
     result = []
     for i, score in enumerate(steps):
         v, bits = known[i] if i in known else (int(draws.words[i]), draws.width)
-        base = nats(public.decay) * score
+        base = nats(public.noise_rate) * score
         result.append(
             (base + noise_of(public.law, v + 1, bits), base + noise_of(public.law, v, bits))
         )
@@ -82,7 +82,11 @@ def check(steps: list[int], draws: Draws, public: Plan, result: Ranking) -> None
         assert (result.gaps is None) == (public.ranked == public.k)
         for gap, (i, j) in zip(result.gaps or (), pairwise(order), strict=False):
             for difference in (bounds[i][0] - bounds[j][1], bounds[i][1] - bounds[j][0]):
-                unit = nats(public.decay) * public.gap_unit.numerator / public.gap_unit.denominator
+                unit = (
+                    nats(public.noise_rate)
+                    * public.gap_unit.numerator
+                    / public.gap_unit.denominator
+                )
                 assert mpmath.floor(difference / unit) == gap
 
 
@@ -161,9 +165,9 @@ def toy(
             yield rankings.combine(np.array(steps, dtype=np.uint64), draws, public), share
 
 
-def exact_law(law: Law, steps: list[int], decay: NoiseRate) -> list[float]:
+def exact_law(law: Law, steps: list[int], noise_rate: NoiseRate) -> list[float]:
     """The winner's law: closed forms, independent of the engine."""
-    lam = float(nats(decay))
+    lam = float(nats(noise_rate))
     if law is GUMBEL:
         weights = [mpmath.exp(lam * s) for s in steps]
         return [float(w / sum(weights)) for w in weights]
@@ -180,14 +184,14 @@ def exact_law(law: Law, steps: list[int], decay: NoiseRate) -> list[float]:
 
 
 def compatible(
-    public: Plan, steps: list[int], width: int, slot_bits: int, decay: NoiseRate
+    public: Plan, steps: list[int], width: int, slot_bits: int, noise_rate: NoiseRate
 ) -> float:
     """Check every winner's bounds; return the share of what was left undecided."""
     found: Counter[int | None] = Counter()
     for result, share in toy(steps, public, width, slot_bits):
         found[None if result is None else result.indices[0]] += share  # type: ignore[assignment]
     undecided = float(found[None])
-    for winner, chance in enumerate(exact_law(public.law, steps, decay)):
+    for winner, chance in enumerate(exact_law(public.law, steps, noise_rate)):
         assert float(found[winner]) <= chance + 1e-12
         assert chance <= float(found[winner]) + undecided + 1e-12
     return undecided
@@ -197,17 +201,17 @@ def compatible(
 @each_law
 @pytest.mark.parametrize("steps", [[0, 2], [3, 3]])
 def test_exhaustively_for_two(law: Law, steps: list[int]) -> None:
-    decay = NoiseRate(Fraction(1, 3))
-    assert compatible(plan(law, 1, decay, False), steps, 5, 2, decay) < 0.15
+    noise_rate = NoiseRate(Fraction(1, 3))
+    assert compatible(plan(law, 1, noise_rate, False), steps, 5, 2, noise_rate) < 0.15
 
 
 @pytest.mark.parametrize("law", [EXPONENTIAL, GUMBEL], ids=lambda law: law.name)
 @pytest.mark.parametrize("contenders", [2, 3])
 def test_exhaustively_for_three(law: Law, contenders: int) -> None:
     # With two contenders the third is left out by its word and the certificate.
-    decay = NoiseRate(Fraction(2, 3))
-    public = replace(plan(law, 1, decay, False), contenders=contenders)
-    assert compatible(public, [0, 4, 1], 4, 1, decay) < 0.6
+    noise_rate = NoiseRate(Fraction(2, 3))
+    public = replace(plan(law, 1, noise_rate, False), contenders=contenders)
+    assert compatible(public, [0, 4, 1], 4, 1, noise_rate) < 0.6
 
 
 def test_another_law_is_noticed() -> None:
@@ -217,17 +221,17 @@ def test_another_law_is_noticed() -> None:
 
 def test_gaps_exhaustively() -> None:
     """P(0 wins with a gap of g or more) is P(0 wins with g less) (mathematics.md 5.1)."""
-    decay = NoiseRate(Fraction(1, 3))
+    noise_rate = NoiseRate(Fraction(1, 3))
     found: Counter[tuple[int, int]] = Counter()
     undecided = Fraction(0)
-    for result, share in toy([2, 0], plan(EXPONENTIAL, 1, decay, True), 5, 2):
+    for result, share in toy([2, 0], plan(EXPONENTIAL, 1, noise_rate, True), 5, 2):
         if result is None or result.gaps is None:
             undecided += share
         else:
             found[result.indices[0], result.gaps[0]] += share  # type: ignore[assignment]
     assert undecided < Fraction(3, 5)
     for g in range(8):
-        chance = exact_law(EXPONENTIAL, [max(2 - g, 0), max(g - 2, 0)], decay)[0]
+        chance = exact_law(EXPONENTIAL, [max(2 - g, 0), max(g - 2, 0)], noise_rate)[0]
         at_least = float(sum(share for (i, gap), share in found.items() if i == 0 and gap >= g))
         assert at_least <= chance + 1e-12
         assert chance <= at_least + float(undecided) + 1e-12

@@ -29,9 +29,9 @@ DECAYS = [
 ]
 
 
-def winner_of(law, scores, digits, decay, bits):
+def winner_of(law, scores, digits, noise_rate, bits):
     """The winner by the exact enclosures of all candidates; None if these digits do not tell."""
-    public = batch_plan(law, len(scores), decay).ranking
+    public = batch_plan(law, len(scores), noise_rate).ranking
     known = [(v, bits) for v in digits]
     found = certified_order(list(range(len(scores))), scores, known, None, public, public.precision)
     return None if found is None else found.indices[0]
@@ -41,7 +41,7 @@ def winner_of(law, scores, digits, decay, bits):
 @settings(max_examples=60, deadline=None, derandomize=True)
 @given(data=st.data())
 def test_winners_are_the_exact_ones(law, data):
-    decay = data.draw(st.sampled_from(DECAYS))
+    noise_rate = data.draw(st.sampled_from(DECAYS))
     n = data.draw(st.integers(1, 7))
     near = st.integers(0, 40)
     scores = data.draw(
@@ -58,13 +58,13 @@ def test_winners_are_the_exact_ones(law, data):
     # Words near the ends too, where the table gives up.
     ends = data.draw(st.lists(st.sampled_from([0, 5, 2**31, 2**40, TOP, TOP - 9]), max_size=3))
     words.reshape(-1)[: len(ends)] = ends[: words.size]
-    public = batch_plan(law, n, decay)
+    public = batch_plan(law, n, noise_rate)
     more = np.empty((min(public.capacity, len(scores)), min(4, n)), dtype=np.uint64)
     tape.fill(memoryview(more).cast("B"))
     block = np.ascontiguousarray(np.array(scores, dtype=np.uint64).T)
     winners = combine_rows(block, words, more, public.ranking, tape)
     for row, (values, found) in enumerate(zip(scores, winners.tolist(), strict=True)):
-        exact = winner_of(law, values, words[:, row].tolist(), decay, 64)
+        exact = winner_of(law, values, words[:, row].tolist(), noise_rate, 64)
         assert exact is None or found == exact
 
 

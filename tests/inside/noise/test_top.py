@@ -36,11 +36,13 @@ def padded(scores: list[str], extra: int) -> Any:
     return np.array(values, dtype=np.uint64)
 
 
-def winners(rank: Callable[..., Ranking], steps: Any, decay: NoiseRate, k: int) -> Counter[Any]:
+def winners(
+    rank: Callable[..., Ranking], steps: Any, noise_rate: NoiseRate, k: int
+) -> Counter[Any]:
     tape = Tape(20)
     found: Counter[Any] = Counter()
     for _ in range(DRAWS if steps.size < 100 else DRAWS // 3):
-        indices = rank(steps.copy(), k, decay, tape).indices
+        indices = rank(steps.copy(), k, noise_rate, tape).indices
         found[indices[0] if k == 1 else ",".join(map(str, indices))] += 1
     return found
 
@@ -77,12 +79,17 @@ def cases() -> list[Any]:
 
 @pytest.mark.claim("C1")
 @pytest.mark.parametrize("extra", [0, 400])
-@pytest.mark.parametrize(("rank", "k", "scores", "decay", "law"), cases())
+@pytest.mark.parametrize(("rank", "k", "scores", "noise_rate", "law"), cases())
 def test_law(
-    rank: Callable[..., Ranking], k: int, scores: list[str], decay: NoiseRate, law: Any, extra: int
+    rank: Callable[..., Ranking],
+    k: int,
+    scores: list[str],
+    noise_rate: NoiseRate,
+    law: Any,
+    extra: int,
 ) -> None:
     """False alarm below 1e-9 a case, see `fits`; with `extra` the coarse path decides."""
-    assert fits(winners(rank, padded(scores, extra), decay, k), law)
+    assert fits(winners(rank, padded(scores, extra), noise_rate, k), law)
 
 
 def test_the_wrong_noise_is_noticed() -> None:
@@ -115,9 +122,9 @@ def test_a_common_offset_changes_nothing(data: st.DataObject) -> None:
         data.draw(st.lists(st.integers(0, 2**62), min_size=n, max_size=n)), dtype=np.uint64
     )
     offset = np.uint64(data.draw(st.integers(0, 2**63)))
-    decay = NoiseRate(Fraction(1, data.draw(st.sampled_from([1, 10**3, 2**40]))))
+    noise_rate = NoiseRate(Fraction(1, data.draw(st.sampled_from([1, 10**3, 2**40]))))
     rank, seed = data.draw(st.sampled_from(list(TOPS.values()))), data.draw(st.integers(0, 10**6))
-    results = {rank(s.copy(), 2, decay, Tape(seed)).indices for s in (scores, scores + offset)}
+    results = {rank(s.copy(), 2, noise_rate, Tape(seed)).indices for s in (scores, scores + offset)}
     assert len(results) == 1
 
 

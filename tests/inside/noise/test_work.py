@@ -97,15 +97,15 @@ def test_calls_and_requests(
     gaps: dict[str, Any],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    decay = NoiseRate(Fraction(1, 3))
-    engine(np.zeros(n, dtype=np.uint64), k, decay, Tape(0), **gaps)  # fill the caches
+    noise_rate = NoiseRate(Fraction(1, 3))
+    engine(np.zeros(n, dtype=np.uint64), k, noise_rate, Tape(0), **gaps)  # fill the caches
     seen = set()
     for steps in families(n):
         for seed in range(TAPES if n < 10000 else 4):
             log: list[Any] = []
             tape = Tape(seed)
             with recorded(monkeypatch, log):
-                engine(steps.copy(), k, decay, tape, **gaps)
+                engine(steps.copy(), k, noise_rate, tape, **gaps)
             seen.add((repr(log), tuple(tape.requests)))
             if n > 1000:
                 assert len(log) > 20
@@ -114,15 +114,15 @@ def test_calls_and_requests(
 
 @pytest.mark.parametrize(("n", "k"), [(10, 3), (30, 20), (600, 3)])
 def test_calls_and_requests_of_peeling(n: int, k: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    decay = NoiseRate(Fraction(1, 3))
-    PEELED["exponential"](np.zeros(n, dtype=np.uint64), k, decay, Tape(0))
+    noise_rate = NoiseRate(Fraction(1, 3))
+    PEELED["exponential"](np.zeros(n, dtype=np.uint64), k, noise_rate, Tape(0))
     seen = set()
     for steps in families(n):
         for seed in range(TAPES):
             log: list[Any] = []
             tape = Tape(seed)
             with recorded(monkeypatch, log):
-                PEELED["exponential"](steps.copy(), k, decay, tape)
+                PEELED["exponential"](steps.copy(), k, noise_rate, tape)
             seen.add((repr(log), tuple(tape.requests)))
     assert len(seen) == 1
 
@@ -154,10 +154,10 @@ def opcodes(work: Callable[[], Any]) -> int:
     ("n", "k", "gaps"), [(10, 1, GAPS[0]), (12, 2, GAPS[1]), (12, 2, GAPS[2]), (600, 2, GAPS[1])]
 )
 def test_bytecodes(engine: Callable[..., Any], n: int, k: int, gaps: dict[str, Any]) -> None:
-    decay = NoiseRate(Fraction(1, 3))
-    engine(np.zeros(n, dtype=np.uint64), k, decay, Tape(0), **gaps)
+    noise_rate = NoiseRate(Fraction(1, 3))
+    engine(np.zeros(n, dtype=np.uint64), k, noise_rate, Tape(0), **gaps)
     seen = {
-        opcodes(partial(engine, steps.copy(), k, decay, Tape(seed), **gaps))
+        opcodes(partial(engine, steps.copy(), k, noise_rate, Tape(seed), **gaps))
         for steps in families(n)
         for seed in range(TAPES)
     }
@@ -166,10 +166,10 @@ def test_bytecodes(engine: Callable[..., Any], n: int, k: int, gaps: dict[str, A
 
 
 def test_bytecodes_of_peeling() -> None:
-    decay = NoiseRate(Fraction(1, 3))
-    PEELED["exponential"](np.zeros(40, dtype=np.uint64), 4, decay, Tape(0))
+    noise_rate = NoiseRate(Fraction(1, 3))
+    PEELED["exponential"](np.zeros(40, dtype=np.uint64), 4, noise_rate, Tape(0))
     seen = {
-        opcodes(partial(PEELED["exponential"], steps.copy(), 4, decay, Tape(seed)))
+        opcodes(partial(PEELED["exponential"], steps.copy(), 4, noise_rate, Tape(seed)))
         for steps in families(40)
         for seed in range(TAPES)
     }
@@ -178,9 +178,9 @@ def test_bytecodes_of_peeling() -> None:
 
 def test_the_counter_notices_a_branch() -> None:
     """The positive control: what is undecided runs other bytecodes."""
-    decay = NoiseRate(Fraction(1, 3))
+    noise_rate = NoiseRate(Fraction(1, 3))
     ties = {
-        opcodes(partial(TOPS["gumbel"], np.zeros(2, np.uint64), 1, decay, tape))
+        opcodes(partial(TOPS["gumbel"], np.zeros(2, np.uint64), 1, noise_rate, tape))
         for tape in (Tape(0), _Constant())
     }
     assert len(ties) == 2
@@ -203,14 +203,14 @@ class _Constant(Tape):
 def test_calls_and_requests_of_batches(
     rank_rows: Callable[..., Any], shape: tuple[int, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    decay = NoiseRate(Fraction(1, 3))
-    rank_rows(np.zeros(shape, dtype=np.uint64), decay, Tape(0))  # fill the caches
+    noise_rate = NoiseRate(Fraction(1, 3))
+    rank_rows(np.zeros(shape, dtype=np.uint64), noise_rate, Tape(0))  # fill the caches
     seen = set()
     for scores in families(shape[0] * shape[1]):
         for seed in range(TAPES):
             tape, log = Tape(seed), []
             with recorded(monkeypatch, log):
-                rank_rows(np.reshape(scores.copy(), shape), decay, tape)
+                rank_rows(np.reshape(scores.copy(), shape), noise_rate, tape)
             assert len(log) > 40
             seen.add((repr(log), tuple(tape.requests)))
     assert len(seen) == 1

@@ -268,12 +268,12 @@ def other_rounding(mode: int) -> int:
 def test_scores_are_read_alike_however_the_processor_rounds(mode, grid):
     reading = Reading.read(grid=grid, on_grid=False, score_error=None)
     values = np.concatenate([np.arange(-500, 500) / 1000 + 0.0005, np.arange(500) * 1e9 / 7])
-    usual = read_candidates(values).steps(reading).tolist()
+    usual = read_candidates(values).scores_on_grid(reading).tolist()
     if other_rounding(mode):
         pytest.skip("there is no fesetround")
     try:
         fast = is_fast(reading.step)
-        read = read_candidates(values).steps(reading).tolist()
+        read = read_candidates(values).scores_on_grid(reading).tolist()
     finally:
         other_rounding(0)
     assert not fast

@@ -55,7 +55,7 @@ def test_any_column_on_any_grid_is_read_as_long_division_reads_it(seed, minimize
         near = reading.nearest(Fraction(int(values[0])))
         away = random.choice([0, 1, FAR - 1, FAR, FAR + 1, 10**40])
         place = random.choice([None, near, near + away, near - away])
-        read = read_candidates(values).steps(
+        read = read_candidates(values).scores_on_grid(
             reading, minimize=minimize, threshold=None if place is None else place * grid
         )
         expected = shortfalls(values.tolist(), grid, minimize, [] if place is None else [place])
@@ -66,7 +66,7 @@ def test_any_column_on_any_grid_is_read_as_long_division_reads_it(seed, minimize
 def test_halves_go_up_on_both_sides_of_zero(minimize):
     values = np.array([-5, -3, -1, 1, 3, 5])
     whole = [-2, -1, 0, 1, 2, 3]
-    read = read_candidates(values).steps(Reading(Fraction(2), False, Fraction(0)))
+    read = read_candidates(values).scores_on_grid(Reading(Fraction(2), False, Fraction(0)))
     assert [int(read[-1]) - step for step in read.tolist()] == [3 - steps for steps in whole]
 
 
@@ -81,7 +81,7 @@ def test_grids_beyond_the_limits_are_read_one_by_one(grid, monkeypatch):
 
     monkeypatch.setattr(numbers, "nearest_steps", spy)
     values = np.array([2**62, -(2**62), 5, -7])
-    read = read_candidates(values).steps(Reading(grid, False, Fraction(0)))
+    read = read_candidates(values).scores_on_grid(Reading(grid, False, Fraction(0)))
     expected = shortfalls(values.tolist(), grid, False, [])
     assert [int(read.max()) - step for step in read.tolist()] == expected
     assert len(asked) == 1
@@ -99,7 +99,7 @@ def test_long_decimals_are_read_to_the_last_digit(sign, digits, whole):
     expected = [(Fraction(value) + Fraction(1, 2)).__floor__() for value in values]
     assert numbers.nearest_steps(values, reading, "grid=") == expected
     with pytest.raises(ScoreError, match="scores must be integers"):
-        read_candidates(values[:1]).steps(Reading(None, False, Fraction(0)))
+        read_candidates(values[:1]).scores_on_grid(Reading(None, False, Fraction(0)))
     integer = [Decimal(f"{sign}{whole}.{'0' * digits}")]
     assert numbers.nearest_steps(integer, Reading(None, False, Fraction(0)), "") == [
         int(integer[0])

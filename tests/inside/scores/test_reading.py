@@ -282,7 +282,7 @@ KINDS = {
 def moved_steps(low: np.ndarray, high: np.ndarray, reading: Reading) -> tuple[int, int]:
     """The least and the largest number of steps between the numbers of a pair."""
     # One column: the steps of both are counted from the same place, and fit into 63 bits.
-    steps = read_candidates(np.concatenate([low, high])).steps(reading).view(np.int64)
+    steps = read_candidates(np.concatenate([low, high])).scores_on_grid(reading).view(np.int64)
     moves = steps[len(low) :] - steps[: len(low)]
     return int(moves.min()), int(moves.max())
 
@@ -320,7 +320,7 @@ def test_what_is_nearly_on_the_grid_moves_by_whole_steps_exactly(kind):
 def test_every_k_out_of_48842_is_read_as_k():
     n = 48_842
     k = np.arange(n + 1)
-    steps = read_candidates(k / n).steps(reading_of(Fraction(1, n), on_grid=True))
+    steps = read_candidates(k / n).scores_on_grid(reading_of(Fraction(1, n), on_grid=True))
     assert (steps.max() - steps == n - k).all()
 
 
@@ -360,8 +360,8 @@ MOVES = (range(-1, 3), range(-2, 2))
 @pytest.mark.parametrize("kind", [SparseVector, AdaptiveSparseVector])
 def test_the_threshold_covers_a_and_answers_cover_a_and_b(noise, kind):
     terms = kind(k=2, epsilon=EPSILON, noise=noise, **ROUNDED)._session.terms
-    assert terms.decay.rate == terms.start / 2
-    assert [branch.decay.rate for branch in terms.branches] == [
+    assert terms.noise_rate.rate == terms.start / 2
+    assert [branch.noise_rate.rate for branch in terms.branches] == [
         branch.epsilon / 3 for branch in terms.branches
     ]
     assert terms.as_record["effective_range"] == "3"
@@ -369,8 +369,8 @@ def test_the_threshold_covers_a_and_answers_cover_a_and_b(noise, kind):
         threshold=1, k=2, epsilon=4, sensitivity=1, monotonic=True, grid="1/2", on_grid=True
     )
     terms = on_grid._session.terms
-    assert terms.decay.rate == terms.start / 2
-    assert terms.branches[0].decay.rate == terms.branches[0].epsilon / 2
+    assert terms.noise_rate.rate == terms.start / 2
+    assert terms.branches[0].noise_rate.rate == terms.branches[0].epsilon / 2
 
 
 @pytest.mark.parametrize("noise", NOISES)

@@ -41,36 +41,36 @@ DECAYS = [
     NoiseRate(Fraction(3), Fraction(2, 3)),
     NoiseRate(Fraction(1), Fraction(99, 100)),
 ]
-each_decay = pytest.mark.parametrize("decay", DECAYS, ids=str)
+each_decay = pytest.mark.parametrize("noise_rate", DECAYS, ids=str)
 
 
-def power(decay: NoiseRate, m: int) -> tuple[Fraction, Fraction]:
+def power(noise_rate: NoiseRate, m: int) -> tuple[Fraction, Fraction]:
     """Enclose rho**m: exactly for a rational rho, by Taylor series otherwise."""
-    exponent = decay.rate * m
-    if decay.base is not None:
-        return decay.base**exponent, decay.base**exponent
+    exponent = noise_rate.rate * m
+    if noise_rate.base is not None:
+        return noise_rate.base**exponent, noise_rate.base**exponent
     if exponent > 190:
         return Fraction(0), exp_bounds(Fraction(-190))[1]
     return exp_bounds(-exponent)
 
 
-def thresholds(decay: NoiseRate) -> list[list[tuple[Fraction, Fraction]]]:
+def thresholds(noise_rate: NoiseRate) -> list[list[tuple[Fraction, Fraction]]]:
     """Independent enclosures of every threshold of every table, the first digit first."""
     result = []
-    tables = digit_tables(decay)
+    tables = digit_tables(noise_rate)
     for place, table in enumerate(tables):
         m = 256 ** (len(tables) - 1 - place)
-        powers = [power(decay, d * m) for d in range(1, len(table.high) + 1)]
+        powers = [power(noise_rate, d * m) for d in range(1, len(table.high) + 1)]
         if place:
-            least, most = power(decay, 256 * m)
+            least, most = power(noise_rate, 256 * m)
             powers = [((a - most) / (1 - most), (b - least) / (1 - least)) for a, b in powers]
         result.append(powers)
     return result
 
 
 @each_decay
-def test_every_word_of_every_table(decay: NoiseRate) -> None:
-    for table, exact in zip(digit_tables(decay), thresholds(decay), strict=True):
+def test_every_word_of_every_table(noise_rate: NoiseRate) -> None:
+    for table, exact in zip(digit_tables(noise_rate), thresholds(noise_rate), strict=True):
         expected = np.zeros(1 << 16, dtype=np.int64)
         crossed = set()
         for low, high in exact:
@@ -87,8 +87,8 @@ def test_every_word_of_every_table(decay: NoiseRate) -> None:
 
 
 @each_decay
-def test_every_threshold_is_enclosed(decay: NoiseRate) -> None:
-    for table, exact in zip(digit_tables(decay), thresholds(decay), strict=True):
+def test_every_threshold_is_enclosed(noise_rate: NoiseRate) -> None:
+    for table, exact in zip(digit_tables(noise_rate), thresholds(noise_rate), strict=True):
         highs, lows = table.high.tolist()[::-1], table.low.tolist()[::-1]
         for d, (bounds, high, low) in enumerate(zip(exact, highs, lows, strict=True), 1):
             end = high << 64 | low
@@ -149,8 +149,8 @@ def digit_of(table: DigitTable, v: int, *takes: int) -> int:
 
 
 @each_decay
-def test_the_digit_next_to_every_threshold(decay: NoiseRate) -> None:
-    for table in digit_tables(decay):
+def test_the_digit_next_to_every_threshold(noise_rate: NoiseRate) -> None:
+    for table in digit_tables(noise_rate):
         for d in {1, 2, len(table.high) // 2, len(table.high) - 1} & set(range(1, len(table.high))):
             end = int(table.high[-d]) << 64 | int(table.low[-d])
             assert digit_of(table, end - 1) == d
@@ -165,8 +165,8 @@ def test_the_digit_next_to_every_threshold(decay: NoiseRate) -> None:
 
 
 def test_a_tie_with_a_threshold_is_settled_by_more_digits() -> None:
-    decay = NoiseRate(Fraction(1))
-    (table,) = digit_tables(decay)
+    noise_rate = NoiseRate(Fraction(1))
+    (table,) = digit_tables(noise_rate)
     low, _ = table.chance(3, 600).scaled(256)
     v, second, third = low >> 128, (low >> 64) % 2**64, low % 2**64
     assert digit_of(table, v, second, third - 1) == 3
@@ -205,15 +205,15 @@ def test_more_marked_words_than_expected_are_all_refined() -> None:
 
 
 @pytest.mark.parametrize("width", [4, 5, 6])
-@pytest.mark.parametrize("decay", DECAYS[:3] + DECAYS[7:9], ids=str)
-def test_exhaustively_at_small_widths(decay: NoiseRate, width: int) -> None:
+@pytest.mark.parametrize("noise_rate", DECAYS[:3] + DECAYS[7:9], ids=str)
+def test_exhaustively_at_small_widths(noise_rate: NoiseRate, width: int) -> None:
     """Unmarked words give every digit at most its probability, marked ones supply the rest."""
-    enclosures = _unbounded(decay, 1)
-    table = build(enclosures, digit_tables(decay)[0].chance, unbounded=True, width=width)
+    enclosures = _unbounded(noise_rate, 1)
+    table = build(enclosures, digit_tables(noise_rate)[0].chance, unbounded=True, width=width)
     found = Counter(table.values.tolist())
     marked = Fraction(found.pop(MARK), 1 << width)
     for d in range(30):
-        exact = power(decay, d)[1] - power(decay, d + 1)[0]
+        exact = power(noise_rate, d)[1] - power(noise_rate, d + 1)[0]
         share = Fraction(found[d], 1 << width)
         assert share <= exact
         assert exact <= share + marked
@@ -229,31 +229,31 @@ def test_exact_thresholds_at_word_limits_mark_nothing() -> None:
 @settings(max_examples=20, deadline=None)
 def test_shapes_and_requests(data: st.DataObject) -> None:
     n = data.draw(st.sampled_from([0, 1, 40, 3000]))
-    decay = data.draw(st.sampled_from(DECAYS))
+    noise_rate = data.draw(st.sampled_from(DECAYS))
     draw = data.draw(st.sampled_from([geometric, discrete_laplace]))
     requests = set()
     for seed in range(20):
         tape = Tape(seed)
-        noise = draw(n, decay, tape)
+        noise = draw(n, noise_rate, tape)
         assert noise.dtype == np.int64
         assert noise.shape == (n,)
         requests.add(tuple(tape.requests))
     assert len(requests) == 1
 
 
-@pytest.mark.parametrize("decay", [DECAYS[1], DECAYS[9]], ids=str)
-def test_laws(decay: NoiseRate) -> None:
+@pytest.mark.parametrize("noise_rate", [DECAYS[1], DECAYS[9]], ids=str)
+def test_laws(noise_rate: NoiseRate) -> None:
     """False alarm 1e-9 each, see `fits`; the mutant is the other law."""
     n = 200_000
-    rho = float(power(decay, 1)[0])
+    rho = float(power(noise_rate, 1)[0])
     ranges = range(40)
     flat = {g: (1 - rho) * rho**g for g in ranges} | {"more": rho**40}
-    found = Counter(g if g < 40 else "more" for g in geometric(n, decay, Tape(1)).tolist())
+    found = Counter(g if g < 40 else "more" for g in geometric(n, noise_rate, Tape(1)).tolist())
     assert fits(found, flat)
     signed = {x: (1 - rho) / (1 + rho) * rho ** abs(x) for x in range(-39, 40)}
     signed["more"] = 1 - sum(signed.values())  # type: ignore[index]
     both = Counter(
-        x if abs(x) < 40 else "more" for x in discrete_laplace(n, decay, Tape(2)).tolist()
+        x if abs(x) < 40 else "more" for x in discrete_laplace(n, noise_rate, Tape(2)).tolist()
     )
     assert fits(both, signed)
     assert not fits(found, {**signed})

@@ -1,0 +1,174 @@
+"""The optimum of an adaptive composition, between two bounds that are computed.
+
+Fixed pairs come first and ranges last.  No other order, fixed or adaptive, gives a larger delta
+(`docs/mathematics.md`, section 14).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import isqrt
+
+from safeselect.accounting.gaussian import GaussianDP
+from safeselect.accounting.optimum.bracket import Profile
+from safeselect.accounting.optimum.masses import Masses
+from safeselect.accounting.optimum.problem import CUT, Part, Problem, ranges_of, reach
+from safeselect.accounting.optimum.sides import Grid, lower_value, range_masses, upper_profile
+from safeselect.promises.guarantees import BoundedRange, LaplaceDominated
+
+__all__ = [
+    "Bracket",
+    "dominating_masses",
+    "least_delta",
+    "least_epsilon",
+    "quick_epsilon",
+    "worth_trying",
+]
+
+Read = Callable[[Profile, Fraction], Fraction]
+"""Reads a bound off a profile; the losses of that profile may be too large by a shift."""
+
+_LEAST_DELTA = Fraction(1, 2**200)
+# The epsilon of a part: time and memory rise with it, and above 4 nats nothing is kept private.
+_LARGEST, _SMALLEST = 4, Fraction(1, 2**64)
+_FIRST = 64  # cells of the largest epsilon, at first
+_MOST_ROUNDS = 4
+_QUICK_BLOCK, _QUICK_CELLS = 64, 8
+_LEAST_CELLS = 4
+_QUICK_PLACES, _QUICK_ROWS = 2**12, 2**19
+
+
+@dataclass(frozen=True, slots=True)
+class Bracket:
+    """Two bounds on the least epsilon at a delta.
+
+    Attributes:
+        lower: no smaller epsilon is possible for such guarantees.
+        upper: this one holds.
+    """
+
+    lower: Fraction
+    upper: Fraction
+
+
+def worth_trying(parts: Sequence[tuple[Part, int]], delta: Fraction, most: Fraction) -> bool:
+    """Whether the values are within the range of floats, and the work is bounded."""
+    sizes = [part.epsilon for part, _ in parts if not isinstance(part, GaussianDP)]
+    if not sizes or not most or delta < _LEAST_DELTA or max(sizes) > _LARGEST:
+        return False
+    return max(sizes) > _SMALLEST and Problem.of(parts, delta, most).work(1) <= 1
+
+
+def least_epsilon(problem: Problem, precision: Fraction) -> Bracket:
+    """Bounds on the least epsilon at the problem's delta.
+
+    As narrow as `precision`, relatively, or as narrow as a bounded amount of work makes them.
+    """
+    delta = problem.delta
+    return _narrowed(problem, precision, problem.most, lambda p, shift: p.epsilon(delta) - shift)
+
+
+def least_delta(problem: Problem, epsilon: Fraction, precision: Fraction) -> Bracket:
+    """The same for the least delta at an epsilon; the problem's delta is enough at it."""
+    return _narrowed(problem, precision, problem.delta, lambda p, shift: p.delta(epsilon + shift))
+
+
+def _narrowed(problem: Problem, precision: Fraction, most: Fraction, read: Read) -> Bracket:
+    cells, best = _FIRST, Bracket(Fraction(0), most)
+    while problem.work(cells) > 1 and cells > 1:
+        cells //= 2
+    last_gap = 4 * most
+    for _ in range(_MOST_ROUNDS):
+        found = bracket(problem, cells, read)
+        if found.lower > found.upper:
+            # One of the two bounds is wrong, and it is unknown which one: refuse to answer.
+            raise RuntimeError("the two bounds of an optimum cross; please report this list")
+        best = Bracket(max(best.lower, found.lower), min(best.upper, found.upper))
+        gap = best.upper - best.lower
+        if gap <= precision * best.lower or gap * 2 > last_gap:
+            break
+        last_gap = gap
+        # The gap falls with the square of the cells; a little more, so that this is enough.
+        wanted = 4 * cells
+        if best.lower:
+            wanted = cells + cells * isqrt(max(2, 5 * gap // (4 * precision * best.lower)))
+        while wanted > cells and problem.work(wanted) > 1:
+            wanted -= 1 + wanted // 16
+        if wanted <= cells:
+            break
+        cells = wanted
+    return best
+
+
+def bracket(problem: Problem, cells: int, read: Read) -> Bracket:
+    """The bounds of both profiles, on a grid where the largest epsilon has so many cells."""
+    grid = Grid.of(problem, cells)
+    pairs = grid.pairs(problem.above)
+    upper = upper_profile(grid, [law.upper for law in pairs], ranges_of(problem.above))
+    if problem.below != problem.above:
+        pairs = grid.pairs(problem.below)
+    shift = sum((law.shift for law in pairs), Fraction(0))
+    whole = grid.product((law.lower for law in pairs), upper=False)
+
+    def lowest(profile: Profile) -> Fraction:
+        return read(profile, shift)
+
+    lower = lower_value(grid, whole, ranges_of(problem.below), lowest)
+    return Bracket(max(Fraction(0), lower), read(upper, Fraction(0)))
+
+
+def dominating_masses(parts: Sequence[tuple[Part, int]], step: Fraction, delta: Fraction) -> Masses:
+    """One fixed pair that dominates all parts together, on multiples of a step.
+
+    It may be composed with any further guarantees (`docs/mathematics.md`, Lemma 14.4).
+
+    Args:
+        delta: what is cut off is far less than this.
+    """
+    problem = Problem.of(parts, delta, Fraction(1))
+    grid = Grid.on(step, delta)
+    masses = [law.upper for law in grid.pairs(problem.above)]
+    for epsilon, count in ranges_of(problem.above):
+        masses += range_masses(grid, epsilon, count)
+    return grid.product(masses, upper=True)
+
+
+def quick_epsilon(
+    part: BoundedRange | LaplaceDominated, count: int, delta: Fraction, most: Fraction
+) -> Fraction | None:
+    """An epsilon for equal parts in a few milliseconds: the upper bound alone, on a coarse grid.
+
+    Some thousandths above the optimum, and the same on every machine.
+
+    Args:
+        most: an epsilon of about the size that is expected.
+
+    Returns:
+        None where no bound is found so quickly.
+    """
+    listed = [(part, count)]
+    if not worth_trying(listed, delta, most):
+        return None
+    problem, cells, block = Problem.of(listed, delta, most), _FIRST, count
+    is_range = isinstance(part, BoundedRange)
+    while is_range and block > _QUICK_BLOCK and _quick_work(problem, block, _QUICK_CELLS) > 1:
+        block = max(_QUICK_BLOCK, block // 2)
+    while cells and _quick_work(problem, block, cells) > 1:
+        cells //= 2
+    if cells < _LEAST_CELLS:
+        return None
+    grid = Grid.of(problem, cells, block)
+    masses = [law.upper for law in grid.pairs(problem.above)]
+    return upper_profile(grid, masses, ranges_of(problem.above)).epsilon(delta)
+
+
+def _quick_work(problem: Problem, block: int, cells: int) -> Fraction:
+    step = problem.step(cells)
+    places = 4 * problem.most / step
+    tail, rows = problem.delta / (1 << CUT), Fraction(0)
+    for epsilon, count in ranges_of(problem.above):
+        row = min(count, block)
+        rows += row * reach(epsilon, row, tail) / step * cells
+    return max(places / _QUICK_PLACES, rows / _QUICK_ROWS)

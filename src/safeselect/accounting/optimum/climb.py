@@ -1,0 +1,205 @@
+"""The largest value over all offsets of one mechanism of bounded range, bounded from above.
+
+This file uses floats, by the rules of `safeselect.accounting.optimum.backward`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+
+import numpy as np
+import numpy.typing as npt
+from numpy.lib.stride_tricks import sliding_window_view
+
+from safeselect.exact.interval import Interval
+
+__all__ = ["MARGIN", "Floats", "Places", "Tables", "climb", "tables_of"]
+
+Floats = npt.NDArray[np.float64]
+Places = npt.NDArray[np.intp]
+
+MARGIN = 44
+"""A value is moved by this many bits below its own size: roundings are below 2**-48 of it."""
+
+_BLOCKS = 64  # blocks of offsets t that are tried first; the best are halved
+
+
+@dataclass(frozen=True, slots=True)
+class Tables:
+    """Constants of a range, each within 2**-52 of its own size.
+
+    Attributes:
+        cells: the range in steps.
+        first, second: p and 1 - p at t = 0, 1, ... steps.
+        small: e**-s at 0, 1, ... steps; `rest` is 1 - e**-s.
+        shrunk: e**-epsilon.
+        bends: for w = 1, 2, 4, ... the factor e**w (e**w - 1) / (1 - e**-epsilon).
+        step: rounded to a float, for the bound on how far chords of chords may be off.
+    """
+
+    cells: int
+    first: Floats
+    second: Floats
+    small: Floats
+    rest: Floats
+    shrunk: float
+    bends: tuple[float, ...]
+    widest: float
+    halved: float
+
+
+@lru_cache(maxsize=32)
+def tables_of(step: Fraction, cells: int) -> Tables:
+    whole, one = -_value(-step * cells).expm1(), Interval.of(1, 96)
+    shrunk = _value(-step * cells).exp()
+    bends = []
+    for doublings in range(cells.bit_length()):
+        grown = _value(step * 2**doublings)
+        bends.append(_float(grown.exp() * grown.expm1() / whole))
+    places = range(cells + 1)
+    return Tables(
+        cells=cells,
+        first=_floats([-_value(step * (m - cells)).expm1() / whole for m in places]),
+        second=_floats([_value(step * m).expm1() * shrunk / whole for m in places]),
+        small=_floats([_value(-step * m).exp() for m in places]),
+        rest=_floats([-_value(-step * m).expm1() for m in places]),
+        shrunk=_float(shrunk),
+        bends=tuple(bends),
+        widest=_float(_value(step * cells).exp()),
+        halved=_float(one / (one + _value(-step).exp())),
+    )
+
+
+def _value(number: Fraction) -> Interval:
+    return Interval.of(number, 96)
+
+
+def _float(value: Interval) -> float:
+    # By way of a fraction: an MPFR number would be rounded as the thread's context says.
+    return float(value.fractions()[1])
+
+
+def _floats(values: list[Interval]) -> Floats:
+    return np.array([_float(value) for value in values])
+
+
+def climb(values: Floats, tables: Tables, length: int) -> tuple[Floats, Places]:
+    """An upper bound on the largest value over all offsets, and the cell where it was found.
+
+    Over a cell of offsets, with u = e**t and chords of f, the objective is C + A u + B / u.  It is
+    at most the chord of its ends plus K v (1 - v), where K is half its largest bend.  So it is at
+    most the larger end plus (K - |difference of the ends|) / 4.  Wide cells come first.  A cell
+    with a bound below a value found elsewhere is dropped; the others are halved.
+    """
+    level = max(0, -(-tables.cells // _BLOCKS) - 1).bit_length()
+    dents = _dents(values, tables) if level else values
+    raised = _raised(values, dents, tables, level)
+    offsets = np.arange(0, tables.cells, 2**level)
+    offsets = np.minimum(offsets, tables.cells - 2**level)
+    high, ends = _all_bounds(raised, tables, length, offsets, level)
+    if not level:
+        cells = high.argmax(axis=1)
+        return high[np.arange(length), cells], cells
+    best = ends.max(axis=1)
+    best = best * (1 - np.ldexp(1, -MARGIN)) - _most_raised(values, raised, length, tables)
+    places, kept = np.nonzero(high >= best[:, np.newaxis])
+    offsets = offsets[kept]
+    while level:
+        level -= 1
+        places, offsets = np.repeat(places, 2), np.repeat(offsets, 2)
+        offsets[1::2] += 2**level
+        raised = _raised(values, dents, tables, level)
+        high, reached = _bounds(raised, tables, places, offsets, level)
+        begins = np.flatnonzero(np.diff(places, prepend=-1))
+        tops = np.maximum.reduceat(reached, begins) * (1 - np.ldexp(1, -MARGIN))
+        best = np.maximum(best, tops - _most_raised(values, raised, length, tables))
+        if level:
+            kept = high >= best[places]
+            places, offsets = places[kept], offsets[kept]
+    tops = np.maximum.reduceat(high, begins)
+    where = np.flatnonzero(high >= tops[places])
+    firsts = np.flatnonzero(np.diff(places[where], prepend=-1))
+    return tops, offsets[where[firsts]]
+
+
+def _all_bounds(
+    values: Floats, tables: Tables, length: int, offsets: Places, level: int
+) -> tuple[Floats, Floats]:
+    """At all places, for cells that begin at these offsets: bounds, and the larger ends."""
+    width = 2**level
+    windows = sliding_window_view(values, tables.cells + 1)[:, ::-1]
+    near, far = windows[:length], windows[tables.cells : tables.cells + length]
+    at = offsets
+    if width == 1:
+        ends = tables.first * near + tables.second * far
+        ends, others = ends[:, :-1], ends[:, 1:]
+        first, second, third, fourth = near[:, :-1], near[:, 1:], far[:, :-1], far[:, 1:]
+    else:
+        first, second, third, fourth = (
+            side[:, at + more] for side in (near, far) for more in (0, width)
+        )
+        ends = tables.first[at] * first + tables.second[at] * third
+        others = tables.first[at + width] * second + tables.second[at + width] * fourth
+    return _bounded(ends, others, first, second, third, fourth, tables, level)
+
+
+def _bounds(
+    values: Floats, tables: Tables, places: Places, offsets: Places, level: int
+) -> tuple[Floats, Floats]:
+    """The same for pairs of a place and an offset."""
+    width = 2**level
+    at = places - offsets + tables.cells
+    first, second = values[at], values[at - width]
+    third, fourth = values[at + tables.cells], values[at + tables.cells - width]
+    ends = tables.first[offsets] * first + tables.second[offsets] * third
+    others = tables.first[offsets + width] * second + tables.second[offsets + width] * fourth
+    return _bounded(ends, others, first, second, third, fourth, tables, level)
+
+
+def _bounded(
+    ends: Floats,
+    others: Floats,
+    first: Floats,
+    second: Floats,
+    third: Floats,
+    fourth: Floats,
+    tables: Tables,
+    level: int,
+) -> tuple[Floats, Floats]:
+    """(the bound over each cell, its larger end); f falls from `second` to `first`, and so on."""
+    larger = np.maximum(ends, others)
+    # Rounded up: the differences may have lost a bit of the larger term.
+    falls = second * (1 + np.ldexp(1, -MARGIN - 4)) - first - tables.shrunk * (fourth - third)
+    bend = tables.bends[level] * falls - np.abs(ends - others)
+    return larger + np.maximum(bend, 0) * np.ldexp(1, -2), larger
+
+
+def _dents(values: Floats, tables: Tables) -> Floats:
+    """By how much the values fail to be convex in x, at each place or later."""
+    near = tables.small[1]
+    middle = (values[:-2] + near * values[2:]) * tables.halved
+    dents = np.maximum(values[1:-1] * (1 + np.ldexp(1, -MARGIN - 4)) - middle, 0)
+    dents = np.concatenate([np.zeros(1), dents, np.zeros(1)])
+    largest: Floats = np.maximum.accumulate(dents[::-1])[::-1]
+    return largest
+
+
+def _raised(values: Floats, dents: Floats, tables: Tables, level: int) -> Floats:
+    """Values such that their chords over cells of this width bound the finer chords.
+
+    A dent of d at one place lifts the finer chords above the wide one by at most 2 w e**w d.  Fewer
+    than w dents lie below a wide chord.
+    """
+    width = 2**level
+    if width == 1:
+        return values
+    earlier = np.concatenate([np.full(width, dents[0]), dents[:-width]])
+    raised: Floats = values + earlier * (2 * width * width * tables.widest)
+    return raised
+
+
+def _most_raised(values: Floats, raised: Floats, length: int, tables: Tables) -> Floats:
+    """The largest part of an end that may be due to raising; it falls with the place."""
+    return (raised - values)[:length]

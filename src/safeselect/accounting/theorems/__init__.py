@@ -1,0 +1,1 @@
+"""Bounds for compositions from the literature, each computed with directed rounding."""

@@ -1,0 +1,205 @@
+"""The product accountant: Rényi moments multiply, order by order.
+
+Each guarantee bounds M(a) = E[(likelihood ratio)**(a - 1)] for every order a > 1.  The bounds of
+adaptively chosen mechanisms multiply, and for every order
+
+    delta(epsilon) <= product M_i(a) * exp(-(a - 1) epsilon) * (a - 1)**(a - 1) / a**a
+
+(Canonne, Kamath and Steinke 2020, Proposition 12).  The order may be chosen to make this small
+because the guarantees are fixed in advance.  Where the guarantees are chosen after releases were
+seen, the order must be fixed first, as a `Budget` does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import assert_never
+
+from safeselect.accounting.gaussian import GaussianDP
+from safeselect.accounting.theorems.search import argmin
+from safeselect.errors import ParameterError
+from safeselect.exact.interval import Interval, above_zero, log_order_constant, rounded_up
+from safeselect.promises.guarantees import (
+    ApproximateDP,
+    BoundedRange,
+    Guarantee,
+    LaplaceDominated,
+    PureDP,
+    ZeroConcentratedDP,
+)
+
+__all__ = [
+    "Moments",
+    "Parts",
+    "delta_by_orders",
+    "epsilon_at_order",
+    "epsilon_by_orders",
+    "log_moment",
+]
+
+Parts = Sequence[tuple[Guarantee, int]]
+"""Guarantees, each with how often it occurs."""
+
+_START = Fraction(8)  # a - 1 where a search for an order begins
+_SEARCHED_EXACTLY = 64  # kinds of parts up to which the search looks at each of them
+
+
+@dataclass(frozen=True, slots=True)
+class _Factors:
+    plain: Interval
+    sides: tuple[Interval, Interval] | None = None
+
+    def times(self, other: _Factors) -> _Factors:
+        sides = self.sides or other.sides
+        if self.sides is not None and other.sides is not None:
+            sides = self.sides[0] * other.sides[0], self.sides[1] * other.sides[1]
+        return _Factors(self.plain * other.plain, sides)
+
+
+class Moments:
+    """Enclosures of ln M(a) at one order, a = 1 + excess; what the parts share is found once."""
+
+    __slots__ = ("_excess", "_one", "_order", "_precision", "_share", "_twice", "constant")
+
+    def __init__(self, excess: Fraction, precision: int) -> None:
+        self._precision = precision
+        self._one = Interval.of(1, precision)
+        self._excess = Interval.of(excess, precision)
+        self._order = Interval.of(1 + excess, precision)
+        self._twice = Interval.of(1 + 2 * excess, precision)
+        self._share = self._excess / self._twice
+        self.constant = log_order_constant(excess, precision)
+
+    def log_product(self, parts: Parts) -> Interval:
+        """Enclose the sum of ln M(a) over all parts.
+
+        Raises:
+            ParameterError: a part is ApproximateDP, which bounds no moment.
+        """
+        total = Interval.of(0, self._precision)
+        # Logarithms cost most, so parts that occur once share theirs.
+        once = _Factors(self._one)
+        for guarantee, count in parts:
+            added, factors = self._moment(guarantee)
+            if count == 1:
+                total, once = total + added, once.times(factors)
+            else:
+                whole = Interval.of(count, self._precision)
+                total = total + whole * (added + self._weighed(factors))
+        return total + self._weighed(once)
+
+    def _weighed(self, factors: _Factors) -> Interval:
+        """a ln(A) - (a - 1) ln(B) + ln(P)."""
+        total = factors.plain.log()
+        if factors.sides is not None:
+            upper, lower = factors.sides
+            total = total + self._order * upper.log() - self._excess * lower.log()
+        return total
+
+    def _moment(self, guarantee: Guarantee) -> tuple[Interval, _Factors]:
+        """The parts of ln M(a): a number, and factors under a logarithm (see `_weighed`)."""
+        one = self._one
+        if isinstance(guarantee, ApproximateDP):
+            raise ParameterError("an ApproximateDP guarantee has no Rényi moments to compose")
+        if isinstance(guarantee, ZeroConcentratedDP):
+            rho = Interval.of(guarantee.rho, self._precision)
+            return self._order * self._excess * rho, _Factors(one)
+        if not guarantee.epsilon:
+            return one - one, _Factors(one)
+        epsilon = Interval.of(guarantee.epsilon, self._precision)
+        leading = self._excess * epsilon
+        if isinstance(guarantee, BoundedRange):
+            # The worst mechanism of bounded range, at its worst offset: (a-1)**(a-1) / a**a
+            # * A**a / (B**(a-1) (1 - e**-epsilon)), where A = 1 - e**(-a epsilon) and
+            # B = e**-epsilon - e**(-a epsilon).  Source: `docs/mathematics.md`, section 3.
+            upper = -(-(self._order * epsilon)).expm1()
+            lower = -(-leading).expm1()
+            rest = one / -(-epsilon).expm1()
+            return leading + self.constant, _Factors(rest, (upper, lower))
+        # e**-(2a - 1) epsilon: what the reflected outcome adds
+        reflected = (-(self._twice * epsilon)).exp()
+        if isinstance(guarantee, LaplaceDominated):
+            return leading, _Factors(one - self._share + self._share * reflected)
+        if isinstance(guarantee, PureDP):
+            return leading, _Factors((one + reflected) / (one + (-epsilon).exp()))
+        assert_never(guarantee)
+
+    def epsilon(self, parts: Parts, delta: Fraction) -> Interval:
+        """Enclose the epsilon that this order certifies."""
+        log_delta = Interval.of(delta, self._precision).log()
+        return (self.log_product(parts) + self.constant - log_delta) / self._excess
+
+
+def log_moment(guarantee: Guarantee, excess: Fraction, precision: int) -> Interval:
+    """Enclose ln M(a) at the order a = 1 + excess, excess > 0."""
+    return Moments(excess, precision).log_product([(guarantee, 1)])
+
+
+def epsilon_at_order(parts: Parts, delta: Fraction, excess: Fraction, precision: int) -> Interval:
+    """Enclose the epsilon that the product accountant certifies at one order, a = 1 + excess."""
+    return Moments(excess, precision).epsilon(parts, delta)
+
+
+def epsilon_by_orders(parts: Parts, delta: Fraction) -> tuple[Fraction, Fraction]:
+    """An epsilon that the product accountant certifies, and a - 1 for the order it does so at.
+
+    Rounded up to 64 significant bits.  The search for the order looks at a summary of long lists;
+    the bound is certified for the list itself.
+    """
+    summary = _summary(parts)
+    # Moments of small guarantees are of the order of their square, from terms of the order of 1.
+    largest = max(size(guarantee) for guarantee, _ in parts)
+    lost = 2 * max(0, largest.denominator.bit_length() - largest.numerator.bit_length())
+    best = argmin(lambda excess: epsilon_at_order(summary, delta, excess, 96 + lost), _START)
+    bound = rounded_up(lambda precision: epsilon_at_order(parts, delta, best, precision))
+    return max(Fraction(0), bound), best
+
+
+def delta_by_orders(parts: Parts, epsilon: Fraction) -> tuple[Fraction, Fraction]:
+    """A delta that the product accountant certifies at this epsilon, and a - 1 for its order."""
+    summary = _summary(parts)
+    largest = max(size(guarantee) for guarantee, _ in parts)
+    lost = 2 * max(0, largest.denominator.bit_length() - largest.numerator.bit_length())
+
+    def log_delta(listed: Parts, excess: Fraction, precision: int) -> Interval:
+        moments = Moments(excess, precision)
+        leading = Interval.of(excess * epsilon, precision)
+        return moments.log_product(listed) + moments.constant - leading
+
+    best = argmin(lambda excess: log_delta(summary, excess, 96 + lost), _START)
+    bound = above_zero(lambda precision: log_delta(parts, best, precision).exp())
+    return min(Fraction(1), bound), best
+
+
+def _summary(parts: Parts) -> Parts:
+    """A similar list with fewer kinds: parts of one type that nearly agree are made equal.
+
+    It only serves to choose an order, and this choice needs no proof.
+    """
+    if len(parts) <= _SEARCHED_EXACTLY:
+        return parts
+    heaps: dict[tuple[type, int, int], list[tuple[Fraction, int]]] = {}
+    for guarantee, count in parts:
+        value = size(guarantee)
+        exponent = value.numerator.bit_length() - value.denominator.bit_length() - 3
+        unit = Fraction(2) ** exponent
+        heaps.setdefault((type(guarantee), exponent, value // unit), []).append((value, count))
+    made = []
+    for (kind, exponent, _), heap in heaps.items():
+        unit = Fraction(2) ** (exponent - 40)
+        counted = [(value // unit, count) for value, count in heap]
+        number = sum(count for _, count in heap)
+        mean = Fraction(sum(units * count for units, count in counted), number)
+        square = Fraction(sum(units * units * count for units, count in counted), number)
+        # One Newton step from the mean to the root of the mean square: moments go with squares.
+        made.append((kind((mean + square / mean) / 2 // 1 * unit), number))
+    return made
+
+
+def size(guarantee: Guarantee | GaussianDP) -> Fraction:
+    """The parameter of a guarantee that has one: rho, mu squared, or epsilon."""
+    if isinstance(guarantee, GaussianDP):
+        return guarantee.mu_squared
+    return guarantee.rho if isinstance(guarantee, ZeroConcentratedDP) else guarantee.epsilon

@@ -1,0 +1,117 @@
+"""The contents of a ledger's records, by kind."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from safeselect.ledger.records.balance import Balance
+from safeselect.ledger.records.budget import Amounts, Budget, add, exact_texts
+from safeselect.ledger.records.provenance import library
+from safeselect.ledger.records.record import utc_now
+from safeselect.ledger.records.signatures import Signer, key_of
+from safeselect.ledger.store import Torn
+from safeselect.promises.guarantees import Guarantee
+from safeselect.promises.records import Content, guarantee_record
+
+__all__ = ["Charge", "Written", "amounts", "charged", "made", "opened_scope", "raised", "was_torn"]
+
+Written = tuple[str, Mapping[str, Content]]
+"""The kind of a record, and its content without the fields of every record."""
+
+
+@dataclass(frozen=True, slots=True)
+class Charge:
+    """A release about to be made, in public terms.
+
+    Attributes:
+        mechanism: name of the mechanism and version of its law.
+        guarantee: what the whole release costs.
+        parts: the guarantees of its draws, fixed in advance, each with its number of draws; their
+            joint cost is charged if it is less.
+        parameters: public parameters and shape, such as sensitivity and number of candidates.
+        source: name of the source of random bytes.
+        production: whether the source is for production: "yes", "asserted" or "no".
+        health: the result of the source's tests, such as "passed" or "not tested".
+        nonce: the 16 bytes that the source gave for this call; no sampler uses them.
+    """
+
+    mechanism: str
+    guarantee: Guarantee
+    parts: tuple[tuple[Guarantee, int], ...]
+    parameters: Mapping[str, str]
+    source: str
+    production: str
+    health: str
+    nonce: bytes
+
+
+def made(signer: Signer | None, place: Mapping[str, str]) -> Written:
+    """Return the first record."""
+    about: dict[str, Content] = {"utc": utc_now(), "library": dict(library())}
+    return "created", about | {"signer": dict(key_of(signer)), "place": dict(place)}
+
+
+def opened_scope(name: str, budget: Budget, max_refusals: int) -> Written:
+    """Return the record of a new scope; it states derived caps too, for readers."""
+    return "scope", {
+        "utc": utc_now(),
+        "scope": name,
+        "terms": budget.as_record(),
+        "caps": exact_texts(budget.caps),
+        "max_refusals": str(max_refusals),
+    }
+
+
+def charged(purpose: str, charge: Charge) -> dict[str, Content]:
+    """Return the record of a charge without its amounts, which depend on the last total."""
+    parts: list[Content] = [
+        {"count": str(count), "each": guarantee_record(guarantee)}
+        for guarantee, count in charge.parts
+    ]
+    return {
+        "utc": utc_now(),
+        "library": dict(library()),
+        "purpose": purpose,
+        "mechanism": charge.mechanism,
+        "guarantee": guarantee_record(charge.guarantee),
+        "parts": parts,
+        "parameters": dict(charge.parameters),
+        "source": {
+            "name": charge.source,
+            "production": charge.production,
+            "health": charge.health,
+        },
+        "nonce": charge.nonce.hex(),
+        "request": {},
+    }
+
+
+def amounts(scope: str, balance: Balance, price: Amounts) -> dict[str, Content]:
+    """Return the amounts of a charge to one scope."""
+    return {
+        "scope": scope,
+        "terms": balance.budget.as_record(),
+        "before": exact_texts(balance.spent),
+        "charge": exact_texts(price),
+        "after": exact_texts(add(balance.spent, price)),
+    }
+
+
+def raised(scope: str, balance: Balance, refusals: int, reason: str) -> Written:
+    """Return the record that raises a scope's limit of refusals."""
+    after = max(balance.max_refusals, balance.refusals) + refusals
+    return "raised", {
+        "utc": utc_now(),
+        "scope": scope,
+        "limit": "max_refusals",
+        "before": str(balance.max_refusals),
+        "after": str(after),
+        "reason": reason,
+        "approvals": [],
+    }
+
+
+def was_torn(torn: Torn) -> Written:
+    """Return the record of bytes that were cut off before it."""
+    return "torn", {"length": str(torn.length), "sha256": torn.sha256}

@@ -1,0 +1,242 @@
+"""The ledger: a privacy budget that outlives the process, and a record of every release.
+
+A charge is on the disk before the first random bit is drawn.  It stands whatever happens later:
+nothing is ever refunded.  Totals and caps are exact rationals.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from typing import final
+
+from safeselect.errors import ParameterError
+from safeselect.exact.parameters import describe
+from safeselect.ledger.book import Book
+from safeselect.ledger.entries import Written, opened_scope, raised
+from safeselect.ledger.records.balance import MAX_REFUSALS, Balance
+from safeselect.ledger.records.budget import Budget
+from safeselect.ledger.records.fields import head_of, read_head
+from safeselect.ledger.records.record import Record, text
+from safeselect.ledger.records.replay import Checker
+from safeselect.ledger.records.signatures import Signer, Verifier, read_signer, read_verifier
+from safeselect.ledger.scope import Scope, balance_of
+from safeselect.ledger.store import Store
+from safeselect.ledger.stores.file import FileStore
+from safeselect.ledger.stores.memory import MemoryStore
+
+__all__ = ["Ledger"]
+
+
+@final
+class Ledger:
+    """A durable budget, made with `Ledger.create` and opened later with `Ledger.open`.
+
+    There are two functions so that a missing file never becomes a fresh budget.  Threads, processes
+    and forked children may use one ledger at once; a ledger in memory belongs to its process.
+    """
+
+    __slots__ = ("_book",)
+
+    def __init__(self, book: Book) -> None:
+        """Only `create` and `open` call this."""
+        self._book = book
+
+    @classmethod
+    def create(
+        cls,
+        place: str | os.PathLike[str] | Store,
+        budgets: Mapping[str, Budget],
+        *,
+        signer: Signer | None = None,
+        max_refusals: int = MAX_REFUSALS,
+    ) -> Ledger:
+        """Make a new ledger.
+
+        Args:
+            place: a path on a local disk where there is no file yet, ":memory:", or your own store.
+            budgets: for each scope, such as a data set, the cap of all its releases together.
+            signer: signs every record; every later writer needs the same key.
+            max_refusals: a scope is closed at this number of calls that were charged and then
+                refused for their private input, 1 to 1000.
+
+        Raises:
+            ParameterError: a parameter is wrong.
+            LedgerError: the place exists already, or cannot be written.
+        """
+        if not isinstance(budgets, Mapping):
+            raise ParameterError(f"budgets must map names of scopes to Budget: {describe(budgets)}")
+        for name, budget in budgets.items():
+            _check_budget(name, budget)
+        limit = _read_refusals(max_refusals, "max_refusals")
+        terms = {name: (budget, limit) for name, budget in budgets.items()}
+        id_ = os.urandom(16).hex()
+        return cls(Book.make(_store(place), read_signer(signer), id_, terms))
+
+    @classmethod
+    def open(
+        cls,
+        place: str | os.PathLike[str] | Store,
+        *,
+        signer: Signer | None = None,
+        verifier: Verifier | None = None,
+        head: str | None = None,
+    ) -> Ledger:
+        """Open a ledger that exists, and check every record.
+
+        Args:
+            place: the ledger's place.
+            signer: required to write to a signed ledger.
+            verifier: checks signatures for readers; by default the signer.
+            head: a head that was published earlier.  Without one nobody can tell whether the end
+                of the records was cut off before this call.
+
+        Raises:
+            ParameterError: a parameter is wrong, or the signer is not the ledger's.
+            LedgerDamaged: a record was edited, moved, inserted or removed.
+            LedgerRolledBack: the published head is not among the records.
+            LedgerError: there is no ledger, or it cannot be read.
+        """
+        read_head(head)
+        return cls(Book.read(_store(place), read_signer(signer), read_verifier(verifier), head))
+
+    def __repr__(self) -> str:
+        return f"<Ledger {self._book.name!r}>"
+
+    @property
+    def id(self) -> str:
+        """32 hexadecimal digits that no other ledger has."""
+        return self._book.id
+
+    @property
+    def head(self) -> str:
+        """Place and hash of the last record: publish it where nobody can change it.
+
+        Raises:
+            LedgerError: the ledger cannot be used.
+        """
+        last = self._book.last()
+        return head_of(last.seq, last.hash)
+
+    def add_scope(self, name: str, budget: Budget, *, max_refusals: int = MAX_REFUSALS) -> None:
+        """Open another scope.  Budgets are never changed.
+
+        Raises:
+            ParameterError: a parameter is wrong, or the scope exists already.
+            LedgerError: the ledger cannot be used.
+        """
+        _check_budget(name, budget)
+        limit = _read_refusals(max_refusals, "max_refusals")
+
+        def decide(checker: Checker) -> Written:
+            if name in checker.scopes:
+                raise ParameterError(f"there is a scope {name!r} already")
+            return opened_scope(name, budget, limit)
+
+        self._book.write(decide)
+
+    def reopen(self, name: str, *, reason: str, refusals: int = MAX_REFUSALS) -> None:
+        """Reopen a scope that was closed by too many refusals of private input.
+
+        Every refusal reveals something about the data that no budget bounds: find its cause first.
+
+        Args:
+            name: the scope.
+            reason: why; one line that goes into the records.
+            refusals: how many more refusals close it again, 1 to 1000.
+
+        Raises:
+            ParameterError: a parameter is wrong, or the scope is not closed.
+            LedgerError: the ledger cannot be used.
+        """
+        more, why = _read_refusals(refusals, "refusals"), text(reason, "reason")
+
+        def decide(checker: Checker) -> Written:
+            balance = balance_of(checker, text(name, "scope"))
+            if not balance.is_closed:
+                raise ParameterError(f"scope {name!r} is not closed")
+            return raised(name, balance, more, why)
+
+        self._book.write(decide)
+
+    def scope(self, name: str, *, unit: str, neighbours: str, purpose: str) -> Scope:
+        """Return the scope that mechanisms take as `ledger=`.
+
+        Args:
+            name: the scope to charge.
+            unit, neighbours: whose privacy, and which data sets are compared: those for which your
+                `sensitivity` was computed, in the words with which the scope was opened.
+            purpose: why; one line that goes into the records.
+
+        Raises:
+            ParameterError: there is no such scope, or it has another unit or other neighbours,
+                whose costs do not add to these.
+            LedgerError: the ledger cannot be used.
+        """
+        budget = self.balance(name).budget
+        if (unit, neighbours) != (budget.unit, budget.neighbours):
+            raise ParameterError(
+                f"scope {name!r} adds up releases for unit {budget.unit!r} and neighbours "
+                f"{budget.neighbours!r}, not {describe(unit)} and {describe(neighbours)}"
+            )
+        return Scope(self._book, name, unit, neighbours, text(purpose, "purpose"))
+
+    def balance(self, name: str) -> Balance:
+        """Return the balance of a scope: its budget, what was spent and what is left.
+
+        Raises:
+            ParameterError: there is no such scope.
+            LedgerError: the ledger cannot be used.
+        """
+        return self._book.balance(text(name, "scope"))
+
+    def records(self, checker: Checker | None = None) -> Iterator[Record]:
+        """Yield all records that exist at the first read, oldest first, each checked.
+
+        Args:
+            checker: takes in each record: it then has the scopes' balances and the head.
+
+        Raises:
+            LedgerError: the ledger cannot be used, or a record is not what a ledger writes.
+        """
+        check = (checker or Checker()).check
+        for row in self._book.rows():
+            yield Record(check(row.body, row.hash, row.signature), row.hash, row.signature)
+
+    def check(self, *, head: str | None = None, verifier: Verifier | None = None) -> Checker:
+        """Check every record, and return the checker with every scope's balance.
+
+        Args:
+            head: a head that was published earlier; without one nobody can tell whether the end of
+                the records was cut off.
+            verifier: checks the signatures; by default the signer, if there is one.
+
+        Raises:
+            ParameterError: head is not the text of a head.
+            LedgerError: a record was edited, moved, inserted or removed.
+        """
+        checker = Checker(read_verifier(verifier) or self._book.verifier, head)
+        for _ in self.records(checker):
+            pass
+        checker.finish()
+        return checker
+
+
+def _store(place: str | os.PathLike[str] | Store) -> Store:
+    if isinstance(place, Store) and not isinstance(place, type):
+        return place
+    if not isinstance(place, (str, os.PathLike)) or not isinstance(os.fspath(place), str):
+        raise ParameterError(f"a ledger is at a path or in a Store, not {describe(place)}")
+    return MemoryStore() if os.fspath(place) == ":memory:" else FileStore(place)
+
+
+def _read_refusals(value: object, name: str) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= 1000:
+        raise ParameterError(f"{name} must be a whole number from 1 to 1000, got {describe(value)}")
+    return value
+
+
+def _check_budget(name: object, budget: object) -> None:
+    text(name, "the name of a scope")
+    if not isinstance(budget, Budget):
+        raise ParameterError(f"the budget of a scope must be a Budget, got {describe(budget)}")

@@ -1,0 +1,150 @@
+"""The balance of one scope of a ledger, and its change by a record."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from safeselect.errors import LedgerDamaged
+from safeselect.ledger.records.budget import Amounts, Budget, add, exact_texts
+from safeselect.ledger.records.record import OLD_SCHEMA, read_numbers
+from safeselect.promises.records import Content, exact_text
+
+__all__ = ["MAX_REFUSALS", "Balance", "charged", "refused", "reopened"]
+
+MAX_REFUSALS = 10
+"""The default number of refusals of private input at which a scope closes."""
+
+_LARGEST = 10**6
+
+
+@dataclass(frozen=True, slots=True)
+class Balance:
+    """The balance of a scope.
+
+    Attributes:
+        budget: the budget of the scope.
+        spent: the amounts charged in total.
+        refusals: the number of calls that were charged and then refused for their private input.
+        max_refusals: the number of refusals at which the scope is closed.
+    """
+
+    budget: Budget
+    spent: Amounts
+    refusals: int = 0
+    max_refusals: int = MAX_REFUSALS
+
+    @property
+    def left(self) -> Amounts:
+        """The amounts that may still be charged."""
+        return {name: cap - self.spent[name] for name, cap in self.budget.caps.items()}
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether the refusals reached their limit, so that every answer is refused.
+
+        Which calls were refused depends on private values; no budget bounds what that reveals.
+        """
+        return self.refusals >= self.max_refusals
+
+    @classmethod
+    def opened(cls, record: Mapping[str, Any], where: str) -> Balance:
+        """Return the balance that a record of a new scope states.
+
+        Raises:
+            LedgerDamaged: its caps do not match its budget, or its limit is not valid.
+        """
+        budget = Budget.of(record["terms"])
+        nothing = dict.fromkeys(budget.caps, Fraction(0))
+        if record["schema"] == OLD_SCHEMA:
+            return cls(budget, nothing)
+        if record["caps"] != exact_texts(budget.caps):
+            raise LedgerDamaged(f"{where} states other caps than those of its budget")
+        return cls(budget, nothing, 0, read_limit(record["max_refusals"], where))
+
+    def as_record(self) -> dict[str, Content]:
+        """Return the content for a record of kind "carried"."""
+        return {
+            "terms": self.budget.as_record(),
+            "spent": exact_texts(self.spent),
+            "refusals": str(self.refusals),
+            "max_refusals": str(self.max_refusals),
+        }
+
+    @classmethod
+    def carried(cls, content: Mapping[str, Any], where: str) -> Balance:
+        """Read what `told` wrote.
+
+        Raises:
+            LedgerDamaged: the content is something else.
+        """
+        if content.keys() != {"terms", "spent", "refusals", "max_refusals"}:
+            raise LedgerDamaged(f"{where} does not say where a scope stands")
+        budget, spent = Budget.of(content["terms"]), read_numbers(content["spent"], where)
+        if spent.keys() != budget.caps.keys():
+            raise LedgerDamaged(f"{where} does not say what a scope has spent")
+        counts = (read_limit(content[name], where, 0) for name in ("refusals", "max_refusals"))
+        return cls(budget, spent, *counts)
+
+
+def charged(balance: Balance | None, charge: Mapping[str, Any], where: str) -> Balance:
+    """Return the balance after a charge, whose sum and cap are checked.
+
+    Raises:
+        LedgerDamaged: it does not continue the scope's total, does not add up, is not positive or
+            exceeds a cap, or the scope was closed.
+    """
+    if balance is None or charge["terms"] != balance.budget.as_record():
+        raise LedgerDamaged(f"{where} does not continue the running total of its scope")
+    # An exact number has one spelling, so texts differ exactly where numbers do.
+    if charge["before"] != exact_texts(balance.spent):
+        raise LedgerDamaged(f"{where} does not continue the running total of its scope")
+    price, caps = read_numbers(charge["charge"], where), balance.budget.caps
+    if price.keys() != caps.keys():
+        raise LedgerDamaged(f"{where} does not add up")
+    after = add(balance.spent, price)
+    if charge["after"] != exact_texts(after):
+        raise LedgerDamaged(f"{where} does not add up")
+    if not any(price.values()) or any(after[name] > cap for name, cap in caps.items()):
+        raise LedgerDamaged(f"{where} is no charge that its budget allows")
+    if balance.is_closed:
+        raise LedgerDamaged(f"{where} charges a scope that was closed")
+    return Balance(balance.budget, after, balance.refusals, balance.max_refusals)
+
+
+def refused(balance: Balance) -> Balance:
+    """Return the balance after one more call was refused for its private input."""
+    return Balance(balance.budget, balance.spent, balance.refusals + 1, balance.max_refusals)
+
+
+def reopened(
+    scopes: Mapping[str, Balance], record: Mapping[str, Any], where: str
+) -> dict[str, Balance]:
+    """Return the balance after the owner raised a limit.
+
+    Raises:
+        LedgerDamaged: the limit cannot be raised, or not by this record.
+    """
+    balance = scopes.get(record["scope"])
+    # Raising any other limit needs approvals, which this version does not read.
+    if balance is None or record["limit"] != "max_refusals" or record["approvals"]:
+        raise LedgerDamaged(f"{where} raises something that cannot be raised")
+    after = read_limit(record["after"], where)
+    if record["before"] != str(balance.max_refusals) or after <= balance.max_refusals:
+        raise LedgerDamaged(f"{where} does not raise the limit that there was")
+    raised = Balance(balance.budget, balance.spent, balance.refusals, after)
+    return {record["scope"]: raised}
+
+
+def read_limit(written: object, where: str, least: int = 1) -> int:
+    """Read a count in the spelling of records.
+
+    Raises:
+        LedgerDamaged: it is not a count, or is out of bounds.
+    """
+    count = read_numbers({"count": written}, where)["count"]
+    if count.denominator != 1 or not least <= count <= _LARGEST:
+        raise LedgerDamaged(f"{where} holds a count that is out of bounds")
+    return int(exact_text(count))

@@ -1,0 +1,266 @@
+"""Budgets: additive caps, fixed when a scope is opened, and the price of a guarantee.
+
+In a ledger the next release, and its guarantee, may depend on earlier ones.  So the quantity that
+is added up and its cap are fixed in advance.  Minimising over Rényi orders after the releases are
+known would promise too much (`docs/ledger.md`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import lru_cache
+
+from safeselect.accounting.cost import rounded_text
+from safeselect.accounting.theorems.renyi import log_moment
+from safeselect.errors import BudgetError, LedgerDamaged, ParameterError
+from safeselect.exact.interval import Interval, log_order_constant, rounded_down, rounded_up
+from safeselect.exact.parameters import rational
+from safeselect.ledger.records.record import read_numbers, text
+from safeselect.promises.guarantees import ApproximateDP, Guarantee
+from safeselect.promises.records import Content, exact_text
+
+__all__ = ["Amounts", "Budget", "add", "check_cap", "exact_texts"]
+
+Amounts = dict[str, Fraction]
+"""The amounts that add up, by name: epsilon; rho; epsilon and delta; or log_moment."""
+
+Parts = Sequence[tuple[Guarantee, int]]
+
+_BITS = 1024
+_UNIT = Fraction(1, 2**_BITS)
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """The cap on all releases of one scope together, in exactly one of four forms.
+
+    - `epsilon`: the epsilons of pure guarantees add up.
+    - `rho`: the zCDP parameters add up.
+    - `epsilon` and `delta`: both add up.
+    - `epsilon`, `delta` and `order` > 1: ln M at this Rényi order adds up, to the cap that gives
+      (epsilon, delta) by Canonne, Kamath and Steinke (2020), Proposition 12.
+
+    In each form the releases may be fully adaptive.  Irrational prices are rounded up; the cap of
+    the last form is rounded down.
+
+    Args:
+        unit: whose privacy it is, such as "person".
+        neighbours: how neighbouring data sets differ by one unit: "add_remove", "replace_one" or
+            your own words.
+        epsilon, delta, rho, order: positive rationals of at most 1024 bits above and below.
+
+    Raises:
+        ParameterError: the arguments are not one of the four forms, or a value is wrong.
+    """
+
+    unit: str
+    neighbours: str
+    epsilon: Fraction | None = None
+    delta: Fraction | None = None
+    rho: Fraction | None = None
+    order: Fraction | None = None
+    _caps: Amounts = field(init=False, repr=False, compare=False)
+    _told: dict[str, Content] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        text(self.unit, "unit")
+        text(self.neighbours, "neighbours")
+        for name in ("epsilon", "delta", "rho", "order"):
+            value = getattr(self, name)
+            if value is not None:
+                object.__setattr__(self, name, _read(value, name))
+        given = {name for name in ("epsilon", "delta", "rho", "order") if getattr(self, name)}
+        forms = ({"epsilon"}, {"rho"}, {"epsilon", "delta"}, {"epsilon", "delta", "order"})
+        if given not in forms:
+            raise ParameterError(
+                "a budget is epsilon, or rho, or epsilon and delta, or epsilon, delta and order; "
+                f"got {', '.join(sorted(given)) or 'none'}"
+            )
+        if self.order is not None and self.order <= 1:
+            raise ParameterError(f"order must be greater than 1, got {self.order}")
+        # This refuses a cap that allows nothing.
+        object.__setattr__(self, "_caps", self._worked_out())
+        terms = exact_texts({name: getattr(self, name) for name in sorted(given)})
+        told: dict[str, Content] = {"unit": self.unit, "neighbours": self.neighbours}
+        object.__setattr__(self, "_told", told | {"budget": terms})
+
+    @property
+    def caps(self) -> Amounts:
+        """The largest sums allowed."""
+        return dict(self._caps)
+
+    def _worked_out(self) -> Amounts:
+        if self.epsilon is not None and self.delta is not None and self.order is not None:
+            return {"log_moment": _moment_cap(self.epsilon, self.delta, self.order - 1)}
+        named = {"epsilon": self.epsilon, "delta": self.delta, "rho": self.rho}
+        return {name: value for name, value in named.items() if value is not None}
+
+    def in_epsilon(self, amounts: Amounts) -> Amounts:
+        """Return amounts in readable form: ln M at one order becomes epsilon at the delta.
+
+        ln M <= ln delta + (order - 1) epsilon - c gives (epsilon, delta), so adding x to ln M adds
+        exactly x / (order - 1) to epsilon.
+        """
+        if self.order is None:
+            return dict(amounts)
+        return {"epsilon": amounts["log_moment"] / (self.order - 1)}
+
+    def price(self, guarantee: Guarantee, parts: Parts = ()) -> Amounts:
+        """Return the price of a release, rounded up: of the whole or of its parts, if less.
+
+        Raises:
+            ParameterError: the guarantee does not bound the amounts that this budget adds up.
+        """
+        return dict(_price(self, guarantee, tuple(parts)))
+
+    def as_record(self) -> dict[str, Content]:
+        """Return the content for records."""
+        return self._told
+
+    @classmethod
+    def of(cls, content: object) -> Budget:
+        """Read what `told` wrote.
+
+        Raises:
+            LedgerDamaged: the content is something else.
+        """
+        if not isinstance(content, dict) or content.keys() != {"unit", "neighbours", "budget"}:
+            raise LedgerDamaged("the record of a scope holds no budget")
+        terms = read_numbers(content["budget"], "the budget of a scope")
+        try:
+            unit = text(content["unit"], "unit")
+            if not terms.keys() <= {"epsilon", "delta", "rho", "order"}:
+                raise ParameterError("a term of the budget is unknown")
+            return cls(unit, text(content["neighbours"], "neighbours"), **terms)
+        except ParameterError:
+            raise LedgerDamaged("the record of a scope holds no budget to be kept") from None
+
+
+@lru_cache(maxsize=256)
+def _price(budget: Budget, guarantee: Guarantee, parts: Parts) -> Amounts:
+    if budget.rho is not None:
+        prices = [
+            sum((_rho(each) * count for each, count in way), Fraction(0))
+            for way in _with_moments(guarantee, parts)
+        ]
+        return {"rho": _bounded(min(prices))}
+    if budget.order is not None:
+        excess = budget.order - 1
+        prices = [rounded_up(_log_moments(way, excess)) for way in _with_moments(guarantee, parts)]
+        return {"log_moment": _bounded(min(prices))}
+    if guarantee.pure is not None:
+        epsilon, delta = guarantee.pure.epsilon, Fraction(0)
+    elif isinstance(guarantee, ApproximateDP) and budget.delta is not None:
+        epsilon, delta = guarantee.epsilon, guarantee.delta
+    else:
+        raise _no_price(budget, guarantee)
+    if budget.delta is None:
+        return {"epsilon": _bounded(epsilon)}
+    return {"epsilon": _bounded(epsilon), "delta": _bounded(delta) if delta else delta}
+
+
+def exact_texts(values: Mapping[str, Fraction]) -> dict[str, Content]:
+    """Exact numbers as strings, such as "1/3"."""
+    return {name: exact_text(value) for name, value in values.items()}
+
+
+def add(total: Mapping[str, Fraction], price: Mapping[str, Fraction]) -> Amounts:
+    """Return the new running total.
+
+    It is the exact sum.  Only if its denominator exceeds 1024 bits, it is rounded up to a multiple
+    of 2**-1024, so that the numbers of an old ledger stay short.
+    """
+    return {name: _rounded(total[name] + price[name]) for name in total}
+
+
+def check_cap(scope: str, total: Amounts, price: Amounts, budget: Budget) -> None:
+    """Refuse a price that would exceed a cap.
+
+    Raises:
+        BudgetError: the price would.  The message quotes public numbers: totals, caps and prices.
+    """
+    caps, after = budget.caps, add(total, price)
+    short = [name for name, cap in caps.items() if after[name] > cap]
+    if not short:
+        return
+    left = budget.in_epsilon({name: cap - total[name] for name, cap in caps.items()})
+    asked, allowed = budget.in_epsilon(price), budget.in_epsilon(caps)
+    name = short[0] if short[0] in asked else "epsilon"
+    of = f"{rounded_text(left[name])} of {rounded_text(allowed[name])} is left"
+    if budget.order is not None and budget.delta is not None:
+        # The first charge leaves less than epsilon minus its price: at an order, delta has a price.
+        of = f"{rounded_text(left[name])} is left at delta {rounded_text(budget.delta)}"
+    raise BudgetError(
+        f"the budget of scope {scope!r} does not allow this release: it costs {name} "
+        f"{rounded_text(asked[name])}, and {of}",
+        scope=scope,
+        asked=asked,
+        left=left,
+    )
+
+
+@lru_cache(maxsize=64)
+def _moment_cap(epsilon: Fraction, delta: Fraction, excess: Fraction) -> Fraction:
+    """Return the largest ln M at order 1 + excess that gives (epsilon, delta), rounded down."""
+    cap = rounded_down(
+        lambda precision: (
+            Interval.of(delta, precision).log()
+            + Interval.of(excess * epsilon, precision)
+            - log_order_constant(excess, precision)
+        )
+    )
+    if cap <= 0:
+        raise ParameterError("at this order, epsilon and delta allow nothing: take another")
+    return cap
+
+
+def _read(value: object, name: str) -> Fraction:
+    number = rational(value, name, below=1 if name == "delta" else None)
+    if max(number.numerator.bit_length(), number.denominator.bit_length()) > _BITS:
+        raise ParameterError(f"{name} must have at most {_BITS} bits above and below the line")
+    return number
+
+
+def _rounded(value: Fraction) -> Fraction:
+    return value if value.denominator <= 1 << _BITS else -(-value // _UNIT) * _UNIT
+
+
+def _bounded(price: Fraction) -> Fraction:
+    """Return a price in a short form, never zero."""
+    return max(_UNIT, _rounded(price))
+
+
+def _with_moments(guarantee: Guarantee, parts: Parts) -> list[Parts]:
+    """Return the views of the release that bound moments: the whole, and its parts."""
+    ways: list[Parts] = [((guarantee, 1),), tuple(parts)]
+    usable = [way for way in ways if way and all(each.zcdp is not None for each, _ in way)]
+    if not usable:
+        raise ParameterError(
+            "this budget adds up moments (rho, or one Rényi order), which a release with delta "
+            "does not bound; give rho instead, or epsilon alone"
+        )
+    return usable
+
+
+def _rho(guarantee: Guarantee) -> Fraction:
+    return guarantee.zcdp.rho if guarantee.zcdp is not None else Fraction(0)
+
+
+def _log_moments(parts: Parts, excess: Fraction) -> Callable[[int], Interval]:
+    def enclose(precision: int) -> Interval:
+        total = Interval.of(0, precision)
+        for guarantee, count in parts:
+            total = total + Interval.of(count, precision) * log_moment(guarantee, excess, precision)
+        return total
+
+    return enclose
+
+
+def _no_price(budget: Budget, guarantee: Guarantee) -> ParameterError:
+    adds = "epsilon alone" if budget.delta is None else "epsilon and delta"
+    return ParameterError(
+        f"this budget adds up {adds}, which {type(guarantee).__name__} does not bound by itself; "
+        "calibrate the release in the budget's terms"
+    )

@@ -1,0 +1,180 @@
+"""The form of a record: its fields and their types, by schema and kind.
+
+Schema 1 is from before one record could charge several scopes.  Its records stay valid, unchanged;
+nothing writes them any more.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from safeselect.errors import LedgerDamaged, ParameterError
+from safeselect.ledger.records.record import OLD_SCHEMA, SCHEMA, parse, text
+
+__all__ = ["OUTCOMES", "Fields", "charges_of", "head_of", "read_head", "read_record"]
+
+Fields = dict[str, Any]
+"""A record, or an object in one."""
+
+_Types = dict[str, type]
+OUTCOMES = ("released", "aborted", "settled")
+_REASONS = ("source", "interrupt", "error", "input")
+
+_COMMON: _Types = {"schema": str, "kind": str, "ledger": str, "seq": str, "previous": str}
+_CREATED: _Types = {"utc": str, "library": dict, "signer": dict}
+_SCOPE: _Types = {"utc": str, "scope": str, "terms": dict}
+_CHARGED: _Types = {
+    "utc": str,
+    "library": dict,
+    "purpose": str,
+    "mechanism": str,
+    "guarantee": dict,
+    "parts": list,
+    "parameters": dict,
+    "source": dict,
+    "nonce": str,
+}
+_OUTCOME: _Types = {"charge": str, "commitment": str}
+_OUTCOMES: dict[str, _Types] = {
+    "released": _OUTCOME,
+    "settled": {**_OUTCOME, "spent": dict},
+    "aborted": {"charge": str, "reason": str},
+}
+_OLD: dict[str, _Types] = {
+    "created": _CREATED,
+    "scope": _SCOPE,
+    "charged": {**_CHARGED, "scope": str, "terms": dict, "budget": dict},
+    **_OUTCOMES,
+}
+_NEW: dict[str, _Types] = {
+    "created": {**_CREATED, "place": dict},
+    "scope": {**_SCOPE, "caps": dict, "max_refusals": str},
+    "charged": {**_CHARGED, "charges": list, "request": dict},
+    **_OUTCOMES,
+    # The owner raised a limit of a scope.
+    "raised": {
+        "utc": str,
+        "scope": str,
+        "limit": str,
+        "before": str,
+        "after": str,
+        "reason": str,
+        "approvals": list,
+    },
+    # The bytes of an unfinished write were cut off.
+    "torn": {"length": str, "sha256": str},
+    # All that follows from the records before it, so that opening need not replay them.
+    "carried": {"scopes": dict, "open": dict, "nonces": str, "requests": str},
+}
+_KINDS = {
+    (schema, kind): {**_COMMON, **fields}
+    for schema, kinds in ((OLD_SCHEMA, _OLD), (SCHEMA, _NEW))
+    for kind, fields in kinds.items()
+}
+_CHARGE = {"scope": str, "terms": dict, "before": dict, "charge": dict, "after": dict}
+_SOURCE = {"name": str, "production": str, "health": str}
+_LINES = {"scope", "purpose", "mechanism", "reason"}
+_HEAD = re.compile(r"(0|[1-9][0-9]{0,17}):([0-9a-f]{64})", re.ASCII)
+_HEX = re.compile(r"([0-9a-f]{2})*", re.ASCII)
+_COUNT = re.compile(r"0|[1-9][0-9]{0,17}", re.ASCII)
+
+
+def head_of(seq: int, hash_: str) -> str:
+    """Return the head of a ledger, for publication: place and hash of its last record."""
+    return f"{seq}:{hash_}"
+
+
+def read_head(head: object) -> tuple[int, str] | None:
+    """Return place and hash of a head, or None for None.
+
+    Raises:
+        ParameterError: it is not the text of a head.
+    """
+    if head is None:
+        return None
+    match = _HEAD.fullmatch(head) if isinstance(head, str) else None
+    if match is None:
+        raise ParameterError("head must be a text such as '12:9f86d0…', as the ledger gave it")
+    return int(match.group(1)), match.group(2)
+
+
+def read_record(body: str, where: str) -> Fields:
+    """Read a record: canonical, with the fields and types of its kind, all text printable.
+
+    Raises:
+        LedgerDamaged: it is something else.
+    """
+    record = parse(body, where)
+    schema, kind = record.get("schema"), record.get("kind")
+    fields = None
+    if isinstance(schema, str) and isinstance(kind, str):
+        fields = _KINDS.get((schema, kind))
+    if fields is None:
+        raise LedgerDamaged(f"{where} is not of schema {SCHEMA}, or of a kind that is unknown")
+    _check_types(record, fields, where)
+    if schema == SCHEMA:
+        _check_texts(record, body, where)
+    if kind == "charged":
+        _check_charged(record, where)
+    elif kind == "aborted" and schema == SCHEMA and record["reason"] not in _REASONS:
+        raise LedgerDamaged(f"{where} gives a reason that is none of {', '.join(_REASONS)}")
+    elif kind == "carried" and not all(map(_COUNT.fullmatch, record["open"])):
+        raise LedgerDamaged(f"{where} names an open charge that has no place")
+    return record
+
+
+def charges_of(record: Mapping[str, Any]) -> list[Fields]:
+    """Return a charge's scope, terms, before, charge and after for each scope, in any schema."""
+    if record["schema"] == SCHEMA:
+        charges: list[Fields] = record["charges"]
+        return charges
+    return [{"scope": record["scope"], "terms": record["terms"], **record["budget"]}]
+
+
+def _check_types(found: Fields, fields: Mapping[str, type], where: str) -> None:
+    if found.keys() != fields.keys():
+        raise LedgerDamaged(f"{where} has not the fields of its kind")
+    for name, kind in fields.items():
+        if type(found[name]) is not kind:
+            raise LedgerDamaged(f"{where} has not the fields of its kind")
+
+
+def _check_charged(record: Fields, where: str) -> None:
+    if record["schema"] == SCHEMA:
+        _check_types(record["source"], _SOURCE, where)
+        if record["source"]["production"] not in ("yes", "asserted", "no"):
+            raise LedgerDamaged(f"{where} does not say whether its source is for production")
+        if record["request"]:
+            _check_types(record["request"], {"id": str, "asked": str}, where)
+    charges = charges_of(record)
+    if not charges:
+        raise LedgerDamaged(f"{where} charges no scope")
+    for charge in charges:
+        if type(charge) is not dict:
+            raise LedgerDamaged(f"{where} has not the fields of its kind")
+        _check_types(charge, _CHARGE, where)
+    if len(record["nonce"]) != 32 or not _HEX.fullmatch(record["nonce"]):
+        raise LedgerDamaged(f"{where} has no nonce of 16 bytes")
+
+
+def _check_texts(record: Fields, body: str, where: str) -> None:
+    """Refuse control characters and lone surrogates: records are shown to people."""
+    try:
+        for name in _LINES & record.keys():
+            text(record[name], name)
+    except ParameterError:
+        raise LedgerDamaged(f"{where} holds text that cannot be printed") from None
+    if "\\" not in body and "\x7f" not in body:
+        return  # ASCII, and nothing in it is escaped
+    rest: list[Any] = [record]
+    while rest:
+        value = rest.pop()
+        if type(value) is dict:
+            rest += value
+            rest += value.values()
+        elif type(value) is list:
+            rest += value
+        elif not value.isprintable():
+            raise LedgerDamaged(f"{where} holds text that cannot be printed")

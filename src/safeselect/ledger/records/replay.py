@@ -1,0 +1,296 @@
+"""Replays a ledger's records one after the other, from the first.
+
+A process learns about a ledger only here: each record is checked before it has any effect.  An
+edit, a reordering, an insertion and a deletion break the chain of hashes.  A log that was cut at
+its end is consistent in itself; only a head that was published before reveals the cut.
+
+`Checker.read` judges a record and changes nothing; `Checker.take` applies it.  So a writer can have
+its own record judged before it writes it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from hashlib import sha256
+
+from safeselect.errors import LedgerDamaged, LedgerRolledBack
+from safeselect.ledger.records.balance import Balance, charged, refused, reopened
+from safeselect.ledger.records.fields import (
+    OUTCOMES,
+    Fields,
+    charges_of,
+    head_of,
+    read_head,
+    read_record,
+)
+from safeselect.ledger.records.reading import Open, Reading, check_spent, read_open
+from safeselect.ledger.records.record import START, record_hash
+from safeselect.ledger.records.signatures import Verifier, is_key, signed_message
+from safeselect.ledger.store import Row
+
+__all__ = ["Checker"]
+
+_SIGNATURE = re.compile(r"([0-9a-f]{2})+", re.ASCII)
+
+
+@dataclass(slots=True)
+class Checker:
+    """The state that follows from the records so far; `check` takes the next one.
+
+    Attributes:
+        verifier: checks signatures; without it the signatures of a ledger are not checked.
+        published: a head that must be among the records.
+        ledger: identity of the ledger.
+        count: the number of records so far.
+        last: hash of the last record.
+        signer: algorithm and name of the key; empty for a ledger without signatures.
+        scopes: the balance of each scope.
+        torn: the number of replayed records that report bytes cut off.
+        carried_at: the number of records at the last record of kind "carried".
+        unfinished: the number of bytes after the last whole record, if a file was read.
+        nonces: the nonces of all charges.
+        requests: identities of all requests that were charged.
+        wanted: place and hash of the published head.
+    """
+
+    verifier: Verifier | None = None
+    published: str | None = None
+    ledger: str = ""
+    count: int = 0
+    last: str = START
+    signer: dict[str, str] = field(default_factory=dict)
+    scopes: dict[str, Balance] = field(default_factory=dict)
+    torn: int = 0
+    carried_at: int = 0
+    unfinished: int = 0
+    nonces: set[int] = field(default_factory=set)
+    requests: set[str] = field(default_factory=set)
+    _open: dict[int, Open] = field(default_factory=dict)
+    _known: dict[tuple[object, ...], Open] = field(default_factory=dict)
+    wanted: tuple[int, str] | None = None
+
+    def __post_init__(self) -> None:
+        self.wanted = read_head(self.published)
+
+    @property
+    def pending(self) -> set[str]:
+        """Places of charges without an outcome: their calls still run, or died.  They stand."""
+        return {str(seq) for seq in self._open}
+
+    @property
+    def head(self) -> str:
+        """The head, for publication: place and hash of the last record."""
+        return head_of(self.count - 1, self.last)
+
+    def has_nonce(self, nonce: bytes) -> bool:
+        """Whether a charge had this nonce."""
+        return int.from_bytes(nonce, "big") in self.nonces
+
+    def awaits(self, charge: int) -> Open | None:
+        """Return the charge at this place, if it has no outcome yet."""
+        return self._open.get(charge)
+
+    def check(self, body: str, hash_: str, signature: str) -> Fields:
+        """Check the next record, apply it and return its content.
+
+        Raises:
+            LedgerDamaged: it is not a record that a ledger would have written here.
+            LedgerRolledBack: the published head names another record here.
+        """
+        reading = self.read(Row(self.count, body, hash_, signature))
+        self.take(reading)
+        return reading.record
+
+    def read(self, row: Row, *, verify: bool = True) -> Reading:
+        """Judge the next record, and change nothing.
+
+        Args:
+            verify: whether to check its signature; a later record's signature covers it too.
+
+        Raises:
+            LedgerDamaged, LedgerRolledBack: as `check` does.
+        """
+        where = f"record {self.count}"
+        record = read_record(row.body, where)
+        if record_hash(row.body) != row.hash:
+            raise LedgerDamaged(f"{where} does not have the hash that is stated for it")
+        if record["seq"] != str(self.count) or record["previous"] != self.last:
+            raise LedgerDamaged(f"{where} does not follow the record before it")
+        if (record["kind"] == "created") != (self.count == 0):
+            raise LedgerDamaged(f"{where} is of a kind that does not belong at this place")
+        if self.count == 0:
+            self._check_first(record, where)
+        elif record["ledger"] != self.ledger:
+            raise LedgerDamaged(f"{where} belongs to another ledger")
+        signer = record["signer"] if self.count == 0 else self.signer
+        self._check_signature(row, signer, self.verifier if verify else None)
+        self.check_wanted(self.count, row.hash)
+        return self._follow(row, record, where)
+
+    def take(self, reading: Reading) -> None:
+        """Apply the record that `read` has just judged."""
+        if self.count == 0:
+            self.ledger, self.signer = reading.record["ledger"], reading.record["signer"]
+        self.scopes |= reading.scopes
+        if reading.nonce is not None:
+            self.nonces.add(reading.nonce)
+        if reading.request is not None:
+            self.requests.add(reading.request)
+        if reading.opens is not None:
+            self._open[self.count] = reading.opens
+        if reading.closes is not None:
+            del self._open[reading.closes]
+        self.torn += reading.record["kind"] == "torn"
+        if reading.record["kind"] == "carried":
+            self.carried_at = self.count + 1
+        self.count, self.last = self.count + 1, reading.row.hash
+
+    def check_wanted(self, seq: int, hash_: str) -> None:
+        """Compare a record with the published head, if the head names its place.
+
+        Raises:
+            LedgerRolledBack: the head names another record.
+        """
+        if self.wanted is not None and self.wanted[0] == seq and self.wanted[1] != hash_:
+            raise LedgerRolledBack(f"record {seq} is another one than the published head says")
+
+    def verify(self, row: Row) -> None:
+        """Check the signature of a row, if `read` judged the row without it.
+
+        Raises:
+            LedgerDamaged: the signature is wrong.
+        """
+        self._check_signature(row, self.signer, self.verifier)
+
+    def finish(self) -> None:
+        """Check that nothing is missing at the end, as far as the published head can show.
+
+        Raises:
+            LedgerDamaged: there is no record.
+            LedgerRolledBack: the record that the published head names is missing.
+        """
+        if not self.count:
+            raise LedgerDamaged("there is no record; every ledger has at least one")
+        if self.wanted is not None and self.wanted[0] >= self.count:
+            raise LedgerRolledBack(
+                f"the records end at {self.count - 1}, before the published head: the end was cut"
+            )
+
+    def carried(self) -> Fields:
+        """Return the content of a record of kind "carried": all that follows so far."""
+        nonces = b"".join(nonce.to_bytes(16, "big") for nonce in sorted(self.nonces))
+        requests = "\n".join(sorted(self.requests)).encode()
+        return {
+            "scopes": {name: balance.as_record() for name, balance in self.scopes.items()},
+            "open": {
+                str(seq): {"scopes": [*charge.scopes], "parameters": dict(charge.parameters)}
+                for seq, charge in self._open.items()
+            },
+            "nonces": sha256(nonces).hexdigest(),
+            "requests": sha256(requests).hexdigest(),
+        }
+
+    def adopt(self, row: Row, record: Fields) -> None:
+        """Take the state from a record of kind "carried", after its nonces and requests were read.
+
+        Raises:
+            LedgerDamaged: the nonces or requests do not match it, or its state is impossible.
+        """
+        where = f"record {row.seq}"
+        hashes = self.carried()
+        if any(record[name] != hashes[name] for name in ("nonces", "requests")):
+            raise LedgerDamaged(f"{where} speaks of other charges than those before it")
+        if (record["seq"], record["ledger"]) != (str(row.seq), self.ledger):
+            raise LedgerDamaged(f"{where} is of another place")
+        self.scopes = {
+            name: Balance.carried(content, where) for name, content in record["scopes"].items()
+        }
+        self._open = {int(seq): read_open(open_, where) for seq, open_ in record["open"].items()}
+        self.count, self.last, self.carried_at = row.seq + 1, row.hash, row.seq + 1
+
+    def _check_first(self, record: Fields, where: str) -> None:
+        signer = record["signer"]
+        if not all(isinstance(value, str) for value in signer.values()) or (
+            signer and not signer.keys() >= {"algorithm", "key_id"}
+        ):
+            raise LedgerDamaged(f"{where} names no key")
+        if self.verifier is not None and not is_key(self.verifier, signer):
+            raise LedgerDamaged("the ledger is not signed with the key that is to verify it")
+
+    def _check_signature(
+        self, row: Row, signer: Mapping[str, str], verifier: Verifier | None
+    ) -> None:
+        where = f"record {row.seq}"
+        if not signer:
+            if row.signature:
+                raise LedgerDamaged(f"{where} is signed, in a ledger without signatures")
+        elif not _SIGNATURE.fullmatch(row.signature):
+            raise LedgerDamaged(f"{where} has no signature")
+        elif verifier is not None and not verifier.verify(
+            signed_message(row.hash), bytes.fromhex(row.signature)
+        ):
+            raise LedgerDamaged(f"the signature of {where} is wrong")
+
+    def _follow(self, row: Row, record: Fields, where: str) -> Reading:
+        kind = record["kind"]
+        if kind == "charged":
+            return self._charged(row, record, where)
+        if kind in OUTCOMES:
+            return self._outcome(row, record, where)
+        if kind == "scope":
+            if record["scope"] in self.scopes:
+                raise LedgerDamaged(f"{where} opens a scope that is open already")
+            return Reading(row, record, {record["scope"]: Balance.opened(record, where)})
+        if kind == "raised":
+            return Reading(row, record, reopened(self.scopes, record, where))
+        if kind == "carried" and any(
+            record[name] != value for name, value in self.carried().items()
+        ):
+            raise LedgerDamaged(f"{where} does not state what follows from the records before it")
+        return Reading(row, record)
+
+    def _charged(self, row: Row, record: Fields, where: str) -> Reading:
+        nonce, request = int(record["nonce"], 16), record.get("request", {}).get("id")
+        if nonce in self.nonces:
+            raise LedgerDamaged(f"{where} repeats a nonce")
+        if request in self.requests:
+            raise LedgerDamaged(f"{where} repeats a request")
+        scopes: dict[str, Balance] = {}
+        for charge in charges_of(record):
+            if charge["scope"] in scopes:
+                raise LedgerDamaged(f"{where} charges a scope twice")
+            scopes[charge["scope"]] = charged(self.scopes.get(charge["scope"]), charge, where)
+        parameters = record["parameters"]
+        if not all(isinstance(value, str) for value in parameters.values()):
+            raise LedgerDamaged(f"{where} has a parameter that is not text")
+        # Charges with equal parameters share one object while they await their outcomes.
+        key = (*scopes, *parameters.items())
+        waits = self._known.get(key)
+        if waits is None:
+            if len(self._known) >= _KNOWN:
+                self._known.clear()
+            waits = self._known[key] = Open(tuple(scopes), parameters)
+        return Reading(row, record, scopes, nonce, request, waits)
+
+    def _outcome(self, row: Row, record: Fields, where: str) -> Reading:
+        # A text that is not a canonical number is not the place of any record.
+        seq = int(record["charge"]) if _PLACE.fullmatch(record["charge"]) else -1
+        charge = self._open.get(seq)
+        if charge is None:
+            raise LedgerDamaged(f"{where} tells the outcome of a charge that awaits none")
+        scopes: dict[str, Balance] = {}
+        if record["kind"] == "settled":
+            check_spent(record["spent"], charge.parameters, where)
+        elif record["kind"] == "aborted" and record["reason"] == "input":
+            scopes = {name: refused(self.scopes[name]) for name in charge.scopes}
+        elif record["kind"] == "released" and any(
+            self.scopes[name].is_closed for name in charge.scopes
+        ):
+            raise LedgerDamaged(f"{where} releases an answer from a scope that was closed")
+        return Reading(row, record, scopes, closes=seq)
+
+
+_KNOWN = 256  # the most distinct parameters that are shared
+_PLACE = re.compile(r"0|[1-9][0-9]{0,17}", re.ASCII)

@@ -1,0 +1,152 @@
+"""Signatures over records, so that not even the owner of the file can rewrite them unnoticed.
+
+The chain of hashes alone reveals an edit only to a reader who knows a later head.  Somebody who can
+write the file could compute the whole chain anew.  A signer whose key is kept elsewhere prevents
+that.
+"""
+
+from __future__ import annotations
+
+import hmac
+from collections.abc import Mapping
+from typing import NoReturn, Protocol, final, runtime_checkable
+
+from safeselect.errors import ParameterError
+from safeselect.exact.parameters import describe
+from safeselect.ledger.records.record import text
+
+__all__ = [
+    "HmacSigner",
+    "Signer",
+    "Verifier",
+    "is_key",
+    "key_of",
+    "read_signer",
+    "read_verifier",
+    "signed_message",
+]
+
+_SIGNED = b"safeselect/signature/1\x00"
+_SHORTEST_KEY = 32
+
+
+@runtime_checkable
+class Verifier(Protocol):
+    """Checks signatures; for an auditor, who cannot make them."""
+
+    @property
+    def algorithm(self) -> str:
+        """The name of the algorithm, such as "hmac-sha256"."""
+
+    @property
+    def key_id(self) -> str:
+        """The public name of the key, which goes into the ledger; never the key itself."""
+
+    def verify(self, message: bytes, signature: bytes) -> bool:
+        """Whether the signature belongs to the message."""
+
+
+@runtime_checkable
+class Signer(Verifier, Protocol):
+    """Makes signatures, by an HMAC or by a key in a device."""
+
+    def sign(self, message: bytes) -> bytes:
+        """Return the signature of a message."""
+
+
+@final
+class HmacSigner:
+    """HMAC-SHA-256.  Its key verifies and signs, so hide it from people who write the file.
+
+    Args:
+        key: at least 32 bytes, made by a cryptographic generator.
+        key_id: a public name for it.
+
+    Raises:
+        ParameterError: the key is too short, or there is no name.
+    """
+
+    __slots__ = ("_key", "_key_id")
+
+    def __init__(self, key: bytes, *, key_id: str) -> None:
+        if not isinstance(key, bytes) or len(key) < _SHORTEST_KEY:
+            raise ParameterError(f"key must be bytes, at least {_SHORTEST_KEY} of them")
+        self._key = key
+        self._key_id = text(key_id, "key_id")
+
+    def __repr__(self) -> str:
+        return f"<HmacSigner {self._key_id}>"
+
+    def __reduce_ex__(self, _: object) -> NoReturn:
+        raise TypeError("an HmacSigner is not pickled or copied: its key stays where it was loaded")
+
+    @property
+    def algorithm(self) -> str:
+        """The name "hmac-sha256"."""
+        return "hmac-sha256"
+
+    @property
+    def key_id(self) -> str:
+        """The public name of the key."""
+        return self._key_id
+
+    def sign(self, message: bytes) -> bytes:
+        """Return the HMAC of the message."""
+        return hmac.digest(self._key, message, "sha256")
+
+    def verify(self, message: bytes, signature: bytes) -> bool:
+        """Whether the signature is the HMAC of the message, compared in constant time."""
+        return hmac.compare_digest(self.sign(message), signature)
+
+
+def signed_message(record_hash: str) -> bytes:
+    """Return the signed bytes of a record: a text that only these have in front, and its hash."""
+    return _SIGNED + bytes.fromhex(record_hash)
+
+
+def key_of(key: Verifier | None) -> dict[str, str]:
+    """Return the first record's statement about the key; empty without a key."""
+    if key is None:
+        return {}
+    said = {"algorithm": key.algorithm, "key_id": key.key_id}
+    public = getattr(key, "public_key", None)
+    return said | {"public_key": public.hex()} if isinstance(public, bytes) else said
+
+
+def is_key(key: Verifier, said: Mapping[str, str]) -> bool:
+    """Whether the first record of a ledger names this key.
+
+    Older records name no public key, and a user's own verifier need not have one.
+    """
+    own = key_of(key)
+    return bool(said) and all(
+        own.get(name) == said.get(name)
+        for name in ("algorithm", "key_id", "public_key")
+        if name != "public_key" or (name in own and name in said)
+    )
+
+
+def read_signer(value: object) -> Signer | None:
+    """Check an argument `signer=`.
+
+    Raises:
+        ParameterError: it lacks members of a Signer.
+    """
+    if value is None:
+        return None
+    if isinstance(value, type) or not isinstance(value, Signer):
+        raise ParameterError(f"signer must have the members of Signer, got {describe(value)}")
+    return value
+
+
+def read_verifier(value: object) -> Verifier | None:
+    """Check an argument `verifier=`.
+
+    Raises:
+        ParameterError: it lacks members of a Verifier.
+    """
+    if value is None:
+        return None
+    if isinstance(value, type) or not isinstance(value, Verifier):
+        raise ParameterError(f"verifier must have the members of Verifier, got {describe(value)}")
+    return value

@@ -1,0 +1,129 @@
+"""The lines of a ledger's file inside one transaction."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import replace
+from hashlib import sha256
+from io import FileIO
+from typing import final
+
+from safeselect.errors import LedgerDamaged, LedgerError
+from safeselect.ledger.records.lines import log_line, read_line
+from safeselect.ledger.records.record import LONGEST
+from safeselect.ledger.store import Row, Torn
+
+__all__ = ["FileJournal", "end_of_lines"]
+
+_CHUNK = 2**20  # more than the longest line
+_CARRIED, _TO_RECORD = b'"record":{"kind":"carried",', 75  # and its place in a line
+_SQLITE = b"SQLite format 3\0"
+
+
+def end_of_lines(file: FileIO, size: int) -> int:
+    """Return where the last whole line ends; the bytes after it are an unfinished write."""
+    end = _after_newline(file, size)
+    start = _after_newline(file, end - 1)
+    if end and b"\0" in os.pread(file.fileno(), end - start, start):
+        return start
+    return end
+
+
+def _after_newline(file: FileIO, before: int) -> int:
+    """Return the place after the last newline before this place; 0 if there is none."""
+    step = 2**13
+    while before > 0:
+        start = max(0, before - step)
+        found = os.pread(file.fileno(), before - start, start).rfind(b"\n")
+        if found >= 0:
+            return start + found + 1
+        before, step = start, _CHUNK
+    return 0
+
+
+@final
+class FileJournal:
+    """The rows of a file, as a `Journal`.
+
+    Args:
+        file: the open file.
+        end: the end of its last whole line.
+        size: the end of the file.
+    """
+
+    __slots__ = ("_end", "_file", "_next", "_size", "lines")
+
+    def __init__(self, file: FileIO, end: int, size: int) -> None:
+        self._file, self._end, self._size = file, end, size
+        self._next = end
+        self.lines: list[bytes] = []
+
+    @property
+    def torn(self) -> Torn | None:
+        """The bytes after the last whole line."""
+        if self._size == self._end:
+            return None
+        digest = sha256()
+        for chunk in self._chunks(self._end, self._size):
+            digest.update(chunk)
+        return Torn(self._size - self._end, digest.hexdigest())
+
+    def rows(self, first: int, count: int, at: int = 0) -> list[Row]:
+        """Return the rows from a line on."""
+        if first == 0 and os.pread(self._file.fileno(), len(_SQLITE), 0) == _SQLITE:
+            raise LedgerError(
+                "this ledger is of an earlier version: safeselect ledger convert OLD NEW"
+            )
+        found: list[Row] = []
+        while at < self._end and len(found) < count:
+            chunk = os.pread(self._file.fileno(), min(_CHUNK, self._end - at), at)
+            whole = chunk.rfind(b"\n")
+            if whole < 0 or whole > _CHUNK:
+                raise LedgerDamaged(f"record {first + len(found)} is cut, or too long")
+            for line in chunk[:whole].split(b"\n")[: count - len(found)]:
+                found.append(read_line(line, first + len(found), at))
+                at += len(line) + 1
+        return found
+
+    def to_carried(self) -> Iterator[tuple[int, bytes]] | None:
+        """Return the lines up to the last "carried" record, each with its place."""
+        at, before = -1, self._end
+        while at < 0 < before:
+            start = max(0, before - _CHUNK)
+            chunk = os.pread(self._file.fileno(), before - start, start)
+            found = chunk.rfind(_CARRIED)
+            at = start + found - _TO_RECORD if found >= 0 else -1
+            before = start + len(_CARRIED) - 1 if start else 0
+        return self._lines(at) if at > 0 else None
+
+    def _lines(self, last: int) -> Iterator[tuple[int, bytes]]:
+        at = 0
+        while at <= last:
+            chunk = os.pread(self._file.fileno(), min(_CHUNK, self._end - at), at)
+            whole = chunk.rfind(b"\n")
+            if whole < 0:
+                raise LedgerDamaged("a record is cut, or too long")
+            for line in chunk[:whole].split(b"\n"):
+                if at > last:
+                    return
+                yield at, line
+                at += len(line) + 1
+
+    def append(self, row: Row) -> Row:
+        """Add a line."""
+        line = log_line(row.body, row.hash, row.signature)
+        if len(line) > LONGEST:
+            raise LedgerError(f"a record would be longer than {LONGEST} bytes: nothing was charged")
+        placed = replace(row, at=self._next)
+        self.lines.append(line)
+        self._next += len(line)
+        return placed
+
+    def _chunks(self, start: int, end: int) -> Iterator[bytes]:
+        while start < end:
+            chunk = os.pread(self._file.fileno(), min(_CHUNK, end - start), start)
+            if not chunk:
+                return
+            yield chunk
+            start += len(chunk)

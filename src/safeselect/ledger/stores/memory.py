@@ -1,0 +1,80 @@
+"""The store of ":memory:": a list of rows that belongs to one process."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar, final
+
+from safeselect.errors import LedgerError
+from safeselect.ledger.store import Journal, Row, Torn
+from safeselect.randomness.memory import generation
+
+__all__ = ["MemoryStore"]
+
+T = TypeVar("T")
+
+
+@final
+class MemoryStore:
+    """The store of ":memory:"."""
+
+    __slots__ = ("_born", "_rows")
+
+    def __init__(self) -> None:
+        self._born = generation()
+        self._rows: list[Row] = []
+
+    @property
+    def name(self) -> str:
+        """The name ":memory:"."""
+        return ":memory:"
+
+    def about(self) -> dict[str, str]:
+        """Return, for the first record, that the ledger ends with its process."""
+        return {"file_system": "memory"}
+
+    def create(self, work: Callable[[Journal], T]) -> T:
+        """Write the first rows."""
+        return self._run(work)
+
+    def write(self, work: Callable[[Journal], T]) -> T:
+        """Run the work, then add its rows all at once."""
+        return self._run(work)
+
+    def read(self, work: Callable[[Journal], T]) -> T:
+        """The work."""
+        return self._run(work)
+
+    def _run(self, work: Callable[[Journal], T]) -> T:
+        # A child would have a copy of the budget, which would be spent twice.
+        if generation() != self._born:
+            raise LedgerError("a ledger in memory belongs to the process that made it")
+        journal = _MemoryJournal(self._rows)
+        done = work(journal)
+        if generation() != self._born:
+            raise LedgerError("a ledger in memory belongs to the process that made it")
+        self._rows += journal.new
+        return done
+
+
+@final
+class _MemoryJournal:
+    """The rows, as a `Journal`."""
+
+    __slots__ = ("_rows", "new")
+
+    def __init__(self, rows: list[Row]) -> None:
+        self._rows = rows
+        self.new: list[Row] = []
+
+    @property
+    def torn(self) -> Torn | None:
+        """None: no row is ever unfinished."""
+        return None
+
+    def rows(self, first: int, count: int, at: int = 0) -> list[Row]:
+        return self._rows[first : first + count]
+
+    def append(self, row: Row) -> Row:
+        self.new.append(row)
+        return row
