@@ -130,8 +130,8 @@ lock: $(RELEASE)/.installed ## bring the pinned releases in requirements/ up to 
 claims: ## write the tests of every claim into docs/claims.md, from their marks
 	$(PYTHON) tools/claims.py
 
-reading: ## what decides a release, file by file, in the order of reading
-	@$(PYTHON) tools/reading.py
+reading: ## what decides a release, file by file, in the order of reading (ARGS=ledger: another room)
+	@$(PYTHON) tools/reading.py $(ARGS)
 
 proofs: ## check the machine-checked proofs from scratch and print the axioms they use (installs Coq; a minute)
 	@proofs/install.sh

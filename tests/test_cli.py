@@ -19,7 +19,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import safeselect
-from safeselect.adapters import _top_items
+from safeselect.adapters.tables import _top_items
 from safeselect.cli import escaped, main
 
 pytest.importorskip("duckdb")

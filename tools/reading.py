@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["APART", "CORE", "File", "core", "main", "reading"]
+__all__ = ["APART", "CORE", "File", "core", "main", "reading", "room"]
 
 ROOT = Path(__file__).parents[1] / "src"
 PACKAGE = "safeselect"
@@ -104,9 +104,24 @@ def core() -> list[File]:
     return [file for file in files if file.room != APART]
 
 
-def main() -> int:
-    """Print the order of reading, room by room, and the sums."""
-    files = core()
+def room(name: str) -> list[File]:
+    """A room's own files in the order of reading, with those of its inner rooms."""
+    paths = sorted((ROOT / PACKAGE / name).rglob("*.py"))
+    modules = (".".join(path.relative_to(ROOT).with_suffix("").parts) for path in paths)
+    named = tuple(module.removesuffix(".__init__") for module in modules)
+    return [file for file in reading(named) if file.room == name]
+
+
+def main(rooms: list[str]) -> int:
+    """Print the order of reading, room by room, and the sum: of these rooms, else of the core."""
+    files = [file for name in rooms for file in room(name)] if rooms else core()
+    _print(files)
+    what = ", ".join(rooms) or "the decision core"
+    print(f"{what}: {sum(file.lines for file in files)} lines in {len(files)} files")
+    return 0
+
+
+def _print(files: list[File]) -> None:
     rooms: dict[str, list[File]] = {}
     for file in files:
         rooms.setdefault(file.room, []).append(file)
@@ -114,9 +129,7 @@ def main() -> int:
         print(f"{room}: {sum(file.lines for file in held)} lines in {len(held)} files")
         for file in held:
             print(f"  {file.lines:4}  {file.module.removeprefix(f'{PACKAGE}.')}")
-    print(f"the decision core: {sum(file.lines for file in files)} lines in {len(files)} files")
-    return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

@@ -27,7 +27,7 @@ from safeselect import (
     sessions,
     unknown_domain,
 )
-from safeselect.adapters import _top_items
+from safeselect.adapters.tables import _top_items
 from safeselect.adapters.tables import count_distinct_users, largest_counts, top_items
 from safeselect.cli import main
 from safeselect.scores.containers import Unread

@@ -56,3 +56,21 @@ def test_the_command_prints_the_sum() -> None:
     files = reading.core()
     total = f"{sum(file.lines for file in files)} lines in {len(files)} files"
     assert run.stdout.endswith(f"the decision core: {total}\n")
+
+
+@pytest.mark.parametrize("name", ["accounting", "ledger", "sessions", "adapters"])
+def test_a_room_is_read_in_the_order_of_its_imports(name: str) -> None:
+    files = [file.module for file in reading.room(name)]
+    folder = reading.ROOT / reading.PACKAGE / name
+    assert len(files) == len(list(folder.rglob("*.py"))) > 5
+    for place, module in enumerate(files):
+        inside = {other for other in reading.imports(module) if other in files}
+        assert inside <= set(files[: place + 1]), module
+
+
+def test_the_command_prints_a_room() -> None:
+    run = subprocess.run(
+        [sys.executable, reading.__file__, "ledger"], capture_output=True, text=True, check=True
+    )
+    assert "ledger.records.replay" in run.stdout
+    assert run.stdout.splitlines()[-1].startswith("ledger: ")

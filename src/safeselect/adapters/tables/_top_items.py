@@ -9,9 +9,9 @@ from fractions import Fraction
 from typing import Any, Literal
 
 from safeselect.accounting.cost import caution, rounded_text
-from safeselect.adapters._counting import open_counts, open_largest, until_read
-from safeselect.adapters._keys import warn_if_same
-from safeselect.adapters._spark_local import parquet_on_spark
+from safeselect.adapters.tables._counting import open_counts, open_largest, until_read
+from safeselect.adapters.tables._keys import warn_if_same
+from safeselect.adapters.tables._spark_local import parquet_on_spark
 from safeselect.counts import check_unit
 from safeselect.errors import ParameterError
 from safeselect.exact.parameters import Number, describe, integer, rational

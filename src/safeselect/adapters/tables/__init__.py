@@ -23,11 +23,11 @@ from __future__ import annotations
 
 import os
 
-from safeselect.adapters._counting import count_distinct_users, largest_counts
-from safeselect.adapters._files import shown
-from safeselect.adapters._keys import read_labels
-from safeselect.adapters._ready_scores import read_scores
-from safeselect.adapters._top_items import top_items
+from safeselect.adapters.tables._counting import count_distinct_users, largest_counts
+from safeselect.adapters.tables._files import shown
+from safeselect.adapters.tables._keys import read_labels
+from safeselect.adapters.tables._ready_scores import read_scores
+from safeselect.adapters.tables._top_items import top_items
 from safeselect.errors import InputError
 
 __all__ = [

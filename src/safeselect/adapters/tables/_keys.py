@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 
 from safeselect.accounting.cost import caution
-from safeselect.adapters._files import shown
+from safeselect.adapters.tables._files import shown
 from safeselect.errors import InputError, ParameterError
 from safeselect.scores.containers import table_reader
 

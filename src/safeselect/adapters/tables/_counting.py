@@ -7,8 +7,8 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
-from safeselect.adapters._duckdb import Table, open_table
-from safeselect.adapters._keys import (
+from safeselect.adapters.tables._duckdb import Table, open_table
+from safeselect.adapters.tables._keys import (
     FLOATS,
     INTEGERS,
     read_labels,
@@ -16,8 +16,8 @@ from safeselect.adapters._keys import (
     require_plain_integers,
     warn_if_same,
 )
-from safeselect.adapters._spark import SparkTable, is_spark, open_spark
-from safeselect.adapters._sql import (
+from safeselect.adapters.tables._spark import SparkTable, is_spark, open_spark
+from safeselect.adapters.tables._sql import (
     COUNT_CANDIDATES,
     COUNT_DISTINCT_USERS,
     ITEMS,

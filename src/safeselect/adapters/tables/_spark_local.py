@@ -18,7 +18,7 @@ from subprocess import DEVNULL
 from typing import Any
 from warnings import catch_warnings
 
-from safeselect.adapters._files import memory_size, reader, regular_file, shown
+from safeselect.adapters.tables._files import memory_size, reader, regular_file, shown
 from safeselect.errors import InputError
 
 __all__ = ["parquet_on_spark"]

@@ -26,7 +26,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from safeselect.adapters._files import (
+from safeselect.adapters.tables._files import (
     identifier,
     literal,
     memory_size,
@@ -35,8 +35,8 @@ from safeselect.adapters._files import (
     regular_file,
     shown,
 )
-from safeselect.adapters._frames import as_arrow, without_rows
-from safeselect.adapters._progress import reported
+from safeselect.adapters.tables._frames import as_arrow, without_rows
+from safeselect.adapters.tables._progress import reported
 from safeselect.errors import InputError, ParameterError
 
 __all__ = ["Table", "open_table"]

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from safeselect.adapters._files import identifier, position, shown
+from safeselect.adapters.tables._files import identifier, position, shown
 from safeselect.errors import InputError, ParameterError
 
 __all__ = ["as_arrow", "without_rows"]

@@ -17,7 +17,7 @@ from functools import partial
 from typing import Any
 from uuid import uuid4
 
-from safeselect.adapters._files import position
+from safeselect.adapters.tables._files import position
 from safeselect.errors import InputError, ParameterError
 
 __all__ = ["SparkTable", "is_spark", "open_spark"]

@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from decimal import Decimal
 
-from safeselect.adapters._counting import until_read
-from safeselect.adapters._duckdb import Table, open_table
-from safeselect.adapters._files import shown
-from safeselect.adapters._keys import INTEGERS, TEXT, require_key
+from safeselect.adapters.tables._counting import until_read
+from safeselect.adapters.tables._duckdb import Table, open_table
+from safeselect.adapters.tables._files import shown
+from safeselect.adapters.tables._keys import INTEGERS, TEXT, require_key
 from safeselect.errors import InputError, ScoreError
 from safeselect.scores.containers import Unread
 
