@@ -49,8 +49,8 @@ def write(path: Path) -> None:
 def run(path: Path, engine: str, contributions: int | None) -> None:
     """One release, with what it took; prints a hash of the counts at the end."""
     from safeselect import unknown_domain_top_k
-    from safeselect.adapters.tables._spark_local import parquet_on_spark
     from safeselect.adapters.tables import largest_counts
+    from safeselect.adapters.tables._spark_local import parquet_on_spark
 
     total = {"k": K, "k_bar": PLACES, "epsilon": 1, "delta": "1e-9"}
     unknown_domain_top_k(

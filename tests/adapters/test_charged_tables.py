@@ -12,8 +12,7 @@ from typing import Any
 import pytest
 
 from safeselect import Budget, InputError, Ledger, SafeSelectError, ScoreError, TopK
-from safeselect.adapters.tables import _duckdb
-from safeselect.adapters.tables import top_items
+from safeselect.adapters.tables import _duckdb, top_items
 from safeselect.cli import main
 from safeselect.scores.containers import Unread, hand_over
 from safeselect.selection import _call

@@ -27,8 +27,7 @@ from safeselect import (
     sessions,
     unknown_domain,
 )
-from safeselect.adapters.tables import _top_items
-from safeselect.adapters.tables import count_distinct_users, largest_counts, top_items
+from safeselect.adapters.tables import _top_items, count_distinct_users, largest_counts, top_items
 from safeselect.cli import main
 from safeselect.scores.containers import Unread
 

@@ -22,8 +22,8 @@ from functools import partial
 from typing import Any
 
 from safeselect import DiscoveredTopK, TopK, TopSet, explain, top_k
-from safeselect.adapters.tables._ready_scores import open_scores
 from safeselect.adapters.tables import read_candidates, top_items
+from safeselect.adapters.tables._ready_scores import open_scores
 from safeselect.cli._escape import escaped
 from safeselect.cli._ledger import open_scope, run_ledger
 from safeselect.cli._parser import build_parser
