@@ -31,6 +31,7 @@ from safeselect.promises.guarantees import (
     Guarantee,
     LaplaceDominated,
     PureDP,
+    Repeated,
     ZeroConcentratedDP,
 )
 
@@ -42,6 +43,7 @@ __all__ = [
     "least_bound",
     "least_delta_bound",
     "pure_sum",
+    "without_repetition",
 ]
 
 Accounted = Guarantee | GaussianDP
@@ -84,6 +86,8 @@ def least_bound(
 
     Without a precision the adaptive optimum is left out.
     """
+    if any(isinstance(guarantee, Repeated) for guarantee, _ in parts):
+        return _with_repetition(parts, delta)
     known = [bound for bound in (_by_sum(parts, delta), _by_orders(parts, delta)) if bound]
     if not known or not delta:
         return known[0] if known else None
@@ -113,6 +117,22 @@ def pure_sum(parts: list[tuple[Accounted, int]]) -> LaplaceDominated | PureDP:
     epsilon = total([(size(guarantee), count) for guarantee, count in parts])
     dominated = all(isinstance(g, (BoundedRange, LaplaceDominated)) for g, _ in parts)
     return LaplaceDominated(epsilon) if dominated else PureDP(epsilon)
+
+
+def without_repetition(parts: list[tuple[Accounted, int]]) -> list[tuple[Accounted, int]]:
+    """The same list with what follows from `Repeated`, for theorems that do not know it."""
+    return [(g.single if isinstance(g, Repeated) else g, count) for g, count in parts]
+
+
+def _with_repetition(parts: list[tuple[Accounted, int]], delta: Fraction) -> Bound | None:
+    """The best of the upper bounds; nothing is known from below."""
+    single = without_repetition(parts)
+    known = [bound for bound in (_by_sum(single, delta), _by_orders(parts, delta)) if bound]
+    if not known:
+        return None
+    pure = _by_pure_optimum(single, delta, min(b.value for b in known)) if delta else None
+    best = min([pure, *known] if pure else known, key=lambda bound: bound.value)
+    return replace(best, lower=Fraction(0))
 
 
 def moments_of(parts: list[tuple[Accounted, int]]) -> Parts:
@@ -218,7 +238,7 @@ def computable(parts: list[tuple[Accounted, int]]) -> list[tuple[Part, int]] | N
     """The list, if the worst mechanism is known for every part."""
     kept: list[tuple[Part, int]] = []
     for guarantee, count in parts:
-        if isinstance(guarantee, (ZeroConcentratedDP, ApproximateDP)):
+        if isinstance(guarantee, (ZeroConcentratedDP, ApproximateDP, Repeated)):
             return None
         kept.append((guarantee, count))
     return kept
@@ -233,9 +253,10 @@ def least_delta_bound(
     parts: list[tuple[Accounted, int]], epsilon: Fraction, precision: Fraction
 ) -> Bound:
     """The same for delta at an epsilon: the numbers of the bound are deltas."""
-    known = []
-    if not any(_concentrated(guarantee) for guarantee, _ in parts):
-        whole = pure_sum(parts)
+    known, repeats = [], any(isinstance(guarantee, Repeated) for guarantee, _ in parts)
+    single = without_repetition(parts)
+    if not any(_concentrated(guarantee) for guarantee, _ in single):
+        whole = pure_sum(single)
         theorem = BASIC if isinstance(whole, PureDP) else BASIC_LAPLACE
         known.append(Bound(whole.delta(epsilon), theorem))
         if not known[0].value:
@@ -245,10 +266,12 @@ def least_delta_bound(
     if all(isinstance(guarantee, GaussianDP) for guarantee, _ in parts):
         normal = GaussianDP(_squares(parts))
         known.append(Bound(normal.delta(epsilon), GAUSSIAN))
-    pure = pure_tails(parts)
+    pure = pure_tails(single)
     if pure is not None:
         known.append(Bound(smallest_delta(pure[0], epsilon), pure[1]))
     best = min(known, key=lambda bound: bound.value)
+    if repeats:
+        return best
     if is_pure(parts) and pure is not None:
         return replace(best, lower=best.value * (1 - _CLOSE))
     listed = computable(parts)

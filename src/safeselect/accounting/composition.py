@@ -20,6 +20,7 @@ from safeselect.accounting.bounds import (
     least_bound,
     least_delta_bound,
     pure_sum,
+    without_repetition,
 )
 from safeselect.accounting.gaussian import GaussianDP
 from safeselect.accounting.theorems.renyi import Parts, size
@@ -31,12 +32,14 @@ from safeselect.promises.guarantees import (
     BoundedRange,
     LaplaceDominated,
     PureDP,
+    Repeated,
     ZeroConcentratedDP,
 )
 
 __all__ = ["MOST_PARTS", "Composition", "compose", "compose_delta", "composed_epsilon"]
 
-_KINDS = (BoundedRange, LaplaceDominated, PureDP, ZeroConcentratedDP, ApproximateDP, GaussianDP)
+_SINGLE = (BoundedRange, LaplaceDominated, PureDP, ZeroConcentratedDP, ApproximateDP, GaussianDP)
+_KINDS = (*_SINGLE, Repeated)
 MOST_PARTS = 2**62
 _FINEST = Fraction(1, 10**6)
 
@@ -191,6 +194,8 @@ def _place(part: tuple[Accounted, int]) -> tuple[int, ...]:
     numbers = [size(guarantee)]
     if isinstance(guarantee, ApproximateDP):
         numbers.append(guarantee.delta)
+    if isinstance(guarantee, Repeated):
+        numbers += [Fraction(_KINDS.index(type(guarantee.base))), guarantee.eta, guarantee.gamma]
     return _KINDS.index(type(guarantee)), *(x for n in numbers for x in n.as_integer_ratio())
 
 
@@ -200,6 +205,7 @@ def _plain(parts: _Counted) -> Composition:
         return Composition(PureDP(Fraction(0)), NOTHING)
     if len(parts) == 1 and parts[0][1] == 1:
         return Composition(parts[0][0], ALONE)
+    parts = _ordered(without_repetition(parts))
     deltas = _deltas(parts)
     squares = [(g.mu_squared, count) for g, count in parts if isinstance(g, GaussianDP)]
     if len(squares) == len(parts):
@@ -220,7 +226,9 @@ def _best(parts: _Counted, delta: Fraction, precision: Fraction | None) -> Compo
     if not parts:
         return Composition(ApproximateDP(Fraction(0), delta), NOTHING)
     if len(parts) == 1 and parts[0][1] == 1:
-        return Composition(parts[0][0].approximate(delta), ALONE)
+        own = parts[0][0].approximate(delta)
+        found = _least_of_repeated(parts, delta, own.epsilon)
+        return found or Composition(own, ALONE)
     deltas = _deltas(parts)
     rest = what_is_left(delta, deltas)
     best = least_bound(_without_deltas(parts), rest, precision)
@@ -229,6 +237,14 @@ def _best(parts: _Counted, delta: Fraction, precision: Fraction | None) -> Compo
     # The remaining delta may have been rounded down, and the lower bound holds only at that delta.
     lower = Fraction(0) if deltas else best.lower
     return Composition(ApproximateDP(best.value, delta), best.theorem, best.order, lower)
+
+
+def _least_of_repeated(parts: _Counted, delta: Fraction, own: Fraction) -> Composition | None:
+    """Of one `Repeated` alone: its moments at the best order, where they are better."""
+    found = least_bound(parts, delta, None) if isinstance(parts[0][0], Repeated) else None
+    if found is None or found.value >= own:
+        return None
+    return Composition(ApproximateDP(found.value, delta), found.theorem, found.order)
 
 
 def _deltas(parts: _Counted) -> list[tuple[Fraction, int]]:

@@ -51,6 +51,7 @@ from safeselect.promises.guarantees import (
     Guarantee,
     LaplaceDominated,
     PureDP,
+    Repeated,
     ZeroConcentratedDP,
 )
 
@@ -90,6 +91,8 @@ def dp_event(guarantee: Guarantee, *, accountant: Literal["rdp", "pld"]) -> Any:
             "an ApproximateDP guarantee has no event: nothing bounds its losses beyond epsilon; "
             "pass the parts that it is made of"
         )
+    if isinstance(guarantee, Repeated):
+        guarantee = guarantee.single
     size = guarantee.rho if isinstance(guarantee, ZeroConcentratedDP) else guarantee.epsilon
     if size > _LARGEST:
         raise ParameterError(f"epsilon and rho must be at most {_LARGEST} to be an event")

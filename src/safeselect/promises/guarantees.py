@@ -1,8 +1,10 @@
-"""Five kinds of guarantee, and the theorems that lead from one to another.
+"""Six kinds of guarantee, and the theorems that lead from one to another.
 
 An arrow means "implies"; the docstring of the method that goes that way names the theorem:
 
     BoundedRange(e) -> LaplaceDominated(e) -> PureDP(e) -> ZeroConcentratedDP -> ApproximateDP
+
+`Repeated` is the sixth: the best of many runs of a mechanism that keeps one of the first four.
 
 Every value is an exact rational.  Where a theorem gives an irrational number, it is rounded up to
 64 significant bits.  So no stated cost is below the true one.
@@ -13,97 +15,22 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar
 
 from safeselect.errors import ParameterError
-from safeselect.exact.interval import Interval, above_zero, log_order_constant
-from safeselect.exact.parameters import Number, rational
+from safeselect.exact.interval import Interval, above_zero, rounded_down
+from safeselect.exact.parameters import Number, describe, rational
+from safeselect.promises.repetition import log_of_ratio, mean_runs, rho_of_repeated
+from safeselect.promises.with_delta import ApproximateDP, ZeroConcentratedDP
 
 __all__ = [
-    *("ApproximateDP", "BoundedRange", "Guarantee", "LaplaceDominated", "PureDP"),
+    "ApproximateDP",
+    "BoundedRange",
+    "Guarantee",
+    "LaplaceDominated",
+    "PureDP",
+    "Repeated",
     "ZeroConcentratedDP",
 ]
-
-
-@dataclass(frozen=True, slots=True)
-class ZeroConcentratedDP:
-    """rho-zCDP: the Rényi divergence of every order a > 1 is at most a rho (Bun and Steinke 2016).
-
-    Args:
-        rho: rational, at least 0.
-    """
-
-    rho: Fraction
-    pure: ClassVar[None] = None
-    """No pure guarantee follows."""
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "rho", rational(self.rho, "rho", zero=True))
-
-    @property
-    def zcdp(self) -> ZeroConcentratedDP:
-        """Itself."""
-        return self
-
-    def approximate(self, delta: Number) -> ApproximateDP:
-        """An epsilon at this delta, for a nearly best order; certified at the order used.
-
-        Source: Canonne, Kamath and Steinke (2020), Proposition 12 and Corollary 13.
-        """
-        at = rational(delta, "delta", below=1)
-        if not self.rho:
-            return ApproximateDP(Fraction(0), at)
-        # The derivative of `bound` is (rho x**2 + ln(1 + x) - ln(1/delta)) / x**2 at x = a - 1, and
-        # its root is below sqrt(ln(1/delta) / rho).  The bound holds at every order, so an order
-        # near the best is enough.
-        _, step = (-Interval.of(at, 96).log() / Interval.of(self.rho, 96)).sqrt().fractions()
-        excess = Fraction(0)
-        while step > excess / 2**20:
-            step /= 2
-            tried = excess + step
-            rising = Interval.of(self.rho * tried**2, 96) + Interval.of((1 + tried) * at, 96).log()
-            if rising.lower <= 0:
-                excess = tried
-
-        def bound(precision: int) -> Interval:
-            # Order a = 1 + excess: a rho + (ln(1/delta) + excess ln(excess) - a ln(a)) / excess
-            rest = log_order_constant(excess, precision) - Interval.of(at, precision).log()
-            whole = Interval.of((1 + excess) * self.rho, precision)
-            return whole + rest / Interval.of(excess, precision)
-
-        return ApproximateDP(above_zero(bound), at)
-
-
-@dataclass(frozen=True, slots=True)
-class ApproximateDP:
-    """(epsilon, delta)-differential privacy.
-
-    Args:
-        epsilon: rational, at least 0.
-        delta: rational, greater than 0 (with 0 it would be `PureDP`), less than 1.
-    """
-
-    epsilon: Fraction
-    delta: Fraction
-    pure: ClassVar[None] = None
-    """No pure guarantee follows."""
-    zcdp: ClassVar[None] = None
-    """No zCDP guarantee follows."""
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "epsilon", rational(self.epsilon, "epsilon", zero=True))
-        object.__setattr__(self, "delta", rational(self.delta, "delta", below=1))
-
-    def approximate(self, delta: Number) -> ApproximateDP:
-        """The same epsilon at any larger delta.
-
-        Raises:
-            ParameterError: the delta asked for is smaller than the guarantee's own.
-        """
-        at = rational(delta, "delta", below=1)
-        if at < self.delta:
-            raise ParameterError(f"delta must be at least {self.delta}, the guarantee's own")
-        return ApproximateDP(self.epsilon, at)
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,8 +200,89 @@ class BoundedRange:
         return _delta(self, epsilon, bound)
 
 
+@dataclass(frozen=True, slots=True)
+class Repeated:
+    """The best of K runs of one mechanism, K from a truncated negative binomial law.
+
+    P(K = k) is proportional to (1 - gamma)**k times the product of (l + eta) / (l + 1) over l < k,
+    for k >= 1; eta = 1 is the geometric law of mean 1 / gamma.  The likelihood ratio of the best
+    run is that of one run times a factor of at most e**shift, on at most E K times the probability
+    (`docs/mathematics.md`, section 18).
+
+    Args:
+        base: what one run guarantees, its score included: PureDP, LaplaceDominated, BoundedRange
+            or ZeroConcentratedDP.
+        eta: rational, above -1 and at most 100.
+        gamma: rational between 0 and 1.
+
+    Source: Papernot and Steinke (2022), Theorem 2; Liu and Talwar (2019) for eta = 1.
+    """
+
+    base: _Moments
+    eta: Fraction
+    gamma: Fraction
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.base, _Moments):
+            raise ParameterError(
+                "base must be PureDP, LaplaceDominated, BoundedRange or ZeroConcentratedDP, got "
+                f"{describe(self.base)}; repeated runs are not proved private for any other"
+            )
+        eta = rational(self.eta, "eta", signed=True)
+        if not -1 < eta <= 100:
+            raise ParameterError(f"eta must be above -1 and at most 100, got {describe(eta)}")
+        object.__setattr__(self, "eta", eta)
+        object.__setattr__(self, "gamma", rational(self.gamma, "gamma", below=1))
+
+    @property
+    def pure(self) -> PureDP | None:
+        """((2 + eta) epsilon)-DP where a run is epsilon-DP (Papernot and Steinke, Corollary 3)."""
+        own = self.base.pure
+        return None if own is None else PureDP((2 + self.eta) * own.epsilon)
+
+    @property
+    def zcdp(self) -> ZeroConcentratedDP:
+        """rho-zCDP with rho the Rényi divergence at one order, which bounds that of all below.
+
+        Above that order the divergence grows more slowly than the order.
+        """
+        rho = self.base.zcdp.rho
+        found = rho_of_repeated(rho, self.shift, self.eta, self.gamma) if rho else rho
+        return ZeroConcentratedDP(min(found, self.pure.zcdp.rho) if self.pure else found)
+
+    @property
+    def single(self) -> PureDP | ZeroConcentratedDP:
+        """The strongest guarantee of one number that follows."""
+        return self.pure or self.zcdp
+
+    @property
+    def shift(self) -> Fraction:
+        """How far the loss of the best run may exceed that of one run: a bound, rounded up."""
+        rho = self.base.zcdp.rho
+        ratio = log_of_ratio(rho, self.gamma) if rho else rho
+        # The limit of large orders is the epsilon of a pure guarantee.
+        return (1 + self.eta) * (min(ratio, self.base.pure.epsilon) if self.base.pure else ratio)
+
+    def approximate(self, delta: Number) -> ApproximateDP:
+        """An epsilon at this delta: that of one run at delta / E K and the shift, or the pure one.
+
+        `compose` with this delta finds the least epsilon that is known.
+        """
+        at = rational(delta, "delta", below=1)
+
+        def share(precision: int) -> Interval:
+            return Interval.of(at, precision) / mean_runs(self.eta, self.gamma, precision)
+
+        less = rounded_down(share)
+        found = self.base.approximate(less).epsilon + self.shift
+        if self.pure is not None:
+            found = min(found, self.pure.approximate(at).epsilon)
+        return ApproximateDP(found, at)
+
+
 _Pure = PureDP | LaplaceDominated | BoundedRange
-Guarantee = _Pure | ZeroConcentratedDP | ApproximateDP
+_Moments = _Pure | ZeroConcentratedDP
+Guarantee = _Moments | ApproximateDP | Repeated
 _Bound = Callable[[Fraction, int], Interval]
 
 

@@ -45,6 +45,10 @@ def exact_text(value: Fraction) -> str:
 
 
 def guarantee_record(guarantee: Guarantee) -> dict[str, Content]:
-    """A guarantee as content: its type and its numbers."""
-    values = {field.name: exact_text(getattr(guarantee, field.name)) for field in fields(guarantee)}
-    return {"type": type(guarantee).__name__, **values}
+    """A guarantee as content: its type and its numbers, or the guarantee that it is about."""
+    content: dict[str, Content] = {"type": type(guarantee).__name__}
+    for field in fields(guarantee):
+        value = getattr(guarantee, field.name)
+        is_number = isinstance(value, Fraction)
+        content[field.name] = exact_text(value) if is_number else guarantee_record(value)
+    return content

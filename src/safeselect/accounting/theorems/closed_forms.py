@@ -25,6 +25,7 @@ from safeselect.promises.guarantees import (
     ApproximateDP,
     BoundedRange,
     Guarantee,
+    Repeated,
     ZeroConcentratedDP,
 )
 
@@ -196,6 +197,8 @@ def gaussian_limit(guarantees: Iterable[Guarantee]) -> GaussianLimit:
     for guarantee in guarantees:
         if isinstance(guarantee, ApproximateDP):
             raise ParameterError("an ApproximateDP guarantee has no Gaussian limit")
+        if isinstance(guarantee, Repeated):
+            raise ParameterError("a Repeated guarantee has no Gaussian limit")
         if isinstance(guarantee, ZeroConcentratedDP):
             square += 2 * guarantee.rho
         else:

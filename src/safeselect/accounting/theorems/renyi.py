@@ -27,8 +27,10 @@ from safeselect.promises.guarantees import (
     Guarantee,
     LaplaceDominated,
     PureDP,
+    Repeated,
     ZeroConcentratedDP,
 )
+from safeselect.promises.repetition import mean_runs
 
 __all__ = [
     "Moments",
@@ -41,6 +43,8 @@ __all__ = [
 
 Parts = Sequence[tuple[Guarantee, int]]
 """Guarantees, each with how often it occurs."""
+
+_Single = PureDP | LaplaceDominated | BoundedRange | ZeroConcentratedDP | ApproximateDP
 
 _START = Fraction(8)  # a - 1 where a search for an order begins
 _SEARCHED_EXACTLY = 64  # kinds of parts up to which the search looks at each of them
@@ -82,6 +86,9 @@ class Moments:
         # Logarithms cost most, so parts that occur once share theirs.
         once = _Factors(self._one)
         for guarantee, count in parts:
+            if isinstance(guarantee, Repeated):
+                total = total + Interval.of(count, self._precision) * self._repeated(guarantee)
+                continue
             added, factors = self._moment(guarantee)
             if count == 1:
                 total, once = total + added, once.times(factors)
@@ -89,6 +96,22 @@ class Moments:
                 whole = Interval.of(count, self._precision)
                 total = total + whole * (added + self._weighed(factors))
         return total + self._weighed(once)
+
+    def _repeated(self, guarantee: Repeated) -> Interval:
+        """ln M(a) of one run, the shift (a - 1) times, and ln E K; or that of the pure guarantee.
+
+        Source: Papernot and Steinke (2022), Theorem 2; `docs/mathematics.md`, section 18.
+        """
+        if not size(guarantee):
+            return self._one - self._one
+        moved = self._excess * Interval.of(guarantee.shift, self._precision)
+        runs = mean_runs(guarantee.eta, guarantee.gamma, self._precision)
+        found = self.log_product([(guarantee.base, 1)]) + moved + runs.log()
+        if guarantee.pure is None:
+            return found
+        pure = self.log_product([(guarantee.pure, 1)])
+        ends = min(found.lower, pure.lower), min(found.upper, pure.upper)
+        return Interval(*ends, self._precision)
 
     def _weighed(self, factors: _Factors) -> Interval:
         """a ln(A) - (a - 1) ln(B) + ln(P)."""
@@ -98,7 +121,7 @@ class Moments:
             total = total + self._order * upper.log() - self._excess * lower.log()
         return total
 
-    def _moment(self, guarantee: Guarantee) -> tuple[Interval, _Factors]:
+    def _moment(self, guarantee: _Single) -> tuple[Interval, _Factors]:
         """The parts of ln M(a): a number, and factors under a logarithm (see `_weighed`)."""
         one = self._one
         if isinstance(guarantee, ApproximateDP):
@@ -180,13 +203,16 @@ def _summary(parts: Parts) -> Parts:
     """
     if len(parts) <= _SEARCHED_EXACTLY:
         return parts
+    made: list[tuple[Guarantee, int]] = []
     heaps: dict[tuple[type, int, int], list[tuple[Fraction, int]]] = {}
     for guarantee, count in parts:
+        if isinstance(guarantee, Repeated):
+            made.append((guarantee, count))
+            continue
         value = size(guarantee)
         exponent = value.numerator.bit_length() - value.denominator.bit_length() - 3
         unit = Fraction(2) ** exponent
         heaps.setdefault((type(guarantee), exponent, value // unit), []).append((value, count))
-    made = []
     for (kind, exponent, _), heap in heaps.items():
         unit = Fraction(2) ** (exponent - 40)
         counted = [(value // unit, count) for value, count in heap]
@@ -199,7 +225,9 @@ def _summary(parts: Parts) -> Parts:
 
 
 def size(guarantee: Guarantee | GaussianDP) -> Fraction:
-    """The parameter of a guarantee that has one: rho, mu squared, or epsilon."""
+    """The parameter of a guarantee that has one: rho, mu squared, or epsilon; of one run."""
+    if isinstance(guarantee, Repeated):
+        return size(guarantee.base)
     if isinstance(guarantee, GaussianDP):
         return guarantee.mu_squared
     return guarantee.rho if isinstance(guarantee, ZeroConcentratedDP) else guarantee.epsilon
