@@ -30,11 +30,13 @@ from safeselect.estimates import (
 )
 from safeselect.ledger import Budget, HmacSigner, Ledger, Signer
 from safeselect.planning import expected_error, explain
+from safeselect.private_candidates import ChosenRun, best_of, first_above
 from safeselect.promises.guarantees import (
     ApproximateDP,
     BoundedRange,
     LaplaceDominated,
     PureDP,
+    Repeated,
     ZeroConcentratedDP,
 )
 from safeselect.promises.records import Receipt
@@ -71,6 +73,7 @@ __all__ = [
     "Budget",
     "BudgetError",
     "CallbackSource",
+    "ChosenRun",
     "CombinedSource",
     "Composition",
     "Counts",
@@ -88,6 +91,7 @@ __all__ = [
     "PayWhatYouGet",
     "PureDP",
     "Receipt",
+    "Repeated",
     "SafeSelectError",
     "SafeSelectWarning",
     "ScoreError",
@@ -102,6 +106,7 @@ __all__ = [
     "TopK",
     "TopSet",
     "ZeroConcentratedDP",
+    "best_of",
     "calibrate",
     "compose",
     "estimate_from_gaps",
@@ -112,6 +117,7 @@ __all__ = [
     "exponential_mechanism",
     "exponential_mechanism_base2",
     "exponential_mechanism_with_gap",
+    "first_above",
     "gap_confidence_bound",
     "gap_p_value",
     "permute_and_flip",

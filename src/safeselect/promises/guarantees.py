@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from safeselect.errors import ParameterError
-from safeselect.exact.interval import Interval, above_zero, rounded_down
+from safeselect.exact.interval import Interval, above_zero, rounded_down, rounded_up
 from safeselect.exact.parameters import Number, describe, rational
 from safeselect.promises.repetition import log_of_ratio, mean_runs, rho_of_repeated
 from safeselect.promises.with_delta import ApproximateDP, ZeroConcentratedDP
@@ -249,6 +249,13 @@ class Repeated:
         rho = self.base.zcdp.rho
         found = rho_of_repeated(rho, self.shift, self.eta, self.gamma) if rho else rho
         return ZeroConcentratedDP(min(found, self.pure.zcdp.rho) if self.pure else found)
+
+    @property
+    def expected_runs(self) -> Fraction:
+        """E K, the mean number of runs; rounded up to 64 significant bits."""
+        if self.eta == 1:
+            return 1 / self.gamma
+        return rounded_up(lambda precision: mean_runs(self.eta, self.gamma, precision))
 
     @property
     def single(self) -> PureDP | ZeroConcentratedDP:

@@ -76,12 +76,12 @@ class Scope(Protocol):
         """The name of the budget."""
 
     @property
-    def unit(self) -> str:
-        """The unit of privacy that it protects."""
+    def unit(self) -> str | None:
+        """The unit of privacy that it protects; None where that is not known."""
 
     @property
-    def neighbours(self) -> str:
-        """Which data sets are compared: "add_remove" or "replace_one"."""
+    def neighbours(self) -> str | None:
+        """Which data sets are compared: "add_remove" or "replace_one"; None if not known."""
 
     def prepare(
         self,

@@ -1,0 +1,167 @@
+"""What a run takes as `ledger=`: it checks what the run releases, and spends nothing.
+
+The whole call is charged before its first run.  That charge covers a run only if all that the run
+releases together keeps the guarantee that was stated as `base`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NoReturn, TypeVar, final
+
+from safeselect.errors import ParameterError, SafeSelectError
+from safeselect.exact.parameters import describe
+from safeselect.ledger.records.budget import Budget
+from safeselect.promises.guarantees import (
+    BoundedRange,
+    Guarantee,
+    LaplaceDominated,
+    PureDP,
+    Repeated,
+    ZeroConcentratedDP,
+)
+from safeselect.promises.records import guarantee_record
+from safeselect.randomness.bits import Bits
+from safeselect.randomness.memory import generation, sealed
+from safeselect.randomness.source import Source
+from safeselect.selection._arguments import Scope
+
+__all__ = ["Base", "CoveredScope"]
+
+Base = PureDP | LaplaceDominated | BoundedRange | ZeroConcentratedDP
+_Parts = tuple[tuple[Guarantee, int], ...]
+_Result = TypeVar("_Result")
+
+
+@final
+@sealed
+class CoveredScope:
+    """One run's scope: mechanisms take it as `ledger=`, and `check` takes other guarantees.
+
+    Each release is refused before its first random bit if the run would then exceed `base`:
+    epsilons add up to a PureDP base and rhos to a ZeroConcentratedDP base.  A LaplaceDominated or
+    BoundedRange base covers one release, which must be of that kind or a stronger one.
+
+    Attributes:
+        unit, neighbours: those of the scope that paid, or None where there is none.
+    """
+
+    __slots__ = ("_base", "_born", "_broken", "_ended", "_releases", "neighbours", "unit")
+
+    def __init__(self, base: Base, paying: Scope | None) -> None:
+        self._base = base
+        self._releases: list[tuple[Guarantee, _Parts]] = []
+        self._broken = self._ended = False
+        self._born = generation()
+        self.unit = None if paying is None else paying.unit
+        self.neighbours = None if paying is None else paying.neighbours
+
+    @property
+    def name(self) -> str:
+        """A name for messages."""
+        return "of a run"
+
+    def prepare(
+        self, mechanism: str, guarantee: Guarantee, parts: _Parts, parameters: Mapping[str, str]
+    ) -> _CoveredRelease:
+        """Return a release that this run's charge is to cover."""
+        return _CoveredRelease(self, guarantee, parts)
+
+    def check(self, guarantee: Guarantee) -> None:
+        """Check a release that the run makes by other means, before it is made.
+
+        Raises:
+            ParameterError: with it the run would exceed `base`, or the run has ended.
+        """
+        self.cover(guarantee, ())
+
+    def cover(self, guarantee: Guarantee, parts: _Parts) -> None:
+        """As `check`, for a release that has parts."""
+        if self._ended or generation() != self._born:
+            raise ParameterError(
+                "a run's scope covers what this run releases, in its own process and until it "
+                "returns; make the release inside the run"
+            )
+        self._releases.append((guarantee, parts))
+        if not _covers(self._base, self._releases):
+            self._refuse(guarantee)
+
+    def end(self) -> None:
+        """Close the scope: its run has ended."""
+        self._ended = True
+
+    def verify(self) -> None:
+        """Check the whole run once more.
+
+        Raises:
+            ParameterError: a release was refused, and the run went on all the same.
+        """
+        # Threads of the run may have been checked at the same time: the whole is checked again.
+        if self._broken or (self._releases and not _covers(self._base, self._releases)):
+            self._refuse(self._releases[-1][0])
+
+    def _refuse(self, guarantee: Guarantee) -> NoReturn:
+        self._broken = True
+        raise ParameterError(
+            f"a run may release what base={_said(self._base)} covers, and {_said(guarantee)} is "
+            f"beyond it, being release {len(self._releases)} of the run; what was charged stays "
+            "charged: write as base what all releases of one run cost together"
+        )
+
+
+@final
+@sealed
+class _CoveredRelease:
+    """A release in a run: nothing is charged or written."""
+
+    __slots__ = ("_cover", "_guarantee", "_parts")
+
+    def __init__(self, cover: CoveredScope, guarantee: Guarantee, parts: _Parts) -> None:
+        self._cover, self._guarantee, self._parts = cover, guarantee, parts
+
+    def charge(self, source: Source, bits: Bits) -> None:
+        """Check that the run keeps its base."""
+        self._cover.cover(self._guarantee, self._parts)
+
+    def released(self, result: _Result) -> _Result:
+        """Return the result as it is: it has no receipt."""
+        return result
+
+    def settled(self, closed: object, spent: Mapping[str, int]) -> NoReturn:
+        """Refuse: only sessions with delta are settled, and no base covers them."""
+        raise ParameterError("a session that is settled cannot be part of a run")
+
+    def end(self, error: BaseException | None) -> None:
+        """Do nothing: the call that paid says what became of it."""
+
+
+def _covers(base: Base, releases: list[tuple[Guarantee, _Parts]]) -> bool:
+    if isinstance(base, (BoundedRange, LaplaceDominated)):
+        # How several of them add up where one is chosen by the other is not proved for these kinds.
+        kinds = BoundedRange if isinstance(base, BoundedRange) else (BoundedRange, LaplaceDominated)
+        return len(releases) == 1 and all(
+            isinstance(each, kinds) and each.epsilon <= base.epsilon for each, _ in releases
+        )
+    if isinstance(base, PureDP):
+        name, cap = "epsilon", base.epsilon
+        budget = Budget("run", "run", epsilon=cap) if cap else None
+    else:
+        name, cap = "rho", base.rho
+        budget = Budget("run", "run", rho=cap) if cap else None
+    try:
+        return budget is not None and cap >= sum(
+            budget.price(guarantee, parts)[name] for guarantee, parts in releases
+        )
+    except SafeSelectError:  # it has no price in these terms
+        return False
+
+
+def _said(guarantee: Guarantee) -> str:
+    """A guarantee in words for a message; all are public."""
+    if isinstance(guarantee, Repeated):
+        return f"Repeated({_said(guarantee.base)}, {guarantee.eta}, {guarantee.gamma})"
+    try:
+        kind, *numbers = map(str, guarantee_record(guarantee).values())
+    except (AttributeError, TypeError):
+        return describe(guarantee)
+    return f"{kind}({', '.join(numbers)})"

@@ -1,0 +1,255 @@
+"""The best of a random number of private runs, and the first that passes a threshold."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from safeselect.errors import ParameterError
+from safeselect.exact.parameters import Number, describe, rational
+from safeselect.private_candidates._cover import Base, CoveredScope
+from safeselect.private_candidates._results import ChosenRun, Out
+from safeselect.private_candidates._stopping import Stopping
+from safeselect.promises.guarantees import Guarantee, PureDP, Repeated
+from safeselect.promises.records import exact_text
+from safeselect.randomness.bits import Bits
+from safeselect.randomness.source import Source, resolve
+from safeselect.scores.reading import flag
+from safeselect.selection._arguments import Scope, read_ledger
+from safeselect.selection._results import source_name
+
+__all__ = ["best_of", "first_above"]
+
+Run = Callable[[CoveredScope], tuple[Any, Out]]
+"""run(scope) -> (score, output); both, and all that the run releases, keep `base` together."""
+
+_Place = tuple[int, Fraction]
+
+
+def best_of(
+    run: Run[Out],
+    *,
+    base: Base,
+    gamma: Number,
+    eta: Number = 1,
+    minimize: bool = False,
+    source: Source | None = None,
+    ledger: Scope | None = None,
+) -> ChosenRun[Out]:
+    """Run a private mechanism K times, and release the run with the best score alone.
+
+    K has a truncated negative binomial law, P(K = k) proportional to
+    (1 - gamma)**k prod_{l < k} (l + eta) / (l + 1) for k >= 1: geometric for eta = 1 (Liu and
+    Talwar 2019), logarithmic for eta = 0.  With f(x) = E x**K and F(s) the chance that a run's
+    score is at most s, a score s is released with probability f(F(s)) - f(F(s-)).  Of equal scores
+    the first run's counts.  A random choice of a hyper-parameter belongs into the run: its every
+    run then tries one, and `guarantee.expected_runs` are tried.
+
+    A fixed number of runs is something else: it costs the composition of all of them.
+
+    Guarantee: Repeated(base, eta, gamma): (2 + eta) epsilon where base is epsilon-DP, and Rényi
+        bounds that `compose` and a ledger use (Papernot and Steinke 2022, Theorem 2).
+    Neighbours: those of base.
+    Exactness: K by inversion against enclosed partial sums; its law is exact.
+    Reveals: the time of the call tells K, and so do other things that a run does: files, logs,
+        network, progress bars.  Whoever sees them sees more than the guarantee covers.  K is not in
+        the result, in the ledger or in any message.  An error in a run ends the call; that it
+        happened is not covered either.
+
+    Args:
+        run: takes a scope and returns (score, output).  The scope goes to mechanisms as `ledger=`:
+            it charges nothing, and refuses what `base` does not cover.  Releases by other means are
+            checked by `scope.check(guarantee)`, or not at all.  A score is a number, exact or
+            float; NaN is worse than all.
+        base: what one run guarantees, its score and output included: PureDP, LaplaceDominated,
+            BoundedRange or ZeroConcentratedDP.
+        gamma: rational between 0 and 1; smaller means more runs.
+        eta: rational, above -1 and at most 100; smaller costs less, and varies K more.
+        minimize: smaller scores are better.
+        source: source of random bytes for K; the default is a cryptographic generator.
+        ledger: `ledger.scope(...)`: the whole call is charged there before the first run.  A call
+            that fails stays charged, and is not repeated.
+
+    Returns:
+        ChosenRun.
+
+    Raises:
+        ParameterError: a parameter is wrong; a run returned no pair of a number and an output, or
+            released more than `base` covers.
+        SourceError: the source failed.
+        BudgetError: the ledger refuses the charge, or cannot be used (`LedgerError`).
+
+    Example:
+        >>> from safeselect import PureDP, best_of, permute_and_flip
+        >>> def run(scope):
+        ...     found = permute_and_flip([3, 900], epsilon=1, sensitivity=1, ledger=scope)
+        ...     return found.index, found.label
+        >>> chosen = best_of(run, base=PureDP(1), gamma="1/20")
+        >>> chosen.output, chosen.guarantee.pure.epsilon, chosen.guarantee.expected_runs
+        (1, Fraction(3, 1), Fraction(20, 1))
+    """
+    guarantee = Repeated(base, eta, gamma)  # type: ignore[arg-type]  # it reads them
+    smaller = flag(minimize, "minimize")
+    told = {"minimize": "yes" if smaller else "no"}
+    call = _Call(run, base, guarantee.gamma, guarantee.eta, smaller, source, ledger)
+    return call.released(guarantee, "best_of/1", told, None)
+
+
+def first_above(
+    run: Run[Out],
+    *,
+    threshold: Number,
+    base: Base,
+    gamma: Number,
+    minimize: bool = False,
+    source: Source | None = None,
+    ledger: Scope | None = None,
+) -> ChosenRun[Out]:
+    """Run a private mechanism until a run's score reaches a threshold, and release that run alone.
+
+    After each run that does not reach it, the call ends with nothing with probability gamma.  With
+    p the chance that a run passes, a passing output x is released with probability
+    Q(x) / (gamma + (1 - gamma) p), Q being the law of one run.
+
+    Guarantee: PureDP(2 epsilon) where base is epsilon-DP, whatever gamma (Liu and Talwar 2019,
+        Algorithm 1, without their cap on the number of runs).
+    Neighbours, Exactness, Reveals: as for `best_of`.
+
+    Args:
+        threshold: rational of either sign; public, and fixed before any run.
+        base: what one run guarantees: PureDP, LaplaceDominated or BoundedRange.
+        gamma: rational between 0 and 1; at most 1 / gamma runs are expected.
+        minimize: smaller scores are better: a score passes that is at most the threshold.
+        run, source, ledger: as for `best_of`.
+
+    Returns:
+        ChosenRun: its `found` is false where no run passed.
+
+    Raises:
+        ParameterError, SourceError, BudgetError: as for `best_of`.
+
+    Example:
+        >>> from safeselect import PureDP, first_above, permute_and_flip
+        >>> def run(scope):
+        ...     found = permute_and_flip([3, 900], epsilon=1, sensitivity=1, ledger=scope)
+        ...     return found.index, found.label
+        >>> chosen = first_above(run, threshold=1, base=PureDP(1), gamma="1/20")
+        >>> chosen.output, chosen.guarantee
+        (1, PureDP(epsilon=Fraction(2, 1)))
+    """
+    one = Repeated(base, 1, gamma)  # type: ignore[arg-type]  # it reads them, and checks the base
+    if base.pure is None:
+        raise ParameterError(
+            f"first_above is proved for a base with an epsilon, got {describe(base)}; use best_of"
+        )
+    place, smaller = rational(threshold, "threshold", signed=True), flag(minimize, "minimize")
+    guarantee = PureDP(2 * base.pure.epsilon)
+    told = {
+        "base": f"{type(base).__name__} {exact_text(base.pure.epsilon)}",
+        "gamma": exact_text(one.gamma),
+        "minimize": "yes" if smaller else "no",
+        "threshold": exact_text(place),
+    }
+    call = _Call(run, base, one.gamma, one.eta, smaller, source, ledger)
+    return call.released(guarantee, "first_above/1", told, _place(place, smaller))
+
+
+class _Call:
+    """The steps of both: charge, run, compare, report.  The number of runs is nowhere kept."""
+
+    __slots__ = ("_base", "_eta", "_gamma", "_minimize", "_run", "_scope", "_source")
+
+    def __init__(
+        self,
+        run: Run[Any],
+        base: Base,
+        gamma: Fraction,
+        eta: Fraction,
+        minimize: bool,
+        source: Source | None,
+        ledger: Scope | None,
+    ) -> None:
+        if not callable(run):
+            raise ParameterError(
+                f"run must be a function of one argument, got {describe(run)}; write for example "
+                "def run(scope): return score, output"
+            )
+        self._run, self._base, self._gamma, self._eta = run, base, gamma, eta
+        self._minimize = minimize
+        self._scope = read_ledger(ledger, monotonic=False)
+        self._source = resolve(source)
+
+    def released(
+        self, guarantee: Guarantee, mechanism: str, told: Mapping[str, str], enough: _Place | None
+    ) -> ChosenRun[Any]:
+        """Charge, make the runs, and release the best, or the first that is good enough."""
+        scope = self._scope
+        parts = ((guarantee, 1),)
+        pending = None if scope is None else scope.prepare(mechanism, guarantee, parts, told)
+        with Bits(self._source) as bits:
+            try:
+                if pending is not None:
+                    pending.charge(self._source, bits)
+                found, score, output = self._runs(bits, enough)
+                result: ChosenRun[Any] = ChosenRun(
+                    output, score, found, guarantee, mechanism, source_name(self._source)
+                )
+                return result if pending is None else pending.released(result)
+            except BaseException as error:
+                if pending is not None:
+                    pending.end(error)
+                raise
+
+    def _runs(self, bits: Bits, enough: _Place | None) -> tuple[bool, Any, Any]:
+        """Whether there is a run to release, its score and its output."""
+        best: tuple[_Place, Any, Any] | None = None
+        stopping = Stopping(self._eta, self._gamma, bits)
+        while stopping.goes_on():
+            place, score, output = self._once()
+            # Strictly: of equal scores the first run's stays.
+            if best is None or place > best[0]:
+                best = place, score, output
+            if enough is not None and place >= enough:
+                return True, score, output
+        if best is None or enough is not None:
+            return False, None, None
+        return True, best[1], best[2]
+
+    def _once(self) -> tuple[_Place, Any, Any]:
+        cover = CoveredScope(self._base, self._scope)
+        try:
+            returned = self._run(cover)
+        finally:
+            cover.end()
+        cover.verify()
+        if type(returned) is not tuple or len(returned) != 2:
+            raise ParameterError("a run must return a pair: return score, output")
+        score, output = returned
+        return _place(score, self._minimize), score, output
+
+
+def _place(score: object, minimize: bool) -> _Place:
+    """Where a score stands among all: larger is better; infinities have a place, NaN the last."""
+    worst, best = (0, Fraction(0)), (3, Fraction(0))
+    if isinstance(score, Decimal) and not score.is_finite():
+        score = math.nan if score.is_nan() else math.copysign(math.inf, score)
+    if isinstance(score, (float, np.floating)) and not math.isfinite(score):
+        if math.isnan(score):
+            return worst
+        return best if bool(score > 0) is not minimize else (1, Fraction(0))
+    try:
+        value = rational(score, "score", signed=True)
+    except ParameterError:
+        # Not quoted: the scores of runs that are not chosen are private.
+        value = None
+    if value is None or isinstance(score, str):
+        raise ParameterError(
+            "a run must return (score, output) with a number as its score, such as 3, 0.5, "
+            "Fraction(1, 2) or Decimal('0.5')"
+        )
+    return 2, -value if minimize else value

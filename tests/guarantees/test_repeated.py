@@ -1,0 +1,270 @@
+"""`Repeated` against the law of the best run itself: divergences enumerated, never simulated."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from fractions import Fraction
+from pathlib import Path
+
+import mpmath
+import pytest
+
+from safeselect import (
+    ApproximateDP,
+    BoundedRange,
+    Budget,
+    LaplaceDominated,
+    ParameterError,
+    PureDP,
+    Repeated,
+    ZeroConcentratedDP,
+    compose,
+)
+from safeselect.accounting import compose_delta
+from safeselect.accounting.theorems.renyi import Moments, log_moment
+from safeselect.promises.records import guarantee_record
+from safeselect.promises.repetition import log_of_ratio_at, mean_runs
+
+pytestmark = pytest.mark.claim("C2")
+
+CASES = [
+    case
+    for case in json.loads(
+        (Path(__file__).parents[1] / "vectors" / "weights_quantiles_runs.json").read_text()
+    )
+    if case["group"] == "k4"
+]
+LAWS = [
+    *(("-1/2", "1/30"), ("0", "1/2"), ("0", "1/30"), ("1/3", "1/30")),
+    *(("1", "1/30"), ("5/2", "1/2")),
+]
+ORDERS = [Fraction(x) for x in ("1.01", "1.3", "2", "5", "20", "120")]
+DELTAS = ["0.2", "1e-2", "1e-4", "1e-7"]
+
+
+def mp(value) -> mpmath.mpf:
+    value = Fraction(value)
+    return mpmath.mpf(value.numerator) / value.denominator
+
+
+def generating(eta: Fraction, gamma: Fraction):
+    """f(x) = E x**K, from the definition of the law."""
+    e, g = mp(eta), mp(gamma)
+    if not e:
+        return lambda x: mpmath.log(1 - (1 - g) * x) / mpmath.log(g)
+    return lambda x: ((1 - (1 - g) * x) ** -e - 1) / (g**-e - 1)
+
+
+def best(law: list[mpmath.mpf], f) -> list[mpmath.mpf]:
+    """The law of the best of K draws; later outcomes are better."""
+    sums = [mpmath.mpf(0), *itertools.accumulate(law)]
+    sums[-1] = mpmath.mpf(1)
+    return [f(high) - f(low) for low, high in itertools.pairwise(sums)]
+
+
+def renyi(p, q, order) -> mpmath.mpf:
+    moment = mpmath.fsum(x**order * y ** (1 - order) for x, y in zip(p, q, strict=True) if x)
+    return mpmath.log(moment) / (order - 1)
+
+
+def hockey(p, q, epsilon) -> mpmath.mpf:
+    return mpmath.fsum(max(x - mpmath.exp(epsilon) * y, 0) for x, y in zip(p, q, strict=True))
+
+
+def pure_pairs(epsilon: Fraction) -> list[tuple[list[mpmath.mpf], list[mpmath.mpf]]]:
+    """Randomized responses, with the better answer on either side, rare and frequent ones."""
+    ratio, found = mpmath.exp(mp(epsilon)), []
+    heavy = ratio / (1 + ratio)
+    found.append(([1 - heavy, heavy], [heavy, 1 - heavy]))
+    rare = mpmath.mpf(1) / 50
+    for good in (rare / ratio, rare):
+        other = good * ratio if good < rare else good / ratio
+        found.append(([1 - good, good], [1 - other, other]))
+    # Three outcomes, the middle one equally likely on both.
+    side = (1 - mpmath.mpf(1) / 3) / (1 + ratio)
+    found.append(
+        ([side, 1 - side - side * ratio, side * ratio],) * 1
+        + ([side * ratio, 1 - side - side * ratio, side],)
+    )
+    return [*found, *[(q, p) for p, q in found]]
+
+
+def concentrated_pair(mu: Fraction) -> tuple[list[mpmath.mpf], list[mpmath.mpf]]:
+    """N(0, 1) and N(mu, 1) cut into 24 intervals: (mu**2 / 2)-zCDP, and no pure guarantee."""
+    ends = [mpmath.mpf(x) / 2 for x in range(-11, 12)]
+    laws = []
+    for mean in (mpmath.mpf(0), mp(mu)):
+        sums = [mpmath.mpf(0), *(mpmath.ncdf(end - mean) for end in ends), mpmath.mpf(1)]
+        laws.append([high - low for low, high in itertools.pairwise(sums)])
+    return laws[0], laws[1]
+
+
+def check(guarantee: Repeated, base_pairs) -> None:
+    f = generating(guarantee.eta, guarantee.gamma)
+    for p, q in base_pairs:
+        one, other = best(p, f), best(q, f)
+        assert abs(mpmath.fsum(one) - 1) < 1e-30
+        for order in ORDERS:
+            true = renyi(one, other, mp(order)) * (mp(order) - 1)
+            assert true <= mp(log_moment(guarantee, order - 1, 128).fractions()[1])
+            assert true <= mp(order * (order - 1) * guarantee.zcdp.rho)
+        if guarantee.pure is not None:
+            for x, y in zip(one, other, strict=True):
+                assert mpmath.log(x / y) <= mp(guarantee.pure.epsilon) + mpmath.mpf(10) ** -40
+        for delta in ("1e-2", "1e-6"):
+            own = guarantee.approximate(delta).epsilon
+            least = compose([guarantee], delta=delta).guarantee.epsilon
+            assert least <= own
+            for epsilon in {own, least}:
+                assert hockey(one, other, mp(epsilon)) <= mp(delta)
+
+
+@pytest.mark.parametrize(("eta", "gamma"), LAWS)
+@pytest.mark.parametrize("epsilon", ["1/20", "2"])
+def test_pure_runs_keep_what_is_promised(eta, gamma, epsilon):
+    with mpmath.workdps(50):
+        pairs = pure_pairs(Fraction(epsilon))
+        check(Repeated(PureDP(epsilon), eta, gamma), pairs)
+        check(Repeated(PureDP(epsilon).zcdp, eta, gamma), pairs)
+
+
+@pytest.mark.parametrize(("eta", "gamma"), LAWS)
+@pytest.mark.parametrize("mu", ["1/10", "1/2", "2"])
+def test_concentrated_runs_keep_what_is_promised(eta, gamma, mu):
+    with mpmath.workdps(50):
+        p, q = concentrated_pair(Fraction(mu))
+        guarantee = Repeated(ZeroConcentratedDP(Fraction(mu) ** 2 / 2), eta, gamma)
+        check(guarantee, [(p, q), (q, p), (p[::-1], q[::-1])])
+
+
+def test_a_smaller_promise_would_be_false():
+    """A rare outcome, below a rarer best one that moves the other way, loses nearly 3 epsilon."""
+    with mpmath.workdps(50):
+        f, ratio = generating(Fraction(1), Fraction(1, 10**8)), mpmath.e
+        middle, top = mpmath.mpf(10) ** -9, mpmath.mpf(10) ** -3
+        p = [1 - middle * ratio - top / ratio, middle * ratio, top / ratio]
+        q = [1 - middle - top, middle, top]
+        losses = [mpmath.log(x / y) for x, y in zip(best(p, f), best(q, f), strict=True)]
+        assert mpmath.mpf("2.99") < losses[1] < 3
+
+
+# ----------------------------------------------------------------------- published numbers
+
+
+@pytest.mark.parametrize("case", [c for c in CASES if c["name"] == "truncated_negative_binomial"])
+def test_the_mean_number_of_runs(case):
+    eta, gamma = Fraction(case["inputs"]["eta"]), Fraction(case["inputs"]["gamma"])
+    low, high = mean_runs(eta, gamma, 160).fractions()
+    given = Fraction(case["output"]["mean"])
+    assert abs(low - given) < Fraction(1, 10**25)
+    assert abs(high - given) < Fraction(1, 10**25)
+    rounded = Repeated(PureDP(1), eta, gamma).expected_runs
+    assert 0 <= rounded - low < Fraction(1, 2**56)
+
+
+def test_theorem_2_at_two_given_orders():
+    (case,) = (c for c in CASES if c["name"] == "theorem2_renyi")
+    given = {name: Fraction(value) for name, value in case["inputs"].items()}
+    rho, order, second = given["base_rho"], given["order"], given["second_order"]
+    low, high = (
+        order * rho + (1 + given["eta"]) * ratio + runs / (order - 1)
+        for ratio, runs in zip(
+            log_of_ratio_at(rho, given["gamma"], second, 160).fractions(),
+            mean_runs(given["eta"], given["gamma"], 160).log().fractions(),
+            strict=True,
+        )
+    )
+    assert abs(low - Fraction(case["output"])) < Fraction(1, 10**25)
+    assert abs(high - Fraction(case["output"])) < Fraction(1, 10**25)
+    # The shipped second order is no worse than the one given.
+    shipped = Repeated(ZeroConcentratedDP(rho), given["eta"], given["gamma"])
+    assert log_moment(shipped, order - 1, 128).fractions()[1] / (order - 1) <= high
+
+
+# --------------------------------------------------------------------------- composition
+
+
+def test_without_a_delta_the_pure_guarantee_or_a_rho_adds_up():
+    pure, other = (
+        Repeated(PureDP("1/10"), 1, "1/10"),
+        Repeated(ZeroConcentratedDP("1/50"), 0, "0.1"),
+    )
+    assert compose([pure]).guarantee == pure
+    assert compose([pure, PureDP(1)]).guarantee == PureDP(Fraction(13, 10))
+    assert compose([other, PureDP(1)]).guarantee.rho == other.zcdp.rho + PureDP(1).zcdp.rho
+    assert compose([pure, pure]).guarantee == PureDP(Fraction(6, 10))
+
+
+@pytest.mark.parametrize("delta", DELTAS)
+def test_a_composition_is_no_dearer_than_its_simple_bounds(delta):
+    one, two = (
+        Repeated(BoundedRange("1/10"), 1, "1/10"),
+        Repeated(LaplaceDominated(1), "1/2", "0.2"),
+    )
+    for parts in ([one] * 20, [one, two, PureDP("1/2")], [two, ZeroConcentratedDP("1/8")]):
+        found = compose(parts, delta=delta)
+        simple = [part.single if isinstance(part, Repeated) else part for part in parts]
+        assert (
+            found.guarantee.epsilon
+            <= compose(simple, delta=delta, precision=None).guarantee.epsilon
+        )
+        assert found.lower == 0
+    again = compose_delta([one] * 20, found.guarantee.epsilon)
+    assert isinstance(again.guarantee, (ApproximateDP, PureDP))
+
+
+def test_moments_multiply_over_lists_with_repeats():
+    one, base = Repeated(PureDP("1/2"), 1, "1/10"), PureDP("1/3")
+    moments = Moments(Fraction(3), 128)
+    alone = moments.log_product([(one, 1)]), moments.log_product([(base, 2)])
+    together = moments.log_product([(one, 3), (base, 2)])
+    assert (
+        abs(together.fractions()[0] - 3 * alone[0].fractions()[0] - alone[1].fractions()[0]) < 1e-30
+    )
+
+
+def test_ledgers_price_it():
+    pure, rho = Repeated(PureDP("1/10"), 1, "1/10"), Repeated(ZeroConcentratedDP("1/50"), 1, "1/10")
+    at = {"unit": "person", "neighbours": "add_remove"}
+    assert Budget(**at, epsilon=1).price(pure) == {"epsilon": Fraction(3, 10)}
+    assert Budget(**at, rho=1).price(rho) == {"rho": rho.zcdp.rho}
+    price = Budget(**at, epsilon=1, delta="1e-6", order=40).price(rho)["log_moment"]
+    assert 0 <= price - log_moment(rho, Fraction(39), 128).fractions()[0] < Fraction(1, 2**50)
+    with pytest.raises(ParameterError, match="adds up epsilon alone"):
+        Budget(**at, epsilon=1).price(rho)
+
+
+def test_its_record_says_what_it_is_made_of():
+    assert guarantee_record(Repeated(PureDP("1/10"), "-1/2", "1/10")) == {
+        "type": "Repeated",
+        "base": {"type": "PureDP", "epsilon": "1/10"},
+        "eta": "-1/2",
+        "gamma": "1/10",
+    }
+
+
+def test_what_costs_nothing_still_costs_nothing():
+    for base in (PureDP(0), ZeroConcentratedDP(0)):
+        free = Repeated(base, 1, "1/10")
+        assert free.zcdp.rho == 0 == free.shift
+        assert free.approximate("1e-9").epsilon == 0
+        assert log_moment(free, Fraction(1), 96).fractions() == (0, 0)
+        assert compose([free, free, PureDP(1)]).guarantee == PureDP(1)
+
+
+@pytest.mark.parametrize(
+    ("base", "eta", "gamma", "match"),
+    [
+        (ApproximateDP(1, "1e-6"), 1, "1/2", "base must be PureDP"),
+        (Repeated(PureDP(1), 1, "1/2"), 1, "1/2", "base must be PureDP"),
+        (1, 1, "1/2", "base must be PureDP"),
+        (PureDP(1), -1, "1/2", "eta must be above -1"),
+        (PureDP(1), 101, "1/2", "at most 100"),
+        (PureDP(1), 1, 1, "gamma must be less than 1"),
+        (PureDP(1), 1, 0, "gamma must be greater than zero"),
+    ],
+)
+def test_what_is_refused(base, eta, gamma, match):
+    with pytest.raises(ParameterError, match=match):
+        Repeated(base, eta, gamma)

@@ -1,0 +1,545 @@
+"""The best of many private runs: the law of their number, what is released, what is paid."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import json
+import math
+import os
+import random
+from bisect import bisect
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import Path
+
+import mpmath
+import numpy as np
+import pytest
+from children import in_child
+
+from safeselect import (
+    ApproximateDP,
+    BoundedRange,
+    Budget,
+    BudgetError,
+    LaplaceDominated,
+    Ledger,
+    ParameterError,
+    PureDP,
+    Repeated,
+    SparseVector,
+    ZeroConcentratedDP,
+    best_of,
+    exponential_mechanism,
+    first_above,
+    permute_and_flip,
+    top_k,
+)
+from safeselect.private_candidates._stopping import Stopping
+from safeselect.testing import DeterministicSource, ReplaySource
+
+pytestmark = pytest.mark.filterwarnings("ignore::safeselect.testing.InsecureSourceWarning")
+
+CASES = [
+    case
+    for case in json.loads(
+        (Path(__file__).parents[1] / "vectors" / "weights_quantiles_runs.json").read_text()
+    )
+    if case["group"] == "k4"
+]
+LAWS = [("1", "1/10"), ("0", "1/100"), ("1/2", "1/10"), ("-1/2", "1/20"), ("3", "1/3")]
+
+
+def cases(name):
+    found = [(case["inputs"], case["output"]) for case in CASES if case["name"] == name]
+    assert found
+    return found
+
+
+def mp(value):
+    value = Fraction(value)
+    return mpmath.mpf(value.numerator) / value.denominator
+
+
+def probabilities(eta, gamma, count):
+    """P(K = 1), ... from the definition of the law alone, normalised by its closed form."""
+    e, g = mp(eta), mp(gamma)
+    total = mpmath.log(1 / g) if not e else g**-e - 1
+    product, found = mpmath.mpf(1), []
+    for k in range(1, count + 1):
+        # prod over l < k of (l + eta) / (l + 1); for eta = 0 without its first factor, 0.
+        if k == 1:
+            product = e if e else mpmath.mpf(1)
+        else:
+            product *= (k - 1 + e) / k
+        found.append((1 - g) ** k * product / total)
+    return found
+
+
+class Word:
+    """Bits whose first request is answered by a given number; there is no second one."""
+
+    def __init__(self, value):
+        self._values = [value]
+
+    def take(self, count):
+        assert self._values, "undecided"
+        return self._values.pop()
+
+
+def shipped(eta, gamma, count):
+    """P(K = 1), ... as enclosures that the shipped object compares with; and their width."""
+    stopping = Stopping(Fraction(eta), Fraction(gamma), Word((1 << 128) - 1))
+    sums = []
+    for _ in range(count):
+        stopping._advance()
+        sums.append(stopping._sum.fractions())
+    assert all(high - low < Fraction(1, 10**40) for low, high in sums)
+    return [high - low for (low, _), (_, high) in itertools.pairwise([(0, 0), *sums])]
+
+
+# ------------------------------------------------------------------------- the law of K
+
+
+@pytest.mark.parametrize(("eta", "gamma"), LAWS)
+def test_every_word_stops_where_the_exact_sums_say(eta, gamma):
+    """For all words of 9 digits: K where the digits decide it, and more digits where not."""
+    digits, fine = 9, 160
+    with mpmath.workdps(60):
+        sums = itertools.accumulate(probabilities(eta, gamma, 900))
+        places = [int(mpmath.floor(each * 2**fine)) for each in sums]
+    undecided = 0
+    for word in range(1 << digits):
+        stopping, runs = Stopping(Fraction(eta), Fraction(gamma), Word(word), digits), 0
+        low, high = word << fine - digits, word + 1 << fine - digits
+        crossed = bisect(places, high - 1) - bisect(places, low)
+        try:
+            while stopping.goes_on():
+                runs += 1
+        except AssertionError:
+            undecided += 1
+            assert crossed or high == 1 << fine
+        else:
+            assert not crossed
+        assert runs == 1 + bisect(places, low)
+    assert 0 < undecided < (1 << digits) // 2
+
+
+@pytest.mark.parametrize(("eta", "gamma"), LAWS)
+def test_further_digits_decide_as_the_first_would(eta, gamma):
+    draw = random.Random(5)
+    for _ in range(60):
+        words = [draw.getrandbits(size) for size in (6, 64, 64, 64, 64)]
+        short = Stopping(Fraction(eta), Fraction(gamma), iter_bits(words), 6)
+        whole = sum(w << 64 * (4 - i) for i, w in enumerate(words))
+        long = Stopping(Fraction(eta), Fraction(gamma), Word(whole), 6 + 256)
+        while long.goes_on():
+            assert short.goes_on()
+        assert not short.goes_on()
+
+
+def iter_bits(words):
+    class Several:
+        def __init__(self):
+            self._words = iter(words)
+
+        def take(self, count):
+            return next(self._words)
+
+    return Several()
+
+
+@pytest.mark.parametrize(("inputs", "output"), cases("truncated_negative_binomial"))
+def test_published_probabilities(inputs, output):
+    found = shipped(inputs["eta"], inputs["gamma"], inputs["k"])[-1]
+    assert abs(found - Fraction(output["probability"])) < Fraction(1, 10**25)
+
+
+@pytest.mark.parametrize(("inputs", "output"), cases("best_of_k_law"))
+def test_the_best_of_k_has_the_published_law(inputs, output):
+    base = list(map(Fraction, inputs["base_worst_to_best"]))
+    with mpmath.workdps(50):
+        ends = [mp(each) for each in itertools.accumulate(base)]
+        runs = [mp(each) for each in shipped(inputs["eta"], inputs["gamma"], 700)]
+        for place, given in enumerate(output):
+            below = ends[place - 1] if place else mpmath.mpf(0)
+            found = mpmath.fsum(p * (ends[place] ** k - below**k) for k, p in enumerate(runs, 1))
+            assert abs(found - mp(given)) < mpmath.mpf(10) ** -25
+
+
+@pytest.mark.parametrize(("inputs", "output"), cases("threshold_law"))
+def test_the_first_above_has_the_published_law(inputs, output):
+    with mpmath.workdps(50):
+        fails = 1 - mp(inputs["success"])
+        runs = [mp(each) for each in shipped("1", inputs["gamma"], 700)]
+        released = mpmath.fsum(p * (1 - fails**k) for k, p in enumerate(runs, 1))
+        calls = mpmath.fsum(p * (1 - fails**k) / (1 - fails) for k, p in enumerate(runs, 1))
+        assert abs(released - mp(output["released"])) < mpmath.mpf(10) ** -25
+        assert abs(1 - released - mp(output["nothing"])) < mpmath.mpf(10) ** -25
+        assert abs(calls - mp(output["mean_calls"])) < mpmath.mpf(10) ** -25
+
+
+def test_all_published_numbers_are_looked_at():
+    """Those of a Poisson number of runs are not: it is not offered."""
+    elsewhere = {"theorem2_renyi"}  # tests/guarantees/test_repeated.py
+    here = {"truncated_negative_binomial", "best_of_k_law", "threshold_law"}
+    assert {case["name"] for case in CASES} == here | elsewhere | {"poisson", "best_of_poisson_law"}
+
+
+# ------------------------------------------------------------------------- what is released
+
+
+def scripted(scores):
+    """A run that returns one score after the other, with its place as output; and the count."""
+    made = []
+
+    def run(scope):
+        made.append(None)
+        return scores[(len(made) - 1) % len(scores)], len(made) - 1
+
+    return run, made
+
+
+@functools.cache
+def partial_sums(eta, gamma):
+    with mpmath.workdps(60):
+        return [int(s * 2**128) for s in itertools.accumulate(probabilities(eta, gamma, 3000))]
+
+
+def expected_runs(eta, gamma, data):
+    """K for the first 128 digits of a tape, by the definition of the law."""
+    return 1 + bisect(partial_sums(eta, gamma), int.from_bytes(data[:16], "big"))
+
+
+@pytest.mark.parametrize(("eta", "gamma"), LAWS)
+def test_the_first_of_the_best_of_k_is_released(eta, gamma):
+    draw = random.Random(9)
+    for trial in range(40):
+        data = draw.randbytes(256)
+        scores = [draw.randrange(4) for _ in range(50)]
+        run, made = scripted(scores)
+        chosen = best_of(
+            run,
+            base=PureDP(1),
+            eta=eta,
+            gamma=gamma,
+            minimize=bool(trial % 2),
+            source=ReplaySource(data),
+        )
+        k = expected_runs(eta, gamma, data)
+        assert len(made) == k
+        seen = [scores[i % 50] for i in range(k)]
+        best = min(seen) if trial % 2 else max(seen)
+        assert (chosen.score, chosen.output) == (best, seen.index(best))
+
+
+def test_the_first_above_stops_at_the_first_that_passes_or_after_k():
+    draw, found = random.Random(3), set()
+    for _ in range(60):
+        data, scores = draw.randbytes(256), [draw.randrange(9) for _ in range(50)]
+        run, made = scripted(scores)
+        chosen = first_above(
+            run, threshold=8, base=LaplaceDominated(1), gamma="1/9", source=ReplaySource(data)
+        )
+        k = expected_runs(1, Fraction(1, 9), data)
+        seen = [scores[i % 50] for i in range(k)]
+        found.add(chosen.found)
+        if 8 in seen:
+            assert (chosen.found, chosen.output) == (True, seen.index(8))
+            assert len(made) == seen.index(8) + 1
+        else:
+            assert (chosen.found, chosen.output, chosen.score) == (False, None, None)
+            assert len(made) == k
+        assert chosen.guarantee == PureDP(2)
+    assert found == {True, False}
+
+
+ORDERED = [
+    math.nan,
+    -math.inf,
+    Decimal("-1e300"),
+    -(2**70),
+    np.float32(-0.5),
+    Fraction(-1, 3),
+    np.int64(0),
+    0.1,
+    Decimal("0.5"),
+    2**63 + 1,
+    np.inf,
+]
+
+
+@pytest.mark.parametrize("minimize", [False, True])
+def test_every_number_has_a_place_and_nan_the_last(minimize):
+    order = [ORDERED[0], *reversed(ORDERED[1:])] if minimize else ORDERED
+    data = b"\xff" * 12 + bytes(244)  # many runs
+    for shift in range(len(order)):
+        run, made = scripted(order[shift:] + order[:shift])
+        chosen = best_of(
+            run, base=PureDP(1), gamma="1/3", minimize=minimize, source=ReplaySource(data)
+        )
+        assert len(made) > len(order)
+        assert chosen.score is order[-1]
+    run, _ = scripted([Decimal("sNaN"), Decimal("-Infinity"), math.nan])
+    chosen = best_of(run, base=PureDP(1), gamma="1/3", source=ReplaySource(data))
+    assert chosen.score == Decimal("-Infinity")
+
+
+@pytest.mark.parametrize(
+    "returned",
+    ["3", None, 3, (1, 2, 3), [1, 2], ("a", 1), ("0.5", 1), (None, 1), (1j, 1), (True, 1)],
+)
+def test_a_run_that_returns_no_pair_ends_the_call_and_is_not_quoted(returned):
+    with pytest.raises(ParameterError, match="a run must return") as caught:
+        best_of(lambda scope: returned, base=PureDP(1), gamma="1/2")
+    assert "0.5'" not in str(caught.value).replace("Decimal('0.5')", "")
+
+
+@pytest.mark.parametrize(
+    ("given", "match"),
+    [
+        ({"run": 3}, "run must be a function"),
+        ({"base": ApproximateDP(1, "1e-6")}, "base must be PureDP"),
+        ({"base": 1}, "base must be PureDP"),
+        ({"gamma": 1}, "gamma must be less than 1"),
+        ({"eta": -1}, "eta must be above -1"),
+        ({"minimize": 1}, "minimize"),
+        ({"ledger": "main"}, "ledger must be what"),
+    ],
+)
+def test_what_is_refused(given, match):
+    made = []
+    both = {"run": lambda scope: made.append(1), "base": PureDP(1), "gamma": "1/2", **given}
+    with pytest.raises(ParameterError, match=match):
+        best_of(**both)
+    if "eta" not in given:
+        with pytest.raises(ParameterError, match=match):
+            first_above(threshold=1, **both)
+    assert not made
+
+
+def test_a_threshold_needs_an_epsilon():
+    with pytest.raises(ParameterError, match="a base with an epsilon"):
+        first_above(lambda s: (1, 1), threshold=1, base=ZeroConcentratedDP(1), gamma="1/2")
+
+
+# ----------------------------------------------------------------------------- the ledger
+
+
+def ledger(**budget):
+    made = Ledger.create(
+        ":memory:", {"main": Budget(unit="person", neighbours="add_remove", **budget)}
+    )
+    scope = made.scope("main", unit="person", neighbours="add_remove", purpose="tuning")
+    return made, scope
+
+
+def lines(made):
+    return [record.content for record in made.records()]
+
+
+def choose(scope):
+    found = permute_and_flip([3, 40, 5], epsilon="1/2", sensitivity=1, ledger=scope)
+    assert found.receipt is None
+    return found.index, found.label
+
+
+def test_the_whole_is_charged_once_before_the_first_run():
+    made, scope = ledger(epsilon=10)
+    seen = []
+
+    def run(inner):
+        seen.append(made.balance("main").spent["epsilon"])
+        return choose(inner)
+
+    chosen = best_of(run, base=PureDP("1/2"), gamma="1/8", ledger=scope)
+    assert set(seen) == {Fraction(3, 2)}
+    assert made.balance("main").spent["epsilon"] == Fraction(3, 2)
+    kinds = [record["kind"] for record in lines(made)]
+    assert kinds == ["created", "scope", "charged", "released"]
+    assert chosen.receipt is not None
+    assert chosen.guarantee == Repeated(PureDP("1/2"), 1, "1/8")
+
+
+def test_the_number_of_runs_stands_nowhere(caplog):
+    """Equal tapes but for K give equal results and equal records, but for times and salts."""
+    told = []
+    for data in (bytes(288), bytes(32) + b"\xff\xff\xff" + bytes(253)):
+        made, scope = ledger(rho=10)
+        run, count = scripted([7])
+        chosen = best_of(
+            lambda inner, run=run: (run(inner)[0], "same"),
+            base=ZeroConcentratedDP("1/50"),
+            gamma="1/100",
+            source=ReplaySource(data),
+            ledger=scope,
+        )
+        records = lines(made)
+        for record in records:
+            for name in ("utc", "previous", "commitment", "ledger", "nonce"):
+                record.pop(name, None)
+        told.append((len(count), records, [chosen.output, chosen.score, chosen.guarantee]))
+    (few, *first), (many, *second) = told
+    assert few == 1
+    assert many > 100
+    assert first == second
+    assert not caplog.records
+    assert "100" not in chosen.to_json().replace('"gamma": "1/100"', "").split('"receipt"')[0]
+
+
+def test_a_crash_stays_charged_and_is_not_repeated():
+    made, scope = ledger(epsilon=2)
+    count = []
+
+    def run(inner):
+        count.append(1)
+        raise KeyError("mine")
+
+    with pytest.raises(KeyError, match="mine"):
+        best_of(run, base=PureDP("1/2"), gamma="1/100", ledger=scope)
+    assert len(count) == 1
+    assert made.balance("main").spent["epsilon"] == Fraction(3, 2)
+    assert [r["kind"] for r in lines(made)][-1] == "aborted"
+    with pytest.raises(BudgetError, match="does not allow"):
+        best_of(run, base=PureDP("1/2"), gamma="1/100", ledger=scope)
+    assert len(count) == 1
+
+
+def test_a_budget_that_cannot_price_it_refuses_before_the_first_run():
+    _, scope = ledger(epsilon=2)
+    run, count = scripted([1])
+    with pytest.raises(ParameterError, match="adds up epsilon alone"):
+        best_of(run, base=ZeroConcentratedDP("1/50"), gamma="1/100", ledger=scope)
+    assert not count
+
+
+# ------------------------------------------------------------------------ the covered scope
+
+
+COVERED = [
+    (PureDP(1), [PureDP(1)], True),
+    (PureDP(1), [BoundedRange("1/2"), LaplaceDominated("1/2")], True),
+    (PureDP(1), [PureDP("1/2"), PureDP("2/3")], False),
+    (PureDP(1), [ZeroConcentratedDP("1/1000")], False),
+    (PureDP(1), [ApproximateDP("1/2", "1e-9")], False),
+    (LaplaceDominated(1), [BoundedRange(1)], True),
+    (LaplaceDominated(1), [PureDP("1/2")], False),
+    (LaplaceDominated(1), [LaplaceDominated("1/4")] * 2, False),
+    (BoundedRange(1), [BoundedRange(1)], True),
+    (BoundedRange(1), [LaplaceDominated("1/2")], False),
+    (BoundedRange(1), [BoundedRange("1/4")] * 2, False),
+    (ZeroConcentratedDP("1/2"), [PureDP("1/2"), BoundedRange("1/2")], True),
+    (ZeroConcentratedDP("1/2"), [ZeroConcentratedDP("1/2"), PureDP("1/9")], False),
+    (ZeroConcentratedDP("1/2"), [ApproximateDP("1/9", "1e-9")], False),
+    (PureDP(2), [Repeated(PureDP("1/2"), 1, "1/2")], True),
+    (PureDP(1), [Repeated(PureDP("1/2"), 1, "1/2")], False),
+]
+
+
+@pytest.mark.parametrize(("base", "releases", "covered"), COVERED)
+def test_a_scope_covers_what_follows_from_base(base, releases, covered):
+    def run(scope):
+        for each in releases:
+            scope.check(each)
+        return 1, "done"
+
+    if covered:
+        assert best_of(run, base=base, gamma="1/2").output == "done"
+    else:
+        with pytest.raises(ParameterError, match="a run may release what base="):
+            best_of(run, base=base, gamma="1/2")
+
+
+def test_a_refused_release_draws_no_bit_and_ends_the_call_even_if_it_is_caught():
+    asked = []
+
+    def run(scope):
+        source = DeterministicSource(7, i_understand_this_is_not_private=True)
+        with pytest.raises(ParameterError, match="is beyond it"):
+            permute_and_flip([1, 2], epsilon=2, sensitivity=1, ledger=scope, source=source)
+        asked.append(1)
+        return 1, 1
+
+    with pytest.raises(ParameterError, match=r"PureDP\(1\).*LaplaceDominated\(2\)"):
+        best_of(run, base=PureDP(1), gamma="1/2")
+    assert asked == [1]
+
+
+def test_mechanisms_sessions_and_repetitions_take_it():
+    def run(scope):
+        first = exponential_mechanism([1, 90], epsilon="1/4", sensitivity=1, ledger=scope)
+        top_k([1, 90, 3], k=2, epsilon="1/4", sensitivity=1, ledger=scope)
+        session = SparseVector(threshold=3, k=1, epsilon="1/4", sensitivity=1, ledger=scope)
+        session.query(9)
+        session.close()
+        inner = best_of(lambda s: choose_cheaply(s), base=PureDP("1/16"), gamma="1/3", ledger=scope)
+        return inner.score, first.index
+
+    base = PureDP(Fraction(3, 4) + Fraction(3, 16))
+    assert best_of(run, base=base, gamma="1/2").output in (0, 1)
+    with pytest.raises(ParameterError, match="release 4 of the run"):
+        best_of(run, base=PureDP(Fraction(9, 10)), gamma="1/2")
+
+
+def choose_cheaply(scope):
+    found = permute_and_flip([3, 40], epsilon="1/16", sensitivity=1, ledger=scope)
+    return found.index, found.label
+
+
+def test_parts_count_where_they_are_cheaper():
+    """k draws under a delta: their parts bound moments, their whole does not."""
+
+    def run(scope):
+        top_k([1, 90, 3], k=2, epsilon="1/4", delta="1e-6", sensitivity=1, ledger=scope)
+        return 1, 1
+
+    assert best_of(run, base=ZeroConcentratedDP("1/8"), gamma="1/2").found
+    with pytest.raises(ParameterError, match="is beyond it"):
+        best_of(run, base=PureDP(1), gamma="1/2")
+
+
+def test_the_unit_and_the_neighbours_are_those_of_the_scope_that_paid():
+    made = Ledger.create(
+        ":memory:", {"main": Budget(unit="person", neighbours="replace_one", epsilon=9)}
+    )
+    scope = made.scope("main", unit="person", neighbours="replace_one", purpose="tuning")
+
+    def run(inner):
+        permute_and_flip([1], epsilon=1, sensitivity=1, monotonic=True, ledger=inner)
+        return 1, 1
+
+    with pytest.raises(ParameterError, match="needs add/remove neighbours"):
+        best_of(run, base=PureDP(1), gamma="1/2", ledger=scope)
+    assert best_of(run, base=PureDP(1), gamma="1/2").found
+
+
+def test_a_scope_ends_with_its_run_and_stays_in_its_process():
+    kept = []
+
+    def run(scope):
+        if hasattr(os, "fork"):
+
+            def child():
+                with pytest.raises(ParameterError, match="in its own process"):
+                    scope.check(PureDP("1/9"))
+
+            in_child(child)
+        kept.append(scope)
+        return 1, 1
+
+    best_of(run, base=PureDP(1), gamma="9/10")
+    with pytest.raises(ParameterError, match="until it returns"):
+        permute_and_flip([1, 2], epsilon="1/2", sensitivity=1, ledger=kept[0])
+    assert repr(kept[0]) == "<CoveredScope>"
+
+
+def test_an_output_of_any_class_is_written_down():
+    class Silent:
+        def __str__(self):
+            raise RuntimeError("private")
+
+    made, scope = ledger(epsilon=9)
+    chosen = best_of(lambda s: (1, Silent()), base=PureDP(1), gamma="1/2", ledger=scope)
+    assert "an object of type Silent" in chosen.to_json()
+    assert made.balance("main").spent["epsilon"] == 3
