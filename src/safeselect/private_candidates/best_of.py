@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
-from decimal import Decimal
+from contextlib import suppress
 from fractions import Fraction
 from typing import Any
-
-import numpy as np
 
 from safeselect.errors import ParameterError
 from safeselect.exact.parameters import Number, describe, rational
@@ -29,6 +26,8 @@ Run = Callable[[CoveredScope], tuple[Any, Out]]
 """run(scope) -> (score, output); both, and all that the run releases, keep `base` together."""
 
 _Place = tuple[int, Fraction]
+_ENDLESS = {"nan": 0, "-nan": 0, "snan": 0, "inf": 1, "infinity": 1, "-inf": -1, "-infinity": -1}
+"""What is no finite number, as text, and its sign."""
 
 
 def best_of(
@@ -235,21 +234,18 @@ class _Call:
 
 def _place(score: object, minimize: bool) -> _Place:
     """Where a score stands among all: larger is better; infinities have a place, NaN the last."""
-    worst, best = (0, Fraction(0)), (3, Fraction(0))
-    if isinstance(score, Decimal) and not score.is_finite():
-        score = math.nan if score.is_nan() else math.copysign(math.inf, score)
-    if isinstance(score, (float, np.floating)) and not math.isfinite(score):
-        if math.isnan(score):
-            return worst
-        return best if bool(score > 0) is not minimize else (1, Fraction(0))
-    try:
-        value = rational(score, "score", signed=True)
-    except ParameterError:
+    text = ""
+    with suppress(Exception):  # a caller's class may raise anything
+        if not isinstance(score, str):
+            value = rational(score, "score", signed=True)
+            return 2, -value if minimize else value
+    with suppress(Exception):
+        text = "" if isinstance(score, str) else str(score).lower()
+    if text not in _ENDLESS:
         # Not quoted: the scores of runs that are not chosen are private.
-        value = None
-    if value is None or isinstance(score, str):
         raise ParameterError(
             "a run must return (score, output) with a number as its score, such as 3, 0.5, "
             "Fraction(1, 2) or Decimal('0.5')"
         )
-    return 2, -value if minimize else value
+    sign = -_ENDLESS[text] if minimize else _ENDLESS[text]
+    return (1, 0, 3)[sign + 1] if sign else 0, Fraction(0)

@@ -17,9 +17,14 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from safeselect.errors import ParameterError
-from safeselect.exact.interval import Interval, above_zero, rounded_down, rounded_up
+from safeselect.exact.interval import Interval, above_zero
 from safeselect.exact.parameters import Number, describe, rational
-from safeselect.promises.repetition import log_of_ratio, mean_runs, rho_of_repeated
+from safeselect.promises.repetition import (
+    delta_of_one_run,
+    expected_runs,
+    log_of_ratio,
+    rho_of_repeated,
+)
 from safeselect.promises.with_delta import ApproximateDP, ZeroConcentratedDP
 
 __all__ = [
@@ -253,9 +258,7 @@ class Repeated:
     @property
     def expected_runs(self) -> Fraction:
         """E K, the mean number of runs; rounded up to 64 significant bits."""
-        if self.eta == 1:
-            return 1 / self.gamma
-        return rounded_up(lambda precision: mean_runs(self.eta, self.gamma, precision))
+        return expected_runs(self.eta, self.gamma)
 
     @property
     def single(self) -> PureDP | ZeroConcentratedDP:
@@ -276,11 +279,7 @@ class Repeated:
         `compose` with this delta finds the least epsilon that is known.
         """
         at = rational(delta, "delta", below=1)
-
-        def share(precision: int) -> Interval:
-            return Interval.of(at, precision) / mean_runs(self.eta, self.gamma, precision)
-
-        less = rounded_down(share)
+        less = delta_of_one_run(at, self.eta, self.gamma)
         found = self.base.approximate(less).epsilon + self.shift
         if self.pure is not None:
             found = min(found, self.pure.approximate(at).epsilon)

@@ -11,9 +11,16 @@ from __future__ import annotations
 from fractions import Fraction
 from functools import lru_cache
 
-from safeselect.exact.interval import Interval, rounded_up
+from safeselect.exact.interval import Interval, rounded_down, rounded_up
 
-__all__ = ["log_of_ratio", "log_of_ratio_at", "mean_runs", "rho_of_repeated"]
+__all__ = [
+    "delta_of_one_run",
+    "expected_runs",
+    "log_of_ratio",
+    "log_of_ratio_at",
+    "mean_runs",
+    "rho_of_repeated",
+]
 
 _SHORT = Fraction(1, 1 << 32)
 
@@ -26,6 +33,20 @@ def mean_runs(eta: Fraction, gamma: Fraction, precision: int) -> Interval:
         return odds / -log
     power = Interval.of(eta, precision)
     return power * odds / -(power * log).expm1()
+
+
+def expected_runs(eta: Fraction, gamma: Fraction) -> Fraction:
+    """E K, rounded up to 64 significant bits; 1 / gamma for eta = 1."""
+    if eta == 1:
+        return 1 / gamma
+    return rounded_up(lambda precision: mean_runs(eta, gamma, precision))
+
+
+def delta_of_one_run(delta: Fraction, eta: Fraction, gamma: Fraction) -> Fraction:
+    """delta / E K, rounded down."""
+    return rounded_down(
+        lambda precision: Interval.of(delta, precision) / mean_runs(eta, gamma, precision)
+    )
 
 
 def log_of_ratio_at(rho: Fraction, gamma: Fraction, order: Fraction, precision: int) -> Interval:
