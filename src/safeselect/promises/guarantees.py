@@ -19,23 +19,11 @@ from fractions import Fraction
 from safeselect.errors import ParameterError
 from safeselect.exact.interval import Interval, above_zero
 from safeselect.exact.parameters import Number, describe, rational
-from safeselect.promises.repetition import (
-    delta_of_one_run,
-    expected_runs,
-    log_of_ratio,
-    rho_of_repeated,
-)
+from safeselect.promises import repetition
 from safeselect.promises.with_delta import ApproximateDP, ZeroConcentratedDP
 
-__all__ = [
-    "ApproximateDP",
-    "BoundedRange",
-    "Guarantee",
-    "LaplaceDominated",
-    "PureDP",
-    "Repeated",
-    "ZeroConcentratedDP",
-]
+__all__ = ["ApproximateDP", "BoundedRange", "Guarantee", "LaplaceDominated", "PureDP"]
+__all__ += ["Repeated", "ZeroConcentratedDP"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,13 +240,13 @@ class Repeated:
         Above that order the divergence grows more slowly than the order.
         """
         rho = self.base.zcdp.rho
-        found = rho_of_repeated(rho, self.shift, self.eta, self.gamma) if rho else rho
+        found = repetition.rho_of_repeated(rho, self.shift, self.eta, self.gamma) if rho else rho
         return ZeroConcentratedDP(min(found, self.pure.zcdp.rho) if self.pure else found)
 
     @property
     def expected_runs(self) -> Fraction:
         """E K, the mean number of runs; rounded up to 64 significant bits."""
-        return expected_runs(self.eta, self.gamma)
+        return repetition.expected_runs(self.eta, self.gamma)
 
     @property
     def single(self) -> PureDP | ZeroConcentratedDP:
@@ -269,7 +257,7 @@ class Repeated:
     def shift(self) -> Fraction:
         """How far the loss of the best run may exceed that of one run: a bound, rounded up."""
         rho = self.base.zcdp.rho
-        ratio = log_of_ratio(rho, self.gamma) if rho else rho
+        ratio = repetition.log_of_ratio(rho, self.gamma) if rho else rho
         # The limit of large orders is the epsilon of a pure guarantee.
         return (1 + self.eta) * (min(ratio, self.base.pure.epsilon) if self.base.pure else ratio)
 
@@ -279,7 +267,7 @@ class Repeated:
         `compose` with this delta finds the least epsilon that is known.
         """
         at = rational(delta, "delta", below=1)
-        less = delta_of_one_run(at, self.eta, self.gamma)
+        less = repetition.delta_of_one_run(at, self.eta, self.gamma)
         found = self.base.approximate(less).epsilon + self.shift
         if self.pure is not None:
             found = min(found, self.pure.approximate(at).epsilon)
