@@ -24,7 +24,7 @@ from safeselect.noise.arrays import (
 from safeselect.noise.draws import Draws
 from safeselect.noise.laws import UNBOUNDED
 from safeselect.noise.plan import GUARD, Plan
-from safeselect.noise.tables import ERROR, LOSS, REACH, UNIT_BITS, UNKNOWN, Keys, keys
+from safeselect.noise.tables import ERROR, REACH, UNIT_BITS, UNKNOWN, Keys, keys
 
 __all__ = ["Ceiling", "contenders"]
 
@@ -74,12 +74,14 @@ def _by_noise(
     near.distances(scores_on_grid, distances)
     plan.fixed_rate.apply(distances)
     noisy = np.add(draws.noise, distances.view(np.int64))
+    if plan.weights is not None:
+        np.add(noisy, plan.weights.rounded_up(), out=noisy)
     np.put(noisy, gone, np.int64(-UNKNOWN))
     places, rest = best_and_rest(noisy, count)
     # A candidate that was clipped down, or whose noise is outside the table, lies above the limit.
     # It has no upper bound.
-    limit = plan.fixed_rate.units(level - near.low) + (REACH >> 1 << UNIT_BITS)
-    bound = (rest + ERROR + LOSS, UNBOUNDED)[rest >= limit]
+    limit = plan.fixed_rate.units(level - near.low) + ((REACH >> 1) + plan.spread << UNIT_BITS)
+    bound = (rest + ERROR + plan.loss, UNBOUNDED)[rest >= limit]
     return to_integers(places), (near.low, bound)
 
 
@@ -92,7 +94,8 @@ def _by_keys(
         they join the best with their own keys.  So at least count + 1 of the candidates compared
         last have keys as large as any key left out.  The largest key not chosen bounds all others.
     """
-    public = keys(plan.law, plan.noise_rate, draws.width, draws.tail_bits)
+    public = keys(plan.law, plan.noise_rate, draws.width, draws.tail_bits, plan.spread)
+    weights = None if plan.weights is None else plan.weights.rounded_up(np.uint32, public.nats)
     block = block_size(scores_on_grid.size)
     near = _Near.to(level, public.reach, plan.ranked, block, public.shift)
     distances, bounds = np.empty(block, dtype=np.uint64), np.empty(block, dtype=np.uint32)
@@ -103,12 +106,17 @@ def _by_keys(
         near.distances(part(scores_on_grid, where), wide)
         np.copyto(out, wide, casting="unsafe")  # keys fit, so no digit is lost
         np.take(public.word_bounds, part(draws.words, where), out=noise, mode="wrap")
-        return np.add(out, noise, out=out)
+        np.add(out, noise, out=out)
+        return out if weights is None else np.add(out, part(weights, where), out=out)
 
     places, values = largest(scores_on_grid.size, count + 1, read, np.uint32, public.bits)
     plain = np.greater_equal(np.take(draws.words, places), np.uint16(1 << draws.tail_bits))
     np.multiply(values, plain, out=values)
     tails, tail_values = _tail_keys(scores_on_grid, draws, public, near, gone)
+    if weights is not None:
+        # A key of 0 stays: it stands for no candidate.
+        more = np.multiply(np.take(weights, tails), np.not_equal(tail_values, 0))
+        np.add(tail_values, more, out=tail_values)
     every = np.concatenate((places, tails))
     best, rest = best_and_rest(np.concatenate((values, tail_values)), count, public.bits)
     # A key counts from `lowest`, which is in 1/64 nat.  The bound is in units of `tables`, rounded

@@ -25,9 +25,12 @@ import numpy as np
 from safeselect.exact.rate import NoiseRate
 from safeselect.noise.arrays import Numbers
 from safeselect.noise.laws import Law, enclose
-from safeselect.noise.tables import REACH, UNIT_BITS
+from safeselect.noise.tables import LOSS, REACH, UNIT_BITS
+from safeselect.noise.weights import Weights
 
 __all__ = ["DIRECT_LIMIT", "FINE_LIMIT", "GUARD", "FixedPoint", "Plan", "plan", "rate"]
+
+_ONE = Fraction(1)
 
 DIRECT_LIMIT = 24
 """Up to so many candidates, each is given a slot: arrays would take longer."""
@@ -98,7 +101,11 @@ class Plan:
         gap_unit: the unit of the gaps in grid steps, worth 2**-40 nats or more.  The slots then
             decide the floors but with probability 2**-42 (docs/mathematics.md, section 11).
         fine_contenders: how many candidates are given a slot where the fine table has all noise.
-        fixed_rate: the score's part of a noisy score, in units of `tables`; at most LOSS too small.
+        fixed_rate: the score's part of a noisy score, in units of `tables`; at most `loss` too
+            small.
+        loss: LOSS for the reach of `fixed_rate`.
+        spread: nats by which logarithms of weights may differ; 0 without weights.
+        weights: public weights of the candidates, or None.
     """
 
     law: Law
@@ -112,13 +119,21 @@ class Plan:
     gap_unit: Fraction
     fine_contenders: int
     fixed_rate: FixedPoint
+    loss: int
+    spread: int
+    weights: Weights | None = None
 
 
 @lru_cache(maxsize=64)
 def plan(
-    law: Law, k: int, noise_rate: NoiseRate, gaps: bool, gap_unit: Fraction = Fraction(1)
+    law: Law, k: int, noise_rate: NoiseRate, gaps: bool, gap_unit: Fraction = _ONE, spread: int = 0
 ) -> Plan:
-    """Compute the plan of a ranking."""
+    """Compute the plan of a ranking, but for the weights themselves.
+
+    With weights the reach grows by their spread: so a candidate whose score is clipped is still as
+    far from the `ranked` best as without weights.  A bound adds ln w rounded up, so the windows
+    grow by a unit; LOSS grows with the reach.
+    """
     ranked = k + gaps
     slot_bits = 128 if gaps or k > 256 else 64
     # The l-th and the next differ by less than h nats with probability l * h at most.  Enclosures
@@ -132,7 +147,8 @@ def plan(
         noise_rate=noise_rate,
         k=k,
         ranked=ranked,
-        contenders=_contenders(law, ranked),
+        # 2**7 / 2**16 nat is the largest unit of a key.
+        contenders=_contenders(law, ranked, WINDOW + 128 if spread else WINDOW),
         slot_bits=slot_bits,
         precision=precision,
         rate=rate(noise_rate, precision),
@@ -140,8 +156,11 @@ def plan(
         # A window of 2 * ERROR and LOSS is below 5 / 2**16 nat.  The table does not cover a noise
         # with probability 2**-31.  It does not cover more than three of FINE_LIMIT with
         # probability below 2**-80.
-        fine_contenders=ranked + (_excess(ranked, 5) - 1) + 3,
-        fixed_rate=fixed_point(noise_rate, UNIT_BITS, REACH),
+        # With weights LOSS may be 46 times as large, and the window is below 6 / 2**16 nat.
+        fine_contenders=ranked + (_excess(ranked, 6 if spread else 5) - 1) + 3,
+        fixed_rate=fixed_point(noise_rate, UNIT_BITS, REACH + spread),
+        loss=LOSS * -(-(REACH + spread) // REACH),
+        spread=spread,
     )
 
 
@@ -151,14 +170,14 @@ def rate(noise_rate: NoiseRate, precision: int) -> tuple[int, int]:
     return noise_rate.nats(precision + GUARD + 64).scaled(precision + GUARD)
 
 
-def _contenders(law: Law, ranked: int) -> int:
+def _contenders(law: Law, ranked: int, window: int = WINDOW) -> int:
     """How many candidates can still be among the `ranked` first, but with probability 2**-41.
 
     `_excess` says how many are too many, so each term takes one less.
     """
     if ranked > 1000:  # far above both bounds, and without binomials of a thousand digits
         return ranked + ranked // 2 + ranked // 64 + 16
-    return ranked + (_excess(ranked, WINDOW) - 1) + (_excess(ranked, law.steep) - 1)
+    return ranked + (_excess(ranked, window) - 1) + (_excess(ranked, law.steep) - 1)
 
 
 def _excess(ranked: int, words: int) -> int:

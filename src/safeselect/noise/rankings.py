@@ -15,7 +15,7 @@ suffices (see `plan`), and never what is released.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import pairwise
 
@@ -28,6 +28,7 @@ from safeselect.noise.contenders import Ceiling, contenders
 from safeselect.noise.draws import Draws, Known, draw
 from safeselect.noise.laws import LAWS, UNBOUNDED, enclose
 from safeselect.noise.plan import GUARD, Plan, plan, rate
+from safeselect.noise.weights import Weights
 from safeselect.randomness.bits import REFINEMENTS, Bits, exhausted
 
 __all__ = ["Ranking", "certified_order", "noisy_top_k", "peeled_top_k"]
@@ -58,6 +59,7 @@ def noisy_top_k(
     *,
     gaps: bool = False,
     gap_unit: Fraction = _STEP,
+    weights: Weights | None = None,
 ) -> Ranking:
     """Rank the k largest of score + noise, drawn once for all of them.
 
@@ -73,6 +75,7 @@ def noisy_top_k(
         bits: where random bytes come from.
         gaps: also return the floors of the gaps between neighbours, down to the (k+1)-th.
         gap_unit: the unit of the gaps in grid steps, worth 2**-40 nats or more.
+        weights: public weights of the candidates; their logarithms are added to the noisy scores.
 
     Exactness: the law of the real-valued noise; see the module.
     Reveals: requests and calls follow from n, k, the noise rate and `gaps` but with probability
@@ -84,6 +87,8 @@ def noisy_top_k(
     _check(scores_on_grid.size, k + gaps)
     law = LAWS[noise]
     public = plan(law, k, noise_rate, True, gap_unit) if gaps else plan(law, k, noise_rate, False)
+    if weights is not None:
+        public = replace(plan(law, k, noise_rate, gaps, gap_unit, weights.spread), weights=weights)
     return _ranked(scores_on_grid, public, bits)
 
 
@@ -191,6 +196,8 @@ def certified_order(
         low, high = enclose(plan.law, v, bits, precision)
         lows.append((slow * score >> GUARD) + low)
         highs.append(high - (-fast * score >> GUARD))
+    if plan.weights is not None:
+        plan.weights.add(candidates, lows, highs, precision)
     order = sorted(range(len(lows)), key=lows.__getitem__, reverse=True)
     first, others = order[: plan.ranked], [highs[i] for i in order[plan.ranked :]]
     if ceiling is not None:

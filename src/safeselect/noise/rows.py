@@ -22,14 +22,14 @@ from safeselect.noise.arrays import Indices, Numbers, best_and_rest, random_lane
 from safeselect.noise.laws import LAWS, Law
 from safeselect.noise.plan import Plan, plan, rate
 from safeselect.noise.rankings import certified_order
-from safeselect.noise.tables import ERROR, LOSS, UNIT_BITS, UNKNOWN, noise_table, read_noise
+from safeselect.noise.tables import ERROR, UNIT_BITS, UNKNOWN, noise_table, read_noise
+from safeselect.noise.weights import Weights
 from safeselect.randomness.bits import REFINEMENTS, Bits, exhausted
 
 __all__ = ["noisy_max_rows"]
 
 _BLOCK = 1 << 15  # how many candidates are handled at once, so that they stay in the cache
 _CONTENDERS = 4  # how many candidates of a row get further digits when it is refined
-_CLEAR = 2 * ERROR + LOSS
 _PRECISION = 80  # enclosures to 2**-77 nat: they decide 2**14 rows but with probability 2**-60
 
 Values = NDArray[np.int64]
@@ -51,23 +51,28 @@ class BatchPlan:
 
 
 @lru_cache(maxsize=64)
-def batch_plan(law: Law, n: int, noise_rate: NoiseRate) -> BatchPlan:
+def batch_plan(law: Law, n: int, noise_rate: NoiseRate, spread: int = 0) -> BatchPlan:
     """Compute the plan of a batch with n candidates a row."""
-    one, rows = plan(law, 1, noise_rate, False), max(1, _BLOCK // n)
+    one, rows = plan(law, 1, noise_rate, False, spread=spread), max(1, _BLOCK // n)
     ranking = replace(one, precision=_PRECISION, rate=rate(noise_rate, _PRECISION))
-    return BatchPlan(rows, _capacity(n, rows), ranking)
+    return BatchPlan(rows, _capacity(n, rows, _clear(ranking)), ranking)
 
 
-def _capacity(n: int, rows: int) -> int:
+def _clear(public: Plan) -> int:
+    """By how much a clear best leads.  Rounded logarithms of weights differ by a unit more."""
+    return 2 * ERROR + public.loss + (public.weights is not None)
+
+
+def _capacity(n: int, rows: int, clear: int) -> int:
     """The least c such that more than c rows are unclear with probability below 2**-41.
 
-    A row is unclear if its second comes within _CLEAR of its best.  By the contender lemma
-    (`docs/mathematics.md`) this has probability below _CLEAR / 2**32 times 1.01, because noise read
+    A row is unclear if its second comes within `clear` of its best.  By the contender lemma
+    (`docs/mathematics.md`) this has probability below clear / 2**32 times 1.01, because noise read
     off straight lines has a hazard rate within 1 % of the true one.  A row is also unclear if the
     table does not cover a V, with probability n * 2**-31.  A union bound over sets of c + 1 rows
     gives the result.
     """
-    chance = _CLEAR + _CLEAR // 100 + 1 + 2 * n
+    chance = clear + clear // 100 + 1 + 2 * n
     c = 0
     while comb(rows, c + 1) * chance ** (c + 1) > (1 << UNIT_BITS * (c + 1)) >> 41:
         c += 1
@@ -75,7 +80,11 @@ def _capacity(n: int, rows: int) -> int:
 
 
 def noisy_max_rows(
-    noise: str, scores_on_grid: Numbers, noise_rate: NoiseRate, bits: Bits
+    noise: str,
+    scores_on_grid: Numbers,
+    noise_rate: NoiseRate,
+    bits: Bits,
+    weights: Weights | None = None,
 ) -> Indices:
     """Select one candidate in each row: the largest of score + noise.
 
@@ -84,6 +93,7 @@ def noisy_max_rows(
         scores_on_grid: uint64, shape (m, n), in grid steps; only differences in a row matter.
         noise_rate: the noise rate, as for `noisy_top_k`.
         bits: where random bytes come from.
+        weights: as for `noisy_top_k`, those of the n candidates in every row.
 
     Returns:
         int64, shape (m,): the place of each row's winner.
@@ -94,7 +104,8 @@ def noisy_max_rows(
         2**-40 for each block of about 2**15 candidates.
     """
     rows, n = scores_on_grid.shape
-    public = batch_plan(LAWS[noise], n, noise_rate)
+    public = batch_plan(LAWS[noise], n, noise_rate, 0 if weights is None else weights.spread)
+    ranking = replace(public.ranking, weights=weights)
     winners = np.empty(rows, dtype=np.int64)
     for start in range(0, rows, public.rows):
         # Candidates along axis 0, so that the best of every row is found column by column.
@@ -102,7 +113,7 @@ def noisy_max_rows(
         count = block.shape[1]
         words = random_lanes((n, count), bits)
         more = random_lanes((min(public.capacity, count), min(_CONTENDERS, n)), bits)
-        winners[start : start + count] = combine_rows(block, words, more, public.ranking, bits)
+        winners[start : start + count] = combine_rows(block, words, more, ranking, bits)
     return winners
 
 
@@ -121,13 +132,15 @@ def combine_rows(
     np.minimum(short, np.uint64(public.fixed_rate.reach), out=short)
     public.fixed_rate.apply(short)
     np.subtract(noisy, short.view(np.int64), out=noisy)
+    if public.weights is not None:
+        np.add(noisy, np.expand_dims(public.weights.rounded_up(), 1), out=noisy)
     block = _Block(scores, words, noisy, public, bits)
     winners, margins = _best_and_margin(noisy)
     least, _ = best_and_rest(np.negative(margins), more.shape[0])
     block.refine(least, more, winners)
     np.put(margins, least, np.int64(UNKNOWN))
-    if np.min(margins) < _CLEAR:  # with probability below 2**-41: see `_capacity`
-        unclear = np.flatnonzero(np.less(margins, _CLEAR))
+    if np.min(margins) < _clear(public):  # with probability below 2**-41: see `_capacity`
+        unclear = np.flatnonzero(np.less(margins, _clear(public)))
         block.refine(unclear, random_lanes((unclear.size, more.shape[1]), bits), winners)
     return winners
 

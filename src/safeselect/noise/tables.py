@@ -211,7 +211,8 @@ class Keys:
             `BoundTable`.
         shift: how far distances in grid steps are shifted up, or, if negative, down.
         reach: a number of grid steps that are worth REACH nats or more.
-        bits: a distance of 2 * reach and a bound add up to less than 2**bits.
+        bits: a distance of 2 * reach, a bound and a weight add up to less than 2**bits.
+        nats: a lower bound of what one unit is worth.
     """
 
     word_bounds: NDArray[np.uint32]
@@ -219,14 +220,18 @@ class Keys:
     shift: int
     reach: int
     bits: int
+    nats: Fraction
 
 
 @lru_cache(maxsize=16)
-def keys(law: Law, noise_rate: NoiseRate, width: int = 16, tail_bits: int = TAIL_BITS) -> Keys:
+def keys(
+    law: Law, noise_rate: NoiseRate, width: int = 16, tail_bits: int = TAIL_BITS, spread: int = 0
+) -> Keys:
     """Turn the table of a law into keys: a quarter of a megabyte, in less than a millisecond.
 
     Exactness: a key is rounded up, and by less than two units and a 2**-24th of the noise.
         Keys fit 32 bits: 2 * reach are 2**31 units where a step is worth most, else below 2**20.
+        A spread of weights, 2840 nats at most, adds less than 3 * 2**22 units.
     """
     low, high = noise_rate.nats(128).fractions()
     # 2**(e - 1) <= high < 2**e for e = shift - _KEY_BITS, because its denominator is a power of 2.
@@ -241,7 +246,7 @@ def keys(law: Law, noise_rate: NoiseRate, width: int = 16, tail_bits: int = TAIL
         for bounds in (source.word_bounds, source.tail_bounds)
     )
     words[: 1 << tail_bits] = 0
-    reach = int(REACH / low) + 1
-    most = int(2 * reach * Fraction(2) ** shift) + int(np.max(tail_bounds))
+    reach, nats = int((REACH + spread) / low) + 1, low / Fraction(2) ** shift
+    most = int(2 * reach * Fraction(2) ** shift) + int(np.max(tail_bounds)) + int(spread / nats)
     words, tail_bounds = _read_only(words.astype(np.uint32), tail_bounds.astype(np.uint32))
-    return Keys(words, tail_bounds, shift, reach, most.bit_length())
+    return Keys(words, tail_bounds, shift, reach, most.bit_length(), nats)

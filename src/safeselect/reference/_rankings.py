@@ -23,9 +23,11 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from safeselect.exact.interval import Interval
 from safeselect.exact.rate import NoiseRate
 from safeselect.noise import Ranking
 from safeselect.noise.arrays import GridScores
+from safeselect.noise.weights import Weights
 from safeselect.randomness.bits import Bits, exhausted, rounds
 from safeselect.reference.geometric import geometric
 from safeselect.reference.lazy import LazyGumbel, LazyLaplace, LazyNoise
@@ -83,10 +85,11 @@ def combine_continuous(
     *,
     gaps: bool = False,
     unit: Fraction = _STEP,
+    width: int = 1,
 ) -> Ranking | None:
     """Return the k largest of score + noise, or None if the digits so far do not determine them.
 
-    Each noise lies strictly between floor and floor + 1, in units of 2**-level steps, with
+    Each noise lies strictly between floor and floor + width, in units of 2**-level steps, with
     probability 1.  The digits determine the result if they separate the k first from one another
     and from all others and, with gaps, if the floor of each gap in units is the same for all noise
     with these digits.
@@ -97,10 +100,10 @@ def combine_continuous(
     whole, parts = unit.numerator << level, unit.denominator
     for upper, lower in pairwise(order[: k + 1]):
         difference = noisy[upper] - noisy[lower]
-        # The gap lies strictly between difference - 1 and difference + 1.
-        least = (difference - 1) * parts // whole
-        most = ((difference + 1) * parts - 1) // whole
-        if difference < 1 or (gaps and least != most):
+        # The gap lies strictly between difference - width and difference + width.
+        least = (difference - width) * parts // whole
+        most = ((difference + width) * parts - 1) // whole
+        if difference < width or (gaps and least != most):
             return None
         gap_floors.append(least)
     return Ranking(tuple(order[:k]), tuple(gap_floors) if gaps else None)
@@ -115,6 +118,7 @@ def noisy_top_k(
     *,
     gaps: bool = False,
     gap_unit: Fraction = _STEP,
+    weights: Weights | None = None,
 ) -> Ranking:
     """Return the k largest of score + noise drawn once; see `safeselect.noise.noisy_top_k`.
 
@@ -124,9 +128,36 @@ def noisy_top_k(
     if noise == "exponential":
         return _exponential_top(scores_on_grid, k, noise_rate, bits, gaps, gap_unit)
     draw = _CONTINUOUS[noise]
-    return _continuous_top(
-        scores_on_grid, k, [draw(bits, noise_rate) for _ in scores_on_grid], bits, gaps, gap_unit
-    )
+    drawn = [draw(bits, noise_rate) for _ in scores_on_grid]
+    if weights is not None:
+        return _weighted_top(scores_on_grid, k, drawn, bits, noise_rate, weights)
+    return _continuous_top(scores_on_grid, k, drawn, bits, gaps, gap_unit)
+
+
+def _weighted_top(
+    scores_on_grid: GridScores,
+    k: int,
+    noise: Sequence[LazyNoise],
+    bits: Bits,
+    noise_rate: NoiseRate,
+    weights: Weights,
+) -> Ranking:
+    """The k largest of score + noise + ln(weight) / nats, from the weights' ratios alone."""
+    scores, which = scores_on_grid.tolist(), weights.which.tolist()
+    for _ in rounds(_DIGITS):
+        level = noise[0].level
+        precision, least = level + 128, []
+        for ratio in weights.ratios:
+            log = Interval.of(ratio, precision).log() / noise_rate.nats(precision)
+            least.append(log.scaled(level)[0])
+        floors = [each.floor + least[place] for each, place in zip(noise, which, strict=True)]
+        # The floor of a logarithm's enclosure lies less than two units below the logarithm.
+        ranking = combine_continuous(scores, floors, level, k, width=3)
+        if ranking is not None:
+            return ranking
+        for each in noise:
+            each.refine(bits, _DIGITS)
+    raise exhausted()
 
 
 def _exponential_top(
@@ -177,10 +208,15 @@ def peeled_top_k(
 
 
 def noisy_max_rows(
-    noise: str, scores_on_grid: GridScores, noise_rate: NoiseRate, bits: Bits
+    noise: str,
+    scores_on_grid: GridScores,
+    noise_rate: NoiseRate,
+    bits: Bits,
+    weights: Weights | None = None,
 ) -> NDArray[np.int64]:
     """Return the winner of every row."""
-    return np.array(
-        [noisy_top_k(noise, row, 1, noise_rate, bits).indices[0] for row in scores_on_grid],
-        np.int64,
+    winners = (
+        noisy_top_k(noise, row, 1, noise_rate, bits, weights=weights).indices[0]
+        for row in scores_on_grid
     )
+    return np.fromiter(winners, np.int64, len(scores_on_grid))

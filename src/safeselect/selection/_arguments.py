@@ -129,6 +129,8 @@ class _Cost(TypedDict, total=False):
 class Options(_Cost, Parameters[Label], Generic[Label], total=False):
     """The common arguments; each may be left out."""
 
+    weights: Mapping[Label, Number] | Sequence[Number] | None
+
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 

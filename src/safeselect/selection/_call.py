@@ -14,6 +14,8 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, Self, Unpack, cast
 
+import numpy as np
+
 from safeselect.accounting.cost import PrivacyCost
 from safeselect.errors import ParameterError, ScoreError
 from safeselect.exact.parameters import integer
@@ -28,6 +30,7 @@ from safeselect.scores.reading import Reading, Sensitivity, flag
 from safeselect.selection._arguments import Options, PendingRelease, Result, read_ledger
 from safeselect.selection._results import Selection, TopK, source_name
 from safeselect.selection._table import Calibration, Row, choose_engine
+from safeselect.selection._weights import GivenWeights
 
 __all__ = ["CANDIDATES", "UNREADABLE", "Call"]
 
@@ -72,7 +75,7 @@ class Call:
     __slots__ = (
         *("_change", "_minimize", "_pending", "_scope", "_source", "_threshold", "_tier", "bits"),
         *("candidates", "cost", "engine", "range_in_steps", "reading", "rows", "size"),
-        *("source_name", "scores_on_grid"),
+        *("source_name", "scores_on_grid", "_weights"),
     )
     bits: Bits
     scores_on_grid: GridScores
@@ -112,6 +115,10 @@ class Call:
         self._tier = str(given("engine") or "array")
         self.candidates = take(scores, labels=given("labels"))
         self.size = self.candidates.size + (threshold is not None)
+        self._weights: GivenWeights | None = None
+        if (weights := given("weights")) is not None:
+            self._weights = GivenWeights.read(weights, self.candidates.labels, self.size)
+            self.size = self._weights.places.size
         self.rows = len(self.candidates.rows)
         unit = None if self._scope is None else self._scope.unit
         in_rows = self.candidates.is_matrix and isinstance(scores, (list, tuple))
@@ -120,7 +127,17 @@ class Call:
 
     def calibrate(self, row: Row, mechanism: str, k: int = 1) -> Calibration:
         """The noise of a row of the table for this call: k of the candidates (in each row)."""
-        return _calibrated(row, mechanism, self.cost, self.range_in_steps, k, self.rows)
+        plan = _calibrated(row, mechanism, self.cost, self.range_in_steps, k, self.rows)
+        return self.weighted(plan)
+
+    def weighted(self, plan: Calibration) -> Calibration:
+        """The same with this call's weights, under a name that tells of them."""
+        if self._weights is None:
+            return plan
+        self._weights = own = self._weights.of(plan.row, plan.k)
+        return replace(
+            plan, mechanism=plan.mechanism.replace("/", "_weighted/"), weights=own.measure
+        )
 
     def release(
         self,
@@ -145,6 +162,7 @@ class Call:
             told |= {"minimize": "yes" if self._minimize else "no", "engine": self._tier}
             told |= {"candidates": str(self.size), "k": str(k)}
             told |= {"rows": str(self.rows)} if self.candidates.is_matrix else {}
+            told |= {"weights": self._weights.digest()} if self._weights else {}
             parts = parts or ((guarantee, 1),)
             self._pending = self._scope.prepare(mechanism, guarantee, parts, told)
         return self
@@ -157,7 +175,14 @@ class Call:
     def rank(self, plan: Calibration, gap_grid: Fraction | None = None) -> Ranking:
         """Rank the candidates, inside `with`; with gaps, if a step for them is given."""
         unit = None if gap_grid is None else gap_grid / self.reading.step
-        return plan.rank(self.engine, self.scores_on_grid, self.bits, unit)
+        ranking = plan.rank(self.engine, self.scores_on_grid, self.bits, unit)
+        if self._weights is None:
+            return ranking
+        return Ranking(tuple(self.candidates_at(ranking.indices).tolist()), ranking.gaps)
+
+    def candidates_at(self, places: Any) -> Any:
+        """The candidates at these places of the scores: weights may remove or repeat some."""
+        return places if self._weights is None else np.take(self._weights.places, places)
 
     def released(self, result: Result) -> Result:
         """The result with its effective range and, once its record is written, its receipt."""
@@ -215,12 +240,13 @@ class Call:
         return self
 
     def _read(self) -> GridScores:
-        return self.candidates.scores_on_grid(
+        scores: GridScores = self.candidates.scores_on_grid(
             self.reading,
             minimize=self._minimize,
             size=self._change.size,
             threshold=self._threshold,
         )
+        return scores if self._weights is None else np.take(scores, self._weights.places, axis=-1)
 
     def _read_once_charged(self) -> GridScores:
         """Any fault of the scores gives the same message: the fault depends on private values."""

@@ -35,6 +35,7 @@ from safeselect.exact.parameters import describe
 from safeselect.exact.rate import NoiseRate
 from safeselect.noise import Ranking
 from safeselect.noise.arrays import GridScores
+from safeselect.noise.weights import Weights
 from safeselect.promises.guarantees import (
     ApproximateDP,
     BoundedRange,
@@ -88,6 +89,7 @@ class Engine(Protocol):
         *,
         gaps: bool = False,
         gap_unit: Fraction = ...,
+        weights: Weights | None = None,
     ) -> Ranking:
         """One draw of noise for each score."""
 
@@ -97,7 +99,12 @@ class Engine(Protocol):
         """k rounds: noise drawn anew for the scores that remain."""
 
     def noisy_max_rows(
-        self, noise: str, scores_on_grid: GridScores, noise_rate: NoiseRate, bits: Bits
+        self,
+        noise: str,
+        scores_on_grid: GridScores,
+        noise_rate: NoiseRate,
+        bits: Bits,
+        weights: Weights | None = None,
     ) -> NDArray[np.int64]:
         """One winner for each row of scores."""
 
@@ -148,6 +155,7 @@ class Calibration:
         each: what one draw costs.
         draws: how many there are.
         noise_rate: the noise rate, for each grid step.
+        weights: those of the candidates, or None.
     """
 
     mechanism: str
@@ -157,12 +165,15 @@ class Calibration:
     each: BoundedRange | LaplaceDominated | PureDP | ApproximateDP
     draws: int
     noise_rate: NoiseRate
+    weights: Weights | None = None
 
     def rank(
         self, engine: Engine, scores: GridScores, bits: Bits, gap_unit: Fraction | None = None
     ) -> Ranking:
         """Rank the k first by their noisy scores; with gaps, if a unit for them is given."""
         taken = self.row.noise, scores, self.k, self.noise_rate, bits
+        if self.weights is not None:
+            return engine.noisy_top_k(*taken, weights=self.weights)
         if self.row.anew and self.k > 1:  # of one, the noise is drawn once either way
             return engine.peeled_top_k(*taken)
         if gap_unit is None:

@@ -43,6 +43,7 @@ def select_many(
         mechanism: "permute_and_flip" (the default for epsilon alone), "exponential" (the default
             with delta or rho) or "exponential_base2".
         epsilon, delta, rho: total cost of the batch.
+        weights: of the n candidates, in every row; as for the mechanism named.
         sensitivity, range_, monotonic, minimize, grid, on_grid, score_error, labels, source,
             ledger, engine: as for `permute_and_flip`; labels are those of the n candidates.
 
@@ -59,12 +60,8 @@ def select_many(
     call, name = _open(scores, mechanism, delta, options)
     plan = call.calibrate(TABLE[name], f"select_many_{name}/1")
     with call.draws(plan):
-        noise = plan.row.noise
-        return _released(
-            call,
-            plan,
-            call.engine.noisy_max_rows(noise, call.scores_on_grid, plan.noise_rate, call.bits),
-        )
+        taken = plan.row.noise, call.scores_on_grid, plan.noise_rate, call.bits, plan.weights
+        return _released(call, plan, call.engine.noisy_max_rows(*taken))
 
 
 @explicit(Options)
@@ -83,6 +80,7 @@ def top_k_many(
 
     Args:
         k: how many in each row, from 1 to n.
+        weights: of the n candidates, in every row; as for `top_k`.
         scores, epsilon, delta, rho, sensitivity, range_, monotonic, mechanism, minimize, grid,
             on_grid, score_error, labels, source, ledger, engine: as for `select_many`.
 
@@ -115,6 +113,7 @@ def _open(
 
 
 def _released(call: Call, plan: Calibration, indices: NDArray[np.int64]) -> Selections[Any]:
+    indices = call.candidates_at(indices)
     names, indexed = call.candidates.labels, call.candidates.positions
     if names is not None and not indexed:
         # The names get a new order, which follows from the winners and not from the data.

@@ -64,6 +64,9 @@ def permute_and_flip(scores: Scores[Label], **options: Unpack[Options[Label]]) -
         ledger: `ledger.scope(...)`: what the call costs is charged there before the first bit is
             drawn, and the result has a receipt.
         engine: "reference" for the scalar tier.
+        weights: public whole numbers, 2**24 in all at most: a candidate of weight w takes part as w
+            equal candidates.  A list in the order of the scores, or a mapping label -> weight.
+            With 0 a candidate takes no part; its score is still read.
 
     Returns:
         Selection: the candidate's label and position, and what the release costs.
@@ -85,16 +88,25 @@ def permute_and_flip(scores: Scores[Label], **options: Unpack[Options[Label]]) -
 def exponential_mechanism(
     scores: Scores[Label], **options: Unpack[Options[Label]]
 ) -> Selection[Label]:
-    """Choose candidate r with probability proportional to exp(rate * score r).
+    """Choose candidate r with probability proportional to weight r * exp(rate * score r).
 
     rate = epsilon / R, R being `range_`, or `sensitivity` if monotonic, or twice the `sensitivity`.
 
     Guarantee: BoundedRange(epsilon), hence epsilon-DP and about (epsilon**2 / 8)-zCDP (McSherry
         and Talwar 2007; Dong, Durfee and Rogers 2020).  For many selections under zCDP it is the
         better choice, for one pure-DP selection permute-and-flip is.
-    Neighbours, Args, Raises: as for `permute_and_flip`.
+    Neighbours, Raises: as for `permute_and_flip`.
     Method: the largest of score + Gumbel noise, exactly: lattice floors of the noise from certified
-        enclosures of its distribution function, refined until the winner is decided.
+        enclosures of its distribution function, refined until the winner is decided; with weights
+        their enclosed logarithms are added.
+
+    Args:
+        weights: public weights of the candidates, a base measure: rationals, all 1 by default.  A
+            list in the order of the scores, or a mapping label -> weight.  With 0 a candidate takes
+            no part; its score is still read.  They must not follow from the data, and change no
+            guarantee.
+        scores, epsilon, rho, sensitivity, range_, monotonic, minimize, grid, on_grid, score_error,
+            labels, source, ledger, engine: as for `permute_and_flip`.
 
     Returns:
         Selection.
@@ -124,6 +136,7 @@ def exponential_mechanism_base2(
 
     Args:
         base: an exact rational between 0 and 1; instead of epsilon and rho.  The result keeps it.
+        weights: as for `exponential_mechanism`; they multiply the powers.
         scores, epsilon, rho, sensitivity, range_, monotonic, minimize, grid, on_grid, score_error,
             labels, source, ledger, engine: as for `permute_and_flip`.
 
@@ -144,7 +157,7 @@ def exponential_mechanism_base2(
     guarantee = BoundedRange(rounded_up(lambda bits: -Interval.of(factor, bits).log()))
     noise_rate = NoiseRate(1 / call.range_in_steps, factor)
     row = TABLE["exponential_base2"]
-    plan = Calibration(mechanism, row, 1, guarantee, guarantee, 1, noise_rate)
+    plan = call.weighted(Calibration(mechanism, row, 1, guarantee, guarantee, 1, noise_rate))
     with call.draws(plan):
         return call.selection(plan, call.rank(plan))
 
@@ -168,6 +181,7 @@ def report_noisy_max(
 
     Args:
         noise: "exponential", "laplace" or "gumbel"; there is no default.
+        weights: with "gumbel", as for `exponential_mechanism`.
         scores, epsilon, rho, sensitivity, range_, monotonic, minimize, grid, on_grid, score_error,
             labels, source, ledger, engine: as for `permute_and_flip`.
 

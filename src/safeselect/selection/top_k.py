@@ -80,6 +80,8 @@ def top_k(
         rho: total cost of this call in zCDP, instead of epsilon.
         mechanism: see above; by default "one_shot_exponential" for epsilon alone, "exponential"
             where delta or rho is given.
+        weights: with "exponential" and "exponential_base2", as for `exponential_mechanism`; a
+            candidate that was chosen takes its whole weight with it.
         scores, sensitivity, range_, monotonic, minimize, grid, on_grid, score_error, labels,
             source, ledger, engine: as for `permute_and_flip`.
 
@@ -110,6 +112,7 @@ def _laplace_set(call: Call, k: int) -> TopSet[Any]:
     guarantee, rate = call.cost.unordered(call.size, k, call.range_in_steps)
     row = TABLE["laplace"]
     plan = Calibration("top_k_laplace/1", row, k, guarantee, guarantee, 1, NoiseRate(rate))
+    call.weighted(plan)  # refuses weights
     with call.draws(plan):
         # Sorted, so that the order of the noise is lost: the iteration order of a set may tell
         # which of two elements was put in first.
