@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import math
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -94,8 +95,6 @@ def test_all_words_of_few_digits_bound_the_published_law(inputs, output):
     least, rate = min(scores), Fraction(inputs["rate"])
     steps = [int(4 * (score - least)) for score in scores]
     measure = Weights.of(weights)
-    from dataclasses import replace
-
     public = replace(
         plan(GUMBEL, 1, NoiseRate(rate / 4), False, spread=measure.spread), weights=measure
     )
@@ -195,7 +194,7 @@ def test_heavy_and_light_candidates_on_every_path(size, k):
     """
     high = [2**144 if place % 2 else 1 for place in range(size)]
     scores = [0 if place % 2 else 1 for place in range(size)]
-    wins, draws = 0, 400
+    wins, draws = 0, 60 if size > 1000 else 200
     for _ in range(draws):
         # base**100 = 2**-144 closely: the probabilities differ by less than 1e-9.
         found = top_k(
@@ -219,7 +218,7 @@ def test_equal_tapes_and_equal_weights_are_as_no_weights(size):
     for function in (exponential_mechanism, exponential_mechanism_base2):
         taken = []
         for weights in (None, [1] * size, ["5/3"] * size):
-            source = TapeSource(b"", 5) if size < 0 else TapeSource(bytearray(b""), 5)
+            source = TapeSource(bytearray(b""), 5)
             found = function(scores, source=source, weights=weights, **given)
             taken.append((found.index, source.asked, source.begun))
         assert taken[0] == taken[1] == taken[2]
@@ -260,7 +259,7 @@ def test_a_weight_of_zero_is_never_chosen_and_costs_no_bit():
     with pytest.raises(ParameterError, match="k must be between 1 and 2"):
         top_k(scores, k=3, mechanism="exponential", weights=weights, **given)
     many = select_many(
-        [scores] * 3, labels="abcd", weights=weights, mechanism="exponential", **given
+        [scores] * 3, labels=[*"abcd"], weights=weights, mechanism="exponential", **given
     )
     assert set(many.labels) <= {"b", "d"}
 

@@ -55,12 +55,7 @@ def batch_plan(law: Law, n: int, noise_rate: NoiseRate, spread: int = 0) -> Batc
     """Compute the plan of a batch with n candidates a row."""
     one, rows = plan(law, 1, noise_rate, False, spread=spread), max(1, _BLOCK // n)
     ranking = replace(one, precision=_PRECISION, rate=rate(noise_rate, _PRECISION))
-    return BatchPlan(rows, _capacity(n, rows, _clear(ranking)), ranking)
-
-
-def _clear(public: Plan) -> int:
-    """By how much a clear best leads.  Rounded logarithms of weights differ by a unit more."""
-    return 2 * ERROR + public.loss + (public.weights is not None)
+    return BatchPlan(rows, _capacity(n, rows, 2 * ERROR + one.loss), ranking)
 
 
 def _capacity(n: int, rows: int, clear: int) -> int:
@@ -139,8 +134,10 @@ def combine_rows(
     least, _ = best_and_rest(np.negative(margins), more.shape[0])
     block.refine(least, more, winners)
     np.put(margins, least, np.int64(UNKNOWN))
-    if np.min(margins) < _clear(public):  # with probability below 2**-41: see `_capacity`
-        unclear = np.flatnonzero(np.less(margins, _clear(public)))
+    # Rounded logarithms of weights are off by less than a unit, for which `loss` has room then.
+    clear = 2 * ERROR + public.loss
+    if np.min(margins) < clear:  # with probability below 2**-41: see `_capacity`
+        unclear = np.flatnonzero(np.less(margins, clear))
         block.refine(unclear, random_lanes((unclear.size, more.shape[1]), bits), winners)
     return winners
 

@@ -135,9 +135,8 @@ class Call:
         if self._weights is None:
             return plan
         self._weights = own = self._weights.of(plan.row, plan.k)
-        return replace(
-            plan, mechanism=plan.mechanism.replace("/", "_weighted/"), weights=own.measure
-        )
+        name = plan.mechanism.replace("/", "_weighted/")
+        return replace(plan, mechanism=name, weights=own.measure)
 
     def release(
         self,

@@ -84,7 +84,7 @@ NO_SIZES = {
         *("_session._REFINED",),
     },
     "an error or a distance: near ties and edges of reach in test_batches and test_rankings": {
-        *("tables.ERROR", "tables.REACH", "tables.LOSS", "rows._CLEAR", "plan.WINDOW"),
+        *("tables.ERROR", "tables.REACH", "tables.LOSS", "plan.WINDOW"),
     },
     "a sign for something else, a count that rises, the size of a nonce": {
         *("tables.UNKNOWN", "laws.UNBOUNDED", "_terms.BELOW", "memory._forks"),
