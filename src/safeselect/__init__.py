@@ -28,6 +28,7 @@ from safeselect.estimates import (
     gap_confidence_bound,
     gap_p_value,
 )
+from safeselect.grid_quantiles import Quantiles, quantile, quantiles
 from safeselect.ledger import Budget, HmacSigner, Ledger, Signer
 from safeselect.planning import expected_error, explain
 from safeselect.private_candidates import ChosenRun, best_of, first_above
@@ -90,6 +91,7 @@ __all__ = [
     "ParameterError",
     "PayWhatYouGet",
     "PureDP",
+    "Quantiles",
     "Receipt",
     "Repeated",
     "SafeSelectError",
@@ -122,6 +124,8 @@ __all__ = [
     "gap_p_value",
     "permute_and_flip",
     "permute_and_flip_with_gap",
+    "quantile",
+    "quantiles",
     "report_noisy_max",
     "report_noisy_max_with_gap",
     "select_many",

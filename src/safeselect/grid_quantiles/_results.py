@@ -1,0 +1,48 @@
+"""The result: the points, and what they cost."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from safeselect.promises.guarantees import Guarantee
+from safeselect.promises.records import Receipt, exact_text, guarantee_record
+from safeselect.selection._results import to_json_line
+
+__all__ = ["Quantiles"]
+
+
+@dataclass(frozen=True, slots=True)
+class Quantiles:
+    """Quantiles of values, as points of a public grid.
+
+    Attributes:
+        values: a point for each quantile, in the order in which these were asked for: integers,
+            dates, decimals or fractions, as the ends of the grid are.
+        quantiles: what was asked for.
+        guarantee: what the whole release costs.
+        parts: the guarantees of the draws whose composition `guarantee` is.
+        mechanism: name of the mechanism and version of its law.
+        source: where the random bytes came from.
+        receipt: with `ledger=`, where the record of the release is and the salt of its commitment.
+    """
+
+    values: tuple[Any, ...]
+    quantiles: tuple[Fraction, ...]
+    guarantee: Guarantee
+    parts: tuple[Guarantee, ...]
+    mechanism: str
+    source: str
+    receipt: Receipt | None = None
+
+    @property
+    def value(self) -> Any:
+        """The first of the values; the only one of `quantile`."""
+        return self.values[0]
+
+    def to_json(self) -> str:
+        """One line of JSON, schema "safeselect.quantiles/1"; numbers and dates are strings."""
+        parts = {"count": str(len(self.parts)), "each": guarantee_record(self.parts[0])}
+        values = [exact_text(v) if isinstance(v, Fraction) else str(v) for v in self.values]
+        return to_json_line("safeselect.quantiles/1", self, values=values, parts=parts)

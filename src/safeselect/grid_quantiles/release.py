@@ -1,0 +1,280 @@
+"""One quantile of values, or several, by the exponential mechanism over a public grid."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterable
+from fractions import Fraction
+from typing import Any
+
+from safeselect.accounting.cost import PrivacyCost
+from safeselect.errors import ParameterError, ScoreError
+from safeselect.exact.parameters import Number, describe, integer, rational
+from safeselect.grid_quantiles._grid import Grid, listed
+from safeselect.grid_quantiles._point import draw_point
+from safeselect.grid_quantiles._results import Quantiles
+from safeselect.promises.guarantees import BoundedRange
+from safeselect.promises.records import exact_text
+from safeselect.randomness.bits import Bits
+from safeselect.randomness.source import Source, resolve
+from safeselect.selection._arguments import Scope, read_ledger
+from safeselect.selection._call import UNREADABLE
+from safeselect.selection._results import source_name
+from safeselect.selection._table import read_choice
+
+__all__ = ["quantile", "quantiles"]
+
+_NEIGHBOURS = ("add_remove", "replace_one")
+
+
+def quantile(
+    values: object,
+    *,
+    quantile: Number,
+    lowest: Any,
+    highest: Any,
+    step: Number | None = None,
+    epsilon: Number | None = None,
+    rho: Number | None = None,
+    neighbours: str = "add_remove",
+    max_contributions: int = 1,
+    source: Source | None = None,
+    ledger: Scope | None = None,
+) -> Quantiles:
+    """Choose a point g of a public grid with about a share `quantile` of the values below it.
+
+    P(g) is proportional to exp(-rate |#{x < g} - quantile n|) for each point g of the grid and n
+    values x, each clamped to the grid and rounded down to it.  The error in ranks is at most that
+    of the best point plus (R / epsilon) ln(M / beta) with probability 1 - beta, M being the number
+    of points: a wide grid costs little.  Where no bounds are known, write those of the type, such
+    as lowest=-2**63, highest=2**63 - 1, which costs 44 R / epsilon ranks.
+
+    Guarantee: BoundedRange(epsilon), with rate = epsilon / R: R = 2 max(quantile, 1 - quantile) for
+        add/remove neighbours, 2 for replace-one, 1 for the quantiles 0 and 1; each
+        `max_contributions` times (`docs/mathematics.md`, section 18).
+    Neighbours: `neighbours` says which, unless the ledger does: values of one unit are added or
+        removed, or replaced by others.
+    Method: classes of points with equally many values below are drawn by inversion of one uniform
+        number with certified sums: the law over the points is exact, for any number of points and
+        any values: none, equal ones, duplicates.
+    Ties: equal values count as one step: a point just above k equal values has k more below it than
+        a point at them.  Where all values are equal, all points are as good as each other.
+    Reveals: the requests to the source follow from the grid.  The time depends on how many values
+        there are and on their order; it is not protected.
+
+    Args:
+        values: one for each unit of privacy: a list, an array or a column of numbers or dates.
+            Infinities are clamped; a float stands for its shortest decimal.
+        quantile: rational from 0 to 1, such as "1/2".
+        lowest, highest: the ends of the grid, public: integers, dates, decimals or other rationals.
+        step: the distance of its points; by default 1, or one day.
+        epsilon: total cost of this call; positive rational.  Or:
+        rho: total cost of this call in zCDP.
+        neighbours: "add_remove" or "replace_one".
+        max_contributions: how many values one unit may have.
+        source: source of random bytes; the default is a cryptographic generator.
+        ledger: `ledger.scope(...)`: charged before the values are looked at.
+
+    Returns:
+        Quantiles: with one `value`.
+
+    Raises:
+        ParameterError: a parameter is wrong.
+        ScoreError: the values cannot be read.
+        SourceError: the source failed.
+        BudgetError: the ledger refuses the charge, or cannot be used (`LedgerError`).
+
+    Example:
+        >>> from safeselect import quantile
+        >>> found = quantile(range(1000), quantile="1/2", lowest=0, highest=999, epsilon=1)
+        >>> 400 <= found.value <= 600, found.guarantee
+        (True, BoundedRange(epsilon=Fraction(1, 1)))
+    """
+    return _quantiles(
+        values,
+        [quantile],
+        (lowest, highest, step),
+        (epsilon, None, rho),
+        neighbours,
+        max_contributions,
+        source,
+        ledger,
+    )
+
+
+def quantiles(
+    values: object,
+    *,
+    quantiles: Iterable[Number],
+    lowest: Any,
+    highest: Any,
+    step: Number | None = None,
+    epsilon: Number | None = None,
+    delta: Number | None = None,
+    rho: Number | None = None,
+    neighbours: str = "add_remove",
+    max_contributions: int = 1,
+    source: Source | None = None,
+    ledger: Scope | None = None,
+) -> Quantiles:
+    """Choose points for several quantiles; larger quantiles never get smaller points.
+
+    The middle quantile is drawn first; the values below it and the others are then cut apart, each
+    with its half of the grid and of the quantiles, down to single ones.  A unit is in one part a
+    level, so m quantiles cost floor(log2 m) + 1 draws, not m (after Kaplan, Schnapp and Stemmer
+    2022; `docs/mathematics.md`, section 18).
+
+    Guarantee: with `epsilon` alone LaplaceDominated(epsilon) (BoundedRange where m = 1); with
+        `delta` ApproximateDP(epsilon, delta); with `rho` ZeroConcentratedDP(rho).  `parts` holds
+        the guarantees of the levels.  For replace-one neighbours a level costs twice as much as a
+        draw, because the value may leave one part and enter another.
+    Neighbours, Method, Reveals: as for `quantile`.
+
+    Args:
+        quantiles: rationals from 0 to 1, all different, in any order.
+        delta: with epsilon: an (epsilon, delta) total, which allows less noise.
+        values, lowest, highest, step, epsilon, rho, neighbours, max_contributions, source, ledger:
+            as for `quantile`; max_contributions is 1 where there are several quantiles.
+
+    Returns:
+        Quantiles: `values` in the order of `quantiles`.
+
+    Raises:
+        ParameterError, ScoreError, SourceError, BudgetError: as for `quantile`.
+
+    Example:
+        >>> from safeselect import quantiles
+        >>> found = quantiles(
+        ...     range(1000), quantiles=["1/4", "1/2", "3/4"], lowest=0, highest=999, epsilon=2
+        ... )
+        >>> [abs(value - near) < 100 for value, near in zip(found.values, (250, 500, 750))]
+        [True, True, True]
+    """
+    if isinstance(quantiles, (str, bytes)) or not isinstance(quantiles, Iterable):
+        raise ParameterError(
+            f"quantiles must be a list of numbers, got {describe(quantiles)}; write for example "
+            "quantiles=['1/4', '1/2', '3/4']"
+        )
+    return _quantiles(
+        values,
+        list(quantiles),
+        (lowest, highest, step),
+        (epsilon, delta, rho),
+        neighbours,
+        max_contributions,
+        source,
+        ledger,
+    )
+
+
+def _quantiles(
+    values: object,
+    asked: list[Any],
+    ends: tuple[Any, Any, Any],
+    cost: tuple[Any, Any, Any],
+    neighbours: object,
+    most: object,
+    source: Source | None,
+    ledger: object,
+) -> Quantiles:
+    """The steps of both: read what is public, charge, read the values, draw, report."""
+    targets = tuple(_share(each) for each in asked)
+    if not targets or len(set(targets)) != len(targets):
+        raise ParameterError("quantiles must be different from one another, and at least one")
+    grid = Grid.read(*ends)
+    read_choice(neighbours, "neighbours", _NEIGHBOURS)
+    scope, several = read_ledger(ledger, monotonic=False), len(targets) > 1
+    if scope is not None and scope.neighbours in _NEIGHBOURS and scope.neighbours != neighbours:
+        raise ParameterError(
+            f"neighbours={neighbours!r} are not those of scope {scope.name!r}; write "
+            f"neighbours={scope.neighbours!r}"
+        )
+    count = integer(most, "max_contributions", minimum=1, maximum=2**32)
+    if several and count > 1:
+        raise ParameterError("several quantiles are proved for max_contributions=1; ask for one")
+    paid = PrivacyCost.read(epsilon=cost[0], delta=cost[1], rho=cost[2])
+    levels = len(targets).bit_length()
+    each = paid.per_draw(BoundedRange, levels)
+    guarantee = paid.guarantee(BoundedRange, each, levels)
+    replaced = neighbours == "replace_one"
+    # Of several, a replaced value may change two parts of a level: each is drawn at half the cost.
+    spent = each / 2 if several and replaced else each
+    source = resolve(source)
+    column = listed(values)
+    mechanism = "quantiles/1" if several else "quantile/1"
+    pending = None
+    if scope is not None:
+        told = {**grid.as_record(), "neighbours": str(neighbours), "max_contributions": str(count)}
+        told["quantiles"] = ", ".join(map(exact_text, targets))
+        parts = ((BoundedRange(each), levels),)
+        pending = scope.prepare(mechanism, guarantee, parts, told)
+    cells = grid.cells(column) if pending is None else []
+
+    def rate(target: Fraction) -> Fraction:
+        return spent / (count * _range(target, replaced and not several))
+
+    with Bits(source) as bits:
+        try:
+            if pending is not None:
+                pending.charge(source, bits)
+                cells = _read_once_charged(grid, column)
+            order = sorted(targets)
+            points = _split(cells, (0, grid.points - 1), order, rate, bits)
+            drawn = dict(zip(order, points, strict=True))
+            result = Quantiles(
+                tuple(grid.point(drawn[target]) for target in targets),
+                targets,
+                guarantee,
+                (BoundedRange(each),) * levels,
+                mechanism,
+                source_name(source),
+            )
+            return result if pending is None else pending.released(result)
+        except BaseException as error:
+            if pending is not None:
+                pending.end(error)
+            raise
+
+
+def _read_once_charged(grid: Grid, column: list[Any]) -> list[int]:
+    """Any fault of the values gives the same message: the fault depends on private values."""
+    try:
+        return grid.cells(column)
+    except Exception:  # noqa: BLE001 - also errors of memory
+        failed = ScoreError(UNREADABLE.replace("scores", "values"))
+    raise failed  # outside the handler, so that it has no exception as its context
+
+
+def _share(value: Any) -> Fraction:
+    share = rational(value, "quantile", zero=True)
+    if share > 1:
+        raise ParameterError(f"quantile must be at most 1, got {describe(value)}")
+    return share
+
+
+def _range(target: Fraction, replaced: bool) -> int:
+    """The range of the change of the integer score -|t #{x < g} - s n| for one value."""
+    s, t = target.numerator, target.denominator
+    if s in (0, t):
+        return t  # t #{x < g} - s n has one sign: all scores move the same way, by t at most
+    return 2 * t if replaced else 2 * max(s, t - s)
+
+
+def _split(
+    cells: list[int], ends: tuple[int, int], order: list[Fraction], rate: Any, bits: Bits
+) -> list[int]:
+    """Points for some quantiles of the values in a part of the grid, in order."""
+    if not order:
+        return []
+    middle = (len(order) - 1) // 2
+    target, (first, last) = order[middle], ends
+    point = draw_point(cells, first, last, target, rate(target), bits)
+    cut = bisect_left(cells, point)
+    # Quantiles of a part are relative to its own values.
+    below = [each / target for each in order[:middle]]
+    above = [(each - target) / (1 - target) for each in order[middle + 1 :]]
+    return [
+        *_split(cells[:cut], (first, point), below, rate, bits),
+        point,
+        *_split(cells[cut:], (point, last), above, rate, bits),
+    ]
