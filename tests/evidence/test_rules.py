@@ -26,8 +26,8 @@ from safeselect.testing import DeterministicSource
 pytestmark = pytest.mark.filterwarnings("ignore::safeselect.testing.InsecureSourceWarning")
 
 needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
-RUNS = {"best_of", "first_above"}
-"""They take no scores but a function, and charge for what it does: test_private_candidates.py."""
+RUNS = {"best_of", "first_above", "quantile", "quantiles"}
+"""They take no scores but a function or values: test_private_candidates.py, test_quantiles.py."""
 MOVING = {name: case for name, case in CALLS.items() if case.monotonic}
 
 
