@@ -543,3 +543,19 @@ def test_an_output_of_any_class_is_written_down():
     chosen = best_of(lambda s: (1, Silent()), base=PureDP(1), gamma="1/2", ledger=scope)
     assert "an object of type Silent" in chosen.to_json()
     assert made.balance("main").spent["epsilon"] == 3
+
+
+def test_a_report_shows_the_guarantee_of_one_run_too(tmp_path, capsys):
+    from safeselect.cli import main
+
+    place = tmp_path / "budget.ledger"
+    made = Ledger.create(
+        place, {"main": Budget(unit="person", neighbours="add_remove", epsilon=20)}
+    )
+    scope = made.scope("main", unit="person", neighbours="add_remove", purpose="tuning")
+    best_of(lambda s: (1, 2), base=PureDP(1), gamma="1/2", eta="-1/2", ledger=scope)
+    assert main(["ledger", "report", str(place)]) == 0
+    shown = capsys.readouterr().out
+    assert "Repeated(PureDP(" in shown
+    assert "eta&nbsp;=&nbsp;-1/2" in shown
+    assert "Papernot and Steinke (2022)" in shown

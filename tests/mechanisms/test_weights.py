@@ -31,6 +31,7 @@ from safeselect.exact.rate import NoiseRate
 from safeselect.noise.laws import GUMBEL
 from safeselect.noise.plan import plan
 from safeselect.noise.rankings import certified_order
+from safeselect.noise.tables import keys
 from safeselect.noise.weights import Weights
 
 pytestmark = pytest.mark.filterwarnings("ignore::safeselect.testing.InsecureSourceWarning")
@@ -346,3 +347,21 @@ def test_ledgers_and_results_tell_of_weights():
     told = [r.content["parameters"]["weights"] for r in made.records() if "parameters" in r.content]
     assert told[0] == told[1]
     assert again.guarantee == found.guarantee
+
+
+@pytest.mark.parametrize("rate", ["1/1099511627776", "1/1000", 1, 63, 65, 1000, 2900, 2**19, 2**20])
+def test_keys_and_units_hold_the_largest_spread(rate):
+    """Ratios of 2**4096, at the smallest and the largest rates: nothing overflows its integers."""
+    measure = Weights.of([Fraction(1), Fraction(2) ** 4096])
+    assert measure.spread == 2840
+    public = keys(GUMBEL, NoiseRate(Fraction(rate)), spread=measure.spread)
+    most = int(measure.rounded_up(np.uint32, public.nats).max())
+    highest = 2 * public.reach * Fraction(2) ** public.shift + int(public.tail_bounds.max()) + most
+    assert highest < 1 << public.bits <= 1 << 32
+    wide = plan(GUMBEL, 1, NoiseRate(Fraction(rate)), False, spread=measure.spread)
+    units = wide.fixed_rate.units(2 * wide.fixed_rate.reach) + int(measure.rounded_up().max())
+    assert units < 1 << 59
+    # `loss` bounds what the fixed point loses over the whole reach.
+    nats = NoiseRate(Fraction(rate)).nats(200).fractions()[1]
+    true = 2 * wide.fixed_rate.reach * nats * 2**32
+    assert 0 <= true - wide.fixed_rate.units(2 * wide.fixed_rate.reach) < wide.loss

@@ -241,9 +241,12 @@ def _texts(content: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def _guarantee(content: Mapping[str, Any]) -> str:
-    numbers = {name: value for name, value in _texts(content) if name != "type"}
-    told = _told(read_numbers(numbers, "the record"))
-    return f"{in_html(str(content.get('type')))}({told})"
+    numbers = {name: value for name, value in _texts(content) if name not in ("type", "eta")}
+    told = [_told(read_numbers(numbers, "the record"))]
+    if isinstance(base := content.get("base"), dict):
+        # The best of many runs is told with the guarantee of one; its eta may be negative.
+        told = [_guarantee(base), f"eta&nbsp;=&nbsp;{in_html(str(content.get('eta')))}", *told]
+    return f"{in_html(str(content.get('type')))}({', '.join(told)})"
 
 
 def _told(amounts: Mapping[str, Fraction]) -> str:

@@ -15,6 +15,9 @@ _SPARSE = "Ding et al. (2023); docs/mathematics.md, theorems 12.1 and 12.2"
 _SPARSE_WHOLE = "docs/mathematics.md, theorem 12.1"
 _LISTS = "Durfee and Rogers (2019); docs/mathematics.md, theorem 7"
 
+_WEIGHTS = "public weights: docs/mathematics.md, section 18"
+_QUANTILE = f"{_EXPONENTIAL}; classes and range: docs/mathematics.md, section 18"
+
 _THEOREMS = {
     "permute_and_flip": _PERMUTE_AND_FLIP,
     "exponential_mechanism": _EXPONENTIAL,
@@ -50,10 +53,16 @@ _THEOREMS = {
     "adaptive_sparse_vector_geometric": _SPARSE_WHOLE,
     "unknown_domain_top_k_gumbel": _LISTS,
     "unknown_domain_top_k_laplace": "Durfee and Rogers (2019); docs/mathematics.md, theorem 8",
+    "best_of": "Papernot and Steinke (2022), theorem 2; docs/mathematics.md, theorem 10",
+    "first_above": "Liu and Talwar (2019), algorithm 1; docs/mathematics.md, section 18",
+    "quantile": _QUANTILE,
+    "quantiles": f"{_QUANTILE}; levels: after Kaplan, Schnapp and Stemmer (2022)",
     "pay_what_you_get_gumbel": "Durfee and Rogers (2019); docs/mathematics.md, theorem 9",
 }
 
 
 def theorem(mechanism: str) -> str:
     """Return the theorem of this very mechanism, or where to look for it."""
-    return _THEOREMS.get(mechanism.split("/")[0], "see the mechanism's documentation")
+    name, weighted, _ = mechanism.split("/")[0].partition("_weighted")
+    found = _THEOREMS.get(name, "see the mechanism's documentation")
+    return f"{found}; {_WEIGHTS}" if weighted else found
