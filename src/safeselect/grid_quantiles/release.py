@@ -52,8 +52,8 @@ def quantile(
     Guarantee: BoundedRange(epsilon), with rate = epsilon / R: R = 2 max(quantile, 1 - quantile) for
         add/remove neighbours, 2 for replace-one, 1 for the quantiles 0 and 1; each
         `max_contributions` times (`docs/mathematics.md`, section 18).
-    Neighbours: `neighbours` says which, unless the ledger does: values of one unit are added or
-        removed, or replaced by others.
+    Neighbours: those that `neighbours` names, which must be the ledger's: values of one unit are
+        added or removed, or replaced by others.
     Method: classes of points with equally many values below are drawn by inversion of one uniform
         number with certified sums: the law over the points is exact, for any number of points and
         any values: none, equal ones, duplicates.
