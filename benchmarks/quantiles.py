@@ -2,7 +2,8 @@
 
 The error is how far the released point is from the quantile in ranks: the distance of q n from
 what lies below the point and what does not lie above it, over n.  A release of diffprivlib is a
-real number; it is clamped to the grid and rounded down, as values are.
+real number g in an interval between two values.  Two columns show it on the grid: rounded up, which
+keeps how many values lie below it, and rounded down, which may move it onto a value below.
 
     python benchmarks/quantiles.py [runs]
 """
@@ -42,8 +43,8 @@ def main() -> None:
         "flights of a plane": ([len(plane) for plane in planes], 2000),
         "destinations of a plane": ([len({f.destination for f in plane}) for plane in planes], 104),
     }
-    print("| column | quantile | ε | safeselect | diffprivlib |")
-    print("|---|---|---|---|---|")
+    print("| column | quantile | ε | safeselect | diffprivlib, up | diffprivlib, down |")
+    print("|---|---|---|---|---|---|")
     for name, (values, highest) in columns.items():
         ordered, array = sorted(values), np.array(values, dtype=float)
         for text in SHARES:
@@ -57,15 +58,16 @@ def main() -> None:
                         quantile(values, quantile=text, lowest=0, highest=highest, epsilon=epsilon)
                     ]
                 ]
-                theirs = [
-                    error(ordered, min(max(int(np.floor(found)), 0), highest), share)
+                drawn = [
+                    other(array, share, epsilon=float(epsilon), bounds=(0, highest))
                     for _ in range(runs)
-                    for found in [
-                        other(array, share, epsilon=float(epsilon), bounds=(0, highest + 1))
-                    ]
                 ]
+                up, down = (
+                    fmean(error(ordered, int(rounded(found)), share) for found in drawn)
+                    for rounded in (np.ceil, np.floor)
+                )
                 print(
-                    f"| {name} | {text} | {epsilon} | {fmean(ours):.3%} | {fmean(theirs):.3%} |",
+                    f"| {name} | {text} | {epsilon} | {fmean(ours):.3%} | {up:.3%} | {down:.3%} |",
                     flush=True,
                 )
 
