@@ -13,16 +13,23 @@ from pathlib import Path
 import gmpy2
 import numpy as np
 
-__all__ = ["library"]
+__all__ = ["code", "library"]
+
+
+@cache
+def code() -> tuple[str, str]:
+    """Return version and hash of the source; computed once a process, at its first release."""
+    return _version(), _source_tree()
 
 
 @cache
 def library() -> dict[str, str]:
     """Return what records say about the code; computed once a process, at its first ledger."""
+    version_, source_tree = code()
     return {
         "name": "safeselect",
-        "version": _version(),
-        "source_tree_sha256": _source_tree(),
+        "version": version_,
+        "source_tree_sha256": source_tree,
         "python": f"{platform.python_implementation()} {platform.python_version()}",
         "numpy": np.__version__,
         "gmpy2": gmpy2.version(),
