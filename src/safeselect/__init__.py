@@ -39,6 +39,8 @@ from safeselect.promises.guarantees import (
 )
 from safeselect.promises.records import Receipt
 from safeselect.randomness.source import OpenSSLSource, Source
+from safeselect.promises.statement import Statement
+from safeselect.releases import from_json, json_schema
 from safeselect.selection import (
     Selection,
     Selections,
@@ -60,7 +62,7 @@ from safeselect.selection import (
 )
 from safeselect.sessions import AdaptiveSparseVector, Answer, Answers, PayWhatYouGet, SparseVector
 from safeselect.sources import CallbackSource, CombinedSource, SystemSource
-from safeselect.unknown_domain import DiscoveredTopK, unknown_domain_top_k
+from safeselect.unknown_domain import CountNoise, DiscoveredTopK, unknown_domain_top_k
 
 __all__ = [
     "AdaptiveSparseVector",
@@ -73,6 +75,7 @@ __all__ = [
     "CallbackSource",
     "CombinedSource",
     "Composition",
+    "CountNoise",
     "Counts",
     "DiscoveredTopK",
     "HmacSigner",
@@ -97,6 +100,7 @@ __all__ = [
     "Source",
     "SourceError",
     "SparseVector",
+    "Statement",
     "SystemSource",
     "TopAbove",
     "TopK",
@@ -112,8 +116,10 @@ __all__ = [
     "exponential_mechanism",
     "exponential_mechanism_base2",
     "exponential_mechanism_with_gap",
+    "from_json",
     "gap_confidence_bound",
     "gap_p_value",
+    "json_schema",
     "permute_and_flip",
     "permute_and_flip_with_gap",
     "report_noisy_max",

@@ -51,10 +51,16 @@ Result = TypeVar("Result", bound=Output)
 
 @dataclass(frozen=True, slots=True)
 class Pending:
-    """A charged release whose outcome this process must write, once."""
+    """A charged release whose outcome this process must write, once.
+
+    Attributes:
+        charge: the place of its record.
+        utc: the time that the record says.
+    """
 
     book: Book
     charge: int
+    utc: str
     _born: Generation = field(repr=False, compare=False)
 
     def released(self, output: str, salt: bytes) -> Receipt:
@@ -128,8 +134,12 @@ class PendingRelease:
         self._pending: Pending | None = None
         self._salt = b""
 
-    def charge(self, source: Source, bits: Bits) -> None:
-        """Charge the release, then draw the salt, the only bits that go to no sampler."""
+    def charge(self, source: Source, bits: Bits) -> str:
+        """Charge the release, then draw the salt, the only bits that go to no sampler.
+
+        Returns:
+            The time of the charge, as its record says it.
+        """
         seen = observed(source)
         self._pending = self._charge_scope(
             Charge(*self._charge, seen.name, seen.production, seen.health, bits.nonce)
@@ -137,6 +147,7 @@ class PendingRelease:
         salt = bytearray(SALT_BYTES)
         bits.fill(salt)
         self._salt = bytes(salt)
+        return self._pending.utc
 
     def released(self, result: Result) -> Result:
         """Write that this result is released; return it with its receipt.

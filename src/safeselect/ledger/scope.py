@@ -70,7 +70,7 @@ class Scope:
             charges: list[Content] = [amounts(self.name, balance, price)]
             return "charged", content | {"charges": charges}
 
-        return Pending(self.book, self.book.write(decide), born)
+        return Pending(self.book, self.book.write(decide), str(content["utc"]), born)
 
 
 def balance_of(checker: Checker, scope: str) -> Balance:
