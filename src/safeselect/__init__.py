@@ -38,8 +38,8 @@ from safeselect.promises.guarantees import (
     ZeroConcentratedDP,
 )
 from safeselect.promises.records import Receipt
-from safeselect.randomness.source import OpenSSLSource, Source
 from safeselect.promises.statement import Statement
+from safeselect.randomness.source import OpenSSLSource, Source
 from safeselect.releases import from_json, json_schema
 from safeselect.selection import (
     Selection,

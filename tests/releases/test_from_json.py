@@ -15,9 +15,9 @@ import numpy as np
 import pytest
 from jsonschema import Draft202012Validator
 from ledgers import new, scope
-from releases import CALLS, COUNTS, RHO, UNKNOWN, opened
 
 import safeselect
+from releases import CALLS, COUNTS, RHO, UNKNOWN, opened
 from safeselect import Budget, Counts, InputError, Ledger, ParameterError, from_json, json_schema
 from safeselect.promises.provenance import library
 from safeselect.releases import SCHEMAS, OtherLabel
@@ -75,7 +75,9 @@ def test_a_session_that_a_ledger_commits_to_is_read_too(written: dict[str, str])
 
 
 def test_other_labels_come_back_as_their_text() -> None:
-    found = from_json(safeselect.permute_and_flip({(1, "b"): 1}, epsilon=1, sensitivity=1).to_json())
+    found = from_json(
+        safeselect.permute_and_flip({(1, "b"): 1}, epsilon=1, sensitivity=1).to_json()
+    )
     assert found.label == OtherLabel("(1, 'b')")
     assert str(found.label) == "(1, 'b')"
 
@@ -211,7 +213,7 @@ def changed(content: Json) -> Iterator[tuple[str, Json]]:
         kept = path[0] in free or path[0] in OPTIONAL or isinstance(path[-1], int)
         if not kept or (path[0] == "receipt" and len(path) > 1):
             yield f"{path} gone", at(path, GONE)
-        for wrong in (1, 1.5, None, True, ["x"], {"x": "y"}, float("nan")):
+        for wrong in (1, 1.5, None, True, [1], {"x": 1}, float("nan")):
             yield f"{path} = {wrong}", at(path, wrong)
         if isinstance(value, dict):
             rest += [((*path, key), each) for key, each in value.items()]
@@ -220,7 +222,20 @@ def changed(content: Json) -> Iterator[tuple[str, Json]]:
         elif isinstance(value, list):
             rest += [((*path, place), each) for place, each in enumerate(value)][:2]
         elif path[-1] in NUMBERS:
-            for number in ("", " 1", "1 ", "+1", "01", "1.0", "1e3", "-0", "0x1", "\u0661", "1/0", "NaN"):
+            for number in (
+                "",
+                " 1",
+                "1 ",
+                "+1",
+                "01",
+                "1.0",
+                "1e3",
+                "-0",
+                "0x1",
+                "\u0661",
+                "1/0",
+                "NaN",
+            ):
                 yield f"{path} = {number!r}", at(path, number)
     yield "one more", {**content, "more": "x"}
 
@@ -293,7 +308,10 @@ def test_numbers_that_would_take_for_ever_are_refused(written: dict[str, str]) -
         (chosen | {"guarantee": {"type": "PureDP", "epsilon": "9" * 10**6}}, "an exact number"),
         (chosen | {"guarantee": {"type": "PureDP", "epsilon": "9" * 10**5}}, "no guarantee can"),
         (rows | {"indices": ["9" * 19, "1"]}, "beyond all that can be counted"),
-        (counted | {"guarantee": {"type": "ApproximateDP", "epsilon": "0", "delta": "1/9"}}, "no such numbers"),
+        (
+            counted | {"guarantee": {"type": "ApproximateDP", "epsilon": "0", "delta": "1/9"}},
+            "no such numbers",
+        ),
         (
             counted | {"parameters": counted["parameters"] | {"max_contributions": "9" * 18}},
             "no such numbers",

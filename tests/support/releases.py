@@ -1,4 +1,4 @@
-"""Every kind of release, for the tests of their JSON; scores are such that chance decides little."""
+"""Every kind of release, for the tests of their JSON; chance decides little."""
 
 from __future__ import annotations
 
@@ -17,7 +17,9 @@ UNKNOWN: dict[str, Any] = {"k": 2, "k_bar": 3, "epsilon": 1, "delta": "1e-9", "p
 
 CALLS: dict[str, Callable[..., Any]] = {
     "a selection": lambda **o: s.permute_and_flip(COUNTS, **PARAMETERS, **o),
-    "a position": lambda **o: s.exponential_mechanism([3, 90_000], monotonic=True, **PARAMETERS, **o),
+    "a position": lambda **o: s.exponential_mechanism(
+        [3, 90_000], monotonic=True, **PARAMETERS, **o
+    ),
     "a base": lambda **o: s.exponential_mechanism_base2(
         COUNTS, base="1/2", sensitivity="1/2", grid="1/1000", **o
     ),
@@ -64,7 +66,9 @@ CALLS: dict[str, Callable[..., Any]] = {
     "discovered with counts": lambda **o: s.unknown_domain_top_k(
         COUNTS, max_contributions=3, **UNKNOWN, **o
     ),
-    "nothing discovered": lambda **o: s.unknown_domain_top_k({}, max_contributions=3, **UNKNOWN, **o),
+    "nothing discovered": lambda **o: s.unknown_domain_top_k(
+        {}, max_contributions=3, **UNKNOWN, **o
+    ),
 }
 
 RHO = ("top k of rho", "rows of positions")

@@ -80,8 +80,8 @@ def own_counts(kind: type[_Kind]) -> type[_Kind]:
     """Class decorator that marks this package's own mappings of counts.
 
     Objects of exactly such a class have private `counts`, label -> count, and a method
-    `check_known`, which reads nothing private, and a public `unit`.  These names are never read from objects of another
-    class.
+    `check_known`, which reads nothing private, and a public `unit`.  These names are never read
+    from objects of another class.
     """
     _OWN_COUNTS.add(id(kind))
     return kind

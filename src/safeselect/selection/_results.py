@@ -283,8 +283,8 @@ def to_json_line(schema: str, result: Any, **content: object) -> str:
     content |= {"schema": schema, "guarantee": guarantee_record(result.guarantee)}
     content |= {"statement": None, **result.statement.as_record()}
     content["receipt"] = None if result.receipt is None else result.receipt.as_record()
-    for field in fields(result):
-        if field.name not in content:
-            content[field.name] = _texts(getattr(result, field.name))
+    for each in fields(result):
+        if each.name not in content:
+            content[each.name] = _texts(getattr(result, each.name))
     present = {name: value for name, value in content.items() if value is not None}
     return json.dumps(present, sort_keys=True, ensure_ascii=True)

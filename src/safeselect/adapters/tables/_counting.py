@@ -199,7 +199,7 @@ def open_largest(
         yield Unread(limit, lambda: dict(keyed.fetch(sql)))
 
 
-def until_read(opened: ExitStack, unread: Unread, unit: str | None) -> Unread:
+def until_read(opened: ExitStack, unread: Unread, unit: str | None = None) -> Unread:
     """Return the same with its unit, closing what is open after the read, before any noise."""
 
     def read() -> Any:
