@@ -221,7 +221,7 @@ def changed(content: Json) -> Iterator[tuple[str, Json]]:
                 yield f"{path} with more", at((*path, "more"), "x")
         elif isinstance(value, list):
             rest += [((*path, place), each) for place, each in enumerate(value)][:2]
-        elif path[-1] in NUMBERS:
+        elif path[-1] in NUMBERS and path[0] != "parameters":
             for number in (
                 "",
                 " 1",
