@@ -8,9 +8,9 @@ from fractions import Fraction
 from typing import Any
 
 from safeselect.accounting.cost import rounded_text
+from safeselect.audit.theorems import theorem
 from safeselect.cli._chart import chart
 from safeselect.cli._escape import in_html
-from safeselect.cli._theorems import theorem
 from safeselect.ledger import Balance, Budget, Checker, Record
 from safeselect.ledger.records.fields import charges_of
 from safeselect.ledger.records.record import read_numbers
