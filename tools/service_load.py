@@ -65,9 +65,9 @@ class Load:
 
 
 class Service:
-    """The service on a free port, with `workers` processes under uvicorn's own supervision."""
+    """The service on a free port, with some workers."""
 
-    def __init__(self, database: str, workers: int, log: Path) -> None:
+    def __init__(self, database: str, workers: int, log: Path, longest: int = LONGEST) -> None:
         self.tokens = {name: uuid4().hex for name in ("ada", "ben", "cyd", "dan")}
         known = {hashlib.sha256(t.encode()).hexdigest(): n for n, t in self.tokens.items()}
         with socket.socket() as free:
@@ -75,16 +75,12 @@ class Service:
             self.port = free.getsockname()[1]
         self._log = log.open("ab")
         self._process = subprocess.Popen(
-            [
-                *(sys.executable, "-m", "uvicorn", "app:app", "--app-dir", str(SERVICE)),
-                *("--workers", str(workers), "--port", str(self.port), "--backlog", "4096"),
-                *("--no-access-log", "--log-level", "info", "--timeout-keep-alive", "30"),
-            ],
+            [sys.executable, str(SERVICE / "serve.py"), str(self.port), str(workers)],
             env={
                 **os.environ,
                 "SERVICE_DATABASE": database,
                 "SERVICE_TOKENS": json.dumps(known),
-                "SERVICE_LONGEST": str(LONGEST),
+                "SERVICE_LONGEST": str(longest),
             },
             stdout=self._log,
             stderr=self._log,
@@ -92,17 +88,9 @@ class Service:
         )
 
     def workers(self) -> list[int]:
-        """The processes that answer, the youngest last; not multiprocessing's tracker."""
+        """The processes that answer, the youngest last."""
         children = Path(f"/proc/{self._process.pid}/task/{self._process.pid}/children")
-        found = []
-        for pid in map(int, children.read_text().split()):
-            try:
-                command = Path(f"/proc/{pid}/cmdline").read_bytes()
-            except OSError:
-                continue
-            if b"spawn_main" in command:
-                found.append(pid)
-        return found
+        return [int(pid) for pid in children.read_text().split()]
 
     def ask(self, method: str, path: str, token: str, body: Any = None) -> tuple[int, str]:
         """One request on a connection of its own.
@@ -223,7 +211,7 @@ def run(service: Service, *, clients: int, questions: int, every: float) -> Load
 def wrong(load: Load, database: str) -> tuple[list[str], dict[str, int]]:
     """Compare what the clients saw with ledger and outbox: what is wrong, and how much there is."""
     import psycopg
-    from releases import EPSILON, LEDGER
+    from answering import EPSILON, LEDGER
 
     from safeselect import Ledger, from_json
     from safeselect.adapters.postgres import PostgresStore
@@ -249,7 +237,10 @@ def wrong(load: Load, database: str) -> tuple[list[str], dict[str, int]]:
     price = Fraction(EPSILON)
     for name, balance in ledger.scopes().items():
         mine = sum(any(c["scope"] == name for c in record["charges"]) for record in charged)
-        if balance.spent["epsilon"] != mine * price or balance.spent["epsilon"] > balance.budget.epsilon:
+        if (
+            balance.spent["epsilon"] != mine * price
+            or balance.spent["epsilon"] > balance.budget.epsilon
+        ):
             said.append(f"{name} has another total than its charges")
     for identity, text in load.answers.items():
         release = from_json(text)
@@ -295,6 +286,7 @@ def main(arguments: list[str] | None = None) -> int:
     words.add_argument("--every", type=float, default=1.0, help="seconds between two kills")
     words.add_argument("--log", type=Path, default=Path(os.devnull))
     options = words.parse_args(arguments)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that nothing is left running
     programs = binaries()
     if programs is None:
         print("PostgreSQL's programs are not installed")

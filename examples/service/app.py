@@ -1,4 +1,4 @@
-"""The service over HTTP: `uvicorn app:app --app-dir examples/service --workers 2`.
+"""The service over HTTP: `python examples/service/serve.py 8000 2`.
 
     PUT /releases/{key}   {"region": "north", "k": 1}      Authorization: Bearer TOKEN
 
@@ -26,11 +26,11 @@ from typing import Annotated, Literal
 from uuid import UUID
 
 import psycopg
+from answering import ANALYSTS, Gone, Releases, Running
 from anyio.to_thread import current_default_thread_limiter
 from fastapi import Depends, FastAPI, Header, HTTPException, Request, Response
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, Field
-from releases import ANALYSTS, Gone, Releases, Running
 
 from safeselect import BudgetError, LedgerError, ParameterError, SourceError
 

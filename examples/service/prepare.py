@@ -1,11 +1,11 @@
-"""Makes the ledger and the table of requests, once: `python examples/service/prepare.py DATABASE`."""
+"""Makes the ledger and the table of requests, once: `python prepare.py DATABASE`."""
 
 from __future__ import annotations
 
 import sys
 
 import psycopg
-from releases import ANALYSTS, LEDGER, TERMS
+from answering import ANALYSTS, LEDGER, TERMS
 
 from safeselect import Budget, Ledger
 from safeselect.adapters.postgres import PostgresStore

@@ -15,9 +15,9 @@ import numpy as np
 import pytest
 from jsonschema import Draft202012Validator
 from ledgers import new, scope
+from written import CALLS, COUNTS, RHO, UNKNOWN, opened
 
 import safeselect
-from releases import CALLS, COUNTS, RHO, UNKNOWN, opened
 from safeselect import Budget, Counts, InputError, Ledger, ParameterError, from_json, json_schema
 from safeselect.promises.provenance import library
 from safeselect.releases import SCHEMAS, OtherLabel

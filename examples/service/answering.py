@@ -73,10 +73,8 @@ class Releases:
             LedgerError: the ledger cannot be used now; the same request may be repeated.
         """
         request = f"{analyst}/{key}"
-        known = self.ledger.request(request)
-        if known is not None:
-            return self._again(request, known.outcome)
-        self._begin(request)
+        if self.ledger.request(request) is None:
+            self._begin(request)
         purpose = "ward report"
         budgets = (
             self.ledger.scope("visits", **TERMS, purpose=purpose)
@@ -91,7 +89,7 @@ class Releases:
                 monotonic=True,
                 ledger=budgets,
             ).to_json()
-        except RepeatedRequest as repeated:  # by another worker, between the look and the charge
+        except RepeatedRequest as repeated:  # of the same question: the ledger compares them
             return self._again(request, repeated.outcome)
 
     def _again(self, request: str, outcome: str | None) -> str:
