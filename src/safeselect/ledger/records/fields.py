@@ -13,7 +13,7 @@ from typing import Any
 from safeselect.errors import LedgerDamaged, ParameterError
 from safeselect.ledger.records.record import OLD_SCHEMA, SCHEMA, parse, text
 
-__all__ = ["OUTCOMES", "Fields", "charges_of", "head_of", "read_head", "read_record"]
+__all__ = ["OUTCOMES", "Fields", "charges_of", "head_of", "names_of", "read_head", "read_record"]
 
 Fields = dict[str, Any]
 """A record, or an object in one."""
@@ -124,6 +124,11 @@ def read_record(body: str, where: str) -> Fields:
     elif kind == "carried" and not all(map(_COUNT.fullmatch, record["open"])):
         raise LedgerDamaged(f"{where} names an open charge that has no place")
     return record
+
+
+def names_of(kind: str) -> list[str]:
+    """Return the names of the fields of a record of this kind, sorted; of the schema in use."""
+    return sorted(_KINDS[SCHEMA, kind])
 
 
 def charges_of(record: Mapping[str, Any]) -> list[Fields]:
