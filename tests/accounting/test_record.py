@@ -29,7 +29,6 @@ from safeselect import (
 )
 from safeselect.ledger import Checker, Record, check_log, log_lines
 from safeselect.ledger.records.budget import exact_texts
-from safeselect.ledger.records.provenance import library
 from safeselect.ledger.records.record import (
     canonical,
     commitment,
@@ -38,6 +37,7 @@ from safeselect.ledger.records.record import (
     record_hash,
     text,
 )
+from safeselect.promises.provenance import library
 
 
 @pytest.fixture

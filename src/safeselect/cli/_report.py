@@ -7,10 +7,10 @@ from fractions import Fraction
 from typing import Any
 
 from safeselect.accounting.cost import rounded_text
+from safeselect.audit.theorems import theorem
 from safeselect.cli._chart import chart
 from safeselect.cli._escape import in_html
 from safeselect.cli._releases import Release
-from safeselect.cli._theorems import theorem
 from safeselect.ledger import Balance, Checker
 from safeselect.ledger.records.record import read_numbers
 

@@ -62,10 +62,16 @@ Result = TypeVar("Result", bound=Output)
 
 @dataclass(frozen=True, slots=True)
 class Pending:
-    """A charged release whose outcome this process must write, once."""
+    """A charged release whose outcome this process must write, once.
+
+    Attributes:
+        charge: the place of its record.
+        utc: the time that the record says.
+    """
 
     book: Book
     charge: int
+    utc: str
     _born: Generation = field(repr=False, compare=False)
     _asking: Asking | None = field(repr=False, compare=False)
     _event: Event = field(repr=False, compare=False)
@@ -184,8 +190,12 @@ class PendingRelease:
         self._pending: Pending | None = None
         self._salt = b""
 
-    def charge(self, source: Source, bits: Bits) -> None:
-        """Charge the release, then draw the salt, the only bits that go to no sampler."""
+    def charge(self, source: Source, bits: Bits) -> str:
+        """Charge the release, then draw the salt, the only bits that go to no sampler.
+
+        Returns:
+            The time of the charge, as its record says it.
+        """
         seen = observed(source)
         self._pending = self._charge_scope(
             Charge(*self._charge, seen.name, seen.production, seen.health, bits.nonce)
@@ -193,6 +203,7 @@ class PendingRelease:
         salt = bytearray(SALT_BYTES)
         bits.fill(salt)
         self._salt = bytes(salt)
+        return self._pending.utc
 
     def released(self, result: Result) -> Result:
         """Write that this result is released; return it with its receipt.

@@ -202,7 +202,7 @@ class Scope:
             raise self._repeated(question, found)
 
         place = reported(self.book.on_event, event, write)
-        return Pending(self.book, place, born, self.asking, event)
+        return Pending(self.book, place, str(content["utc"]), born, self.asking, event)
 
     def _identity(self, charge: Charge) -> tuple[str, str]:
         """Return the two hashes of the request; two empty texts without one.
