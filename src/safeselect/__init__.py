@@ -16,6 +16,7 @@ from safeselect.errors import (
     LedgerError,
     LedgerRolledBack,
     ParameterError,
+    RepeatedRequest,
     SafeSelectError,
     SafeSelectWarning,
     ScoreError,
@@ -38,7 +39,9 @@ from safeselect.promises.guarantees import (
     ZeroConcentratedDP,
 )
 from safeselect.promises.records import Receipt
+from safeselect.promises.statement import Statement
 from safeselect.randomness.source import OpenSSLSource, Source
+from safeselect.releases import from_json, json_schema
 from safeselect.selection import (
     Selection,
     Selections,
@@ -60,7 +63,7 @@ from safeselect.selection import (
 )
 from safeselect.sessions import AdaptiveSparseVector, Answer, Answers, PayWhatYouGet, SparseVector
 from safeselect.sources import CallbackSource, CombinedSource, SystemSource
-from safeselect.unknown_domain import DiscoveredTopK, unknown_domain_top_k
+from safeselect.unknown_domain import CountNoise, DiscoveredTopK, unknown_domain_top_k
 
 __all__ = [
     "AdaptiveSparseVector",
@@ -73,6 +76,7 @@ __all__ = [
     "CallbackSource",
     "CombinedSource",
     "Composition",
+    "CountNoise",
     "Counts",
     "DiscoveredTopK",
     "HmacSigner",
@@ -88,6 +92,7 @@ __all__ = [
     "PayWhatYouGet",
     "PureDP",
     "Receipt",
+    "RepeatedRequest",
     "SafeSelectError",
     "SafeSelectWarning",
     "ScoreError",
@@ -97,6 +102,7 @@ __all__ = [
     "Source",
     "SourceError",
     "SparseVector",
+    "Statement",
     "SystemSource",
     "TopAbove",
     "TopK",
@@ -112,8 +118,10 @@ __all__ = [
     "exponential_mechanism",
     "exponential_mechanism_base2",
     "exponential_mechanism_with_gap",
+    "from_json",
     "gap_confidence_bound",
     "gap_p_value",
+    "json_schema",
     "permute_and_flip",
     "permute_and_flip_with_gap",
     "report_noisy_max",

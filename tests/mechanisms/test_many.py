@@ -69,7 +69,7 @@ def test_sure_winners(engine):
     assert both.indices.tolist() == [[2, 1, 0]] * 2
     content = json.loads(both.to_json())
     assert content["indices"] == [["2", "1", "0"]] * 2
-    assert content["schema"] == "safeselect.selections/2"
+    assert content["schema"] == "safeselect.selections/3"
 
 
 @pytest.mark.parametrize("mechanism", ["permute_and_flip", "exponential", "exponential_base2"])

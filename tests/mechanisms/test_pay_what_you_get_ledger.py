@@ -53,7 +53,13 @@ def test_the_second_record_tells_what_was_used_and_frees_nothing() -> None:
         session.query({"Zebedee": 10**6}, **NOTHING)
         assert kinds(ledger) == ["charged"]
     charged, settled = contents(ledger)
-    assert charged["parameters"] == {"outcomes": "6", "queries": "2"}
+    assert charged["parameters"] == {
+        "outcomes": "6",
+        "queries": "2",
+        "sensitivity": "1",
+        "monotonic": "yes",
+        "effective_range": "1",
+    }
     assert settled["charge"] == charged["seq"]
     assert settled["spent"] == {"outcomes": "2", "queries": "1"}
     assert ledger.check().pending == set()
@@ -62,7 +68,14 @@ def test_the_second_record_tells_what_was_used_and_frees_nothing() -> None:
     assert receipt is not None
     assert (receipt.ledger, str(receipt.record)) == (ledger.id, settled["seq"])
     summary = {
-        "schema": "safeselect.session/1",
+        "schema": "safeselect.session/2",
+        "unit": "person",
+        "neighbours": "add_remove",
+        "parameters": charged["parameters"],
+        "utc": charged["utc"],
+        "library": {
+            name: charged["library"][name] for name in ("name", "version", "source_tree_sha256")
+        },
         "guarantee": charged["guarantee"],
         "mechanism": charged["mechanism"],
         "source": "OpenSSLSource",

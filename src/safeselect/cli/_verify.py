@@ -12,7 +12,7 @@ from typing import Any
 from safeselect.audit.report import certificate_json, line, summary
 from safeselect.audit.verify import FULL, QUICK, run
 from safeselect.errors import InputError
-from safeselect.ledger.records.provenance import library
+from safeselect.promises.provenance import library
 
 __all__ = ["add_verify", "run_verify"]
 

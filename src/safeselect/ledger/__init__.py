@@ -1,5 +1,6 @@
 """A privacy budget that outlives the process, and a record of every release."""
 
+from safeselect.ledger.asking import Outbox
 from safeselect.ledger.conversion import convert
 from safeselect.ledger.kept import kept_records
 from safeselect.ledger.ledger import Ledger
@@ -9,6 +10,7 @@ from safeselect.ledger.records.budget import Budget
 from safeselect.ledger.records.lines import check_log, log_lines
 from safeselect.ledger.records.record import Record
 from safeselect.ledger.records.replay import Checker
+from safeselect.ledger.records.requests import Request
 from safeselect.ledger.records.signatures import HmacSigner, Signer, Verifier
 from safeselect.ledger.scope import Scope
 from safeselect.ledger.store import Journal, Row, Store, Torn
@@ -20,8 +22,10 @@ __all__ = [
     "HmacSigner",
     "Journal",
     "Ledger",
+    "Outbox",
     "Pending",
     "Record",
+    "Request",
     "Row",
     "Scope",
     "Signer",

@@ -19,10 +19,10 @@ from typing import TypeVar, final
 
 from safeselect.errors import LedgerDamaged, LedgerError, LedgerRolledBack, ParameterError
 from safeselect.ledger.entries import Written, made, opened_scope, was_torn
-from safeselect.ledger.records.balance import Balance
 from safeselect.ledger.records.budget import Budget
+from safeselect.ledger.records.lines import log_line
 from safeselect.ledger.records.reading import Reading
-from safeselect.ledger.records.record import SCHEMA, canonical, record_hash
+from safeselect.ledger.records.record import LONGEST, SCHEMA, canonical, record_hash
 from safeselect.ledger.records.replay import Checker
 from safeselect.ledger.records.signatures import Signer, Verifier, is_key, signed_message
 from safeselect.ledger.records.skim import Carrying, skim
@@ -120,12 +120,9 @@ class Book:
         """The verifying key, if there is one."""
         return self._verifier
 
-    def balance(self, scope: str) -> Balance:
-        """Return the balance of a scope."""
-        found = self._turn.take(lambda: self._look().checker.scopes.get(scope))
-        if found is None:
-            raise ParameterError(f"there is no scope {scope!r} in this ledger")
-        return found
+    def state(self, read: Callable[[Checker], T]) -> T:
+        """Return what is read from the state so far, all of which is on the disk."""
+        return self._turn.take(lambda: read(self._look().checker))
 
     def last(self) -> Row:
         """Return the last record."""
@@ -261,6 +258,8 @@ class Book:
         hash_, signature = record_hash(body), ""
         if self._signer is not None:
             signature = self._signer.sign(signed_message(hash_)).hex()
+        if len(log_line(body, hash_, signature)) > LONGEST:
+            raise LedgerError(f"a record would be longer than {LONGEST} bytes: nothing was charged")
         try:
             return checker.read(Row(checker.count, body, hash_, signature))
         except LedgerDamaged as error:

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 from safeselect.ledger.records.balance import Balance
 from safeselect.ledger.records.budget import Amounts, Budget, add, exact_texts
-from safeselect.ledger.records.provenance import library
 from safeselect.ledger.records.record import utc_now
 from safeselect.ledger.records.signatures import Signer, key_of
 from safeselect.ledger.store import Torn
 from safeselect.promises.guarantees import Guarantee
+from safeselect.promises.provenance import library
 from safeselect.promises.records import Content, guarantee_record
 
 __all__ = ["Charge", "Written", "amounts", "charged", "made", "opened_scope", "raised", "was_torn"]

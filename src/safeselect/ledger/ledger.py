@@ -11,19 +11,23 @@ from collections.abc import Iterator, Mapping
 from typing import final
 
 from safeselect.errors import ParameterError
-from safeselect.exact.parameters import describe
+from safeselect.exact.parameters import describe, integer
 from safeselect.ledger.book import Book
 from safeselect.ledger.entries import Written, opened_scope, raised
+from safeselect.ledger.pending_release import SALT_BYTES, finish
 from safeselect.ledger.records.balance import MAX_REFUSALS, Balance
 from safeselect.ledger.records.budget import Budget
 from safeselect.ledger.records.fields import head_of, read_head
 from safeselect.ledger.records.record import Record, text
 from safeselect.ledger.records.replay import Checker
+from safeselect.ledger.records.requests import Request, request_hash
 from safeselect.ledger.records.signatures import Signer, Verifier, read_signer, read_verifier
 from safeselect.ledger.scope import Scope, balance_of
 from safeselect.ledger.store import Store
 from safeselect.ledger.stores.file import FileStore
 from safeselect.ledger.stores.memory import MemoryStore
+from safeselect.promises.records import Receipt
+from safeselect.randomness.memory import generation
 
 __all__ = ["Ledger"]
 
@@ -179,7 +183,7 @@ class Ledger:
                 f"scope {name!r} adds up releases for unit {budget.unit!r} and neighbours "
                 f"{budget.neighbours!r}, not {describe(unit)} and {describe(neighbours)}"
             )
-        return Scope(self._book, name, unit, neighbours, text(purpose, "purpose"))
+        return Scope(self._book, (name,), unit, neighbours, text(purpose, "purpose"))
 
     def balance(self, name: str) -> Balance:
         """Return the balance of a scope: its budget, what was spent and what is left.
@@ -188,7 +192,55 @@ class Ledger:
             ParameterError: there is no such scope.
             LedgerError: the ledger cannot be used.
         """
-        return self._book.balance(text(name, "scope"))
+        asked = text(name, "scope")
+        return self._book.state(lambda checker: balance_of(checker, asked))
+
+    def scopes(self) -> dict[str, Balance]:
+        """Return the balance of every scope, by name.
+
+        Raises:
+            LedgerError: the ledger cannot be used.
+        """
+        return self._book.state(lambda checker: dict(checker.scopes))
+
+    def request(self, request: str) -> Request | None:
+        """Return what the ledger knows of a request: its charge and its outcome.
+
+        Args:
+            request: its identity, as it was passed to `asked`.
+
+        Returns:
+            Request | None: None if nothing was charged for it.
+
+        Raises:
+            LedgerError: the ledger cannot be used.
+        """
+        id_ = request_hash(self.id, text(request, "request"))
+        return self._book.state(lambda checker: checker.requests.found.get(id_))
+
+    def finish(self, charge: int, salt: bytes, output: str) -> Receipt:
+        """Release an answer that is in the outbox; show it only after this returns.
+
+        Safe to repeat, in any process: the ledger writes the outcome once.  If the answer was
+        released before, this returns the same receipt.
+
+        Args:
+            charge, salt, output: as the outbox got them.
+
+        Raises:
+            ParameterError: there is no request that was charged there.
+            BudgetError: a scope was closed in between; nothing is released.
+            LedgerError: the charge was aborted, or another answer was released; or the ledger
+                cannot be used.
+        """
+        if not isinstance(output, str):
+            raise ParameterError(f"output must be text, got {describe(output)}")
+        if not isinstance(salt, bytes) or len(salt) != SALT_BYTES:
+            raise ParameterError(f"salt must be the {SALT_BYTES} bytes that the outbox got")
+        place = integer(charge, "charge", minimum=0, maximum=2**63 - 1)
+        if self._book.state(lambda checker: checker.requests.at(place)) is None:
+            raise ParameterError(f"no request was charged in record {place}")
+        return finish(self._book, place, output, salt, generation())
 
     def records(self, checker: Checker | None = None) -> Iterator[Record]:
         """Yield all records that exist at the first read, oldest first, each checked.

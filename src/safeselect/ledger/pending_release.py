@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal, Protocol, TypeVar, final
 
 from safeselect.errors import BudgetError, LedgerError, ScoreError, SourceError
+from safeselect.ledger.asking import Asking
 from safeselect.ledger.book import Book
 from safeselect.ledger.entries import Charge, Written
 from safeselect.ledger.records.balance import Balance
@@ -23,7 +24,7 @@ from safeselect.randomness.memory import Generation, generation
 from safeselect.randomness.source import Source
 from safeselect.sources.observed import observed
 
-__all__ = ["Pending", "PendingRelease", "check_open", "check_process"]
+__all__ = ["SALT_BYTES", "Pending", "PendingRelease", "check_open", "check_process", "finish"]
 
 SALT_BYTES = 32
 """Length of the salt that opens the commitment to an output."""
@@ -51,22 +52,32 @@ Result = TypeVar("Result", bound=Output)
 
 @dataclass(frozen=True, slots=True)
 class Pending:
-    """A charged release whose outcome this process must write, once."""
+    """A charged release whose outcome this process must write, once.
+
+    Attributes:
+        charge: the place of its record.
+        utc: the time that the record says.
+    """
 
     book: Book
     charge: int
+    utc: str
     _born: Generation = field(repr=False, compare=False)
+    _asking: Asking | None = field(default=None, repr=False, compare=False)
 
     def released(self, output: str, salt: bytes) -> Receipt:
         """Write a commitment to the output; show the output only after this returns.
 
+        The outbox of the request, if there is one, gets the output first.
+
         Raises:
-            BudgetError: the scope was closed in between; the charge stands.
-            LedgerError: the record could not be written; the charge stands.
+            BudgetError: a scope was closed in between; the charge stands.
+            LedgerError: the record could not be written, or the outbox failed; the charge stands.
         """
-        committed = commitment(salt, output)
-        record = self._settle("released", {"commitment": committed})
-        return Receipt(self.book.id, record, salt)
+        check_process(self._born)
+        if self._asking is not None:
+            self._asking.deliver(self.charge, salt, output)
+        return finish(self.book, self.charge, output, salt, self._born)
 
     def settled(self, output: str, salt: bytes, spent: Mapping[str, int]) -> Receipt:
         """Write how much of its reserved charge a session used; the charge stands.
@@ -93,15 +104,45 @@ class Pending:
     def _settle(self, kind: str, content: Mapping[str, Content]) -> int:
         def decide(checker: Checker) -> Written:
             check_process(self._born)
-            waits = checker.awaits(self.charge)
-            if waits is None:
+            if checker.awaits(self.charge) is None:
                 raise LedgerError(f"the outcome of charge {self.charge} is in the ledger already")
-            if kind == "released":
-                for name in waits.scopes:
-                    check_open(name, checker.scopes[name])
             return kind, {"charge": str(self.charge), **content}
 
         return self.book.write(decide)
+
+
+class _Released(Exception):
+    """The output is released already, by another process that had it from the outbox."""
+
+
+def finish(book: Book, charge: int, output: str, salt: bytes, born: Generation) -> Receipt:
+    """Write that this output is released; for a request, it may have been written before.
+
+    Raises:
+        BudgetError: a scope was closed in between.
+        LedgerError: the charge has another outcome, or the record could not be written.
+    """
+    committed = commitment(salt, output)
+
+    def decide(checker: Checker) -> Written:
+        check_process(born)
+        waits, request = checker.awaits(charge), checker.requests.at(charge)
+        if waits is None and request is not None and request.commitment == committed:
+            raise _Released
+        if waits is None:
+            raise LedgerError(f"the outcome of charge {charge} is in the ledger already")
+        for name in waits.scopes:
+            check_open(name, checker.scopes[name])
+        return "released", {"charge": str(charge), "commitment": committed}
+
+    try:
+        return Receipt(book.id, book.write(decide), salt)
+    except _Released:
+        # Another process wrote the record; a look makes it durable.
+        found = book.state(lambda checker: checker.requests.at(charge))
+    if found is None or found.record is None or found.outcome != "released":
+        raise LedgerError(f"charge {charge} was not released")
+    return Receipt(book.id, found.record, salt)
 
 
 @final
@@ -128,8 +169,12 @@ class PendingRelease:
         self._pending: Pending | None = None
         self._salt = b""
 
-    def charge(self, source: Source, bits: Bits) -> None:
-        """Charge the release, then draw the salt, the only bits that go to no sampler."""
+    def charge(self, source: Source, bits: Bits) -> str:
+        """Charge the release, then draw the salt, the only bits that go to no sampler.
+
+        Returns:
+            The time of the charge, as its record says it.
+        """
         seen = observed(source)
         self._pending = self._charge_scope(
             Charge(*self._charge, seen.name, seen.production, seen.health, bits.nonce)
@@ -137,6 +182,7 @@ class PendingRelease:
         salt = bytearray(SALT_BYTES)
         bits.fill(salt)
         self._salt = bytes(salt)
+        return self._pending.utc
 
     def released(self, result: Result) -> Result:
         """Write that this result is released; return it with its receipt.

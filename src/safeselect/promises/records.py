@@ -5,15 +5,20 @@ Results and the ledger's records share it.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, fields
 from decimal import Decimal
 from fractions import Fraction
 
+import gmpy2
+
 from safeselect.promises.guarantees import Guarantee
 
-__all__ = ["Content", "Receipt", "exact_text", "guarantee_record"]
+__all__ = ["Content", "Receipt", "exact_text", "guarantee_record", "read_exact"]
 
 Content = str | list["Content"] | dict[str, "Content"]
+
+_EXACT = re.compile(r"(-?[0-9]+)(?:/([0-9]+))?", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +47,22 @@ def exact_text(value: Fraction) -> str:
     """
     above, below = Decimal(value.numerator), Decimal(value.denominator)
     return f"{above:f}" if below == 1 else f"{above:f}/{below:f}"
+
+
+def read_exact(written: str) -> Fraction:
+    """Read what `exact_text` writes, with any number of digits.
+
+    Raises:
+        ValueError: it is another spelling, or no number.
+    """
+    match = _EXACT.fullmatch(written)
+    above, below = match.groups() if match else ("0", "0")
+    # GMP reads the digits: Python may limit how many int() reads.
+    divisor = int(gmpy2.mpz(below or "1"))
+    value = Fraction(int(gmpy2.mpz(above)), divisor or 1)
+    if not divisor or exact_text(value) != written:
+        raise ValueError("it is no number in its one spelling")
+    return value
 
 
 def guarantee_record(guarantee: Guarantee) -> dict[str, Content]:

@@ -54,8 +54,8 @@ class Release(Protocol):
 class PendingRelease(Protocol):
     """A release that a ledger is about to charge; the ledger learns its outcome once."""
 
-    def charge(self, source: Source, bits: Bits) -> None:
-        """Charge the release durably, before any other bit is drawn."""
+    def charge(self, source: Source, bits: Bits) -> str:
+        """Charge the release durably, before any other bit is drawn; return the time, in UTC."""
 
     def released(self, result: Result) -> Result:
         """Write a commitment to the result; only after this returns may the result be shown."""

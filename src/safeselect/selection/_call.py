@@ -8,7 +8,6 @@ it read the scores, and only then does it draw a bit.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
 from types import MappingProxyType
@@ -19,13 +18,14 @@ from safeselect.errors import ParameterError, ScoreError
 from safeselect.exact.parameters import integer
 from safeselect.noise import Ranking
 from safeselect.promises.guarantees import Guarantee
+from safeselect.promises.statement import Statement
 from safeselect.randomness.bits import Bits
 from safeselect.randomness.source import resolve
 from safeselect.scores.candidates import Candidates, read_candidates
 from safeselect.scores.containers import check_known
 from safeselect.scores.floats import GridScores
 from safeselect.scores.reading import Reading, Sensitivity, flag
-from safeselect.selection._arguments import Options, PendingRelease, Result, read_ledger
+from safeselect.selection._arguments import Options, PendingRelease, Result, read_ledger, unit_of
 from safeselect.selection._results import Selection, TopK, source_name
 from safeselect.selection._table import Calibration, Row, choose_engine
 
@@ -40,7 +40,9 @@ UNREADABLE = (
 """The one sentence for all refusals that depend on values, after a charge."""
 
 _NOTHING: Mapping[str, str] = MappingProxyType({})
-_calibrated = lru_cache(maxsize=256)(Row.calibrate)  # of public numbers alone
+# Of public numbers alone.
+_calibrated = lru_cache(maxsize=256)(Row.calibrate)
+_recorded = lru_cache(maxsize=256)(Sensitivity.as_record)
 
 
 class Call:
@@ -58,6 +60,7 @@ class Call:
         cost: given by a mechanism that reads its cost itself; else epsilon, with delta, or rho.
         take: how the class, the number and the labels of the scores are read.
         threshold: a public number that takes part as one more candidate, the last.
+        unit: who is protected, where the scores say it.
         the others: as for `permute_and_flip`.
 
     Attributes:
@@ -70,7 +73,8 @@ class Call:
     """
 
     __slots__ = (
-        *("_change", "_minimize", "_pending", "_scope", "_source", "_threshold", "_tier", "bits"),
+        *("_change", "_minimize", "_pending", "_scope", "_source", "_threshold", "_tier", "_told"),
+        *("_unit", "_utc", "bits"),
         *("candidates", "cost", "engine", "range_in_steps", "reading", "rows", "size"),
         *("source_name", "scores_on_grid"),
     )
@@ -85,6 +89,7 @@ class Call:
         delta: object = None,
         take: Callable[..., Candidates] = read_candidates,
         threshold: Fraction | None = None,
+        unit: str | None = None,
         **options: Unpack[Options[Any]],
     ) -> None:
         given = options.get
@@ -106,6 +111,8 @@ class Call:
         self._threshold = threshold
         self._scope = read_ledger(given("ledger"), monotonic=change.monotonic)
         self._pending: PendingRelease | None = None
+        self._utc: str | None = None
+        self._told = _NOTHING
         self._source = resolve(given("source"))
         self.source_name = source_name(self._source)
         self.engine = choose_engine(given("engine"))
@@ -113,10 +120,10 @@ class Call:
         self.candidates = take(scores, labels=given("labels"))
         self.size = self.candidates.size + (threshold is not None)
         self.rows = len(self.candidates.rows)
-        unit = None if self._scope is None else self._scope.unit
+        self._unit = unit_of(self._scope) or unit
         in_rows = self.candidates.is_matrix and isinstance(scores, (list, tuple))
         for each in cast("Iterable[object]", scores) if in_rows else (scores,):
-            check_known(each, change, unit)
+            self._unit = check_known(each, change, self._unit) or self._unit
 
     def calibrate(self, row: Row, mechanism: str, k: int = 1) -> Calibration:
         """The noise of a row of the table for this call: k of the candidates (in each row)."""
@@ -140,11 +147,12 @@ class Call:
             k: how many candidates are chosen (in each row).
             more: further public parameters, for the record.
         """
+        told = {**_recorded(self._change, self.reading), **more}
+        told |= {"minimize": "yes" if self._minimize else "no", "engine": self._tier}
+        told |= {"candidates": str(self.size), "k": str(k)}
+        told |= {"rows": str(self.rows)} if self.candidates.is_matrix else {}
+        self._told = told
         if self._scope is not None:
-            told = {**self._change.as_record(self.reading), **more}
-            told |= {"minimize": "yes" if self._minimize else "no", "engine": self._tier}
-            told |= {"candidates": str(self.size), "k": str(k)}
-            told |= {"rows": str(self.rows)} if self.candidates.is_matrix else {}
             parts = parts or ((guarantee, 1),)
             self._pending = self._scope.prepare(mechanism, guarantee, parts, told)
         return self
@@ -160,18 +168,22 @@ class Call:
         return plan.rank(self.engine, self.scores_on_grid, self.bits, unit)
 
     def released(self, result: Result) -> Result:
-        """The result with its effective range and, once its record is written, its receipt."""
-        # Every result is a frozen dataclass with this field, which a protocol cannot say.
-        effective = self.range_in_steps * self.reading.step
-        result = replace(result, effective_range=effective)  # type: ignore[type-var]
+        """The result, with its receipt once its record is written."""
         return result if self._pending is None else self._pending.released(result)
 
+    @property
+    def statement(self) -> Statement:
+        """What the result says of itself, once the call is charged."""
+        by = None if self._scope is None else self._scope.neighbours
+        return Statement.of(self._told, unit=self._unit, neighbours=by, utc=self._utc)
+
     def said(self, plan: Calibration) -> dict[str, Any]:
-        """The fields that all results of a plan share: guarantee, mechanism and source."""
+        """The fields that all results of a plan share."""
         return {
             "guarantee": plan.guarantee,
             "mechanism": plan.mechanism,
             "source": self.source_name,
+            "statement": self.statement,
         }
 
     def selection(
@@ -207,7 +219,7 @@ class Call:
                 raise ParameterError("a call with a ledger says what it releases")
             else:
                 self.bits = Bits(self._source)
-                self._pending.charge(self._source, self.bits)
+                self._utc = self._pending.charge(self._source, self.bits)
                 self.scores_on_grid = self._read_once_charged()
         except BaseException as error:
             self.__exit__(None, error, None)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from fractions import Fraction
 from typing import Any, Generic
 
@@ -13,10 +13,14 @@ import numpy.typing as npt
 
 from safeselect.promises.guarantees import Guarantee
 from safeselect.promises.records import Receipt, exact_text, guarantee_record
+from safeselect.promises.statement import Statement
 from safeselect.randomness.source import Source
 from safeselect.scores.candidates import Label, label_text
 
-__all__ = ["Selection", "Selections", "TopK", "TopSet", "source_name", "to_json_line"]
+__all__ = [
+    *("Selection", "Selections", "TopK", "TopSet"),
+    *("source_name", "to_json_line", "written_labels"),
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +39,7 @@ class Selection(Generic[Label]):
             grid step for `epsilon=`; otherwise None.
         gap: from the functions `..._with_gap`, by how much the noisy score of the winner exceeds
             the next, in score units, rounded down to a multiple of `gap_grid`; otherwise None.
-        effective_range: the range of the change of the scores that the noise was calibrated to, in
-            score units: what was declared, and what reading the scores adds.
+        statement: the public facts that a reader needs: unit, neighbours, parameters, library.
         receipt: with `ledger=`, where the record of the release is and the salt of its commitment.
     """
 
@@ -45,17 +48,27 @@ class Selection(Generic[Label]):
     guarantee: Guarantee
     mechanism: str
     source: str
+    statement: Statement = field(repr=False)
     base: Fraction | None = None
     gap: Fraction | None = None
-    effective_range: Fraction | None = None
     receipt: Receipt | None = None
 
-    def to_json(self) -> str:
-        """One line of JSON, schema "safeselect.selection/2"; numbers are strings.
+    @property
+    def effective_range(self) -> Fraction | None:
+        """The range of the change of the scores that the noise covers, in score units.
 
-        Keys: schema, label, guarantee, mechanism, source; index, base and gap where there is one.
+        It is what was declared, and what reading the scores adds.
         """
-        return to_json_line("safeselect.selection/2", self, label=label_text(self.label))
+        return self.statement.effective_range
+
+    def to_json(self) -> str:
+        """One line of JSON, schema "safeselect.selection/3"; numbers are strings.
+
+        `safeselect.from_json` reads it; the keys stand in the JSON Schema of this name.
+        """
+        kind = _kind(self.label)
+        label = label_text(self.label)
+        return to_json_line("safeselect.selection/3", self, label=label, label_kind=kind)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +86,7 @@ class TopK(Generic[Label]):
         gaps: from `top_k_with_gaps`, k gaps between neighbours in the order of the noisy scores,
             the last one to the first candidate not chosen, in score units, each rounded down to a
             multiple of `gap_grid`; otherwise None.
-        effective_range: the range of the change of the scores that the noise was calibrated to, in
-            score units: what was declared, and what reading the scores adds.
+        statement: the public facts that a reader needs: unit, neighbours, parameters, library.
         receipt: with `ledger=`, where the record of the release is and the salt of its commitment.
     """
 
@@ -84,19 +96,26 @@ class TopK(Generic[Label]):
     parts: tuple[Guarantee, ...]
     mechanism: str
     source: str
+    statement: Statement = field(repr=False)
     base: Fraction | None = None
     gaps: tuple[Fraction, ...] | None = None
-    effective_range: Fraction | None = None
     receipt: Receipt | None = None
 
-    def to_json(self) -> str:
-        """One line of JSON, schema "safeselect.top-k/2"; numbers are strings.
+    @property
+    def effective_range(self) -> Fraction | None:
+        """The range of the change of the scores that the noise covers, in score units.
 
-        Keys: schema, labels, guarantee, parts, mechanism, source; indices, base and gaps where
-        there are any.
+        It is what was declared, and what reading the scores adds.
         """
-        labels = [label_text(label) for label in self.labels]
-        return to_json_line("safeselect.top-k/2", self, labels=labels, parts=_equal(self.parts))
+        return self.statement.effective_range
+
+    def to_json(self) -> str:
+        """One line of JSON, schema "safeselect.top-k/3"; numbers are strings.
+
+        `safeselect.from_json` reads it; the keys stand in the JSON Schema of this name.
+        """
+        named = written_labels(self.labels)
+        return to_json_line("safeselect.top-k/3", self, **named, parts=_equal(self.parts))
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,8 +130,7 @@ class TopSet(Generic[Label]):
         parts: the guarantees whose composition is `guarantee`: here `guarantee` alone.
         mechanism: name of the mechanism and version of its law.
         source: where the random bytes came from.
-        effective_range: the range of the change of the scores that the noise was calibrated to, in
-            score units: what was declared, and what reading the scores adds.
+        statement: the public facts that a reader needs: unit, neighbours, parameters, library.
         receipt: with `ledger=`, where the record of the release is and the salt of its commitment.
     """
 
@@ -122,18 +140,27 @@ class TopSet(Generic[Label]):
     parts: tuple[Guarantee, ...]
     mechanism: str
     source: str
-    effective_range: Fraction | None = None
+    statement: Statement = field(repr=False)
     receipt: Receipt | None = None
 
+    @property
+    def effective_range(self) -> Fraction | None:
+        """The range of the change of the scores that the noise covers, in score units.
+
+        It is what was declared, and what reading the scores adds.
+        """
+        return self.statement.effective_range
+
     def to_json(self) -> str:
-        """One line of JSON, schema "safeselect.top-set/2"; numbers are strings.
+        """One line of JSON, schema "safeselect.top-set/3"; numbers are strings.
 
         Labels and indices are sorted each by themselves: sets have no common order.
+        `safeselect.from_json` reads it; the keys stand in the JSON Schema of this name.
         """
         return to_json_line(
-            "safeselect.top-set/2",
+            "safeselect.top-set/3",
             self,
-            labels=sorted(map(label_text, self.labels)),
+            **written_labels(sorted(self.labels, key=lambda each: (label_text(each), _kind(each)))),
             indices=None if self.indices is None else _texts(sorted(self.indices)),
             parts=_equal(self.parts),
         )
@@ -144,57 +171,60 @@ class Selections(Generic[Label]):
     """Many independent selections, one for each row of scores.
 
     Attributes:
-        winners: int64, read-only: shape (m,), the winner of each row as a place in `names`; or
-            (m, k), the k best.
-        names: labels, or None where none were given.  They are those of the n candidates.  Where
-            positions are not released, they are those of the winners, in order of first occurrence.
-        indexed: whether positions are released; see `Selection.index`.
+        winners: int64, read-only: shape (m,), the winner of each row as a place in `names`, or
+            among the candidates where there are no names; or (m, k), the k best.
+        names: the labels of the winners, in order of first occurrence; None where none were given.
+        indices: the positions of the winners among the candidates: int64, read-only, of the same
+            shape; or None, as `Selection.index`.
         guarantee: what the whole batch costs.
         parts: the guarantees of the single draws whose composition `guarantee` is.
         mechanism: name of the mechanism and version of its law.
         source: where the random bytes came from.
         base: for base 2, the exact factor of the weights per grid step; otherwise None.
-        effective_range: the range of the change of the scores that the noise was calibrated to, in
-            score units: what was declared, and what reading the scores adds.
+        statement: the public facts that a reader needs: unit, neighbours, parameters, library.
         receipt: with `ledger=`, where the record of the release is and the salt of its commitment.
     """
 
     winners: npt.NDArray[np.int64]
     names: tuple[Label, ...] | None
-    indexed: bool
+    indices: npt.NDArray[np.int64] | None
     guarantee: Guarantee
     parts: tuple[Guarantee, ...]
     mechanism: str
     source: str
+    statement: Statement = field(repr=False)
     base: Fraction | None = None
-    effective_range: Fraction | None = None
     receipt: Receipt | None = None
-
-    @property
-    def indices(self) -> npt.NDArray[np.int64] | None:
-        """The positions of the winners among the candidates: int64, read-only, (m,) or (m, k)."""
-        return self.winners if self.indexed else None
 
     @property
     def labels(self) -> list[Any]:
         """The labels of the winners (positions where no labels were given): m, or m lists of k."""
         return _named(self.winners, self.names)
 
-    def to_json(self) -> str:
-        """One line of JSON, schema "safeselect.selections/2"; numbers are strings.
+    @property
+    def effective_range(self) -> Fraction | None:
+        """The range of the change of the scores that the noise covers, in score units.
 
-        Keys: schema, labels, guarantee, parts, mechanism, source; indices and base where there are
-        any.
+        It is what was declared, and what reading the scores adds.
         """
+        return self.statement.effective_range
+
+    def to_json(self) -> str:
+        """One line of JSON, schema "safeselect.selections/3"; numbers are strings.
+
+        `safeselect.from_json` reads it; the keys stand in the JSON Schema of this name.
+        """
+        names = self.names
+        kinds = [] if names is None else [*map(_kind, names)]
         return to_json_line(
-            "safeselect.selections/2",
+            "safeselect.selections/3",
             self,
-            labels=_texts(_named(self.winners, self.names and [*map(label_text, self.names)])),
-            indices=_texts(self.winners.tolist()) if self.indexed else None,
+            labels=_texts(_named(self.winners, names and [*map(label_text, names)])),
+            label_kinds="position" if names is None else _kinds(_flat(self.winners, kinds)),
+            indices=None if self.indices is None else _texts(self.indices.tolist()),
             parts=_equal(self.parts),
             winners=None,
             names=None,
-            indexed=None,
         )
 
 
@@ -202,6 +232,31 @@ def _named(places: npt.NDArray[np.int64], names: Iterable[object] | None) -> lis
     found: Any = places if names is None else np.fromiter(names, dtype=object)[places]
     named: list[Any] = found.tolist()
     return named
+
+
+def _flat(places: npt.NDArray[np.int64], names: list[str]) -> list[str]:
+    return [names[place] for place in places.ravel().tolist()]
+
+
+_LONGEST_INTEGER = 2**16  # bits of a label that is read as an integer again
+
+
+def _kind(label: object) -> str:
+    """What a written label was: "text", "integer", or "other", of which only the text is kept."""
+    if type(label) is int and label.bit_length() <= _LONGEST_INTEGER:
+        return "integer"
+    return "text" if isinstance(label, str) else "other"
+
+
+def _kinds(each: list[str]) -> str | list[str]:
+    """The kinds of some labels: one word if all are of one kind."""
+    return each[0] if len(set(each)) == 1 else each or "text"
+
+
+def written_labels(labels: Iterable[object]) -> dict[str, object]:
+    """Labels as content for JSON: their texts, and what each of them was."""
+    names = list(labels)
+    return {"labels": [*map(label_text, names)], "label_kinds": _kinds([*map(_kind, names)])}
 
 
 def _texts(value: Any) -> Any:
@@ -226,9 +281,10 @@ def source_name(source: Source) -> str:
 def to_json_line(schema: str, result: Any, **content: object) -> str:
     """A result, a dataclass, as one line of JSON: some fields as given, the others as `_texts`."""
     content |= {"schema": schema, "guarantee": guarantee_record(result.guarantee)}
+    content |= {"statement": None, **result.statement.as_record()}
     content["receipt"] = None if result.receipt is None else result.receipt.as_record()
-    for field in fields(result):
-        if field.name not in content:
-            content[field.name] = _texts(getattr(result, field.name))
+    for each in fields(result):
+        if each.name not in content:
+            content[each.name] = _texts(getattr(result, each.name))
     present = {name: value for name, value in content.items() if value is not None}
     return json.dumps(present, sort_keys=True, ensure_ascii=True)

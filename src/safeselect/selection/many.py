@@ -115,15 +115,16 @@ def _open(
 
 
 def _released(call: Call, plan: Calibration, indices: NDArray[np.int64]) -> Selections[Any]:
-    names, indexed = call.candidates.labels, call.candidates.positions
-    if names is not None and not indexed:
+    names, winners = call.candidates.labels, indices
+    if names is not None:
         # The names get a new order, which follows from the winners and not from the data.
         first: dict[int, int] = {}
         again = [first.setdefault(place, len(first)) for place in indices.ravel().tolist()]
-        indices = np.array(again, dtype=np.int64).reshape(indices.shape)
+        winners = np.array(again, dtype=np.int64).reshape(indices.shape)
         names = tuple(names[place] for place in first)
-    indices.flags.writeable = False
+    indices.flags.writeable = winners.flags.writeable = False
+    positions = indices if call.candidates.positions else None
     said, parts = call.said(plan), (plan.each,) * plan.draws
     return call.released(
-        Selections(indices, names, indexed, **said, parts=parts, base=plan.noise_rate.base)
+        Selections(winners, names, positions, **said, parts=parts, base=plan.noise_rate.base)
     )

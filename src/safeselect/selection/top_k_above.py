@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Generic, Unpack, get_args
 
@@ -10,10 +10,11 @@ from safeselect.accounting.cost import PrivacyCost, read_epsilon
 from safeselect.exact.parameters import Number, integer, rational
 from safeselect.promises.guarantees import Guarantee
 from safeselect.promises.records import Receipt, exact_text
-from safeselect.scores.candidates import Label, label_text
+from safeselect.promises.statement import Statement
+from safeselect.scores.candidates import Label
 from safeselect.selection._arguments import Parameters, Scores, explicit
 from safeselect.selection._call import Call
-from safeselect.selection._results import to_json_line
+from safeselect.selection._results import to_json_line, written_labels
 from safeselect.selection._table import one_draw, read_choice
 from safeselect.selection.gaps import GapNoise, in_scores, read_gap_grid
 
@@ -34,8 +35,7 @@ class TopAbove(Generic[Label]):
         spent: how much of epsilon this very release used, ex post; see `top_k_above`.
         mechanism: name of the mechanism and version of its law.
         source: where the random bytes came from.
-        effective_range: the range of the change of the scores that the noise was calibrated to, in
-            score units: what was declared, and what reading the scores adds.
+        statement: the public facts that a reader needs: unit, neighbours, parameters, library.
         receipt: with `ledger=`, where the record of the release is and the salt of its commitment.
     """
 
@@ -46,16 +46,23 @@ class TopAbove(Generic[Label]):
     spent: Fraction
     mechanism: str
     source: str
-    effective_range: Fraction | None = None
+    statement: Statement = field(repr=False)
     receipt: Receipt | None = None
 
+    @property
+    def effective_range(self) -> Fraction | None:
+        """The range of the change of the scores that the noise covers, in score units.
+
+        It is what was declared, and what reading the scores adds.
+        """
+        return self.statement.effective_range
+
     def to_json(self) -> str:
-        """One line of JSON, schema "safeselect.top-above/2"; numbers are strings."""
-        return to_json_line(
-            "safeselect.top-above/2",
-            self,
-            labels=[label_text(label) for label in self.labels],
-        )
+        """One line of JSON, schema "safeselect.top-above/3"; numbers are strings.
+
+        `safeselect.from_json` reads it; the keys stand in the JSON Schema of this name.
+        """
+        return to_json_line("safeselect.top-above/3", self, **written_labels(self.labels))
 
 
 @explicit(Parameters)

@@ -38,6 +38,7 @@ __all__ = ["PayWhatYouGet", "Spent"]
 _MOST = 2**20
 _UNREAD = "the counts cannot be read as the arguments say; what the query may cost was spent"
 _MECHANISM = "pay_what_you_get_gumbel/1"
+_COUNTS = {"sensitivity": "1", "monotonic": "yes", "effective_range": "1"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +98,8 @@ class PayWhatYouGet:
 
     __slots__ = (
         *("_born", "_closed", "_each", "_engine", "_guarantee", "_limit", "_lock"),
-        *("_odds", "_part", "_pending", "_receipt", "_source", "_source_name", "_spent", "_unit"),
+        *("_odds", "_part", "_pending", "_receipt", "_said", "_source", "_source_name"),
+        *("_spent", "_unit"),
     )
 
     def __init__(
@@ -128,10 +130,12 @@ class PayWhatYouGet:
         self._pending: PendingRelease | None = None
         if scope is not None:
             parts = (BoundedRange(self._each), most), (ApproximateDP(Fraction(0), self._part), 1)
-            told = {name: str(number) for name, number in asdict(self._limit).items()}
+            told = {name: str(number) for name, number in asdict(self._limit).items()} | _COUNTS
             known = resolve(source)
             self._source_name = source_name(known)
-            self._pending = reserve_session(scope, known, self._guarantee, _MECHANISM, parts, told)
+            self._pending, self._said = reserve_session(
+                scope, known, self._guarantee, _MECHANISM, parts, told
+            )
         self._receipt: Receipt | None = None
         self._closed = False
         self._spent = Spent(0, 0)
@@ -196,12 +200,13 @@ class PayWhatYouGet:
         with self._lock:
             self._require(query.draws + 1)
             held = hold_counts(counts, labels, most + 1)
+            held.unit = self._unit or held.unit
             call = open_call(held, self._source, self._engine)
             unread = False
             # The largest cost, before a count is looked at and before the first bit of noise.
             self._spend(query.draws + 1, 1)
             try:
-                with call:
+                with call.release(self.guarantee, _MECHANISM, k=k, more=query.as_record):
                     found, chosen = draw_list(query, held, call)
             except (ParameterError, ScoreError):
                 if self._unit is None:
@@ -224,6 +229,7 @@ class PayWhatYouGet:
             parts=self.parts,
             mechanism=_MECHANISM,
             source=call.source_name,
+            statement=call.statement,
         )
 
     def close(self) -> None:
@@ -287,6 +293,6 @@ class PayWhatYouGet:
         if self._pending is not None:
             spent = asdict(self._spent)
             self._receipt = self._pending.settled(
-                Opened(self._guarantee, _MECHANISM, self._source_name, spent), spent
+                Opened(self._guarantee, _MECHANISM, self._source_name, self._said, spent), spent
             )
             self._pending = None

@@ -73,6 +73,13 @@ class ListQuery:
         return self.k + (self.least < self.most)
 
     @property
+    def as_record(self) -> dict[str, str]:
+        """The parameters that only such a list has, for records."""
+        told = {"least_k_bar": str(self.least), "most_k_bar": str(self.most)}
+        cap = self.contributions
+        return told if cap is None else told | {"max_contributions": str(cap)}
+
+    @property
     def fineness(self) -> int:
         """The public grid is 2**-fineness counts."""
         return min(_FINEST, max(0, (-(-_PER_NAT * self.epsilon // 1) - 1).bit_length()))
@@ -179,6 +186,7 @@ def open_call(
         ledger=ledger,
         engine=engine,
         take=_held,
+        unit=counts.unit,
     )
 
 

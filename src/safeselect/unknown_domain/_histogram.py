@@ -23,6 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from safeselect.columns import index_of
+from safeselect.counts import Counts
 from safeselect.errors import ParameterError, ScoreError
 from safeselect.scores.candidates import Candidates
 from safeselect.scores.containers import Column, Unread, hand_over, pairs
@@ -61,12 +62,14 @@ class HeldCounts:
 
     Attributes:
         size: the number of places; public.
+        unit: who is protected, where the counts state it.
         items: the items in these places, once the counts were read; None for a dummy.
     """
 
     _counts: Column | Unread
     _labels: Any
     size: int
+    unit: str | None = None
     items: tuple[Label | None, ...] = ()
 
     def __repr__(self) -> str:
@@ -123,8 +126,9 @@ def hold_counts(counts: object, labels: object, size: int) -> HeldCounts:
         ScoreError: the counts have a class that cannot be read.
     """
     if type(counts) is Unread:
-        return HeldCounts(counts, None, size)
-    return HeldCounts(*_both(counts, labels), size)
+        return HeldCounts(counts, None, size, counts.unit)
+    unit = counts.unit if type(counts) is Counts else None
+    return HeldCounts(*_both(counts, labels), size, unit)
 
 
 def _both(counts: object, labels: Any) -> tuple[Column, Any]:

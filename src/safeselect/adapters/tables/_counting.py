@@ -199,14 +199,14 @@ def open_largest(
         yield Unread(limit, lambda: dict(keyed.fetch(sql)))
 
 
-def until_read(opened: ExitStack, unread: Unread) -> Unread:
-    """Return the same, closing what is open after the read, before any noise is drawn."""
+def until_read(opened: ExitStack, unread: Unread, unit: str | None = None) -> Unread:
+    """Return the same with its unit, closing what is open after the read, before any noise."""
 
     def read() -> Any:
         with opened:
             return unread.read()
 
-    return replace(unread, read=read)
+    return replace(unread, read=read, unit=unit)
 
 
 @dataclass(frozen=True, slots=True)

@@ -117,7 +117,7 @@ def top_items(
                 memory=memory,
                 progress=progress,
             )
-            held: Any = until_read(stack, stack.enter_context(counts))
+            held: Any = until_read(stack, stack.enter_context(counts), unit)
             by: Any = mechanism
             found: TopK | TopSet = top_k(
                 held,
@@ -149,7 +149,7 @@ def top_items(
             progress=progress,
         )
         return unknown_domain_top_k(
-            until_read(stack, stack.enter_context(largest)),
+            until_read(stack, stack.enter_context(largest), unit),
             k=count,
             k_bar=competing,
             epsilon=epsilon,

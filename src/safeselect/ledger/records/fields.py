@@ -78,6 +78,7 @@ _SOURCE = {"name": str, "production": str, "health": str}
 _LINES = {"scope", "purpose", "mechanism", "reason"}
 _HEAD = re.compile(r"(0|[1-9][0-9]{0,17}):([0-9a-f]{64})", re.ASCII)
 _HEX = re.compile(r"([0-9a-f]{2})*", re.ASCII)
+_HASH = re.compile(r"[0-9a-f]{64}", re.ASCII)
 _COUNT = re.compile(r"0|[1-9][0-9]{0,17}", re.ASCII)
 
 
@@ -148,6 +149,8 @@ def _check_charged(record: Fields, where: str) -> None:
             raise LedgerDamaged(f"{where} does not say whether its source is for production")
         if record["request"]:
             _check_types(record["request"], {"id": str, "asked": str}, where)
+            if not all(map(_HASH.fullmatch, record["request"].values())):
+                raise LedgerDamaged(f"{where} names a request by something that is no hash")
     charges = charges_of(record)
     if not charges:
         raise LedgerDamaged(f"{where} charges no scope")

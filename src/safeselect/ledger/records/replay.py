@@ -27,6 +27,7 @@ from safeselect.ledger.records.fields import (
 )
 from safeselect.ledger.records.reading import Open, Reading, check_spent, read_open
 from safeselect.ledger.records.record import START, record_hash
+from safeselect.ledger.records.requests import Requests
 from safeselect.ledger.records.signatures import Verifier, is_key, signed_message
 from safeselect.ledger.store import Row
 
@@ -51,7 +52,7 @@ class Checker:
         carried_at: the number of records at the last record of kind "carried".
         unfinished: the number of bytes after the last whole record, if a file was read.
         nonces: the nonces of all charges.
-        requests: identities of all requests that were charged.
+        requests: all requests that were charged.
         wanted: place and hash of the published head.
     """
 
@@ -66,7 +67,7 @@ class Checker:
     carried_at: int = 0
     unfinished: int = 0
     nonces: set[int] = field(default_factory=set)
-    requests: set[str] = field(default_factory=set)
+    requests: Requests = field(default_factory=Requests)
     _open: dict[int, Open] = field(default_factory=dict)
     _known: dict[tuple[object, ...], Open] = field(default_factory=dict)
     wanted: tuple[int, str] | None = None
@@ -137,11 +138,12 @@ class Checker:
         if reading.nonce is not None:
             self.nonces.add(reading.nonce)
         if reading.request is not None:
-            self.requests.add(reading.request)
+            self.requests.open(*reading.request, self.count)
         if reading.opens is not None:
             self._open[self.count] = reading.opens
         if reading.closes is not None:
             del self._open[reading.closes]
+            self.requests.close(reading.closes, self.count, reading.record)
         self.torn += reading.record["kind"] == "torn"
         if reading.record["kind"] == "carried":
             self.carried_at = self.count + 1
@@ -181,7 +183,6 @@ class Checker:
     def carried(self) -> Fields:
         """Return the content of a record of kind "carried": all that follows so far."""
         nonces = b"".join(nonce.to_bytes(16, "big") for nonce in sorted(self.nonces))
-        requests = "\n".join(sorted(self.requests)).encode()
         return {
             "scopes": {name: balance.as_record() for name, balance in self.scopes.items()},
             "open": {
@@ -189,7 +190,7 @@ class Checker:
                 for seq, charge in self._open.items()
             },
             "nonces": sha256(nonces).hexdigest(),
-            "requests": sha256(requests).hexdigest(),
+            "requests": self.requests.digest(),
         }
 
     def adopt(self, row: Row, record: Fields) -> None:
@@ -252,10 +253,10 @@ class Checker:
         return Reading(row, record)
 
     def _charged(self, row: Row, record: Fields, where: str) -> Reading:
-        nonce, request = int(record["nonce"], 16), record.get("request", {}).get("id")
+        nonce, request = int(record["nonce"], 16), record.get("request")
         if nonce in self.nonces:
             raise LedgerDamaged(f"{where} repeats a nonce")
-        if request in self.requests:
+        if request and request["id"] in self.requests.found:
             raise LedgerDamaged(f"{where} repeats a request")
         scopes: dict[str, Balance] = {}
         for charge in charges_of(record):
@@ -272,7 +273,8 @@ class Checker:
             if len(self._known) >= _KNOWN:
                 self._known.clear()
             waits = self._known[key] = Open(tuple(scopes), parameters)
-        return Reading(row, record, scopes, nonce, request, waits)
+        asked = (request["id"], request["asked"]) if request else None
+        return Reading(row, record, scopes, nonce, asked, waits)
 
     def _outcome(self, row: Row, record: Fields, where: str) -> Reading:
         # A text that is not a canonical number is not the place of any record.

@@ -24,7 +24,7 @@ __all__ = ["Carrying", "skim"]
 
 _HASH, _BODY = slice(9, 73), 84  # their places in a line
 _SIGNATURE, _PREVIOUS = b',"signature":"', b'"previous":"'
-_NONCE, _REQUEST = b'"nonce":"', b'"request":{"asked":'
+_NONCE, _REQUEST, _OUTCOME = b'"nonce":"', b'"request":{"asked":', b'{"charge":"'
 
 
 @runtime_checkable
@@ -63,7 +63,9 @@ def skim(checker: Checker, lines: Iterator[tuple[int, bytes]]) -> Row:
         if place >= 0:
             nonces.add(int(body[place + 9 : place + 41], 16))
             if _REQUEST in body:
-                requests.add(json.loads(body)["request"].get("id"))
+                requests.skim(count, json.loads(body))
+        elif requests.found and body.startswith(_OUTCOME):
+            requests.skim(count, json.loads(body))
     row = read_line(line, count, at)
     record = read_record(row.body, f"record {count}")
     if record_hash(row.body) != row.hash or record["kind"] != "carried":
