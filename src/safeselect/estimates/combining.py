@@ -129,8 +129,8 @@ def variance_ratio(
 ) -> Fraction:
     """Return the variance of the selection's noise divided by that of a Laplace measurement.
 
-    For `estimate_fixed_from_gaps`, with half of the cost spent on the selection and half on measuring k
-    counts, it is 1/2 (exponential) or 1 (Laplace) if monotonic, and 2 or 4 if not.
+    For `estimate_fixed_from_gaps`, with half of the cost spent on the selection and half on
+    measuring k counts, it is 1/2 (exponential) or 1 (Laplace) if monotonic, and 2 or 4 if not.
 
     Args:
         rates: for `estimate_fixed_from_gaps` the one rate of the noise of `top_k_with_gaps`.  For

@@ -125,7 +125,7 @@ def intervals_from_gaps(
     gap_grid: Number | None = None,
     alpha: Number = "0.05",
 ) -> tuple[tuple[Fraction, Fraction], ...]:
-    """Return an interval (low, high) around each estimate, covering 1 - alpha of winners on average.
+    """Return an interval (low, high) around each estimate; on average they cover 1 - alpha.
 
     Coverage is measured, not proved, and averaged over the winners: see the table of
     `docs/gaps.md`.  Among many winners those that the noise brought in, which stand last, are
@@ -197,7 +197,7 @@ def estimate_from_answers(
     found = _Released(
         tuple(measured[place] for place in order), tuple(high[place] for place in order), *public
     ).estimates()
-    back = {place: value for place, value in zip(order, found, strict=True)}
+    back = dict(zip(order, found, strict=True))
     return tuple(back[place] for place in range(len(found)))
 
 
