@@ -19,8 +19,8 @@ from ledgers import new, pure, scope
 
 import safeselect
 from safeselect import ApproximateDP, BoundedRange, Budget, Ledger, permute_and_flip
+from safeselect.audit.theorems import theorem
 from safeselect.cli import main
-from safeselect.cli._theorems import theorem
 from safeselect.ledger import Record, log_lines
 from safeselect.ledger.records.record import canonical, record_hash
 from safeselect.ledger.stores.file import FileStore

@@ -11,7 +11,8 @@ from pathlib import Path
 from safeselect.accounting.cost import rounded_text
 from safeselect.adapters.ed25519 import Ed25519Verifier
 from safeselect.cli._escape import shown
-from safeselect.cli._report import Release, releases, report
+from safeselect.cli._releases import Release, releases
+from safeselect.cli._report import report
 from safeselect.errors import InputError, LedgerDamaged, ParameterError, SafeSelectWarning
 from safeselect.ledger import (
     Budget,
@@ -147,7 +148,7 @@ def _line(scope: str, release: Release) -> str:
     price = ", ".join(f"{name} {rounded_text(value)}" for name, value in amounts.items())
     return shown(
         f"  {content['seq']} {content['utc']} {content['mechanism']} {price}: {release.outcome}; "
-        f"{content['purpose']}"
+        f"{content['purpose']}{'; guarantee asserted' if release.is_asserted else ''}"
     )
 
 

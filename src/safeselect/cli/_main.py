@@ -24,6 +24,7 @@ from typing import Any
 from safeselect import DiscoveredTopK, TopK, TopSet, explain, top_k
 from safeselect.adapters.tables import read_candidates, top_items
 from safeselect.adapters.tables._ready_scores import open_scores
+from safeselect.cli._audit import run_audit
 from safeselect.cli._escape import escaped
 from safeselect.cli._ledger import open_scope, run_ledger
 from safeselect.cli._parser import build_parser
@@ -83,10 +84,11 @@ def _main(arguments: Sequence[str] | None) -> int:
             code, said = run_verify(options, _write)
             _say(said)
             return code
-        if options.command == "ledger":
-            code, answer, said = run_ledger(options)
+        if options.command in ("ledger", "audit"):
+            code, answer, said = (run_ledger if options.command == "ledger" else run_audit)(options)
             _write(answer)
-            _say(said)
+            if said:
+                _say(said)
             return code
         result = _top_k(options) if options.command == "top-k" else _select(options)
         _release(result, as_json=options.json)

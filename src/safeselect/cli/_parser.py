@@ -8,6 +8,7 @@ import sys
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, NoReturn
 
+from safeselect.cli._audit import add_audit
 from safeselect.cli._ledger_parser import add_charging, add_ledger
 from safeselect.cli._numbers import number
 from safeselect.cli._verify import add_verify
@@ -135,6 +136,7 @@ def build_parser() -> argparse.ArgumentParser:
     _add_explain(commands)
     add_ledger(commands)
     add_verify(commands)
+    add_audit(commands)
     return parser
 
 

@@ -2,6 +2,8 @@
 
 from safeselect.ledger.asking import Outbox
 from safeselect.ledger.conversion import convert
+from safeselect.ledger.events import Event, OnEvent
+from safeselect.ledger.external import EXTERNAL, ExternalRelease
 from safeselect.ledger.kept import kept_records
 from safeselect.ledger.ledger import Ledger
 from safeselect.ledger.pending_release import Pending
@@ -16,12 +18,16 @@ from safeselect.ledger.scope import Scope
 from safeselect.ledger.store import Journal, Row, Store, Torn
 
 __all__ = [
+    "EXTERNAL",
     "Balance",
     "Budget",
     "Checker",
+    "Event",
+    "ExternalRelease",
     "HmacSigner",
     "Journal",
     "Ledger",
+    "OnEvent",
     "Outbox",
     "Pending",
     "Record",

@@ -19,6 +19,8 @@ from typing import TypeVar, final
 
 from safeselect.errors import LedgerDamaged, LedgerError, LedgerRolledBack, ParameterError
 from safeselect.ledger.entries import Written, made, opened_scope, was_torn
+from safeselect.ledger.events import OnEvent
+from safeselect.ledger.following import REPLACED, following
 from safeselect.ledger.records.budget import Budget
 from safeselect.ledger.records.lines import log_line
 from safeselect.ledger.records.reading import Reading
@@ -26,16 +28,15 @@ from safeselect.ledger.records.record import LONGEST, SCHEMA, canonical, record_
 from safeselect.ledger.records.replay import Checker
 from safeselect.ledger.records.signatures import Signer, Verifier, is_key, signed_message
 from safeselect.ledger.records.skim import Carrying, skim
-from safeselect.ledger.store import Journal, Row, Store
+from safeselect.ledger.store import Closing, Journal, Row, Store
 from safeselect.ledger.stores.turn import Turn
 from safeselect.promises.records import Content
 
-__all__ = ["Book", "following"]
+__all__ = ["Book"]
 
 T = TypeVar("T")
 
 _WAIT = 30
-_BATCH = 1000  # rows per read
 CARRY_EVERY = 50_000  # records
 
 
@@ -51,10 +52,15 @@ class _Known:
 class Book:
     """The records of one ledger: made with `make` or read with `read`."""
 
-    __slots__ = ("_known", "_seen", "_signer", "_store", "_tried", "_turn", "_verifier", "id")
+    __slots__ = (
+        *("_closed", "_known", "_seen", "_signer", "_store", "_tried", "_turn", "_verifier"),
+        *("id", "on_event"),
+    )
 
     def __init__(self, store: Store, signer: Signer | None, verifier: Verifier | None) -> None:
         self.id = ""
+        self.on_event: OnEvent | None = None
+        self._closed = False
         self._store = store
         self._signer = signer
         self._verifier = signer if verifier is None else verifier
@@ -150,19 +156,29 @@ class Book:
         while last is None or last.seq < end.seq:
             batch = self._store.read(partial(following, last=last))
             if not batch:
-                raise LedgerRolledBack(_REPLACED)
+                raise LedgerRolledBack(REPLACED)
             for row in batch[: end.seq - batch[0].seq + 1]:
                 yield row
                 last = row
         if last.hash != end.hash:
-            raise LedgerRolledBack(_REPLACED)
+            raise LedgerRolledBack(REPLACED)
+
+    def close(self) -> None:
+        """Close the store; nothing is read or written any more."""
+        self._closed = True
+        if isinstance(self._store, Closing):
+            self._store.close()
 
     def _look(self) -> _Known:
         """Return the state, updated to the last row that exists."""
+        if self._closed:
+            raise LedgerError(f"the ledger {self.name!r} was closed: open it again")
         return self._store.read(self._caught_up)
 
     def _written(self, decide: Callable[[Checker], Written]) -> int:
-        known = self._known or self._look()  # the long first read needs no lock
+        known = self._known
+        if known is None or self._closed:
+            known = self._look()  # the long first read needs no lock
         if known.checker.signer and self._signer is None:
             raise LedgerError("the ledger is signed: open it with signer= to write to it")
         while True:
@@ -265,25 +281,3 @@ class Book:
         except LedgerDamaged as error:
             said = f"nothing was written, because a reader would refuse it: {error}"
             raise LedgerError(said) from None
-
-
-_REPLACED = (
-    "the ledger lacks a record that this process has seen in it: it was replaced, or its end was "
-    "cut off"
-)
-
-
-def following(journal: Journal, last: Row | None) -> list[Row]:
-    """Return the rows after a row that was seen; that row must still be in its place."""
-    if last is None:
-        return journal.rows(0, _BATCH)
-    try:
-        rows = journal.rows(last.seq, _BATCH, last.at)
-    except LedgerDamaged:
-        with suppress(LedgerDamaged):
-            if journal.rows(last.seq, 1, last.at) == [last]:
-                raise
-        raise LedgerRolledBack(_REPLACED) from None
-    if not rows or rows[0] != last:
-        raise LedgerRolledBack(_REPLACED)
-    return rows[1:]

@@ -11,10 +11,18 @@ from collections.abc import Iterator, Mapping
 from typing import final
 
 from safeselect.errors import ParameterError
-from safeselect.exact.parameters import describe, integer
+from safeselect.exact.parameters import describe
+from safeselect.ledger.arguments import (
+    check_budget,
+    read_entry,
+    read_hook,
+    read_place,
+    read_refusals,
+)
 from safeselect.ledger.book import Book
-from safeselect.ledger.entries import Written, opened_scope, raised
-from safeselect.ledger.pending_release import SALT_BYTES, finish
+from safeselect.ledger.events import Event, OnEvent
+from safeselect.ledger.management import add_scope, reopen
+from safeselect.ledger.pending_release import balance_of, finish
 from safeselect.ledger.records.balance import MAX_REFUSALS, Balance
 from safeselect.ledger.records.budget import Budget
 from safeselect.ledger.records.fields import head_of, read_head
@@ -22,10 +30,8 @@ from safeselect.ledger.records.record import Record, text
 from safeselect.ledger.records.replay import Checker
 from safeselect.ledger.records.requests import Request, request_hash
 from safeselect.ledger.records.signatures import Signer, Verifier, read_signer, read_verifier
-from safeselect.ledger.scope import Scope, balance_of
+from safeselect.ledger.scope import Scope
 from safeselect.ledger.store import Store
-from safeselect.ledger.stores.file import FileStore
-from safeselect.ledger.stores.memory import MemoryStore
 from safeselect.promises.records import Receipt
 from safeselect.randomness.memory import generation
 
@@ -54,6 +60,7 @@ class Ledger:
         *,
         signer: Signer | None = None,
         max_refusals: int = MAX_REFUSALS,
+        on_event: OnEvent | None = None,
     ) -> Ledger:
         """Make a new ledger.
 
@@ -63,6 +70,8 @@ class Ledger:
             signer: signs every record; every later writer needs the same key.
             max_refusals: a scope is closed at this number of calls that were charged and then
                 refused for their private input, 1 to 1000.
+            on_event: a function that gets an `Event` after each charge, refusal and outcome, for
+                logs and metrics.  What it raises becomes a warning.
 
         Raises:
             ParameterError: a parameter is wrong.
@@ -71,11 +80,14 @@ class Ledger:
         if not isinstance(budgets, Mapping):
             raise ParameterError(f"budgets must map names of scopes to Budget: {describe(budgets)}")
         for name, budget in budgets.items():
-            _check_budget(name, budget)
-        limit = _read_refusals(max_refusals, "max_refusals")
+            check_budget(name, budget)
+        limit = read_refusals(max_refusals, "max_refusals")
         terms = {name: (budget, limit) for name, budget in budgets.items()}
         id_ = os.urandom(16).hex()
-        return cls(Book.make(_store(place), read_signer(signer), id_, terms))
+        hook = read_hook(on_event)
+        book = Book.make(read_place(place), read_signer(signer), id_, terms)
+        book.on_event = hook
+        return cls(book)
 
     @classmethod
     def open(
@@ -85,8 +97,11 @@ class Ledger:
         signer: Signer | None = None,
         verifier: Verifier | None = None,
         head: str | None = None,
+        on_event: OnEvent | None = None,
     ) -> Ledger:
         """Open a ledger that exists, and check every record.
+
+        In a `with` block it is closed at the end.
 
         Args:
             place: the ledger's place.
@@ -94,6 +109,7 @@ class Ledger:
             verifier: checks signatures for readers; by default the signer.
             head: a head that was published earlier.  Without one nobody can tell whether the end
                 of the records was cut off before this call.
+            on_event: as for `create`.
 
         Raises:
             ParameterError: a parameter is wrong, or the signer is not the ledger's.
@@ -102,7 +118,23 @@ class Ledger:
             LedgerError: there is no ledger, or it cannot be read.
         """
         read_head(head)
-        return cls(Book.read(_store(place), read_signer(signer), read_verifier(verifier), head))
+        hook = read_hook(on_event)
+        book = Book.read(read_place(place), read_signer(signer), read_verifier(verifier), head)
+        book.on_event = hook
+        return cls(book)
+
+    def close(self) -> None:
+        """Close what the store keeps open; the ledger is not used any more.
+
+        Sessions that are to be settled are closed before.
+        """
+        self._book.close()
+
+    def __enter__(self) -> Ledger:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     def __repr__(self) -> str:
         return f"<Ledger {self._book.name!r}>"
@@ -129,15 +161,8 @@ class Ledger:
             ParameterError: a parameter is wrong, or the scope exists already.
             LedgerError: the ledger cannot be used.
         """
-        _check_budget(name, budget)
-        limit = _read_refusals(max_refusals, "max_refusals")
-
-        def decide(checker: Checker) -> Written:
-            if name in checker.scopes:
-                raise ParameterError(f"there is a scope {name!r} already")
-            return opened_scope(name, budget, limit)
-
-        self._book.write(decide)
+        check_budget(name, budget)
+        add_scope(self._book, name, budget, read_refusals(max_refusals, "max_refusals"))
 
     def reopen(self, name: str, *, reason: str, refusals: int = MAX_REFUSALS) -> None:
         """Reopen a scope that was closed by too many refusals of private input.
@@ -153,15 +178,8 @@ class Ledger:
             ParameterError: a parameter is wrong, or the scope is not closed.
             LedgerError: the ledger cannot be used.
         """
-        more, why = _read_refusals(refusals, "refusals"), text(reason, "reason")
-
-        def decide(checker: Checker) -> Written:
-            balance = balance_of(checker, text(name, "scope"))
-            if not balance.is_closed:
-                raise ParameterError(f"scope {name!r} is not closed")
-            return raised(name, balance, more, why)
-
-        self._book.write(decide)
+        more, why = read_refusals(refusals, "refusals"), text(reason, "reason")
+        reopen(self._book, text(name, "scope"), more, why)
 
     def scope(self, name: str, *, unit: str, neighbours: str, purpose: str) -> Scope:
         """Return the scope that mechanisms take as `ledger=`.
@@ -233,14 +251,13 @@ class Ledger:
             LedgerError: the charge was aborted, or another answer was released; or the ledger
                 cannot be used.
         """
-        if not isinstance(output, str):
-            raise ParameterError(f"output must be text, got {describe(output)}")
-        if not isinstance(salt, bytes) or len(salt) != SALT_BYTES:
-            raise ParameterError(f"salt must be the {SALT_BYTES} bytes that the outbox got")
-        place = integer(charge, "charge", minimum=0, maximum=2**63 - 1)
-        if self._book.state(lambda checker: checker.requests.at(place)) is None:
+        place = read_entry(charge, salt, output)
+        book = self._book
+        if book.state(lambda checker: checker.requests.at(place)) is None:
             raise ParameterError(f"no request was charged in record {place}")
-        return finish(self._book, place, output, salt, generation())
+        waits = book.state(lambda checker: checker.awaits(place))
+        event = Event("released", waits.scopes if waits else (), "")
+        return finish(book, place, output, salt, generation(), event)
 
     def records(self, checker: Checker | None = None) -> Iterator[Record]:
         """Yield all records that exist at the first read, oldest first, each checked.
@@ -272,23 +289,3 @@ class Ledger:
             pass
         checker.finish()
         return checker
-
-
-def _store(place: str | os.PathLike[str] | Store) -> Store:
-    if isinstance(place, Store) and not isinstance(place, type):
-        return place
-    if not isinstance(place, (str, os.PathLike)) or not isinstance(os.fspath(place), str):
-        raise ParameterError(f"a ledger is at a path or in a Store, not {describe(place)}")
-    return MemoryStore() if os.fspath(place) == ":memory:" else FileStore(place)
-
-
-def _read_refusals(value: object, name: str) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= 1000:
-        raise ParameterError(f"{name} must be a whole number from 1 to 1000, got {describe(value)}")
-    return value
-
-
-def _check_budget(name: object, budget: object) -> None:
-    text(name, "the name of a scope")
-    if not isinstance(budget, Budget):
-        raise ParameterError(f"the budget of a scope must be a Budget, got {describe(budget)}")

@@ -10,10 +10,11 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Literal, Protocol, TypeVar, final
 
-from safeselect.errors import BudgetError, LedgerError, ScoreError, SourceError
+from safeselect.errors import BudgetError, LedgerError, ParameterError, ScoreError, SourceError
 from safeselect.ledger.asking import Asking
 from safeselect.ledger.book import Book
 from safeselect.ledger.entries import Charge, Written
+from safeselect.ledger.events import Event, reported
 from safeselect.ledger.records.balance import Balance
 from safeselect.ledger.records.record import commitment
 from safeselect.ledger.records.replay import Checker
@@ -24,7 +25,16 @@ from safeselect.randomness.memory import Generation, generation
 from safeselect.randomness.source import Source
 from safeselect.sources.observed import observed
 
-__all__ = ["SALT_BYTES", "Pending", "PendingRelease", "check_open", "check_process", "finish"]
+__all__ = [
+    "SALT_BYTES",
+    "Pending",
+    "PendingRelease",
+    "Reason",
+    "balance_of",
+    "check_open",
+    "check_process",
+    "finish",
+]
 
 SALT_BYTES = 32
 """Length of the salt that opens the commitment to an output."""
@@ -63,7 +73,8 @@ class Pending:
     charge: int
     utc: str
     _born: Generation = field(repr=False, compare=False)
-    _asking: Asking | None = field(default=None, repr=False, compare=False)
+    _asking: Asking | None = field(repr=False, compare=False)
+    _event: Event = field(repr=False, compare=False)
 
     def released(self, output: str, salt: bytes) -> Receipt:
         """Write a commitment to the output; show the output only after this returns.
@@ -77,7 +88,7 @@ class Pending:
         check_process(self._born)
         if self._asking is not None:
             self._asking.deliver(self.charge, salt, output)
-        return finish(self.book, self.charge, output, salt, self._born)
+        return finish(self.book, self.charge, output, salt, self._born, self._event)
 
     def settled(self, output: str, salt: bytes, spent: Mapping[str, int]) -> Receipt:
         """Write how much of its reserved charge a session used; the charge stands.
@@ -101,22 +112,28 @@ class Pending:
         """
         self._settle("aborted", {"reason": reason})
 
-    def _settle(self, kind: str, content: Mapping[str, Content]) -> int:
+    def _settle(self, kind: Literal["settled", "aborted"], content: Mapping[str, Content]) -> int:
         def decide(checker: Checker) -> Written:
             check_process(self._born)
             if checker.awaits(self.charge) is None:
                 raise LedgerError(f"the outcome of charge {self.charge} is in the ledger already")
             return kind, {"charge": str(self.charge), **content}
 
-        return self.book.write(decide)
+        event = replace(self._event, kind=kind)
+        return reported(self.book.on_event, event, lambda: self.book.write(decide))
 
 
 class _Released(Exception):
     """The output is released already, by another process that had it from the outbox."""
 
 
-def finish(book: Book, charge: int, output: str, salt: bytes, born: Generation) -> Receipt:
+def finish(
+    book: Book, charge: int, output: str, salt: bytes, born: Generation, event: Event
+) -> Receipt:
     """Write that this output is released; for a request, it may have been written before.
+
+    Args:
+        event: what was told of the charge.
 
     Raises:
         BudgetError: a scope was closed in between.
@@ -135,14 +152,18 @@ def finish(book: Book, charge: int, output: str, salt: bytes, born: Generation) 
             check_open(name, checker.scopes[name])
         return "released", {"charge": str(charge), "commitment": committed}
 
-    try:
-        return Receipt(book.id, book.write(decide), salt)
-    except _Released:
-        # Another process wrote the record; a look makes it durable.
-        found = book.state(lambda checker: checker.requests.at(charge))
-    if found is None or found.record is None or found.outcome != "released":
-        raise LedgerError(f"charge {charge} was not released")
-    return Receipt(book.id, found.record, salt)
+    def write() -> int:
+        try:
+            return book.write(decide)
+        except _Released:
+            # Another process wrote the record; a look makes it durable.
+            found = book.state(lambda checker: checker.requests.at(charge))
+        if found is None or found.record is None or found.outcome != "released":
+            raise LedgerError(f"charge {charge} was not released")
+        return found.record
+
+    place = reported(book.on_event, replace(event, kind="released"), write)
+    return Receipt(book.id, place, salt)
 
 
 @final
@@ -259,3 +280,15 @@ def check_open(scope: str, balance: Balance) -> None:
             "again with: safeselect ledger reopen",
             scope=scope,
         )
+
+
+def balance_of(checker: Checker, scope: str) -> Balance:
+    """Return the balance of a scope.
+
+    Raises:
+        ParameterError: there is no such scope.
+    """
+    balance = checker.scopes.get(scope)
+    if balance is None:
+        raise ParameterError(f"there is no scope {scope!r} in this ledger")
+    return balance

@@ -10,9 +10,16 @@ from safeselect.exact.parameters import describe
 from safeselect.ledger.asking import Asking, Outbox
 from safeselect.ledger.book import Book
 from safeselect.ledger.entries import Charge, Written, amounts, charged
-from safeselect.ledger.pending_release import Pending, PendingRelease, check_open, check_process
-from safeselect.ledger.records.balance import Balance
-from safeselect.ledger.records.budget import check_cap
+from safeselect.ledger.events import Event, reported
+from safeselect.ledger.external import ExternalRelease, external_charge
+from safeselect.ledger.pending_release import (
+    Pending,
+    PendingRelease,
+    balance_of,
+    check_open,
+    check_process,
+)
+from safeselect.ledger.records.budget import Amounts, check_cap
 from safeselect.ledger.records.record import text
 from safeselect.ledger.records.replay import Checker
 from safeselect.ledger.records.requests import Request, question_hash, request_hash
@@ -20,7 +27,7 @@ from safeselect.promises.guarantees import Guarantee
 from safeselect.promises.records import Content, guarantee_record
 from safeselect.randomness.memory import generation
 
-__all__ = ["Scope", "balance_of"]
+__all__ = ["Scope"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +99,45 @@ class Scope:
         asking = Asking(text(request, "request"), question, outbox)
         return replace(self, asking=asking)
 
+    def charge(
+        self,
+        guarantee: Guarantee,
+        *,
+        mechanism: str,
+        parameters: Mapping[str, str] | None = None,
+    ) -> ExternalRelease:
+        """Charge a release of another library, before it draws its first random bit.
+
+        The record says that the source is `external`: that the release has this guarantee is your
+        assertion, and not proved here.
+
+        Args:
+            guarantee: what the release costs, such as `PureDP("1/10")`.
+            mechanism: the library and its mechanism, such as "opendp/laplace".
+            parameters: public parameters, for the record: names and values are texts.
+
+        Returns:
+            ExternalRelease: for `with`; its `released(output)` ends the release.
+
+        Raises:
+            ParameterError: an argument is wrong, or the guarantee does not bound the amounts that a
+                budget adds up; or another question was asked under the request's identity.
+            RepeatedRequest: the request was charged before; nothing is charged again.
+            BudgetError: a cap does not allow it, or a scope is closed; none is charged.
+            LedgerError: the ledger cannot be used.
+
+        Example:
+            >>> from safeselect import Budget, Ledger, PureDP
+            >>> ledger = Ledger.create(":memory:", {"a": Budget("person", "add_remove", epsilon=1)})
+            >>> scope = ledger.scope("a", unit="person", neighbours="add_remove", purpose="a sum")
+            >>> with scope.charge(PureDP("1/10"), mechanism="opendp/laplace") as pending:
+            ...     total = 1234  # what the other library released
+            ...     receipt = pending.released(str(total))
+            >>> ledger.balance("a").spent
+            {'epsilon': Fraction(1, 10)}
+        """
+        return ExternalRelease(self.begin(external_charge(guarantee, mechanism, parameters)))
+
     def prepare(
         self,
         mechanism: str,
@@ -123,35 +169,40 @@ class Scope:
         if id_:
             content["request"] = {"id": id_, "asked": question}
 
+        prices: dict[str, Amounts] = {}
+        event = Event("charged", self.names, charge.mechanism, prices)
+
         def decide(checker: Checker) -> Written:
             # A child that continues its parent's call would charge once for two answers.
             check_process(born)
             if id_ in checker.requests.found:
                 raise RepeatedRequest
-            charges = [self._amounts(checker, name, charge) for name in self.names]
+            balances = {name: balance_of(checker, name) for name in self.names}
+            for name, balance in balances.items():
+                prices[name] = balance.budget.price(charge.guarantee, charge.parts)
+            for name, balance in balances.items():
+                check_open(name, balance)
+                check_cap(name, balance.spent, prices[name], balance.budget)
             if checker.has_nonce(charge.nonce):
                 raise SourceError(
                     "the source gave a nonce that this ledger has seen: its randomness is a copy "
                     "of another's; nothing was charged and nothing released"
                 )
+            charges: list[Content] = [
+                amounts(name, balance, prices[name]) for name, balance in balances.items()
+            ]
             return "charged", content | {"charges": charges}
 
-        try:
-            place = self.book.write(decide)
-        except RepeatedRequest:
-            # What is told of a record must be on the disk; a look makes it durable.
-            found = self.book.state(lambda checker: checker.requests.found.get(id_))
-        else:
-            return Pending(self.book, place, str(content["utc"]), born, self.asking)
-        raise self._repeated(question, found)
+        def write() -> int:
+            try:
+                return self.book.write(decide)
+            except RepeatedRequest:
+                # What is told of a record must be on the disk; a look makes it durable.
+                found = self.book.state(lambda checker: checker.requests.found.get(id_))
+            raise self._repeated(question, found)
 
-    def _amounts(self, checker: Checker, name: str, charge: Charge) -> Content:
-        """Return what the charge costs one scope, if the scope allows it."""
-        balance = balance_of(checker, name)
-        price = balance.budget.price(charge.guarantee, charge.parts)
-        check_open(name, balance)
-        check_cap(name, balance.spent, price, balance.budget)
-        return amounts(name, balance, price)
+        place = reported(self.book.on_event, event, write)
+        return Pending(self.book, place, str(content["utc"]), born, self.asking, event)
 
     def _identity(self, charge: Charge) -> tuple[str, str]:
         """Return the two hashes of the request; two empty texts without one.
@@ -186,15 +237,3 @@ class Scope:
             record=found.charge,
             outcome=found.outcome,
         )
-
-
-def balance_of(checker: Checker, scope: str) -> Balance:
-    """Return the balance of a scope.
-
-    Raises:
-        ParameterError: there is no such scope.
-    """
-    balance = checker.scopes.get(scope)
-    if balance is None:
-        raise ParameterError(f"there is no scope {scope!r} in this ledger")
-    return balance

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["theorem"]
+__all__ = ["is_known", "theorem"]
 
 _LAPLACE_DOMINATED = "walk along the line between score vectors (docs/mathematics.md, section 2)"
 _PERMUTE_AND_FLIP = f"McKenna and Sheldon (2020); {_LAPLACE_DOMINATED}"
@@ -52,6 +52,15 @@ _THEOREMS = {
     "unknown_domain_top_k_laplace": "Durfee and Rogers (2019); docs/mathematics.md, theorem 8",
     "pay_what_you_get_gumbel": "Durfee and Rogers (2019); docs/mathematics.md, theorem 9",
 }
+
+
+_VERSION = "1"  # of every law so far
+
+
+def is_known(mechanism: str) -> bool:
+    """Whether this library has a mechanism of this name and version of its law."""
+    name, _, version = mechanism.partition("/")
+    return name in _THEOREMS and version == _VERSION
 
 
 def theorem(mechanism: str) -> str:
