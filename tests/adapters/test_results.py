@@ -27,9 +27,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:epsilon=")
 
 
 def discovered(**more):
-    return unknown_domain_top_k(
-        USERS, k=2, k_bar=2, epsilon=1, delta="1e-9", places="all", **more
-    )
+    return unknown_domain_top_k(USERS, k=2, k_bar=2, epsilon=1, delta="1e-9", places="all", **more)
 
 
 def test_ordered_results_are_sequences_of_their_labels():
@@ -174,7 +172,9 @@ def test_the_noise_rate_of_an_unknown_domain():
 
 
 def test_another_base_has_no_rational_rate():
-    assert safeselect.exponential_mechanism_base2([1, 2], epsilon=1, sensitivity=1).noise_rate is None
+    assert (
+        safeselect.exponential_mechanism_base2([1, 2], epsilon=1, sensitivity=1).noise_rate is None
+    )
 
 
 def test_rates_of_sessions():

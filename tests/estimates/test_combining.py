@@ -166,8 +166,13 @@ def weights(k: int, ratio: Fraction) -> list[tuple[list[Fraction], list[Fraction
     def unit(place: int, size: int) -> list[int]:
         return [int(i == place) for i in range(size)]
 
-    own = [estimate_fixed_from_gaps(unit(i, k), [0] * (k - 1), variance_ratio=ratio) for i in range(k)]
-    gap = [estimate_fixed_from_gaps([0] * k, unit(i, k - 1), variance_ratio=ratio) for i in range(k - 1)]
+    own = [
+        estimate_fixed_from_gaps(unit(i, k), [0] * (k - 1), variance_ratio=ratio) for i in range(k)
+    ]
+    gap = [
+        estimate_fixed_from_gaps([0] * k, unit(i, k - 1), variance_ratio=ratio)
+        for i in range(k - 1)
+    ]
     return [([row[i] for row in own], [row[i] for row in gap]) for i in range(k)]
 
 
@@ -191,7 +196,9 @@ def test_what_rounding_gaps_down_may_do(k, ratio, data):
 
     def errors(parts, **grid):
         # Linear: the error of the estimates is the estimate of the errors.
-        return estimate_fixed_from_gaps([0] * k, [-part for part in parts], variance_ratio=ratio, **grid)
+        return estimate_fixed_from_gaps(
+            [0] * k, [-part for part in parts], variance_ratio=ratio, **grid
+        )
 
     for i in range(1, k + 1):
         whole = step / (2 * k * (1 + ratio))
