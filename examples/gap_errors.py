@@ -19,11 +19,15 @@ import numpy as np
 
 from safeselect import (
     SparseVector,
-    estimate_from_gaps,
     estimate_from_threshold,
     top_k_with_gaps,
 )
-from safeselect.estimates import error_ratio, threshold_error_ratio, variance_ratio
+from safeselect.estimates import (
+    error_ratio,
+    estimate_fixed_from_gaps,
+    threshold_error_ratio,
+    variance_ratio,
+)
 from safeselect.exact.rate import NoiseRate
 from safeselect.randomness.bits import Bits
 from safeselect.randomness.source import resolve
@@ -97,7 +101,7 @@ def top_k_errors(noise: str, k: int, runs: list[Release]) -> Errors:
     ratio = variance_ratio(HALF / k, noise=noise, measured_rate=HALF / k)
 
     def combine(run: Release) -> object:
-        return estimate_from_gaps(run.measured, run.gaps, variance_ratio=ratio, gap_grid=1)
+        return estimate_fixed_from_gaps(run.measured, run.gaps, variance_ratio=ratio, gap_grid=1)
 
     return errors(runs, combine, error_ratio(k, ratio))
 

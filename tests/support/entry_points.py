@@ -44,7 +44,13 @@ FUNCTIONS: dict[str, dict[str, Any]] = {
         "value_rate": 2,
         "noise": "laplace",
     },
-    "estimate_from_gaps": {"measurements": [1, 2], "gaps": [1], "variance_ratio": 1},
+    "estimate_from_gaps": {
+        "measurements": [1, 2],
+        "gaps": [1],
+        "rate": 1,
+        "noise": "laplace",
+        "measured_rate": 1,
+    },
     "estimate_from_threshold": {
         "measurement": 1,
         "gap": 1,

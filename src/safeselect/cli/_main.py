@@ -28,6 +28,7 @@ from safeselect.cli._audit import run_audit
 from safeselect.cli._escape import escaped
 from safeselect.cli._ledger import open_scope, run_ledger
 from safeselect.cli._parser import build_parser
+from safeselect.cli._reading import how_to_read
 from safeselect.cli._verify import run_verify
 from safeselect.errors import (
     BudgetError,
@@ -92,7 +93,7 @@ def _main(arguments: Sequence[str] | None) -> int:
         result = _top_k(options) if options.command == "top-k" else _select(options)
         _release(result, as_json=options.json)
         unit = options.unit + _content(result, options.command)
-        _say(f"{_promise(result)}\n{unit}\n{_noise(result)}")
+        _say("\n".join([_promise(result), unit, _noise(result), *how_to_read(result)]))
         if result.receipt is not None:
             receipt = result.receipt
             _say(f"record {receipt.record} of ledger {receipt.ledger}; salt {receipt.salt.hex()}")

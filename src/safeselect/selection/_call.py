@@ -125,9 +125,16 @@ class Call:
         for each in cast("Iterable[object]", scores) if in_rows else (scores,):
             self._unit = check_known(each, change, self._unit) or self._unit
 
-    def calibrate(self, row: Row, mechanism: str, k: int = 1) -> Calibration:
-        """The noise of a row of the table for this call: k of the candidates (in each row)."""
-        return _calibrated(row, mechanism, self.cost, self.range_in_steps, k, self.rows)
+    def calibrate(
+        self, row: Row, mechanism: str, k: int = 1, rows: int | None = None
+    ) -> Calibration:
+        """The noise of a row of the table for this call: k of the candidates (in each row).
+
+        Args:
+            rows: how many rows of a matrix one unit may change; all by default.
+        """
+        changed = self.rows if rows is None else rows
+        return _calibrated(row, mechanism, self.cost, self.range_in_steps, k, changed)
 
     def release(
         self,

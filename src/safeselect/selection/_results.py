@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, fields
 from fractions import Fraction
 from typing import Any, Generic
@@ -16,6 +16,7 @@ from safeselect.promises.records import Receipt, exact_text, guarantee_record
 from safeselect.promises.statement import Statement
 from safeselect.randomness.source import Source
 from safeselect.scores.candidates import Label, label_text
+from safeselect.selection._views import by_adapter, rate, short_text
 
 __all__ = [
     *("Selection", "Selections", "TopK", "TopSet"),
@@ -52,6 +53,19 @@ class Selection(Generic[Label]):
     base: Fraction | None = None
     gap: Fraction | None = None
     receipt: Receipt | None = None
+
+    to_dict = by_adapter("to_dict", "Columns as a dict of lists: what `to_pandas` shows.")
+    to_pandas = by_adapter("to_pandas", "A pandas DataFrame with a row for each candidate.")
+    to_polars = by_adapter("to_polars", "A polars DataFrame with a row for each candidate.")
+    plot = by_adapter("plot", "A matplotlib figure of the result; needs safeselect[plots].")
+
+    def __repr__(self) -> str:
+        return short_text(self, (self.label,), 1)
+
+    @property
+    def noise_rate(self) -> Fraction | None:
+        """The rate of the noise per score unit, 1 / scale; None where `base` is given."""
+        return rate(self, self.guarantee)
 
     @property
     def effective_range(self) -> Fraction | None:
@@ -101,6 +115,28 @@ class TopK(Generic[Label]):
     gaps: tuple[Fraction, ...] | None = None
     receipt: Receipt | None = None
 
+    to_dict = by_adapter("to_dict", "Columns as a dict of lists: what `to_pandas` shows.")
+    to_pandas = by_adapter("to_pandas", "A pandas DataFrame with a row for each candidate.")
+    to_polars = by_adapter("to_polars", "A polars DataFrame with a row for each candidate.")
+    plot = by_adapter("plot", "A matplotlib figure of the result; needs safeselect[plots].")
+
+    def __repr__(self) -> str:
+        return short_text(self, self.labels, len(self))
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    def __iter__(self) -> Iterator[Label]:
+        return iter(self.labels)
+
+    def __getitem__(self, place: Any) -> Any:
+        return self.labels[place]
+
+    @property
+    def noise_rate(self) -> Fraction | None:
+        """The rate of the noise per score unit, 1 / scale; None where `base` is given."""
+        return rate(self, self.parts[0], len(self) if len(self.parts) == 1 else 1)
+
     @property
     def effective_range(self) -> Fraction | None:
         """The range of the change of the scores that the noise covers, in score units.
@@ -142,6 +178,23 @@ class TopSet(Generic[Label]):
     source: str
     statement: Statement = field(repr=False)
     receipt: Receipt | None = None
+
+    to_dict = by_adapter("to_dict", "Columns as a dict of lists: what `to_pandas` shows.")
+    to_pandas = by_adapter("to_pandas", "A pandas DataFrame with a row for each candidate.")
+    to_polars = by_adapter("to_polars", "A polars DataFrame with a row for each candidate.")
+    plot = by_adapter("plot", "A matplotlib figure of the result; needs safeselect[plots].")
+
+    def __repr__(self) -> str:
+        return short_text(self, sorted(self.labels, key=label_text), len(self))
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    def __iter__(self) -> Iterator[Label]:
+        return iter(sorted(self.labels, key=label_text))
+
+    def __contains__(self, label: object) -> bool:
+        return label in self.labels
 
     @property
     def effective_range(self) -> Fraction | None:
@@ -195,6 +248,28 @@ class Selections(Generic[Label]):
     statement: Statement = field(repr=False)
     base: Fraction | None = None
     receipt: Receipt | None = None
+
+    to_dict = by_adapter("to_dict", "Columns as a dict of lists: what `to_pandas` shows.")
+    to_pandas = by_adapter("to_pandas", "A pandas DataFrame with a row for each candidate.")
+    to_polars = by_adapter("to_polars", "A polars DataFrame with a row for each candidate.")
+    plot = by_adapter("plot", "A matplotlib figure of the result; needs safeselect[plots].")
+
+    def __repr__(self) -> str:
+        return short_text(self, self.labels, len(self))
+
+    def __len__(self) -> int:
+        return len(self.winners)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.labels)
+
+    def __getitem__(self, place: Any) -> Any:
+        return self.labels[place]
+
+    @property
+    def noise_rate(self) -> Fraction | None:
+        """The rate of the noise per score unit, 1 / scale; None where `base` is given."""
+        return rate(self, self.parts[0])
 
     @property
     def labels(self) -> list[Any]:

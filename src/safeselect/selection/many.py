@@ -11,7 +11,7 @@ from typing import Any, Unpack, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from safeselect.exact.parameters import Number
+from safeselect.exact.parameters import Number, integer
 from safeselect.scores.candidates import Label, read_matrix
 from safeselect.selection._arguments import Options, Rows, explicit
 from safeselect.selection._call import Call
@@ -26,20 +26,24 @@ def select_many(
     scores: Rows,
     *,
     delta: Number | None = None,
+    max_rows: int | None = None,
     mechanism: Peeled | None = None,
     **options: Unpack[Options[Label]],
 ) -> Selections[Label]:
     """Choose one candidate in each row of a matrix of scores, independently.
 
     Guarantee: that of the whole batch.  `epsilon` is its total, split evenly: LaplaceDominated
-        (epsilon), or with `delta` or `rho` calibrated as m draws, ApproximateDP(epsilon, delta) or
+        (epsilon), or with `delta` or `rho` calibrated as m draws (`max_rows` of them if given), ApproximateDP(epsilon, delta) or
         ZeroConcentratedDP(rho).  `parts` holds the guarantees of the draws.
-    Neighbours: one unit of privacy may change every row; `sensitivity` or `range_` bounds the
-        change within each row, as for `permute_and_flip`.
+    Neighbours: one unit of privacy may change every row, or `max_rows` of them; `sensitivity` or
+        `range_` bounds the change within each row, as for `permute_and_flip`.  A unit that leaves a
+        row as it is learns nothing from it, so the cost is that of `max_rows` rows.
     Method, exactness: row by row those of the mechanism named.
 
     Args:
         scores: shape (m, n): m rows, fixed in advance, of scores of the same n candidates.
+        max_rows: the most rows that one unit may change; all by default.  Whoever makes the rows
+            must enforce it, by counting a user in so many groups only, say.
         mechanism: "permute_and_flip" (the default for epsilon alone), "exponential" (the default
             with delta or rho) or "exponential_base2".
         epsilon, delta, rho: total cost of the batch.
@@ -57,8 +61,9 @@ def select_many(
         array([1, 0])
     """
     call, name = _open(scores, mechanism, delta, options)
-    plan = call.calibrate(TABLE[name], f"select_many_{name}/1")
-    with call.draws(plan):
+    rows, more = _changed(call, max_rows)
+    plan = call.calibrate(TABLE[name], f"select_many_{name}/1", 1, rows)
+    with call.draws(plan, more):
         noise = plan.row.noise
         return _released(
             call,
@@ -73,6 +78,7 @@ def top_k_many(
     *,
     k: int,
     delta: Number | None = None,
+    max_rows: int | None = None,
     mechanism: Peeled | None = None,
     **options: Unpack[Options[Label]],
 ) -> Selections[Label]:
@@ -83,8 +89,8 @@ def top_k_many(
 
     Args:
         k: how many in each row, from 1 to n.
-        scores, epsilon, delta, rho, sensitivity, range_, monotonic, mechanism, minimize, grid,
-            on_grid, score_error, labels, source, ledger, engine: as for `select_many`.
+        scores, epsilon, delta, rho, max_rows, sensitivity, range_, monotonic, mechanism, minimize,
+            grid, on_grid, score_error, labels, source, ledger, engine: as for `select_many`.
 
     Returns:
         Selections: winners of shape (m, k).
@@ -98,8 +104,9 @@ def top_k_many(
                [0, 2]])
     """
     call, name = _open(scores, mechanism, delta, options)
-    plan = call.calibrate(TABLE[name], f"top_k_many_{name}/1", call.read_k(k))
-    with call.draws(plan):
+    changed, more = _changed(call, max_rows)
+    plan = call.calibrate(TABLE[name], f"top_k_many_{name}/1", call.read_k(k), changed)
+    with call.draws(plan, more):
         rows = [plan.rank(call.engine, row, call.bits).indices for row in call.scores_on_grid]
         return _released(call, plan, np.array(rows, dtype=np.int64))
 
@@ -112,6 +119,14 @@ def _open(
         read_choice(mechanism, "mechanism", get_args(Peeled))
     call = Call(scores, delta=delta, take=read_matrix, **options)
     return call, str(mechanism or ("permute_and_flip" if call.cost.is_pure else "exponential"))
+
+
+def _changed(call: Call, max_rows: object) -> tuple[int, dict[str, str]]:
+    """How many rows one unit may change, and the same for the record."""
+    if max_rows is None:
+        return call.rows, {}
+    rows = integer(max_rows, "max_rows", minimum=1, maximum=call.rows, limit="the number of rows")
+    return rows, {"max_rows": str(rows)}
 
 
 def _released(call: Call, plan: Calibration, indices: NDArray[np.int64]) -> Selections[Any]:

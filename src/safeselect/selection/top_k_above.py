@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Generic, Unpack, get_args
+from typing import Any, Generic, Unpack, get_args
 
 from safeselect.accounting.cost import PrivacyCost, read_epsilon
 from safeselect.exact.parameters import Number, integer, rational
@@ -16,6 +17,7 @@ from safeselect.selection._arguments import Parameters, Scores, explicit
 from safeselect.selection._call import Call
 from safeselect.selection._results import to_json_line, written_labels
 from safeselect.selection._table import one_draw, read_choice
+from safeselect.selection._views import by_adapter, rate, short_text
 from safeselect.selection.gaps import GapNoise, in_scores, read_gap_grid
 
 __all__ = ["TopAbove", "top_k_above"]
@@ -48,6 +50,28 @@ class TopAbove(Generic[Label]):
     source: str
     statement: Statement = field(repr=False)
     receipt: Receipt | None = None
+
+    to_dict = by_adapter("to_dict", "Columns as a dict of lists: what `to_pandas` shows.")
+    to_pandas = by_adapter("to_pandas", "A pandas DataFrame with a row for each candidate.")
+    to_polars = by_adapter("to_polars", "A polars DataFrame with a row for each candidate.")
+    plot = by_adapter("plot", "A matplotlib figure of the result; needs safeselect[plots].")
+
+    def __repr__(self) -> str:
+        return short_text(self, self.labels, len(self))
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    def __iter__(self) -> Iterator[Label]:
+        return iter(self.labels)
+
+    def __getitem__(self, place: Any) -> Any:
+        return self.labels[place]
+
+    @property
+    def noise_rate(self) -> Fraction | None:
+        """The rate of the noise per score unit, 1 / scale; None where `base` is given."""
+        return rate(self, self.guarantee, int(dict(self.statement.parameters)["k"]))
 
     @property
     def effective_range(self) -> Fraction | None:

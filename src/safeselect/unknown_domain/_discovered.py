@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import groupby
 from math import ceil
+from typing import Any
 
 from safeselect.exact.interval import Interval, rounded_up
 from safeselect.exact.rate import NoiseRate
 from safeselect.promises.guarantees import ApproximateDP, Guarantee
 from safeselect.promises.records import Content, Receipt, exact_text, guarantee_record
 from safeselect.promises.statement import Statement
-from safeselect.scores.candidates import label_text
 from safeselect.selection._results import to_json_line, written_labels
+from safeselect.selection._views import by_adapter, rate, short_text
 from safeselect.unknown_domain._items import Label
 
 __all__ = ["CountNoise", "DiscoveredTopK"]
@@ -112,14 +114,27 @@ class DiscoveredTopK:
     statement: Statement = field(repr=False)
     receipt: Receipt | None = None
 
+    to_dict = by_adapter("to_dict", "Columns as a dict of lists: what `to_pandas` shows.")
+    to_pandas = by_adapter("to_pandas", "A pandas DataFrame with a row for each candidate.")
+    to_polars = by_adapter("to_polars", "A polars DataFrame with a row for each candidate.")
+    plot = by_adapter("plot", "A matplotlib figure of the result; needs safeselect[plots].")
+
     def __repr__(self) -> str:
-        # Not the generated one: Python refuses to write out an integer of many digits.
-        shown = ", ".join(
-            label_text(label) if isinstance(label, int) else repr(label) for label in self.labels
-        )
-        shown_too = [each.name for each in fields(self)[1:] if each.repr]
-        rest = [f"{name}={getattr(self, name)!r}" for name in shown_too]
-        return f"DiscoveredTopK(labels=[{shown}], {', '.join(rest)})"
+        return short_text(self, self.labels, len(self))
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    def __iter__(self) -> Iterator[Label]:
+        return iter(self.labels)
+
+    def __getitem__(self, place: Any) -> Any:
+        return self.labels[place]
+
+    @property
+    def noise_rate(self) -> Fraction | None:
+        """The rate of the noise per score unit, 1 / scale."""
+        return rate(self, self.parts[0]) if self.counts is None else 1 / self._noise.scale
 
     @property
     def effective_range(self) -> Fraction | None:
@@ -132,8 +147,10 @@ class DiscoveredTopK:
     @property
     def count_noise(self) -> CountNoise | None:
         """What the counts are, and how noisy; None without counts."""
-        if self.counts is None:
-            return None
+        return None if self.counts is None else self._noise
+
+    @property
+    def _noise(self) -> CountNoise:
         told = dict(self.statement.parameters)
         return CountNoise.of(self.guarantee.epsilon, int(told["max_contributions"]))
 
