@@ -29,6 +29,12 @@ from safeselect.estimates import (
     gap_p_value,
 )
 from safeselect.ledger import Budget, HmacSigner, Ledger, Signer
+from safeselect.partitions import (
+    PartitionStrategy,
+    SelectedPartitions,
+    partition_strategy,
+    select_partitions,
+)
 from safeselect.planning import expected_error, explain
 from safeselect.promises.guarantees import (
     ApproximateDP,
@@ -85,12 +91,14 @@ __all__ = [
     "LedgerRolledBack",
     "OpenSSLSource",
     "ParameterError",
+    "PartitionStrategy",
     "PayWhatYouGet",
     "PureDP",
     "Receipt",
     "SafeSelectError",
     "SafeSelectWarning",
     "ScoreError",
+    "SelectedPartitions",
     "Selection",
     "Selections",
     "Signer",
@@ -114,11 +122,13 @@ __all__ = [
     "exponential_mechanism_with_gap",
     "gap_confidence_bound",
     "gap_p_value",
+    "partition_strategy",
     "permute_and_flip",
     "permute_and_flip_with_gap",
     "report_noisy_max",
     "report_noisy_max_with_gap",
     "select_many",
+    "select_partitions",
     "top_k",
     "top_k_above",
     "top_k_many",
