@@ -39,6 +39,7 @@ from safeselect.planning import expected_error, explain
 from safeselect.promises.guarantees import (
     ApproximateDP,
     BoundedRange,
+    GaussianDP,
     LaplaceDominated,
     PureDP,
     ZeroConcentratedDP,
@@ -81,6 +82,7 @@ __all__ = [
     "Composition",
     "Counts",
     "DiscoveredTopK",
+    "GaussianDP",
     "HmacSigner",
     "InputError",
     "LaplaceDominated",
