@@ -29,6 +29,7 @@ from safeselect.estimates import (
     gap_p_value,
 )
 from safeselect.ledger import Budget, HmacSigner, Ledger, Signer
+from safeselect.measurements import Measurement, measure
 from safeselect.partitions import (
     PartitionStrategy,
     SelectedPartitions,
@@ -91,6 +92,7 @@ __all__ = [
     "LedgerDamaged",
     "LedgerError",
     "LedgerRolledBack",
+    "Measurement",
     "OpenSSLSource",
     "ParameterError",
     "PartitionStrategy",
@@ -124,6 +126,7 @@ __all__ = [
     "exponential_mechanism_with_gap",
     "gap_confidence_bound",
     "gap_p_value",
+    "measure",
     "partition_strategy",
     "permute_and_flip",
     "permute_and_flip_with_gap",
