@@ -112,7 +112,7 @@ def test_it_is_charged_and_has_its_receipt(name: str) -> None:
     assert written["values"] == [str(value) for value in found.values]
     assert written["receipt"]["ledger"] == ledger.id
     measure([1], **cost, ledger=scope(ledger))
-    left = new(MemoryStore(), **{name: "1/1000" for name in budget})
+    left = new(MemoryStore(), **dict.fromkeys(budget, "1/1000"))
     with pytest.raises(BudgetError, match="does not allow"):
         measure([1], **cost, ledger=scope(left))
 
