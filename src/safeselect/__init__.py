@@ -30,10 +30,18 @@ from safeselect.estimates import (
     gap_p_value,
 )
 from safeselect.ledger import Budget, HmacSigner, Ledger, Signer
+from safeselect.measurements import Measurement, measure
+from safeselect.partitions import (
+    PartitionStrategy,
+    SelectedPartitions,
+    partition_strategy,
+    select_partitions,
+)
 from safeselect.planning import expected_error, explain
 from safeselect.promises.guarantees import (
     ApproximateDP,
     BoundedRange,
+    GaussianDP,
     LaplaceDominated,
     PureDP,
     ZeroConcentratedDP,
@@ -79,6 +87,7 @@ __all__ = [
     "CountNoise",
     "Counts",
     "DiscoveredTopK",
+    "GaussianDP",
     "HmacSigner",
     "InputError",
     "LaplaceDominated",
@@ -87,8 +96,10 @@ __all__ = [
     "LedgerDamaged",
     "LedgerError",
     "LedgerRolledBack",
+    "Measurement",
     "OpenSSLSource",
     "ParameterError",
+    "PartitionStrategy",
     "PayWhatYouGet",
     "PureDP",
     "Receipt",
@@ -96,6 +107,7 @@ __all__ = [
     "SafeSelectError",
     "SafeSelectWarning",
     "ScoreError",
+    "SelectedPartitions",
     "Selection",
     "Selections",
     "Signer",
@@ -122,11 +134,14 @@ __all__ = [
     "gap_confidence_bound",
     "gap_p_value",
     "json_schema",
+    "measure",
+    "partition_strategy",
     "permute_and_flip",
     "permute_and_flip_with_gap",
     "report_noisy_max",
     "report_noisy_max_with_gap",
     "select_many",
+    "select_partitions",
     "top_k",
     "top_k_above",
     "top_k_many",

@@ -24,11 +24,12 @@ from safeselect import (
     calibrate,
     compose,
 )
-from safeselect.accounting import GaussianDP, compose_delta
+from safeselect.accounting import compose_delta
 from safeselect.accounting.optimum import climb, sides
 from safeselect.accounting.optimum.backward import Curve, backward, interleaved, start
 from safeselect.accounting.optimum.certified import bracket
 from safeselect.accounting.optimum.problem import Problem
+from safeselect.promises.guarantees import GaussianDP
 
 pytestmark = pytest.mark.claim("C2")
 

@@ -33,6 +33,10 @@ def test_the_page_runs(monkeypatch, capsys):
     # Noise has scale 20 everywhere, so that an error of 600 is one in 10**12.
     assert np.abs(np.array(better, dtype=float) - counts[list(names["best"].indices)]).max() < 600
     assert 0 < names["p"] <= 1
+    # Every number is in the ledger: two selections and two measurements.
+    charged = [r.content for r in names["ledger"].records() if r.content["kind"] == "charged"]
+    assert len(charged) == 4
+    assert names["ledger"].balance("films").spent == {"epsilon": 2}
     assert len(names["above"].indices) == 7
     assert sum("at least" in line for line in printed) == 7
     last = int(names["seen"][-1])

@@ -7,12 +7,10 @@ from safeselect.accounting.composition import (
     compose_delta,
     composed_epsilon,
 )
-from safeselect.accounting.gaussian import GaussianDP
 from safeselect.accounting.theorems.equal_pure import optimal_pure_delta
 
 __all__ = [
     "Composition",
-    "GaussianDP",
     "calibrate",
     "compose",
     "compose_delta",

@@ -6,7 +6,6 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from safeselect.accounting.gaussian import GaussianDP
 from safeselect.accounting.optimum.certified import (
     least_delta,
     least_epsilon,
@@ -28,6 +27,7 @@ from safeselect.accounting.theorems.unequal_pure import UnequalPure
 from safeselect.promises.guarantees import (
     ApproximateDP,
     BoundedRange,
+    GaussianDP,
     Guarantee,
     LaplaceDominated,
     PureDP,
@@ -44,7 +44,7 @@ __all__ = [
     "pure_sum",
 ]
 
-Accounted = Guarantee | GaussianDP
+Accounted = Guarantee
 """Guarantees that can be composed."""
 
 BASIC = "basic composition (Dwork, Kenthapadi, McSherry, Mironov and Naor 2006)"

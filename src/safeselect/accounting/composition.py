@@ -21,7 +21,6 @@ from safeselect.accounting.bounds import (
     least_delta_bound,
     pure_sum,
 )
-from safeselect.accounting.gaussian import GaussianDP
 from safeselect.accounting.theorems.renyi import Parts, size
 from safeselect.accounting.theorems.simple import sum_of_deltas, total, what_is_left
 from safeselect.errors import ParameterError
@@ -29,6 +28,7 @@ from safeselect.exact.parameters import Number, describe, integer, rational
 from safeselect.promises.guarantees import (
     ApproximateDP,
     BoundedRange,
+    GaussianDP,
     LaplaceDominated,
     PureDP,
     ZeroConcentratedDP,

@@ -16,6 +16,7 @@ Each event stands for a mechanism that is at least as easy to tell from its neig
 | LaplaceDominated(e) | `LaplaceDpEvent`; `ZCDpEvent` for e < 2**-20 | `LaplaceDpEvent` |
 | PureDP(e) | `ZCDpEvent`, e tanh(e / 2) rounded up | `DiscreteLaplaceDpEvent(e, 1)` |
 | ZeroConcentratedDP(rho) | `ZCDpEvent`, rho rounded up | refused: no pair of laws dominates it |
+| GaussianDP(m) | `GaussianDpEvent`, 1 / sqrt(m) rounded down | the same |
 | ApproximateDP | refused | refused |
 
 - An event handed to the other accountant is either right there too or refused by it.
@@ -37,17 +38,19 @@ from typing import Any, Literal
 
 import numpy as np
 
-from safeselect.accounting import GaussianDP
 from safeselect.accounting.bounds import Accounted
 from safeselect.accounting.optimum.certified import dominating_masses
 from safeselect.accounting.optimum.problem import Part
+from safeselect.accounting.theorems.renyi import size
 from safeselect.adapters._floats import at_least, at_most
 from safeselect.errors import ParameterError
+from safeselect.exact.interval import Interval, rounded_down
 from safeselect.exact.parameters import describe, rational
 from safeselect.planning._numbers import decimal
 from safeselect.promises.guarantees import (
     ApproximateDP,
     BoundedRange,
+    GaussianDP,
     Guarantee,
     LaplaceDominated,
     PureDP,
@@ -90,22 +93,27 @@ def dp_event(guarantee: Guarantee, *, accountant: Literal["rdp", "pld"]) -> Any:
             "an ApproximateDP guarantee has no event: nothing bounds its losses beyond epsilon; "
             "pass the parts that it is made of"
         )
-    size = guarantee.rho if isinstance(guarantee, ZeroConcentratedDP) else guarantee.epsilon
-    if size > _LARGEST:
-        raise ParameterError(f"epsilon and rho must be at most {_LARGEST} to be an event")
-    if not size:
+    cost = size(guarantee)
+    if cost > _LARGEST:
+        raise ParameterError(
+            f"epsilon, rho and mu squared must be at most {_LARGEST} to be an event"
+        )
+    if not cost:
         return events.NoOpDpEvent()
+    if isinstance(guarantee, GaussianDP):
+        inverse = rounded_down(lambda bits: (Interval.of(1 / cost, bits)).sqrt())
+        return events.GaussianDpEvent(noise_multiplier=at_most(inverse))
     if accountant == "rdp":
-        if isinstance(guarantee, LaplaceDominated) and size >= _CANCELS:
-            return events.LaplaceDpEvent(noise_multiplier=_noise_multiplier(size))
+        if isinstance(guarantee, LaplaceDominated) and cost >= _CANCELS:
+            return events.LaplaceDpEvent(noise_multiplier=_noise_multiplier(cost))
         return events.ZCDpEvent(rho=at_least(guarantee.zcdp.rho))
     if isinstance(guarantee, ZeroConcentratedDP):
         raise ParameterError(
             "a ZeroConcentratedDP guarantee has no event for accountant='pld'; use 'rdp'"
         )
     if isinstance(guarantee, PureDP):
-        return events.DiscreteLaplaceDpEvent(noise_parameter=at_least(size), sensitivity=1)
-    return events.LaplaceDpEvent(noise_multiplier=_noise_multiplier(size))
+        return events.DiscreteLaplaceDpEvent(noise_parameter=at_least(cost), sensitivity=1)
+    return events.LaplaceDpEvent(noise_multiplier=_noise_multiplier(cost))
 
 
 def dp_events(guarantees: Iterable[Guarantee], *, accountant: Literal["rdp", "pld"]) -> Any:

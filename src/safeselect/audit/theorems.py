@@ -14,6 +14,7 @@ _GAPS = "Ding et al. (2023); docs/mathematics.md, theorem 6"
 _SPARSE = "Ding et al. (2023); docs/mathematics.md, theorems 12.1 and 12.2"
 _SPARSE_WHOLE = "docs/mathematics.md, theorem 12.1"
 _LISTS = "Durfee and Rogers (2019); docs/mathematics.md, theorem 7"
+_KEYS = "Desfontaines, Voss and Gipson (2022), theorem 1; docs/keys.md"
 
 _THEOREMS = {
     "permute_and_flip": _PERMUTE_AND_FLIP,
@@ -51,6 +52,13 @@ _THEOREMS = {
     "unknown_domain_top_k_gumbel": _LISTS,
     "unknown_domain_top_k_laplace": "Durfee and Rogers (2019); docs/mathematics.md, theorem 8",
     "pay_what_you_get_gumbel": "Durfee and Rogers (2019); docs/mathematics.md, theorem 9",
+    "select_partitions": _KEYS,
+    "select_partitions_with_counts": _KEYS,
+    "partition_strategy": _KEYS,
+    "partition_strategy_with_counts": _KEYS,
+    "measure_discrete_laplace": "Ghosh, Roughgarden and Sundararajan (2009)",
+    "measure_discrete_gaussian": "Canonne, Kamath and Steinke (2020), theorem 14",
+    "measure_rounded_gaussian": "Dong, Roth and Su (2022); rounding of a Gaussian mechanism",
 }
 
 

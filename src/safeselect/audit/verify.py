@@ -29,6 +29,7 @@ from safeselect.audit.noise import (
     check_quantiles,
     check_thresholds,
 )
+from safeselect.audit.partitions import partition_tables
 from safeselect.audit.primitives import check_primitive, primitives
 from safeselect.audit.releases import check_releases, releases
 from safeselect.exact.rate import NoiseRate
@@ -98,6 +99,8 @@ def checks() -> Iterator[Check]:
         yield Check("noise", f"{law.name}: decisions", "C1", partial(check_decision, law))
     for instance in instances():
         yield Check("privacy", instance.name, "C2", instance.examine)
+    for table in partition_tables():
+        yield Check("privacy", table.name, "C2", table.examine)
     for release in releases():
         yield Check("releases", release.name, "C1", partial(check_releases, release))
 

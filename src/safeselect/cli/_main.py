@@ -21,11 +21,12 @@ from dataclasses import fields
 from functools import partial
 from typing import Any
 
-from safeselect import DiscoveredTopK, TopK, TopSet, explain, top_k
+from safeselect import DiscoveredTopK, SelectedPartitions, TopK, TopSet, explain, top_k
 from safeselect.adapters.tables import read_candidates, top_items
 from safeselect.adapters.tables._ready_scores import open_scores
 from safeselect.cli._audit import run_audit
 from safeselect.cli._escape import escaped
+from safeselect.cli._keys import run_keys
 from safeselect.cli._ledger import open_scope, run_ledger
 from safeselect.cli._parser import build_parser
 from safeselect.cli._reading import how_to_read
@@ -47,7 +48,7 @@ from safeselect.scores.candidates import label_text
 
 __all__ = ["escaped", "main"]
 
-Release = TopK | TopSet | DiscoveredTopK
+Release = TopK | TopSet | DiscoveredTopK | SelectedPartitions
 
 _UNFORESEEN = (
     "something went wrong that safeselect did not foresee; nothing more is said here, because "
@@ -90,7 +91,7 @@ def _main(arguments: Sequence[str] | None) -> int:
             if said:
                 _say(said)
             return code
-        result = _top_k(options) if options.command == "top-k" else _select(options)
+        result = _MAKE[options.command](options)
         _release(result, as_json=options.json)
         unit = options.unit + _content(result, options.command)
         _say("\n".join([_promise(result), unit, _noise(result), *how_to_read(result)]))
@@ -110,6 +111,13 @@ def _main(arguments: Sequence[str] | None) -> int:
     except Exception:  # noqa: BLE001 - its message or traceback may quote data
         _say(f"safeselect: {_UNFORESEEN}")
         return 1
+
+
+_MAKE: dict[str, Callable[[argparse.Namespace], Release]] = {
+    "top-k": lambda options: _top_k(options),
+    "select": lambda options: _select(options),
+    "keys": run_keys,
+}
 
 
 def _exit_code(error: SafeSelectError) -> int:
@@ -213,7 +221,7 @@ def _release(result: Release, *, as_json: bool) -> None:
     lines = [escaped(label) for label in labels]
     if as_json:
         lines = [result.to_json()]
-    elif isinstance(result, DiscoveredTopK) and result.counts is not None:
+    elif isinstance(result, (DiscoveredTopK, SelectedPartitions)) and result.counts:
         # An escaped label has no tab.
         lines = [f"{line}\t{count}" for line, count in zip(lines, result.counts, strict=True)]
     _write("".join(f"{line}\n" for line in lines))
@@ -229,7 +237,7 @@ def _content(result: Release, command: str) -> str:
     """Describe what was released."""
     if command == "select":
         return "the labels, no score"
-    if not isinstance(result, DiscoveredTopK):
+    if not isinstance(result, (DiscoveredTopK, SelectedPartitions)):
         return "the items, no count"
     return "items found, no count" if result.counts is None else "items found and noisy counts"
 
@@ -242,6 +250,9 @@ def _promise(result: Release) -> str:
 
 def _noise(result: Release) -> str:
     """Describe the mechanism, the effective range that its noise covers, and the source."""
+    if isinstance(result, SelectedPartitions):
+        most = f"max_partitions {result.max_partitions}"
+        return f"mechanism {result.mechanism}, {most}, {result.source}"
     # The result of a call always has one; it includes what reading adds to the declared range.
     effective = "" if result.effective_range is None else exact_text(result.effective_range)
     return f"mechanism {result.mechanism}, effective range {effective}, {result.source}"

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import argparse
-import re
 import sys
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, NoReturn
 
 from safeselect.cli._audit import add_audit
+from safeselect.cli._keys import add_keys
 from safeselect.cli._ledger_parser import add_charging, add_ledger
-from safeselect.cli._numbers import number
+from safeselect.cli._numbers import count, number
 from safeselect.cli._verify import add_verify
 from safeselect.selection._table import MECHANISMS
 
@@ -75,7 +75,7 @@ def build_parser() -> argparse.ArgumentParser:
     counting.add_argument(
         "--user", required=True, metavar="COL", help="column that says whose row it is"
     )
-    counting.add_argument("-k", required=True, type=_count, help="how many items to release")
+    counting.add_argument("-k", required=True, type=count, help="how many items to release")
     known = counting.add_mutually_exclusive_group()
     known.add_argument("--candidates", metavar="FILE", help="public list of items, one a line")
     known.add_argument(
@@ -84,13 +84,13 @@ def build_parser() -> argparse.ArgumentParser:
         help="assert that the set of items in the file is public knowledge",
     )
     unknown = counting.add_argument_group("unknown domain")
-    unknown.add_argument("--k-bar", type=_count, metavar="N", help="how many items compete")
+    unknown.add_argument("--k-bar", type=count, metavar="N", help="how many items compete")
     unknown.add_argument(
-        "--max-contributions", type=_count, metavar="D", help="count a user for D items at most"
+        "--max-contributions", type=count, metavar="D", help="count a user for D items at most"
     )
     counting.add_argument(
         "--rows",
-        type=_count,
+        type=count,
         metavar="N",
         help="how many rows FILE has, as far as that is public: warn if --delta is above 1/N",
     )
@@ -113,7 +113,7 @@ def build_parser() -> argparse.ArgumentParser:
     ready = _command(commands, "select", "the candidates with the largest ready scores", _SELECT)
     ready.add_argument("--label", required=True, metavar="COL", help="column of the candidates")
     ready.add_argument("--score", required=True, metavar="COL", help="column of the scores")
-    ready.add_argument("-k", default=1, type=_count, help="how many to release (default: 1)")
+    ready.add_argument("-k", default=1, type=count, help="how many to release (default: 1)")
     ready.add_argument(
         "--sensitivity",
         required=True,
@@ -133,6 +133,7 @@ def build_parser() -> argparse.ArgumentParser:
         command="select",
         unit="neighbours: as your --sensitivity defines them; released: ",
     )
+    add_keys(commands)
     _add_explain(commands)
     add_ledger(commands)
     add_verify(commands)
@@ -177,8 +178,8 @@ def _add_explain(commands: Any) -> None:
         allow_abbrev=False,
     )
     _add_total(planned)
-    planned.add_argument("-k", required=True, type=_count, help="how many items to release")
-    planned.add_argument("-n", type=_count, help="candidates of the example (default: 10 k)")
+    planned.add_argument("-k", required=True, type=count, help="how many items to release")
+    planned.add_argument("-n", type=count, help="candidates of the example (default: 10 k)")
     planned.add_argument(
         "--gap", type=number("gap"), metavar="G", help="by how much its k best are ahead"
     )
@@ -237,12 +238,6 @@ def _add_total(parser: argparse.ArgumentParser) -> None:
         metavar="D",
         help="with --epsilon: allow this much slack, such as 1e-9, for less noise",
     )
-
-
-def _count(text: str) -> int:
-    if not re.fullmatch("[1-9][0-9]{0,8}", text, re.ASCII):
-        raise argparse.ArgumentTypeError(f"must be a positive integer, got {text!r}")
-    return int(text)
 
 
 class _Version(argparse.Action):

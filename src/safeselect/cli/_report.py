@@ -218,7 +218,7 @@ def _facts(facts: Mapping[str, str]) -> str:
     return f"<dl>{rows}</dl>"
 
 
-_AMOUNTS = {"epsilon": "ε", "delta": "δ", "rho": "ρ"}
+_AMOUNTS = {"epsilon": "ε", "delta": "δ", "rho": "ρ", "mu_squared": "μ²"}
 _CAVEATS = """<section><h2>What this page does not say</h2><ul>
 <li>That the end of the records was not cut off: compare the head with one that was published
 elsewhere, with <code>safeselect ledger verify --head</code>.

@@ -11,12 +11,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import isqrt
 
-from safeselect.accounting.gaussian import GaussianDP
 from safeselect.accounting.optimum.bracket import Profile
 from safeselect.accounting.optimum.masses import Masses
 from safeselect.accounting.optimum.problem import CUT, Part, Problem, ranges_of, reach
 from safeselect.accounting.optimum.sides import Grid, lower_value, range_masses, upper_profile
-from safeselect.promises.guarantees import BoundedRange, LaplaceDominated
+from safeselect.promises.guarantees import BoundedRange, GaussianDP, LaplaceDominated
 
 __all__ = [
     "Bracket",

@@ -9,10 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from safeselect.accounting.gaussian import GaussianDP
 from safeselect.accounting.optimum.masses import Masses, certain, dots, mirrored
 from safeselect.exact.interval import Interval, rounded_down, rounded_up
-from safeselect.promises.guarantees import LaplaceDominated, PureDP
+from safeselect.promises.guarantees import GaussianDP, LaplaceDominated, PureDP
 
 __all__ = ["Law", "Pair", "grid_masses"]
 

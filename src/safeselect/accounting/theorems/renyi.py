@@ -17,13 +17,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import assert_never
 
-from safeselect.accounting.gaussian import GaussianDP
 from safeselect.accounting.theorems.search import argmin
 from safeselect.errors import ParameterError
 from safeselect.exact.interval import Interval, above_zero, log_order_constant, rounded_up
 from safeselect.promises.guarantees import (
     ApproximateDP,
     BoundedRange,
+    GaussianDP,
     Guarantee,
     LaplaceDominated,
     PureDP,
@@ -37,6 +37,7 @@ __all__ = [
     "epsilon_at_order",
     "epsilon_by_orders",
     "log_moment",
+    "size",
 ]
 
 Parts = Sequence[tuple[Guarantee, int]]
@@ -103,8 +104,9 @@ class Moments:
         one = self._one
         if isinstance(guarantee, ApproximateDP):
             raise ParameterError("an ApproximateDP guarantee has no Rényi moments to compose")
-        if isinstance(guarantee, ZeroConcentratedDP):
-            rho = Interval.of(guarantee.rho, self._precision)
+        if isinstance(guarantee, (ZeroConcentratedDP, GaussianDP)):
+            # mu-GDP has the moments of (mu**2 / 2)-zCDP.
+            rho = Interval.of(guarantee.zcdp.rho, self._precision)
             return self._order * self._excess * rho, _Factors(one)
         if not guarantee.epsilon:
             return one - one, _Factors(one)
@@ -198,7 +200,7 @@ def _summary(parts: Parts) -> Parts:
     return made
 
 
-def size(guarantee: Guarantee | GaussianDP) -> Fraction:
+def size(guarantee: Guarantee) -> Fraction:
     """The parameter of a guarantee that has one: rho, mu squared, or epsilon."""
     if isinstance(guarantee, GaussianDP):
         return guarantee.mu_squared

@@ -18,6 +18,7 @@ from safeselect.adapters.tables._keys import (
 )
 from safeselect.adapters.tables._spark import SparkTable, is_spark, open_spark
 from safeselect.adapters.tables._sql import (
+    CAPPED_COUNTS,
     COUNT_CANDIDATES,
     COUNT_DISTINCT_USERS,
     ITEMS,
@@ -25,10 +26,18 @@ from safeselect.adapters.tables._sql import (
     LARGEST_COUNTS,
 )
 from safeselect.counts import Counts
+from safeselect.errors import ParameterError
 from safeselect.exact.parameters import integer
 from safeselect.scores.containers import Unread
 
-__all__ = ["count_distinct_users", "largest_counts", "open_counts", "open_largest", "until_read"]
+__all__ = [
+    "count_distinct_users",
+    "largest_counts",
+    "open_capped",
+    "open_counts",
+    "open_largest",
+    "until_read",
+]
 
 
 def count_distinct_users(
@@ -37,6 +46,7 @@ def count_distinct_users(
     item: str,
     user: str,
     candidates: Iterable[str | int] | None = None,
+    max_contributions: int | None = None,
     unit: str | None = None,
     memory: str | None = None,
     progress: bool = False,
@@ -55,7 +65,9 @@ def count_distinct_users(
         candidates: the items to count, all different, as a list or a column.  Other items are
             dropped, and a candidate without rows counts 0.  Choose them without looking at the
             file.  With None, every item found in the table is counted; the caller thereby asserts
-            that this set of items is public.
+            that this set of items is public, or passes the counts to `select_partitions`.
+        max_contributions: the most items for which a user is counted, chosen by a fixed hash of
+            user and item; not with candidates.  None counts all.
         unit: who is protected, in the words of the ledger's scope, such as "one rider"; a mechanism
             then refuses a scope that protects another unit.
         memory: the most memory that DuckDB may use, such as "2GB"; beyond it DuckDB writes to a
@@ -68,7 +80,7 @@ def count_distinct_users(
 
     Raises:
         InputError: the table, a column or a candidate cannot be used.
-        ParameterError: an argument has the wrong type.
+        ParameterError: an argument is wrong.
 
     Example:
         >>> import pyarrow
@@ -78,7 +90,23 @@ def count_distinct_users(
         {'Oslo': 1, 'Rome': 2}
     """
     warn_if_same(item, user)
-    if candidates is None:
+    if max_contributions is not None:
+        if candidates is not None:
+            raise ParameterError(
+                "max_contributions goes without candidates: users are bounded over all items"
+            )
+        capped = open_capped(
+            table,
+            item=item,
+            user=user,
+            max_contributions=max_contributions,
+            least=1,
+            memory=memory,
+            progress=progress,
+        )
+        with capped as unread:
+            counts = unread.read()
+    elif candidates is None:
         with _keyed(table, item, user, memory, progress) as keyed:
             counts = dict(keyed.fetch(COUNT_DISTINCT_USERS))
     else:
@@ -86,7 +114,9 @@ def count_distinct_users(
             table, item=item, user=user, candidates=candidates, memory=memory, progress=progress
         ) as unread:
             counts = dict(zip(unread.labels or (), unread.read(), strict=True))
-    return Counts(counts, places="all", order="label", unit=unit)
+    return Counts(
+        counts, places="all", max_contributions=max_contributions, order="label", unit=unit
+    )
 
 
 @contextmanager
@@ -197,6 +227,30 @@ def open_largest(
         sql = LARGEST_CAPPED_COUNTS.format(places=limit, contributions=cap)
     with _keyed(table, item, user, memory, progress) as keyed:
         yield Unread(limit, lambda: dict(keyed.fetch(sql)))
+
+
+@contextmanager
+def open_capped(
+    table: object,
+    *,
+    item: str,
+    user: str,
+    max_contributions: int,
+    least: int,
+    memory: str | None,
+    progress: bool,
+) -> Iterator[Unread]:
+    """Open a table of which all counts of `least` users or more will be read.
+
+    A user counts for `max_contributions` items at most.
+
+    Args, Raises: as for `count_distinct_users`.
+    """
+    cap = integer(max_contributions, "max_contributions", minimum=1, maximum=2**63 - 1)
+    sql = CAPPED_COUNTS.format(contributions=cap, least=least)
+    with _keyed(table, item, user, memory, progress) as keyed:
+        # How many there are is private, and nobody asks.
+        yield Unread(0, lambda: dict(keyed.fetch(sql)))
 
 
 def until_read(opened: ExitStack, unread: Unread, unit: str | None = None) -> Unread:

@@ -13,6 +13,7 @@ Each statement runs unchanged on DuckDB and on Apache Spark.  `safeselect_rows` 
 from __future__ import annotations
 
 __all__ = [
+    "CAPPED_COUNTS",
     "COUNT_CANDIDATES",
     "COUNT_DISTINCT_USERS",
     "ITEMS",
@@ -57,7 +58,7 @@ LIMIT {places}
 """
 """The largest counts."""
 
-LARGEST_CAPPED_COUNTS = """
+_PLACED = """
 WITH pairs AS (
   SELECT DISTINCT item, person
   FROM safeselect_rows
@@ -73,12 +74,23 @@ SELECT CAST(item AS STRING) AS label, COUNT(*) AS users
 FROM placed
 WHERE place <= {contributions}
 GROUP BY item
-ORDER BY users DESC, label
-LIMIT {places}
 """
-"""The largest counts, where a person counts for `contributions` items at most.
+"""Counts where a person counts for `contributions` items at most.
 
 A fixed hash of the two keys decides which of a person's items count.  No other person's rows change
 that choice, so a person moves at most `contributions` counts.  The hash is not secret and need not
 be.  Equal hashes are in the order of the items: numbers by value, text by its bytes.
+"""
+
+LARGEST_CAPPED_COUNTS = f"""{_PLACED}ORDER BY users DESC, label
+LIMIT {{places}}
+"""
+"""The largest of these counts."""
+
+CAPPED_COUNTS = f"""{_PLACED}HAVING COUNT(*) >= {{least}}
+ORDER BY label
+"""
+"""All of these counts, but for items of fewer than `least` persons.
+
+Whether an item is left out depends on its own count alone.
 """

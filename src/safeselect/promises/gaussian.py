@@ -1,0 +1,95 @@
+"""The guarantee of Gaussian noise: mu-GDP."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import ClassVar
+
+from safeselect.exact.interval import Interval, above_zero, rounded_up
+from safeselect.exact.normal import normal
+from safeselect.exact.parameters import Number, rational
+from safeselect.promises.with_delta import ApproximateDP, ZeroConcentratedDP
+
+__all__ = ["GaussianDP"]
+
+_MOST_STEPS = 200
+
+
+@dataclass(frozen=True, slots=True)
+class GaussianDP:
+    """No better distinguished from a neighbour than N(0, 1) from N(mu, 1): mu-GDP.
+
+    A number of sensitivity s with Gaussian noise of standard deviation sigma has mu = s / sigma.
+    The squares add up, so the guarantee holds mu**2, a rational where s and sigma**2 are.
+
+        GaussianDP(Fraction(1, 25))  # noise of standard deviation 5 at sensitivity 1
+
+    For continuous noise, and for what is made of it, such as its rounding to integers.  Discrete
+    Gaussian noise is not covered: its losses differ.
+
+    Args:
+        mu_squared: rational, at least 0.
+
+    Source: Dong, Roth and Su (2022).
+    """
+
+    mu_squared: Fraction
+    pure: ClassVar[None] = None
+    """No pure guarantee follows."""
+
+    def __post_init__(self) -> None:
+        value = rational(self.mu_squared, "mu_squared", zero=True)
+        object.__setattr__(self, "mu_squared", value)
+
+    @property
+    def zcdp(self) -> ZeroConcentratedDP:
+        """(mu**2 / 2)-zCDP (Bun and Steinke 2016, Proposition 1.6)."""
+        return ZeroConcentratedDP(self.mu_squared / 2)
+
+    def delta(self, epsilon: Number) -> Fraction:
+        """The smallest delta at this epsilon, rounded up to 64 significant bits.
+
+        N(mu/2 - epsilon/mu) - e**epsilon N(-mu/2 - epsilon/mu), N the normal distribution function.
+        Source: Balle and Wang (2018), Theorem 8.
+        """
+        at = rational(epsilon, "epsilon", zero=True)
+        if not self.mu_squared:
+            return Fraction(0)
+        return min(Fraction(1), above_zero(lambda precision: self.tails(at, precision)[0]))
+
+    def approximate(self, delta: Number) -> ApproximateDP:
+        """The smallest epsilon at this delta, to within 2**-40 of itself."""
+        at = rational(delta, "delta", below=1)
+        if self.delta(0) <= at:
+            return ApproximateDP(Fraction(0), at)
+        high = self.zcdp.approximate(at).epsilon
+        low = Fraction(0)
+        for _ in range(_MOST_STEPS):
+            if (high - low) * 2**40 <= high:
+                break
+            middle = _short((low + high) / 2)
+            if self.tails(middle, 192)[0].upper <= Interval.of(at, 192).lower:
+                high = middle
+            else:
+                low = middle
+        return ApproximateDP(high, at)
+
+    def tails(self, epsilon: Fraction, precision: int) -> tuple[Interval, Interval]:
+        """Enclose delta at any epsilon, and the neighbour's chance of a larger loss."""
+        mu, half = _scale(self.mu_squared, precision)
+        at = Interval.of(epsilon, precision)
+        moved = at / mu
+        ours, theirs = normal(half - moved), normal(-half - moved)
+        return ours - at.exp() * theirs, theirs
+
+
+def _short(value: Fraction) -> Fraction:
+    return rounded_up(lambda precision: Interval.of(value, precision))
+
+
+@lru_cache(maxsize=16)
+def _scale(squared: Fraction, precision: int) -> tuple[Interval, Interval]:
+    mu = Interval.of(squared, precision).sqrt()
+    return mu, mu / Interval.of(2, precision)
