@@ -25,8 +25,9 @@ from safeselect import (
     compose,
 )
 from safeselect.accounting import GaussianDP, compose_delta
+from safeselect.accounting.optimum import climb, sides
 from safeselect.accounting.optimum.backward import Curve, backward, interleaved, start
-from safeselect.accounting.optimum.certified import bracket, climb, sides
+from safeselect.accounting.optimum.certified import bracket
 from safeselect.accounting.optimum.problem import Problem
 
 pytestmark = pytest.mark.claim("C2")
@@ -263,13 +264,13 @@ def test_a_bound_that_looks_at_too_little_is_noticed(mutant, monkeypatch):
     known = Fraction("4.752039333")
     assert sixteen() > known
 
-    def shrunk(curve, *rest):
-        found = real(curve, *rest)
+    def shrunk(*arguments, **more):
+        found = real(*arguments, **more)
         between = np.append(found.upper[1:], 0) * 0.5 + found.upper * 0.5
         return Curve(found.step, found.lower if "grid" in mutant else between, found.lower)
 
-    real = sides.backward
-    monkeypatch.setattr(sides, "backward", shrunk)
+    real = sides.row
+    monkeypatch.setattr(sides, "row", shrunk)
     assert sixteen() < known
 
 

@@ -106,11 +106,11 @@ def bracket(problem: Problem, cells: int, read: Read) -> Bracket:
     """The bounds of both profiles, on a grid where the largest epsilon has so many cells."""
     grid = Grid.of(problem, cells)
     pairs = grid.pairs(problem.above)
-    upper = upper_profile(grid, [law.upper for law in pairs], ranges_of(problem.above))
+    upper = upper_profile(grid, [(law.upper, n) for law, n in pairs], ranges_of(problem.above))
     if problem.below != problem.above:
         pairs = grid.pairs(problem.below)
-    shift = sum((law.shift for law in pairs), Fraction(0))
-    whole = grid.product((law.lower for law in pairs), upper=False)
+    shift = sum((law.shift * n for law, n in pairs), Fraction(0))
+    whole = grid.product(((law.lower, n) for law, n in pairs), upper=False)
 
     def lowest(profile: Profile) -> Fraction:
         return read(profile, shift)
@@ -129,7 +129,7 @@ def dominating_masses(parts: Sequence[tuple[Part, int]], step: Fraction, delta: 
     """
     problem = Problem.of(parts, delta, Fraction(1))
     grid = Grid.on(step, delta)
-    masses = [law.upper for law in grid.pairs(problem.above)]
+    masses = [(law.upper, n) for law, n in grid.pairs(problem.above)]
     for epsilon, count in ranges_of(problem.above):
         masses += range_masses(grid, epsilon, count)
     return grid.product(masses, upper=True)
@@ -159,8 +159,8 @@ def quick_epsilon(
         cells //= 2
     if cells < _LEAST_CELLS:
         return None
-    grid = Grid.of(problem, cells, block)
-    masses = [law.upper for law in grid.pairs(problem.above)]
+    grid = Grid.of(problem, cells).for_upper(block)
+    masses = [(law.upper, n) for law, n in grid.pairs(problem.above)]
     return upper_profile(grid, masses, ranges_of(problem.above)).epsilon(delta)
 
 
