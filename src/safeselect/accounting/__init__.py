@@ -8,11 +8,15 @@ from safeselect.accounting.composition import (
     composed_epsilon,
 )
 from safeselect.accounting.gaussian import GaussianDP
+from safeselect.accounting.laws import DiscreteGaussian, DiscreteLaplace, RandomizedResponse
 from safeselect.accounting.theorems.equal_pure import optimal_pure_delta
 
 __all__ = [
     "Composition",
+    "DiscreteGaussian",
+    "DiscreteLaplace",
     "GaussianDP",
+    "RandomizedResponse",
     "calibrate",
     "compose",
     "compose_delta",

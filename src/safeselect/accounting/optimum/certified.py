@@ -11,10 +11,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import isqrt
 
-from safeselect.accounting.gaussian import GaussianDP
 from safeselect.accounting.optimum.bracket import Profile
 from safeselect.accounting.optimum.masses import Masses
-from safeselect.accounting.optimum.problem import CUT, Part, Problem, ranges_of, reach
+from safeselect.accounting.optimum.problem import CUT, Part, Problem, ranges_of, reach, sizes_of
 from safeselect.accounting.optimum.sides import Grid, lower_value, range_masses, upper_profile
 from safeselect.promises.guarantees import BoundedRange, LaplaceDominated
 
@@ -55,7 +54,7 @@ class Bracket:
 
 def worth_trying(parts: Sequence[tuple[Part, int]], delta: Fraction, most: Fraction) -> bool:
     """Whether the values are within the range of floats, and the work is bounded."""
-    sizes = [part.epsilon for part, _ in parts if not isinstance(part, GaussianDP)]
+    sizes = sizes_of(parts)
     if not sizes or not most or delta < _LEAST_DELTA or max(sizes) > _LARGEST:
         return False
     return max(sizes) > _SMALLEST and Problem.of(parts, delta, most).work(1) <= 1
@@ -94,11 +93,13 @@ def _narrowed(problem: Problem, precision: Fraction, most: Fraction, read: Read)
         wanted = 4 * cells
         if best.lower:
             wanted = cells + cells * isqrt(max(2, 5 * gap // (4 * precision * best.lower)))
-        while wanted > cells and problem.work(wanted) > 1:
-            wanted -= 1 + wanted // 16
-        if wanted <= cells:
+        allowed = wanted
+        while allowed > cells and problem.work(allowed) > 1:
+            allowed -= 1 + allowed // 16
+        # Hardly more cells than before are worth another round only where they are enough.
+        if allowed <= cells or (allowed < wanted and 4 * allowed < 5 * cells):
             break
-        cells = wanted
+        cells = allowed
     return best
 
 

@@ -124,7 +124,7 @@ def newton_epsilon(tails: Tails, delta: Fraction, at: Fraction) -> Fraction:
     value, slope = _delta_at(tails, at, _ROUGH)
     is_enough = value.upper <= delta
     step = (value / Interval.of(delta, _ROUGH)).log() * value / slope
-    moved = at + step.fractions()[1] if step.bounded else (0 if is_enough else 2 * at)
+    moved = at + step.fractions()[1] if step.bounded else Fraction(0) if is_enough else 2 * at
     return min(moved, at) if is_enough else max(moved, at * (1 + _CLOSE))
 
 
