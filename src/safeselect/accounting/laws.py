@@ -290,7 +290,7 @@ def _delta(law: KnownLaw, epsilon: object) -> Fraction:
     atoms = _known(law)
     if at >= atoms.losses[0][1] and not atoms.beyond:
         return Fraction(0)
-    return Fraction(atoms.above([at])[0], 1 << _BITS)
+    return min(Fraction(1), _short(Fraction(atoms.above([at])[0], 1 << _BITS)))
 
 
 def _short(value: Fraction) -> Fraction:
