@@ -102,7 +102,9 @@ def test_delta_alone_is_that_of_the_answers(part):
         with mpmath.workdps(40):
             true = hockey_stick([pair(part)], mp(Fraction(epsilon)))
             found = mp(part.delta(epsilon))
-            assert true - mpmath.mpf(10) ** -24 <= found <= true * (1 + mpmath.mpf(2) ** -60) + 1e-24
+            assert (
+                true - mpmath.mpf(10) ** -24 <= found <= true * (1 + mpmath.mpf(2) ** -60) + 1e-24
+            )
 
 
 def test_known_values():

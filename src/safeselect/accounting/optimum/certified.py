@@ -15,7 +15,7 @@ from safeselect.accounting.optimum.bracket import Profile
 from safeselect.accounting.optimum.masses import Masses
 from safeselect.accounting.optimum.problem import CUT, Part, Problem, ranges_of, reach, sizes_of
 from safeselect.accounting.optimum.sides import Grid, lower_value, range_masses, upper_profile
-from safeselect.promises.guarantees import BoundedRange, GaussianDP, LaplaceDominated
+from safeselect.promises.guarantees import BoundedRange, LaplaceDominated
 
 __all__ = [
     "Bracket",
