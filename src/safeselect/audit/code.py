@@ -1,0 +1,233 @@
+"""The code that runs: the functions that are loaded, compared with what their source compiles to.
+
+Python runs compiled code, which it may have read from a `.pyc` file whose time and size match those
+of the source, while the source says something else.  So a hash of source files does not say which
+code runs.  Here each loaded function's code object is taken from memory: its instructions,
+constants, names and flags, with those of all functions inside it.  It is compared with what the
+source file compiles to now.  What a module does when it is imported is compared too, in the code
+that an import would run.
+
+Not seen are changes of values that are no functions, made after the import, and whoever changes
+this module, the interpreter or a library.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property, partial
+from importlib.machinery import EXTENSION_SUFFIXES
+from inspect import CO_OPTIMIZED
+from pathlib import Path
+from types import CodeType, FunctionType, MethodType, ModuleType
+from typing import Any
+
+from safeselect.audit.finding import Refuted
+
+__all__ = ["Running", "check_code", "code_digest", "extensions", "running"]
+
+_PACKAGE = "safeselect"
+_BY_NAME = ("safeselect.reference._rankings", "safeselect.reference._variates")
+_GENERATED = "<string>"
+"""The file of functions that `dataclasses` and `collections` write."""
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """What is loaded.
+
+    Attributes:
+        modules: the digest of each module's loaded functions, by its name.
+        functions: how many functions there are.
+        generated: how many more were written by the standard library, for dataclasses.
+        differing: the places where the loaded code is not that of the source.
+    """
+
+    modules: Mapping[str, str]
+    functions: int
+    generated: int
+    differing: tuple[str, ...]
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the digests of all modules."""
+        digest = hashlib.sha256(b"safeselect/loaded-code/1\x00")
+        for name, each in sorted(self.modules.items()):
+            digest.update(f"{name} {each}\n".encode())
+        return digest.hexdigest()
+
+
+def check_code(every: int) -> str:
+    """Compare all loaded functions of the package with what their source compiles to.
+
+    Raises:
+        Refuted: some differ.
+    """
+    found = running()
+    if found.differing:
+        named = ", ".join(found.differing[:5])
+        more = "" if len(found.differing) <= 5 else f" and {len(found.differing) - 5} more"
+        raise Refuted(f"the code that is loaded is not what the source compiles to: {named}{more}")
+    return f"{found.functions} functions in {len(found.modules)} modules are their source's"
+
+
+def running() -> Running:
+    """Look at all modules of the package that are loaded, and at those that are loaded by name."""
+    for name in _BY_NAME:
+        importlib.import_module(name)
+    modules = {
+        name: module
+        for name, module in sorted(sys.modules.items())
+        if name.partition(".")[0] == _PACKAGE and isinstance(module, ModuleType)
+    }
+    differing: list[str] = []
+    compiled: dict[str, dict[str, set[str]]] = {}
+    places: dict[str, str] = {}
+    for name, module in modules.items():
+        code = _from_source(module)
+        if code is None:
+            differing.append(f"{name}, which has no source")
+            continue
+        if code_digest(_as_imported(module)) != code_digest(code):
+            differing.append(f"{name} as it is imported")
+        compiled[code.co_filename] = _by_name(code)
+        places[code.co_filename] = name
+    reached: dict[str, dict[str, set[str]]] = {place: {} for place in compiled}
+    generated = 0
+    for code in _loaded(modules.values()):
+        if code.co_filename in compiled:
+            known = reached[code.co_filename].setdefault(code.co_qualname, set())
+            known.add(code_digest(code))
+        else:
+            generated += code.co_filename == _GENERATED
+    for place, functions in compiled.items():
+        for function, right in functions.items():
+            loaded = reached[place].get(function, set())
+            if not loaded & right or loaded - right:
+                differing.append(f"{places[place]}.{function}")
+        differing += [f"{places[place]}.{name}" for name in reached[place].keys() - functions.keys()]
+    return Running(
+        {places[place]: _joined(functions) for place, functions in reached.items()},
+        sum(map(len, reached.values())),
+        generated,
+        tuple(differing),
+    )
+
+
+def extensions() -> dict[str, str]:
+    """SHA-256 of the file of each extension module that is loaded, by the module's name."""
+    found = {}
+    for name, module in sorted(sys.modules.items()):
+        place = getattr(module, "__file__", None)
+        if isinstance(place, str) and place.endswith(tuple(EXTENSION_SUFFIXES)):
+            try:
+                found[name] = hashlib.sha256(Path(place).read_bytes()).hexdigest()
+            except OSError:
+                found[name] = "unreadable"
+    return found
+
+
+def code_digest(code: CodeType) -> str:
+    """SHA-256 of all that decides what a code object does; neither its place nor its lines."""
+    return hashlib.sha256(_encoded(code)).hexdigest()
+
+
+def _encoded(value: object) -> bytes:
+    """The content of a constant, with its type, so that 1, True and 1.0 differ."""
+    if isinstance(value, CodeType):
+        parts: list[object] = [value.co_name, value.co_qualname, value.co_code, value.co_flags]
+        parts += [value.co_argcount, value.co_posonlyargcount, value.co_kwonlyargcount]
+        parts += [value.co_names, value.co_varnames, value.co_freevars, value.co_cellvars]
+        parts += [value.co_consts, value.co_exceptiontable, value.co_stacksize]
+        return b"code" + _encoded(tuple(parts))
+    if isinstance(value, tuple):
+        return b"(" + b"".join(map(_sized, map(_encoded, value))) + b")"
+    if isinstance(value, frozenset):
+        return b"{" + b"".join(map(_sized, sorted(map(_encoded, value)))) + b"}"
+    content = value if isinstance(value, bytes) else repr(value).encode("utf-8", "surrogatepass")
+    return type(value).__name__.encode() + b" " + content
+
+
+def _sized(content: bytes) -> bytes:
+    return b"%d " % len(content) + content
+
+
+def _joined(functions: Mapping[str, set[str]]) -> str:
+    lines = sorted(f"{name} {digest}" for name, known in functions.items() for digest in known)
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()
+
+
+def _from_source(module: ModuleType) -> CodeType | None:
+    """What the source file compiles to, read now."""
+    place = getattr(module, "__file__", None)
+    try:
+        content = Path(str(place)).read_bytes()
+    except OSError:
+        return None
+    return compile(content, str(place), "exec", dont_inherit=True)
+
+
+def _as_imported(module: ModuleType) -> CodeType:
+    """What an import of the module runs: from its `.pyc` file, if that passes for the source's."""
+    spec: Any = module.__spec__
+    code: CodeType = spec.loader.get_code(spec.name)
+    return code
+
+
+def _by_name(code: CodeType) -> dict[str, set[str]]:
+    """The digests of all functions outside of functions, by qualified name; overloads have several."""
+    found: dict[str, set[str]] = {}
+    for inner in (const for const in code.co_consts if isinstance(const, CodeType)):
+        if inner.co_flags & CO_OPTIMIZED:
+            # Expressions such as generators and lambdas are parts of what is compared as a whole.
+            if not inner.co_name.startswith("<"):
+                found.setdefault(inner.co_qualname, set()).add(code_digest(inner))
+        else:  # the body of a class
+            found.update(_by_name(inner))
+    return found
+
+
+def _loaded(modules: Any) -> Iterator[CodeType]:
+    """The code of all functions that can be reached from these modules' names."""
+    seen: set[int] = set()
+    kept: list[object] = []  # so that no two objects share an identity
+    waiting: list[object] = [value for module in modules for value in vars(module).values()]
+    while waiting:
+        value = waiting.pop()
+        if id(value) in seen:
+            continue
+        seen.add(id(value))
+        kept.append(value)
+        if isinstance(value, FunctionType):
+            code = value.__code__
+            if "<locals>" not in code.co_qualname and not code.co_name.startswith("<"):
+                yield code
+            # A decorator holds what it decorates in its cells.
+            waiting += [cell.cell_contents for cell in value.__closure__ or () if _filled(cell)]
+            waiting.append(getattr(value, "__wrapped__", None))
+        elif isinstance(value, type):
+            if value.__module__.partition(".")[0] == _PACKAGE:
+                waiting += vars(value).values()
+        elif isinstance(value, (staticmethod, classmethod, MethodType)):
+            waiting.append(value.__func__)
+        elif isinstance(value, property):
+            waiting += [value.fget, value.fset, value.fdel]
+        elif isinstance(value, cached_property):
+            waiting.append(value.func)
+        elif isinstance(value, partial):
+            waiting += [value.func, *value.args]
+        elif isinstance(value, (dict, list, tuple)) and len(value) < 1000:
+            waiting += value.values() if isinstance(value, dict) else value
+        elif hasattr(value, "__wrapped__"):
+            waiting.append(value.__wrapped__)
+
+
+def _filled(cell: Any) -> bool:
+    try:
+        _ = cell.cell_contents
+    except ValueError:
+        return False
+    return True
