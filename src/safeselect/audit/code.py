@@ -15,13 +15,15 @@ from __future__ import annotations
 
 import hashlib
 import importlib
+import os
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property, lru_cache, partial
 from importlib.machinery import EXTENSION_SUFFIXES
 from inspect import CO_OPTIMIZED
 from pathlib import Path
+from sysconfig import get_paths
 from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
@@ -31,6 +33,10 @@ __all__ = ["Running", "check_code", "code_digest", "extensions", "running"]
 
 _PACKAGE = "safeselect"
 _BY_NAME = ("safeselect.reference._rankings", "safeselect.reference._variates")
+_CACHED = type(lru_cache(len))
+_HOLDERS = (FunctionType, MethodType, staticmethod, classmethod, property, partial, _CACHED)
+_LIBRARY = get_paths()["stdlib"] + os.sep
+_PACKAGES = get_paths()["purelib"] + os.sep
 _GENERATED = "<string>"
 """The file of functions that `dataclasses` and `collections` write."""
 
@@ -84,8 +90,7 @@ def running() -> Running:
         if name.partition(".")[0] == _PACKAGE and isinstance(module, ModuleType)
     }
     differing: list[str] = []
-    compiled: dict[str, dict[str, set[str]]] = {}
-    places: dict[str, str] = {}
+    compiled: dict[str, CodeType] = {}
     for name, module in modules.items():
         code = _from_source(module)
         if code is None:
@@ -93,28 +98,27 @@ def running() -> Running:
             continue
         if code_digest(_as_imported(module)) != code_digest(code):
             differing.append(f"{name} as it is imported")
-        compiled[code.co_filename] = _by_name(code)
-        places[code.co_filename] = name
-    reached: dict[str, dict[str, set[str]]] = {place: {} for place in compiled}
-    generated = 0
-    for code in _loaded(modules.values()):
-        if code.co_filename in compiled:
-            known = reached[code.co_filename].setdefault(code.co_qualname, set())
-            known.add(code_digest(code))
-        else:
-            generated += code.co_filename == _GENERATED
-    for place, functions in compiled.items():
-        for function, right in functions.items():
-            loaded = reached[place].get(function, set())
-            if not loaded & right or loaded - right:
-                differing.append(f"{places[place]}.{function}")
-        differing += [f"{places[place]}.{name}" for name in reached[place].keys() - functions.keys()]
-    return Running(
-        {places[place]: _joined(functions) for place, functions in reached.items()},
-        sum(map(len, reached.values())),
-        generated,
-        tuple(differing),
-    )
+        compiled[name] = code
+    right = {code.co_filename: set(_inside(code)) for code in compiled.values()}
+    generated: set[int] = set()
+    digests, functions = {}, 0
+    for name, code in compiled.items():
+        lines = []
+        for function, known in sorted(_by_name(code).items()):
+            loaded = list(_codes(_named(modules[name], function)))
+            found = {code_digest(each) for each in loaded if each.co_qualname == function}
+            if found - known or not found or not all(_expected(each, right) for each in loaded):
+                differing.append(f"{name}.{function}")
+            lines += [f"{function} {digest}" for digest in map(code_digest, loaded)]
+            functions += 1
+        for where, each in _others(modules[name], name):
+            if each.co_filename == _GENERATED:
+                generated.add(id(each))
+            elif not _expected(each, right):
+                differing.append(f"{name}.{where}")
+            lines.append(f"{where} {code_digest(each)}")
+        digests[name] = hashlib.sha256("\n".join(sorted(lines)).encode()).hexdigest()
+    return Running(digests, functions, len(generated), tuple(dict.fromkeys(differing)))
 
 
 def extensions() -> dict[str, str]:
@@ -155,11 +159,6 @@ def _sized(content: bytes) -> bytes:
     return b"%d " % len(content) + content
 
 
-def _joined(functions: Mapping[str, set[str]]) -> str:
-    lines = sorted(f"{name} {digest}" for name, known in functions.items() for digest in known)
-    return hashlib.sha256("\n".join(lines).encode()).hexdigest()
-
-
 def _from_source(module: ModuleType) -> CodeType | None:
     """What the source file compiles to, read now."""
     place = getattr(module, "__file__", None)
@@ -190,39 +189,73 @@ def _by_name(code: CodeType) -> dict[str, set[str]]:
     return found
 
 
-def _loaded(modules: Any) -> Iterator[CodeType]:
-    """The code of all functions that can be reached from these modules' names."""
+def _inside(code: CodeType) -> Iterator[str]:
+    """The digests of a code object and of all code objects in it, at any depth."""
+    yield code_digest(code)
+    for inner in code.co_consts:
+        if isinstance(inner, CodeType):
+            yield from _inside(inner)
+
+
+def _expected(code: CodeType, right: Mapping[str, set[str]]) -> bool:
+    """Whether code that is loaded is its file's, or of the standard library's decorators."""
+    if code.co_filename in right:
+        return code_digest(code) in right[code.co_filename]
+    return code.co_filename == _GENERATED or code.co_filename.startswith((_LIBRARY, "<frozen "))
+
+
+def _named(module: ModuleType, function: str) -> object:
+    """What the module has under this qualified name; None if there is nothing."""
+    value: object = module
+    for part in function.split("."):
+        known = vars(value) if isinstance(value, (type, ModuleType)) else {}
+        value = known.get(part)
+    return value
+
+
+def _others(module: ModuleType, name: str) -> Iterator[tuple[str, CodeType]]:
+    """All functions of the module's own classes and of its own names, each with its place."""
+    for key, value in vars(module).items():
+        if isinstance(value, type) and value.__module__ == name:
+            for member, held in vars(value).items():
+                yield from ((f"{key}.{member}", code) for code in _codes(held))
+        elif not isinstance(value, (type, ModuleType)) and _is_own(value, name):
+            yield from ((key, code) for code in _codes(value))
+
+
+def _is_own(value: object, name: str) -> bool:
+    """Whether something that a module holds is not simply imported from a library."""
+    return str(getattr(value, "__module__", name)).partition(".")[0] == _PACKAGE or isinstance(
+        value, FunctionType
+    ) and not value.__code__.co_filename.startswith((_LIBRARY, _PACKAGES))
+
+
+def _codes(value: object) -> Iterator[CodeType]:
+    """The code of a function, and of what its decorators hold."""
     seen: set[int] = set()
     kept: list[object] = []  # so that no two objects share an identity
-    waiting: list[object] = [value for module in modules for value in vars(module).values()]
+    waiting: list[object] = [value]
     while waiting:
-        value = waiting.pop()
-        if id(value) in seen:
+        each = waiting.pop()
+        if id(each) in seen:
             continue
-        seen.add(id(value))
-        kept.append(value)
-        if isinstance(value, FunctionType):
-            code = value.__code__
-            if "<locals>" not in code.co_qualname and not code.co_name.startswith("<"):
-                yield code
-            # A decorator holds what it decorates in its cells.
-            waiting += [cell.cell_contents for cell in value.__closure__ or () if _filled(cell)]
-            waiting.append(getattr(value, "__wrapped__", None))
-        elif isinstance(value, type):
-            if value.__module__.partition(".")[0] == _PACKAGE:
-                waiting += vars(value).values()
-        elif isinstance(value, (staticmethod, classmethod, MethodType)):
-            waiting.append(value.__func__)
-        elif isinstance(value, property):
-            waiting += [value.fget, value.fset, value.fdel]
-        elif isinstance(value, cached_property):
-            waiting.append(value.func)
-        elif isinstance(value, partial):
-            waiting += [value.func, *value.args]
-        elif isinstance(value, (dict, list, tuple)) and len(value) < 1000:
-            waiting += value.values() if isinstance(value, dict) else value
-        elif hasattr(value, "__wrapped__"):
-            waiting.append(value.__wrapped__)
+        seen.add(id(each))
+        kept.append(each)
+        if isinstance(each, FunctionType):
+            yield each.__code__
+            cells = [cell.cell_contents for cell in each.__closure__ or () if _filled(cell)]
+            waiting += [cell for cell in cells if isinstance(cell, _HOLDERS)]
+            waiting.append(getattr(each, "__wrapped__", None))
+        elif isinstance(each, (staticmethod, classmethod, MethodType)):
+            waiting.append(each.__func__)
+        elif isinstance(each, property):
+            waiting += [each.fget, each.fset, each.fdel]
+        elif isinstance(each, cached_property):
+            waiting.append(each.func)
+        elif isinstance(each, partial):
+            waiting += [each.func, *(arg for arg in each.args if isinstance(arg, _HOLDERS))]
+        elif isinstance(each, _CACHED):
+            waiting.append(each.__wrapped__)
 
 
 def _filled(cell: Any) -> bool:

@@ -59,7 +59,7 @@ class Size:
 
 
 SIZES: Mapping[str, tuple[Size, ...]] = {
-    "thousands": (Size(1000, 33, 400, 48), Size(5000, 7, 400, 48)),
+    "thousands": (Size(1000, 33, 400, 0), Size(5000, 7, 400, 48)),
     "hundreds of thousands": (Size(300_000, 2, 100, 30),),
 }
 """By the words of the certificate."""

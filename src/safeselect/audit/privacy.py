@@ -105,7 +105,8 @@ def instances() -> Iterator[Instance]:
 
 def verdict(certificate: Certificate, tolerance: Fraction) -> str:
     """What the bounds say, in a sentence; an upper end above the claim says why it is there."""
-    low, high = (_of_claim(end / certificate.claim) for end in _ends(certificate))
+    ends = certificate.at_least / certificate.claim, certificate.at_most / certificate.claim
+    low, high = map(_of_claim, ends)
     said = f"privacy loss between {low} and {high} of \N{GREEK SMALL LETTER EPSILON}"
     if certificate.refuted:
         return f"{said}: some pair of neighbours loses more than is claimed"
@@ -117,10 +118,6 @@ def verdict(certificate: Certificate, tolerance: Fraction) -> str:
             "to it; no loss above 1 was found)"
         )
     return said
-
-
-def _ends(certificate: Certificate) -> tuple[Fraction, Fraction]:
-    return certificate.at_least, certificate.at_most
 
 
 def _of_claim(share: Fraction) -> str:

@@ -36,7 +36,7 @@ def check_answers(case: SessionCase, every: int) -> str:
         Refuted: the shares of the answers contradict it.
     """
     count = 2000 if every == 1 else 80
-    settings = [(True, 0), (False, 0), (True, 2), (False, -2)]
+    settings = [(True, 0), (False, -2), (True, 2), (False, 0)][: 4 if every == 1 else 2]
     for monotonic, value in settings:
         law = _two_answers(case, monotonic, value)
         pairs: Counter[Hashable] = Counter()

@@ -174,7 +174,7 @@ def check_rows_owners(noise: Law, every: int) -> str:
         small = rows * n <= 400
         places = range(size // 8)
         cells = list(enumerate(base.tolist()))
-        for place in places if small else _some(places, 30 if every == 1 else 6):
+        for place in places if small else _some(places, 30 if every == 1 else 4):
             now = run(_with(known, place, 8, _SMALL))[0]
             changed = np.flatnonzero(now != base).tolist()
             if len(changed) > 1:
@@ -186,7 +186,7 @@ def check_rows_owners(noise: Law, every: int) -> str:
         if small and set(cells) != {(row, i) for row in range(rows) for i in range(n)}:
             raise Refuted("a candidate of a row has no random word of its own")
         if not small:
-            _last_row(run, known, base, 30 if every == 1 else 8)
+            _last_row(run, known, base, 30 if every == 1 else 6)
     return f"{looked} random words, each with one row of its own"
 
 
