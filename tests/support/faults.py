@@ -372,6 +372,22 @@ def first_failure(package: Path) -> str | None:
     return run.stdout.strip() if run.returncode == 11 else None
 
 
+def verify(package: Path, *options: str) -> tuple[int, str]:
+    """What the command says of a copy, and its status.
+
+    The command is called in the process, because a console script would import another copy.
+    """
+    command = "import sys; from safeselect.cli import main; sys.exit(main(sys.argv[1:]))"
+    run = subprocess.run(
+        [sys.executable, "-c", command, "verify", *options],
+        env={**os.environ, "PYTHONPATH": str(package), "PYTHONDONTWRITEBYTECODE": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return run.returncode, run.stdout + run.stderr
+
+
 def all_at_once(place: Path) -> tuple[Path, int]:
     """A copy with every fault whose text is there when its turn comes, and how many those are."""
     copy(place)
