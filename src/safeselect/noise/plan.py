@@ -76,11 +76,11 @@ def fixed_point(noise_rate: NoiseRate, unit_bits: int, reach: int) -> FixedPoint
         less than a 2**-30th part of 2 * reach nats.
     """
     nats, _ = noise_rate.nats(128).fractions()
-    scores_on_grid = int(reach / nats) + 1
-    shift = max(0, (2 * scores_on_grid).bit_length() - 32)
+    steps = int(reach / nats) + 1
+    shift = max(0, (2 * steps).bit_length() - 32)
     unit = nats * Fraction(2) ** (unit_bits + shift)
     back = max(0, 31 - unit.numerator.bit_length() + unit.denominator.bit_length())
-    return FixedPoint(scores_on_grid, shift, int(unit * 2**back), back)
+    return FixedPoint(steps, shift, int(unit * 2**back), back)
 
 
 @dataclass(frozen=True, slots=True)
