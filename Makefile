@@ -52,7 +52,7 @@ FUZZ ?= .venv-fuzz
 SECONDS_EACH ?= 60
 BENCH_PIP := $(BENCH)/bin/python $(INSTALL)
 
-.PHONY: help demo test quick durations docs spark pipeline-dp check format oldest matrix nightly release verify lock claims reading proofs mutants soak bench bench-docs timing fuzz clean
+.PHONY: help demo test quick durations docs spark pipeline-dp check format oldest matrix nightly release verify lock claims execute faults reading proofs mutants soak bench bench-docs timing fuzz clean
 .DEFAULT_GOAL := help
 
 help: ## show this list
@@ -111,7 +111,7 @@ matrix: ## test with every Python that is there (PYTHONS, a minute each)
 	echo "matrix: ran on$${ran:- none}; not found:$${missing:- none}; failed:$${failed:- none}"; \
 	test -z "$$failed"
 
-nightly: ## soak, mutants, timing, long tests, proofs and matrix, with a table of figures (hours; ARGS='--parts soak')
+nightly: ## soak, mutants, claims, faults, timing, long tests, proofs and matrix, with a table of figures (hours; ARGS='--parts soak')
 	$(PYTHON) tools/nightly.py $(ARGS)
 
 release: $(RELEASE)/.installed ## build into dist/ what is published, with SBOM and hashes, and check it
@@ -131,8 +131,14 @@ lock: $(RELEASE)/.installed ## bring the pinned releases in requirements/ up to 
 	$(LOCK) pyproject.toml --constraint requirements/dev.lock --extra laws --output-file requirements/laws.lock
 	$(LOCK) pyproject.toml --constraint requirements/oldest.txt --extra laws --output-file requirements/oldest.lock
 
-claims: ## write the tests of every claim into docs/claims.md, from their marks
+claims: ## write the code and the tests of every claim into docs/claims.md
 	$(PYTHON) tools/claims.py
+
+execute: $(VENV)/.dev ## break the code of every claim and see that its tests fail (an hour; ARGS='--claims C5')
+	$(BIN)/python tools/execute_claims.py $(ARGS)
+
+faults: $(VENV)/.dev ## plant faults, alone and all at once, and see that `safeselect verify` notices (half an hour)
+	$(BIN)/python tools/plant_faults.py $(ARGS)
 
 reading: ## what decides a release, file by file, in the order of reading (ARGS=ledger: another room)
 	@$(PYTHON) tools/reading.py $(ARGS)

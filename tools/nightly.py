@@ -45,6 +45,18 @@ PARTS = {
         "mutants",
         {"tests": r"^(\d+) of \d+ tests in use$", "not explained": r"^Not explained: (\d+)$"},
     ),
+    "execute": Part(
+        "execute",
+        {
+            "evidence": r"^evidence: (\d+)$",
+            "failed under a break": r"^failed under a break: (\d+)$",
+            "no break noticed": r"^no break noticed: (\d+)$",
+        },
+    ),
+    "faults": Part(
+        "faults",
+        {"alone": r"^noticed alone: (\d+ of \d+)$", "at once": r"^planted at once: (\d+)$"},
+    ),
     "timing": Part("timing", {"last": r"^(.*\S.*)$"}),
     "long": Part(
         "test",

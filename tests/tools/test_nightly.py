@@ -14,6 +14,8 @@ ROOT = Path(__file__).parents[2]
 SAID = {
     "soak": "      1200 releases  10** -1.0  one\n       300 releases  10** -2.0  two\n",
     "mutants": "20 of 30 tests in use\nNot explained: 0\n",
+    "execute": "evidence: 9\nfailed under a break: 8\nno break noticed: 1\n",
+    "faults": "noticed alone: 41 of 41\nplanted at once: 40\n",
     "timing": "t = 1.2\nall within bounds\n",
     "test": "= 5 passed, 1 skipped in 3.00s =\n",
     "proofs": "Ranking.within_mass  no axioms\n62 theorems, no axioms\n",

@@ -1,0 +1,283 @@
+"""From bytes to decisions: each byte is used once, and no fast path decides otherwise than digits.
+
+The engine is run on a tape, so that its random words are known.  A word that is made small gives its
+owner so much noise that it wins; so words tell whose they are, and nothing here knows how the
+engine lays them out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from hashlib import shake_256
+from typing import Any, final
+
+import numpy as np
+
+from safeselect import variates
+from safeselect.audit.finding import Refuted
+from safeselect.errors import SourceError
+from safeselect.exact.rate import NoiseRate
+from safeselect.noise import noisy_max_rows, noisy_top_k
+from safeselect.noise.laws import Law, enclose
+from safeselect.noise.rows import batch_plan, combine_rows
+from safeselect.randomness import bits as random_bits
+from safeselect.randomness.bits import Bits
+
+__all__ = ["check_near_ties", "check_owners", "check_requests", "check_rows_owners", "check_variates"]
+
+_RATE = NoiseRate(Fraction(1))
+_SMALL = 1 << 36  # of 64 digits: V = 2**-28, noise of 19 nats, more than any other word's here
+_SMALLER = 1 << 6  # of 16 digits: a tail word; with the digits behind it noise of 6.9 nats at least
+
+
+@final
+class Tape:
+    """A source that gives known bytes, then others of a seed, and notes every request."""
+
+    name = "tape"
+    production = False
+
+    def __init__(self, known: bytes = b"", seed: bytes = b"tape") -> None:
+        self._known, self._seed = known, seed
+        self.asked = 0
+
+    def begin(self) -> bytes:
+        """No nonce."""
+        return bytes(16)
+
+    def fill(self, buffer: Any, /) -> None:
+        """The next bytes."""
+        part = self._known[self.asked : self.asked + len(buffer)]
+        if len(part) < len(buffer):
+            more = shake_256(self._seed + b"%d" % self.asked).digest(len(buffer) - len(part))
+            part += more
+        self.asked += len(buffer)
+        buffer[:] = part
+
+
+def check_requests(every: int) -> str:
+    """A buffer of any size, and digits taken one by one, are the next bytes of the source.
+
+    Looked at are the sizes around each boundary: of a piece, of the largest request, of several.
+
+    Raises:
+        Refuted: bytes are skipped, repeated or left as they were.
+    """
+    request = random_bits.FILL_REQUEST
+    sizes = [1, 7, 64, 4096, 65_537, request - 1, request, request + 1, 2 * request + 3]
+    if every == 1:
+        sizes += [3 * request - 1, 5 * request + 11]
+    stream = bytes(shake_256(b"requests").digest(sum(sizes)))
+    tape = Tape(stream)
+    place = 0
+    with Bits(tape) as bits:
+        for size in sizes:
+            buffer = bytearray(b"\xa5" * size)
+            bits.fill(buffer)
+            if bytes(buffer) != stream[place : place + size]:
+                raise Refuted("a buffer does not hold the next bytes of the source")
+            place += size
+    whole = bytes(shake_256(b"digits").digest(4096))
+    counts = [1, 7, 8, 3, 64, 65, 127, 512, 13, 1000, 2049, 1, 31, 4000]
+    with Bits(Tape(whole)) as bits:
+        taken = "".join(f"{bits.take(count):0{count}b}" for count in counts)
+    digits = f"{int.from_bytes(whole, 'big'):0{8 * len(whole)}b}"
+    if not digits.startswith(taken):
+        raise Refuted("digits are skipped or repeated")
+    _failure_ends(stream)
+    return f"{len(sizes)} buffers and {sum(counts)} digits are the source's next ones"
+
+
+def _failure_ends(stream: bytes) -> None:
+    """Bits of a source that failed, or that were closed, are never given again."""
+    with Bits(Tape(stream)) as bits:
+        bits.take(5)
+    try:
+        bits.take(1)
+    except SourceError:
+        return
+    raise Refuted("bits are given after the end of their call")
+
+
+def check_owners(noise: Law, every: int) -> str:
+    """Equal candidates: a word that is made small makes one candidate win, and each another.
+
+    Of few candidates all words are looked at; of many some, the first and the last among them, and
+    those next to every power of two.
+
+    Raises:
+        Refuted: two words have one owner, a candidate has none, or a request has words of nobody.
+    """
+    sizes = [(20, 8, _SMALL), (400, 8, _SMALL)]
+    if every == 1:
+        sizes += [(4096, 8, _SMALL), (5000, 2, _SMALLER), (300_000, 2, _SMALLER)]
+    else:
+        sizes += [(5000, 2, _SMALLER)]
+    looked = 0
+    for n, width, small in sizes:
+
+        def run(known: bytes, n: int = n) -> tuple[int, int]:
+            tape = Tape(known)
+            with Bits(tape) as bits:
+                scores = np.zeros(n, dtype=np.uint64)
+                winner = noisy_top_k(noise.name, scores, 1, _RATE, bits).indices[0]
+            return winner, tape.asked
+
+        size = run(b"")[1]
+        known = _calm(size, width)
+        # What stands in front of the words of all: slots, and further digits of a few.
+        words = n * width
+        start = size - size % 8 - -(-words // 8) * 8 if width == 2 else 0
+        places = range(start // width, start // width + n) if width == 2 else range(size // 8)
+        some = places if n <= 400 else _some(places, 40 if every == 1 else 12)
+        base = run(known)[0]
+        winners = [run(_with(known, place, width, small))[0] for place in some]
+        owners = [winner for winner in winners if winner != base]
+        # Words of slots move nobody, and one word has the owner who wins anyway.
+        idle = 1 + (size // 8 - n if width == 8 else 0)
+        if len(owners) < len(winners) - idle:
+            raise Refuted("some random words have no owner")
+        if len(owners) != len(set(owners)):
+            raise Refuted("two candidates share a random word")
+        if n <= 400 and {*owners, base} != set(range(n)):
+            raise Refuted("a candidate has no random word of its own")
+        looked += len(winners)
+    return f"{looked} random words, each with an owner of its own, up to {sizes[-1][0]} candidates"
+
+
+def check_rows_owners(noise: Law, every: int) -> str:
+    """Rows of equal candidates: a word that is made small changes one row, and each another cell.
+
+    Looked at are a few rows, a block and one row more, and several blocks.
+
+    Raises:
+        Refuted: rows share words, or a row has none.
+    """
+    shapes = [(2, 2), (3, 5), (7, 30), (3, (1 << 15) // 2 - 1)]
+    if every == 1:
+        shapes += [((1 << 15) // 3 + 1, 3), (3 * ((1 << 15) // 3) + 2, 3)]
+    looked = 0
+    for rows, n in shapes:
+
+        def run(known: bytes, rows: int = rows, n: int = n) -> tuple[Any, int]:
+            tape = Tape(known)
+            with Bits(tape) as bits:
+                found = noisy_max_rows(
+                    noise.name, np.zeros((rows, n), dtype=np.uint64), _RATE, bits
+                )
+            return found, tape.asked
+
+        size = run(b"")[1]
+        known = _calm(size, 8)
+        base = run(known)[0]
+        small = rows * n <= 400
+        places = range(size // 8)
+        cells = list(enumerate(base.tolist()))
+        for place in places if small else _some(places, 30 if every == 1 else 4):
+            now = run(_with(known, place, 8, _SMALL))[0]
+            changed = np.flatnonzero(now != base).tolist()
+            if len(changed) > 1:
+                raise Refuted("two rows share a random word")
+            cells += [(row, int(now[row])) for row in changed]
+            looked += 1
+        if len(cells) != len(set(cells)):
+            raise Refuted("two candidates share a random word")
+        if small and set(cells) != {(row, i) for row in range(rows) for i in range(n)}:
+            raise Refuted("a candidate of a row has no random word of its own")
+        if not small:
+            _last_row(run, known, base, 30 if every == 1 else 6)
+    return f"{looked} random words, each with one row of its own"
+
+
+def _last_row(
+    run: Callable[[bytes], tuple[Any, int]], known: bytes, base: Any, count: int
+) -> None:
+    """On other tapes the last row has other winners, as the first has."""
+    winners = [(base[0], base[-1])]
+    for number in range(count):
+        found = run(_calm(len(known), 8, number))[0]
+        winners.append((found[0], found[-1]))
+    for end in (0, 1):
+        if len({pair[end] for pair in winners}) < 2:
+            raise Refuted("a row does not depend on the random words")
+    if all(one == other for one, other in winners):
+        raise Refuted("two rows have the same winner always")
+
+
+def check_near_ties(noise: Law, every: int) -> str:
+    """Batches whose rows are all near ties: the coarse decision must not decide them.
+
+    The words of two candidates of a row are so close that the noise read off the table cannot tell
+    them apart, and the score of one makes up for the distance.  The winner is worked out from 64
+    digits, enclosed to 2**-70 nat.
+
+    Raises:
+        Refuted: the batch has another winner.
+    """
+    rows, n = (2000 if every == 1 else 300), 3
+    public = batch_plan(noise, n, _RATE).ranking
+    drawn = np.frombuffer(_calm(rows * 8, 8), dtype=np.uint64)
+    words = np.empty((n, rows), dtype=np.uint64)
+    words[0] = drawn
+    # The second is less than 2**-14 nat away, to either side; the third is far behind.
+    apart = np.maximum(np.minimum(drawn, ~drawn) >> np.uint64(15), np.uint64(1))
+    sign = np.arange(rows) % 2 == 0
+    apart = apart >> (np.arange(rows) % 12).astype(np.uint64)
+    words[1] = np.where(sign, drawn + apart, drawn - apart)
+    words[2] = np.uint64(0xF << 60)
+    scores = np.full((n, rows), 50, dtype=np.uint64)
+    scores[2] = 0
+    more = np.zeros((batch_plan(noise, n, _RATE).capacity, n), dtype=np.uint64)
+    with Bits(Tape(b"", b"near ties")) as bits:
+        found = combine_rows(scores, words.copy(), more, public, bits).tolist()
+    for row in range(rows):
+        ends = [enclose(noise, int(words[i, row]), 64, 70) for i in (0, 1)]
+        for i, other in ((0, 1), (1, 0)):
+            if ends[i][0] > ends[other][1] and found[row] != i:
+                raise Refuted("the coarse decision differs from the exact one")
+    return f"{rows} near ties are decided as their digits say"
+
+
+def check_variates(every: int) -> str:
+    """Arrays of geometric and discrete Laplace noise: numbers do not repeat after a block or a chunk.
+
+    Raises:
+        Refuted: numbers come back, or are made of no random words.
+    """
+    n = 300_000 if every == 1 else 140_000
+    rate = NoiseRate(Fraction(1, 1 << 20))
+    for name, draw in (("geometric", variates.geometric), ("Laplace", variates.discrete_laplace)):
+        tape = Tape(b"", name.encode())
+        with Bits(tape) as bits:
+            found = np.asarray(draw(n, rate, bits))
+        # Two numbers of rate 2**-20 are equal with probability 2**-21: by chance 20 of 2**25 pairs.
+        for lag in (1, 2, 3, 64, 512, 4096, 1 << 15, 1 << 16, 1 << 17, (1 << 17) + 1):
+            if np.count_nonzero(found[lag:] == found[:-lag]) > 40:
+                raise Refuted("numbers repeat: they share random words")
+        if len(set(found[-1000:].tolist())) < 900:
+            raise Refuted("the last numbers do not depend on random words")
+    return f"{n} numbers of each kind: none repeats"
+
+
+def _calm(size: int, width: int, number: int = 0) -> bytes:
+    """Random bytes in which all words of this many bytes lie in the middle half of their range."""
+    kind = np.uint16 if width == 2 else np.uint64
+    drawn = shake_256(b"calm %d" % number).digest(size - size % width)
+    words = np.frombuffer(drawn, dtype=kind) >> kind(1)
+    words += kind(1 << 8 * width - 2)
+    return words.tobytes()
+
+
+def _with(known: bytes, place: int, width: int, word: int) -> bytes:
+    start = place * width
+    return known[:start] + word.to_bytes(width, "little") + known[start + width :]
+
+
+def _some(places: range, count: int) -> list[int]:
+    """The first, the last, those next to powers of two, and others evenly spread."""
+    last = len(places) - 1
+    powers = [1 << shift for shift in range(last.bit_length())]
+    near = [p + d for p in powers for d in (-1, 0)] if count >= 40 else powers[-3:]
+    spread = [last * i // count for i in range(count + 1)]
+    return [places[i] for i in sorted({0, last, *near, *spread}) if i <= last]
