@@ -79,7 +79,7 @@ class Service:
             [sys.executable, str(SERVICE / "serve.py"), str(self.port), str(workers)],
             env={
                 **os.environ,
-                "SERVICE_DATABASE": database,
+                "SERVICE_DATABASE": database.replace("user=owner", "user=service"),
                 "SERVICE_TOKENS": json.dumps(known),
                 "SERVICE_LONGEST": str(longest),
             },
