@@ -56,7 +56,7 @@ NOT_RUN = {
     "python examples/service/": "runs in tests/adapters/test_service.py, with a server",
     "export SERVICE_": "the same",
     "curl -X PUT localhost:8000/releases/": "the same",
-    "safeselect audit release.json --log log.jsonl --head HEAD": "runs in tests/audit/test_audit.py",
+    "safeselect audit release.json --log log.jsonl": "runs in tests/audit/test_audit.py",
 }
 BLOCKS_NOT_RUN = {
     "from safeselect.adapters.postgres import": "tests/adapters/test_postgres.py, with a server",
