@@ -52,7 +52,7 @@ FUZZ ?= .venv-fuzz
 SECONDS_EACH ?= 60
 BENCH_PIP := $(BENCH)/bin/python $(INSTALL)
 
-.PHONY: help demo test quick durations docs spark pipeline-dp check format oldest matrix nightly release verify lock claims execute faults reading proofs mutants soak bench bench-docs timing fuzz clean
+.PHONY: help demo test quick durations docs spark pipeline-dp check format oldest matrix nightly release verify lock claims execute faults reading proofs mutants soak bench bench-docs timing service fuzz clean
 .DEFAULT_GOAL := help
 
 help: ## show this list
@@ -164,6 +164,9 @@ timing: $(BENCH)/.installed ## timing evidence beyond the tests: callgrind and d
 	@command -v valgrind >/dev/null || { echo 'make: valgrind not found; install it for L2' >&2; exit 1; }
 	$(BENCH)/bin/python benchmarks/timing/l2_callgrind.py
 	OPENBLAS_NUM_THREADS=1 $(BENCH)/bin/python benchmarks/timing/l3_dudect.py $(ARGS)
+
+service: $(VENV)/.dev ## ask the example of a service from 200 clients while its workers are killed (minutes; needs PostgreSQL)
+	$(BIN)/python tools/service_load.py $(ARGS)
 
 fuzz: $(FUZZ)/.installed ## look for hostile input, a minute for each target
 	$(FUZZ)/bin/python fuzz/run.py $(SECONDS_EACH) $(ARGS)

@@ -53,6 +53,10 @@ NOT_RUN = {
     ".venv-release/bin/python tools/verify_release.py": "tests/release runs it, as the page has it",
     "pip install": "needs the network; .ci/run installs the built wheel",
     "python examples/batch.py": "runs in tests/test_examples.py",
+    "python examples/service/": "runs in tests/adapters/test_service.py, with a server",
+    "export SERVICE_": "the same",
+    "curl -X PUT localhost:8000/releases/": "the same",
+    "safeselect audit release.json --log log.jsonl": "runs in tests/audit/test_audit.py",
 }
 BLOCKS_NOT_RUN = {
     "from safeselect.adapters.postgres import": "tests/adapters/test_postgres.py, with a server",

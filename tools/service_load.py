@@ -24,6 +24,7 @@ import time
 from collections import Counter
 from dataclasses import dataclass, field
 from fractions import Fraction
+from itertools import count
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -78,7 +79,7 @@ class Service:
             [sys.executable, str(SERVICE / "serve.py"), str(self.port), str(workers)],
             env={
                 **os.environ,
-                "SERVICE_DATABASE": database,
+                "SERVICE_DATABASE": database.replace("user=owner", "user=service"),
                 "SERVICE_TOKENS": json.dumps(known),
                 "SERVICE_LONGEST": str(longest),
             },
@@ -130,10 +131,16 @@ class Service:
         self._log.close()
 
 
-def client(service: Service, load: Load, number: int, questions: int) -> None:
-    """Ask some questions, one after the other, each until it is answered."""
+def client(service: Service, load: Load, number: int, questions: int, kills: int = 0) -> None:
+    """Ask some questions, one after the other, each until it is answered.
+
+    Args:
+        questions: at least so many, and more until there were so many kills.
+    """
     analyst = list(service.tokens)[number % len(service.tokens)]
-    for turn in range(questions):
+    for turn in count():
+        if turn >= questions and load.kills >= kills:
+            return
         region = sorted(SURE)[(number + turn) % len(SURE)]
         start = time.monotonic()
         outcome = asked(service, load, analyst, region)
@@ -184,11 +191,11 @@ def killer(service: Service, load: Load, over: threading.Event, every: float) ->
                 continue
 
 
-def run(service: Service, *, clients: int, questions: int, every: float) -> Load:
-    """Ask, and kill meanwhile; then ask every question once more."""
+def run(service: Service, *, clients: int, questions: int, every: float, kills: int = 1) -> Load:
+    """Ask, and kill meanwhile; then repeat some of the requests."""
     load, over = Load(), threading.Event()
     threads = [
-        threading.Thread(target=client, args=(service, load, number, questions))
+        threading.Thread(target=client, args=(service, load, number, questions, kills))
         for number in range(clients)
     ]
     reaper = threading.Thread(target=killer, args=(service, load, over, every))
@@ -284,6 +291,7 @@ def main(arguments: list[str] | None = None) -> int:
     words.add_argument("--questions", type=int, default=5, help="of each client")
     words.add_argument("--workers", type=int, default=2)
     words.add_argument("--every", type=float, default=1.0, help="seconds between two kills")
+    words.add_argument("--kills", type=int, default=30, help="at least; clients ask until then")
     words.add_argument("--log", type=Path, default=Path(os.devnull))
     options = words.parse_args(arguments)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that nothing is left running
@@ -304,6 +312,7 @@ def main(arguments: list[str] | None = None) -> int:
                 clients=options.clients,
                 questions=options.questions,
                 every=options.every,
+                kills=options.kills,
             )
             took = time.monotonic() - start
         finally:

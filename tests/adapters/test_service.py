@@ -77,13 +77,16 @@ def test_killed_workers_lose_no_answer_and_charge_nothing_twice(
     service = serve(server, tmp_path, "1000", "1000")
     clients, every = (200, 1.0) if LONG else (8, 0.8)
     try:
-        load = service_load.run(service, clients=clients, questions=2, every=every)
+        load = service_load.run(
+            service, clients=clients, questions=2, every=every, kills=30 if LONG else 3
+        )
     finally:
         service.stop()
     said, figures = service_load.wrong(load, server.conninfo)
     assert said == []
-    assert len(load.answers) == 2 * clients
-    assert load.kills > 0
+    assert len(load.answers) >= 2 * clients
+    assert load.kills >= 3
+    assert load.dropped > 0
     assert 500 not in load.statuses
     assert figures["charges"] >= len(load.answers)
 
@@ -108,7 +111,9 @@ def test_both_budgets_end_exactly_and_others_are_refused(server: Server, tmp_pat
     assert load.statuses[403] == 24 - 7
 
 
-def test_who_asks_what(server: Server, tmp_path: Path) -> None:
+def test_who_asks_what(
+    server: Server, tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
     service = serve(server, tmp_path)
     ada, ben = service.tokens["ada"], service.tokens["ben"]
     key, body = f"/releases/{uuid4()}", {"region": "north", "k": 1}
@@ -135,10 +140,11 @@ def test_who_asks_what(server: Server, tmp_path: Path) -> None:
         head = json.loads(service.ask("GET", "/head", "")[1])["head"]
     finally:
         service.stop()
-    audited(server, tmp_path, first[1], head)
+    code = audited(server, tmp_path, first[1], head)
+    assert code == 0, capfdbinary.readouterr().out.decode()
 
 
-def audited(server: Server, tmp_path: Path, release: str, head: str) -> None:
+def audited(server: Server, tmp_path: Path, release: str, head: str) -> int:
     """What the client has is enough for an auditor with the log, a head and a certificate."""
     from audited import certificate
 
@@ -154,9 +160,7 @@ def audited(server: Server, tmp_path: Path, release: str, head: str) -> None:
     ):
         (tmp_path / name).write_text(text)
     files = [str(tmp_path / name) for name in ("r.json", "log", "c.json")]
-    assert (
-        main(["audit", files[0], "--log", files[1], "--head", head, "--certificate", files[2]]) == 0
-    )
+    return main(["audit", files[0], "--log", files[1], "--head", head, "--certificate", files[2]])
 
 
 BLOCKED = """

@@ -21,6 +21,8 @@ from safeselect import from_json, json_schema
 from safeselect.audit.theorems import _THEOREMS, is_known
 from safeselect.cli import main
 
+pytestmark = pytest.mark.claim("C8")
+
 Audit = Callable[..., tuple[int, dict[str, str], str]]
 Run = pytest.CaptureFixture[bytes]
 

@@ -13,6 +13,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 from ledgers import new, scope
 from written import CALLS, COUNTS, RHO, UNKNOWN, opened
@@ -364,3 +366,40 @@ def test_reading_runs_nothing_and_opens_nothing(written: dict[str, str]) -> None
     finally:
         watched.clear()
     assert not {"open", "import", "exec", "compile", "pickle.find_class"} & set(seen)
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=3)
+    ),
+    max_leaves=6,
+)
+NAMED = st.sampled_from(
+    ["0", "1", "-1", "1/2", "2/4", "text", "integer", "other", "position", "PureDP"]
+)
+
+
+@given(data=st.data())
+def test_whatever_is_changed_is_refused_or_written_again(
+    written: dict[str, str], data: st.DataObject
+) -> None:
+    """Values anywhere in a release become any JSON: no other error, and no other release."""
+    content: Any = json.loads(written[data.draw(st.sampled_from(sorted(written)))])
+    for _ in range(data.draw(st.integers(1, 3))):
+        place: Any = content
+        while True:
+            keys = list(place) if isinstance(place, dict) else list(range(len(place)))
+            if not keys:
+                break
+            key = data.draw(st.sampled_from(keys))
+            if isinstance(place[key], (dict, list)) and data.draw(st.booleans()):
+                place = place[key]
+                continue
+            place[key] = data.draw(JSON | NAMED)
+            break
+    try:
+        again = from_json(json.dumps(content))
+    except InputError:
+        return
+    assert json.loads(again.to_json()) == content

@@ -19,6 +19,7 @@ SAID = {
     "timing": "t = 1.2\nall within bounds\n",
     "test": "= 5 passed, 1 skipped in 3.00s =\n",
     "proofs": "Ranking.within_mass  no axioms\n62 theorems, no axioms\n",
+    "service": "clients 200, workers 2, kills 40\nanswers 1000 in 60.0 s\nwrong 0\n",
     "durations": "Over 2 s and not marked slow: 3\n     2.5 s  tests/test_one.py::test_one\n",
     "matrix": "matrix: ran on python3.11; not found: python3.14\n",
 }
@@ -48,6 +49,7 @@ def test_all_parts_run_and_show_their_figures(make, capfd):
         "timing +passed +0 s  last all within bounds",
         "long +passed +0 s  tests 5 passed, 1 skipped in 3.00s",
         "proofs +passed +0 s  theorems 62",
+        "service +passed +0 s  answers 1000, kills 40, wrong 0",
         "durations +passed +0 s  slow without a reason 3",
         "matrix +passed +0 s  pythons matrix: ran on python3.11; not found: python3.14",
     ]

@@ -73,8 +73,9 @@ class CountNoise:
 
     def as_record(self) -> Content:
         """As content for JSON."""
+        cap = "one item" if self.capped_at == 1 else f"{self.capped_at} items"
         return {
-            "of": f"users, each counted for at most {self.capped_at} items",
+            "of": f"users, each counted for at most {cap}",
             "noise": "discrete Laplace",
             "scale": exact_text(self.scale),
             "standard_deviation": exact_text(self.standard_deviation),
