@@ -23,7 +23,7 @@ def to_dict(result: Any) -> dict[str, list[Any]]:
 
     Columns: rank (1 is best; absent where the order is not private), label; index where positions
     are released; gap; count, low and high: a noisy count and its interval of 95 %.  `Selections`
-    have the column row instead of gap and count.
+    have the column row instead of gap and count, and lists by group the column group.
 
     Example:
         >>> from safeselect import top_k
@@ -32,6 +32,8 @@ def to_dict(result: Any) -> dict[str, list[Any]]:
     """
     if isinstance(result, Selections):
         return _rows_of(result)
+    if hasattr(result, "groups"):
+        return _rows_of_groups(result)
     if isinstance(result, Selection):
         columns: dict[str, list[Any]] = {"rank": [1], "label": [result.label]}
         columns |= {} if result.index is None else {"index": [result.index]}
@@ -49,6 +51,21 @@ def to_dict(result: Any) -> dict[str, list[Any]]:
         columns["count"] = list(result.counts)
         columns["low"] = [max(0, count - noise.within_95) for count in result.counts]
         columns["high"] = [max(0, count + noise.within_95) for count in result.counts]
+    return columns
+
+
+def _rows_of_groups(result: Any) -> dict[str, list[Any]]:
+    names = ["group", "rank", "label"] + ["count", "low", "high"] * (result.counts is not None)
+    columns: dict[str, list[Any]] = {name: [] for name in names}
+    width = 0 if result.count_noise is None else result.count_noise.within_95
+    for place, (group, labels) in enumerate(zip(result.groups, result.labels, strict=True)):
+        for rank, label in enumerate(labels):
+            values = [group, rank + 1, label]
+            if result.counts is not None:
+                count = result.counts[place][rank]
+                values += [count, max(0, count - width), max(0, count + width)]
+            for name, value in zip(names, values, strict=True):
+                columns[name].append(value)
     return columns
 
 
@@ -102,7 +119,12 @@ def plot(result: Any) -> Any:
     columns = to_dict(result)
     return bars(
         f"{type(result).__name__}, {result.mechanism}",
-        [ascii(label_text(label)).strip("'") for label in columns["label"]],
+        [
+            " / ".join(ascii(label_text(part)).strip("'") for part in parts)
+            for parts in zip(
+                *(columns[name] for name in ("group", "label") if name in columns), strict=True
+            )
+        ],
         columns,
     )
 

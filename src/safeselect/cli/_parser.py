@@ -37,6 +37,11 @@ in an unknown domain:
   --max-contributions D    count each user for D items at most, chosen by a fixed hash, and print
                            noisy counts too: item, tab, count. D must not follow from the data.
 
+in groups, with --group-by COL:
+  Printed is one release, a line an item: group, tab, item. The groups are public: they are on a
+  list made without the data, or their set is public knowledge. All groups of the list are in the
+  release, those without rows too.
+
 exit codes: 0 done, 2 command line or input file, 3 budget, 4 source of randomness, 1 unforeseen
 """
 _SELECT = """\
@@ -87,6 +92,22 @@ def build_parser() -> argparse.ArgumentParser:
     unknown.add_argument("--k-bar", type=_count, metavar="N", help="how many items compete")
     unknown.add_argument(
         "--max-contributions", type=_count, metavar="D", help="count a user for D items at most"
+    )
+    grouped = counting.add_argument_group("groups")
+    grouped.add_argument("--group-by", metavar="COL", help="release a list for each value of COL")
+    which = grouped.add_mutually_exclusive_group()
+    which.add_argument("--groups", metavar="FILE", help="public list of groups, one a line")
+    which.add_argument(
+        "--groups-are-public",
+        action="store_true",
+        help="assert that the set of groups in the file is public knowledge",
+    )
+    grouped.add_argument(
+        "--max-groups",
+        type=_count_or_all,
+        metavar="C",
+        help="count a user in C groups at most, chosen by a fixed hash (default: 1), or 'all'; the "
+        "budget is shared by C groups",
     )
     counting.add_argument(
         "--rows",
@@ -243,6 +264,10 @@ def _count(text: str) -> int:
     if not re.fullmatch("[1-9][0-9]{0,8}", text, re.ASCII):
         raise argparse.ArgumentTypeError(f"must be a positive integer, got {text!r}")
     return int(text)
+
+
+def _count_or_all(text: str) -> int | str:
+    return text if text == "all" else _count(text)
 
 
 class _Version(argparse.Action):
