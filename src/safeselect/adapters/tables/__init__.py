@@ -24,6 +24,7 @@ from __future__ import annotations
 import os
 
 from safeselect.adapters.tables._by_group import top_items_by_group
+from safeselect.adapters.tables._cap import choose_cap
 from safeselect.adapters.tables._counting import count_distinct_users, largest_counts
 from safeselect.adapters.tables._files import shown
 from safeselect.adapters.tables._grouped import GroupedTopK
@@ -34,6 +35,7 @@ from safeselect.errors import InputError
 
 __all__ = [
     "GroupedTopK",
+    "choose_cap",
     "count_distinct_users",
     "largest_counts",
     "read_candidates",

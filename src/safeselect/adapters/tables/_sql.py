@@ -20,6 +20,7 @@ __all__ = [
     "GROUPED_COUNTS",
     "GROUPS",
     "ITEMS",
+    "ITEMS_PER_USER",
     "LARGEST_CAPPED_COUNTS",
     "LARGEST_COUNTS",
 ]
@@ -141,3 +142,17 @@ WHERE grp IS NOT NULL
 ORDER BY label
 """
 """The set of groups, if the caller asserts that it is public; no person is looked at."""
+
+ITEMS_PER_USER = """
+WITH users AS (
+  SELECT person, LEAST(COUNT(DISTINCT item), {most}) AS items
+  FROM safeselect_rows
+  WHERE item IS NOT NULL AND person IS NOT NULL
+  GROUP BY person
+)
+SELECT items, COUNT(*) AS users
+FROM users
+GROUP BY items
+ORDER BY items
+"""
+"""How many persons have so many items, `most` standing for more; a person moves one number by 1."""
