@@ -16,7 +16,7 @@ from safeselect.selection import Selection, permute_and_flip
 
 __all__ = ["choose_cap"]
 
-_DEAR = 16  # nats between neighbouring caps that do as well
+_DEAR = 16  # 8 nats between neighbouring caps that do as well
 
 
 def choose_cap(
@@ -60,8 +60,9 @@ def choose_cap(
         >>> from safeselect.adapters.tables import choose_cap
         >>> pairs = [(place, rider) for rider in range(900) for place in range(rider % 3 + 1)]
         >>> trips = pyarrow.table({"city": [a for a, _ in pairs], "rider": [b for _, b in pairs]})
-        >>> choose_cap(trips, item="city", user="rider", epsilon=2, most=20, share="0.9").label
-        3
+        >>> cap = choose_cap(trips, item="city", user="rider", epsilon=2, most=20, share="0.9")
+        >>> 3 <= cap.label <= 5  # 3 nearly always
+        True
     """
     warn_if_same(item, user)
     largest = integer(most, "most", minimum=1, maximum=10_000)
