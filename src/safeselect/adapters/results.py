@@ -13,7 +13,7 @@ from safeselect.errors import ParameterError
 from safeselect.scores.candidates import label_text
 from safeselect.selection import Selection, Selections, TopSet
 
-__all__ = ["plot", "to_dict", "to_pandas", "to_polars"]
+__all__ = ["plot", "plot_items", "to_dict", "to_pandas", "to_polars"]
 
 _SHOWN = 50  # bars
 
@@ -154,6 +154,19 @@ def bars(title: str, names: list[str], columns: Mapping[str, list[Any]]) -> Any:
         axes.set_xticks([])
     axes.set_yticks(places, names)
     axes.set_title(title, fontsize=9)
+    return figure
+
+
+def plot_items(plans: Any) -> Any:
+    """Return a figure: how many users an item needs to show, against epsilon, on log scales."""
+    _library("matplotlib", "pip install 'safeselect[plots]'")
+    figure = import_module("matplotlib.figure").Figure(figsize=(6, 3.6), layout="constrained")
+    axes = figure.subplots()
+    columns = plans.to_dict()
+    axes.loglog(columns["epsilon"], columns["users"], "o-", color="#2b5c9e")
+    axes.set_xlabel("epsilon")
+    axes.set_ylabel("users that an item needs to show")
+    axes.set_title(str(plans).partition("\n")[0], fontsize=9)
     return figure
 
 

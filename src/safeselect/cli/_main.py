@@ -47,6 +47,7 @@ from safeselect.errors import (
     SafeSelectWarning,
     SourceError,
 )
+from safeselect.planning import explain_items
 from safeselect.promises.records import exact_text
 from safeselect.scores.candidates import label_text
 
@@ -235,9 +236,28 @@ def _select(options: argparse.Namespace) -> Release:
 
 
 def _explain(options: argparse.Namespace) -> str:
+    of_unknown = options.k_bar, options.max_contributions, options.max_groups
+    if options.unknown:
+        if options.epsilon is None or options.delta is None:
+            raise ParameterError("--unknown needs --epsilon and --delta")
+        plans = explain_items(
+            options.k,
+            options.epsilon,
+            options.delta,
+            k_bar=options.k_bar,
+            max_contributions=options.max_contributions,
+            max_groups=options.max_groups or 1,
+        )
+        return str(plans)
+    if of_unknown != (None, None, None):
+        raise ParameterError("--k-bar, --max-contributions and --max-groups go with --unknown")
+    return "\n\n".join(_explained(options, each) for each in options.epsilon or [None])
+
+
+def _explained(options: argparse.Namespace, epsilon: Any) -> str:
     return explain(
         options.k,
-        options.epsilon,
+        epsilon,
         options.delta,
         rho=options.rho,
         n=options.n,

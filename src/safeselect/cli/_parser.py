@@ -197,7 +197,19 @@ def _add_explain(commands: Any) -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    _add_total(planned)
+    _add_total(planned, several=True)
+    planned.add_argument(
+        "--unknown",
+        action="store_true",
+        help="of an unknown domain: how many users an item needs to show, for each --epsilon",
+    )
+    planned.add_argument("--k-bar", type=_count, metavar="N", help="with --unknown: items compete")
+    planned.add_argument(
+        "--max-contributions", type=_count, metavar="D", help="with --unknown: as for top-k"
+    )
+    planned.add_argument(
+        "--max-groups", type=_count, metavar="C", help="with --unknown: as for top-k --group-by"
+    )
     planned.add_argument("-k", required=True, type=_count, help="how many items to release")
     planned.add_argument("-n", type=_count, help="candidates of the example (default: 10 k)")
     planned.add_argument(
@@ -244,10 +256,15 @@ def _command(commands: Any, name: str, purpose: str, epilog: str) -> argparse.Ar
     return parser
 
 
-def _add_total(parser: argparse.ArgumentParser) -> None:
+def _add_total(parser: argparse.ArgumentParser, *, several: bool = False) -> None:
     total = parser.add_mutually_exclusive_group(required=True)
+    more: dict[str, Any] = {"nargs": "+"} if several else {}
     total.add_argument(
-        "--epsilon", type=number("epsilon"), metavar="E", help="total cost, such as 1, 0.1 or 1/3"
+        "--epsilon",
+        type=number("epsilon"),
+        metavar="E",
+        help="total cost, such as 1, 0.1 or 1/3" + "; or several, to compare" * several,
+        **more,
     )
     total.add_argument(
         "--rho", type=number("rho"), metavar="R", help="total cost as zero-concentrated privacy"

@@ -5,10 +5,14 @@ from safeselect.planning.explain import (
     expected_error,
     explain,
 )
+from safeselect.planning.items import ItemPlan, ItemPlans, explain_items
 
 __all__ = [
     "CapError",
+    "ItemPlan",
+    "ItemPlans",
     "cap_errors",
     "expected_error",
     "explain",
+    "explain_items",
 ]
