@@ -22,7 +22,18 @@ HOME_MADE = {
 }
 
 PLAIN = {
-    *("above", "and", "bits", "check", "default", "digits", "error", "estimate", "exceeded"),
+    *(
+        "above",
+        "and",
+        "bits",
+        "check",
+        "default",
+        "digits",
+        "error",
+        "errors",
+        "estimate",
+        "exceeded",
+    ),
     *("expected", "explain", "from", "get", "insecure", "input", "item", "items", "k", "kept"),
     *("lines", "many", "max", "none", "of", "one", "optimal", "parameter", "per", "ratio"),
     *("require", "select", "selection", "selections", "set", "sum", "top", "warning", "what"),

@@ -13,7 +13,7 @@ from safeselect.errors import ParameterError
 from safeselect.scores.candidates import label_text
 from safeselect.selection import Selection, Selections, TopSet
 
-__all__ = ["plot", "to_dict", "to_pandas", "to_polars"]
+__all__ = ["plot", "plot_items", "to_dict", "to_pandas", "to_polars"]
 
 _SHOWN = 50  # bars
 
@@ -23,7 +23,7 @@ def to_dict(result: Any) -> dict[str, list[Any]]:
 
     Columns: rank (1 is best; absent where the order is not private), label; index where positions
     are released; gap; count, low and high: a noisy count and its interval of 95 %.  `Selections`
-    have the column row instead of gap and count.
+    have the column row instead of gap and count, and lists by group the column group.
 
     Example:
         >>> from safeselect import top_k
@@ -32,6 +32,8 @@ def to_dict(result: Any) -> dict[str, list[Any]]:
     """
     if isinstance(result, Selections):
         return _rows_of(result)
+    if hasattr(result, "groups"):
+        return _rows_of_groups(result)
     if isinstance(result, Selection):
         columns: dict[str, list[Any]] = {"rank": [1], "label": [result.label]}
         columns |= {} if result.index is None else {"index": [result.index]}
@@ -49,6 +51,21 @@ def to_dict(result: Any) -> dict[str, list[Any]]:
         columns["count"] = list(result.counts)
         columns["low"] = [max(0, count - noise.within_95) for count in result.counts]
         columns["high"] = [max(0, count + noise.within_95) for count in result.counts]
+    return columns
+
+
+def _rows_of_groups(result: Any) -> dict[str, list[Any]]:
+    names = ["group", "rank", "label"] + ["count", "low", "high"] * (result.counts is not None)
+    columns: dict[str, list[Any]] = {name: [] for name in names}
+    width = 0 if result.count_noise is None else result.count_noise.within_95
+    for place, (group, labels) in enumerate(zip(result.groups, result.labels, strict=True)):
+        for rank, label in enumerate(labels):
+            values = [group, rank + 1, label]
+            if result.counts is not None:
+                count = result.counts[place][rank]
+                values += [count, max(0, count - width), max(0, count + width)]
+            for name, value in zip(names, values, strict=True):
+                columns[name].append(value)
     return columns
 
 
@@ -102,7 +119,12 @@ def plot(result: Any) -> Any:
     columns = to_dict(result)
     return bars(
         f"{type(result).__name__}, {result.mechanism}",
-        [ascii(label_text(label)).strip("'") for label in columns["label"]],
+        [
+            " / ".join(ascii(label_text(part)).strip("'") for part in parts)
+            for parts in zip(
+                *(columns[name] for name in ("group", "label") if name in columns), strict=True
+            )
+        ],
         columns,
     )
 
@@ -132,6 +154,19 @@ def bars(title: str, names: list[str], columns: Mapping[str, list[Any]]) -> Any:
         axes.set_xticks([])
     axes.set_yticks(places, names)
     axes.set_title(title, fontsize=9)
+    return figure
+
+
+def plot_items(plans: Any) -> Any:
+    """Return a figure: how many users an item needs to show, against epsilon, on log scales."""
+    _library("matplotlib", "pip install 'safeselect[plots]'")
+    figure = import_module("matplotlib.figure").Figure(figsize=(6, 3.6), layout="constrained")
+    axes = figure.subplots()
+    columns = plans.to_dict()
+    axes.loglog(columns["epsilon"], columns["users"], "o-", color="#2b5c9e")
+    axes.set_xlabel("epsilon")
+    axes.set_ylabel("users that an item needs to show")
+    axes.set_title(str(plans).partition("\n")[0], fontsize=9)
     return figure
 
 

@@ -22,7 +22,12 @@ from functools import partial
 from typing import Any
 
 from safeselect import DiscoveredTopK, SelectedPartitions, TopK, TopSet, explain, top_k
-from safeselect.adapters.tables import read_candidates, top_items
+from safeselect.adapters.tables import (
+    GroupedTopK,
+    read_candidates,
+    top_items,
+    top_items_by_group,
+)
 from safeselect.adapters.tables._ready_scores import open_scores
 from safeselect.cli._audit import run_audit
 from safeselect.cli._escape import escaped
@@ -43,12 +48,13 @@ from safeselect.errors import (
     SafeSelectWarning,
     SourceError,
 )
+from safeselect.planning import explain_items
 from safeselect.promises.records import exact_text
 from safeselect.scores.candidates import label_text
 
 __all__ = ["escaped", "main"]
 
-Release = TopK | TopSet | DiscoveredTopK | SelectedPartitions
+Release = TopK | TopSet | DiscoveredTopK | GroupedTopK | SelectedPartitions
 
 _UNFORESEEN = (
     "something went wrong that safeselect did not foresee; nothing more is said here, because "
@@ -142,6 +148,8 @@ def _top_k(options: argparse.Namespace) -> Release:
     _check_options(options)
     ledger = open_scope(options, neighbours="add_remove")
     candidates = None if options.candidates is None else read_candidates(options.candidates)
+    if options.group_by is not None:
+        return _by_group(options, candidates, ledger)
     return top_items(
         options.file,
         item=options.item,
@@ -163,8 +171,45 @@ def _top_k(options: argparse.Namespace) -> Release:
     )
 
 
+def _by_group(options: argparse.Namespace, candidates: Any, ledger: Any) -> GroupedTopK:
+    return top_items_by_group(
+        options.file,
+        group=options.group_by,
+        item=options.item,
+        user=options.user,
+        k=options.k,
+        epsilon=options.epsilon,
+        delta=options.delta,
+        rho=options.rho,
+        groups=None if options.groups is None else read_candidates(options.groups),
+        groups_are_public=options.groups_are_public,
+        max_groups=options.max_groups or 1,
+        candidates=candidates,
+        k_bar=options.k_bar,
+        max_contributions=options.max_contributions,
+        mechanism=options.mechanism,
+        memory=options.memory,
+        progress=True,
+        ledger=ledger,
+    )
+
+
 def _check_options(options: argparse.Namespace) -> None:
     """Refuse, in the command line's terms, what `top_items` would refuse in Python's."""
+    named = options.groups is not None or options.groups_are_public
+    if options.group_by is None and (named or options.max_groups is not None):
+        raise ParameterError("--groups, --groups-are-public and --max-groups go with --group-by")
+    if options.group_by is not None:
+        if not named:
+            raise ParameterError(
+                "--group-by needs the groups: --groups FILE with a list made without looking at "
+                "the data, or --groups-are-public if the set of groups in the file is public "
+                "knowledge"
+            )
+        if options.candidates_are_public or options.engine != "duckdb" or options.rows is not None:
+            raise ParameterError(
+                "--candidates-are-public, --engine and --rows do not go with --group-by"
+            )
     if options.candidates is not None or options.candidates_are_public:
         if (options.k_bar, options.max_contributions) != (None, None):
             raise ParameterError("--k-bar and --max-contributions go with an unknown domain")
@@ -199,9 +244,28 @@ def _select(options: argparse.Namespace) -> Release:
 
 
 def _explain(options: argparse.Namespace) -> str:
+    of_unknown = options.k_bar, options.max_contributions, options.max_groups
+    if options.unknown:
+        if options.epsilon is None or options.delta is None:
+            raise ParameterError("--unknown needs --epsilon and --delta")
+        plans = explain_items(
+            options.k,
+            options.epsilon,
+            options.delta,
+            k_bar=options.k_bar,
+            max_contributions=options.max_contributions,
+            max_groups=options.max_groups or 1,
+        )
+        return str(plans)
+    if of_unknown != (None, None, None):
+        raise ParameterError("--k-bar, --max-contributions and --max-groups go with --unknown")
+    return "\n\n".join(_explained(options, each) for each in options.epsilon or [None])
+
+
+def _explained(options: argparse.Namespace, epsilon: Any) -> str:
     return explain(
         options.k,
-        options.epsilon,
+        epsilon,
         options.delta,
         rho=options.rho,
         n=options.n,
@@ -216,6 +280,9 @@ def _explain(options: argparse.Namespace) -> str:
 
 
 def _release(result: Release, *, as_json: bool) -> None:
+    if isinstance(result, GroupedTopK):
+        _release_groups(result, as_json=as_json)
+        return
     # An unordered set is printed in alphabetical order, so that the order reveals nothing.
     labels = sorted(result.labels, key=label_text) if isinstance(result, TopSet) else result.labels
     lines = [escaped(label) for label in labels]
@@ -225,6 +292,15 @@ def _release(result: Release, *, as_json: bool) -> None:
         # An escaped label has no tab.
         lines = [f"{line}\t{count}" for line, count in zip(lines, result.counts, strict=True)]
     _write("".join(f"{line}\n" for line in lines))
+
+
+def _release_groups(result: GroupedTopK, *, as_json: bool) -> None:
+    columns = result.to_dict()
+    names = ("group", "label", *(["count"] if result.counts is not None else []))
+    rows = zip(*(columns[name] for name in names), strict=True)
+    # An escaped label has no tab.
+    lines = ["\t".join(escaped(str(cell)) for cell in row) for row in rows]
+    _write("".join(f"{line}\n" for line in ([result.to_json()] if as_json else lines)))
 
 
 def _write(text: str) -> None:
@@ -237,6 +313,8 @@ def _content(result: Release, command: str) -> str:
     """Describe what was released."""
     if command == "select":
         return "the labels, no score"
+    if isinstance(result, GroupedTopK):
+        return "for each group " + ("items" if result.counts is None else "items and noisy counts")
     if not isinstance(result, (DiscoveredTopK, SelectedPartitions)):
         return "the items, no count"
     return "items found, no count" if result.counts is None else "items found and noisy counts"

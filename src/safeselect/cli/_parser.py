@@ -37,6 +37,11 @@ in an unknown domain:
   --max-contributions D    count each user for D items at most, chosen by a fixed hash, and print
                            noisy counts too: item, tab, count. D must not follow from the data.
 
+in groups, with --group-by COL:
+  Printed is one release, a line an item: group, tab, item. The groups are public: they are on a
+  list made without the data, or their set is public knowledge. All groups of the list are in the
+  release, those without rows too.
+
 exit codes: 0 done, 2 command line or input file, 3 budget, 4 source of randomness, 1 unforeseen
 """
 _SELECT = """\
@@ -87,6 +92,22 @@ def build_parser() -> argparse.ArgumentParser:
     unknown.add_argument("--k-bar", type=count, metavar="N", help="how many items compete")
     unknown.add_argument(
         "--max-contributions", type=count, metavar="D", help="count a user for D items at most"
+    )
+    grouped = counting.add_argument_group("groups")
+    grouped.add_argument("--group-by", metavar="COL", help="release a list for each value of COL")
+    which = grouped.add_mutually_exclusive_group()
+    which.add_argument("--groups", metavar="FILE", help="public list of groups, one a line")
+    which.add_argument(
+        "--groups-are-public",
+        action="store_true",
+        help="assert that the set of groups in the file is public knowledge",
+    )
+    grouped.add_argument(
+        "--max-groups",
+        type=_count_or_all,
+        metavar="C",
+        help="count a user in C groups at most, chosen by a fixed hash (default: 1), or 'all'; the "
+        "budget is shared by C groups",
     )
     counting.add_argument(
         "--rows",
@@ -177,7 +198,19 @@ def _add_explain(commands: Any) -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    _add_total(planned)
+    _add_total(planned, several=True)
+    planned.add_argument(
+        "--unknown",
+        action="store_true",
+        help="of an unknown domain: how many users an item needs to show, for each --epsilon",
+    )
+    planned.add_argument("--k-bar", type=count, metavar="N", help="with --unknown: items compete")
+    planned.add_argument(
+        "--max-contributions", type=count, metavar="D", help="with --unknown: as for top-k"
+    )
+    planned.add_argument(
+        "--max-groups", type=count, metavar="C", help="with --unknown: as for top-k --group-by"
+    )
     planned.add_argument("-k", required=True, type=count, help="how many items to release")
     planned.add_argument("-n", type=count, help="candidates of the example (default: 10 k)")
     planned.add_argument(
@@ -224,10 +257,15 @@ def _command(commands: Any, name: str, purpose: str, epilog: str) -> argparse.Ar
     return parser
 
 
-def _add_total(parser: argparse.ArgumentParser) -> None:
+def _add_total(parser: argparse.ArgumentParser, *, several: bool = False) -> None:
     total = parser.add_mutually_exclusive_group(required=True)
+    more: dict[str, Any] = {"nargs": "+"} if several else {}
     total.add_argument(
-        "--epsilon", type=number("epsilon"), metavar="E", help="total cost, such as 1, 0.1 or 1/3"
+        "--epsilon",
+        type=number("epsilon"),
+        metavar="E",
+        help="total cost, such as 1, 0.1 or 1/3" + "; or several, to compare" * several,
+        **more,
     )
     total.add_argument(
         "--rho", type=number("rho"), metavar="R", help="total cost as zero-concentrated privacy"
@@ -238,6 +276,10 @@ def _add_total(parser: argparse.ArgumentParser) -> None:
         metavar="D",
         help="with --epsilon: allow this much slack, such as 1e-9, for less noise",
     )
+
+
+def _count_or_all(text: str) -> int | str:
+    return text if text == "all" else count(text)
 
 
 class _Version(argparse.Action):

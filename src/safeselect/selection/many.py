@@ -33,8 +33,9 @@ def select_many(
     """Choose one candidate in each row of a matrix of scores, independently.
 
     Guarantee: that of the whole batch.  `epsilon` is its total, split evenly: LaplaceDominated
-        (epsilon), or with `delta` or `rho` calibrated as m draws (`max_rows` of them if given), ApproximateDP(epsilon, delta) or
-        ZeroConcentratedDP(rho).  `parts` holds the guarantees of the draws.
+        (epsilon), or with `delta` or `rho` calibrated as m draws (`max_rows` of them if given),
+        ApproximateDP(epsilon, delta) or ZeroConcentratedDP(rho).  `parts` holds the guarantees of
+        the draws.
     Neighbours: one unit of privacy may change every row, or `max_rows` of them; `sensitivity` or
         `range_` bounds the change within each row, as for `permute_and_flip`.  A unit that leaves a
         row as it is learns nothing from it, so the cost is that of `max_rows` rows.

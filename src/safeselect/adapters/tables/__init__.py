@@ -24,8 +24,11 @@ from __future__ import annotations
 
 import os
 
+from safeselect.adapters.tables._by_group import top_items_by_group
+from safeselect.adapters.tables._cap import choose_cap
 from safeselect.adapters.tables._counting import count_distinct_users, largest_counts
 from safeselect.adapters.tables._files import shown
+from safeselect.adapters.tables._grouped import GroupedTopK
 from safeselect.adapters.tables._keys import read_labels
 from safeselect.adapters.tables._ready_scores import read_scores
 from safeselect.adapters.tables._select_keys import select_keys
@@ -33,12 +36,15 @@ from safeselect.adapters.tables._top_items import top_items
 from safeselect.errors import InputError
 
 __all__ = [
+    "GroupedTopK",
+    "choose_cap",
     "count_distinct_users",
     "largest_counts",
     "read_candidates",
     "read_scores",
     "select_keys",
     "top_items",
+    "top_items_by_group",
 ]
 
 

@@ -21,6 +21,7 @@ from safeselect.adapters.tables._sql import (
     CAPPED_COUNTS,
     COUNT_CANDIDATES,
     COUNT_DISTINCT_USERS,
+    GROUPS,
     ITEMS,
     LARGEST_CAPPED_COUNTS,
     LARGEST_COUNTS,
@@ -31,10 +32,12 @@ from safeselect.exact.parameters import integer
 from safeselect.scores.containers import Unread
 
 __all__ = [
+    "Keyed",
     "count_distinct_users",
     "largest_counts",
     "open_capped",
     "open_counts",
+    "open_keyed",
     "open_largest",
     "until_read",
 ]
@@ -107,7 +110,7 @@ def count_distinct_users(
         with capped as unread:
             counts = unread.read()
     elif candidates is None:
-        with _keyed(table, item, user, memory, progress) as keyed:
+        with open_keyed(table, item, user, memory, progress) as keyed:
             counts = dict(keyed.fetch(COUNT_DISTINCT_USERS))
     else:
         with open_counts(
@@ -137,7 +140,7 @@ def open_counts(
     Args, Raises: as for `count_distinct_users`.
     """
     public = None if candidates is None else read_labels(candidates)
-    with _keyed(table, item, user, memory, progress) as keyed:
+    with open_keyed(table, item, user, memory, progress) as keyed:
         labels = keyed.items() if public is None else public
         if public is not None:
             keyed.check_candidates(public)
@@ -225,7 +228,7 @@ def open_largest(
     if max_contributions is not None:
         cap = integer(max_contributions, "max_contributions", minimum=1, maximum=2**63 - 1)
         sql = LARGEST_CAPPED_COUNTS.format(places=limit, contributions=cap)
-    with _keyed(table, item, user, memory, progress) as keyed:
+    with open_keyed(table, item, user, memory, progress) as keyed:
         yield Unread(limit, lambda: dict(keyed.fetch(sql)))
 
 
@@ -248,7 +251,7 @@ def open_capped(
     """
     cap = integer(max_contributions, "max_contributions", minimum=1, maximum=2**63 - 1)
     sql = CAPPED_COUNTS.format(contributions=cap, least=least)
-    with _keyed(table, item, user, memory, progress) as keyed:
+    with open_keyed(table, item, user, memory, progress) as keyed:
         # How many there are is private, and nobody asks.
         yield Unread(0, lambda: dict(keyed.fetch(sql)))
 
@@ -264,7 +267,7 @@ def until_read(opened: ExitStack, unread: Unread, unit: str | None = None) -> Un
 
 
 @dataclass(frozen=True, slots=True)
-class _Keyed:
+class Keyed:
     """A table with the two columns that are counted."""
 
     table: Table | SparkTable
@@ -297,6 +300,24 @@ class _Keyed:
             self.table.store_candidates(candidates)
         return self.table.fetch(sql)
 
+    def groups(self) -> list[str]:
+        """Return the set of groups, which the caller asserted to be public."""
+        self._load("grp")
+        return [label for (label,) in self.table.fetch(GROUPS)]
+
+    def fetch_grouped(
+        self, sql: str, groups: list[str], candidates: list[str] | None
+    ) -> list[tuple[Any, ...]]:
+        """Read rows with their groups by one statement, once."""
+        kinds = self._load("item", "person", "grp")
+        for labels, ours in ((groups, "grp"), (candidates or [], "item")):
+            if kinds[ours] in INTEGERS:
+                require_plain_integers(labels, self.names[ours])
+        self.table.store_groups(groups)
+        if candidates is not None:
+            self.table.store_candidates(candidates)
+        return self.table.fetch(sql)
+
     def _load(self, *columns: str) -> Mapping[str, str]:
         kinds = self.table.load(*columns)
         for ours in columns:
@@ -305,17 +326,22 @@ class _Keyed:
 
 
 @contextmanager
-def _keyed(
-    table: object, item: str, user: str, memory: str | None, progress: bool
-) -> Iterator[_Keyed]:
+def open_keyed(
+    table: object,
+    item: str,
+    user: str,
+    memory: str | None,
+    progress: bool,
+    group: str | None = None,
+) -> Iterator[Keyed]:
     """Open a table and check its columns' names and declared types."""
-    columns = {"item": item, "person": user}
+    columns = {"item": item, "person": user} | ({} if group is None else {"grp": group})
     opened = (
         open_spark(table, columns)
         if is_spark(table)
         else open_table(table, columns, memory=memory, progress=progress)
     )
     with opened as rows:
-        keyed = _Keyed(rows, columns)
+        keyed = Keyed(rows, columns)
         keyed.check()
         yield keyed

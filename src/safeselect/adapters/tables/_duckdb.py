@@ -102,6 +102,10 @@ class Table:
         """Put the labels into the table `safeselect_candidates`."""
         self.fetch("CREATE TEMP TABLE safeselect_candidates AS SELECT unnest($1) AS label", labels)
 
+    def store_groups(self, labels: list[str]) -> None:
+        """Put the labels into the table `safeselect_groups`."""
+        self.fetch("CREATE TEMP TABLE safeselect_groups AS SELECT unnest($1) AS label", labels)
+
 
 @contextmanager
 def open_table(
