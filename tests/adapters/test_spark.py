@@ -38,6 +38,7 @@ def spark() -> Iterator[Any]:
         .config("spark.sql.shuffle.partitions", "4")
         .config("spark.driver.bindAddress", "127.0.0.1")
         .config("spark.driver.host", "127.0.0.1")
+        .config("spark.pyspark.python", sys.executable)  # workers that know safeselect
         .getOrCreate()
     )
     session.sparkContext.setLogLevel("OFF")
