@@ -15,7 +15,7 @@ import engine
 import numpy as np
 import pytest
 from children import in_child
-from rules_table import CALLS, COUNTS, EPSILON, EVERY, ROWS, SESSIONS, THREE, Case
+from rules_table import CALLS, COUNTS, ELSEWHERE, EPSILON, EVERY, ROWS, SESSIONS, THREE, Case
 from tapes import TapeSource
 
 import safeselect
@@ -49,7 +49,7 @@ def drawing() -> dict[str, Any]:
 
 
 def test_every_public_name_that_draws_is_in_the_table():
-    assert set(drawing()) == {case.name for case in EVERY.values()}
+    assert set(drawing()) == {case.name for case in EVERY.values()} | ELSEWHERE.keys()
 
 
 def test_every_word_for_a_mechanism_or_noise_is_in_the_table():

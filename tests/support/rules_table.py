@@ -13,7 +13,7 @@ from typing import Any
 
 import safeselect
 
-__all__ = ["CALLS", "EVERY", "SESSIONS", "Case"]
+__all__ = ["CALLS", "ELSEWHERE", "EVERY", "SESSIONS", "Case"]
 
 EPSILON = "1/8"
 
@@ -91,6 +91,9 @@ CALLS: dict[str, Case] = {
         monotonic=False,
     ),
 }
+KEYS = {"max_partitions": 1}
+for _name, _more in (("keys", {}), ("keys with counts", {"with_counts": True})):
+    CALLS[_name] = Case("select_partitions", {**KEYS, **_more}, BOTH, COUNTS, monotonic=False)
 for _word in ("exponential", "laplace", "gumbel"):
     for _name in ("report_noisy_max", "report_noisy_max_with_gap"):
         CALLS[f"{_name} {_word}"] = Case(_name, {"noise": _word}, scores=THREE)
@@ -126,3 +129,9 @@ SESSIONS["PayWhatYouGet"] = Case(
 )
 
 EVERY = CALLS | SESSIONS
+
+ELSEWHERE = {
+    "partition_strategy": "tests/partitions/test_strategy.py: it has no counts when it is charged",
+    "measure": "tests/measurements/test_measure.py: neighbours may replace",
+}
+"""What draws, and has the rules of the ledger in a file of its own, for this reason."""
