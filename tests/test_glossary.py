@@ -33,6 +33,7 @@ PLAIN = {
     *("signer", "hmac", "journal", "convert", "log", "row", "torn", "checker", "pending", "draw"),
     *(
         "discovered",
+        "selected",
         "composed",
         "peeled",
         "resolve",

@@ -513,10 +513,10 @@ def test_where_only_production_is_allowed(name, monkeypatch):
     case = EVERY[name]
     seeded = DeterministicSource(b"x", i_understand_this_is_not_private=True)
     monkeypatch.setenv("SAFESELECT_REQUIRE_PRODUCTION", "1")
-    with pytest.raises(ParameterError, match="SAFESELECT_REQUIRE_PRODUCTION"):
-        case.run(engine="reference")
-    with pytest.raises(ParameterError, match="SAFESELECT_REQUIRE_PRODUCTION"):
-        case.run(source=seeded)
+    for more in ({"engine": "reference"}, {"source": seeded}):
+        if more.keys() <= inspect.signature(drawing()[case.name]).parameters.keys():
+            with pytest.raises(ParameterError, match="SAFESELECT_REQUIRE_PRODUCTION"):
+                case.run(**more)
     case.run()
 
 

@@ -11,6 +11,7 @@ from safeselect import AdaptiveSparseVector, BoundedRange, PayWhatYouGet, Sparse
 __all__ = ["FUNCTIONS", "SCORES", "call", "parameters"]
 
 SCORES = {"a": 5, "b": 1, "c": 3}
+_DATA = ("scores", "counts", "values")
 _ROWS = [[5, 1, 3], [1, 2, 3]]
 
 FUNCTIONS: dict[str, dict[str, Any]] = {
@@ -60,7 +61,7 @@ FUNCTIONS: dict[str, dict[str, Any]] = {
 def parameters(name: str) -> list[str]:
     """The parameters of a function, but not the scores."""
     found = inspect.signature(getattr(safeselect, name)).parameters
-    return [each for each in found if each not in ("scores", "counts", "values")]
+    return [each for each in found if each not in _DATA]
 
 
 def call(name: str, **given: Any) -> None:

@@ -91,9 +91,6 @@ CALLS: dict[str, Case] = {
         monotonic=False,
     ),
 }
-KEYS = {"max_partitions": 1}
-for _name, _more in (("keys", {}), ("keys with counts", {"with_counts": True})):
-    CALLS[_name] = Case("select_partitions", {**KEYS, **_more}, BOTH, COUNTS, monotonic=False)
 for _word in ("exponential", "laplace", "gumbel"):
     for _name in ("report_noisy_max", "report_noisy_max_with_gap"):
         CALLS[f"{_name} {_word}"] = Case(_name, {"noise": _word}, scores=THREE)
@@ -128,7 +125,13 @@ SESSIONS["PayWhatYouGet"] = Case(
     monotonic=False,
 )
 
-EVERY = CALLS | SESSIONS
+KEYS: dict[str, Case] = {
+    _name: Case("select_partitions", {"max_partitions": 1, **_more}, BOTH, COUNTS, monotonic=False)
+    for _name, _more in (("keys", {}), ("keys with counts", {"with_counts": True}))
+}
+"""Releases whose number of counts is private: their requests tell it, and nothing else."""
+
+EVERY = CALLS | SESSIONS | KEYS
 
 ELSEWHERE = {
     "partition_strategy": "tests/partitions/test_strategy.py: it has no counts when it is charged",

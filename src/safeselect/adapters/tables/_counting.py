@@ -2,26 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
-from safeselect.adapters.tables._duckdb import Table, open_table
-from safeselect.adapters.tables._keys import (
-    FLOATS,
-    INTEGERS,
-    read_labels,
-    require_key,
-    require_plain_integers,
-    warn_if_same,
-)
-from safeselect.adapters.tables._spark import SparkTable, is_spark, open_spark
+from safeselect.adapters.tables._keyed import open_keyed
+from safeselect.adapters.tables._keys import read_labels, warn_if_same
 from safeselect.adapters.tables._sql import (
     CAPPED_COUNTS,
     COUNT_CANDIDATES,
     COUNT_DISTINCT_USERS,
-    ITEMS,
     LARGEST_CAPPED_COUNTS,
     LARGEST_COUNTS,
 )
@@ -107,7 +98,7 @@ def count_distinct_users(
         with capped as unread:
             counts = unread.read()
     elif candidates is None:
-        with _keyed(table, item, user, memory, progress) as keyed:
+        with open_keyed(table, item, user, memory, progress) as keyed:
             counts = dict(keyed.fetch(COUNT_DISTINCT_USERS))
     else:
         with open_counts(
@@ -137,7 +128,7 @@ def open_counts(
     Args, Raises: as for `count_distinct_users`.
     """
     public = None if candidates is None else read_labels(candidates)
-    with _keyed(table, item, user, memory, progress) as keyed:
+    with open_keyed(table, item, user, memory, progress) as keyed:
         labels = keyed.items() if public is None else public
         if public is not None:
             keyed.check_candidates(public)
@@ -225,7 +216,7 @@ def open_largest(
     if max_contributions is not None:
         cap = integer(max_contributions, "max_contributions", minimum=1, maximum=2**63 - 1)
         sql = LARGEST_CAPPED_COUNTS.format(places=limit, contributions=cap)
-    with _keyed(table, item, user, memory, progress) as keyed:
+    with open_keyed(table, item, user, memory, progress) as keyed:
         yield Unread(limit, lambda: dict(keyed.fetch(sql)))
 
 
@@ -248,7 +239,7 @@ def open_capped(
     """
     cap = integer(max_contributions, "max_contributions", minimum=1, maximum=2**63 - 1)
     sql = CAPPED_COUNTS.format(contributions=cap, least=least)
-    with _keyed(table, item, user, memory, progress) as keyed:
+    with open_keyed(table, item, user, memory, progress) as keyed:
         # How many there are is private, and nobody asks.
         yield Unread(0, lambda: dict(keyed.fetch(sql)))
 
@@ -261,61 +252,3 @@ def until_read(opened: ExitStack, unread: Unread) -> Unread:
             return unread.read()
 
     return replace(unread, read=read)
-
-
-@dataclass(frozen=True, slots=True)
-class _Keyed:
-    """A table with the two columns that are counted."""
-
-    table: Table | SparkTable
-    names: Mapping[str, str]
-
-    def check(self) -> None:
-        """Refuse declared types that no key has; no row is looked at."""
-        for ours, name in self.names.items():
-            kind = self.table.types[ours]
-            # In a table that pandas wrote, a missing value turns integers into floats.
-            if kind is not None and kind not in FLOATS:
-                require_key(kind, name)
-
-    def check_candidates(self, labels: list[str]) -> None:
-        """Refuse candidates that no column of this declared type can hold."""
-        if self.table.types["item"] in INTEGERS | FLOATS:
-            require_plain_integers(labels, self.names["item"])
-
-    def items(self) -> list[str]:
-        """Return the set of items, which the caller asserted to be public."""
-        self._load("item")
-        return [label for (label,) in self.table.fetch(ITEMS)]
-
-    def fetch(self, sql: str, candidates: list[str] | None = None) -> list[tuple[Any, ...]]:
-        """Read rows by one statement, once."""
-        kinds = self._load("item", "person")
-        if candidates is not None:
-            if kinds["item"] in INTEGERS:
-                require_plain_integers(candidates, self.names["item"])
-            self.table.store_candidates(candidates)
-        return self.table.fetch(sql)
-
-    def _load(self, *columns: str) -> Mapping[str, str]:
-        kinds = self.table.load(*columns)
-        for ours in columns:
-            require_key(kinds[ours], self.names[ours])
-        return kinds
-
-
-@contextmanager
-def _keyed(
-    table: object, item: str, user: str, memory: str | None, progress: bool
-) -> Iterator[_Keyed]:
-    """Open a table and check its columns' names and declared types."""
-    columns = {"item": item, "person": user}
-    opened = (
-        open_spark(table, columns)
-        if is_spark(table)
-        else open_table(table, columns, memory=memory, progress=progress)
-    )
-    with opened as rows:
-        keyed = _Keyed(rows, columns)
-        keyed.check()
-        yield keyed
