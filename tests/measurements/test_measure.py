@@ -97,6 +97,7 @@ def test_wide_noise_has_the_variance_of_its_law(squared: str) -> None:
     assert abs(mean / float(found.sigma_squared) - 1) < 0.51
 
 
+@pytest.mark.claim("C8")
 @pytest.mark.parametrize("name", COSTS)
 def test_it_is_charged_and_has_its_receipt(name: str) -> None:
     cost, _ = COSTS[name]

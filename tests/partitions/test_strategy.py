@@ -26,6 +26,7 @@ from safeselect.partitions.table import keep_table
 COST = {"epsilon": 1, "delta": "1e-6", "max_partitions": 2}
 
 
+@pytest.mark.claim("C8")
 def test_it_is_charged_once_when_it_is_made() -> None:
     ledger = new(MemoryStore(), epsilon=1, delta="1e-6")
     strategy = partition_strategy(**COST, ledger=scope(ledger))
