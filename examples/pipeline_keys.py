@@ -10,13 +10,14 @@ Guarantee: (1, 1e-6)-DP for the keys, by safeselect, and 1-DP for the counts, by
 
 from __future__ import annotations
 
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pipeline_dp
 from flights import Flight, flights
 
 from safeselect import Budget, Ledger, PartitionStrategy, partition_strategy
-from safeselect.ledger.stores.memory import MemoryStore
 
 MOST = 3  # airports for which a plane counts
 TERMS = {"unit": "plane", "neighbours": "add_remove"}
@@ -58,9 +59,11 @@ def kept(table: list[Flight], strategy: PartitionStrategy) -> dict[str, float]:
 
 
 def main() -> None:
-    ledger = Ledger.create(MemoryStore(), {"planes": Budget(**TERMS, epsilon=1, delta="1e-6")})
-    scope = ledger.scope("planes", **TERMS, purpose="airports that may be shown")
-    strategy = partition_strategy(epsilon=1, delta="1e-6", max_partitions=MOST, ledger=scope)
+    with TemporaryDirectory() as folder:  # in earnest a ledger stays
+        budgets = {"planes": Budget(**TERMS, epsilon=1, delta="1e-6")}
+        ledger = Ledger.create(Path(folder, "budget.log"), budgets)
+        scope = ledger.scope("planes", **TERMS, purpose="airports that may be shown")
+        strategy = partition_strategy(epsilon=1, delta="1e-6", max_partitions=MOST, ledger=scope)
     found = kept(list(flights()), strategy)
     for airport, planes in sorted(found.items(), key=lambda pair: -pair[1])[:3]:
         print(f"{airport}: about {planes:.0f} planes")

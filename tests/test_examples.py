@@ -24,6 +24,7 @@ ROOT = Path(__file__).parents[1]
 PROGRAMS = sorted(
     path.stem for path in (ROOT / "docs" / "examples").glob("*.md") if path.stem != "README"
 )
+TOLD = ("guarantee", "or, at delta", "each of", "paid", "readers by", "spent")
 OUTPUT = re.compile(r"^```text\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 
 

@@ -56,6 +56,7 @@ PLAIN = {
     ),
     *(
         "discovered",
+        "selected",
         "composed",
         "peeled",
         "resolve",

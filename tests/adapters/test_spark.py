@@ -32,6 +32,12 @@ PRIVATE = "Zebedee-4711"
 
 @pytest.fixture(scope="module")
 def spark() -> Iterator[Any]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYSPARK_PYTHON", sys.executable)  # workers that know safeselect
+        yield from _session()
+
+
+def _session() -> Iterator[Any]:
     session = (
         pyspark.sql.SparkSession.builder.master("local[2,4]")  # two workers, four attempts a task
         .config("spark.ui.enabled", "false")

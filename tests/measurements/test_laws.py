@@ -95,6 +95,7 @@ class Known:
         return self.drawn[-1]
 
 
+@pytest.mark.claim("C1")
 @pytest.mark.parametrize("squared", ["1/4", "10/3", "30"])
 @pytest.mark.parametrize("name", LAWS)
 def test_a_magnitude_is_the_number_of_thresholds_above(name: str, squared: str) -> None:
@@ -157,6 +158,7 @@ def _law(law: SymmetricLaw, last: int) -> dict[tuple[int], tuple[Fraction, Fract
     }
 
 
+@pytest.mark.claim("C2")
 @pytest.mark.parametrize("squared", ["1", "25", "1/4"])
 @pytest.mark.parametrize("epsilon", ["0", "1/2", "1", "2"])
 def test_rounded_noise_is_gaussian_private_and_discrete_noise_is_not(

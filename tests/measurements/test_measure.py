@@ -21,6 +21,7 @@ from safeselect import (
     ParameterError,
     PureDP,
     ScoreError,
+    SourceError,
     ZeroConcentratedDP,
     compose,
     measure,
@@ -96,6 +97,7 @@ def test_wide_noise_has_the_variance_of_its_law(squared: str) -> None:
     assert abs(mean / float(found.sigma_squared) - 1) < 0.51
 
 
+@pytest.mark.claim("C8")
 @pytest.mark.parametrize("name", COSTS)
 def test_it_is_charged_and_has_its_receipt(name: str) -> None:
     cost, _ = COSTS[name]
@@ -200,3 +202,31 @@ def test_neighbours_that_replace_are_the_callers_affair() -> None:
         ledger=ledger.scope("a", **terms, purpose="a test"),
     )
     assert found.receipt is not None
+
+
+class Failing(TapeSource):
+    """Fails once so many bytes have been asked for."""
+
+    def __init__(self, after: int) -> None:
+        super().__init__(seed=2)
+        self._after = after
+
+    def fill(self, buffer: object, /) -> None:
+        if self.asked >= self._after:
+            raise SourceError("the device is gone")
+        super().fill(buffer)
+
+
+@pytest.mark.parametrize("after", [0, 1])
+@pytest.mark.parametrize("name", COSTS)
+def test_a_failure_keeps_the_charge_and_a_refusal_draws_nothing(name: str, after: int) -> None:
+    cost, guarantee = COSTS[name]
+    price = {"epsilon": "1/2"} if name == "epsilon" else {"rho": guarantee.zcdp.rho}
+    ledger = new(MemoryStore(), **price)
+    with pytest.raises(SourceError, match="gone"):
+        measure([1, 2], **cost, source=Failing(after), ledger=scope(ledger))
+    assert [record.content["kind"] for record in ledger.records()][2:] == ["charged", "aborted"]
+    source = TapeSource()
+    with pytest.raises(BudgetError, match="does not allow"):
+        measure([1, 2], **cost, source=source, ledger=scope(ledger))
+    assert source.asked == 0

@@ -46,6 +46,7 @@ def words(values: list[int]) -> bytes:
     return np.array(values, dtype=np.uint64).tobytes()
 
 
+@pytest.mark.claim("C1")
 @pytest.mark.parametrize(("epsilon", "delta"), [(1, "1e-6"), ("1/5", "1e-9"), (1, "1e-30")])
 def test_a_threshold_is_the_least_count_that_is_kept(epsilon: object, delta: str) -> None:
     """All words around every row, and rows that share their leading bits, by the definition."""

@@ -17,6 +17,7 @@ from safeselect import (
     ParameterError,
     PartitionStrategy,
     ScoreError,
+    SourceError,
     partition_strategy,
 )
 from safeselect.ledger.stores.memory import MemoryStore
@@ -25,6 +26,7 @@ from safeselect.partitions.table import keep_table
 COST = {"epsilon": 1, "delta": "1e-6", "max_partitions": 2}
 
 
+@pytest.mark.claim("C8")
 def test_it_is_charged_once_when_it_is_made() -> None:
     ledger = new(MemoryStore(), epsilon=1, delta="1e-6")
     strategy = partition_strategy(**COST, ledger=scope(ledger))
@@ -157,3 +159,28 @@ def test_counts_capped_above_are_refused() -> None:
     for cap, unit, message in ((3, None, "capped at 3"), (1, "one house", "one house")):
         with pytest.raises(ParameterError, match=message):
             strategy.keep_column(Counts({}, places="all", max_contributions=cap, unit=unit))
+
+
+class Failing(TapeSource):
+    """Fails once so many bytes have been asked for."""
+
+    def __init__(self, after: int) -> None:
+        super().__init__(seed=2)
+        self._after = after
+
+    def fill(self, buffer: object, /) -> None:
+        if self.asked >= self._after:
+            raise SourceError("the device is gone")
+        super().fill(buffer)
+
+
+@pytest.mark.parametrize("after", [0, 1])
+def test_a_failure_keeps_the_charge_and_a_refusal_draws_nothing(after: int) -> None:
+    ledger = new(MemoryStore(), epsilon=1, delta="1e-6")
+    with pytest.raises(SourceError, match="gone"):
+        partition_strategy(**COST, source=Failing(after), ledger=scope(ledger))
+    assert [record.content["kind"] for record in ledger.records()][2:] == ["charged", "aborted"]
+    source = TapeSource()
+    with pytest.raises(BudgetError, match="does not allow"):
+        partition_strategy(**COST, source=source, ledger=scope(ledger))
+    assert source.asked == 0

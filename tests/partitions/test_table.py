@@ -141,6 +141,7 @@ def decision_holds(table: KeepTable, epsilon: Fraction, delta: Fraction) -> bool
     return True
 
 
+@pytest.mark.claim("C2")
 @pytest.mark.parametrize(("epsilon", "delta"), [*PAIRS[:5], *drawn(25)])
 def test_each_decision_is_private(epsilon: Fraction, delta: Fraction) -> None:
     for with_counts in (False, True):
@@ -157,6 +158,7 @@ def count_law(table: KeepTable, users: int) -> dict[int | None, int]:
     return law
 
 
+@pytest.mark.claim("C2")
 @pytest.mark.parametrize(("epsilon", "delta"), [*PAIRS[:5], *drawn(25)])
 def test_each_noisy_count_is_private(epsilon: Fraction, delta: Fraction) -> None:
     """The hockey-stick divergence between n and n + 1 users, both ways, over all outcomes."""

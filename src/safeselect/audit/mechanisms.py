@@ -144,7 +144,11 @@ def _one_shot() -> Iterator[OneShot]:
         word = {"noise": noise}
         yield OneShot(f"report_noisy_max_{noise}/1", report_noisy_max, noise, word)
         yield OneShot(
-            f"report_noisy_max_with_gap_{noise}/1", report_noisy_max_with_gap, noise, word, gaps=True
+            f"report_noisy_max_with_gap_{noise}/1",
+            report_noisy_max_with_gap,
+            noise,
+            word,
+            gaps=True,
         )
     for mechanism in MECHANISMS:
         word, name = {"mechanism": mechanism, "k": 2}, f"top_k_{mechanism}/1"

@@ -62,7 +62,9 @@ def check_fork(name: str, every: int) -> str:
         if _in_child(ask) != "SourceError":
             raise Refuted("a child answers with its parent's noise")
         ask()
-    return "a child's releases are its own" + ("" if ask is None else ", sessions are refused there")
+    return "a child's releases are its own" + (
+        "" if ask is None else ", sessions are refused there"
+    )
 
 
 def check_sources(name: str, every: int) -> str:

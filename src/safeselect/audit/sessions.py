@@ -60,8 +60,12 @@ def check_queries(case: SessionCase, every: int) -> str:
     firsts: list[Fraction] = []
     for _ in range(count):
         # Geometric noise has whole steps: a small epsilon makes ties rare.
-        session = _open(case, k=8, epsilon="1/10000" if whole else 8, gap_grid=1 if whole else _FINE)
-        gaps = [session.query(10**9).gap for _ in range(2)] + list(session.query_many([10**9] * 4).gaps)
+        session = _open(
+            case, k=8, epsilon="1/10000" if whole else 8, gap_grid=1 if whole else _FINE
+        )
+        gaps = [session.query(10**9).gap for _ in range(2)] + list(
+            session.query_many([10**9] * 4).gaps
+        )
         if len(set(gaps)) < len(gaps) - 2 * whole:
             raise Refuted("two answers share their noise")
         signs[gaps[0] > gaps[1], gaps[2] > gaps[3]] += 1

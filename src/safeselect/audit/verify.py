@@ -129,7 +129,9 @@ def checks() -> Iterator[Check]:
     yield from _lists()
     yield from _sessions()
     for name in names():
-        yield Check("rules", f"{name}: charge", "C8", partial(check_charge, name), "charge", (name,))
+        yield Check(
+            "rules", f"{name}: charge", "C8", partial(check_charge, name), "charge", (name,)
+        )
         yield Check("rules", f"{name}: fork", "C6", partial(check_fork, name), "fork", (name,))
         sources = partial(check_sources, name)
         yield Check("rules", f"{name}: sources", "C7", sources, "sources", (name,))

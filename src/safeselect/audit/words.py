@@ -24,7 +24,13 @@ from safeselect.noise.rows import batch_plan, combine_rows
 from safeselect.randomness import bits as random_bits
 from safeselect.randomness.bits import Bits
 
-__all__ = ["check_near_ties", "check_owners", "check_requests", "check_rows_owners", "check_variates"]
+__all__ = [
+    "check_near_ties",
+    "check_owners",
+    "check_requests",
+    "check_rows_owners",
+    "check_variates",
+]
 
 _RATE = NoiseRate(Fraction(1))
 _SMALL = 1 << 36  # of 64 digits: V = 2**-28, noise of 19 nats, more than any other word's here
@@ -190,9 +196,7 @@ def check_rows_owners(noise: Law, every: int) -> str:
     return f"{looked} random words, each with one row of its own"
 
 
-def _last_row(
-    run: Callable[[bytes], tuple[Any, int]], known: bytes, base: Any, count: int
-) -> None:
+def _last_row(run: Callable[[bytes], tuple[Any, int]], known: bytes, base: Any, count: int) -> None:
     """On other tapes the last row has other winners, as the first has."""
     winners = [(base[0], base[-1])]
     for number in range(count):

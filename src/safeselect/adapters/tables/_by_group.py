@@ -14,8 +14,8 @@ from fractions import Fraction
 from typing import Any, Literal, get_args
 
 from safeselect.accounting.cost import PrivacyCost
-from safeselect.adapters.tables._counting import Keyed, open_keyed
 from safeselect.adapters.tables._grouped import GroupedTopK
+from safeselect.adapters.tables._keyed import Keyed, open_keyed
 from safeselect.adapters.tables._keys import read_labels, warn_if_same
 from safeselect.adapters.tables._sql import AMONG_CANDIDATES, GROUPED_COUNTS
 from safeselect.counts import Counts, check_unit

@@ -5,7 +5,8 @@ from __future__ import annotations
 from contextlib import ExitStack
 from typing import Any
 
-from safeselect.adapters.tables._counting import open_keyed, until_read
+from safeselect.adapters.tables._counting import until_read
+from safeselect.adapters.tables._keyed import open_keyed
 from safeselect.adapters.tables._keys import warn_if_same
 from safeselect.adapters.tables._sql import ITEMS_PER_USER
 from safeselect.exact.parameters import Number, integer, rational
