@@ -115,7 +115,9 @@ def test_a_list_is_a_function_of_the_draws_it_is_charged_for_and_of_no_fewer(
         agreeing = [answer for other, answer in found.items() if other[:cost] == order[:cost]]
         assert set(agreeing) == {(labels, cost)}
         assert cost <= k
-        fewer = {answer for other, answer in found.items() if other[: cost - 1] == order[: cost - 1]}
+        fewer = {
+            answer for other, answer in found.items() if other[: cost - 1] == order[: cost - 1]
+        }
         assert items < 3 or len(fewer) > 1
 
 

@@ -17,7 +17,6 @@ moved away from the truth, by more than all roundings together.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -54,9 +53,7 @@ def start(step: Fraction) -> Curve:
     return Curve(step, np.zeros(1), np.zeros(1))
 
 
-def backward(
-    curve: Curve, cells: int, count: int, most: int, *, upper_only: bool = False
-) -> Curve:
+def backward(curve: Curve, cells: int, count: int, most: int, *, upper_only: bool = False) -> Curve:
     """The curve with `count` mechanisms of bounded range `cells` steps before it.
 
     Args:

@@ -71,7 +71,9 @@ def _walk(steps: Iterable[tuple[int, int]], factor: Interval) -> Interval:
     last, total, number = mpfr(1, 0, down), mpfr(0, 0, down), 0
     # A term lies below the true one by at most this factor a step: three roundings, and the width
     # of the factor; one more rounding is that of the sum.  (1 + x)**n is at most e**(n x).
-    lost = up.add(up.sub(up.div(factor.upper, factor.lower), 1), Fraction(1, 2 ** (precision + _GUARD - 4)))
+    lost = up.add(
+        up.sub(up.div(factor.upper, factor.lower), 1), Fraction(1, 2 ** (precision + _GUARD - 4))
+    )
     enough = Fraction(1, 2**precision)
     for number, (above, below) in enumerate(steps, 1):
         last = down.div(down.mul(down.mul(last, factor.lower), above), below)
