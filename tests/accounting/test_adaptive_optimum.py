@@ -324,7 +324,7 @@ def test_a_curve_is_a_profile():
 
 def test_interleaving_is_never_below_an_order_in_advance():
     step = Fraction(1, 40)
-    whole = interleaved(step, [(40, 2), (20, 2)], 200)
+    whole = interleaved(step, ((40, 2), (20, 2)), 200)
     for first, second in (((40, 2), (20, 2)), ((20, 2), (40, 2))):
         row = backward(backward(start(step), *first, 200), *second, 200)
         assert (row.upper <= whole.upper * (1 + 1e-12)).all()

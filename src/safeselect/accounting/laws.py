@@ -6,68 +6,23 @@ here is its worst pair: a likelihood ratio that is monotone makes the largest sh
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from itertools import accumulate
 from math import isqrt
 
+from safeselect.accounting.losses import Atoms
 from safeselect.exact.interval import Interval, rounded_down, rounded_up
 from safeselect.exact.parameters import integer, rational
 from safeselect.promises.guarantees import ApproximateDP, PureDP, ZeroConcentratedDP
 
-__all__ = ["Atoms", "DiscreteGaussian", "DiscreteLaplace", "KnownLaw", "RandomizedResponse"]
+__all__ = ["DiscreteGaussian", "DiscreteLaplace", "KnownLaw", "RandomizedResponse"]
 
 _MOST_SHIFT = 2**12
 _MOST_VARIANCE = 2**20
 _MOST_ANSWERS = 2**62
 _BITS = 192  # of masses, where a law is read alone
 _MOST_STEPS = 300
-
-
-@dataclass(frozen=True, slots=True)
-class Atoms:
-    """The privacy losses of a pair (P, Q), from the largest; that of (Q, P) is the same law.
-
-    Attributes:
-        losses: lower and upper ends of each.
-        masses: under P, times 2**bits, rounded down and up.  Under Q loss l has the mass that P
-            gives to -l.
-        beyond: the mass of all losses that are not listed, rounded up.
-        bits: of the scale.
-    """
-
-    losses: tuple[tuple[Fraction, Fraction], ...]
-    masses: tuple[tuple[int, int], ...]
-    beyond: int
-    bits: int
-
-    def above(self, points: list[Fraction]) -> list[int]:
-        """The hockey-stick divergence at e**s for each point s, times 2**bits, rounded up."""
-        ours = [0, *accumulate(high for _, high in self.masses)]
-        theirs = [0, *accumulate(low for low, _ in reversed(self.masses))]
-        floors = [-low for low, _ in self.losses]
-        found = []
-        for s in points:
-            grown = Interval.of(s, self.bits).exp().scaled(self.bits)[0]
-            # Losses surely above s.  Of each that may be, what it adds where it is.
-            count = bisect_left(floors, -s)
-            total = ours[count] - (theirs[count] * grown >> self.bits) + self.beyond
-            while count < len(self.losses) and self.losses[count][1] > s:
-                kept, flipped = self.masses[count][1], self.masses[-1 - count][0]
-                total += max(0, kept - (flipped * grown >> self.bits))
-                count += 1
-            found.append(min(max(0, total), 1 << self.bits))
-        return found
-
-    def places(self, step: Fraction) -> tuple[int, list[int]]:
-        """The least place, and masses at multiples of a step from there on, both rounded down."""
-        at = [low // step for low, _ in self.losses]
-        weights = [0] * (at[0] - at[-1] + 1)
-        for place, (low, _) in zip(at, self.masses, strict=True):
-            weights[place - at[-1]] += low
-        return at[-1], weights
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +74,7 @@ class DiscreteLaplace:
         return _approximate(self, delta)
 
     def atoms(self, bits: int) -> Atoms:
-        """Up to 0 every value has the largest loss, between 0 and the shift one in two multiples."""
+        """All values up to 0 have the largest loss, those from the shift on the least."""
         precision, one = bits + 64, Interval.of(1, bits + 64)
         ratio = (-Interval.of(self.epsilon, precision)).exp()
         outside = one / (one + ratio)
@@ -130,12 +85,12 @@ class DiscreteLaplace:
             power = power * ratio
         chances.append(outside * power)
         losses = [(self.shift - 2 * x) * self.epsilon for x in range(self.shift + 1)]
-        return _atoms([(loss, loss) for loss in losses], chances, 0, bits)
+        return Atoms.of([(loss, loss) for loss in losses], chances, 0, bits)
 
 
 @dataclass(frozen=True, slots=True)
 class DiscreteGaussian:
-    """An integer that moves by at most `shift`, with P(X = x) proportional to e**(-x**2/(2 sigma2)).
+    """An integer that moves by at most `shift`, with P(X = x) proportional to e**-(x**2/2 sigma2).
 
         DiscreteGaussian(9)  # a count, and a little less noise than a deviation of 3
 
@@ -204,7 +159,7 @@ class DiscreteGaussian:
         chances = [halves[abs(x)] / whole for x in range(-r, self.shift + r + 1)]
         losses = [self.unit * (self.shift - 2 * x) for x in range(-r, self.shift + r + 1)]
         missing = (tail + tail) / whole
-        return _atoms([(loss, loss) for loss in losses], chances, missing.scaled(bits)[1], bits)
+        return Atoms.of([(loss, loss) for loss in losses], chances, missing.scaled(bits)[1], bits)
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,7 +215,7 @@ class RandomizedResponse:
         precision, other = bits + 64, self.p / self.n
         low, high = self._loss(precision).fractions()
         chances = [1 - self.p + other, (self.n - 2) * other, other]
-        return _atoms(
+        return Atoms.of(
             [(low, high), (Fraction(0), Fraction(0)), (-high, -low)],
             [Interval.of(chance, precision) for chance in chances],
             0,
@@ -272,12 +227,6 @@ class RandomizedResponse:
 
 
 KnownLaw = DiscreteLaplace | DiscreteGaussian | RandomizedResponse
-
-
-def _atoms(
-    losses: list[tuple[Fraction, Fraction]], chances: list[Interval], beyond: int, bits: int
-) -> Atoms:
-    return Atoms(tuple(losses), tuple(chance.scaled(bits) for chance in chances), beyond, bits)
 
 
 @lru_cache(maxsize=8)
