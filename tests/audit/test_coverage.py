@@ -82,7 +82,9 @@ def test_the_quick_effort_says_what_it_leaves_out():
 
 def test_what_failed_is_told_mechanism_by_mechanism():
     found = passed(FULL)
-    place = next(i for i, f in enumerate(found) if f.check.name == "select_many_exponential/1: pairs")
+    place = next(
+        i for i, f in enumerate(found) if f.check.name == "select_many_exponential/1: pairs"
+    )
     found[place] = replace(found[place], passed=False)
     assert not_cleared(found) == ["select_many_exponential/1"]
     told = summary(found)

@@ -581,7 +581,7 @@ BREAKS = (
         ("C13",),
         "tools/verify_release.py",
         "check_wheel",
-        "    check_files(files, right, described)\n    check_metadata(files[f\"{info}METADATA\"], commit)\n",
+        '    check_files(files, right, described)\n    check_metadata(files[f"{info}METADATA"], commit)\n',
         "",
     ),
     Break(

@@ -81,7 +81,7 @@ FAULTS: dict[str, Changes] = {
             "    return Ranking(tuple(winners), None)\n",
             "        winners.append(_ranked(scores_on_grid, public, bits, winners).indices[0])\n"
             "        if len(winners) == 1:\n"
-            '            return noisy_top_k(noise, scores_on_grid, k, noise_rate, bits)\n'
+            "            return noisy_top_k(noise, scores_on_grid, k, noise_rate, bits)\n"
             "    return Ranking(tuple(winners), None)\n",
         ),
     ),
@@ -290,7 +290,7 @@ FAULTS: dict[str, Changes] = {
     "foreign sources pass as they are": (
         (
             "sources/foreign.py",
-            "    system = Guard(system_bytes, vouched=True, worth=\"yes\")\n"
+            '    system = Guard(system_bytes, vouched=True, worth="yes")\n'
             "    return mixed(device, system, health=False)\n",
             "    return device\n",
         ),

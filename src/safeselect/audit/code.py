@@ -177,7 +177,7 @@ def _as_imported(module: ModuleType) -> CodeType:
 
 
 def _by_name(code: CodeType) -> dict[str, set[str]]:
-    """The digests of all functions outside of functions, by qualified name; overloads have several."""
+    """The digests of functions outside of functions, by qualified name; overloads have several."""
     found: dict[str, set[str]] = {}
     for inner in (const for const in code.co_consts if isinstance(const, CodeType)):
         if inner.co_flags & CO_OPTIMIZED:
@@ -225,9 +225,10 @@ def _others(module: ModuleType, name: str) -> Iterator[tuple[str, CodeType]]:
 
 def _is_own(value: object, name: str) -> bool:
     """Whether something that a module holds is not simply imported from a library."""
-    return str(getattr(value, "__module__", name)).partition(".")[0] == _PACKAGE or isinstance(
-        value, FunctionType
-    ) and not value.__code__.co_filename.startswith((_LIBRARY, _PACKAGES))
+    return str(getattr(value, "__module__", name)).partition(".")[0] == _PACKAGE or (
+        isinstance(value, FunctionType)
+        and not value.__code__.co_filename.startswith((_LIBRARY, _PACKAGES))
+    )
 
 
 def _codes(value: object) -> Iterator[CodeType]:

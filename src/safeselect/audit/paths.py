@@ -144,7 +144,8 @@ def _law_of_few(
         return ranking_law(LAWS[noise], scores, NoiseRate(rate), k=k, fineness=7)
     law: dict[Hashable, tuple[Fraction, Fraction]] = {}
     first = _law_of_few(noise, scores, rate, 1, False)
-    for (one,), (low, high) in ((place, first[place]) for place in first):  # type: ignore[attr-defined]
+    for one in range(len(scores)):
+        low, high = first[(one,)]
         rest = [i for i in range(len(scores)) if i != one]
         second = _law_of_few(noise, tuple(scores[i] for i in rest), rate, 1, False)
         for place, other in enumerate(rest):
@@ -156,7 +157,7 @@ def _law_of_few(
 def _cut_off(law: Enclosure, threshold: int) -> Enclosure:
     """The law of what comes before the threshold."""
 
-    def before(places: Any) -> Hashable:
+    def before(places: tuple[int, ...]) -> Hashable:
         return places[: places.index(threshold)] if threshold in places else places
 
     return _merged(law, before)
@@ -236,7 +237,7 @@ def _gaps_differ(case: OneShot, every: int) -> None:
     """Gaps on a grid so fine that two of them are equal with probability below 2**-20 at most."""
     count = 60 if every == 1 else 12
     scores = [7, 7, 7] if case.shape == "list" else [7, 7]
-    threshold = {"threshold": 7} if case.shape == "above" else {}
+    threshold: dict[str, Any] = {"threshold": 7} if case.shape == "above" else {}
     grid = Fraction(1, 1 << 30)
     seen: list[Fraction] = []
     for _ in range(count):

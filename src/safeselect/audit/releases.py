@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 from math import log
-from typing import Any
 
 from safeselect.audit.cells import Enclosure, ranking_law
 from safeselect.audit.finding import Refuted

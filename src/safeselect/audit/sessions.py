@@ -54,14 +54,19 @@ def check_queries(case: SessionCase, every: int) -> str:
         Refuted: gaps are equal, or their order depends on another's.
     """
     count = 600 if every == 1 else 60
-    quarter = dict.fromkeys(product((True, False), repeat=2), (Fraction(1, 4),) * 2)
+    signs_of: list[Hashable] = [*product((True, False), repeat=2)]
+    quarter = dict.fromkeys(signs_of, (Fraction(1, 4),) * 2)
     whole = case.noise == "geometric"
     signs: Counter[Hashable] = Counter()
     firsts: list[Fraction] = []
     for _ in range(count):
         # Geometric noise has whole steps: a small epsilon makes ties rare.
-        session = _open(case, k=8, epsilon="1/10000" if whole else 8, gap_grid=1 if whole else _FINE)
-        gaps = [session.query(10**9).gap for _ in range(2)] + list(session.query_many([10**9] * 4).gaps)
+        session = _open(
+            case, k=8, epsilon="1/10000" if whole else 8, gap_grid=1 if whole else _FINE
+        )
+        gaps = [session.query(10**9).gap for _ in range(2)] + list(
+            session.query_many([10**9] * 4).gaps
+        )
         if len(set(gaps)) < len(gaps) - 2 * whole:
             raise Refuted("two answers share their noise")
         signs[gaps[0] > gaps[1], gaps[2] > gaps[3]] += 1

@@ -24,7 +24,7 @@ from functools import partial
 from safeselect.audit.code import check_code
 from safeselect.audit.finding import Refuted
 from safeselect.audit.lists import check_bottom, check_list, check_many_items, check_two_counts
-from safeselect.audit.mechanisms import LISTS, ONE_SHOT, SESSIONS, names
+from safeselect.audit.mechanisms import LISTS, ONE_SHOT, SESSIONS, names, noise_of
 from safeselect.audit.noise import (
     LAWS,
     check_decision,
@@ -126,7 +126,9 @@ def checks() -> Iterator[Check]:
     yield from _lists()
     yield from _sessions()
     for name in names():
-        yield Check("rules", f"{name}: charge", "C8", partial(check_charge, name), "charge", (name,))
+        yield Check(
+            "rules", f"{name}: charge", "C8", partial(check_charge, name), "charge", (name,)
+        )
         yield Check("rules", f"{name}: fork", "C6", partial(check_fork, name), "fork", (name,))
         sources = partial(check_sources, name)
         yield Check("rules", f"{name}: sources", "C7", sources, "sources", (name,))
@@ -141,8 +143,7 @@ def _bits_and_noise() -> Iterator[Check]:
         examine = partial(check_primitive, primitive)
         yield Check("samplers", primitive.name, "C1", examine, "samplers", geometric + counted)
     for law in LAWS:
-        every = {**ONE_SHOT, **LISTS, **SESSIONS}
-        drawn = tuple(name for name, case in every.items() if case.noise == law.name)
+        drawn = tuple(name for name in names() if noise_of(name) == law.name)
         batches = tuple(name for name in drawn if name.startswith("select_many"))
         for what, check, concerned in (
             ("quantiles", check_quantiles, drawn),

@@ -1,7 +1,7 @@
-"""From bytes to decisions: each byte is used once, and no fast path decides otherwise than digits.
+"""From bytes to decisions: each byte is used once, and no fast path decides what digits do not.
 
-The engine is run on a tape, so that its random words are known.  A word that is made small gives its
-owner so much noise that it wins; so words tell whose they are, and nothing here knows how the
+The engine is run on a tape, so that its random words are known.  A word that is made small gives
+its owner so much noise that it wins.  So words tell whose they are, and little here knows how the
 engine lays them out.
 """
 
@@ -24,7 +24,13 @@ from safeselect.noise.rows import batch_plan, combine_rows
 from safeselect.randomness import bits as random_bits
 from safeselect.randomness.bits import Bits
 
-__all__ = ["check_near_ties", "check_owners", "check_requests", "check_rows_owners", "check_variates"]
+__all__ = [
+    "check_near_ties",
+    "check_owners",
+    "check_requests",
+    "check_rows_owners",
+    "check_variates",
+]
 
 _RATE = NoiseRate(Fraction(1))
 _SMALL = 1 << 36  # of 64 digits: V = 2**-28, noise of 19 nats, more than any other word's here
@@ -190,9 +196,7 @@ def check_rows_owners(noise: Law, every: int) -> str:
     return f"{looked} random words, each with one row of its own"
 
 
-def _last_row(
-    run: Callable[[bytes], tuple[Any, int]], known: bytes, base: Any, count: int
-) -> None:
+def _last_row(run: Callable[[bytes], tuple[Any, int]], known: bytes, base: Any, count: int) -> None:
     """On other tapes the last row has other winners, as the first has."""
     winners = [(base[0], base[-1])]
     for number in range(count):
@@ -240,7 +244,7 @@ def check_near_ties(noise: Law, every: int) -> str:
 
 
 def check_variates(every: int) -> str:
-    """Arrays of geometric and discrete Laplace noise: numbers do not repeat after a block or a chunk.
+    """Arrays of geometric and discrete Laplace noise: no number comes back after a block.
 
     Raises:
         Refuted: numbers come back, or are made of no random words.
@@ -264,9 +268,9 @@ def _calm(size: int, width: int, number: int = 0) -> bytes:
     """Random bytes in which all words of this many bytes lie in the middle half of their range."""
     kind = np.uint16 if width == 2 else np.uint64
     drawn = shake_256(b"calm %d" % number).digest(size - size % width)
-    words = np.frombuffer(drawn, dtype=kind) >> kind(1)
-    words += kind(1 << 8 * width - 2)
-    return words.tobytes()
+    words: Any = np.right_shift(np.frombuffer(drawn, dtype=kind), kind(1))
+    calm: bytes = np.add(words, kind(1 << 8 * width - 2)).tobytes()
+    return calm
 
 
 def _with(known: bytes, place: int, width: int, word: int) -> bytes:
