@@ -17,11 +17,8 @@ import safeselect.selection.one
 from safeselect.audit.code import check_code, code_digest, extensions, running
 from safeselect.audit.finding import Refuted
 
-ARGMAX = (
-    '    return _one(Call(scores, **options), TABLE["permute_and_flip"], "permute_and_flip/1")\n',
-    '    options["epsilon"] = 100\n    return _one('
-    'Call(scores, **options), TABLE["permute_and_flip"], "permute_and_flip/1")\n',
-)
+_CALL = 'return _one(Call(scores, **options), TABLE["permute_and_flip"], "permute_and_flip/1")'
+ARGMAX = (f"    {_CALL}\n", f'    options["epsilon"] = 100\n    {_CALL}\n')
 """With so large an epsilon the largest score always wins."""
 
 _SAY = """

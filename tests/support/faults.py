@@ -12,7 +12,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from mutants import copy
+from mutants import MUTANTS, copy
 
 Changes = tuple[tuple[str, str, str], ...]
 
@@ -220,7 +220,24 @@ FAULTS: dict[str, Changes] = {
             "            self._spend(-query.draws - 1 + len(found), 0)\n",
         ),
     ),
+    "a batch states what one row costs": (
+        (
+            "selection/_table.py",
+            "        return Calibration(mechanism, self, k, guarantee, self.promise(each), draws, noise_rate)\n",
+            "        guarantee = self.promise(each)\n"
+            "        return Calibration(mechanism, self, k, guarantee, guarantee, draws, noise_rate)\n",
+        ),
+    ),
     # ------------------------------------------------------------------ one path forgets
+    "a record names another mechanism": (
+        (
+            "selection/_call.py",
+            "            self._pending = self._scope.prepare(mechanism, guarantee, parts, told)\n",
+            "            mechanism = mechanism.replace('exponential', 'laplace')\n"
+            "            self._pending = self._scope.prepare(mechanism, guarantee, parts, told)\n",
+        ),
+    ),
+    "a release that failed is refunded": MUTANTS["refund on error"].changes,
     "sessions are not refused where neighbours replace": (
         (
             "sessions/sparse_vector.py",

@@ -21,6 +21,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 
+from safeselect.audit.charges import check_charge
 from safeselect.audit.code import check_code
 from safeselect.audit.finding import Refuted
 from safeselect.audit.lists import check_bottom, check_list, check_many_items, check_two_counts
@@ -36,7 +37,7 @@ from safeselect.audit.paths import SIZES, check_few, check_joint, check_size
 from safeselect.audit.primitives import check_primitive, primitives
 from safeselect.audit.privacy import instances
 from safeselect.audit.releases import check_releases, releases
-from safeselect.audit.rules import check_charge, check_fork, check_sources
+from safeselect.audit.rules import check_fork, check_sources
 from safeselect.audit.sessions import (
     check_answers,
     check_budget,

@@ -212,9 +212,9 @@ def _last_row(run: Callable[[bytes], tuple[Any, int]], known: bytes, base: Any, 
 def check_near_ties(noise: Law, every: int) -> str:
     """Batches whose rows are all near ties: the coarse decision must not decide them.
 
-    The words of two candidates of a row are so close that the noise read off the table cannot tell
-    them apart, and the score of one makes up for the distance.  The winner is worked out from 64
-    digits, enclosed to 2**-70 nat.
+    The words of two candidates of a row are so close that the noise read off the table, in units of
+    2**-32 nat, cannot tell them apart.  The winner is worked out from 64 digits, enclosed to 2**-70
+    nat.
 
     Raises:
         Refuted: the batch has another winner.
@@ -224,11 +224,9 @@ def check_near_ties(noise: Law, every: int) -> str:
     drawn = np.frombuffer(_calm(rows * 8, 8), dtype=np.uint64)
     words = np.empty((n, rows), dtype=np.uint64)
     words[0] = drawn
-    # The second is less than 2**-14 nat away, to either side; the third is far behind.
-    apart = np.maximum(np.minimum(drawn, ~drawn) >> np.uint64(15), np.uint64(1))
-    sign = np.arange(rows) % 2 == 0
-    apart = apart >> (np.arange(rows) % 12).astype(np.uint64)
-    words[1] = np.where(sign, drawn + apart, drawn - apart)
+    # The second is 2**-57 to 2**-33 nat away, to either side; the third is far behind.
+    apart = np.left_shift(np.uint64(1), (np.arange(rows) % 24 + 7).astype(np.uint64))
+    words[1] = np.where(np.arange(rows) % 2 == 0, drawn + apart, drawn - apart)
     words[2] = np.uint64(0xF << 60)
     scores = np.full((n, rows), 50, dtype=np.uint64)
     scores[2] = 0
