@@ -6,8 +6,9 @@ Here a handful is planted, each with the check that must notice it, and every te
 from __future__ import annotations
 
 import pytest
-from faults import FAULTS, all_at_once
 from mutants import Mutant, copy, evidence
+
+from faults import FAULTS, all_at_once
 
 SOME = {
     "the end of a large request is left as it was": "bits: requests",

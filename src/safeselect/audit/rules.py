@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 
 from safeselect.audit.finding import Refuted
+from safeselect.audit.forks import in_child
 from safeselect.audit.trials import (
     OpenSSLSource,
     Stuck,
@@ -39,14 +40,14 @@ def check_fork(name: str, every: int) -> str:
     if not hasattr(os, "fork"):
         return "this system has no fork"
     fingerprint(name)  # so that the source is warm, and has bytes to share if it kept any
-    first, second = (_in_child(lambda: fingerprint(name)) for _ in range(2))
+    first, second = (in_child(lambda: fingerprint(name)) for _ in range(2))
     ours = repr(fingerprint(name))
     if len({first, second, ours}) < 3:
         raise Refuted("a process and its children release the same")
     ask = open_session(name)
     if ask is not None:
         ask()
-        if _in_child(ask) != "SourceError":
+        if in_child(ask) != "SourceError":
             raise Refuted("a child answers with its parent's noise")
         ask()
     return "a child's releases are its own" + (
@@ -94,26 +95,3 @@ def _production(value: str) -> Iterator[None]:
             del os.environ[_VARIABLE]
         else:
             os.environ[_VARIABLE] = before
-
-
-def _in_child(work: Callable[[], Hashable]) -> str:
-    """What a forked child's work returned, or the name of its error."""
-    ours, theirs = os.pipe()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of forks in a process with threads
-        child = os.fork()
-    if not child:
-        try:
-            os.close(ours)
-            try:
-                said = repr(work())
-            except Exception as error:  # noqa: BLE001 - it is told to the parent
-                said = type(error).__name__
-            os.write(theirs, said.encode()[:4096])
-        finally:
-            os._exit(0)
-    os.close(theirs)
-    with os.fdopen(ours, "rb") as answer:
-        said = answer.read().decode()
-    os.waitpid(child, 0)
-    return said

@@ -37,6 +37,7 @@ from safeselect.audit.paths import SIZES, check_few, check_joint, check_size
 from safeselect.audit.primitives import check_primitive, primitives
 from safeselect.audit.privacy import instances
 from safeselect.audit.releases import check_releases, releases
+from safeselect.audit.requests import check_forked, check_requests, check_variates
 from safeselect.audit.rules import check_fork, check_sources
 from safeselect.audit.sessions import (
     check_answers,
@@ -47,9 +48,8 @@ from safeselect.audit.sessions import (
 from safeselect.audit.words import (
     check_near_ties,
     check_owners,
-    check_requests,
+    check_rounds,
     check_rows_owners,
-    check_variates,
 )
 
 __all__ = ["FULL", "QUICK", "Check", "Finding", "checks", "found", "run"]
@@ -137,6 +137,9 @@ def checks() -> Iterator[Check]:
 
 def _bits_and_noise() -> Iterator[Check]:
     yield Check("bits", "requests", "C1", check_requests, "bits")
+    yield Check("bits", "a fork", "C6", check_forked, "bits")
+    peeled = tuple(name for name, case in ONE_SHOT.items() if case.anew)
+    yield Check("bits", "rounds of peeling", "C1", check_rounds, "noise", peeled)
     counted = tuple(name for name, case in LISTS.items() if case.noise == "laplace")
     yield Check("bits", "arrays of noise", "C1", check_variates, "bits", counted)
     geometric = tuple(name for name in SESSIONS if name.endswith("_geometric/1"))
