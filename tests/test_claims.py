@@ -7,11 +7,11 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
-import execute_claims
 import pytest
 from breaks import BREAKS
 
 import claims
+import execute_claims
 
 ROOT = Path(__file__).parents[1]
 PAGE = claims.PAGE.read_text()

@@ -18,6 +18,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from time import monotonic
 
@@ -25,9 +26,9 @@ ROOT = Path(__file__).parents[1]
 for folder in (ROOT / "tests" / "support", ROOT / "tools"):
     sys.path.insert(0, str(folder))
 
-from breaks import BREAKS, Break  # noqa: E402
+from breaks import BREAKS, Break
 
-import claims  # noqa: E402
+import claims
 
 COPIED = ("src", "tests", "tools", "docs", "examples", "requirements", "benchmarks", "fuzz")
 FILES = ("pyproject.toml", "README.md", "SECURITY.md", "CONTRIBUTING.md", "CHANGELOG.md", "LICENSE")
@@ -108,7 +109,7 @@ def run(place: Path, tests: list[str], result: Path, seconds: float) -> None:
     """Run each test, or file, until it fails once; `claim_evidence` writes down which did."""
     calm = ["-q", "--tb=no", "-p", "no:cacheprovider", "-p", "no:xdist", "-p", "claim_evidence"]
     path = os.pathsep.join(str(place / part) for part in ("src", "tests/support", "tools"))
-    try:
+    with suppress(subprocess.TimeoutExpired):
         subprocess.run(
             [sys.executable, "-m", "pytest", *calm, "--continue-on-collection-errors", *tests],
             cwd=place,
@@ -124,8 +125,6 @@ def run(place: Path, tests: list[str], result: Path, seconds: float) -> None:
             timeout=seconds,
             check=False,
         )
-    except subprocess.TimeoutExpired:
-        pass
 
 
 if __name__ == "__main__":

@@ -14,8 +14,9 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "tests" / "support"))
 
-from faults import FAULTS, all_at_once, first_failure, verify  # noqa: E402
-from mutants import Mutant, copy  # noqa: E402
+from mutants import Mutant, copy
+
+from faults import FAULTS, all_at_once, first_failure, verify
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -12,7 +12,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from mutants import copy
+from mutants import MUTANTS, copy
 
 Changes = tuple[tuple[str, str, str], ...]
 
@@ -125,17 +125,13 @@ FAULTS: dict[str, Changes] = {
     "ties of a batch go to the first": (
         ("noise/rows.py", "    if np.min(margins) < _CLEAR:", "    if np.min(margins) < 0:"),
     ),
-    "tail words have no further digits": (
+    "the second round of peeling sees the first one's words": (
         (
             "noise/draws.py",
-            "        return list(map(self._joined, words, slots, more, extra))\n",
-            "        return list(map(self._joined, words, slots))\n",
+            "    lanes = random_lanes(n + count * slot_bits // 64, bits)\n",
+            "    lanes = _LANES.setdefault(n, random_lanes(n + count * slot_bits // 64, bits)).copy()\n",
         ),
-        (
-            "noise/draws.py",
-            "    none = tails[counts == 0]\n",
-            "    counts = np.zeros_like(counts) + 1\n    none = tails[counts == 0]\n",
-        ),
+        ("noise/draws.py", "_TAIL_EXTRA = 64\n", "_TAIL_EXTRA = 64\n_LANES: dict = {}\n"),
     ),
     "thousands of candidates: the noise of half the rate": (
         (
@@ -220,7 +216,24 @@ FAULTS: dict[str, Changes] = {
             "            self._spend(-query.draws - 1 + len(found), 0)\n",
         ),
     ),
+    "a batch states what one row costs": (
+        (
+            "selection/_table.py",
+            "        return Calibration(mechanism, self, k, guarantee, self.promise(each), draws, noise_rate)\n",
+            "        guarantee = self.promise(each)\n"
+            "        return Calibration(mechanism, self, k, guarantee, guarantee, draws, noise_rate)\n",
+        ),
+    ),
     # ------------------------------------------------------------------ one path forgets
+    "a record names another mechanism": (
+        (
+            "selection/_call.py",
+            "            self._pending = self._scope.prepare(mechanism, guarantee, parts, told)\n",
+            "            mechanism = mechanism.replace('exponential', 'laplace')\n"
+            "            self._pending = self._scope.prepare(mechanism, guarantee, parts, told)\n",
+        ),
+    ),
+    "a release that failed is refunded": MUTANTS["refund on error"].changes,
     "sessions are not refused where neighbours replace": (
         (
             "sessions/sparse_vector.py",

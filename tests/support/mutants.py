@@ -132,7 +132,7 @@ _REFUND = """\
             for name in charge.scopes:
                 was = self.scopes[name]
                 nothing = {each: 0 * amount for each, amount in was.spent.items()}
-                scopes[name] = Standing(was.budget, nothing)
+                scopes[name] = Balance(was.budget, nothing)
 """
 
 MUTANTS = {

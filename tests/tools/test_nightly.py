@@ -46,6 +46,8 @@ def test_all_parts_run_and_show_their_figures(make, capfd):
     expected = [
         "soak +passed +0 s  releases 1500",
         "mutants +passed +0 s  tests 20, not explained 0",
+        "execute +passed +0 s  evidence 9, failed under a break 8, no break noticed 1",
+        "faults +passed +0 s  alone 41 of 41, at once 40",
         "timing +passed +0 s  last all within bounds",
         "long +passed +0 s  tests 5 passed, 1 skipped in 3.00s",
         "proofs +passed +0 s  theorems 62",
@@ -57,7 +59,7 @@ def test_all_parts_run_and_show_their_figures(make, capfd):
         assert re.fullmatch(pattern.replace("+0 s", r"+\d+ s").replace(".", r"\."), row)
     asked = make.with_name("asked").read_text().splitlines()
     assert asked[0] == "soak ARGS=--minutes 30 LONG="
-    assert asked[3] == "test ARGS= LONG=1"
+    assert asked[5] == "test ARGS= LONG=1"
 
 
 @pytest.mark.parametrize("target", SAID)

@@ -177,7 +177,7 @@ def _as_imported(module: ModuleType) -> CodeType:
 
 
 def _by_name(code: CodeType) -> dict[str, set[str]]:
-    """The digests of all functions outside of functions, by qualified name; overloads have several."""
+    """The digests of functions outside of functions, by qualified name; overloads have several."""
     found: dict[str, set[str]] = {}
     for inner in (const for const in code.co_consts if isinstance(const, CodeType)):
         if inner.co_flags & CO_OPTIMIZED:

@@ -14,7 +14,7 @@ ASPECTS: Mapping[str, str] = {
     "bits": "each byte of the source is used once, in order",
     "samplers": "the laws of scalar samplers, from all strings of bits",
     "noise": "quantiles, tables, decisions, and whose each random word is",
-    "privacy": "the cost over all neighbours of small instances, or the rates and offsets it rests on",
+    "privacy": "the cost over neighbours of small instances, or the rates and offsets it rests on",
     "few candidates": "releases from three candidates, two items or two answers, against their law",
     "thousands": "releases from 1000 to 5000 candidates, items or values",
     "hundreds of thousands": "releases from 140 000 to 300 000 candidates, items or values",

@@ -27,7 +27,7 @@ from safeselect.sessions import PayWhatYouGet
 __all__ = ["check_bottom", "check_list", "check_many_items", "check_two_counts"]
 
 _EPSILON, _DELTA = Fraction(1), Fraction(1, 10**6)
-_COST = {"epsilon": _EPSILON, "delta": _DELTA}
+_COST: dict[str, Any] = {"epsilon": _EPSILON, "delta": _DELTA}
 _SLACK = 1e-9
 _REACH = 200  # discrete Laplace noise is summed so far; beyond lies less than 2**-280
 
@@ -42,10 +42,7 @@ def check_list(case: ListCase, every: int) -> str:
     plain = _ask(case, {"a": 0, "b": 0}, 2, 2)
     bottom = round(plain.offset)
     counts = {"a": bottom + 1, "b": bottom - 1}
-    if case.noise == "gumbel":
-        law = _law_of_list(plain, counts)
-    else:
-        law = _law_of_counts(plain, counts)
+    law = (_law_of_list if case.noise == "gumbel" else _law_of_counts)(plain, counts)
     found = [_ask(case, counts, 2, 2) for _ in range(count)]
     if case.noise == "gumbel":
         outcomes: Counter[Hashable] = Counter(each.labels for each in found)
@@ -106,7 +103,7 @@ def check_two_counts(case: ListCase, every: int) -> str:
             signs = np.sign([noise["a"] - 10**6, noise["b"] - 2 * 10**6]).tolist()
             pairs[tuple(signs)] += 1
         zero = Fraction(tanh(0.5))
-        single = {-1: (1 - zero) / 2, 0: zero, 1: (1 - zero) / 2}
+        single: dict[Any, Fraction] = {-1: (1 - zero) / 2, 0: zero, 1: (1 - zero) / 2}
     else:
         counts = dict.fromkeys("abc", 10**6)
         firsts = [_ask(case, counts, 1, 3).labels[0] for _ in range(2 * count)]
@@ -205,7 +202,7 @@ def _require_laplace_bottom(result: Any, delta: float) -> None:
         # X > tau + y; `below` ends with the total.
         ends = [min(max(tau + y + _REACH, -1), 2 * _REACH) for y in noise]
         rest = [below[-1] - (below[end] if end >= 0 else 0.0) for end in ends]
-        return sum(mass * more for mass, more in zip(noise.values(), rest, strict=True))
+        return float(sum(mass * more for mass, more in zip(noise.values(), rest, strict=True)))
 
     tau = int(result.offset) - 1
     if beyond(tau) > delta * (1 + 1e-6) or beyond(tau - 1) < delta * (1 - 1e-6):

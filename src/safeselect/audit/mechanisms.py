@@ -35,7 +35,16 @@ from safeselect.sessions import AdaptiveSparseVector, PayWhatYouGet, SparseVecto
 from safeselect.unknown_domain import unknown_domain_top_k
 from safeselect.variates import Kind
 
-__all__ = ["LISTS", "ONE_SHOT", "SESSIONS", "ListCase", "OneShot", "SessionCase", "names"]
+__all__ = [
+    "LISTS",
+    "ONE_SHOT",
+    "SESSIONS",
+    "ListCase",
+    "OneShot",
+    "SessionCase",
+    "names",
+    "noise_of",
+]
 
 Places = tuple[int, ...]
 _NOISE: Mapping[str, str] = {name: row.noise for name, row in TABLE.items()}
@@ -140,6 +149,7 @@ def _one_shot() -> Iterator[OneShot]:
     yield OneShot(
         "exponential_mechanism_with_gap/1", exponential_mechanism_with_gap, "gumbel", gaps=True
     )
+    word: dict[str, Any]
     for noise in get_args(Noise):
         word = {"noise": noise}
         yield OneShot(f"report_noisy_max_{noise}/1", report_noisy_max, noise, word)
@@ -151,18 +161,19 @@ def _one_shot() -> Iterator[OneShot]:
             gaps=True,
         )
     for mechanism in MECHANISMS:
-        word, name = {"mechanism": mechanism, "k": 2}, f"top_k_{mechanism}/1"
+        word = {"mechanism": mechanism, "k": 2}
+        name = f"top_k_{mechanism}/1"
         if mechanism == "laplace":
-            cost = {"epsilon": "1/5", "delta": "1/20"}
+            small = {"epsilon": "1/5", "delta": "1/20"}
             yield OneShot(
-                name, top_k, "laplace", word, 2, ordered=False, cost=cost, rate=_unordered_rate
+                name, top_k, "laplace", word, 2, ordered=False, cost=small, rate=_unordered_rate
             )
             continue
         row = TABLE[mechanism]
         yield OneShot(name, top_k, row.noise, word, 2, anew=row.anew, cost={"epsilon": 2})
     for noise in get_args(GapNoise):
         word = {"noise": noise, "k": 2}
-        cost = {"epsilon": 2}
+        cost: dict[str, Any] = {"epsilon": 2}
         yield OneShot(
             f"top_k_with_gaps_{noise}/1", top_k_with_gaps, noise, word, 2, gaps=True, cost=cost
         )
@@ -224,6 +235,15 @@ LISTS: Mapping[str, ListCase] = {
     )
 }
 """By name."""
+
+
+def noise_of(name: str) -> str:
+    """The noise of the mechanism of this name."""
+    if (case := ONE_SHOT.get(name)) is not None:
+        return case.noise
+    if (listed := LISTS.get(name)) is not None:
+        return "discrete Laplace" if listed.noise == "laplace" else listed.noise
+    return SESSIONS[name].noise
 
 
 def names() -> tuple[str, ...]:

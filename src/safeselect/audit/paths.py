@@ -10,7 +10,7 @@ one and the same noise.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
@@ -20,13 +20,11 @@ from typing import Any
 
 import numpy as np
 
-from safeselect.audit.cells import Enclosure, ranking_law
+from safeselect.audit.few import cut_off, law_of_few, sorted_law, uniform
 from safeselect.audit.finding import Refuted
 from safeselect.audit.leaders import gap_of_equals, leader_among
 from safeselect.audit.mechanisms import OneShot, Places
 from safeselect.audit.releases import gate
-from safeselect.exact.rate import NoiseRate
-from safeselect.noise.laws import LAWS
 
 __all__ = ["SIZES", "Size", "check_few", "check_joint", "check_size"]
 
@@ -74,12 +72,12 @@ def check_few(case: OneShot, every: int) -> str:
     count = 3000 if every == 1 else 120
     rate = case.rate(len(_SCORES))
     scores = [round(score / rate) for score in _SCORES]
-    law = _law_of_few(case.noise, tuple(scores), Fraction(rate), case.k, case.anew)
+    law = law_of_few(case.noise, tuple(scores), Fraction(rate), case.k, case.anew)
     given: dict[str, Any] = {}
     if case.shape == "above":  # the last of the three is the threshold
-        given, law = {"threshold": scores.pop()}, _cut_off(law, len(scores))
+        given, law = {"threshold": scores.pop()}, cut_off(law, len(scores))
     if not case.ordered:
-        law = _sorted(law)
+        law = sorted_law(law)
     for more in _CALIBRATIONS:
         outcomes: Counter[Hashable] = Counter(_outcomes(case, scores, count, {**given, **more}))
         gate(outcomes, count, law)
@@ -107,7 +105,11 @@ def check_joint(case: OneShot, every: int) -> str:
         found += places
     if case.k > 1 and case.shape != "above":
         size = 6 if case.ordered else 3
-        gate(Counter(found), len(found), _uniform(set(_all_places(case)), size))
+        gate(Counter(found), len(found), uniform(set(_all_places(case)), size))
+    if case.k > 1 and case.ordered and case.shape != "above":
+        half = (Fraction(1, 2),) * 2
+        ascending: Counter[Hashable] = Counter(one < other for one, other in found)
+        gate(ascending, len(found), {True: half, False: half})
     firsts: list[Hashable] = [places[0] if places else 2 for places in found]
     if not case.ordered:
         firsts = [*found]
@@ -133,57 +135,12 @@ def check_size(case: OneShot, size: Size, every: int) -> str:
     return f"{count} releases with one ahead, and others with equal ones, of {size.n} candidates"
 
 
-# ---- the laws
-
-
-@cache
-def _law_of_few(
-    noise: str, scores: tuple[int, ...], rate: Fraction, k: int, anew: bool
-) -> Enclosure:
-    if not anew or k == 1:
-        return ranking_law(LAWS[noise], scores, NoiseRate(rate), k=k, fineness=7)
-    law: dict[Hashable, tuple[Fraction, Fraction]] = {}
-    first = _law_of_few(noise, scores, rate, 1, False)
-    for (one,), (low, high) in ((place, first[place]) for place in first):  # type: ignore[attr-defined]
-        rest = [i for i in range(len(scores)) if i != one]
-        second = _law_of_few(noise, tuple(scores[i] for i in rest), rate, 1, False)
-        for place, other in enumerate(rest):
-            least, most = second[(place,)]
-            law[one, other] = low * least, high * most
-    return law
-
-
-def _cut_off(law: Enclosure, threshold: int) -> Enclosure:
-    """The law of what comes before the threshold."""
-
-    def before(places: Any) -> Hashable:
-        return places[: places.index(threshold)] if threshold in places else places
-
-    return _merged(law, before)
-
-
-def _sorted(law: Enclosure) -> Enclosure:
-    return _merged(law, lambda places: tuple(sorted(places)))
-
-
-def _merged(law: Enclosure, outcome: Callable[[Any], Hashable]) -> Enclosure:
-    merged: dict[Hashable, tuple[Fraction, Fraction]] = {}
-    for places, (low, high) in law.items():
-        known = merged.get(outcome(places), (Fraction(0), Fraction(0)))
-        merged[outcome(places)] = known[0] + low, known[1] + high
-    return merged
-
-
-def _uniform(outcomes: Iterable[Hashable], size: int) -> Enclosure:
-    return dict.fromkeys(outcomes, (Fraction(1, size), Fraction(1, size)))
+# ---- the releases
 
 
 def _all_places(case: OneShot) -> Iterator[Places]:
     for places in permutations(range(3), case.k):
         yield places if case.ordered else tuple(sorted(places))
-
-
-# ---- the releases
 
 
 def _outcomes(
@@ -216,7 +173,7 @@ def _independent(found: list[Hashable], lags: Iterable[int], size: int) -> None:
         same = Fraction(1, size)
         gate(agree, len(pairs), {True: (same, same), False: (1 - same, 1 - same)})
         if len(outcomes) == size:
-            gate(Counter(pairs), len(pairs), _uniform(product(outcomes, repeat=2), size**2))
+            gate(Counter(pairs), len(pairs), uniform(product(outcomes, repeat=2), size**2))
 
 
 def _many_rows(case: OneShot, every: int) -> str:
@@ -228,7 +185,7 @@ def _many_rows(case: OneShot, every: int) -> str:
     found: list[Hashable] = [row[0] for row in case.places(case.run([[7] * n] * rows))]
     block = (1 << 15) // n
     _independent(found, [lag for lag in (1, 2, block - 1, block, block + 1) if lag < rows], n)
-    gate(Counter(found), rows, _uniform(range(n), n))
+    gate(Counter(found), rows, uniform(range(n), n))
     return f"and of {rows} in one batch"
 
 
@@ -236,7 +193,7 @@ def _gaps_differ(case: OneShot, every: int) -> None:
     """Gaps on a grid so fine that two of them are equal with probability below 2**-20 at most."""
     count = 60 if every == 1 else 12
     scores = [7, 7, 7] if case.shape == "list" else [7, 7]
-    threshold = {"threshold": 7} if case.shape == "above" else {}
+    threshold: dict[str, Any] = {"threshold": 7} if case.shape == "above" else {}
     grid = Fraction(1, 1 << 30)
     seen: list[Fraction] = []
     for _ in range(count):

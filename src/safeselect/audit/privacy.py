@@ -114,8 +114,8 @@ def verdict(certificate: Certificate, tolerance: Fraction) -> str:
         return f"{said}: the bounds are too far apart to tell whether the claim holds"
     if certificate.at_most > certificate.claim:
         return (
-            f"{said} (the upper end is above 1 because noise is enclosed in cells, whose width adds "
-            "to it; no loss above 1 was found)"
+            f"{said} (the upper end is above 1 because noise is enclosed in cells, and their width "
+            "adds to it; no loss above 1 was found)"
         )
     return said
 

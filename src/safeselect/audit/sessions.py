@@ -54,7 +54,8 @@ def check_queries(case: SessionCase, every: int) -> str:
         Refuted: gaps are equal, or their order depends on another's.
     """
     count = 600 if every == 1 else 60
-    quarter = dict.fromkeys(product((True, False), repeat=2), (Fraction(1, 4),) * 2)
+    signs_of: list[Hashable] = [*product((True, False), repeat=2)]
+    quarter = dict.fromkeys(signs_of, (Fraction(1, 4),) * 2)
     whole = case.noise == "geometric"
     signs: Counter[Hashable] = Counter()
     firsts: list[Fraction] = []
@@ -74,6 +75,7 @@ def check_queries(case: SessionCase, every: int) -> str:
     gate(signs, count, loose)
     if len(set(firsts)) < count - 2 * whole:
         raise Refuted("two sessions share their noise")
+    _one_threshold(case, count)
     middle = sorted(firsts)[count // 2]
     pairs: Counter[Hashable] = Counter(list(pairwise(gap > middle for gap in firsts))[::2])
     gate(pairs, count // 2, dict.fromkeys(quarter, (Fraction(6, 25), Fraction(13, 50))))
@@ -130,6 +132,17 @@ def check_budget(case: SessionCase, every: int) -> str:
     if spent >= 1 or abs(float(spent) - used) > 1e-3:
         raise Refuted("the answers do not cost what epsilon leaves for them")
     return f"{above} answers above for epsilon, answers below free"
+
+
+def _one_threshold(case: SessionCase, count: int) -> None:
+    """All of epsilon but little pays for answers: their noise is small, and they agree."""
+    same: Counter[Hashable] = Counter()
+    for _ in range(count):
+        session = _open(case, epsilon=10, split="1/1000")
+        same[session.query(0).above == session.query(0).above] += 1
+    # They differ where the threshold's noise, of scale 100, comes within the answers', of scale 1.
+    most = Fraction(1, 40)
+    gate(same, count, {True: (1 - most, Fraction(1)), False: (Fraction(0), most)})
 
 
 # ---- the laws

@@ -21,10 +21,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 
+from safeselect.audit.charges import check_charge
 from safeselect.audit.code import check_code
 from safeselect.audit.finding import Refuted
 from safeselect.audit.lists import check_bottom, check_list, check_many_items, check_two_counts
-from safeselect.audit.mechanisms import LISTS, ONE_SHOT, SESSIONS, names
+from safeselect.audit.mechanisms import LISTS, ONE_SHOT, SESSIONS, names, noise_of
 from safeselect.audit.noise import (
     LAWS,
     check_decision,
@@ -37,7 +38,8 @@ from safeselect.audit.paths import SIZES, check_few, check_joint, check_size
 from safeselect.audit.primitives import check_primitive, primitives
 from safeselect.audit.privacy import instances
 from safeselect.audit.releases import check_releases, releases
-from safeselect.audit.rules import check_charge, check_fork, check_sources
+from safeselect.audit.requests import check_forked, check_requests, check_variates
+from safeselect.audit.rules import check_fork, check_sources
 from safeselect.audit.sessions import (
     check_answers,
     check_budget,
@@ -47,9 +49,8 @@ from safeselect.audit.sessions import (
 from safeselect.audit.words import (
     check_near_ties,
     check_owners,
-    check_requests,
+    check_rounds,
     check_rows_owners,
-    check_variates,
 )
 
 __all__ = ["FULL", "QUICK", "Check", "Finding", "checks", "found", "run"]
@@ -139,6 +140,9 @@ def checks() -> Iterator[Check]:
 
 def _bits_and_noise() -> Iterator[Check]:
     yield Check("bits", "requests", "C1", check_requests, "bits")
+    yield Check("bits", "a fork", "C6", check_forked, "bits")
+    peeled = tuple(name for name, case in ONE_SHOT.items() if case.anew)
+    yield Check("bits", "rounds of peeling", "C1", check_rounds, "noise", peeled)
     counted = tuple(name for name, case in LISTS.items() if case.noise == "laplace")
     yield Check("bits", "arrays of noise", "C1", check_variates, "bits", counted)
     geometric = tuple(name for name in SESSIONS if name.endswith("_geometric/1"))
@@ -146,8 +150,7 @@ def _bits_and_noise() -> Iterator[Check]:
         examine = partial(check_primitive, primitive)
         yield Check("samplers", primitive.name, "C1", examine, "samplers", geometric + counted)
     for law in LAWS:
-        every = {**ONE_SHOT, **LISTS, **SESSIONS}
-        drawn = tuple(name for name, case in every.items() if case.noise == law.name)
+        drawn = tuple(name for name in names() if noise_of(name) == law.name)
         batches = tuple(name for name in drawn if name.startswith("select_many"))
         for what, check, concerned in (
             ("quantiles", check_quantiles, drawn),

@@ -1,7 +1,7 @@
-"""From bytes to decisions: each byte is used once, and no fast path decides otherwise than digits.
+"""From words to decisions: whose each word is, and that no fast path decides what digits do not.
 
-The engine is run on a tape, so that its random words are known.  A word that is made small gives its
-owner so much noise that it wins; so words tell whose they are, and nothing here knows how the
+The engine is run on a tape, so that its random words are known.  A word that is made small gives
+its owner so much noise that it wins.  So words tell whose they are, and little here knows how the
 engine lays them out.
 """
 
@@ -10,100 +10,23 @@ from __future__ import annotations
 from collections.abc import Callable
 from fractions import Fraction
 from hashlib import shake_256
-from typing import Any, final
+from typing import Any
 
 import numpy as np
 
-from safeselect import variates
 from safeselect.audit.finding import Refuted
-from safeselect.errors import SourceError
+from safeselect.audit.tape import Tape
 from safeselect.exact.rate import NoiseRate
-from safeselect.noise import noisy_max_rows, noisy_top_k
+from safeselect.noise import noisy_max_rows, noisy_top_k, peeled_top_k
 from safeselect.noise.laws import Law, enclose
 from safeselect.noise.rows import batch_plan, combine_rows
-from safeselect.randomness import bits as random_bits
 from safeselect.randomness.bits import Bits
 
-__all__ = [
-    "check_near_ties",
-    "check_owners",
-    "check_requests",
-    "check_rows_owners",
-    "check_variates",
-]
+__all__ = ["check_near_ties", "check_owners", "check_rounds", "check_rows_owners"]
 
 _RATE = NoiseRate(Fraction(1))
 _SMALL = 1 << 36  # of 64 digits: V = 2**-28, noise of 19 nats, more than any other word's here
 _SMALLER = 1 << 6  # of 16 digits: a tail word; with the digits behind it noise of 6.9 nats at least
-
-
-@final
-class Tape:
-    """A source that gives known bytes, then others of a seed, and notes every request."""
-
-    name = "tape"
-    production = False
-
-    def __init__(self, known: bytes = b"", seed: bytes = b"tape") -> None:
-        self._known, self._seed = known, seed
-        self.asked = 0
-
-    def begin(self) -> bytes:
-        """No nonce."""
-        return bytes(16)
-
-    def fill(self, buffer: Any, /) -> None:
-        """The next bytes."""
-        part = self._known[self.asked : self.asked + len(buffer)]
-        if len(part) < len(buffer):
-            more = shake_256(self._seed + b"%d" % self.asked).digest(len(buffer) - len(part))
-            part += more
-        self.asked += len(buffer)
-        buffer[:] = part
-
-
-def check_requests(every: int) -> str:
-    """A buffer of any size, and digits taken one by one, are the next bytes of the source.
-
-    Looked at are the sizes around each boundary: of a piece, of the largest request, of several.
-
-    Raises:
-        Refuted: bytes are skipped, repeated or left as they were.
-    """
-    request = random_bits.FILL_REQUEST
-    sizes = [1, 7, 64, 4096, 65_537, request - 1, request, request + 1, 2 * request + 3]
-    if every == 1:
-        sizes += [3 * request - 1, 5 * request + 11]
-    stream = bytes(shake_256(b"requests").digest(sum(sizes)))
-    tape = Tape(stream)
-    place = 0
-    with Bits(tape) as bits:
-        for size in sizes:
-            buffer = bytearray(b"\xa5" * size)
-            bits.fill(buffer)
-            if bytes(buffer) != stream[place : place + size]:
-                raise Refuted("a buffer does not hold the next bytes of the source")
-            place += size
-    whole = bytes(shake_256(b"digits").digest(4096))
-    counts = [1, 7, 8, 3, 64, 65, 127, 512, 13, 1000, 2049, 1, 31, 4000]
-    with Bits(Tape(whole)) as bits:
-        taken = "".join(f"{bits.take(count):0{count}b}" for count in counts)
-    digits = f"{int.from_bytes(whole, 'big'):0{8 * len(whole)}b}"
-    if not digits.startswith(taken):
-        raise Refuted("digits are skipped or repeated")
-    _failure_ends(stream)
-    return f"{len(sizes)} buffers and {sum(counts)} digits are the source's next ones"
-
-
-def _failure_ends(stream: bytes) -> None:
-    """Bits of a source that failed, or that were closed, are never given again."""
-    with Bits(Tape(stream)) as bits:
-        bits.take(5)
-    try:
-        bits.take(1)
-    except SourceError:
-        return
-    raise Refuted("bits are given after the end of their call")
 
 
 def check_owners(noise: Law, every: int) -> str:
@@ -212,9 +135,9 @@ def _last_row(run: Callable[[bytes], tuple[Any, int]], known: bytes, base: Any, 
 def check_near_ties(noise: Law, every: int) -> str:
     """Batches whose rows are all near ties: the coarse decision must not decide them.
 
-    The words of two candidates of a row are so close that the noise read off the table cannot tell
-    them apart, and the score of one makes up for the distance.  The winner is worked out from 64
-    digits, enclosed to 2**-70 nat.
+    The words of two candidates of a row are so close that the noise read off the table, in units of
+    2**-32 nat, cannot tell them apart.  The winner is worked out from 64 digits, enclosed to 2**-70
+    nat.
 
     Raises:
         Refuted: the batch has another winner.
@@ -224,11 +147,9 @@ def check_near_ties(noise: Law, every: int) -> str:
     drawn = np.frombuffer(_calm(rows * 8, 8), dtype=np.uint64)
     words = np.empty((n, rows), dtype=np.uint64)
     words[0] = drawn
-    # The second is less than 2**-14 nat away, to either side; the third is far behind.
-    apart = np.maximum(np.minimum(drawn, ~drawn) >> np.uint64(15), np.uint64(1))
-    sign = np.arange(rows) % 2 == 0
-    apart = apart >> (np.arange(rows) % 12).astype(np.uint64)
-    words[1] = np.where(sign, drawn + apart, drawn - apart)
+    # The second is 2**-57 to 2**-33 nat away, to either side; the third is far behind.
+    apart = np.left_shift(np.uint64(1), (np.arange(rows) % 24 + 7).astype(np.uint64))
+    words[1] = np.where(np.arange(rows) % 2 == 0, drawn + apart, drawn - apart)
     words[2] = np.uint64(0xF << 60)
     scores = np.full((n, rows), 50, dtype=np.uint64)
     scores[2] = 0
@@ -243,34 +164,42 @@ def check_near_ties(noise: Law, every: int) -> str:
     return f"{rows} near ties are decided as their digits say"
 
 
-def check_variates(every: int) -> str:
-    """Arrays of geometric and discrete Laplace noise: numbers do not repeat after a block or a chunk.
+def check_rounds(every: int) -> str:
+    """Rounds of peeling: a small word changes the winner of one round, and of none before it.
 
     Raises:
-        Refuted: numbers come back, or are made of no random words.
+        Refuted: a round has no words of its own, or its words decide an earlier one.
     """
-    n = 300_000 if every == 1 else 140_000
-    rate = NoiseRate(Fraction(1, 1 << 20))
-    for name, draw in (("geometric", variates.geometric), ("Laplace", variates.discrete_laplace)):
-        tape = Tape(b"", name.encode())
+    n, k = (12, 5) if every == 1 else (6, 3)
+
+    def run(known: bytes) -> tuple[tuple[int, ...], int]:
+        tape = Tape(known)
         with Bits(tape) as bits:
-            found = np.asarray(draw(n, rate, bits))
-        # Two numbers of rate 2**-20 are equal with probability 2**-21: by chance 20 of 2**25 pairs.
-        for lag in (1, 2, 3, 64, 512, 4096, 1 << 15, 1 << 16, 1 << 17, (1 << 17) + 1):
-            if np.count_nonzero(found[lag:] == found[:-lag]) > 40:
-                raise Refuted("numbers repeat: they share random words")
-        if len(set(found[-1000:].tolist())) < 900:
-            raise Refuted("the last numbers do not depend on random words")
-    return f"{n} numbers of each kind: none repeats"
+            scores = np.zeros(n, dtype=np.uint64)
+            ranking = peeled_top_k("exponential", scores, k, _RATE, bits)
+        return ranking.indices, tape.asked
+
+    known = _calm(run(b"")[1], 8)
+    base = run(known)[0]
+    heads: dict[int, set[int]] = {}
+    for place in range(len(known) // 8):
+        now = run(_with(known, place, 8, _SMALL))[0]
+        changed = [i for i in range(k) if now[i] != base[i]]
+        if changed:
+            heads.setdefault(changed[0], set()).add(now[changed[0]])
+    # In round j all n - j that are left may win, the one that wins anyway apart.
+    if [len(heads.get(j, ())) for j in range(k)] != [n - j - 1 for j in range(k)]:
+        raise Refuted("rounds share their random words")
+    return f"{len(known) // 8} random words of {k} rounds, each of one round"
 
 
 def _calm(size: int, width: int, number: int = 0) -> bytes:
     """Random bytes in which all words of this many bytes lie in the middle half of their range."""
     kind = np.uint16 if width == 2 else np.uint64
     drawn = shake_256(b"calm %d" % number).digest(size - size % width)
-    words = np.frombuffer(drawn, dtype=kind) >> kind(1)
-    words += kind(1 << 8 * width - 2)
-    return words.tobytes()
+    words: Any = np.right_shift(np.frombuffer(drawn, dtype=kind), kind(1))
+    calm: bytes = np.add(words, kind(1 << 8 * width - 2)).tobytes()
+    return calm
 
 
 def _with(known: bytes, place: int, width: int, word: int) -> bytes:

@@ -18,11 +18,11 @@ from safeselect.promises.provenance import library
 __all__ = ["add_verify", "run_verify"]
 
 _ABOUT = """\
-Checks that the code that is loaded is that of the source files; the laws of the samplers and of the
-noise; the privacy of small instances; and for every mechanism releases of made-up scores, few and
-many, alone and in pairs, its charge, its forks and its sources. It reads no data. Mechanisms of which
-a check failed are listed. With --certificate the findings are written as JSON: mechanism by mechanism
-what was looked at and what was not, the versions, and the hash of the code that runs.
+Checks that the code that is loaded is that of the source files; the laws of the samplers and of
+the noise; the privacy of small instances; and for every mechanism releases of made-up scores, few
+and many, alone and in pairs, its charge, its forks and its sources. It reads no data. Mechanisms of
+which a check failed are listed. With --certificate the findings are written as JSON: mechanism by
+mechanism what was looked at and what was not, the versions, and the hash of the code that runs.
 
 exit codes: 0 all checks passed, 1 one failed, 2 command line, or the certificate cannot be written
 """
