@@ -17,10 +17,10 @@ from pathlib import Path
 
 from cases import BARS, Case, bar_cases, grid_cases
 from competitors import COMPETITORS
+from documents import write_docs
 from machine import Load, describe_machine, raise_mmap_threshold, warning
 from measure import Result, Settings, apart, measure
 from ours import OURS, engine_name
-from pages import write_docs
 from processes import first_calls, imports, memory
 from report import case_lines, judge, summary_lines
 from stages import stages

@@ -18,12 +18,12 @@ def entry(label: str, n: int, median: float | None, **more: Any) -> dict[str, An
 
 
 @pytest.fixture
-def pages(monkeypatch: pytest.MonkeyPatch) -> Any:
+def documents(monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.syspath_prepend(ROOT / "benchmarks")
-    import pages
+    import documents
 
-    yield pages
-    for name in ("pages", "report", "cases", "work"):
+    yield documents
+    for name in ("documents", "report", "cases", "work"):
         sys.modules.pop(name, None)
 
 
@@ -77,9 +77,9 @@ def record() -> dict[str, Any]:
 
 
 def test_readers_get_a_figure_three_sentences_and_one_table(
-    pages: Any, record: dict[str, Any]
+    documents: Any, record: dict[str, Any]
 ) -> None:
-    page = "\n".join(pages.reader_page(record))
+    page = "\n".join(documents.reader_page(record))
     assert page.count("](performance.svg)") == 1
     assert page.count("|--:|\n") == 1
     assert "| permute-and-flip | 1 000 000 | 3 ms | 4 ms | 80 ms | over 20 s |" in page
@@ -89,8 +89,10 @@ def test_readers_get_a_figure_three_sentences_and_one_table(
     assert len(page.splitlines()) < 40
 
 
-def test_all_figures_stand_on_the_page_for_maintainers(pages: Any, record: dict[str, Any]) -> None:
-    page = "\n".join(pages.figures_page(record))
+def test_all_figures_stand_on_the_page_for_maintainers(
+    documents: Any, record: dict[str, Any]
+) -> None:
+    page = "\n".join(documents.figures_page(record))
     assert "| a bar that is missed | ≤ 1 × | 2 × | **missed by 100%** |" in page
     assert "Why: it is hard." in page
     for case in record["cases"].values():
