@@ -191,7 +191,7 @@ def test_nothing_is_written_that_a_reader_would_refuse(tmp_path: Path) -> None:
 
 def test_a_clock_beyond_the_year_9999_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     there = scope(new(":memory:", epsilon=1))
-    monkeypatch.setattr("safeselect.ledger.record.time_ns", lambda: 300_000_000_000 * 10**9)
+    monkeypatch.setattr("safeselect.ledger.records.record.time_ns", lambda: 300_000_000_000 * 10**9)
     with pytest.raises(LedgerError, match="a year that has not four digits"):
         there.charge(pure())
 

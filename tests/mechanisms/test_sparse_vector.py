@@ -131,7 +131,7 @@ def test_every_run_is_the_one_defined(kind, options, noise, support, many):
     # What the noise adds on average: scales are 1 for the threshold, then 2 / cost.
     mean = {"exponential": [2 / cost - 1 for cost in costs], "laplace": [0] * branches}.get(noise)
     if noise == "geometric":
-        mean = [Fraction(b.place, terms.parts) - Fraction(9, 2) for b in terms.branches]
+        mean = [Fraction(b.place, terms.denominator) - Fraction(9, 2) for b in terms.branches]
         exact = [1 / np.expm1(float(cost) / 2) - 1 / np.expm1(1) for cost in costs]
         assert np.allclose([float(each) for each in mean], exact, rtol=0, atol=2e-6)
     apart = 0 if noise == "geometric" else Fraction(1, 7)

@@ -73,9 +73,9 @@ def proved(session, value: int, digits: int = 9) -> tuple[dict, float]:
 
     def bounds(noise_rate: NoiseRate) -> list[tuple[int, int]]:
         drawn = (InvertedNoise(law, noise_rate, digits, Given(v)) for v in range(1 << digits))
-        return [each.bounds(scale, terms.parts) for each in drawn]
+        return [each.bounds(scale, terms.denominator) for each in drawn]
 
-    distance = terms.parts * terms.cut(value) - branch.place << scale
+    distance = terms.denominator * terms.cut(value) - branch.place << scale
     least, cell = branch.least << scale, branch.cell << scale
     found: Counter = Counter()
     threshold = bounds(terms.noise_rate)

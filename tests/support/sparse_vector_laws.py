@@ -55,9 +55,9 @@ class Rules:
         ways = tuple(
             Way(
                 float(branch.noise_rate.rate),
-                branch.place / terms.parts,
-                branch.least / terms.parts,
-                branch.cell / terms.parts,
+                branch.place / terms.denominator,
+                branch.least / terms.denominator,
+                branch.cell / terms.denominator,
                 float(branch.epsilon),
             )
             for branch in terms.branches
