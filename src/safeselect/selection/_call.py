@@ -8,11 +8,11 @@ it read the scores, and only then does it draw a bit.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from types import MappingProxyType
-from typing import Any, Self, Unpack, cast
+from typing import Any, Self, Unpack, cast, final
 
 from safeselect.accounting.cost import PrivacyCost
 from safeselect.errors import ParameterError, ScoreError
@@ -20,16 +20,16 @@ from safeselect.exact.parameters import integer
 from safeselect.noise import Ranking
 from safeselect.promises.guarantees import Guarantee
 from safeselect.randomness.bits import Bits
-from safeselect.randomness.source import resolve
+from safeselect.randomness.source import Source, resolve
 from safeselect.scores.candidates import Candidates, read_candidates
 from safeselect.scores.containers import check_known
 from safeselect.scores.floats import GridScores
 from safeselect.scores.reading import Reading, Sensitivity, flag
-from safeselect.selection._arguments import Options, PendingRelease, Result, read_ledger
+from safeselect.selection._arguments import Options, PendingRelease, Result, Scope, read_ledger
 from safeselect.selection._results import Selection, TopK, source_name
 from safeselect.selection._table import Calibration, Row, choose_engine
 
-__all__ = ["CANDIDATES", "UNREADABLE", "Call"]
+__all__ = ["CANDIDATES", "UNREADABLE", "Call", "Terms"]
 
 CANDIDATES = "the number of candidates"
 UNREADABLE = (
@@ -41,6 +41,87 @@ UNREADABLE = (
 
 _NOTHING: Mapping[str, str] = MappingProxyType({})
 _calibrated = lru_cache(maxsize=256)(Row.calibrate)  # of public numbers alone
+
+
+@final
+@dataclass(frozen=True, slots=True, repr=False, eq=False)
+class Terms:
+    """The public arguments of a call, read and checked once, for one call or for many.
+
+    Attributes:
+        cost: what each call may cost in total.
+        change: how far one unit of privacy may move the scores.
+        reading: how numbers become steps.
+        minimize: smaller scores are better.
+        scope: the budget that each call charges, if any.
+        source: the source that was given, guarded; None for the default, which each call asks for
+            anew, because a source that failed is replaced.
+        engine: the name of an engine, or None.
+        size: the declared sensitivity or range, from which a message derives an example.
+        range_in_steps: the range of the change of the scores, in steps of their grid.
+        effective_range: the same in score units.
+    """
+
+    cost: PrivacyCost
+    change: Sensitivity
+    reading: Reading
+    minimize: bool
+    scope: Scope | None
+    source: Source | None
+    engine: str | None
+    size: Fraction
+    range_in_steps: Fraction
+    effective_range: Fraction
+
+    @classmethod
+    def read(
+        cls, *, cost: PrivacyCost | None = None, delta: object = None, **options: Unpack[Options]
+    ) -> Terms:
+        """Read and check the arguments.
+
+        Args:
+            cost: given by a mechanism that reads its cost itself; else epsilon, with delta, or rho.
+            the others: as for `permute_and_flip`.
+
+        Raises:
+            ParameterError: one of them is wrong.
+        """
+        given = options.get
+        cost = cost or PrivacyCost.read(epsilon=given("epsilon"), delta=delta, rho=given("rho"))
+        change = Sensitivity.read(
+            sensitivity=given("sensitivity"),
+            range_=given("range_"),
+            monotonic=given("monotonic", False),
+        )
+        reading = Reading.read(
+            grid=given("grid"),
+            on_grid=given("on_grid", False),
+            score_error=given("score_error"),
+        )
+        range_in_steps = change.range_in_steps(reading)
+        minimize = flag(given("minimize", False), "minimize")
+        scope = read_ledger(given("ledger"), monotonic=change.monotonic)
+        source = given("source")
+        source = None if source is None else resolve(source)
+        engine = options.get("engine")
+        if engine is not None:
+            choose_engine(engine)
+        return cls(
+            cost=cost,
+            change=change,
+            reading=reading,
+            minimize=minimize,
+            scope=scope,
+            source=source,
+            engine=engine,
+            size=change.size,
+            range_in_steps=range_in_steps,
+            effective_range=range_in_steps * reading.step,
+        )
+
+    def calibrate(self, row: Row, mechanism: str, k: int = 1, rows: int = 1) -> Calibration:
+        """The noise of a row of the table: for k of the candidates, in each of some rows."""
+        return _calibrated(row, mechanism, self.cost, self.range_in_steps, k, rows)
 
 
 class Call:
@@ -55,24 +136,24 @@ class Call:
     released nothing says so in the ledger.
 
     Args:
-        cost: given by a mechanism that reads its cost itself; else epsilon, with delta, or rho.
+        terms: the public arguments.
+        labels: what to call the candidates.
         take: how the class, the number and the labels of the scores are read.
         threshold: a public number that takes part as one more candidate, the last.
-        the others: as for `permute_and_flip`.
 
     Attributes:
-        size: the number of candidates, with the threshold.
+        terms: the public arguments.
+        candidates: the candidates, with their labels.
+        size: their number, with the threshold.
         rows: the number of rows of a matrix; 1 for a list of candidates.
-        range_in_steps: the range of the change of the scores, in steps of their grid.
-        source_name: where the random bytes come from.
+        engine: the engine.
         bits: the random bits of this call; there is no such attribute before `with`.
         scores_on_grid: the scores; private, and like the bits for use inside `with` only.
     """
 
     __slots__ = (
-        *("_change", "_minimize", "_pending", "_scope", "_source", "_threshold", "_tier", "bits"),
-        *("candidates", "cost", "engine", "range_in_steps", "reading", "rows", "size"),
-        *("source_name", "scores_on_grid"),
+        *("_pending", "_threshold", "bits", "candidates", "engine", "rows"),
+        *("scores_on_grid", "size", "terms"),
     )
     bits: Bits
     scores_on_grid: GridScores
@@ -80,47 +161,23 @@ class Call:
     def __init__(
         self,
         scores: object,
+        terms: Terms,
         *,
-        cost: PrivacyCost | None = None,
-        delta: object = None,
+        labels: object = None,
         take: Callable[..., Candidates] = read_candidates,
         threshold: Fraction | None = None,
-        **options: Unpack[Options[Any]],
     ) -> None:
-        given = options.get
-        self.cost = cost or PrivacyCost.read(
-            epsilon=given("epsilon"), delta=delta, rho=given("rho")
-        )
-        self._change = change = Sensitivity.read(
-            sensitivity=given("sensitivity"),
-            range_=given("range_"),
-            monotonic=given("monotonic", False),
-        )
-        self.reading = Reading.read(
-            grid=given("grid"),
-            on_grid=given("on_grid", False),
-            score_error=given("score_error"),
-        )
-        self.range_in_steps = change.range_in_steps(self.reading)
-        self._minimize = flag(given("minimize", False), "minimize")
+        self.terms = terms
         self._threshold = threshold
-        self._scope = read_ledger(given("ledger"), monotonic=change.monotonic)
         self._pending: PendingRelease | None = None
-        self._source = resolve(given("source"))
-        self.source_name = source_name(self._source)
-        self.engine = choose_engine(given("engine"))
-        self._tier = str(given("engine") or "array")
-        self.candidates = take(scores, labels=given("labels"))
+        self.engine = choose_engine(terms.engine)
+        self.candidates = take(scores, labels=labels)
         self.size = self.candidates.size + (threshold is not None)
         self.rows = len(self.candidates.rows)
-        unit = None if self._scope is None else self._scope.unit
+        unit = None if terms.scope is None else terms.scope.unit
         in_rows = self.candidates.is_matrix and isinstance(scores, (list, tuple))
         for each in cast("Iterable[object]", scores) if in_rows else (scores,):
-            check_known(each, change, unit)
-
-    def calibrate(self, row: Row, mechanism: str, k: int = 1) -> Calibration:
-        """The noise of a row of the table for this call: k of the candidates (in each row)."""
-        return _calibrated(row, mechanism, self.cost, self.range_in_steps, k, self.rows)
+            check_known(each, terms.change, unit)
 
     def release(
         self,
@@ -140,13 +197,15 @@ class Call:
             k: how many candidates are chosen (in each row).
             more: further public parameters, for the record.
         """
-        if self._scope is not None:
-            told = {**self._change.as_record(self.reading), **more}
-            told |= {"minimize": "yes" if self._minimize else "no", "engine": self._tier}
+        terms = self.terms
+        if terms.scope is not None:
+            told = {**terms.change.as_record(terms.reading), **more}
+            told |= {"minimize": "yes" if terms.minimize else "no"}
+            told |= {"engine": terms.engine or "array"}
             told |= {"candidates": str(self.size), "k": str(k)}
             told |= {"rows": str(self.rows)} if self.candidates.is_matrix else {}
             parts = parts or ((guarantee, 1),)
-            self._pending = self._scope.prepare(mechanism, guarantee, parts, told)
+            self._pending = terms.scope.prepare(mechanism, guarantee, parts, told)
         return self
 
     def draws(self, plan: Calibration, more: Mapping[str, str] = _NOTHING) -> Self:
@@ -156,23 +215,26 @@ class Call:
 
     def rank(self, plan: Calibration, gap_grid: Fraction | None = None) -> Ranking:
         """Rank the candidates, inside `with`; with gaps, if a step for them is given."""
-        unit = None if gap_grid is None else gap_grid / self.reading.step
+        unit = None if gap_grid is None else gap_grid / self.terms.reading.step
         return plan.rank(self.engine, self.scores_on_grid, self.bits, unit)
 
     def released(self, result: Result) -> Result:
-        """The result with its effective range and, once its record is written, its receipt."""
-        # Every result is a frozen dataclass with this field, which a protocol cannot say.
-        effective = self.range_in_steps * self.reading.step
-        result = replace(result, effective_range=effective)  # type: ignore[type-var]
+        """The result, once its record is written with its receipt."""
         return result if self._pending is None else self._pending.released(result)
 
     def said(self, plan: Calibration) -> dict[str, Any]:
-        """The fields that all results of a plan share: guarantee, mechanism and source."""
+        """The fields that all results of a plan share."""
         return {
             "guarantee": plan.guarantee,
             "mechanism": plan.mechanism,
             "source": self.source_name,
+            "effective_range": self.terms.effective_range,
         }
+
+    def choose(self, plan: Calibration) -> Selection[Any]:
+        """One candidate: the whole release."""
+        with self.draws(plan):
+            return self.selection(plan, self.rank(plan))
 
     def selection(
         self, plan: Calibration, ranking: Ranking, gap: Fraction | None = None
@@ -199,15 +261,15 @@ class Call:
 
     def __enter__(self) -> Self:
         try:
-            if self._scope is None:
+            if self.terms.scope is None:
                 # Nothing is asked of the source before the scores are known to be good.
                 self.scores_on_grid = self._read()
-                self.bits = Bits(self._source)
+                self.bits = Bits(self.terms.source)
             elif self._pending is None:
                 raise ParameterError("a call with a ledger says what it releases")
             else:
-                self.bits = Bits(self._source)
-                self._pending.charge(self._source, self.bits)
+                self.bits = Bits(self.terms.source)
+                self._pending.charge(self.bits.source, self.bits)
                 self.scores_on_grid = self._read_once_charged()
         except BaseException as error:
             self.__exit__(None, error, None)
@@ -216,9 +278,9 @@ class Call:
 
     def _read(self) -> GridScores:
         return self.candidates.scores_on_grid(
-            self.reading,
-            minimize=self._minimize,
-            size=self._change.size,
+            self.terms.reading,
+            minimize=self.terms.minimize,
+            size=self.terms.size,
             threshold=self._threshold,
         )
 
@@ -238,6 +300,11 @@ class Call:
             self.bits.close()
         if self._pending is not None:
             self._pending.end(error)
+
+    @property
+    def source_name(self) -> str:
+        """Where the random bytes come from, for results."""
+        return source_name(self.bits.source)
 
     def read_k(self, k: object) -> int:
         """Read k, from 1 to the number of candidates.

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from safeselect.exact.parameters import Number
 from safeselect.scores.candidates import Label, read_matrix
-from safeselect.selection._arguments import Options, Rows, explicit
-from safeselect.selection._call import Call
+from safeselect.selection._arguments import Labels, Options, Rows, explicit
+from safeselect.selection._call import Call, Terms
 from safeselect.selection._results import Selections
 from safeselect.selection._table import TABLE, Calibration, Peeled, read_choice
 
@@ -27,7 +27,8 @@ def select_many(
     *,
     delta: Number | None = None,
     mechanism: Peeled | None = None,
-    **options: Unpack[Options[Label]],
+    labels: Labels[Label] = None,
+    **options: Unpack[Options],
 ) -> Selections[Label]:
     """Choose one candidate in each row of a matrix of scores, independently.
 
@@ -56,8 +57,8 @@ def select_many(
         >>> select_many([[3, 2000], [2000, 3]], epsilon=1, sensitivity=1, monotonic=True).indices
         array([1, 0])
     """
-    call, name = _open(scores, mechanism, delta, options)
-    plan = call.calibrate(TABLE[name], f"select_many_{name}/1")
+    call, name = _open(scores, labels, mechanism, delta, options)
+    plan = call.terms.calibrate(TABLE[name], f"select_many_{name}/1", rows=call.rows)
     with call.draws(plan):
         noise = plan.row.noise
         return _released(
@@ -74,7 +75,8 @@ def top_k_many(
     k: int,
     delta: Number | None = None,
     mechanism: Peeled | None = None,
-    **options: Unpack[Options[Label]],
+    labels: Labels[Label] = None,
+    **options: Unpack[Options],
 ) -> Selections[Label]:
     """Choose the k best candidates in each row of a matrix of scores, in order, independently.
 
@@ -97,21 +99,23 @@ def top_k_many(
         array([[2, 1],
                [0, 2]])
     """
-    call, name = _open(scores, mechanism, delta, options)
-    plan = call.calibrate(TABLE[name], f"top_k_many_{name}/1", call.read_k(k))
+    call, name = _open(scores, labels, mechanism, delta, options)
+    count = call.read_k(k)
+    plan = call.terms.calibrate(TABLE[name], f"top_k_many_{name}/1", count, call.rows)
     with call.draws(plan):
         rows = [plan.rank(call.engine, row, call.bits).indices for row in call.scores_on_grid]
         return _released(call, plan, np.array(rows, dtype=np.int64))
 
 
 def _open(
-    scores: object, mechanism: object, delta: object, options: Options[Any]
+    scores: object, labels: object, mechanism: object, delta: object, options: Options
 ) -> tuple[Call, str]:
     """The call, and the name of its row in the table."""
     if mechanism is not None:
         read_choice(mechanism, "mechanism", get_args(Peeled))
-    call = Call(scores, delta=delta, take=read_matrix, **options)
-    return call, str(mechanism or ("permute_and_flip" if call.cost.is_pure else "exponential"))
+    terms = Terms.read(delta=delta, **options)
+    call = Call(scores, terms, labels=labels, take=read_matrix)
+    return call, str(mechanism or ("permute_and_flip" if terms.cost.is_pure else "exponential"))
 
 
 def _released(call: Call, plan: Calibration, indices: NDArray[np.int64]) -> Selections[Any]:

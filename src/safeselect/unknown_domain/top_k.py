@@ -171,6 +171,7 @@ def _list(
                 parts=(*(each,) * query.draws, bottom),
                 mechanism=mechanism,
                 source=call.source_name,
+                effective_range=call.terms.effective_range,
             )
         )
 
@@ -201,6 +202,7 @@ def _with_counts(
                 parts=parts,
                 mechanism=mechanism,
                 source=call.source_name,
+                effective_range=call.terms.effective_range,
             )
         )
 
