@@ -179,9 +179,6 @@ def _guess(family: Family, rho: Fraction) -> Fraction:
     above, below = at.as_integer_ratio()
     return Fraction(int(above), int(below))
 
-    above, below = at.as_integer_ratio()
-    return Fraction(int(above), int(below))
-
 
 def _nearer(
     cost: Callable[[Fraction], Fraction | None], limit: Fraction, start: Fraction, near: Fraction
