@@ -25,8 +25,9 @@ from safeselect import (
     compose,
 )
 from safeselect.accounting import GaussianDP, compose_delta
+from safeselect.accounting.optimum import climb, sides
 from safeselect.accounting.optimum.backward import Curve, backward, interleaved, start
-from safeselect.accounting.optimum.certified import bracket, climb, sides
+from safeselect.accounting.optimum.certified import bracket
 from safeselect.accounting.optimum.problem import Problem
 
 pytestmark = pytest.mark.claim("C2")

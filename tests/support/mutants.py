@@ -173,8 +173,8 @@ MUTANTS = {
         (
             (
                 "unknown_domain/_threshold.py",
-                "return max(0, -(-steps.numerator // steps.denominator))",
-                "return max(0, -(-steps.numerator // steps.denominator) - 1)",
+                "return max(0, -(-whole.numerator // whole.denominator))",
+                "return max(0, -(-whole.numerator // whole.denominator) - 1)",
             ),
         ),
         "C2",

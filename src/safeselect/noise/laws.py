@@ -200,21 +200,21 @@ def _gumbel_quick(v: int, bits: int) -> int:
     return minus_log(minus_log((1 << bits) - v, bits), DIGITS)
 
 
-def _exponential_survival(scores_on_grid: int, precision: int) -> mpfr:
+def _exponential_survival(steps: int, precision: int) -> mpfr:
     unit, _, up = _tools(6, precision)
-    return up.exp(up.mul(-scores_on_grid, unit))
+    return up.exp(up.mul(-steps, unit))
 
 
-def _laplace_survival(scores_on_grid: int, precision: int) -> mpfr:
+def _laplace_survival(steps: int, precision: int) -> mpfr:
     unit, down, up = _tools(6, precision)
-    if scores_on_grid >= 0:
-        return up.div(up.exp(up.mul(-scores_on_grid, unit)), 2)
-    return up.sub(1, down.div(down.exp(down.mul(scores_on_grid, unit)), 2))
+    if steps >= 0:
+        return up.div(up.exp(up.mul(-steps, unit)), 2)
+    return up.sub(1, down.div(down.exp(down.mul(steps, unit)), 2))
 
 
-def _gumbel_survival(scores_on_grid: int, precision: int) -> mpfr:
+def _gumbel_survival(steps: int, precision: int) -> mpfr:
     unit, down, up = _tools(6, precision)
-    inner = up.exp(up.mul(-scores_on_grid, unit))
+    inner = up.exp(up.mul(-steps, unit))
     return up.minus(down.expm1(down.minus(inner)))
 
 

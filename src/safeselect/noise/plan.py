@@ -78,11 +78,11 @@ def fixed_point(noise_rate: NoiseRate, unit_bits: int, reach: int) -> FixedPoint
         less than a 2**-30th part of 2 * reach nats.
     """
     nats, _ = noise_rate.nats(128).scaled(_DIGITS)
-    scores_on_grid = (reach << _DIGITS) // nats + 1
-    shift = max(0, (2 * scores_on_grid).bit_length() - 32)
+    steps = (reach << _DIGITS) // nats + 1
+    shift = max(0, (2 * steps).bit_length() - 32)
     unit = nats << unit_bits + shift  # times 2**-_DIGITS
     back = max(0, 32 + _DIGITS - unit.bit_length())
-    return FixedPoint(scores_on_grid, shift, unit << back >> _DIGITS, back)
+    return FixedPoint(steps, shift, unit << back >> _DIGITS, back)
 
 
 @dataclass(frozen=True, slots=True)
