@@ -22,7 +22,7 @@ from safeselect.ledger.records.record import commitment
 from safeselect.ledger.stores.memory import MemoryStore
 from safeselect.promises.guarantees import BoundedRange, PureDP
 from safeselect.promises.records import guarantee_record
-from safeselect.selection._call import Call, Terms
+from safeselect.selection._call import Arguments, Call
 from safeselect.selection._results import Selection
 from safeselect.testing import DeterministicSource, RecordingSource
 
@@ -400,8 +400,8 @@ def test_with_a_ledger_too_the_requests_do_not_depend_on_scores(name: str) -> No
 
 
 def call(ledger: Ledger) -> Call:
-    terms = Terms.read(epsilon=1, sensitivity=1, monotonic=True, ledger=scope(ledger))
-    return Call([1, 5, 3], terms)
+    arguments = Arguments.read(epsilon=1, sensitivity=1, monotonic=True, ledger=scope(ledger))
+    return Call([1, 5, 3], arguments)
 
 
 def test_a_mechanism_cannot_forget_its_ledger() -> None:

@@ -27,7 +27,7 @@ from safeselect import (
     SourceError,
     TopKMechanism,
 )
-from safeselect.selection._call import Terms
+from safeselect.selection._call import Arguments
 from safeselect.testing import DeterministicSource, RecordingSource
 
 pytestmark = pytest.mark.filterwarnings("ignore::safeselect.testing.InsecureSourceWarning")
@@ -101,7 +101,7 @@ def test_parameters_are_read_and_noise_is_calibrated_once(
         raise AssertionError("a parameter was read again")
 
     for name in ("read", "calibrate"):
-        monkeypatch.setattr(Terms, name, again)
+        monkeypatch.setattr(Arguments, name, again)
     mechanism([3, 1, 2, 9])
     with pytest.raises(AssertionError, match="read again"):
         function([3, 1, 2, 9], **COUNTS, **given)

@@ -29,7 +29,7 @@ from safeselect.selection._arguments import Options, PendingRelease, Result, Sco
 from safeselect.selection._results import Selection, TopK, source_name
 from safeselect.selection._table import Calibration, Row, choose_engine
 
-__all__ = ["CANDIDATES", "UNREADABLE", "Call", "Terms"]
+__all__ = ["CANDIDATES", "UNREADABLE", "Arguments", "Call"]
 
 CANDIDATES = "the number of candidates"
 UNREADABLE = (
@@ -45,7 +45,7 @@ _calibrated = lru_cache(maxsize=256)(Row.calibrate)  # of public numbers alone
 
 @final
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
-class Terms:
+class Arguments:
     """The public arguments of a call, read and checked once, for one call or for many.
 
     Attributes:
@@ -76,7 +76,7 @@ class Terms:
     @classmethod
     def read(
         cls, *, cost: PrivacyCost | None = None, delta: object = None, **options: Unpack[Options]
-    ) -> Terms:
+    ) -> Arguments:
         """Read and check the arguments.
 
         Args:
@@ -88,15 +88,12 @@ class Terms:
         """
         given = options.get
         cost = cost or PrivacyCost.read(epsilon=given("epsilon"), delta=delta, rho=given("rho"))
+        one_way = given("monotonic", False)
         change = Sensitivity.read(
-            sensitivity=given("sensitivity"),
-            range_=given("range_"),
-            monotonic=given("monotonic", False),
+            sensitivity=given("sensitivity"), range_=given("range_"), monotonic=one_way
         )
         reading = Reading.read(
-            grid=given("grid"),
-            on_grid=given("on_grid", False),
-            score_error=given("score_error"),
+            grid=given("grid"), on_grid=given("on_grid", False), score_error=given("score_error")
         )
         range_in_steps = change.range_in_steps(reading)
         minimize = flag(given("minimize", False), "minimize")
@@ -106,18 +103,9 @@ class Terms:
         engine = options.get("engine")
         if engine is not None:
             choose_engine(engine)
-        return cls(
-            cost=cost,
-            change=change,
-            reading=reading,
-            minimize=minimize,
-            scope=scope,
-            source=source,
-            engine=engine,
-            size=change.size,
-            range_in_steps=range_in_steps,
-            effective_range=range_in_steps * reading.step,
-        )
+        effective = range_in_steps * reading.step
+        in_steps_and_units = change.size, range_in_steps, effective
+        return cls(cost, change, reading, minimize, scope, source, engine, *in_steps_and_units)
 
     def calibrate(self, row: Row, mechanism: str, k: int = 1, rows: int = 1) -> Calibration:
         """The noise of a row of the table: for k of the candidates, in each of some rows."""
@@ -136,13 +124,13 @@ class Call:
     released nothing says so in the ledger.
 
     Args:
-        terms: the public arguments.
+        arguments: the public arguments.
         labels: what to call the candidates.
         take: how the class, the number and the labels of the scores are read.
         threshold: a public number that takes part as one more candidate, the last.
 
     Attributes:
-        terms: the public arguments.
+        arguments: the public arguments.
         candidates: the candidates, with their labels.
         size: their number, with the threshold.
         rows: the number of rows of a matrix; 1 for a list of candidates.
@@ -153,7 +141,7 @@ class Call:
 
     __slots__ = (
         *("_pending", "_threshold", "bits", "candidates", "engine", "rows"),
-        *("scores_on_grid", "size", "terms"),
+        *("scores_on_grid", "size", "arguments"),
     )
     bits: Bits
     scores_on_grid: GridScores
@@ -161,23 +149,23 @@ class Call:
     def __init__(
         self,
         scores: object,
-        terms: Terms,
+        arguments: Arguments,
         *,
         labels: object = None,
         take: Callable[..., Candidates] = read_candidates,
         threshold: Fraction | None = None,
     ) -> None:
-        self.terms = terms
+        self.arguments = arguments
         self._threshold = threshold
         self._pending: PendingRelease | None = None
-        self.engine = choose_engine(terms.engine)
+        self.engine = choose_engine(arguments.engine)
         self.candidates = take(scores, labels=labels)
         self.size = self.candidates.size + (threshold is not None)
         self.rows = len(self.candidates.rows)
-        unit = None if terms.scope is None else terms.scope.unit
+        unit = None if arguments.scope is None else arguments.scope.unit
         in_rows = self.candidates.is_matrix and isinstance(scores, (list, tuple))
         for each in cast("Iterable[object]", scores) if in_rows else (scores,):
-            check_known(each, terms.change, unit)
+            check_known(each, arguments.change, unit)
 
     def release(
         self,
@@ -197,15 +185,15 @@ class Call:
             k: how many candidates are chosen (in each row).
             more: further public parameters, for the record.
         """
-        terms = self.terms
-        if terms.scope is not None:
-            told = {**terms.change.as_record(terms.reading), **more}
-            told |= {"minimize": "yes" if terms.minimize else "no"}
-            told |= {"engine": terms.engine or "array"}
+        arguments = self.arguments
+        if arguments.scope is not None:
+            told = {**arguments.change.as_record(arguments.reading), **more}
+            told |= {"minimize": "yes" if arguments.minimize else "no"}
+            told |= {"engine": arguments.engine or "array"}
             told |= {"candidates": str(self.size), "k": str(k)}
             told |= {"rows": str(self.rows)} if self.candidates.is_matrix else {}
             parts = parts or ((guarantee, 1),)
-            self._pending = terms.scope.prepare(mechanism, guarantee, parts, told)
+            self._pending = arguments.scope.prepare(mechanism, guarantee, parts, told)
         return self
 
     def draws(self, plan: Calibration, more: Mapping[str, str] = _NOTHING) -> Self:
@@ -215,7 +203,7 @@ class Call:
 
     def rank(self, plan: Calibration, gap_grid: Fraction | None = None) -> Ranking:
         """Rank the candidates, inside `with`; with gaps, if a step for them is given."""
-        unit = None if gap_grid is None else gap_grid / self.terms.reading.step
+        unit = None if gap_grid is None else gap_grid / self.arguments.reading.step
         return plan.rank(self.engine, self.scores_on_grid, self.bits, unit)
 
     def released(self, result: Result) -> Result:
@@ -228,13 +216,18 @@ class Call:
             "guarantee": plan.guarantee,
             "mechanism": plan.mechanism,
             "source": self.source_name,
-            "effective_range": self.terms.effective_range,
+            "effective_range": self.arguments.effective_range,
         }
 
     def choose(self, plan: Calibration) -> Selection[Any]:
         """One candidate: the whole release."""
         with self.draws(plan):
             return self.selection(plan, self.rank(plan))
+
+    def choose_in_order(self, plan: Calibration) -> TopK[Any]:
+        """Several candidates in order: the whole release."""
+        with self.draws(plan):
+            return self.top_k(plan, self.rank(plan))
 
     def selection(
         self, plan: Calibration, ranking: Ranking, gap: Fraction | None = None
@@ -261,14 +254,14 @@ class Call:
 
     def __enter__(self) -> Self:
         try:
-            if self.terms.scope is None:
+            if self.arguments.scope is None:
                 # Nothing is asked of the source before the scores are known to be good.
                 self.scores_on_grid = self._read()
-                self.bits = Bits(self.terms.source)
+                self.bits = Bits(self.arguments.source)
             elif self._pending is None:
                 raise ParameterError("a call with a ledger says what it releases")
             else:
-                self.bits = Bits(self.terms.source)
+                self.bits = Bits(self.arguments.source)
                 self._pending.charge(self.bits.source, self.bits)
                 self.scores_on_grid = self._read_once_charged()
         except BaseException as error:
@@ -278,9 +271,9 @@ class Call:
 
     def _read(self) -> GridScores:
         return self.candidates.scores_on_grid(
-            self.terms.reading,
-            minimize=self.terms.minimize,
-            size=self.terms.size,
+            self.arguments.reading,
+            minimize=self.arguments.minimize,
+            size=self.arguments.size,
             threshold=self._threshold,
         )
 

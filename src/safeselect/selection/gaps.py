@@ -18,7 +18,7 @@ from safeselect.noise import Ranking
 from safeselect.promises.records import exact_text
 from safeselect.scores.candidates import Label
 from safeselect.selection._arguments import Labels, Options, Scores, explicit
-from safeselect.selection._call import Call, Terms
+from safeselect.selection._call import Arguments, Call
 from safeselect.selection._results import Selection, TopK
 from safeselect.selection._table import Calibration, Noise, one_draw, read_choice
 
@@ -180,10 +180,10 @@ def top_k_with_gaps(
     """
     more = "; Gumbel noise is proved for one winner: exponential_mechanism_with_gap"
     read_choice(noise, "noise", get_args(GapNoise), more)
-    call = Call(scores, Terms.read(**options), labels=labels)
+    call = Call(scores, Arguments.read(**options), labels=labels)
     _need_two(call)
     count = integer(k, "k", minimum=1, maximum=call.size - 1)
-    plan = call.terms.calibrate(one_draw(noise), f"top_k_with_gaps_{noise}/1", count)
+    plan = call.arguments.calibrate(one_draw(noise), f"top_k_with_gaps_{noise}/1", count)
     step = read_gap_grid(call, plan, gap_grid)
     with call.draws(plan, {"gap_grid": exact_text(step)}):
         ranking = call.rank(plan, step)
@@ -196,7 +196,7 @@ def read_gap_grid(call: Call, plan: Calibration, gap_grid: object) -> Fraction:
     Raises:
         ParameterError: it is no positive number, or too fine for the noise.
     """
-    of_scores = call.terms.reading.step
+    of_scores = call.arguments.reading.step
     step = of_scores if gap_grid is None else rational(gap_grid, "gap_grid")
     if plan.noise_rate.rate < MIN_RATE * (step / of_scores).denominator:
         raise ParameterError(
@@ -222,9 +222,9 @@ def _one(
     options: Options,
 ) -> Selection[Any]:
     """One winner and its gap."""
-    call = Call(scores, Terms.read(**options), labels=labels)
+    call = Call(scores, Arguments.read(**options), labels=labels)
     _need_two(call)
-    plan = call.terms.calibrate(one_draw(noise), mechanism)
+    plan = call.arguments.calibrate(one_draw(noise), mechanism)
     step = read_gap_grid(call, plan, gap_grid)
     with call.draws(plan, {"gap_grid": exact_text(step)}):
         ranking = call.rank(plan, step)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from safeselect.exact.parameters import Number
 from safeselect.scores.candidates import Label, read_matrix
 from safeselect.selection._arguments import Labels, Options, Rows, explicit
-from safeselect.selection._call import Call, Terms
+from safeselect.selection._call import Arguments, Call
 from safeselect.selection._results import Selections
 from safeselect.selection._table import TABLE, Calibration, Peeled, read_choice
 
@@ -58,7 +58,7 @@ def select_many(
         array([1, 0])
     """
     call, name = _open(scores, labels, mechanism, delta, options)
-    plan = call.terms.calibrate(TABLE[name], f"select_many_{name}/1", rows=call.rows)
+    plan = call.arguments.calibrate(TABLE[name], f"select_many_{name}/1", rows=call.rows)
     with call.draws(plan):
         noise = plan.row.noise
         return _released(
@@ -101,7 +101,7 @@ def top_k_many(
     """
     call, name = _open(scores, labels, mechanism, delta, options)
     count = call.read_k(k)
-    plan = call.terms.calibrate(TABLE[name], f"top_k_many_{name}/1", count, call.rows)
+    plan = call.arguments.calibrate(TABLE[name], f"top_k_many_{name}/1", count, call.rows)
     with call.draws(plan):
         rows = [plan.rank(call.engine, row, call.bits).indices for row in call.scores_on_grid]
         return _released(call, plan, np.array(rows, dtype=np.int64))
@@ -113,9 +113,9 @@ def _open(
     """The call, and the name of its row in the table."""
     if mechanism is not None:
         read_choice(mechanism, "mechanism", get_args(Peeled))
-    terms = Terms.read(delta=delta, **options)
-    call = Call(scores, terms, labels=labels, take=read_matrix)
-    return call, str(mechanism or ("permute_and_flip" if terms.cost.is_pure else "exponential"))
+    arguments = Arguments.read(delta=delta, **options)
+    call = Call(scores, arguments, labels=labels, take=read_matrix)
+    return call, str(mechanism or ("permute_and_flip" if arguments.cost.is_pure else "exponential"))
 
 
 def _released(call: Call, plan: Calibration, indices: NDArray[np.int64]) -> Selections[Any]:

@@ -26,10 +26,7 @@ __all__ = [
 
 @explicit(Options)
 def permute_and_flip(
-    scores: Scores[Label],
-    *,
-    labels: Labels[Label] = None,
-    **options: Unpack[Options],
+    scores: Scores[Label], *, labels: Labels[Label] = None, **options: Unpack[Options]
 ) -> Selection[Label]:
     """Choose one candidate with a large score by permute-and-flip.
 

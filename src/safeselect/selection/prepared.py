@@ -9,7 +9,7 @@ holds no random bits: after a fork, parent and child draw their own.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any, Literal, Unpack, final, get_args
 
 from safeselect.accounting.cost import UNPRICED
@@ -20,7 +20,7 @@ from safeselect.promises.guarantees import BoundedRange, Guarantee
 from safeselect.scores.candidates import Label
 from safeselect.scores.reading import exactly_one
 from safeselect.selection._arguments import Labels, Options, Scores, explicit
-from safeselect.selection._call import Call, Terms
+from safeselect.selection._call import Arguments, Call
 from safeselect.selection._results import Selection, TopK
 from safeselect.selection._table import (
     MECHANISMS,
@@ -38,6 +38,7 @@ __all__ = [
     "PermuteAndFlip",
     "ReportNoisyMax",
     "TopKMechanism",
+    "ordered",
 ]
 
 _MOST = 2**31 - 1  # candidates: more do not fit the memory of a call
@@ -67,17 +68,17 @@ class PermuteAndFlip:
 
     guarantee: Guarantee
     mechanism: str
-    _terms: Terms = field(repr=False)
+    _arguments: Arguments = field(repr=False)
     _plan: Calibration = field(repr=False)
 
     @explicit(Options)
     def __init__(self, **options: Unpack[Options]) -> None:
-        terms = Terms.read(**options)
-        _keep(self, terms, terms.calibrate(TABLE["permute_and_flip"], "permute_and_flip/1"))
+        arguments = Arguments.read(**options)
+        _keep(self, arguments, arguments.calibrate(TABLE["permute_and_flip"], "permute_and_flip/1"))
 
     def __call__(self, scores: Scores[Label], *, labels: Labels[Label] = None) -> Selection[Label]:
         """Choose one candidate; scores and labels, and errors, as for `permute_and_flip`."""
-        return Call(scores, self._terms, labels=labels).choose(self._plan)
+        return Call(scores, self._arguments, labels=labels).choose(self._plan)
 
 
 @final
@@ -95,17 +96,17 @@ class ExponentialMechanism:
 
     guarantee: Guarantee
     mechanism: str
-    _terms: Terms = field(repr=False)
+    _arguments: Arguments = field(repr=False)
     _plan: Calibration = field(repr=False)
 
     @explicit(Options)
     def __init__(self, **options: Unpack[Options]) -> None:
-        terms = Terms.read(**options)
-        _keep(self, terms, terms.calibrate(TABLE["exponential"], "exponential_mechanism/1"))
+        arguments = Arguments.read(**options)
+        _keep(self, arguments, arguments.calibrate(TABLE["exponential"], "exponential_mechanism/1"))
 
     def __call__(self, scores: Scores[Label], *, labels: Labels[Label] = None) -> Selection[Label]:
         """Choose one candidate; scores and labels, and errors, as for `permute_and_flip`."""
-        return Call(scores, self._terms, labels=labels).choose(self._plan)
+        return Call(scores, self._arguments, labels=labels).choose(self._plan)
 
 
 @final
@@ -127,7 +128,7 @@ class ExponentialMechanismBase2:
 
     guarantee: Guarantee
     mechanism: str
-    _terms: Terms = field(repr=False)
+    _arguments: Arguments = field(repr=False)
     _plan: Calibration = field(repr=False)
 
     @explicit(Options)
@@ -136,19 +137,19 @@ class ExponentialMechanismBase2:
         exactly_one(ways, "write for example epsilon=1")
         row, name = TABLE["exponential_base2"], "exponential_mechanism_base2/1"
         if base is None:
-            terms = Terms.read(**options)
-            plan = terms.calibrate(row, name)
+            arguments = Arguments.read(**options)
+            plan = arguments.calibrate(row, name)
         else:
             factor = rational(base, "base", below=1)
-            terms = Terms.read(cost=UNPRICED, **options)
+            arguments = Arguments.read(cost=UNPRICED, **options)
             guarantee = BoundedRange(rounded_up(lambda bits: -Interval.of(factor, bits).log()))
-            noise_rate = NoiseRate(1 / terms.range_in_steps, factor)
+            noise_rate = NoiseRate(1 / arguments.range_in_steps, factor)
             plan = Calibration(name, row, 1, guarantee, guarantee, 1, noise_rate)
-        _keep(self, terms, plan)
+        _keep(self, arguments, plan)
 
     def __call__(self, scores: Scores[Label], *, labels: Labels[Label] = None) -> Selection[Label]:
         """Choose one candidate; scores and labels, and errors, as for `permute_and_flip`."""
-        return Call(scores, self._terms, labels=labels).choose(self._plan)
+        return Call(scores, self._arguments, labels=labels).choose(self._plan)
 
 
 @final
@@ -170,7 +171,7 @@ class ReportNoisyMax:
 
     guarantee: Guarantee
     mechanism: str
-    _terms: Terms = field(repr=False)
+    _arguments: Arguments = field(repr=False)
     _plan: Calibration = field(repr=False)
 
     @explicit(Options)
@@ -178,12 +179,12 @@ class ReportNoisyMax:
         read_choice(noise, "noise", get_args(Noise))
         # One draw of Gumbel noise is the exponential mechanism: without its gap it promises more.
         row = TABLE["exponential"] if noise == "gumbel" else one_draw(noise)
-        terms = Terms.read(**options)
-        _keep(self, terms, terms.calibrate(row, f"report_noisy_max_{noise}/1"))
+        arguments = Arguments.read(**options)
+        _keep(self, arguments, arguments.calibrate(row, f"report_noisy_max_{noise}/1"))
 
     def __call__(self, scores: Scores[Label], *, labels: Labels[Label] = None) -> Selection[Label]:
         """Choose one candidate; scores and labels, and errors, as for `permute_and_flip`."""
-        return Call(scores, self._terms, labels=labels).choose(self._plan)
+        return Call(scores, self._arguments, labels=labels).choose(self._plan)
 
 
 Ordered = Peeled | Literal["one_shot_exponential"]
@@ -212,7 +213,7 @@ class TopKMechanism:
 
     guarantee: Guarantee
     mechanism: str
-    _terms: Terms = field(repr=False)
+    _arguments: Arguments = field(repr=False)
     _plan: Calibration = field(repr=False)
 
     @explicit(Options)
@@ -228,24 +229,24 @@ class TopKMechanism:
             more = "; the noise of 'laplace' depends on how many candidates there are"
             read_choice(mechanism, "mechanism", ORDERED, more)
         count = integer(k, "k", minimum=1, maximum=_MOST)
-        terms = Terms.read(delta=delta, **options)
-        name = mechanism or ("one_shot_exponential" if terms.cost.is_pure else "exponential")
-        _keep(self, terms, terms.calibrate(TABLE[name], f"top_k_{name}/1", count))
+        arguments = Arguments.read(delta=delta, **options)
+        _keep(self, arguments, ordered(arguments, mechanism, count))
 
     def __call__(self, scores: Scores[Label], *, labels: Labels[Label] = None) -> TopK[Label]:
         """Choose k candidates in order; scores and labels, and errors, as for `top_k`."""
-        call, plan = Call(scores, self._terms, labels=labels), self._plan
-        call.read_k(plan.k)
-        with call.draws(plan):
-            return call.top_k(plan, call.rank(plan))
+        call = Call(scores, self._arguments, labels=labels)
+        call.read_k(self._plan.k)
+        return call.choose_in_order(self._plan)
 
 
-def _keep(prepared: Any, terms: Terms, plan: Calibration) -> None:
+def ordered(arguments: Arguments, mechanism: Ordered | None, k: int) -> Calibration:
+    """The noise of a top-k in order; where no mechanism is named, the better one for the cost."""
+    name = mechanism or ("one_shot_exponential" if arguments.cost.is_pure else "exponential")
+    return arguments.calibrate(TABLE[name], f"top_k_{name}/1", k)
+
+
+def _keep(prepared: Any, arguments: Arguments, plan: Calibration) -> None:
     """Fill a frozen object."""
-    for name, value in (
-        ("guarantee", plan.guarantee),
-        ("mechanism", plan.mechanism),
-        ("_terms", terms),
-        ("_plan", plan),
-    ):
-        object.__setattr__(prepared, name, value)
+    values = plan.guarantee, plan.mechanism, arguments, plan
+    for each, value in zip(fields(prepared), values, strict=True):
+        object.__setattr__(prepared, each.name, value)

@@ -9,7 +9,7 @@ from safeselect.exact.parameters import Number
 from safeselect.exact.rate import NoiseRate
 from safeselect.scores.candidates import Label, label_text
 from safeselect.selection._arguments import Labels, Options, Scores, explicit
-from safeselect.selection._call import Call, Terms
+from safeselect.selection._call import Arguments, Call
 from safeselect.selection._results import TopK, TopSet
 from safeselect.selection._table import (
     MECHANISMS,
@@ -19,7 +19,7 @@ from safeselect.selection._table import (
     Peeled,
     read_choice,
 )
-from safeselect.selection.prepared import TopKMechanism
+from safeselect.selection.prepared import ordered
 
 __all__ = ["top_k"]
 
@@ -104,18 +104,20 @@ def top_k(
         >>> top_k({"tea": 3, "milk": 900, "rum": 2000}, k=2, epsilon=1, sensitivity=1).labels
         ('rum', 'milk')
     """
-    if mechanism == "laplace":
-        return _laplace_set(Call(scores, Terms.read(delta=delta, **options), labels=labels), k)
     if mechanism is not None:
         read_choice(mechanism, "mechanism", MECHANISMS)
-    prepared = TopKMechanism(k=k, delta=delta, mechanism=mechanism, **options)
-    return prepared(scores, labels=labels)
+    arguments = Arguments.read(delta=delta, **options)
+    call = Call(scores, arguments, labels=labels)
+    count = call.read_k(k)
+    if mechanism == "laplace":
+        return _laplace_set(call, count)
+    return call.choose_in_order(ordered(arguments, mechanism, count))
 
 
-def _laplace_set(call: Call, given: object) -> TopSet[Any]:
+def _laplace_set(call: Call, k: int) -> TopSet[Any]:
     """The unordered mechanism of Qiao, Su and Zhang (2021), Theorem 2.2."""
-    terms, k = call.terms, call.read_k(given)
-    guarantee, rate = terms.cost.unordered(call.size, k, terms.range_in_steps)
+    arguments = call.arguments
+    guarantee, rate = arguments.cost.unordered(call.size, k, arguments.range_in_steps)
     row = TABLE["laplace"]
     plan = Calibration("top_k_laplace/1", row, k, guarantee, guarantee, 1, NoiseRate(rate))
     with call.draws(plan):

@@ -12,7 +12,7 @@ from safeselect.promises.guarantees import Guarantee
 from safeselect.promises.records import Receipt, exact_text
 from safeselect.scores.candidates import Label, label_text
 from safeselect.selection._arguments import Labels, Parameters, Scores, explicit
-from safeselect.selection._call import Call, Terms
+from safeselect.selection._call import Arguments, Call
 from safeselect.selection._results import to_json_line
 from safeselect.selection._table import one_draw, read_choice
 from safeselect.selection.gaps import GapNoise, in_scores, read_gap_grid
@@ -109,11 +109,11 @@ def top_k_above(
     cost = PrivacyCost(read_epsilon(epsilon), None, None)
     place = rational(threshold, "threshold", signed=True)
     size = rational(sensitivity, "sensitivity")
-    terms = Terms.read(cost=cost, sensitivity=size, **options)
-    call = Call(scores, terms, labels=labels, threshold=place)
+    arguments = Arguments.read(cost=cost, sensitivity=size, **options)
+    call = Call(scores, arguments, labels=labels, threshold=place)
     last = call.size - 1  # where the threshold stands
     count = integer(k, "k", minimum=1, maximum=last)
-    plan = terms.calibrate(one_draw(noise), f"top_k_above_{noise}/1", count)
+    plan = arguments.calibrate(one_draw(noise), f"top_k_above_{noise}/1", count)
     step = read_gap_grid(call, plan, gap_grid)
     with call.draws(plan, {"gap_grid": exact_text(step), "threshold": exact_text(place)}):
         ranking = call.rank(plan, step)

@@ -171,7 +171,7 @@ def _list(
                 parts=(*(each,) * query.draws, bottom),
                 mechanism=mechanism,
                 source=call.source_name,
-                effective_range=call.terms.effective_range,
+                effective_range=call.arguments.effective_range,
             )
         )
 
@@ -202,7 +202,7 @@ def _with_counts(
                 parts=parts,
                 mechanism=mechanism,
                 source=call.source_name,
-                effective_range=call.terms.effective_range,
+                effective_range=call.arguments.effective_range,
             )
         )
 
