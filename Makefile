@@ -157,7 +157,7 @@ soak: $(VENV)/.dev ## add releases to the evidence for every mechanism's law (3 
 bench: $(BENCH)/.installed ## measure against the alternatives, on an idle machine (15 minutes)
 	$(BENCH)/bin/python -W ignore benchmarks/bench.py $(ARGS)
 
-bench-docs: $(BENCH)/.installed ## write docs/performance.md and .svg from the last results
+bench-docs: $(BENCH)/.installed ## write docs/performance.md with its figure and docs/benchmarks.md from the last results
 	$(BENCH)/bin/python benchmarks/bench.py --docs-only docs
 
 timing: $(BENCH)/.installed ## timing evidence beyond the tests: callgrind and dudect

@@ -97,16 +97,24 @@ def test_a_new_noise_is_a_row_and_at_most_ten_lines(tmp_path: Path) -> None:
 ARGUMENT = """
 import inspect
 import safeselect
-from safeselect import ParameterError, permute_and_flip, select_many, top_k, top_k_above
-for function in (permute_and_flip, select_many, top_k, top_k_above):
-    assert inspect.signature(function).parameters["most_candidates"].annotation == "int | None"
-options = dict(epsilon=1, sensitivity=1, most_candidates=2)
-permute_and_flip([1, 2], **options)
+from safeselect import (
+    ParameterError, PermuteAndFlip, permute_and_flip, select_many, top_k, top_k_above
+)
+for function in (permute_and_flip, PermuteAndFlip, select_many, top_k, top_k_above):
+    assert inspect.signature(function).parameters["most_epsilon"].annotation == "int | None"
+permute_and_flip([1, 2], epsilon=2, sensitivity=1, most_epsilon=2)
+options = dict(epsilon=3, sensitivity=1, most_epsilon=2)
 three = [1, 2, 3]
-calls = (permute_and_flip, three, {}), (top_k, three, {"k": 1}), (select_many, [three], {})
-for call, scores, more in calls:
+calls = (
+    lambda: permute_and_flip(three, **options),
+    lambda: PermuteAndFlip(**options),
+    lambda: top_k(three, k=1, **options),
+    lambda: select_many([three], **options),
+    lambda: top_k_above(three, k=1, threshold=2, **options),
+)
+for call in calls:
     try:
-        call(scores, **options, **more)
+        call()
     except ParameterError as error:
         print(error)
 """
@@ -115,7 +123,7 @@ for call, scores, more in calls:
 def test_a_new_common_argument_is_two_edits(tmp_path: Path) -> None:
     assert len(edits("A new common argument")) == 2
     said = run(example(tmp_path, "A new common argument"), ARGUMENT).splitlines()
-    assert said == ["most_candidates=2 are fewer than given"] * 3
+    assert said == ["epsilon is above most_epsilon=2"] * 5
 
 
 @pytest.mark.parametrize("title", ["A new noise", "A new common argument"])

@@ -23,7 +23,7 @@ from safeselect.ledger.stores.memory import MemoryStore
 from safeselect.promises.guarantees import BoundedRange, PureDP
 from safeselect.promises.records import guarantee_record
 from safeselect.promises.statement import Statement
-from safeselect.selection._call import Call
+from safeselect.selection._call import Arguments, Call
 from safeselect.selection._results import Selection
 from safeselect.testing import DeterministicSource, RecordingSource
 
@@ -401,7 +401,8 @@ def test_with_a_ledger_too_the_requests_do_not_depend_on_scores(name: str) -> No
 
 
 def call(ledger: Ledger) -> Call:
-    return Call([1, 5, 3], epsilon=1, sensitivity=1, monotonic=True, ledger=scope(ledger))
+    arguments = Arguments.read(epsilon=1, sensitivity=1, monotonic=True, ledger=scope(ledger))
+    return Call([1, 5, 3], arguments)
 
 
 def made(label: str, index: int, guarantee: Any) -> Selection[str]:

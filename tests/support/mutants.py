@@ -105,12 +105,12 @@ _EARLY = """\
             return level
 """
 _CHARGED = """\
-                self._pending.charge(self._source, self.bits)
+                self._pending.charge(self.bits.source, self.bits)
 """
 _RELEASED = "        return result if self._pending is None else"
 _LATE = """\
         if self._pending is not None:
-            self._pending.charge(self._source, self.bits)
+            self._pending.charge(self.bits.source, self.bits)
 """
 _EVIDENCE = "tests/inside/evidence/"
 _OWN_WORDS = (

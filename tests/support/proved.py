@@ -108,7 +108,7 @@ def decide(
         (low - slow * score, high - fast * score)
         for (low, high), score in zip(ends, scores, strict=True)
     ]
-    patch.setattr(rankings, "enclose", lambda law, v, bits, scale: noise[v])
+    patch.setattr(rankings, "enclose_all", lambda law, known, scale: [noise[v] for v, _ in known])
     known = [(place, 0) for place in range(len(ends))]
     bound = None if ceiling is None else (0, ceiling)
     return rankings.certified_order(list(range(len(ends))), scores, known, bound, plan, SCALE)

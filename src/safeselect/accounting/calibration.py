@@ -7,13 +7,15 @@ from fractions import Fraction
 from functools import cache, lru_cache
 from math import isqrt
 
+from gmpy2 import mpfr, mpq
+
 from safeselect.accounting.bounds import pure_sum
 from safeselect.accounting.composition import MOST_PARTS, composed_epsilon
 from safeselect.accounting.optimum.certified import quick_epsilon
 from safeselect.accounting.theorems.equal_pure import MOST_EQUAL, EqualPure, newton_epsilon
 from safeselect.accounting.theorems.renyi import epsilon_at_order, epsilon_by_orders
 from safeselect.errors import ParameterError
-from safeselect.exact.interval import Interval
+from safeselect.exact.interval import Interval, contexts
 from safeselect.exact.parameters import Number, describe, integer, rational
 from safeselect.promises.guarantees import BoundedRange, LaplaceDominated, PureDP
 
@@ -23,6 +25,8 @@ Family = type[BoundedRange] | type[LaplaceDominated] | type[PureDP]
 
 _FAMILIES = (BoundedRange, LaplaceDominated, PureDP)
 _BITS = 32  # significant bits of a calibrated epsilon: short rates, at most 2**-31 of it given up
+_GUESS_BITS = 128
+_SURE_GUESS = Fraction(1, 2**60)  # where an epsilon of 2**-30 cancels less than half of the digits
 _NUDGE = Fraction(1, 2 ** (_BITS + 2))
 _MOST_STEPS = 1000  # of a search that usually takes 8, but may begin far away
 _MOST_ORDERS = 12  # tried one after the other; 4 are usual
@@ -102,7 +106,7 @@ def per_draw_epsilon(
     Requires: exactly one of epsilon and rho; delta only with epsilon.
     """
     if rho is not None:
-        return _largest(lambda each: count * family(each).zcdp.rho, rho, rho / count)
+        return _largest_of_rho(family, count, rho)
     if epsilon is None:
         raise ParameterError("give one of epsilon and rho")
     least = epsilon / count
@@ -198,6 +202,58 @@ def _by_orders(
         if best <= last * (1 + _ALIKE):
             break
     return best
+
+
+def _largest_of_rho(family: Family, count: int, rho: Fraction) -> Fraction:
+    """The largest epsilon of 32 significant bits of `count` draws within a total rho.
+
+    A guess comes first, and the guarantee itself says whether it is within the total.  A guess that
+    is not is followed by the next lower number, and by the search.
+    """
+
+    def cost(each: Fraction) -> Fraction:
+        return count * family(each).zcdp.rho
+
+    if rho / count > _SURE_GUESS:
+        each = _rounded(_guess(family, rho / count), _BITS)
+        for _ in range(2):
+            if cost(each) <= rho:
+                return each
+            each = _rounded(each - each * _NUDGE, _BITS)
+    return _largest(cost, rho, rho / count)
+
+
+def _guess(family: Family, rho: Fraction) -> Fraction:
+    """About the epsilon of a draw that costs rho, to some fifty digits; nothing is proved of it.
+
+    The square root of rho is nearly linear in epsilon, so secants of it converge in a few steps.
+
+    Requires: rho above _SURE_GUESS.
+    """
+    context, _ = contexts(_GUESS_BITS)
+    wanted = context.sqrt(mpfr(mpq(rho.numerator, rho.denominator), 0, context))
+
+    def root(at: mpfr) -> mpfr:
+        if family is BoundedRange:
+            x = context.div(at, context.expm1(at))
+            found = context.sub(context.sub(x, 1), context.log(x))
+        elif family is LaplaceDominated:
+            found = context.add(at, context.expm1(context.minus(at)))
+        else:
+            found = context.mul(at, context.tanh(context.div(at, 2)))
+        return context.sqrt(found)
+
+    last, root_of_last, at = mpfr(0), mpfr(0), wanted
+    near = context.div_2exp(wanted, _GUESS_BITS // 2)
+    for _ in range(_MOST_TRIES):
+        root_of_at = root(at)
+        rise, missing = context.sub(root_of_at, root_of_last), context.sub(wanted, root_of_at)
+        if not rise or context.minus(near) <= missing <= near:
+            break
+        step = context.div(context.mul(missing, context.sub(at, last)), rise)
+        last, root_of_last, at = at, root_of_at, context.add(at, step)
+    above, below = at.as_integer_ratio()
+    return Fraction(int(above), int(below))
 
 
 def _nearer(

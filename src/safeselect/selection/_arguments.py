@@ -2,7 +2,7 @@
 
 This file knows a ledger only by two protocols, `Scope` and `PendingRelease`.
 
-A new common argument is two edits: a line in `Options` here, and its use in `_call.Call`.
+A new common argument is two edits: a line in `Options` here, and its use in `_call.Arguments`.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import wraps
 from inspect import Parameter, signature
-from typing import Any, Generic, Protocol, TypedDict, TypeVar, cast, runtime_checkable
+from typing import Any, Protocol, TypedDict, TypeVar, cast, runtime_checkable
 
 from safeselect.errors import ParameterError
 from safeselect.exact.parameters import Number, describe
@@ -21,6 +21,7 @@ from safeselect.randomness.source import Source
 from safeselect.scores.candidates import Label
 
 __all__ = [
+    "Labels",
     "Options",
     "Parameters",
     "PendingRelease",
@@ -104,8 +105,11 @@ Scores = Mapping[Label, Any] | Sequence[Any] | _Column
 Rows = Sequence[Any] | _Column
 """m rows of n scores."""
 
+Labels = Iterable[Label] | None
+"""One label for each candidate, or None for their positions."""
 
-class Parameters(TypedDict, Generic[Label], total=False):
+
+class Parameters(TypedDict, total=False):
     """The common arguments but for the cost of a call and its sensitivity; each may be left out."""
 
     monotonic: bool
@@ -113,7 +117,6 @@ class Parameters(TypedDict, Generic[Label], total=False):
     grid: Number | None
     on_grid: bool
     score_error: Number | None
-    labels: Iterable[Label] | None
     source: Source | None
     ledger: Scope | None
     engine: str | None
@@ -126,7 +129,7 @@ class _Cost(TypedDict, total=False):
     range_: Number | None
 
 
-class Options(_Cost, Parameters[Label], Generic[Label], total=False):
+class Options(_Cost, Parameters, total=False):
     """The common arguments; each may be left out."""
 
 
@@ -162,7 +165,7 @@ def explicit(common: type[Any]) -> Callable[[_Function], _Function]:
             if not names.issuperset(options):
                 unknown = min(options.keys() - names)
                 raise TypeError(
-                    f"{function.__name__}() got an unexpected keyword argument {unknown!r}"
+                    f"{function.__qualname__}() got an unexpected keyword argument {unknown!r}"
                 )
             return function(*positional, **options)
 

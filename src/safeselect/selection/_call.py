@@ -8,10 +8,11 @@ it read the scores, and only then does it draw a bit.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from types import MappingProxyType
-from typing import Any, Self, Unpack, cast
+from typing import Any, Self, Unpack, cast, final
 
 from safeselect.accounting.cost import PrivacyCost
 from safeselect.errors import ParameterError, ScoreError
@@ -20,16 +21,23 @@ from safeselect.noise import Ranking
 from safeselect.promises.guarantees import Guarantee
 from safeselect.promises.statement import Statement
 from safeselect.randomness.bits import Bits
-from safeselect.randomness.source import resolve
+from safeselect.randomness.source import Source, resolve
 from safeselect.scores.candidates import Candidates, read_candidates
 from safeselect.scores.containers import check_known
 from safeselect.scores.floats import GridScores
 from safeselect.scores.reading import Reading, Sensitivity, flag
-from safeselect.selection._arguments import Options, PendingRelease, Result, read_ledger, unit_of
+from safeselect.selection._arguments import (
+    Options,
+    PendingRelease,
+    Result,
+    Scope,
+    read_ledger,
+    unit_of,
+)
 from safeselect.selection._results import Selection, TopK, source_name
 from safeselect.selection._table import Calibration, Row, choose_engine
 
-__all__ = ["CANDIDATES", "UNREADABLE", "Call"]
+__all__ = ["CANDIDATES", "UNREADABLE", "Arguments", "Call"]
 
 CANDIDATES = "the number of candidates"
 UNREADABLE = (
@@ -45,6 +53,79 @@ _calibrated = lru_cache(maxsize=256)(Row.calibrate)
 _recorded = lru_cache(maxsize=256)(Sensitivity.as_record)
 
 
+@final
+@dataclass(frozen=True, slots=True, repr=False, eq=False)
+class Arguments:
+    """The public arguments of a call, read and checked once, for one call or for many.
+
+    Attributes:
+        cost: what each call may cost in total.
+        change: how far one unit of privacy may move the scores.
+        reading: how numbers become steps.
+        minimize: smaller scores are better.
+        scope: the budget that each call charges, if any.
+        source: the source that was given, guarded; None for the default, which each call asks for
+            anew, because a source that failed is replaced.
+        engine: the name of an engine, or None.
+        size: the declared sensitivity or range, from which a message derives an example.
+        range_in_steps: the range of the change of the scores, in steps of their grid.
+        told: all of this for records and for what a release says of itself.
+    """
+
+    cost: PrivacyCost
+    change: Sensitivity
+    reading: Reading
+    minimize: bool
+    scope: Scope | None
+    source: Source | None
+    engine: str | None
+    size: Fraction
+    range_in_steps: Fraction
+    told: Mapping[str, str]
+
+    @classmethod
+    def read(
+        cls, *, cost: PrivacyCost | None = None, delta: object = None, **options: Unpack[Options]
+    ) -> Arguments:
+        """Read and check the arguments.
+
+        Args:
+            cost: given by a mechanism that reads its cost itself; else epsilon, with delta, or rho.
+            the others: as for `permute_and_flip`.
+
+        Raises:
+            ParameterError: one of them is wrong.
+        """
+        given = options.get
+        cost = cost or PrivacyCost.read(epsilon=given("epsilon"), delta=delta, rho=given("rho"))
+        one_way = given("monotonic", False)
+        change = Sensitivity.read(
+            sensitivity=given("sensitivity"), range_=given("range_"), monotonic=one_way
+        )
+        reading = Reading.read(
+            grid=given("grid"), on_grid=given("on_grid", False), score_error=given("score_error")
+        )
+        range_in_steps = change.range_in_steps(reading)
+        minimize = flag(given("minimize", False), "minimize")
+        scope = read_ledger(given("ledger"), monotonic=change.monotonic)
+        source = given("source")
+        source = None if source is None else resolve(source)
+        engine = options.get("engine")
+        if engine is not None:
+            choose_engine(engine)
+        told = {
+            **_recorded(change, reading),
+            "minimize": "yes" if minimize else "no",
+            "engine": engine or "array",
+        }
+        known = cost, change, reading, minimize, scope, source, engine, change.size
+        return cls(*known, range_in_steps, told)
+
+    def calibrate(self, row: Row, mechanism: str, k: int = 1, rows: int = 1) -> Calibration:
+        """The noise of a row of the table: for k of the candidates, in each of some rows."""
+        return _calibrated(row, mechanism, self.cost, self.range_in_steps, k, rows)
+
+
 class Call:
     """One call of a mechanism: its candidates, its engine and, inside `with`, its random bits.
 
@@ -57,26 +138,25 @@ class Call:
     released nothing says so in the ledger.
 
     Args:
-        cost: given by a mechanism that reads its cost itself; else epsilon, with delta, or rho.
+        arguments: the public arguments.
+        labels: what to call the candidates.
         take: how the class, the number and the labels of the scores are read.
         threshold: a public number that takes part as one more candidate, the last.
         unit: who is protected, where the scores say it.
-        the others: as for `permute_and_flip`.
 
     Attributes:
-        size: the number of candidates, with the threshold.
+        arguments: the public arguments.
+        candidates: the candidates, with their labels.
+        size: their number, with the threshold.
         rows: the number of rows of a matrix; 1 for a list of candidates.
-        range_in_steps: the range of the change of the scores, in steps of their grid.
-        source_name: where the random bytes come from.
+        engine: the engine.
         bits: the random bits of this call; there is no such attribute before `with`.
         scores_on_grid: the scores; private, and like the bits for use inside `with` only.
     """
 
     __slots__ = (
-        *("_change", "_minimize", "_pending", "_scope", "_source", "_threshold", "_tier", "_told"),
-        *("_unit", "_utc", "bits"),
-        *("candidates", "cost", "engine", "range_in_steps", "reading", "rows", "size"),
-        *("source_name", "scores_on_grid"),
+        *("_pending", "_threshold", "_told", "_unit", "_utc", "arguments", "bits"),
+        *("candidates", "engine", "rows", "scores_on_grid", "size"),
     )
     bits: Bits
     scores_on_grid: GridScores
@@ -84,57 +164,26 @@ class Call:
     def __init__(
         self,
         scores: object,
+        arguments: Arguments,
         *,
-        cost: PrivacyCost | None = None,
-        delta: object = None,
+        labels: object = None,
         take: Callable[..., Candidates] = read_candidates,
         threshold: Fraction | None = None,
         unit: str | None = None,
-        **options: Unpack[Options[Any]],
     ) -> None:
-        given = options.get
-        self.cost = cost or PrivacyCost.read(
-            epsilon=given("epsilon"), delta=delta, rho=given("rho")
-        )
-        self._change = change = Sensitivity.read(
-            sensitivity=given("sensitivity"),
-            range_=given("range_"),
-            monotonic=given("monotonic", False),
-        )
-        self.reading = Reading.read(
-            grid=given("grid"),
-            on_grid=given("on_grid", False),
-            score_error=given("score_error"),
-        )
-        self.range_in_steps = change.range_in_steps(self.reading)
-        self._minimize = flag(given("minimize", False), "minimize")
+        self.arguments = arguments
         self._threshold = threshold
-        self._scope = read_ledger(given("ledger"), monotonic=change.monotonic)
         self._pending: PendingRelease | None = None
         self._utc: str | None = None
         self._told = _NOTHING
-        self._source = resolve(given("source"))
-        self.source_name = source_name(self._source)
-        self.engine = choose_engine(given("engine"))
-        self._tier = str(given("engine") or "array")
-        self.candidates = take(scores, labels=given("labels"))
+        self.engine = choose_engine(arguments.engine)
+        self.candidates = take(scores, labels=labels)
         self.size = self.candidates.size + (threshold is not None)
         self.rows = len(self.candidates.rows)
-        self._unit = unit_of(self._scope) or unit
+        self._unit = unit_of(arguments.scope) or unit
         in_rows = self.candidates.is_matrix and isinstance(scores, (list, tuple))
         for each in cast("Iterable[object]", scores) if in_rows else (scores,):
-            self._unit = check_known(each, change, self._unit) or self._unit
-
-    def calibrate(
-        self, row: Row, mechanism: str, k: int = 1, rows: int | None = None
-    ) -> Calibration:
-        """The noise of a row of the table for this call: k of the candidates (in each row).
-
-        Args:
-            rows: how many rows of a matrix one unit may change; all by default.
-        """
-        changed = self.rows if rows is None else rows
-        return _calibrated(row, mechanism, self.cost, self.range_in_steps, k, changed)
+            self._unit = check_known(each, arguments.change, self._unit) or self._unit
 
     def release(
         self,
@@ -154,14 +203,16 @@ class Call:
             k: how many candidates are chosen (in each row).
             more: further public parameters, for the record.
         """
-        told = {**_recorded(self._change, self.reading), **more}
-        told |= {"minimize": "yes" if self._minimize else "no", "engine": self._tier}
-        told |= {"candidates": str(self.size), "k": str(k)}
-        told |= {"rows": str(self.rows)} if self.candidates.is_matrix else {}
-        self._told = told
-        if self._scope is not None:
+        self._told = told = {
+            **self.arguments.told,
+            **more,
+            "candidates": str(self.size),
+            "k": str(k),
+            **({"rows": str(self.rows)} if self.candidates.is_matrix else {}),
+        }
+        if self.arguments.scope is not None:
             parts = parts or ((guarantee, 1),)
-            self._pending = self._scope.prepare(mechanism, guarantee, parts, told)
+            self._pending = self.arguments.scope.prepare(mechanism, guarantee, parts, told)
         return self
 
     def draws(self, plan: Calibration, more: Mapping[str, str] = _NOTHING) -> Self:
@@ -171,7 +222,7 @@ class Call:
 
     def rank(self, plan: Calibration, gap_grid: Fraction | None = None) -> Ranking:
         """Rank the candidates, inside `with`; with gaps, if a step for them is given."""
-        unit = None if gap_grid is None else gap_grid / self.reading.step
+        unit = None if gap_grid is None else gap_grid / self.arguments.reading.step
         return plan.rank(self.engine, self.scores_on_grid, self.bits, unit)
 
     def released(self, result: Result) -> Result:
@@ -181,7 +232,8 @@ class Call:
     @property
     def statement(self) -> Statement:
         """What the result says of itself, once the call is charged."""
-        by = None if self._scope is None else self._scope.neighbours
+        scope = self.arguments.scope
+        by = None if scope is None else scope.neighbours
         return Statement.of(self._told, unit=self._unit, neighbours=by, utc=self._utc)
 
     def said(self, plan: Calibration) -> dict[str, Any]:
@@ -192,6 +244,16 @@ class Call:
             "source": self.source_name,
             "statement": self.statement,
         }
+
+    def choose(self, plan: Calibration) -> Selection[Any]:
+        """One candidate: the whole release."""
+        with self.draws(plan):
+            return self.selection(plan, self.rank(plan))
+
+    def choose_in_order(self, plan: Calibration) -> TopK[Any]:
+        """Several candidates in order: the whole release."""
+        with self.draws(plan):
+            return self.top_k(plan, self.rank(plan))
 
     def selection(
         self, plan: Calibration, ranking: Ranking, gap: Fraction | None = None
@@ -218,15 +280,15 @@ class Call:
 
     def __enter__(self) -> Self:
         try:
-            if self._scope is None:
+            if self.arguments.scope is None:
                 # Nothing is asked of the source before the scores are known to be good.
                 self.scores_on_grid = self._read()
-                self.bits = Bits(self._source)
+                self.bits = Bits(self.arguments.source)
             elif self._pending is None:
                 raise ParameterError("a call with a ledger says what it releases")
             else:
-                self.bits = Bits(self._source)
-                self._utc = self._pending.charge(self._source, self.bits)
+                self.bits = Bits(self.arguments.source)
+                self._utc = self._pending.charge(self.bits.source, self.bits)
                 self.scores_on_grid = self._read_once_charged()
         except BaseException as error:
             self.__exit__(None, error, None)
@@ -235,9 +297,9 @@ class Call:
 
     def _read(self) -> GridScores:
         return self.candidates.scores_on_grid(
-            self.reading,
-            minimize=self._minimize,
-            size=self._change.size,
+            self.arguments.reading,
+            minimize=self.arguments.minimize,
+            size=self.arguments.size,
             threshold=self._threshold,
         )
 
@@ -257,6 +319,11 @@ class Call:
             self.bits.close()
         if self._pending is not None:
             self._pending.end(error)
+
+    @property
+    def source_name(self) -> str:
+        """Where the random bytes come from, for results."""
+        return source_name(self.bits.source)
 
     def read_k(self, k: object) -> int:
         """Read k, from 1 to the number of candidates.

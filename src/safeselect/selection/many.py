@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from safeselect.exact.parameters import Number, integer
 from safeselect.scores.candidates import Label, read_matrix
-from safeselect.selection._arguments import Options, Rows, explicit
-from safeselect.selection._call import Call
+from safeselect.selection._arguments import Labels, Options, Rows, explicit
+from safeselect.selection._call import Arguments, Call
 from safeselect.selection._results import Selections
 from safeselect.selection._table import TABLE, Calibration, Peeled, read_choice
 
@@ -28,7 +28,8 @@ def select_many(
     delta: Number | None = None,
     max_rows: int | None = None,
     mechanism: Peeled | None = None,
-    **options: Unpack[Options[Label]],
+    labels: Labels[Label] = None,
+    **options: Unpack[Options],
 ) -> Selections[Label]:
     """Choose one candidate in each row of a matrix of scores, independently.
 
@@ -61,9 +62,9 @@ def select_many(
         >>> select_many([[3, 2000], [2000, 3]], epsilon=1, sensitivity=1, monotonic=True).indices
         array([1, 0])
     """
-    call, name = _open(scores, mechanism, delta, options)
+    call, name = _open(scores, labels, mechanism, delta, options)
     rows, more = _changed(call, max_rows)
-    plan = call.calibrate(TABLE[name], f"select_many_{name}/1", 1, rows)
+    plan = call.arguments.calibrate(TABLE[name], f"select_many_{name}/1", rows=rows)
     with call.draws(plan, more):
         noise = plan.row.noise
         return _released(
@@ -81,7 +82,8 @@ def top_k_many(
     delta: Number | None = None,
     max_rows: int | None = None,
     mechanism: Peeled | None = None,
-    **options: Unpack[Options[Label]],
+    labels: Labels[Label] = None,
+    **options: Unpack[Options],
 ) -> Selections[Label]:
     """Choose the k best candidates in each row of a matrix of scores, in order, independently.
 
@@ -104,22 +106,24 @@ def top_k_many(
         array([[2, 1],
                [0, 2]])
     """
-    call, name = _open(scores, mechanism, delta, options)
+    call, name = _open(scores, labels, mechanism, delta, options)
     changed, more = _changed(call, max_rows)
-    plan = call.calibrate(TABLE[name], f"top_k_many_{name}/1", call.read_k(k), changed)
+    count = call.read_k(k)
+    plan = call.arguments.calibrate(TABLE[name], f"top_k_many_{name}/1", count, changed)
     with call.draws(plan, more):
         rows = [plan.rank(call.engine, row, call.bits).indices for row in call.scores_on_grid]
         return _released(call, plan, np.array(rows, dtype=np.int64))
 
 
 def _open(
-    scores: object, mechanism: object, delta: object, options: Options[Any]
+    scores: object, labels: object, mechanism: object, delta: object, options: Options
 ) -> tuple[Call, str]:
     """The call, and the name of its row in the table."""
     if mechanism is not None:
         read_choice(mechanism, "mechanism", get_args(Peeled))
-    call = Call(scores, delta=delta, take=read_matrix, **options)
-    return call, str(mechanism or ("permute_and_flip" if call.cost.is_pure else "exponential"))
+    arguments = Arguments.read(delta=delta, **options)
+    call = Call(scores, arguments, labels=labels, take=read_matrix)
+    return call, str(mechanism or ("permute_and_flip" if arguments.cost.is_pure else "exponential"))
 
 
 def _changed(call: Call, max_rows: object) -> tuple[int, dict[str, str]]:

@@ -13,8 +13,8 @@ from safeselect.promises.guarantees import Guarantee
 from safeselect.promises.records import Receipt, exact_text
 from safeselect.promises.statement import Statement
 from safeselect.scores.candidates import Label
-from safeselect.selection._arguments import Parameters, Scores, explicit
-from safeselect.selection._call import Call
+from safeselect.selection._arguments import Labels, Parameters, Scores, explicit
+from safeselect.selection._call import Arguments, Call
 from safeselect.selection._results import to_json_line, written_labels
 from safeselect.selection._table import one_draw, read_choice
 from safeselect.selection._views import by_adapter, rate, short_text
@@ -99,7 +99,8 @@ def top_k_above(
     sensitivity: Number,
     noise: GapNoise = "exponential",
     gap_grid: Number | None = None,
-    **options: Unpack[Parameters[Label]],
+    labels: Labels[Label] = None,
+    **options: Unpack[Parameters],
 ) -> TopAbove[Label]:
     """Choose the k largest noisy scores, with gaps, but none behind the noisy threshold.
 
@@ -139,10 +140,11 @@ def top_k_above(
     cost = PrivacyCost(read_epsilon(epsilon), None, None)
     place = rational(threshold, "threshold", signed=True)
     size = rational(sensitivity, "sensitivity")
-    call = Call(scores, cost=cost, sensitivity=size, threshold=place, **options)
+    arguments = Arguments.read(cost=cost, sensitivity=size, **options)
+    call = Call(scores, arguments, labels=labels, threshold=place)
     last = call.size - 1  # where the threshold stands
     count = integer(k, "k", minimum=1, maximum=last)
-    plan = call.calibrate(one_draw(noise), f"top_k_above_{noise}/1", count)
+    plan = arguments.calibrate(one_draw(noise), f"top_k_above_{noise}/1", count)
     step = read_gap_grid(call, plan, gap_grid)
     with call.draws(plan, {"gap_grid": exact_text(step), "threshold": exact_text(place)}):
         ranking = call.rank(plan, step)

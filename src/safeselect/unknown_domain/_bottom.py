@@ -21,7 +21,7 @@ from safeselect.promises.guarantees import ApproximateDP, BoundedRange
 from safeselect.randomness.source import Source
 from safeselect.scores.candidates import Candidates
 from safeselect.selection._arguments import Scope
-from safeselect.selection._call import Call
+from safeselect.selection._call import Arguments, Call
 from safeselect.unknown_domain._histogram import HeldCounts
 from safeselect.unknown_domain._items import Label
 from safeselect.unknown_domain._threshold import gumbel_offset
@@ -177,17 +177,10 @@ def open_call(
     counts: HeldCounts, source: Source | None, engine: str | None, ledger: Scope | None = None
 ) -> Call:
     """Open a call on the counts: one user moves each by at most 1, and all the same way."""
-    return Call(
-        counts,
-        cost=UNPRICED,
-        sensitivity=1,
-        monotonic=True,
-        source=source,
-        ledger=ledger,
-        engine=engine,
-        take=_held,
-        unit=counts.unit,
+    arguments = Arguments.read(
+        cost=UNPRICED, sensitivity=1, monotonic=True, source=source, ledger=ledger, engine=engine
     )
+    return Call(counts, arguments, take=_held, unit=counts.unit)
 
 
 def _held(counts: HeldCounts, /, *, labels: object) -> Candidates:
