@@ -62,7 +62,8 @@ class Place:
         return ledger
 
     def conninfo(self, role: str) -> str:
-        return self.server.conninfo.replace("user=owner", f"user={role}")
+        named = f"{self.server.conninfo} application_name={self.name}"
+        return named.replace("user=owner", f"user={role}")
 
     def store(self, role: str) -> PostgresStore:
         return PostgresStore(self.conninfo(role), schema=self.name)
@@ -148,6 +149,46 @@ def test_a_closed_scope_is_reopened_by_an_approver_alone(place: Place) -> None:
     scope(ledger).begin(pure())
 
 
+def test_approvers_sign_and_the_role_writes(place: Place) -> None:
+    pytest.importorskip("cryptography")
+    from safeselect.adapters.ed25519 import Ed25519Signer
+    from safeselect.ledger import approve
+
+    key = Ed25519Signer(b"a" * 32, key_id="a")
+    budgets = {
+        "a": Budget(**TERMS, epsilon=1),
+        "b": Budget(**TERMS, epsilon=1, delta="1e-6", order=20),
+    }
+    Ledger.create(place.owner, budgets, approvers=[key])
+    place.owner.grant(CHARGER, "charger")
+    place.owner.grant(APPROVER, "approver")
+    place.owner.grant(READER, "reader")
+    ledger, approving = Ledger.open(place.store(CHARGER)), Ledger.open(place.store(APPROVER))
+    scope(ledger).begin(pure(1))
+    wanted = ledger.propose.limit("a", limit="epsilon", to="3/2", reason="x")
+    with pytest.raises(LedgerError, match="the role lacks a permission"):
+        ledger.enact(wanted, [approve(wanted, key)])
+    with pytest.raises(ParameterError, match="needs 1 approvals and has 0"):
+        approving.enact(wanted, [])
+    approving.enact(wanted, [approve(wanted, key)])
+    scope(ledger).begin(pure("1/2"))
+    with refused("exceeds its cap"):
+        place.append(CHARGER, beyond(ledger))
+    wanted = approving.propose.scope("c", Budget(**TERMS, rho=1))
+    approving.enact(wanted, [approve(wanted, key)])
+    scope(ledger, "c").begin(pure())
+    wanted = approving.propose.limit("b", limit="epsilon", to=2, reason="x")
+    with pytest.raises(LedgerError, match="contradicts the rows before it"):
+        approving.enact(wanted, [approve(wanted, key)])
+    assert Ledger.open(place.store(CHARGER)).check().scopes == ledger.scopes()
+
+
+def beyond(ledger: Ledger) -> dict[str, Any]:
+    """A charge that adds up and exceeds the cap."""
+    spent = ledger.balance("a").spent["epsilon"] + Fraction(1, 10)
+    return a_charge(ledger, after={"epsilon": str(spent)})
+
+
 ATTEMPTS = [
     "UPDATE records SET body = 'x'",
     "DELETE FROM records",
@@ -170,7 +211,8 @@ ATTEMPTS = [
     "SELECT put('x', 'x', '', ARRAY['scope'])",
     "SELECT approve('x', 'x', '')",
     "SELECT charge_scopes('[]')",
-    "SELECT follow_owner('{}')",
+    "SELECT open_scope('{}')",
+    "SELECT raise_limit('{}')",
     "SELECT follow_outcome('{}')",
     f"SET ROLE {OWNER}",
     f"SET SESSION AUTHORIZATION {OWNER}",
@@ -497,13 +539,12 @@ def test_a_schema_of_format_1_is_used_as_it_is(server: Server, place: Place) -> 
 
 
 def backends(place: Place) -> set[int]:
-    return {
-        pid
-        for (pid,) in place.sql(
-            "owner",
-            f"SELECT pid FROM pg_stat_activity WHERE usename = '{CHARGER}'",  # noqa: S608
-        )
-    }
+    found = place.sql(
+        "owner",
+        "SELECT pid FROM pg_stat_activity WHERE usename = %s AND application_name = %s",
+        values=(CHARGER, place.name),
+    )
+    return {pid for (pid,) in found}
 
 
 def test_a_thread_keeps_one_connection(place: Place) -> None:

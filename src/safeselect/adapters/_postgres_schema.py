@@ -14,6 +14,7 @@ read in one way, whatever the settings of a session: the functions fix `search_p
 
 from __future__ import annotations
 
+from safeselect.adapters._postgres_consequences import CONSEQUENCES
 from safeselect.adapters._postgres_texts import TEXTS
 from safeselect.ledger.records.fields import names_of
 from safeselect.ledger.records.record import LONGEST, RECORD_DOMAIN, SCHEMA
@@ -60,7 +61,7 @@ _TABLES = (
     "CREATE TABLE nonces (nonce text PRIMARY KEY)",
     "CREATE TABLE requests (id text PRIMARY KEY)",
     "CREATE TABLE open_charges (charge bigint PRIMARY KEY, scopes text[] NOT NULL)",
-    "CREATE TABLE kinds (kind text PRIMARY KEY, fields text[] NOT NULL)",
+    "CREATE TABLE kinds (kind text, fields text[], PRIMARY KEY (kind, fields))",
 )
 
 _FUNCTIONS = (
@@ -78,132 +79,7 @@ END$$""",
     """CREATE TRIGGER only_appended BEFORE INSERT ON records
 FOR EACH ROW EXECUTE FUNCTION next_only()""",
     *TEXTS,
-    """CREATE FUNCTION charge_scopes(charges jsonb) RETURNS text[] {settings} AS
-$$DECLARE
-    charge jsonb;
-    here scopes%ROWTYPE;
-    amount text;
-    price numeric[];
-    total numeric[];
-    cap numeric[];
-    is_positive boolean;
-    seen text[] := ARRAY[]::text[];
-BEGIN
-    IF jsonb_typeof(charges) IS DISTINCT FROM 'array' OR jsonb_array_length(charges) = 0 THEN
-        RAISE EXCEPTION 'a charge names no scope';
-    END IF;
-    FOR charge IN SELECT item FROM jsonb_array_elements(charges) AS item LOOP
-        IF names(charge) <> ARRAY['after', 'before', 'charge', 'scope', 'terms'] THEN
-            RAISE EXCEPTION 'a charge has other fields';
-        END IF;
-        SELECT * INTO here FROM scopes WHERE name = charge ->> 'scope';
-        IF NOT FOUND OR here.name = ANY (seen) THEN
-            RAISE EXCEPTION 'a charge names no scope, or one twice';
-        END IF;
-        seen := seen || here.name;
-        IF here.refusals >= here.max_refusals THEN
-            RAISE EXCEPTION 'a scope is closed';
-        END IF;
-        IF charge -> 'terms' IS DISTINCT FROM here.terms
-            OR charge -> 'before' IS DISTINCT FROM here.spent
-            OR names(charge -> 'charge') <> names(here.caps)
-            OR names(charge -> 'after') <> names(here.caps) THEN
-            RAISE EXCEPTION 'a charge does not continue the total of its scope';
-        END IF;
-        is_positive := false;
-        FOR amount IN SELECT jsonb_object_keys(here.caps) LOOP
-            price := rational(charge -> 'charge' ->> amount);
-            total := added(rational(here.spent ->> amount), price);
-            cap := rational(here.caps ->> amount);
-            IF charge -> 'after' ->> amount IS DISTINCT FROM spelled(total) THEN
-                RAISE EXCEPTION 'a charge does not add up';
-            END IF;
-            IF total[1] * cap[2] > cap[1] * total[2] THEN
-                RAISE EXCEPTION 'a charge exceeds its cap';
-            END IF;
-            is_positive := is_positive OR price[1] > 0;
-        END LOOP;
-        IF NOT is_positive THEN
-            RAISE EXCEPTION 'a charge costs nothing';
-        END IF;
-        UPDATE scopes SET spent = charge -> 'after' WHERE name = here.name;
-    END LOOP;
-    RETURN seen;
-END$$""",
-    """CREATE FUNCTION follow_charge(place bigint, record jsonb) RETURNS void {settings} AS
-$$DECLARE
-    request jsonb := record -> 'request';
-BEGIN
-    INSERT INTO open_charges VALUES (place, charge_scopes(record -> 'charges'));
-    IF record ->> 'nonce' COLLATE "C" !~ '^[0-9a-f]{{32}}$' THEN
-        RAISE EXCEPTION 'a nonce has not 16 bytes';
-    END IF;
-    INSERT INTO nonces VALUES (record ->> 'nonce');
-    IF request <> jsonb_build_object() THEN
-        IF names(request) <> ARRAY['asked', 'id']
-            OR request ->> 'id' COLLATE "C" !~ '^[0-9a-f]{{64}}$'
-            OR request ->> 'asked' COLLATE "C" !~ '^[0-9a-f]{{64}}$' THEN
-            RAISE EXCEPTION 'a request is no two hashes';
-        END IF;
-        INSERT INTO requests VALUES (request ->> 'id');
-    END IF;
-END$$""",
-    """CREATE FUNCTION follow_outcome(record jsonb) RETURNS void {settings} AS
-$$DECLARE
-    ended text[];
-    kind text := record ->> 'kind';
-BEGIN
-    IF record ->> 'charge' COLLATE "C" !~ '^(0|[1-9][0-9]{{0,17}})$' THEN
-        RAISE EXCEPTION 'an outcome names no charge';
-    END IF;
-    DELETE FROM open_charges WHERE charge = (record ->> 'charge')::bigint
-        RETURNING scopes INTO ended;
-    IF NOT FOUND THEN
-        RAISE EXCEPTION 'an outcome is of a charge that awaits none';
-    END IF;
-    IF kind = 'released' AND EXISTS (
-        SELECT FROM scopes WHERE name = ANY (ended) AND refusals >= max_refusals
-    ) THEN
-        RAISE EXCEPTION 'a scope is closed';
-    END IF;
-    IF kind = 'aborted' THEN
-        IF record ->> 'reason' NOT IN ('source', 'interrupt', 'error', 'input') THEN
-            RAISE EXCEPTION 'a reason is none';
-        END IF;
-        IF record ->> 'reason' = 'input' THEN
-            UPDATE scopes SET refusals = refusals + 1 WHERE name = ANY (ended);
-        END IF;
-    END IF;
-END$$""",
-    """CREATE FUNCTION follow_owner(record jsonb) RETURNS void {settings} AS
-$$DECLARE
-    caps jsonb := record -> 'caps';
-    written text := record ->> CASE record ->> 'kind'
-        WHEN 'scope' THEN 'max_refusals' ELSE 'after' END;
-BEGIN
-    IF written COLLATE "C" !~ '^[1-9][0-9]{{0,6}}$' THEN
-        RAISE EXCEPTION 'a limit is no count';
-    END IF;
-    IF record ->> 'kind' = 'scope' THEN
-        IF names(caps) = ARRAY[]::text[] OR EXISTS (
-            SELECT FROM jsonb_each_text(caps) AS cap WHERE (rational(cap.value))[1] = 0
-        ) THEN
-            RAISE EXCEPTION 'a scope has no cap';
-        END IF;
-        INSERT INTO scopes VALUES (
-            record ->> 'scope', record -> 'terms', caps,
-            (SELECT jsonb_object_agg(name, '0') FROM jsonb_object_keys(caps) AS name),
-            0, written::bigint
-        );
-        RETURN;
-    END IF;
-    UPDATE scopes SET max_refusals = written::bigint
-        WHERE name = record ->> 'scope' AND record ->> 'limit' = 'max_refusals'
-        AND max_refusals::text = record ->> 'before' AND written::bigint > max_refusals;
-    IF NOT FOUND THEN
-        RAISE EXCEPTION 'a limit is not raised by this';
-    END IF;
-END$$""",
+    *CONSEQUENCES,
     f"""CREATE FUNCTION put(body text, hash text, signature text, kinds text[]) RETURNS void
 {{settings}} AS
 $$DECLARE
@@ -227,8 +103,10 @@ BEGIN
     IF kind IS NULL OR kind <> ALL (put.kinds) THEN
         RAISE EXCEPTION 'a record of this kind is not written here';
     END IF;
-    IF names(record) IS DISTINCT FROM
-        (SELECT known.fields FROM kinds AS known WHERE known.kind = record ->> 'kind') THEN
+    IF NOT EXISTS (
+        SELECT FROM kinds AS known
+        WHERE known.kind = record ->> 'kind' AND known.fields = names(record)
+    ) THEN
         RAISE EXCEPTION 'a record has not the fields of its kind';
     END IF;
     IF kind = 'created' THEN
@@ -252,8 +130,10 @@ BEGIN
         PERFORM follow_charge(here.count, record);
     ELSIF kind IN ('released', 'aborted', 'settled') THEN
         PERFORM follow_outcome(record);
-    ELSIF kind IN ('scope', 'raised') THEN
-        PERFORM follow_owner(record);
+    ELSIF kind = 'scope' THEN
+        PERFORM open_scope(record);
+    ELSIF kind = 'raised' THEN
+        PERFORM raise_limit(record);
     END IF;
     INSERT INTO records VALUES (here.count, put.body, put.hash, put.signature);
     -- A transaction with an older snapshot fails at its lock, because this row changed.
@@ -285,8 +165,9 @@ def schema_of(schema: str) -> list[str]:
         f"LANGUAGE plpgsql SET search_path = {schema}, pg_temp SET standard_conforming_strings = on"
     )
     kinds = [
-        f"INSERT INTO kinds VALUES ('{kind}', ARRAY[{', '.join(map(repr, names_of(kind)))}])"  # noqa: S608
+        f"INSERT INTO kinds VALUES ('{kind}', ARRAY[{', '.join(map(repr, names))}])"  # noqa: S608
         for kind in _KINDS
+        for names in names_of(kind)
     ]
     made = [each.format(settings=settings, schema=schema) for each in _FUNCTIONS]
     return [*_TABLES, *kinds, *made]

@@ -11,7 +11,7 @@ from pathlib import Path
 from safeselect.accounting.cost import rounded_text
 from safeselect.adapters.ed25519 import Ed25519Verifier
 from safeselect.cli._escape import shown
-from safeselect.cli._releases import Release, releases
+from safeselect.cli._releases import Release, raised, releases
 from safeselect.cli._report import report
 from safeselect.errors import InputError, LedgerDamaged, ParameterError, SafeSelectWarning
 from safeselect.ledger import (
@@ -139,6 +139,13 @@ def _show(options: argparse.Namespace) -> tuple[int, str, str]:
                 f"  refusals of private input: {balance.refusals} of {balance.max_refusals}{closed}"
             )
         lines += [_line(name, each) for each in releases(records) if name in each.scopes]
+        lines += [
+            shown(f"  {content['seq']} {content['utc']} {said}")
+            for content, said in raised(name, records)
+        ]
+    if checker.approvers is not None:
+        people = f"{checker.approvers.needed} of {len(checker.approvers.keys)}"
+        lines.append(f"{people} approvers sign every new scope and raised limit")
     lines.append(f"head {checker.head}")
     return 0, "".join(f"{line}\n" for line in lines), _all_fine(checker)
 
@@ -201,7 +208,7 @@ def _committed(file: str, checker: Checker, records: list[Record]) -> str:
 def _report(options: argparse.Namespace) -> tuple[int, str, str]:
     checker, records = _checked(options)
     name, made = Path(options.file).name, records[0].content["utc"]
-    return 0, report(name, made, checker, releases(records)), _all_fine(checker)
+    return 0, report(name, made, checker, records), _all_fine(checker)
 
 
 def _checked(options: argparse.Namespace) -> tuple[Checker, list[Record]]:

@@ -11,7 +11,7 @@ from safeselect.ledger import EXTERNAL, Budget, Record
 from safeselect.ledger.records.fields import charges_of
 from safeselect.ledger.records.record import read_numbers
 
-__all__ = ["Release", "releases"]
+__all__ = ["Release", "raised", "releases"]
 
 
 @dataclass(slots=True)
@@ -45,6 +45,19 @@ class Release:
         """Return a scope's amounts "before", "charge" or "after"; ln M as epsilon."""
         charge = self.scopes[scope]
         return Budget.of(charge["terms"]).in_epsilon(read_numbers(charge[name], "the record"))
+
+
+def raised(scope: str, records: Iterable[Record]) -> list[tuple[dict[str, Any], str]]:
+    """Return the records that raised a limit of a scope, each with what it did in words."""
+    found = []
+    for record in records:
+        content = record.content
+        if content["kind"] == "raised" and content["scope"] == scope:
+            count = len(content["approvals"])
+            by = f", approved by {count}" if count else ""
+            said = f"raised {content['limit']} from {content['before']} to {content['after']}{by}"
+            found.append((content, f"{said}: {content['reason']}"))
+    return found
 
 
 def releases(records: Iterable[Record]) -> list[Release]:

@@ -10,8 +10,8 @@ from safeselect.accounting.cost import rounded_text
 from safeselect.audit.theorems import theorem
 from safeselect.cli._chart import chart
 from safeselect.cli._escape import in_html
-from safeselect.cli._releases import Release
-from safeselect.ledger import Balance, Checker
+from safeselect.cli._releases import Release, raised, releases
+from safeselect.ledger import Balance, Checker, Record
 from safeselect.ledger.records.record import read_numbers
 
 __all__ = ["report"]
@@ -20,15 +20,16 @@ __all__ = ["report"]
 _ASSERTED = "asserted by the caller; another library made the release"
 
 
-def report(name: str, made: str, checker: Checker, found: Sequence[Release]) -> str:
+def report(name: str, made: str, checker: Checker, records: Sequence[Record]) -> str:
     """Return the page as HTML.
 
     Args:
         name: the ledger's name, such as the name of its file.
         made: the time of its first record.
         checker: a checker that has read all records.
-        found: all releases.
+        records: all records.
     """
+    found = releases(records)
     return "\n".join(
         [
             "<!DOCTYPE html>",
@@ -42,7 +43,11 @@ def report(name: str, made: str, checker: Checker, found: Sequence[Release]) -> 
             f"<style>{_STYLE}</style></head><body><main>",
             f"<h1>Privacy ledger <code>{in_html(name)}</code></h1>",
             *_summary(made, checker, found),
-            *(line for scope in checker.scopes for line in _scope(scope, made, checker, found)),
+            *(
+                line
+                for scope in checker.scopes
+                for line in (*_scope(scope, made, checker, found), *_raised(scope, records))
+            ),
             _CAVEATS,
             "</main></body></html>\n",
         ]
@@ -72,8 +77,16 @@ def _summary(made: str, checker: Checker, found: Sequence[Release]) -> Iterator[
             "Charges": f"{len(found)}: {counts}",
             "Unfinished writes cut off": str(checker.torn),
             "Signatures": in_html(signed),
+            "Approvals": _approvals(checker),
         }
     )
+
+
+def _approvals(checker: Checker) -> str:
+    if checker.approvers is None:
+        return "none: who may write opens scopes and reopens them"
+    people = f"{checker.approvers.needed} of {len(checker.approvers.keys)} keys"
+    return f"{people} sign every new scope and every raised limit: checked"
 
 
 def _scope(name: str, made: str, checker: Checker, everything: Sequence[Release]) -> Iterator[str]:
@@ -164,6 +177,15 @@ def _table(scope: str, found: Sequence[Release]) -> Iterator[str]:
             f'<td><span class="{kind}">{in_html(release.outcome)}</span>'
         )
     yield "</tbody></table></div>"
+
+
+def _raised(scope: str, records: Sequence[Record]) -> Iterator[str]:
+    changes = raised(scope, records)
+    if changes:
+        yield f"<h3>Raised limits of <q>{in_html(scope)}</q></h3><table><tbody>"
+        for content, said in changes:
+            yield f"<tr><td>{content['seq']}<td>{_day(content['utc'])}<td>{in_html(said)}"
+        yield "</tbody></table>"
 
 
 def _day(utc: str) -> str:

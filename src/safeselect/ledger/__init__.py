@@ -7,6 +7,8 @@ from safeselect.ledger.external import EXTERNAL, ExternalRelease
 from safeselect.ledger.kept import kept_records
 from safeselect.ledger.ledger import Ledger
 from safeselect.ledger.pending_release import Pending
+from safeselect.ledger.proposals import Proposals
+from safeselect.ledger.records.approvals import Proposal, approve
 from safeselect.ledger.records.balance import Balance
 from safeselect.ledger.records.budget import Budget
 from safeselect.ledger.records.lines import check_log, log_lines
@@ -30,6 +32,8 @@ __all__ = [
     "OnEvent",
     "Outbox",
     "Pending",
+    "Proposal",
+    "Proposals",
     "Record",
     "Request",
     "Row",
@@ -38,6 +42,7 @@ __all__ = [
     "Store",
     "Torn",
     "Verifier",
+    "approve",
     "check_log",
     "convert",
     "kept_records",

@@ -21,6 +21,7 @@ from safeselect.errors import LedgerDamaged, LedgerError, LedgerRolledBack, Para
 from safeselect.ledger.entries import Written, made, opened_scope, was_torn
 from safeselect.ledger.events import OnEvent
 from safeselect.ledger.following import REPLACED, following
+from safeselect.ledger.records.approvals import Approvers
 from safeselect.ledger.records.budget import Budget
 from safeselect.ledger.records.lines import log_line
 from safeselect.ledger.records.reading import Reading
@@ -77,11 +78,12 @@ class Book:
         signer: Signer | None,
         id_: str,
         budgets: Mapping[str, tuple[Budget, int]],
+        approvers: Approvers | None = None,
     ) -> Book:
         """Write the first records: the ledger's, and one for each scope."""
         book = cls(store, signer, None)
         book.id = id_
-        first = [made(signer, store.about())]
+        first = [made(signer, store.about(), approvers)]
         first += [opened_scope(name, *terms) for name, terms in budgets.items()]
 
         def work(journal: Journal) -> _Known:

@@ -7,7 +7,7 @@ nothing is ever refunded.  Totals and caps are exact rationals.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import final
 
 from safeselect.errors import ParameterError
@@ -20,9 +20,16 @@ from safeselect.ledger.arguments import (
     read_refusals,
 )
 from safeselect.ledger.book import Book
-from safeselect.ledger.events import Event, OnEvent
-from safeselect.ledger.management import add_scope, reopen
-from safeselect.ledger.pending_release import balance_of, finish
+from safeselect.ledger.events import OnEvent
+from safeselect.ledger.management import (
+    add_scope,
+    enact,
+    reopen,
+    unapproved,
+)
+from safeselect.ledger.pending_release import balance_of, finish_request
+from safeselect.ledger.proposals import Proposals
+from safeselect.ledger.records.approvals import Proposal, read_approvers
 from safeselect.ledger.records.balance import MAX_REFUSALS, Balance
 from safeselect.ledger.records.budget import Budget
 from safeselect.ledger.records.fields import head_of, read_head
@@ -30,10 +37,9 @@ from safeselect.ledger.records.record import Record, text
 from safeselect.ledger.records.replay import Checker
 from safeselect.ledger.records.requests import Request, request_hash
 from safeselect.ledger.records.signatures import Signer, Verifier, read_signer, read_verifier
-from safeselect.ledger.scope import Scope
+from safeselect.ledger.scope import Scope, scope_of
 from safeselect.ledger.store import Store
 from safeselect.promises.records import Receipt
-from safeselect.randomness.memory import generation
 
 __all__ = ["Ledger"]
 
@@ -44,6 +50,7 @@ class Ledger:
 
     There are two functions so that a missing file never becomes a fresh budget.  Threads, processes
     and forked children may use one ledger at once; a ledger in memory belongs to its process.
+    Every method raises `LedgerError` if the ledger cannot be used.
     """
 
     __slots__ = ("_book",)
@@ -60,6 +67,8 @@ class Ledger:
         *,
         signer: Signer | None = None,
         max_refusals: int = MAX_REFUSALS,
+        approvers: Iterable[Verifier] = (),
+        approvals_needed: int | None = None,
         on_event: OnEvent | None = None,
     ) -> Ledger:
         """Make a new ledger.
@@ -70,6 +79,9 @@ class Ledger:
             signer: signs every record; every later writer needs the same key.
             max_refusals: a scope is closed at this number of calls that were charged and then
                 refused for their private input, 1 to 1000.
+            approvers: keys of Ed25519, such as `Ed25519Verifier`s, of the people who approve every
+                later scope and every raised limit.
+            approvals_needed: how many of them must sign; all by default.
             on_event: a function that gets an `Event` after each charge, refusal and outcome, for
                 logs and metrics.  What it raises becomes a warning.
 
@@ -84,8 +96,9 @@ class Ledger:
         limit = read_refusals(max_refusals, "max_refusals")
         terms = {name: (budget, limit) for name, budget in budgets.items()}
         id_ = os.urandom(16).hex()
-        hook = read_hook(on_event)
-        book = Book.make(read_place(place), read_signer(signer), id_, terms)
+        hook, key = read_hook(on_event), read_signer(signer)
+        people = read_approvers(approvers, approvals_needed, key, len(terms))
+        book = Book.make(read_place(place), key, id_, terms, people)
         book.on_event = hook
         return cls(book)
 
@@ -146,26 +159,23 @@ class Ledger:
 
     @property
     def head(self) -> str:
-        """Place and hash of the last record: publish it where nobody can change it.
-
-        Raises:
-            LedgerError: the ledger cannot be used.
-        """
+        """Place and hash of the last record: publish it where nobody can change it."""
         last = self._book.last()
         return head_of(last.seq, last.hash)
 
     def add_scope(self, name: str, budget: Budget, *, max_refusals: int = MAX_REFUSALS) -> None:
-        """Open another scope.  Budgets are never changed.
+        """Open another scope, if nobody approves.
 
         Raises:
-            ParameterError: a parameter is wrong, or the scope exists already.
-            LedgerError: the ledger cannot be used.
+            ParameterError: a parameter is wrong, the scope exists already, or approvers must sign
+                (`propose.scope`).
         """
         check_budget(name, budget)
-        add_scope(self._book, name, budget, read_refusals(max_refusals, "max_refusals"))
+        limit = read_refusals(max_refusals, "max_refusals")
+        self._book.write(unapproved(lambda checker: add_scope(checker, name, budget, limit)))
 
     def reopen(self, name: str, *, reason: str, refusals: int = MAX_REFUSALS) -> None:
-        """Reopen a scope that was closed by too many refusals of private input.
+        """Reopen a scope that too many refusals of private input have closed, if nobody approves.
 
         Every refusal reveals something about the data that no budget bounds: find its cause first.
 
@@ -175,11 +185,30 @@ class Ledger:
             refusals: how many more refusals close it again, 1 to 1000.
 
         Raises:
-            ParameterError: a parameter is wrong, or the scope is not closed.
-            LedgerError: the ledger cannot be used.
+            ParameterError: a parameter is wrong, the scope is not closed, or approvers must sign
+                (`propose.reopening`).
         """
         more, why = read_refusals(refusals, "refusals"), text(reason, "reason")
-        reopen(self._book, text(name, "scope"), more, why)
+        known = text(name, "scope")
+        self._book.write(unapproved(lambda checker: reopen(checker, known, more, why)))
+
+    @property
+    def propose(self) -> Proposals:
+        """Proposals of new scopes and raised limits, for approvers to sign."""
+        return Proposals(self._book)
+
+    def enact(self, proposal: Proposal, approvals: Iterable[Mapping[str, str]]) -> None:
+        """Write a change that approvers signed.
+
+        Args:
+            proposal: what was proposed, or `Proposal(text)`.
+            approvals: what `safeselect.ledger.approve` returned to each of the approvers.
+
+        Raises:
+            ParameterError: too few approvers signed this; or scopes or limits have changed since it
+                was proposed; nothing was written.
+        """
+        enact(self._book, proposal, approvals)
 
     def scope(self, name: str, *, unit: str, neighbours: str, purpose: str) -> Scope:
         """Return the scope that mechanisms take as `ledger=`.
@@ -193,32 +222,20 @@ class Ledger:
         Raises:
             ParameterError: there is no such scope, or it has another unit or other neighbours,
                 whose costs do not add to these.
-            LedgerError: the ledger cannot be used.
         """
-        budget = self.balance(name).budget
-        if (unit, neighbours) != (budget.unit, budget.neighbours):
-            raise ParameterError(
-                f"scope {name!r} adds up releases for unit {budget.unit!r} and neighbours "
-                f"{budget.neighbours!r}, not {describe(unit)} and {describe(neighbours)}"
-            )
-        return Scope(self._book, (name,), unit, neighbours, text(purpose, "purpose"))
+        return scope_of(self._book, text(name, "scope"), unit, neighbours, purpose)
 
     def balance(self, name: str) -> Balance:
         """Return the balance of a scope: its budget, what was spent and what is left.
 
         Raises:
             ParameterError: there is no such scope.
-            LedgerError: the ledger cannot be used.
         """
         asked = text(name, "scope")
         return self._book.state(lambda checker: balance_of(checker, asked))
 
     def scopes(self) -> dict[str, Balance]:
-        """Return the balance of every scope, by name.
-
-        Raises:
-            LedgerError: the ledger cannot be used.
-        """
+        """Return the balance of every scope, by name."""
         return self._book.state(lambda checker: dict(checker.scopes))
 
     def request(self, request: str) -> Request | None:
@@ -229,9 +246,6 @@ class Ledger:
 
         Returns:
             Request | None: None if nothing was charged for it.
-
-        Raises:
-            LedgerError: the ledger cannot be used.
         """
         id_ = request_hash(self.id, text(request, "request"))
         return self._book.state(lambda checker: checker.requests.found.get(id_))
@@ -251,13 +265,7 @@ class Ledger:
             LedgerError: the charge was aborted, or another answer was released; or the ledger
                 cannot be used.
         """
-        place = read_entry(charge, salt, output)
-        book = self._book
-        if book.state(lambda checker: checker.requests.at(place)) is None:
-            raise ParameterError(f"no request was charged in record {place}")
-        waits = book.state(lambda checker: checker.awaits(place))
-        event = Event("released", waits.scopes if waits else (), "")
-        return finish(book, place, output, salt, generation(), event)
+        return finish_request(self._book, read_entry(charge, salt, output), output, salt)
 
     def records(self, checker: Checker | None = None) -> Iterator[Record]:
         """Yield all records that exist at the first read, oldest first, each checked.

@@ -33,7 +33,7 @@ __all__ = [
     "balance_of",
     "check_open",
     "check_process",
-    "finish",
+    "finish_request",
 ]
 
 SALT_BYTES = 32
@@ -164,6 +164,20 @@ def finish(
 
     place = reported(book.on_event, replace(event, kind="released"), write)
     return Receipt(book.id, place, salt)
+
+
+def finish_request(book: Book, charge: int, output: str, salt: bytes) -> Receipt:
+    """Write that the output of a request is released, by any process.
+
+    Raises:
+        ParameterError: no request was charged there.
+        BudgetError, LedgerError: as `finish`.
+    """
+    if book.state(lambda checker: checker.requests.at(charge)) is None:
+        raise ParameterError(f"no request was charged in record {charge}")
+    waits = book.state(lambda checker: checker.awaits(charge))
+    event = Event("released", waits.scopes if waits else (), "")
+    return finish(book, charge, output, salt, generation(), event)
 
 
 @final

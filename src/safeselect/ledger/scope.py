@@ -27,7 +27,7 @@ from safeselect.promises.guarantees import Guarantee
 from safeselect.promises.records import Content, guarantee_record
 from safeselect.randomness.memory import generation
 
-__all__ = ["Scope"]
+__all__ = ["Scope", "scope_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,3 +237,18 @@ class Scope:
             record=found.charge,
             outcome=found.outcome,
         )
+
+
+def scope_of(book: Book, name: str, unit: str, neighbours: str, purpose: str) -> Scope:
+    """Return a scope of a ledger, if it has this unit and these neighbours.
+
+    Raises:
+        ParameterError: there is no such scope, or it has others.
+    """
+    budget = book.state(lambda checker: balance_of(checker, name)).budget
+    if (unit, neighbours) != (budget.unit, budget.neighbours):
+        raise ParameterError(
+            f"scope {name!r} adds up releases for unit {budget.unit!r} and neighbours "
+            f"{budget.neighbours!r}, not {describe(unit)} and {describe(neighbours)}"
+        )
+    return Scope(book, (name,), unit, neighbours, text(purpose, "purpose"))

@@ -91,6 +91,16 @@ class Budget:
         """The largest sums allowed."""
         return dict(self._caps)
 
+    @property
+    def terms(self) -> Amounts:
+        """The numbers with which the budget was made, by name."""
+        named = ((name, getattr(self, name)) for name in ("epsilon", "delta", "rho", "order"))
+        return {name: value for name, value in named if value is not None}
+
+    def with_limit(self, name: str, value: Fraction) -> Budget:
+        """Return the budget with another epsilon, delta or rho."""
+        return Budget(self.unit, self.neighbours, **{**self.terms, name: value})
+
     def _worked_out(self) -> Amounts:
         if self.epsilon is not None and self.delta is not None and self.order is not None:
             return {"log_moment": _moment_cap(self.epsilon, self.delta, self.order - 1)}

@@ -68,6 +68,8 @@ _NEW: dict[str, _Types] = {
     # All that follows from the records before it, so that opening need not replay them.
     "carried": {"scopes": dict, "open": dict, "nonces": str, "requests": str},
 }
+# What a record of a kind may have besides: who approves, and their approvals.
+_MORE: dict[str, _Types] = {"created": {"approvers": dict}, "scope": {"approvals": list}}
 _KINDS = {
     (schema, kind): {**_COMMON, **fields}
     for schema, kinds in ((OLD_SCHEMA, _OLD), (SCHEMA, _NEW))
@@ -114,6 +116,9 @@ def read_record(body: str, where: str) -> Fields:
         fields = _KINDS.get((schema, kind))
     if fields is None:
         raise LedgerDamaged(f"{where} is not of schema {SCHEMA}, or of a kind that is unknown")
+    more = _MORE.get(str(kind), {}) if schema == SCHEMA else {}
+    if more.keys() <= record.keys():
+        fields = {**fields, **more}
     _check_types(record, fields, where)
     if schema == SCHEMA:
         _check_texts(record, body, where)
@@ -126,9 +131,10 @@ def read_record(body: str, where: str) -> Fields:
     return record
 
 
-def names_of(kind: str) -> list[str]:
-    """Return the names of the fields of a record of this kind, sorted; of the schema in use."""
-    return sorted(_KINDS[SCHEMA, kind])
+def names_of(kind: str) -> list[list[str]]:
+    """Return the names that the fields of a record of this kind may have, in the schema in use."""
+    least = _KINDS[SCHEMA, kind]
+    return [sorted(least), sorted({**least, **_MORE[kind]})] if kind in _MORE else [sorted(least)]
 
 
 def charges_of(record: Mapping[str, Any]) -> list[Fields]:

@@ -11,12 +11,12 @@ its own record judged before it writes it.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
 
 from safeselect.errors import LedgerDamaged, LedgerRolledBack
-from safeselect.ledger.records.balance import Balance, charged, refused, reopened
+from safeselect.ledger.records.approvals import Approvers, check_approved
+from safeselect.ledger.records.balance import Balance, charged, raised, refused
 from safeselect.ledger.records.fields import (
     OUTCOMES,
     Fields,
@@ -28,12 +28,10 @@ from safeselect.ledger.records.fields import (
 from safeselect.ledger.records.reading import Open, Reading, check_spent, read_open
 from safeselect.ledger.records.record import START, record_hash
 from safeselect.ledger.records.requests import Requests
-from safeselect.ledger.records.signatures import Verifier, is_key, signed_message
+from safeselect.ledger.records.signatures import Verifier, check_signature, check_signer
 from safeselect.ledger.store import Row
 
 __all__ = ["Checker"]
-
-_SIGNATURE = re.compile(r"([0-9a-f]{2})+", re.ASCII)
 
 
 @dataclass(slots=True)
@@ -54,6 +52,8 @@ class Checker:
         nonces: the nonces of all charges.
         requests: all requests that were charged.
         wanted: place and hash of the published head.
+        approvers: who approves new scopes and raised limits, if anybody.
+        changed: hash of the last record of a scope or a limit, or of the first record.
     """
 
     verifier: Verifier | None = None
@@ -71,6 +71,8 @@ class Checker:
     _open: dict[int, Open] = field(default_factory=dict)
     _known: dict[tuple[object, ...], Open] = field(default_factory=dict)
     wanted: tuple[int, str] | None = None
+    approvers: Approvers | None = None
+    changed: str = ""
 
     def __post_init__(self) -> None:
         self.wanted = read_head(self.published)
@@ -122,11 +124,13 @@ class Checker:
         if (record["kind"] == "created") != (self.count == 0):
             raise LedgerDamaged(f"{where} is of a kind that does not belong at this place")
         if self.count == 0:
-            self._check_first(record, where)
+            check_signer(record["signer"], self.verifier, where)
+            if "approvers" in record:
+                Approvers.of(record["approvers"], record["signer"])
         elif record["ledger"] != self.ledger:
             raise LedgerDamaged(f"{where} belongs to another ledger")
         signer = record["signer"] if self.count == 0 else self.signer
-        self._check_signature(row, signer, self.verifier if verify else None)
+        check_signature(row, signer, self.verifier if verify else None)
         self.check_wanted(self.count, row.hash)
         return self._follow(row, record, where)
 
@@ -134,6 +138,8 @@ class Checker:
         """Apply the record that `read` has just judged."""
         if self.count == 0:
             self.ledger, self.signer = reading.record["ledger"], reading.record["signer"]
+            if "approvers" in reading.record:
+                self.approvers = Approvers.of(reading.record["approvers"], self.signer)
         self.scopes |= reading.scopes
         if reading.nonce is not None:
             self.nonces.add(reading.nonce)
@@ -147,6 +153,8 @@ class Checker:
         self.torn += reading.record["kind"] == "torn"
         if reading.record["kind"] == "carried":
             self.carried_at = self.count + 1
+        if reading.record["kind"] in ("created", "scope", "raised"):
+            self.changed = reading.row.hash
         self.count, self.last = self.count + 1, reading.row.hash
 
     def check_wanted(self, seq: int, hash_: str) -> None:
@@ -164,7 +172,7 @@ class Checker:
         Raises:
             LedgerDamaged: the signature is wrong.
         """
-        self._check_signature(row, self.signer, self.verifier)
+        check_signature(row, self.signer, self.verifier)
 
     def finish(self) -> None:
         """Check that nothing is missing at the end, as far as the published head can show.
@@ -211,41 +219,22 @@ class Checker:
         self._open = {int(seq): read_open(open_, where) for seq, open_ in record["open"].items()}
         self.count, self.last, self.carried_at = row.seq + 1, row.hash, row.seq + 1
 
-    def _check_first(self, record: Fields, where: str) -> None:
-        signer = record["signer"]
-        if not all(isinstance(value, str) for value in signer.values()) or (
-            signer and not signer.keys() >= {"algorithm", "key_id"}
-        ):
-            raise LedgerDamaged(f"{where} names no key")
-        if self.verifier is not None and not is_key(self.verifier, signer):
-            raise LedgerDamaged("the ledger is not signed with the key that is to verify it")
-
-    def _check_signature(
-        self, row: Row, signer: Mapping[str, str], verifier: Verifier | None
-    ) -> None:
-        where = f"record {row.seq}"
-        if not signer:
-            if row.signature:
-                raise LedgerDamaged(f"{where} is signed, in a ledger without signatures")
-        elif not _SIGNATURE.fullmatch(row.signature):
-            raise LedgerDamaged(f"{where} has no signature")
-        elif verifier is not None and not verifier.verify(
-            signed_message(row.hash), bytes.fromhex(row.signature)
-        ):
-            raise LedgerDamaged(f"the signature of {where} is wrong")
-
     def _follow(self, row: Row, record: Fields, where: str) -> Reading:
         kind = record["kind"]
         if kind == "charged":
             return self._charged(row, record, where)
         if kind in OUTCOMES:
             return self._outcome(row, record, where)
-        if kind == "scope":
-            if record["scope"] in self.scopes:
+        if kind in ("scope", "raised"):
+            told = self.approvers, record, self.changed, self.count
+            is_approved = check_approved(*told, where)
+            if kind == "raised":
+                changed = raised(self.scopes, record, where, is_approved=is_approved)
+            elif record["scope"] in self.scopes:
                 raise LedgerDamaged(f"{where} opens a scope that is open already")
-            return Reading(row, record, {record["scope"]: Balance.opened(record, where)})
-        if kind == "raised":
-            return Reading(row, record, reopened(self.scopes, record, where))
+            else:
+                changed = {record["scope"]: Balance.opened(record, where)}
+            return Reading(row, record, changed)
         if kind == "carried" and any(
             record[name] != value for name, value in self.carried().items()
         ):

@@ -26,6 +26,9 @@ _HASH, _BODY = slice(9, 73), 84  # their places in a line
 _SIGNATURE, _PREVIOUS = b',"signature":"', b'"previous":"'
 _NONCE, _REQUEST, _OUTCOME = b'"nonce":"', b'"request":{"asked":', b'{"charge":"'
 
+# How the records of scopes and limits begin, and no others: their fields are sorted.
+_CHANGES = (b'{"after":', b'{"approvals":', b'{"caps":')
+
 
 @runtime_checkable
 class Carrying(Protocol):
@@ -57,6 +60,8 @@ def skim(checker: Checker, lines: Iterator[tuple[int, bytes]]) -> Row:
         if body[place : place + 64] != last:
             raise LedgerDamaged(f"record {count} does not follow the record before it")
         last = stated
+        if body.startswith(_CHANGES):
+            checker.changed = stated.decode()
         if wanted is not None and wanted[0] == count:
             checker.check_wanted(count, stated.decode())
         place = body.find(_NONCE)
