@@ -12,6 +12,7 @@ WORKERS ?= 2
 DIST ?= dist
 BENCH ?= .venv-bench
 SPARK ?= .venv-spark
+DROPINS ?= .venv-dropins
 DOCS ?= .venv-docs
 SITE ?= docs/_build
 RELEASE ?= .venv-release
@@ -51,7 +52,7 @@ FUZZ ?= .venv-fuzz
 SECONDS_EACH ?= 60
 BENCH_PIP := $(BENCH)/bin/python $(INSTALL)
 
-.PHONY: help demo test quick durations docs spark check format oldest matrix nightly release verify lock claims reading proofs mutants soak bench bench-docs timing fuzz clean
+.PHONY: help demo test quick durations docs spark dropins check format oldest matrix nightly release verify lock claims reading proofs mutants soak bench bench-docs timing fuzz clean
 .DEFAULT_GOAL := help
 
 help: ## show this list
@@ -75,6 +76,9 @@ docs: $(DOCS)/.installed ## build the site into docs/_build; warnings are errors
 spark: $(SPARK)/.installed ## run the tests that need Apache Spark, on a local one (needs Java)
 	@command -v java >/dev/null || { echo 'make: java not found; Spark needs Java 17' >&2; exit 1; }
 	$(SPARK)/bin/python -m pytest tests/adapters/test_spark.py $(ARGS)
+
+dropins: $(DROPINS)/.installed ## run the tests that need dpmm and diffprivlib, in an environment of their own
+	$(DROPINS)/bin/python -m pytest tests/adapters/test_synthetic_data.py tests/adapters/test_diffprivlib.py $(ARGS)
 
 check: $(VENV)/.dev ## lint, format, types, layers
 	$(BIN)/ruff check .
@@ -159,7 +163,7 @@ fuzz: $(FUZZ)/.installed ## look for hostile input, a minute for each target
 	$(FUZZ)/bin/python fuzz/run.py $(SECONDS_EACH) $(ARGS)
 
 clean: ## remove everything that make created
-	rm -rf .venv .venv-bench .venv-docs .venv-fuzz .venv-matrix .venv-mutants .venv-oldest .venv-release .venv-spark docs/_build fuzz/found proofs/build
+	rm -rf .venv .venv-bench .venv-docs .venv-dropins .venv-fuzz .venv-matrix .venv-mutants .venv-oldest .venv-release .venv-spark docs/_build fuzz/found proofs/build
 	rm -rf dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
@@ -220,6 +224,13 @@ $(SPARK)/.installed: pyproject.toml
 	$(NEEDS_PYTHON)
 	$(PYTHON) -m venv $(SPARK)
 	$(SPARK)/bin/python $(INSTALL) --editable '.[test,spark]'
+	@touch $@
+
+# Not with the others: dpmm wants an OpenDP of its own, and diffprivlib an older scikit-learn.
+$(DROPINS)/.installed: pyproject.toml
+	$(NEEDS_PYTHON)
+	$(PYTHON) -m venv $(DROPINS)
+	$(DROPINS)/bin/python $(INSTALL) --editable . 'dpmm>=0.1.9' 'diffprivlib>=0.6.6' 'scikit-learn<1.8' hypothesis pytest
 	@touch $@
 
 $(FUZZ)/.installed: pyproject.toml
