@@ -13,6 +13,7 @@ DIST ?= dist
 BENCH ?= .venv-bench
 SPARK ?= .venv-spark
 PIPELINE ?= .venv-pipeline-dp
+DROPINS ?= .venv-dropins
 DOCS ?= .venv-docs
 SITE ?= docs/_build
 RELEASE ?= .venv-release
@@ -52,7 +53,7 @@ FUZZ ?= .venv-fuzz
 SECONDS_EACH ?= 60
 BENCH_PIP := $(BENCH)/bin/python $(INSTALL)
 
-.PHONY: help demo test quick durations docs spark pipeline-dp check format oldest matrix nightly release verify lock claims execute faults reading proofs mutants soak bench bench-docs timing service fuzz clean
+.PHONY: help demo test quick durations docs spark pipeline-dp dropins check format oldest matrix nightly release verify lock claims execute faults reading proofs mutants soak bench bench-docs timing service fuzz clean
 .DEFAULT_GOAL := help
 
 help: ## show this list
@@ -79,6 +80,9 @@ spark: $(SPARK)/.installed ## run the tests that need Apache Spark, on a local o
 
 pipeline-dp: $(PIPELINE)/.installed ## run the tests that need PipelineDP
 	$(PIPELINE)/bin/python -m pytest tests/adapters/test_pipeline_dp.py $(ARGS)
+
+dropins: $(DROPINS)/.installed ## run the tests that need dpmm and diffprivlib, in an environment of their own
+	$(DROPINS)/bin/python -m pytest tests/adapters/test_synthetic_data.py tests/adapters/test_diffprivlib.py $(ARGS)
 
 check: $(VENV)/.dev ## lint, format, types, layers
 	$(BIN)/ruff check .
@@ -173,6 +177,7 @@ fuzz: $(FUZZ)/.installed ## look for hostile input, a minute for each target
 
 clean: ## remove everything that make created
 	rm -rf .venv .venv-bench .venv-docs .venv-fuzz .venv-matrix .venv-mutants .venv-oldest .venv-pipeline-dp .venv-release .venv-spark docs/_build fuzz/found proofs/build
+	rm -rf .venv .venv-bench .venv-docs .venv-dropins .venv-fuzz .venv-matrix .venv-mutants .venv-oldest .venv-release .venv-spark docs/_build fuzz/found proofs/build
 	rm -rf dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
@@ -239,6 +244,11 @@ $(PIPELINE)/.installed: pyproject.toml
 	$(NEEDS_PYTHON)
 	$(PYTHON) -m venv $(PIPELINE)
 	$(PIPELINE)/bin/python $(INSTALL) --editable '.[laws]' 'pipeline-dp>=0.3'
+# Not with the others: dpmm wants an OpenDP of its own, and diffprivlib an older scikit-learn.
+$(DROPINS)/.installed: pyproject.toml
+	$(NEEDS_PYTHON)
+	$(PYTHON) -m venv $(DROPINS)
+	$(DROPINS)/bin/python $(INSTALL) --editable . 'dpmm>=0.1.9' 'diffprivlib>=0.6.6' 'scikit-learn<1.8' hypothesis pytest
 	@touch $@
 
 $(FUZZ)/.installed: pyproject.toml

@@ -59,6 +59,8 @@ NOT_RUN = {
     "safeselect audit release.json --log log.jsonl": "runs in tests/audit/test_audit.py",
 }
 BLOCKS_NOT_RUN = {
+    "from dpmm.models.aim import": "tests/adapters/test_synthetic_data.py, with `make dropins`",
+    "import diffprivlib.models.forest": "tests/adapters/test_diffprivlib.py, with `make dropins`",
     "from safeselect.adapters.postgres import": "tests/adapters/test_postgres.py, with a server",
 }
 NEEDS = {"docs/adapters.md": ("opendp", "dp_accounting")}  # a page runs where these are installed

@@ -27,6 +27,11 @@ FUNCTIONS: dict[str, dict[str, Any]] = {
     "top_k_many": {"k": 2, "epsilon": 1, "sensitivity": 1},
     "top_k_with_gaps": {"k": 2, "epsilon": 1, "sensitivity": 1},
     "top_k_above": {"k": 2, "threshold": 2, "epsilon": 1, "sensitivity": 1},
+    "PermuteAndFlip": {"epsilon": 1, "sensitivity": 1},
+    "ExponentialMechanism": {"rho": 1, "sensitivity": 1},
+    "ExponentialMechanismBase2": {"base": "1/2", "sensitivity": 1},
+    "ReportNoisyMax": {"epsilon": 1, "sensitivity": 1, "noise": "laplace"},
+    "TopKMechanism": {"k": 2, "epsilon": 1, "sensitivity": 1},
     "unknown_domain_top_k": {"k": 1, "k_bar": 2, "places": "all", "epsilon": 1, "delta": "1e-6"},
     "select_partitions": {"max_partitions": 1, "epsilon": 1, "delta": "1e-6"},
     "partition_strategy": {"max_partitions": 1, "epsilon": 1, "delta": "1e-6"},
@@ -81,6 +86,8 @@ def call(name: str, **given: Any) -> None:
     )
     found = function(*data, **given)
     repr(found)
+    if callable(found):
+        found(SCORES)
     if isinstance(found, (SparseVector, AdaptiveSparseVector)):
         found.query(3)
     if isinstance(found, PayWhatYouGet):

@@ -40,7 +40,6 @@ import numpy as np
 
 from safeselect.accounting.bounds import Accounted
 from safeselect.accounting.optimum.certified import dominating_masses
-from safeselect.accounting.optimum.problem import Part
 from safeselect.accounting.theorems.renyi import size
 from safeselect.adapters._floats import at_least, at_most
 from safeselect.errors import ParameterError
@@ -66,6 +65,8 @@ _CANCELS = Fraction(1, 2**20)
 _LARGEST = 256
 # Of a loss distribution, sums of epsilons (of mu squared) in intervals.
 _MOST_LOSSES = 2**22
+
+_Dominated = PureDP | LaplaceDominated | BoundedRange | GaussianDP
 
 
 def dp_event(guarantee: Guarantee, *, accountant: Literal["rdp", "pld"]) -> Any:
@@ -181,11 +182,11 @@ def dp_pld(guarantees: Iterable[Accounted], interval: object, *, delta: object =
     )
 
 
-def _pairs(guarantees: Iterable[Accounted]) -> tuple[list[tuple[Part, int]], Fraction]:
+def _pairs(guarantees: Iterable[Accounted]) -> tuple[list[tuple[_Dominated, int]], Fraction]:
     """Parts that a pair dominates, and the chance that the others break their promise."""
     if not isinstance(guarantees, Iterable):
         raise ParameterError(f"guarantees must be a list, got {describe(guarantees)}")
-    counted: Counter[Part] = Counter()
+    counted: Counter[_Dominated] = Counter()
     kept = Fraction(1)
     for guarantee in guarantees:
         if isinstance(guarantee, ApproximateDP):
@@ -200,7 +201,7 @@ def _pairs(guarantees: Iterable[Accounted]) -> tuple[list[tuple[Part, int]], Fra
     return [(part, count) for part, count in counted.items() if _spread(part)], 1 - kept
 
 
-def _spread(part: Part) -> Fraction:
+def _spread(part: _Dominated) -> Fraction:
     return part.mu_squared if isinstance(part, GaussianDP) else part.epsilon
 
 

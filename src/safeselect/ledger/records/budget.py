@@ -11,12 +11,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from safeselect.accounting.cost import rounded_text
 from safeselect.accounting.theorems.renyi import log_moment
 from safeselect.errors import BudgetError, LedgerDamaged, ParameterError
 from safeselect.exact.interval import Interval, log_order_constant, rounded_down, rounded_up
-from safeselect.exact.parameters import rational
+from safeselect.exact.parameters import Number, rational
 from safeselect.ledger.records.record import read_numbers, text
 from safeselect.promises.guarantees import ApproximateDP, Guarantee
 from safeselect.promises.records import Content, exact_text
@@ -63,6 +64,18 @@ class Budget:
     order: Fraction | None = None
     _caps: Amounts = field(init=False, repr=False, compare=False)
     _told: dict[str, Content] = field(init=False, repr=False, compare=False)
+
+    if TYPE_CHECKING:  # the fields are exact; what is handed over may be any exact number
+
+        def __init__(
+            self,
+            unit: str,
+            neighbours: str,
+            epsilon: Number | None = None,
+            delta: Number | None = None,
+            rho: Number | None = None,
+            order: Number | None = None,
+        ) -> None: ...
 
     def __post_init__(self) -> None:
         text(self.unit, "unit")
