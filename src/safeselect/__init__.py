@@ -38,10 +38,10 @@ from safeselect.partitions import (
     select_partitions,
 )
 from safeselect.planning import expected_error, explain
+from safeselect.promises.gaussian import GaussianDP
 from safeselect.promises.guarantees import (
     ApproximateDP,
     BoundedRange,
-    GaussianDP,
     LaplaceDominated,
     PureDP,
     ZeroConcentratedDP,

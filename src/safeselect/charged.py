@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from safeselect.errors import ScoreError
-from safeselect.promises.guarantees import Guarantee
+from safeselect.promises.gaussian import AnyGuarantee
 from safeselect.randomness.bits import Bits
 from safeselect.randomness.source import Source
 from safeselect.selection._arguments import PendingRelease, Result, Scope
@@ -35,8 +35,8 @@ class Charge:
     """
 
     mechanism: str
-    guarantee: Guarantee
-    parts: tuple[tuple[Guarantee, int], ...]
+    guarantee: AnyGuarantee
+    parts: tuple[tuple[AnyGuarantee, int], ...]
     parameters: Mapping[str, str]
 
 

@@ -29,7 +29,7 @@ from safeselect.accounting.optimum import climb, sides
 from safeselect.accounting.optimum.backward import Curve, backward, interleaved, start
 from safeselect.accounting.optimum.certified import bracket
 from safeselect.accounting.optimum.problem import Problem
-from safeselect.promises.guarantees import GaussianDP
+from safeselect.promises.gaussian import GaussianDP
 
 pytestmark = pytest.mark.claim("C2")
 

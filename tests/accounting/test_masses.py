@@ -16,7 +16,7 @@ from safeselect.accounting.optimum.bracket import Profile
 from safeselect.accounting.optimum.masses import Masses, certain, dots, power, product
 from safeselect.exact.interval import Interval
 from safeselect.exact.normal import normal
-from safeselect.promises.guarantees import GaussianDP
+from safeselect.promises.gaussian import GaussianDP
 
 pytestmark = pytest.mark.claim("C2")
 

@@ -26,11 +26,10 @@ from safeselect.accounting.theorems.equal_pure import (
 from safeselect.accounting.theorems.renyi import Parts, delta_by_orders, epsilon_by_orders, size
 from safeselect.accounting.theorems.simple import total
 from safeselect.accounting.theorems.unequal_pure import UnequalPure
+from safeselect.promises.gaussian import AnyGuarantee, GaussianDP
 from safeselect.promises.guarantees import (
     ApproximateDP,
     BoundedRange,
-    GaussianDP,
-    Guarantee,
     LaplaceDominated,
     PureDP,
     ZeroConcentratedDP,
@@ -46,7 +45,7 @@ __all__ = [
     "pure_sum",
 ]
 
-Stated = Guarantee
+Stated = AnyGuarantee
 """Guarantees that are stated by a number or two."""
 
 Accounted = Stated | KnownLaw

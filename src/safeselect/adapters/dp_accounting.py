@@ -46,11 +46,10 @@ from safeselect.errors import ParameterError
 from safeselect.exact.interval import Interval, rounded_down
 from safeselect.exact.parameters import describe, rational
 from safeselect.planning._numbers import decimal
+from safeselect.promises.gaussian import AnyGuarantee, GaussianDP
 from safeselect.promises.guarantees import (
     ApproximateDP,
     BoundedRange,
-    GaussianDP,
-    Guarantee,
     LaplaceDominated,
     PureDP,
     ZeroConcentratedDP,
@@ -69,7 +68,7 @@ _MOST_LOSSES = 2**22
 _Dominated = PureDP | LaplaceDominated | BoundedRange | GaussianDP
 
 
-def dp_event(guarantee: Guarantee, *, accountant: Literal["rdp", "pld"]) -> Any:
+def dp_event(guarantee: AnyGuarantee, *, accountant: Literal["rdp", "pld"]) -> Any:
     """Return an event that costs at least what the guarantee allows.
 
     Guarantee: for "pld" of pure guarantees, the discrete Laplace law moved by one step has the
@@ -84,7 +83,7 @@ def dp_event(guarantee: Guarantee, *, accountant: Literal["rdp", "pld"]) -> Any:
         ParameterError: no event of this accountant is proved to cover the guarantee, its epsilon
             is above 256, or dp-accounting is not installed.
     """
-    if not isinstance(guarantee, Guarantee):
+    if not isinstance(guarantee, AnyGuarantee):
         raise ParameterError(f"guarantee must be a guarantee, got {describe(guarantee)}")
     if not isinstance(accountant, str) or accountant not in ("rdp", "pld"):
         raise ParameterError(f"accountant must be 'rdp' or 'pld', got {describe(accountant)}")
@@ -117,7 +116,7 @@ def dp_event(guarantee: Guarantee, *, accountant: Literal["rdp", "pld"]) -> Any:
     return events.LaplaceDpEvent(noise_multiplier=_noise_multiplier(cost))
 
 
-def dp_events(guarantees: Iterable[Guarantee], *, accountant: Literal["rdp", "pld"]) -> Any:
+def dp_events(guarantees: Iterable[AnyGuarantee], *, accountant: Literal["rdp", "pld"]) -> Any:
     """Return one event for a list of guarantees fixed in advance, such as `best.parts`.
 
     Raises:
@@ -125,9 +124,9 @@ def dp_events(guarantees: Iterable[Guarantee], *, accountant: Literal["rdp", "pl
     """
     if not isinstance(guarantees, Iterable):
         raise ParameterError(f"guarantees must be a list, got {describe(guarantees)}")
-    counted: Counter[Guarantee] = Counter()
+    counted: Counter[AnyGuarantee] = Counter()
     for guarantee in guarantees:
-        if not isinstance(guarantee, Guarantee):
+        if not isinstance(guarantee, AnyGuarantee):
             raise ParameterError(f"guarantees must be guarantees, got {describe(guarantee)}")
         counted[guarantee] += 1
     events = _events()

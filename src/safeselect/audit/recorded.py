@@ -18,7 +18,7 @@ from safeselect.errors import SafeSelectError
 from safeselect.ledger import Budget, Record
 from safeselect.ledger.records.fields import charges_of
 from safeselect.ledger.records.record import commitment, read_numbers
-from safeselect.promises.guarantees import Guarantee
+from safeselect.promises.gaussian import AnyGuarantee
 from safeselect.promises.records import exact_text, guarantee_record
 from safeselect.releases import Release
 from safeselect.releases._fields import Fields, count, guarantee
@@ -104,7 +104,7 @@ def _same(what: str, own: str, recorded: str, place: str) -> Line:
     return Line(what, False, f"The release says {own}, and record {place} says {recorded}.")
 
 
-def _written(value: Guarantee) -> str:
+def _written(value: AnyGuarantee) -> str:
     return _plainly(guarantee_record(value))
 
 
@@ -122,7 +122,7 @@ def _law(mechanism: str) -> Line:
 
 
 def _draws(release: Release, charge: Fact) -> Line:
-    parts: tuple[Guarantee, ...] | None = getattr(release, "parts", None)
+    parts: tuple[AnyGuarantee, ...] | None = getattr(release, "parts", None)
     if parts is None:
         return Line(
             "draws", True, "The release names no single draws; the record's are in its price."
@@ -136,7 +136,7 @@ def _draws(release: Release, charge: Fact) -> Line:
     return _same("draws", "; ".join(own), "; ".join(recorded), charge["seq"])
 
 
-def _recorded(charge: Fact) -> tuple[tuple[Guarantee, int], ...]:
+def _recorded(charge: Fact) -> tuple[tuple[AnyGuarantee, int], ...]:
     """Read the draws of a charge, whose form a replay does not check."""
     return tuple(
         (fields.take("each", guarantee), fields.take("count", count))

@@ -11,7 +11,7 @@ from safeselect.ledger.records.budget import Amounts, Budget, add, exact_texts
 from safeselect.ledger.records.record import utc_now
 from safeselect.ledger.records.signatures import Signer, key_of
 from safeselect.ledger.store import Torn
-from safeselect.promises.guarantees import Guarantee
+from safeselect.promises.gaussian import AnyGuarantee
 from safeselect.promises.provenance import library
 from safeselect.promises.records import Content, guarantee_record
 
@@ -48,8 +48,8 @@ class Charge:
     """
 
     mechanism: str
-    guarantee: Guarantee
-    parts: tuple[tuple[Guarantee, int], ...]
+    guarantee: AnyGuarantee
+    parts: tuple[tuple[AnyGuarantee, int], ...]
     parameters: Mapping[str, str]
     source: str
     production: str

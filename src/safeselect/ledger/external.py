@@ -14,7 +14,7 @@ from safeselect.exact.parameters import describe
 from safeselect.ledger.entries import Charge
 from safeselect.ledger.pending_release import SALT_BYTES, Pending, Reason
 from safeselect.ledger.records.record import text
-from safeselect.promises.guarantees import Guarantee
+from safeselect.promises.gaussian import AnyGuarantee
 from safeselect.promises.records import Receipt
 
 __all__ = ["EXTERNAL", "ExternalRelease", "external_charge"]
@@ -98,7 +98,7 @@ def external_charge(
     Raises:
         ParameterError: an argument is wrong.
     """
-    if not isinstance(guarantee, get_args(Guarantee)):
+    if not isinstance(guarantee, get_args(AnyGuarantee)):
         raise ParameterError(
             f"guarantee must be one of safeselect's, such as PureDP(1), got {describe(guarantee)}"
         )

@@ -18,7 +18,7 @@ from safeselect.ledger.events import Event, reported
 from safeselect.ledger.records.balance import Balance
 from safeselect.ledger.records.record import commitment
 from safeselect.ledger.records.replay import Checker
-from safeselect.promises.guarantees import Guarantee
+from safeselect.promises.gaussian import AnyGuarantee
 from safeselect.promises.records import Content, Receipt
 from safeselect.randomness.bits import Bits
 from safeselect.randomness.memory import Generation, generation
@@ -46,7 +46,7 @@ class Output(Protocol):
     """A released result: a frozen dataclass with a field for the receipt."""
 
     @property
-    def guarantee(self) -> Guarantee:
+    def guarantee(self) -> AnyGuarantee:
         """The cost of the release."""
 
     @property
@@ -195,8 +195,8 @@ class PendingRelease:
         self,
         charge_scope: Callable[[Charge], Pending],
         mechanism: str,
-        guarantee: Guarantee,
-        parts: tuple[tuple[Guarantee, int], ...],
+        guarantee: AnyGuarantee,
+        parts: tuple[tuple[AnyGuarantee, int], ...],
         parameters: Mapping[str, str],
     ) -> None:
         self._charge_scope = charge_scope

@@ -23,7 +23,7 @@ from safeselect.ledger.records.budget import Amounts, check_cap
 from safeselect.ledger.records.record import text
 from safeselect.ledger.records.replay import Checker
 from safeselect.ledger.records.requests import Request, question_hash, request_hash
-from safeselect.promises.guarantees import Guarantee
+from safeselect.promises.gaussian import AnyGuarantee
 from safeselect.promises.records import Content, guarantee_record
 from safeselect.randomness.memory import generation
 
@@ -101,7 +101,7 @@ class Scope:
 
     def charge(
         self,
-        guarantee: Guarantee,
+        guarantee: AnyGuarantee,
         *,
         mechanism: str,
         parameters: Mapping[str, str] | None = None,
@@ -141,8 +141,8 @@ class Scope:
     def prepare(
         self,
         mechanism: str,
-        guarantee: Guarantee,
-        parts: tuple[tuple[Guarantee, int], ...],
+        guarantee: AnyGuarantee,
+        parts: tuple[tuple[AnyGuarantee, int], ...],
         parameters: Mapping[str, str],
     ) -> PendingRelease:
         """Return a release of a mechanism that is not charged yet.

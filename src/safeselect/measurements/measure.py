@@ -12,7 +12,8 @@ from safeselect.errors import ParameterError, ScoreError
 from safeselect.exact.parameters import Number, rational
 from safeselect.exact.rate import NoiseRate
 from safeselect.measurements.results import Measurement
-from safeselect.promises.guarantees import GaussianDP, Guarantee, PureDP, ZeroConcentratedDP
+from safeselect.promises.gaussian import AnyGuarantee, GaussianDP
+from safeselect.promises.guarantees import PureDP, ZeroConcentratedDP
 from safeselect.promises.records import exact_text
 from safeselect.randomness.bits import Bits
 from safeselect.randomness.source import Source, resolve
@@ -47,7 +48,7 @@ class _Noise:
     """
 
     name: str
-    guarantee: Guarantee
+    guarantee: AnyGuarantee
     sensitivity: tuple[str, Fraction]
     rate: Fraction | None = None
     sigma_squared: Fraction | None = None

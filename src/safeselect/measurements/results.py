@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from safeselect.promises.guarantees import Guarantee
+from safeselect.promises.gaussian import AnyGuarantee
 from safeselect.promises.records import Receipt
 from safeselect.scores.candidates import label_text
 from safeselect.selection._results import to_json_line
@@ -34,8 +34,8 @@ class Measurement:
     labels: tuple[Any, ...] | None
     rate: Fraction | None
     sigma_squared: Fraction | None
-    guarantee: Guarantee
-    parts: tuple[Guarantee, ...]
+    guarantee: AnyGuarantee
+    parts: tuple[AnyGuarantee, ...]
     mechanism: str
     source: str
     receipt: Receipt | None = None

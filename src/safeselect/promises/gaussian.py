@@ -1,4 +1,4 @@
-"""The guarantee of Gaussian noise: mu-GDP."""
+"""The guarantee of Gaussian noise, mu-GDP, which no selection makes."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from typing import ClassVar
 from safeselect.exact.interval import Interval, above_zero, rounded_up
 from safeselect.exact.normal import normal
 from safeselect.exact.parameters import Number, rational
+from safeselect.promises.guarantees import Guarantee
 from safeselect.promises.with_delta import ApproximateDP, ZeroConcentratedDP
 
-__all__ = ["GaussianDP"]
+__all__ = ["AnyGuarantee", "GaussianDP"]
 
 _MOST_STEPS = 200
 
@@ -93,3 +94,7 @@ def _short(value: Fraction) -> Fraction:
 def _scale(squared: Fraction, precision: int) -> tuple[Interval, Interval]:
     mu = Interval.of(squared, precision).sqrt()
     return mu, mu / Interval.of(2, precision)
+
+
+AnyGuarantee = Guarantee | GaussianDP
+"""What a release may cost, of this library or of another."""

@@ -1,9 +1,8 @@
-"""Six kinds of guarantee, and the theorems that lead from one to another.
+"""Five kinds of guarantee, and the theorems that lead from one to another.
 
 An arrow means "implies"; the docstring of the method that goes that way names the theorem:
 
     BoundedRange(e) -> LaplaceDominated(e) -> PureDP(e) -> ZeroConcentratedDP -> ApproximateDP
-    GaussianDP(mu**2) -> ZeroConcentratedDP(mu**2 / 2)
 
 Every value is an exact rational.  Where a theorem gives an irrational number, it is rounded up to
 64 significant bits.  So no stated cost is below the true one.
@@ -17,13 +16,11 @@ from fractions import Fraction
 
 from safeselect.exact.interval import Interval, above_zero
 from safeselect.exact.parameters import Number, rational
-from safeselect.promises.gaussian import GaussianDP
 from safeselect.promises.with_delta import ApproximateDP, ZeroConcentratedDP
 
 __all__ = [
     "ApproximateDP",
     "BoundedRange",
-    "GaussianDP",
     "Guarantee",
     "LaplaceDominated",
     "PureDP",
@@ -199,7 +196,7 @@ class BoundedRange:
 
 
 _Pure = PureDP | LaplaceDominated | BoundedRange
-Guarantee = _Pure | ZeroConcentratedDP | ApproximateDP | GaussianDP
+Guarantee = _Pure | ZeroConcentratedDP | ApproximateDP
 _Bound = Callable[[Fraction, int], Interval]
 
 

@@ -9,10 +9,9 @@ import re
 from dataclasses import dataclass, fields
 from decimal import Decimal
 from fractions import Fraction
+from typing import Any
 
 import gmpy2
-
-from safeselect.promises.guarantees import Guarantee
 
 __all__ = ["Content", "Receipt", "exact_text", "guarantee_record", "read_exact"]
 
@@ -65,7 +64,7 @@ def read_exact(written: str) -> Fraction:
     return value
 
 
-def guarantee_record(guarantee: Guarantee) -> dict[str, Content]:
+def guarantee_record(guarantee: Any) -> dict[str, Content]:
     """A guarantee as content: its type and its numbers."""
     values = {field.name: exact_text(getattr(guarantee, field.name)) for field in fields(guarantee)}
     return {"type": type(guarantee).__name__, **values}

@@ -14,7 +14,6 @@ from typing import Any, Protocol, TypedDict, TypeVar, cast, runtime_checkable
 
 from safeselect.errors import ParameterError
 from safeselect.exact.parameters import Number, describe
-from safeselect.promises.guarantees import Guarantee
 from safeselect.promises.records import Receipt
 from safeselect.randomness.bits import Bits
 from safeselect.randomness.source import Source
@@ -41,7 +40,7 @@ class Release(Protocol):
     """The part of a result that a ledger reads: a frozen dataclass that states its cost."""
 
     @property
-    def guarantee(self) -> Guarantee:
+    def guarantee(self) -> Any:
         """The cost of the release."""
 
     @property
@@ -87,8 +86,8 @@ class Scope(Protocol):
     def prepare(
         self,
         mechanism: str,
-        guarantee: Guarantee,
-        parts: tuple[tuple[Guarantee, int], ...],
+        guarantee: Any,
+        parts: tuple[tuple[Any, int], ...],
         parameters: Mapping[str, str],
     ) -> PendingRelease:
         """A release that this budget will pay for, not charged yet; all arguments are public."""

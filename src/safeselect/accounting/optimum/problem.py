@@ -13,7 +13,8 @@ from safeselect.accounting.laws import KnownLaw
 from safeselect.accounting.optimum.profiles import Pair
 from safeselect.accounting.theorems.closed_forms import dong_durfee_rogers_epsilon
 from safeselect.accounting.theorems.simple import total
-from safeselect.promises.guarantees import BoundedRange, GaussianDP, LaplaceDominated, PureDP
+from safeselect.promises.gaussian import GaussianDP
+from safeselect.promises.guarantees import BoundedRange, LaplaceDominated, PureDP
 
 __all__ = [
     *("BLOCK", "CUT", "MOST_KINDS", "MOST_WORK", "ROW", "Part", "Problem"),

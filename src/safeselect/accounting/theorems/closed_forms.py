@@ -20,11 +20,10 @@ from safeselect.exact.interval import (
     rounded_up,
 )
 from safeselect.exact.parameters import integer, rational
+from safeselect.promises.gaussian import AnyGuarantee, GaussianDP
 from safeselect.promises.guarantees import (
     ApproximateDP,
     BoundedRange,
-    GaussianDP,
-    Guarantee,
     ZeroConcentratedDP,
 )
 
@@ -183,7 +182,7 @@ class GaussianLimit:
         return rounded_up(value)
 
 
-def gaussian_limit(guarantees: Iterable[Guarantee]) -> GaussianLimit:
+def gaussian_limit(guarantees: Iterable[AnyGuarantee]) -> GaussianLimit:
     """The Gaussian limit of a composition: mu**2 = sum epsilon**2 / 4 for bounded range, epsilon**2
     for pure and Laplace-dominated guarantees, 2 rho for zCDP, mu**2 for Gaussian-DP.  Asymptotic,
     not a guarantee.

@@ -20,11 +20,10 @@ from typing import assert_never
 from safeselect.accounting.theorems.search import argmin
 from safeselect.errors import ParameterError
 from safeselect.exact.interval import Interval, above_zero, log_order_constant, rounded_up
+from safeselect.promises.gaussian import AnyGuarantee, GaussianDP
 from safeselect.promises.guarantees import (
     ApproximateDP,
     BoundedRange,
-    GaussianDP,
-    Guarantee,
     LaplaceDominated,
     PureDP,
     ZeroConcentratedDP,
@@ -40,7 +39,7 @@ __all__ = [
     "size",
 ]
 
-Parts = Sequence[tuple[Guarantee, int]]
+Parts = Sequence[tuple[AnyGuarantee, int]]
 """Guarantees, each with how often it occurs."""
 
 _START = Fraction(8)  # a - 1 where a search for an order begins
@@ -99,7 +98,7 @@ class Moments:
             total = total + self._order * upper.log() - self._excess * lower.log()
         return total
 
-    def _moment(self, guarantee: Guarantee) -> tuple[Interval, _Factors]:
+    def _moment(self, guarantee: AnyGuarantee) -> tuple[Interval, _Factors]:
         """The parts of ln M(a): a number, and factors under a logarithm (see `_weighed`)."""
         one = self._one
         if isinstance(guarantee, ApproximateDP):
@@ -134,7 +133,7 @@ class Moments:
         return (self.log_product(parts) + self.constant - log_delta) / self._excess
 
 
-def log_moment(guarantee: Guarantee, excess: Fraction, precision: int) -> Interval:
+def log_moment(guarantee: AnyGuarantee, excess: Fraction, precision: int) -> Interval:
     """Enclose ln M(a) at the order a = 1 + excess, excess > 0."""
     return Moments(excess, precision).log_product([(guarantee, 1)])
 
@@ -200,7 +199,7 @@ def _summary(parts: Parts) -> Parts:
     return made
 
 
-def size(guarantee: Guarantee) -> Fraction:
+def size(guarantee: AnyGuarantee) -> Fraction:
     """The parameter of a guarantee that has one: rho, mu squared, or epsilon."""
     if isinstance(guarantee, GaussianDP):
         return guarantee.mu_squared

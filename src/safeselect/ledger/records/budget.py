@@ -19,7 +19,8 @@ from safeselect.errors import BudgetError, LedgerDamaged, ParameterError
 from safeselect.exact.interval import Interval, log_order_constant, rounded_down, rounded_up
 from safeselect.exact.parameters import Number, rational
 from safeselect.ledger.records.record import read_numbers, text
-from safeselect.promises.guarantees import ApproximateDP, Guarantee
+from safeselect.promises.gaussian import AnyGuarantee
+from safeselect.promises.guarantees import ApproximateDP
 from safeselect.promises.records import Content, exact_text
 
 __all__ = ["Amounts", "Budget", "add", "check_cap", "exact_texts"]
@@ -27,7 +28,7 @@ __all__ = ["Amounts", "Budget", "add", "check_cap", "exact_texts"]
 Amounts = dict[str, Fraction]
 """The amounts that add up, by name: epsilon; rho; epsilon and delta; or log_moment."""
 
-Parts = Sequence[tuple[Guarantee, int]]
+Parts = Sequence[tuple[AnyGuarantee, int]]
 
 _BITS = 1024
 _UNIT = Fraction(1, 2**_BITS)
@@ -130,7 +131,7 @@ class Budget:
             return dict(amounts)
         return {"epsilon": amounts["log_moment"] / (self.order - 1)}
 
-    def price(self, guarantee: Guarantee, parts: Parts = ()) -> Amounts:
+    def price(self, guarantee: AnyGuarantee, parts: Parts = ()) -> Amounts:
         """Return the price of a release, rounded up: of the whole or of its parts, if less.
 
         Raises:
@@ -162,7 +163,7 @@ class Budget:
 
 
 @lru_cache(maxsize=256)
-def _price(budget: Budget, guarantee: Guarantee, parts: Parts) -> Amounts:
+def _price(budget: Budget, guarantee: AnyGuarantee, parts: Parts) -> Amounts:
     if budget.rho is not None:
         prices = [
             sum((_rho(each) * count for each, count in way), Fraction(0))
@@ -255,7 +256,7 @@ def _bounded(price: Fraction) -> Fraction:
     return max(_UNIT, _rounded(price))
 
 
-def _with_moments(guarantee: Guarantee, parts: Parts) -> list[Parts]:
+def _with_moments(guarantee: AnyGuarantee, parts: Parts) -> list[Parts]:
     """Return the views of the release that bound moments: the whole, and its parts."""
     ways: list[Parts] = [((guarantee, 1),), tuple(parts)]
     usable = [way for way in ways if way and all(each.zcdp is not None for each, _ in way)]
@@ -267,7 +268,7 @@ def _with_moments(guarantee: Guarantee, parts: Parts) -> list[Parts]:
     return usable
 
 
-def _rho(guarantee: Guarantee) -> Fraction:
+def _rho(guarantee: AnyGuarantee) -> Fraction:
     return guarantee.zcdp.rho if guarantee.zcdp is not None else Fraction(0)
 
 
@@ -281,7 +282,7 @@ def _log_moments(parts: Parts, excess: Fraction) -> Callable[[int], Interval]:
     return enclose
 
 
-def _no_price(budget: Budget, guarantee: Guarantee) -> ParameterError:
+def _no_price(budget: Budget, guarantee: AnyGuarantee) -> ParameterError:
     adds = "epsilon alone" if budget.delta is None else "epsilon and delta"
     return ParameterError(
         f"this budget adds up {adds}, which {type(guarantee).__name__} does not bound by itself; "
