@@ -7,6 +7,7 @@ building blocks documented in `safeselect.reference`, `safeselect.noise` and
 
 import safeselect.columns  # noqa: F401 - so that columns of other libraries are read
 from safeselect.accounting import Composition, calibrate, compose
+from safeselect.accounting.gaussian import GaussianDP
 from safeselect.counts import Counts
 from safeselect.errors import (
     BudgetError,
@@ -38,7 +39,6 @@ from safeselect.partitions import (
     select_partitions,
 )
 from safeselect.planning import expected_error, explain
-from safeselect.promises.gaussian import GaussianDP
 from safeselect.promises.guarantees import (
     ApproximateDP,
     BoundedRange,

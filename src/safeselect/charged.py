@@ -11,8 +11,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
+from safeselect.accounting.gaussian import AnyGuarantee
 from safeselect.errors import ScoreError
-from safeselect.promises.gaussian import AnyGuarantee
 from safeselect.randomness.bits import Bits
 from safeselect.randomness.source import Source
 from safeselect.selection._arguments import PendingRelease, Result, Scope

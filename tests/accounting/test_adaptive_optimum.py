@@ -25,11 +25,11 @@ from safeselect import (
     compose,
 )
 from safeselect.accounting import compose_delta
+from safeselect.accounting.gaussian import GaussianDP
 from safeselect.accounting.optimum import climb, sides
 from safeselect.accounting.optimum.backward import Curve, backward, interleaved, start
 from safeselect.accounting.optimum.certified import bracket
 from safeselect.accounting.optimum.problem import Problem
-from safeselect.promises.gaussian import GaussianDP
 
 pytestmark = pytest.mark.claim("C2")
 

@@ -24,8 +24,8 @@ from safeselect import (
     top_k,
 )
 from safeselect.accounting import compose_delta
+from safeselect.accounting.gaussian import GaussianDP
 from safeselect.adapters.dp_accounting import dp_event, dp_events, dp_pld
-from safeselect.promises.gaussian import GaussianDP
 
 dpa: Any = pytest.importorskip("dp_accounting", reason="dp-accounting is not installed")
 from dp_accounting import pld, rdp  # noqa: E402 - they come with it

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
+from safeselect.accounting.gaussian import AnyGuarantee, GaussianDP
 from safeselect.accounting.laws import KnownLaw
 from safeselect.accounting.optimum.certified import (
     least_delta,
@@ -26,7 +27,6 @@ from safeselect.accounting.theorems.equal_pure import (
 from safeselect.accounting.theorems.renyi import Parts, delta_by_orders, epsilon_by_orders, size
 from safeselect.accounting.theorems.simple import total
 from safeselect.accounting.theorems.unequal_pure import UnequalPure
-from safeselect.promises.gaussian import AnyGuarantee, GaussianDP
 from safeselect.promises.guarantees import (
     ApproximateDP,
     BoundedRange,

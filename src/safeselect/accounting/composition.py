@@ -22,6 +22,7 @@ from safeselect.accounting.bounds import (
     pure_sum,
     stated,
 )
+from safeselect.accounting.gaussian import GaussianDP
 from safeselect.accounting.laws import (
     DiscreteGaussian,
     DiscreteLaplace,
@@ -32,7 +33,6 @@ from safeselect.accounting.theorems.renyi import Parts, size
 from safeselect.accounting.theorems.simple import sum_of_deltas, total, what_is_left
 from safeselect.errors import ParameterError
 from safeselect.exact.parameters import Number, describe, integer, rational
-from safeselect.promises.gaussian import GaussianDP
 from safeselect.promises.guarantees import (
     ApproximateDP,
     BoundedRange,

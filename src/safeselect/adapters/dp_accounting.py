@@ -39,6 +39,7 @@ from typing import Any, Literal
 import numpy as np
 
 from safeselect.accounting.bounds import Accounted
+from safeselect.accounting.gaussian import AnyGuarantee, GaussianDP
 from safeselect.accounting.optimum.certified import dominating_masses
 from safeselect.accounting.theorems.renyi import size
 from safeselect.adapters._floats import at_least, at_most
@@ -46,7 +47,6 @@ from safeselect.errors import ParameterError
 from safeselect.exact.interval import Interval, rounded_down
 from safeselect.exact.parameters import describe, rational
 from safeselect.planning._numbers import decimal
-from safeselect.promises.gaussian import AnyGuarantee, GaussianDP
 from safeselect.promises.guarantees import (
     ApproximateDP,
     BoundedRange,

@@ -12,13 +12,13 @@ from fractions import Fraction
 from itertools import groupby
 from typing import Any
 
+from safeselect.accounting.gaussian import AnyGuarantee
 from safeselect.audit.line import Line
 from safeselect.audit.theorems import is_known, theorem
 from safeselect.errors import SafeSelectError
 from safeselect.ledger import Budget, Record
 from safeselect.ledger.records.fields import charges_of
 from safeselect.ledger.records.record import commitment, read_numbers
-from safeselect.promises.gaussian import AnyGuarantee
 from safeselect.promises.records import exact_text, guarantee_record
 from safeselect.releases import Release
 from safeselect.releases._fields import Fields, count, guarantee

@@ -9,12 +9,12 @@ from contextlib import suppress
 from types import TracebackType
 from typing import final, get_args
 
+from safeselect.accounting.gaussian import AnyGuarantee
 from safeselect.errors import BudgetError, LedgerError, ParameterError, SourceError
 from safeselect.exact.parameters import describe
 from safeselect.ledger.entries import Charge
 from safeselect.ledger.pending_release import SALT_BYTES, Pending, Reason
 from safeselect.ledger.records.record import text
-from safeselect.promises.gaussian import AnyGuarantee
 from safeselect.promises.records import Receipt
 
 __all__ = ["EXTERNAL", "ExternalRelease", "external_charge"]

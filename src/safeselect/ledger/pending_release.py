@@ -10,6 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Literal, Protocol, TypeVar, final
 
+from safeselect.accounting.gaussian import AnyGuarantee
 from safeselect.errors import BudgetError, LedgerError, ParameterError, ScoreError, SourceError
 from safeselect.ledger.asking import Asking
 from safeselect.ledger.book import Book
@@ -18,7 +19,6 @@ from safeselect.ledger.events import Event, reported
 from safeselect.ledger.records.balance import Balance
 from safeselect.ledger.records.record import commitment
 from safeselect.ledger.records.replay import Checker
-from safeselect.promises.gaussian import AnyGuarantee
 from safeselect.promises.records import Content, Receipt
 from safeselect.randomness.bits import Bits
 from safeselect.randomness.memory import Generation, generation

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from safeselect.accounting.gaussian import AnyGuarantee
 from safeselect.errors import BudgetError, ParameterError, RepeatedRequest, SourceError
 from safeselect.exact.parameters import describe
 from safeselect.ledger.asking import Asking, Outbox
@@ -23,7 +24,6 @@ from safeselect.ledger.records.budget import Amounts, check_cap
 from safeselect.ledger.records.record import text
 from safeselect.ledger.records.replay import Checker
 from safeselect.ledger.records.requests import Request, question_hash, request_hash
-from safeselect.promises.gaussian import AnyGuarantee
 from safeselect.promises.records import Content, guarantee_record
 from safeselect.randomness.memory import generation
 

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from safeselect.accounting.cost import read_epsilon
+from safeselect.accounting.gaussian import AnyGuarantee, GaussianDP
 from safeselect.charged import Charge, charged
 from safeselect.counts import Counts, check_unit
 from safeselect.errors import ParameterError, ScoreError
 from safeselect.exact.parameters import Number, rational
 from safeselect.exact.rate import NoiseRate
 from safeselect.measurements.results import Measurement
-from safeselect.promises.gaussian import AnyGuarantee, GaussianDP
 from safeselect.promises.guarantees import PureDP, ZeroConcentratedDP
 from safeselect.promises.records import exact_text
 from safeselect.randomness.bits import Bits

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from safeselect.promises.gaussian import AnyGuarantee
+from safeselect.accounting.gaussian import AnyGuarantee
 from safeselect.promises.records import Receipt
 from safeselect.scores.candidates import label_text
 from safeselect.selection._results import to_json_line

@@ -9,11 +9,11 @@ from fractions import Fraction
 from functools import lru_cache
 from math import gcd, lcm, prod
 
+from safeselect.accounting.gaussian import GaussianDP
 from safeselect.accounting.laws import KnownLaw
 from safeselect.accounting.optimum.profiles import Pair
 from safeselect.accounting.theorems.closed_forms import dong_durfee_rogers_epsilon
 from safeselect.accounting.theorems.simple import total
-from safeselect.promises.gaussian import GaussianDP
 from safeselect.promises.guarantees import BoundedRange, LaplaceDominated, PureDP
 
 __all__ = [

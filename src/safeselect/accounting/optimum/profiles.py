@@ -9,10 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
+from safeselect.accounting.gaussian import GaussianDP
 from safeselect.accounting.laws import KnownLaw
 from safeselect.accounting.optimum.masses import Masses, certain, dots, mirrored
 from safeselect.exact.interval import Interval, rounded_down, rounded_up
-from safeselect.promises.gaussian import GaussianDP
 from safeselect.promises.guarantees import LaplaceDominated, PureDP
 
 __all__ = ["Law", "Pair", "grid_masses"]

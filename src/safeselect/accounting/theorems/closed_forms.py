@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 
+from safeselect.accounting.gaussian import AnyGuarantee, GaussianDP
 from safeselect.accounting.theorems.search import argmin
 from safeselect.errors import ParameterError
 from safeselect.exact.interval import (
@@ -20,7 +21,6 @@ from safeselect.exact.interval import (
     rounded_up,
 )
 from safeselect.exact.parameters import integer, rational
-from safeselect.promises.gaussian import AnyGuarantee, GaussianDP
 from safeselect.promises.guarantees import (
     ApproximateDP,
     BoundedRange,

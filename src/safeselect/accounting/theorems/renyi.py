@@ -17,10 +17,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import assert_never
 
+from safeselect.accounting.gaussian import AnyGuarantee, GaussianDP
 from safeselect.accounting.theorems.search import argmin
 from safeselect.errors import ParameterError
 from safeselect.exact.interval import Interval, above_zero, log_order_constant, rounded_up
-from safeselect.promises.gaussian import AnyGuarantee, GaussianDP
 from safeselect.promises.guarantees import (
     ApproximateDP,
     BoundedRange,

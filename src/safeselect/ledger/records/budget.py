@@ -14,12 +14,12 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from safeselect.accounting.cost import rounded_text
+from safeselect.accounting.gaussian import AnyGuarantee
 from safeselect.accounting.theorems.renyi import log_moment
 from safeselect.errors import BudgetError, LedgerDamaged, ParameterError
 from safeselect.exact.interval import Interval, log_order_constant, rounded_down, rounded_up
 from safeselect.exact.parameters import Number, rational
 from safeselect.ledger.records.record import read_numbers, text
-from safeselect.promises.gaussian import AnyGuarantee
 from safeselect.promises.guarantees import ApproximateDP
 from safeselect.promises.records import Content, exact_text
 
