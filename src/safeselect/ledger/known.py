@@ -17,7 +17,7 @@ from safeselect.promises.records import Content
 
 __all__ = ["Known", "judged"]
 
-_RECENT = 1000  # hashes that are kept, for an anchor that is a little behind
+_RECENT = 100  # hashes that are kept, for an anchor that is a little behind
 
 
 @dataclass(slots=True)
