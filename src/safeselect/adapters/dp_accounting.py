@@ -39,6 +39,7 @@ import numpy as np
 
 from safeselect.accounting import GaussianDP
 from safeselect.accounting.bounds import Accounted
+from safeselect.accounting.laws import KnownLaw
 from safeselect.accounting.optimum.certified import dominating_masses
 from safeselect.accounting.optimum.problem import Part
 from safeselect.adapters._floats import at_least, at_most
@@ -142,8 +143,8 @@ def dp_pld(guarantees: Iterable[Accounted], interval: object, *, delta: object =
         masses are rounded up to floats.  What dp-accounting computes from them is not certified.
 
     Args:
-        guarantees: PureDP, LaplaceDominated, BoundedRange, GaussianDP or ApproximateDP, such as
-            `best.parts`.
+        guarantees: PureDP, LaplaceDominated, BoundedRange, GaussianDP, ApproximateDP or one of the
+            known laws of `safeselect.accounting`, such as `best.parts`.
         interval: distance of two losses, the same as that of other distributions; positive.
         delta: the smallest that will be asked for; tails far below it become an infinite loss.
 
@@ -183,7 +184,7 @@ def _pairs(guarantees: Iterable[Accounted]) -> tuple[list[tuple[Part, int]], Fra
         if isinstance(guarantee, ApproximateDP):
             kept *= 1 - guarantee.delta
             counted[PureDP(guarantee.epsilon)] += 1
-        elif isinstance(guarantee, (PureDP, LaplaceDominated, BoundedRange, GaussianDP)):
+        elif isinstance(guarantee, (PureDP, LaplaceDominated, BoundedRange, GaussianDP, KnownLaw)):
             counted[guarantee] += 1
         else:
             raise ParameterError(
@@ -193,6 +194,8 @@ def _pairs(guarantees: Iterable[Accounted]) -> tuple[list[tuple[Part, int]], Fra
 
 
 def _spread(part: Part) -> Fraction:
+    if isinstance(part, KnownLaw):
+        return part.size
     return part.mu_squared if isinstance(part, GaussianDP) else part.epsilon
 
 
