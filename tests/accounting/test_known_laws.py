@@ -264,6 +264,27 @@ def test_a_law_that_says_too_little_is_noticed(mutant, monkeypatch):
 
 
 @pytest.mark.parametrize(
+    "part",
+    [
+        DiscreteGaussian(Fraction(1, 10**300)),
+        DiscreteGaussian(2**19, 4096),
+        DiscreteGaussian(Fraction(10**1000 + 1, 10**1000)),
+        DiscreteLaplace(10**6, 4096),
+        DiscreteLaplace(Fraction(1, 10**300)),
+        RandomizedResponse(Fraction(1, 10**300), 2),
+        RandomizedResponse(1 - Fraction(1, 10**300), 2**62),
+    ],
+    ids=range(7),
+)
+def test_extreme_laws_end_and_hold(part):
+    assert 0 <= part.delta(10**9) <= part.delta(1) <= part.delta(0) <= 1
+    found = part.approximate("1e-6").epsilon
+    assert compose([part] * 3, "1e-6", "1e-1").guarantee.epsilon >= found
+    implied = part.pure or part.zcdp
+    assert found <= implied.approximate("1e-6").epsilon * (1 + Fraction(1, 2**38))
+
+
+@pytest.mark.parametrize(
     ("make", "message"),
     [
         (lambda: DiscreteLaplace(0), "epsilon must be greater than zero"),

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import copy
+import json
 import os
 import pickle
 import threading
 from fractions import Fraction
 from itertools import permutations
 from math import exp, log, sqrt
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -35,6 +37,7 @@ from safeselect.unknown_domain import _bottom
 pytestmark = pytest.mark.claim("C2")
 
 SESSION: dict[str, Any] = {"outcomes": 10, "queries": 4, "epsilon": 1, "delta": "1e-6"}
+VECTORS = Path(__file__).parents[1] / "vectors" / "accounting.json"
 COUNTS = {"a": 5, "b": 4, "c": 3, "d": 2}
 
 
@@ -119,6 +122,22 @@ def test_a_list_is_a_function_of_the_draws_it_is_charged_for_and_of_no_fewer(
             answer for other, answer in found.items() if other[: cost - 1] == order[: cost - 1]
         }
         assert items < 3 or len(fewer) > 1
+
+
+def test_known_costs() -> None:
+    """Group m4 of the vectors: draws charged for r labels of k."""
+    seen = 0
+    for case in json.loads(VECTORS.read_text()):
+        if case["name"].startswith("pay what you get"):
+            k, r = int(case["inputs"]["k"]), int(case["inputs"]["r"])
+            with pytest.MonkeyPatch.context() as patch:
+                order = (*range(r), k, *range(r, k))  # the bottom is the last place
+                patch.setattr(_call, "choose_engine", lambda _, order=order: Teller(order=order))
+                session = PayWhatYouGet(**{**SESSION, "outcomes": k})
+                session.query(dict.fromkeys(range(k + 1), 5), k=k, k_bar=k, places="all")
+            assert session.spent.outcomes == int(case["output"]["draws"])
+            seen += 1
+    assert seen == 2
 
 
 def test_refused_parameters_cost_nothing() -> None:

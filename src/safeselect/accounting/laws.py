@@ -264,4 +264,6 @@ def _approximate(law: KnownLaw, delta: object) -> ApproximateDP:
             high = middle
         else:
             low = middle
-    return ApproximateDP(high, at)
+    # Chances below what the masses resolve were rounded away; what is implied knows them.
+    implied = (law.pure or law.zcdp).approximate(at).epsilon
+    return ApproximateDP(min(high, implied), at)

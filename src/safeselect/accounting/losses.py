@@ -47,7 +47,10 @@ class Atoms:
         floors = [-low for low, _ in self.losses]
         found = []
         for s in points:
-            grown = Interval.of(s, self.bits).exp().scaled(self.bits)[0]
+            # Far out less than e**s will do: the masses that it multiplies are rounded to nothing.
+            grown = (
+                Interval.of(min(s, Fraction(4 * self.bits)), self.bits).exp().scaled(self.bits)[0]
+            )
             # Losses surely above s.  Of each that may be, what it adds where it is.
             count = bisect_left(floors, -s)
             total = ours[count] - (theirs[count] * grown >> self.bits) + self.beyond

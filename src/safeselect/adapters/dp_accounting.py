@@ -40,7 +40,9 @@ import numpy as np
 
 from safeselect.accounting.bounds import Accounted
 from safeselect.accounting.gaussian import AnyGuarantee, GaussianDP
+from safeselect.accounting.laws import KnownLaw
 from safeselect.accounting.optimum.certified import dominating_masses
+from safeselect.accounting.optimum.problem import Part
 from safeselect.accounting.theorems.renyi import size
 from safeselect.adapters._floats import at_least, at_most
 from safeselect.errors import ParameterError
@@ -64,8 +66,6 @@ _CANCELS = Fraction(1, 2**20)
 _LARGEST = 256
 # Of a loss distribution, sums of epsilons (of mu squared) in intervals.
 _MOST_LOSSES = 2**22
-
-_Dominated = PureDP | LaplaceDominated | BoundedRange | GaussianDP
 
 
 def dp_event(guarantee: AnyGuarantee, *, accountant: Literal["rdp", "pld"]) -> Any:
@@ -150,8 +150,8 @@ def dp_pld(guarantees: Iterable[Accounted], interval: object, *, delta: object =
         masses are rounded up to floats.  What dp-accounting computes from them is not certified.
 
     Args:
-        guarantees: PureDP, LaplaceDominated, BoundedRange, GaussianDP or ApproximateDP, such as
-            `best.parts`.
+        guarantees: PureDP, LaplaceDominated, BoundedRange, GaussianDP, ApproximateDP or one of the
+            known laws of `safeselect.accounting`, such as `best.parts`.
         interval: distance of two losses, the same as that of other distributions; positive.
         delta: the smallest that will be asked for; tails far below it become an infinite loss.
 
@@ -181,17 +181,17 @@ def dp_pld(guarantees: Iterable[Accounted], interval: object, *, delta: object =
     )
 
 
-def _pairs(guarantees: Iterable[Accounted]) -> tuple[list[tuple[_Dominated, int]], Fraction]:
+def _pairs(guarantees: Iterable[Accounted]) -> tuple[list[tuple[Part, int]], Fraction]:
     """Parts that a pair dominates, and the chance that the others break their promise."""
     if not isinstance(guarantees, Iterable):
         raise ParameterError(f"guarantees must be a list, got {describe(guarantees)}")
-    counted: Counter[_Dominated] = Counter()
+    counted: Counter[Part] = Counter()
     kept = Fraction(1)
     for guarantee in guarantees:
         if isinstance(guarantee, ApproximateDP):
             kept *= 1 - guarantee.delta
             counted[PureDP(guarantee.epsilon)] += 1
-        elif isinstance(guarantee, (PureDP, LaplaceDominated, BoundedRange, GaussianDP)):
+        elif isinstance(guarantee, (PureDP, LaplaceDominated, BoundedRange, GaussianDP, KnownLaw)):
             counted[guarantee] += 1
         else:
             raise ParameterError(
@@ -200,7 +200,9 @@ def _pairs(guarantees: Iterable[Accounted]) -> tuple[list[tuple[_Dominated, int]
     return [(part, count) for part, count in counted.items() if _spread(part)], 1 - kept
 
 
-def _spread(part: _Dominated) -> Fraction:
+def _spread(part: Part) -> Fraction:
+    if isinstance(part, KnownLaw):
+        return part.size
     return part.mu_squared if isinstance(part, GaussianDP) else part.epsilon
 
 

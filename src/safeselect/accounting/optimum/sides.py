@@ -169,11 +169,14 @@ def lower_value(
     kept = sorted(((e // step, n) for e, n in ranges if e >= step), reverse=True)
     curve = _together(grid, [(cells * step, n) for cells, n in kept]) if len(kept) > 1 else None
     if curve is None:
-        if sum(n for _, n in kept) > ROW:
+        mechanisms = sum(n for _, n in kept)
+        if mechanisms > ROW:
             return _equal_offsets(grid, whole, kept, read)
         if len(kept) == 1:
             ((cells, count),) = kept
             return read(Profile.of(whole, grid.curve(cells * step, count, step).lower, step))
+        if mechanisms * grid.reach_of([(cells * step, n) for cells, n in kept]) > MOST_WORK * step:
+            return _equal_offsets(grid, whole, kept, read)
         curve = start(step)
         for cells, count in kept:
             curve = grid.before(curve, cells * step, count)
