@@ -11,6 +11,7 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable
+from fractions import Fraction
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -411,3 +412,18 @@ def test_the_ledger_commands_need_no_other_library(tmp_path: Path) -> None:
     )
     assert done.returncode == 0, done.stderr
     assert safeselect.Ledger.open(tmp_path / "b.db").check().count == 2
+
+
+def test_one_command_charges_several_scopes_or_none(run: Run) -> None:
+    pytest.importorskip("duckdb")
+    terms = ["--unit", "person", "--neighbours", "add_remove"]
+    assert run("create", "l", "--scope", "data", *terms, "--epsilon", "1")[0] == 0
+    assert run("add", "l", "--scope", "analyst", *terms, "--epsilon", "1/2")[0] == 0
+    Path("scores.csv").write_text("label,score\nblue,9\nred,1\n")
+    both = ["--ledger", "l", "--scope", "data", "--scope", "analyst"]
+    choose = ["select", "scores.csv", "--label", "label", "--score", "score", "--sensitivity", "1"]
+    assert main([*choose, "--epsilon", "1/4", *both]) == 0
+    assert main([*choose, "--epsilon", "1/2", *both]) == 3
+    assert main([*choose, "--epsilon", "1/4", *both, "--scope", "data"]) == 2
+    for name in ("data", "analyst"):
+        assert Ledger.open("l").balance(name).spent == {"epsilon": Fraction(1, 4)}

@@ -23,6 +23,7 @@ from safeselect import (
     LedgerDamaged,
     LedgerError,
     ParameterError,
+    RepeatedRequest,
 )
 from safeselect.adapters.postgres import PostgresStore
 from safeselect.ledger.entries import amounts, charged
@@ -641,3 +642,14 @@ def test_rows_that_the_owner_adds_behind_the_servers_back_are_refused(place: Pla
     place.sql("owner", "INSERT INTO records VALUES (3, %s, %s, '')", values=(body, line["hash"]))
     with pytest.raises(LedgerDamaged, match="record 3 does not continue the running total"):
         scope(ledger).begin(pure())
+
+
+def test_a_retry_on_another_connection_is_told_and_finished(place: Place) -> None:
+    place.make(epsilon=1)
+    first, second = (Ledger.open(place.store(CHARGER)) for _ in range(2))
+    pending = scope(first).asked("r").begin(pure())
+    with pytest.raises(RepeatedRequest, match="has no outcome yet"):
+        scope(second).asked("r").begin(pure())
+    receipt = second.finish(pending.charge, b"s" * 32, "x")
+    assert pending.released("x", b"s" * 32) == receipt
+    assert kinds(first).count("released") == 1

@@ -6,6 +6,8 @@ import argparse
 import json
 import warnings
 from collections.abc import Callable
+from functools import reduce
+from operator import and_
 from pathlib import Path
 
 from safeselect.accounting.cost import rounded_text
@@ -49,7 +51,7 @@ def run_ledger(options: argparse.Namespace) -> tuple[int, str, str]:
 
 
 def open_scope(options: argparse.Namespace, *, neighbours: str | None = None) -> Scope | None:
-    """Return the scope that `--ledger` and `--scope` name; None without them.
+    """Return the scopes that `--ledger` and `--scope` name, together; None without them.
 
     Args:
         neighbours: the neighbours of the command's release, if fixed; otherwise the scope's.
@@ -60,13 +62,13 @@ def open_scope(options: argparse.Namespace, *, neighbours: str | None = None) ->
             raise ParameterError("--ledger and --scope go together, and --purpose with them")
         return None
     ledger = _opened_ledger(options.ledger, options)
-    budget = ledger.balance(options.scope).budget
-    return ledger.scope(
-        options.scope,
-        unit=budget.unit,
-        neighbours=budget.neighbours if neighbours is None else neighbours,
-        purpose=options.purpose or f"safeselect {options.command}",
-    )
+    purpose = options.purpose or f"safeselect {options.command}"
+    found: list[Scope] = []
+    for name in options.scope:
+        budget = ledger.balance(name).budget
+        kind = budget.neighbours if neighbours is None else neighbours
+        found.append(ledger.scope(name, unit=budget.unit, neighbours=kind, purpose=purpose))
+    return reduce(and_, found)
 
 
 def _opened_ledger(file: str, options: argparse.Namespace) -> Ledger:

@@ -1,5 +1,6 @@
 """A privacy budget that outlives the process, and a record of every release."""
 
+from safeselect.ledger.anchor import Anchor
 from safeselect.ledger.asking import Outbox
 from safeselect.ledger.conversion import convert
 from safeselect.ledger.events import Event, OnEvent
@@ -21,6 +22,7 @@ from safeselect.ledger.store import Journal, Row, Store, Torn
 
 __all__ = [
     "EXTERNAL",
+    "Anchor",
     "Balance",
     "Budget",
     "Checker",

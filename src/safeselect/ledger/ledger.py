@@ -12,6 +12,7 @@ from typing import final
 
 from safeselect.errors import ParameterError
 from safeselect.exact.parameters import describe
+from safeselect.ledger.anchor import Anchor, read_anchor
 from safeselect.ledger.arguments import (
     check_budget,
     read_entry,
@@ -69,6 +70,7 @@ class Ledger:
         max_refusals: int = MAX_REFUSALS,
         approvers: Iterable[Verifier] = (),
         approvals_needed: int | None = None,
+        anchor: Anchor | None = None,
         on_event: OnEvent | None = None,
     ) -> Ledger:
         """Make a new ledger.
@@ -82,6 +84,7 @@ class Ledger:
             approvers: keys of Ed25519, such as `Ed25519Verifier`s, of the people who approve every
                 later scope and every raised limit.
             approvals_needed: how many of them must sign; all by default.
+            anchor: keeps the newest head elsewhere, so that a ledger that was rolled back is found.
             on_event: a function that gets an `Event` after each charge, refusal and outcome, for
                 logs and metrics.  What it raises becomes a warning.
 
@@ -95,10 +98,9 @@ class Ledger:
             check_budget(name, budget)
         limit = read_refusals(max_refusals, "max_refusals")
         terms = {name: (budget, limit) for name, budget in budgets.items()}
-        id_ = os.urandom(16).hex()
-        hook, key = read_hook(on_event), read_signer(signer)
+        hook, key, elsewhere = read_hook(on_event), read_signer(signer), read_anchor(anchor)
         people = read_approvers(approvers, approvals_needed, key, len(terms))
-        book = Book.make(read_place(place), key, id_, terms, people)
+        book = Book.make(read_place(place), key, os.urandom(16).hex(), terms, people, elsewhere)
         book.on_event = hook
         return cls(book)
 
@@ -110,6 +112,7 @@ class Ledger:
         signer: Signer | None = None,
         verifier: Verifier | None = None,
         head: str | None = None,
+        anchor: Anchor | None = None,
         on_event: OnEvent | None = None,
     ) -> Ledger:
         """Open a ledger that exists, and check every record.
@@ -122,7 +125,7 @@ class Ledger:
             verifier: checks signatures for readers; by default the signer.
             head: a head that was published earlier.  Without one nobody can tell whether the end
                 of the records was cut off before this call.
-            on_event: as for `create`.
+            anchor, on_event: as for `create`.
 
         Raises:
             ParameterError: a parameter is wrong, or the signer is not the ledger's.
@@ -131,16 +134,13 @@ class Ledger:
             LedgerError: there is no ledger, or it cannot be read.
         """
         read_head(head)
-        hook = read_hook(on_event)
-        book = Book.read(read_place(place), read_signer(signer), read_verifier(verifier), head)
+        hook, keys = read_hook(on_event), (read_signer(signer), read_verifier(verifier))
+        book = Book.read(read_place(place), *keys, head, read_anchor(anchor))
         book.on_event = hook
         return cls(book)
 
     def close(self) -> None:
-        """Close what the store keeps open; the ledger is not used any more.
-
-        Sessions that are to be settled are closed before.
-        """
+        """Close what the store keeps open, for good; close sessions before, because they settle."""
         self._book.close()
 
     def __enter__(self) -> Ledger:

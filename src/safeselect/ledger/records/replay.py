@@ -51,7 +51,7 @@ class Checker:
         unfinished: the number of bytes after the last whole record, if a file was read.
         nonces: the nonces of all charges.
         requests: all requests that were charged.
-        wanted: place and hash of the published head.
+        wanted: heads that are still to be found, by place.
         approvers: who approves new scopes and raised limits, if anybody.
         changed: hash of the last record of a scope or a limit, or of the first record.
     """
@@ -70,12 +70,12 @@ class Checker:
     requests: Requests = field(default_factory=Requests)
     _open: dict[int, Open] = field(default_factory=dict)
     _known: dict[tuple[object, ...], Open] = field(default_factory=dict)
-    wanted: tuple[int, str] | None = None
+    wanted: dict[int, str] = field(default_factory=dict)
     approvers: Approvers | None = None
     changed: str = ""
 
     def __post_init__(self) -> None:
-        self.wanted = read_head(self.published)
+        self.want(self.published)
 
     @property
     def pending(self) -> set[str]:
@@ -155,15 +155,26 @@ class Checker:
             self.carried_at = self.count + 1
         if reading.record["kind"] in ("created", "scope", "raised"):
             self.changed = reading.row.hash
+        self.wanted.pop(self.count, None)
         self.count, self.last = self.count + 1, reading.row.hash
 
-    def check_wanted(self, seq: int, hash_: str) -> None:
-        """Compare a record with the published head, if the head names its place.
+    def want(self, head: str | None) -> None:
+        """Take in a head that was published, of a record to come.
 
         Raises:
-            LedgerRolledBack: the head names another record.
+            LedgerRolledBack: another head with its place is awaited already.
         """
-        if self.wanted is not None and self.wanted[0] == seq and self.wanted[1] != hash_:
+        found = read_head(head)
+        if found is not None and self.wanted.setdefault(*found) != found[1]:
+            raise LedgerRolledBack(f"two different heads were published for record {found[0]}")
+
+    def check_wanted(self, seq: int, hash_: str) -> None:
+        """Compare a record with the published heads that name its place.
+
+        Raises:
+            LedgerRolledBack: one names another record.
+        """
+        if self.wanted.get(seq, hash_) != hash_:
             raise LedgerRolledBack(f"record {seq} is another one than the published head says")
 
     def verify(self, row: Row) -> None:
@@ -183,7 +194,7 @@ class Checker:
         """
         if not self.count:
             raise LedgerDamaged("there is no record; every ledger has at least one")
-        if self.wanted is not None and self.wanted[0] >= self.count:
+        if any(place >= self.count for place in self.wanted):
             raise LedgerRolledBack(
                 f"the records end at {self.count - 1}, before the published head: the end was cut"
             )

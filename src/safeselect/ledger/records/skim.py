@@ -62,7 +62,7 @@ def skim(checker: Checker, lines: Iterator[tuple[int, bytes]]) -> Row:
         last = stated
         if body.startswith(_CHANGES):
             checker.changed = stated.decode()
-        if wanted is not None and wanted[0] == count:
+        if count in wanted:
             checker.check_wanted(count, stated.decode())
         place = body.find(_NONCE)
         if place >= 0:
