@@ -306,6 +306,7 @@ def test_numbers_that_would_take_for_ever_are_refused(written: dict[str, str]) -
     for wrong, said in (
         (chosen | {"parts": chosen["parts"] | {"count": "9" * 18}}, "number of draws"),
         (counted | {"parts": [counted["parts"][0] | {"count": "9" * 18}]}, "number of draws"),
+        (counted | {"parts": [counted["parts"][0] | {"count": str(2**20)}] * 3}, "number of draws"),
         (chosen | {"labels": ["9" * 10**6], "label_kinds": "integer"}, "an exact number"),
         (chosen | {"guarantee": {"type": "PureDP", "epsilon": "9" * 10**6}}, "an exact number"),
         (chosen | {"guarantee": {"type": "PureDP", "epsilon": "9" * 10**5}}, "no guarantee can"),

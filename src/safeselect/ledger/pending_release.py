@@ -62,12 +62,7 @@ Result = TypeVar("Result", bound=Output)
 
 @dataclass(frozen=True, slots=True)
 class Pending:
-    """A charged release whose outcome this process must write, once.
-
-    Attributes:
-        charge: the place of its record.
-        utc: the time that the record says.
-    """
+    """A charged release, recorded at this place and time, whose outcome this process must write."""
 
     book: Book
     charge: int
@@ -205,11 +200,7 @@ class PendingRelease:
         self._salt = b""
 
     def charge(self, source: Source, bits: Bits) -> str:
-        """Charge the release, then draw the salt, the only bits that go to no sampler.
-
-        Returns:
-            The time of the charge, as its record says it.
-        """
+        """Charge the release, then draw the salt; return the time that the record says."""
         seen = observed(source)
         self._pending = self._charge_scope(
             Charge(*self._charge, seen.name, seen.production, seen.health, bits.nonce)

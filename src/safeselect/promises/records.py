@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, fields
-from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
@@ -42,10 +41,10 @@ class Receipt:
 def exact_text(value: Fraction) -> str:
     """A number as records spell it: exact, in lowest terms.
 
-    Decimal writes the digits, because Python may limit how many digits of an int str() writes.
+    GMP writes the digits, because Python may limit how many digits of an int str() writes.
     """
-    above, below = Decimal(value.numerator), Decimal(value.denominator)
-    return f"{above:f}" if below == 1 else f"{above:f}/{below:f}"
+    above, below = gmpy2.mpz(value.numerator).digits(), value.denominator
+    return above if below == 1 else f"{above}/{gmpy2.mpz(below).digits()}"
 
 
 def read_exact(written: str) -> Fraction:

@@ -29,7 +29,7 @@ _GUARANTEES: dict[str, type[Guarantee]] = {
     kind.__name__: kind
     for kind in (BoundedRange, LaplaceDominated, PureDP, ZeroConcentratedDP, ApproximateDP)
 }
-_MOST_DIGITS = 200_000
+_MOST_DIGITS = 100_000
 _COUNT = re.compile("0|[1-9][0-9]{0,18}", re.ASCII)
 _Read = TypeVar("_Read")
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from safeselect.errors import ParameterError
 from safeselect.exact.parameters import describe
-from safeselect.promises.guarantees import ApproximateDP
+from safeselect.promises.guarantees import ApproximateDP, Guarantee
 from safeselect.releases._fields import Fields, count, exact, parse_json, refuse, text
 from safeselect.releases._parts import (
     MOST_DRAWS,
@@ -175,13 +175,16 @@ def _discovered(fields: Fields) -> DiscoveredTopK:
         counts=None if counts is None else tuple(map(int, counts)),
         k_bar=fields.take("k_bar", count),
         offset=fields.take("offset", exact),
-        parts=tuple(
-            part
-            for each in fields.take("parts", listed)
-            for part in draws(Fields(each, "a part"), MOST_DRAWS)
-        ),
+        parts=_parts(fields.take("parts", listed)),
         **common,
     )
+
+
+def _parts(written: list[Any]) -> tuple[Guarantee, ...]:
+    parts: list[Guarantee] = []
+    for each in written:
+        parts += draws(Fields(each, "a part"), MOST_DRAWS - len(parts))
+    return tuple(parts)
 
 
 def _session(fields: Fields) -> Opened:

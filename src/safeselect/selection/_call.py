@@ -26,14 +26,7 @@ from safeselect.scores.candidates import Candidates, read_candidates
 from safeselect.scores.containers import check_known
 from safeselect.scores.floats import GridScores
 from safeselect.scores.reading import Reading, Sensitivity, flag
-from safeselect.selection._arguments import (
-    Options,
-    PendingRelease,
-    Result,
-    Scope,
-    read_ledger,
-    unit_of,
-)
+from safeselect.selection._arguments import Options, PendingRelease, Result, Scope, read_ledger
 from safeselect.selection._results import Selection, TopK, source_name
 from safeselect.selection._table import Calibration, Row, choose_engine
 
@@ -180,7 +173,7 @@ class Call:
         self.candidates = take(scores, labels=labels)
         self.size = self.candidates.size + (threshold is not None)
         self.rows = len(self.candidates.rows)
-        self._unit = unit_of(arguments.scope) or unit
+        self._unit = unit if arguments.scope is None else arguments.scope.unit
         in_rows = self.candidates.is_matrix and isinstance(scores, (list, tuple))
         for each in cast("Iterable[object]", scores) if in_rows else (scores,):
             self._unit = check_known(each, arguments.change, self._unit) or self._unit
