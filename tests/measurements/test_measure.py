@@ -37,6 +37,7 @@ COSTS = {
 }
 
 
+@pytest.mark.claim("C2")
 @pytest.mark.parametrize("name", COSTS)
 def test_what_it_costs(name: str) -> None:
     cost, guarantee = COSTS[name]
