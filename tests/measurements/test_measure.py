@@ -37,6 +37,7 @@ COSTS = {
 }
 
 
+@pytest.mark.claim("C2")
 @pytest.mark.parametrize("name", COSTS)
 def test_what_it_costs(name: str) -> None:
     cost, guarantee = COSTS[name]
@@ -90,11 +91,15 @@ def test_the_noise_has_the_variance_of_its_law(name: str) -> None:
 
 @pytest.mark.parametrize("squared", ["rho", "mu"])
 def test_wide_noise_has_the_variance_of_its_law(squared: str) -> None:
-    """Beyond the tables: 300 values, 6.2 deviations are 51 %."""
+    """Beyond the tables: a chi-square variable of 300 degrees of freedom, over 300.
+
+    It lies outside of these bounds with probability below 1e-9 (Wilson and Hilferty 1931); half or
+    twice the variance would be outside.
+    """
     cost = {"rho": "1/100000000", "mu": "1/10000"}[squared]
     found = measure([0] * 300, **{squared: cost}, sensitivity_l2_squared=1)
     mean = sum(value * value for value in found.values) / 300
-    assert abs(mean / float(found.sigma_squared) - 1) < 0.51
+    assert 0.58 < mean / float(found.sigma_squared) < 1.6
 
 
 @pytest.mark.claim("C8")

@@ -142,7 +142,7 @@ def decision_holds(table: KeepTable, epsilon: Fraction, delta: Fraction) -> bool
 
 
 @pytest.mark.claim("C2")
-@pytest.mark.parametrize(("epsilon", "delta"), [*PAIRS[:5], *drawn(25)])
+@pytest.mark.parametrize(("epsilon", "delta"), [*PAIRS[:5], *drawn(195)])
 def test_each_decision_is_private(epsilon: Fraction, delta: Fraction) -> None:
     for with_counts in (False, True):
         table = keep_table(epsilon, delta, with_counts=with_counts)
@@ -159,7 +159,7 @@ def count_law(table: KeepTable, users: int) -> dict[int | None, int]:
 
 
 @pytest.mark.claim("C2")
-@pytest.mark.parametrize(("epsilon", "delta"), [*PAIRS[:5], *drawn(25)])
+@pytest.mark.parametrize(("epsilon", "delta"), [*PAIRS[:5], *drawn(195)])
 def test_each_noisy_count_is_private(epsilon: Fraction, delta: Fraction) -> None:
     """The hockey-stick divergence between n and n + 1 users, both ways, over all outcomes."""
     table = keep_table(epsilon, delta, with_counts=True)

@@ -7,7 +7,8 @@ table, gets 64 more digits, and the thresholds are enclosed more closely, until 
 law is exact.
 
 Reveals: the size of the requests follows from n, except for refinements, whose probability is below
-2**-40 a number.
+2**-40 a number.  Where a law has no table, each number is searched for, and the time follows from
+the noise.
 """
 
 from __future__ import annotations
