@@ -24,6 +24,7 @@ from typing import Any
 from safeselect import DiscoveredTopK, TopK, TopSet, explain, top_k
 from safeselect.adapters.tables import (
     GroupedTopK,
+    TableAs,
     read_candidates,
     top_items,
     top_items_by_group,
@@ -143,7 +144,7 @@ def _top_k(options: argparse.Namespace) -> Release:
     if options.group_by is not None:
         return _by_group(options, candidates, ledger)
     return top_items(
-        options.file,
+        _table(options),
         item=options.item,
         user=options.user,
         k=options.k,
@@ -163,9 +164,22 @@ def _top_k(options: argparse.Namespace) -> Release:
     )
 
 
+def _table(options: argparse.Namespace) -> Any:
+    """The files and how they are read; for Spark the one path alone."""
+    given = TableAs(
+        options.file if len(options.file) > 1 else options.file[0],
+        delimiter="\t" if options.delimiter == "\\t" else options.delimiter,
+        encoding=options.encoding,
+        trim=options.trim,
+        casefold=options.casefold,
+        nfc=options.nfc,
+    )
+    return given.table if given == TableAs(given.table) else given
+
+
 def _by_group(options: argparse.Namespace, candidates: Any, ledger: Any) -> GroupedTopK:
     return top_items_by_group(
-        options.file,
+        _table(options),
         group=options.group_by,
         item=options.item,
         user=options.user,

@@ -109,6 +109,16 @@ def build_parser() -> argparse.ArgumentParser:
         help="count a user in C groups at most, chosen by a fixed hash (default: 1), or 'all'; the "
         "budget is shared by C groups",
     )
+    form = counting.add_argument_group("how FILE is read")
+    form.add_argument("--delimiter", default=",", metavar="C", help="of a CSV file (default: ,)")
+    form.add_argument(
+        "--encoding", choices=("utf-8", "latin-1", "utf-16"), default="utf-8", help="of a CSV file"
+    )
+    form.add_argument("--trim", action="store_true", help="drop blanks around text")
+    form.add_argument("--casefold", action="store_true", help="make letters small")
+    form.add_argument(
+        "--nfc", action="store_true", help="compose letters and accents, so that both forms are one"
+    )
     counting.add_argument(
         "--rows",
         type=_count,
@@ -244,7 +254,13 @@ def _command(commands: Any, name: str, purpose: str, epilog: str) -> argparse.Ar
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    parser.add_argument("file", metavar="FILE", help="a .csv, .csv.gz or .parquet file")
+    several: dict[str, Any] = {"nargs": "+"} if name == "top-k" else {}
+    parser.add_argument(
+        "file",
+        metavar="FILE",
+        help="a .csv, .csv.gz or .parquet file" + "; or several, taken together" * bool(several),
+        **several,
+    )
     _add_total(parser)
     parser.add_argument(
         "--mechanism",
