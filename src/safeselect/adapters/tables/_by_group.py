@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal, get_args
 
-from safeselect.accounting.cost import PrivacyCost
+from safeselect.accounting.cost import PrivacyCost, caution
 from safeselect.adapters.tables._counting import Keyed, open_keyed
 from safeselect.adapters.tables._grouped import GroupedTopK
 from safeselect.adapters.tables._keys import read_labels, warn_if_same
@@ -153,6 +153,9 @@ def top_items_by_group(
     scope = read_ledger(ledger, monotonic=True)
     check_unit(unit, unit_of(scope))
     warn_if_same(item, user)
+    if isinstance(group, str) and group in (item, user):
+        what = "item" if group == item else "user"
+        caution(f"group and {what} are the same column, so that every group has one {what}")
     count = integer(k, "k", minimum=1, maximum=2**20)
     stated = None if groups is None else read_labels(groups, "group")
     if (stated is None) is not groups_are_public:

@@ -178,7 +178,11 @@ def open_table(
                 for file, alias in zip(files, aliases, strict=True)
             ]
         failure = sources[0].failure if len(sources) == 1 else _ONE_OF.format(len(sources))
-        allowed = ", ".join(literal(str(alias)) for alias in aliases) if files else literal(private)
+        allowed = (
+            ", ".join(literal(str(alias)) for alias in aliases)
+            if files
+            else literal(str(Path(private, "input")))
+        )
         connection = duckdb.connect(":memory:", config={"temp_directory": str(spill), **config})
         try:
             for statement in _LOCKED_IN_ORDER:
