@@ -6,8 +6,8 @@ except for the release of `top_items`.  Pass them to a mechanism; do not print t
 - A row whose item or user is NULL is dropped.  In a CSV file an empty cell is NULL and everything
   else is text: "7", "07" and " 7" are three users.
 - Keys are integers or strings by their declared type.  Floats are read as the integers they are;
-  one that is not whole is refused.  Booleans, dates and nested types are refused, because the equality
-  of their values depends on their representation.
+  one that is not whole is refused.  Booleans, dates and nested types are refused, because the
+  equality of their values depends on their representation.
 - The result is in the order of the candidates, or of the labels, never of the rows: a file may be
   sorted by private values.
 - A file that is not a table (a row with missing cells, an open quote, text that is not UTF-8) is
