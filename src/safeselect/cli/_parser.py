@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import re
 import sys
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, NoReturn
 
 from safeselect.cli._audit import add_audit
+from safeselect.cli._counting_parser import add_groups_and_form, count
 from safeselect.cli._ledger_parser import add_charging, add_ledger
 from safeselect.cli._numbers import number
 from safeselect.cli._verify import add_verify
@@ -80,7 +80,7 @@ def build_parser() -> argparse.ArgumentParser:
     counting.add_argument(
         "--user", required=True, metavar="COL", help="column that says whose row it is"
     )
-    counting.add_argument("-k", required=True, type=_count, help="how many items to release")
+    counting.add_argument("-k", required=True, type=count, help="how many items to release")
     known = counting.add_mutually_exclusive_group()
     known.add_argument("--candidates", metavar="FILE", help="public list of items, one a line")
     known.add_argument(
@@ -89,39 +89,14 @@ def build_parser() -> argparse.ArgumentParser:
         help="assert that the set of items in the file is public knowledge",
     )
     unknown = counting.add_argument_group("unknown domain")
-    unknown.add_argument("--k-bar", type=_count, metavar="N", help="how many items compete")
+    unknown.add_argument("--k-bar", type=count, metavar="N", help="how many items compete")
     unknown.add_argument(
-        "--max-contributions", type=_count, metavar="D", help="count a user for D items at most"
+        "--max-contributions", type=count, metavar="D", help="count a user for D items at most"
     )
-    grouped = counting.add_argument_group("groups")
-    grouped.add_argument("--group-by", metavar="COL", help="release a list for each value of COL")
-    which = grouped.add_mutually_exclusive_group()
-    which.add_argument("--groups", metavar="FILE", help="public list of groups, one a line")
-    which.add_argument(
-        "--groups-are-public",
-        action="store_true",
-        help="assert that the set of groups in the file is public knowledge",
-    )
-    grouped.add_argument(
-        "--max-groups",
-        type=_count_or_all,
-        metavar="C",
-        help="count a user in C groups at most, chosen by a fixed hash (default: 1), or 'all'; the "
-        "budget is shared by C groups",
-    )
-    form = counting.add_argument_group("how FILE is read")
-    form.add_argument("--delimiter", default=",", metavar="C", help="of a CSV file (default: ,)")
-    form.add_argument(
-        "--encoding", choices=("utf-8", "latin-1", "utf-16"), default="utf-8", help="of a CSV file"
-    )
-    form.add_argument("--trim", action="store_true", help="drop blanks around text")
-    form.add_argument("--casefold", action="store_true", help="make letters small")
-    form.add_argument(
-        "--nfc", action="store_true", help="compose letters and accents, so that both forms are one"
-    )
+    add_groups_and_form(counting)
     counting.add_argument(
         "--rows",
-        type=_count,
+        type=count,
         metavar="N",
         help="how many rows FILE has, as far as that is public: warn if --delta is above 1/N",
     )
@@ -144,7 +119,7 @@ def build_parser() -> argparse.ArgumentParser:
     ready = _command(commands, "select", "the candidates with the largest ready scores", _SELECT)
     ready.add_argument("--label", required=True, metavar="COL", help="column of the candidates")
     ready.add_argument("--score", required=True, metavar="COL", help="column of the scores")
-    ready.add_argument("-k", default=1, type=_count, help="how many to release (default: 1)")
+    ready.add_argument("-k", default=1, type=count, help="how many to release (default: 1)")
     ready.add_argument(
         "--sensitivity",
         required=True,
@@ -213,15 +188,15 @@ def _add_explain(commands: Any) -> None:
         action="store_true",
         help="of an unknown domain: how many users an item needs to show, for each --epsilon",
     )
-    planned.add_argument("--k-bar", type=_count, metavar="N", help="with --unknown: items compete")
+    planned.add_argument("--k-bar", type=count, metavar="N", help="with --unknown: items compete")
     planned.add_argument(
-        "--max-contributions", type=_count, metavar="D", help="with --unknown: as for top-k"
+        "--max-contributions", type=count, metavar="D", help="with --unknown: as for top-k"
     )
     planned.add_argument(
-        "--max-groups", type=_count, metavar="C", help="with --unknown: as for top-k --group-by"
+        "--max-groups", type=count, metavar="C", help="with --unknown: as for top-k --group-by"
     )
-    planned.add_argument("-k", required=True, type=_count, help="how many items to release")
-    planned.add_argument("-n", type=_count, help="candidates of the example (default: 10 k)")
+    planned.add_argument("-k", required=True, type=count, help="how many items to release")
+    planned.add_argument("-n", type=count, help="candidates of the example (default: 10 k)")
     planned.add_argument(
         "--gap", type=number("gap"), metavar="G", help="by how much its k best are ahead"
     )
@@ -291,16 +266,6 @@ def _add_total(parser: argparse.ArgumentParser, *, several: bool = False) -> Non
         metavar="D",
         help="with --epsilon: allow this much slack, such as 1e-9, for less noise",
     )
-
-
-def _count(text: str) -> int:
-    if not re.fullmatch("[1-9][0-9]{0,8}", text, re.ASCII):
-        raise argparse.ArgumentTypeError(f"must be a positive integer, got {text!r}")
-    return int(text)
-
-
-def _count_or_all(text: str) -> int | str:
-    return text if text == "all" else _count(text)
 
 
 class _Version(argparse.Action):
