@@ -169,7 +169,7 @@ def open_table(
         spill.mkdir(mode=0o700)
         sources = [_Source(_FRAME, "the table cannot be read", None, "the table")]
         if files is not None:
-            aliases = [Path(private, f"input{place}") for place in range(len(files))]
+            aliases = [Path(private, f"input{place or ''}") for place in range(len(files))]
             for file, alias in zip(files, aliases, strict=True):
                 alias.symlink_to(file.resolve())
             form = described.delimiter, described.encoding
