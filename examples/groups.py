@@ -1,4 +1,4 @@
-"""The best destinations of each month and of each carrier, in four ways; the table of docs/tables.md.
+"""The best destinations of each month and carrier, in four ways; the table of docs/tables.md.
 
     python examples/groups.py
 

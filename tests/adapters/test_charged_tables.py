@@ -77,9 +77,9 @@ ROWS: dict[str, Callable[[Path], Any]] = {
     "mixed keys": lambda home: pd.DataFrame({"city": ["a", "b"], "rider": [1, "x"]}),
     "a missing integer": lambda home: pd.DataFrame({"city": ["a", "b"], "rider": [1, None]}),
     "floats that pandas wrote": lambda home: parquet(
-        home / "t.parquet", city=["a", "b"], rider=[1.0, None]
+        home / "t.parquet", city=["a", "b"], rider=[1.5, None]
     ),
-    "floats of polars": lambda home: pl.DataFrame({"city": ["a", "b"], "rider": [1.0, None]}),
+    "floats of polars": lambda home: pl.DataFrame({"city": ["a", "b"], "rider": [1.5, None]}),
     "a list in an object": lambda home: pd.DataFrame({"city": ["a", "b"], "rider": [[1], "x"]}),
 }
 # What its columns are, or are called.

@@ -163,7 +163,9 @@ def plot_items(plans: Any) -> Any:
     figure = import_module("matplotlib.figure").Figure(figsize=(6, 3.6), layout="constrained")
     axes = figure.subplots()
     columns = plans.to_dict()
-    axes.loglog(columns["epsilon"], columns["users"], "o-", color="#2b5c9e")
+    axes.loglog(
+        [float(each) for each in columns["epsilon"]], columns["users"], "o-", color="#2b5c9e"
+    )
     axes.set_xlabel("epsilon")
     axes.set_ylabel("users that an item needs to show")
     axes.set_title(str(plans).partition("\n")[0], fontsize=9)

@@ -22,14 +22,10 @@ from functools import partial
 from typing import Any
 
 from safeselect import DiscoveredTopK, SelectedPartitions, TopK, TopSet, explain, top_k
-from safeselect.adapters.tables import (
-    GroupedTopK,
-    read_candidates,
-    top_items,
-    top_items_by_group,
-)
+from safeselect.adapters.tables import GroupedTopK
 from safeselect.adapters.tables._ready_scores import open_scores
 from safeselect.cli._audit import run_audit
+from safeselect.cli._counting import count_items
 from safeselect.cli._escape import escaped
 from safeselect.cli._keys import run_keys
 from safeselect.cli._ledger import open_scope, run_ledger
@@ -59,11 +55,6 @@ Release = TopK | TopSet | DiscoveredTopK | GroupedTopK | SelectedPartitions
 _UNFORESEEN = (
     "something went wrong that safeselect did not foresee; nothing more is said here, because "
     "details may quote data"
-)
-_NEEDS_DELTA = (
-    "the domain is unknown, which needs --epsilon and --delta; or pass --candidates FILE with a "
-    "list made without looking at the data, or --candidates-are-public if the set of items in the "
-    "file is public knowledge"
 )
 
 
@@ -120,7 +111,7 @@ def _main(arguments: Sequence[str] | None) -> int:
 
 
 _MAKE: dict[str, Callable[[argparse.Namespace], Release]] = {
-    "top-k": lambda options: _top_k(options),
+    "top-k": count_items,
     "select": lambda options: _select(options),
     "keys": run_keys,
 }
@@ -142,81 +133,6 @@ def _parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     finally:
         if sys.stdout is not None:
             sys.stdout.flush()  # a closed pipe under a help text must fail here, not at exit
-
-
-def _top_k(options: argparse.Namespace) -> Release:
-    _check_options(options)
-    ledger = open_scope(options, neighbours="add_remove")
-    candidates = None if options.candidates is None else read_candidates(options.candidates)
-    if options.group_by is not None:
-        return _by_group(options, candidates, ledger)
-    return top_items(
-        options.file,
-        item=options.item,
-        user=options.user,
-        k=options.k,
-        epsilon=options.epsilon,
-        delta=options.delta,
-        rho=options.rho,
-        candidates=candidates,
-        candidates_are_public=options.candidates_are_public,
-        k_bar=options.k_bar,
-        max_contributions=options.max_contributions,
-        mechanism=options.mechanism,
-        rows=options.rows,
-        engine=options.engine,
-        memory=options.memory,
-        progress=True,
-        ledger=ledger,
-    )
-
-
-def _by_group(options: argparse.Namespace, candidates: Any, ledger: Any) -> GroupedTopK:
-    return top_items_by_group(
-        options.file,
-        group=options.group_by,
-        item=options.item,
-        user=options.user,
-        k=options.k,
-        epsilon=options.epsilon,
-        delta=options.delta,
-        rho=options.rho,
-        groups=None if options.groups is None else read_candidates(options.groups),
-        groups_are_public=options.groups_are_public,
-        max_groups=options.max_groups or 1,
-        candidates=candidates,
-        k_bar=options.k_bar,
-        max_contributions=options.max_contributions,
-        mechanism=options.mechanism,
-        memory=options.memory,
-        progress=True,
-        ledger=ledger,
-    )
-
-
-def _check_options(options: argparse.Namespace) -> None:
-    """Refuse, in the command line's terms, what `top_items` would refuse in Python's."""
-    named = options.groups is not None or options.groups_are_public
-    if options.group_by is None and (named or options.max_groups is not None):
-        raise ParameterError("--groups, --groups-are-public and --max-groups go with --group-by")
-    if options.group_by is not None:
-        if not named:
-            raise ParameterError(
-                "--group-by needs the groups: --groups FILE with a list made without looking at "
-                "the data, or --groups-are-public if the set of groups in the file is public "
-                "knowledge"
-            )
-        if options.candidates_are_public or options.engine != "duckdb" or options.rows is not None:
-            raise ParameterError(
-                "--candidates-are-public, --engine and --rows do not go with --group-by"
-            )
-    if options.candidates is not None or options.candidates_are_public:
-        if (options.k_bar, options.max_contributions) != (None, None):
-            raise ParameterError("--k-bar and --max-contributions go with an unknown domain")
-    elif options.epsilon is None or options.delta is None:
-        raise ParameterError(_NEEDS_DELTA)
-    elif options.mechanism is not None:
-        raise ParameterError("--mechanism goes with known candidates")
 
 
 def _select(options: argparse.Namespace) -> Release:

@@ -8,6 +8,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any, NoReturn
 
 from safeselect.cli._audit import add_audit
+from safeselect.cli._counting_parser import add_groups_and_form
 from safeselect.cli._keys import add_keys
 from safeselect.cli._ledger_parser import add_charging, add_ledger
 from safeselect.cli._numbers import count, number
@@ -93,22 +94,7 @@ def build_parser() -> argparse.ArgumentParser:
     unknown.add_argument(
         "--max-contributions", type=count, metavar="D", help="count a user for D items at most"
     )
-    grouped = counting.add_argument_group("groups")
-    grouped.add_argument("--group-by", metavar="COL", help="release a list for each value of COL")
-    which = grouped.add_mutually_exclusive_group()
-    which.add_argument("--groups", metavar="FILE", help="public list of groups, one a line")
-    which.add_argument(
-        "--groups-are-public",
-        action="store_true",
-        help="assert that the set of groups in the file is public knowledge",
-    )
-    grouped.add_argument(
-        "--max-groups",
-        type=_count_or_all,
-        metavar="C",
-        help="count a user in C groups at most, chosen by a fixed hash (default: 1), or 'all'; the "
-        "budget is shared by C groups",
-    )
+    add_groups_and_form(counting)
     counting.add_argument(
         "--rows",
         type=count,
@@ -245,7 +231,13 @@ def _command(commands: Any, name: str, purpose: str, epilog: str) -> argparse.Ar
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    parser.add_argument("file", metavar="FILE", help="a .csv, .csv.gz or .parquet file")
+    several: dict[str, Any] = {"nargs": "+"} if name == "top-k" else {}
+    parser.add_argument(
+        "file",
+        metavar="FILE",
+        help="a .csv, .csv.gz or .parquet file" + "; or several, taken together" * bool(several),
+        **several,
+    )
     _add_total(parser)
     parser.add_argument(
         "--mechanism",
@@ -276,10 +268,6 @@ def _add_total(parser: argparse.ArgumentParser, *, several: bool = False) -> Non
         metavar="D",
         help="with --epsilon: allow this much slack, such as 1e-9, for less noise",
     )
-
-
-def _count_or_all(text: str) -> int | str:
-    return text if text == "all" else count(text)
 
 
 class _Version(argparse.Action):

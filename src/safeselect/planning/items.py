@@ -68,16 +68,13 @@ class ItemPlans:
 
     plot = by_adapter("plot_items", "A matplotlib figure of users against epsilon.")
 
-    def to_dict(self) -> dict[str, list[float | int | None]]:
-        """The columns epsilon, users, offset and standard_deviation, as floats, for a frame."""
+    def to_dict(self) -> dict[str, list[Fraction | int | None]]:
+        """The columns epsilon, users, offset and standard_deviation, exact."""
         return {
-            "epsilon": [float(plan.epsilon) for plan in self.plans],
+            "epsilon": [plan.epsilon for plan in self.plans],
             "users": [plan.users for plan in self.plans],
-            "offset": [float(plan.offset) for plan in self.plans],
-            "standard_deviation": [
-                None if plan.standard_deviation is None else float(plan.standard_deviation)
-                for plan in self.plans
-            ],
+            "offset": [plan.offset for plan in self.plans],
+            "standard_deviation": [plan.standard_deviation for plan in self.plans],
         }
 
     def __str__(self) -> str:

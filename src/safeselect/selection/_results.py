@@ -8,9 +8,6 @@ from dataclasses import dataclass, field, fields
 from fractions import Fraction
 from typing import Any, Generic
 
-import numpy as np
-import numpy.typing as npt
-
 from safeselect.promises.guarantees import Guarantee
 from safeselect.promises.records import Receipt, exact_text, guarantee_record
 from safeselect.promises.statement import Statement
@@ -19,8 +16,8 @@ from safeselect.scores.candidates import Label, label_text
 from safeselect.selection._views import by_adapter, rate, short_text
 
 __all__ = [
-    *("Selection", "Selections", "TopK", "TopSet"),
-    *("source_name", "to_json_line", "written_labels"),
+    *("Selection", "TopK", "TopSet", "equal_parts", "kind_of", "kinds_of"),
+    *("source_name", "texts", "to_json_line", "written_labels"),
 ]
 
 
@@ -80,7 +77,7 @@ class Selection(Generic[Label]):
 
         `safeselect.from_json` reads it; the keys stand in the JSON Schema of this name.
         """
-        kind = _kind(self.label)
+        kind = kind_of(self.label)
         label = label_text(self.label)
         return to_json_line("safeselect.selection/3", self, label=label, label_kind=kind)
 
@@ -151,7 +148,7 @@ class TopK(Generic[Label]):
         `safeselect.from_json` reads it; the keys stand in the JSON Schema of this name.
         """
         named = written_labels(self.labels)
-        return to_json_line("safeselect.top-k/3", self, **named, parts=_equal(self.parts))
+        return to_json_line("safeselect.top-k/3", self, **named, parts=equal_parts(self.parts))
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,117 +210,25 @@ class TopSet(Generic[Label]):
         return to_json_line(
             "safeselect.top-set/3",
             self,
-            **written_labels(sorted(self.labels, key=lambda each: (label_text(each), _kind(each)))),
-            indices=None if self.indices is None else _texts(sorted(self.indices)),
-            parts=_equal(self.parts),
+            **written_labels(
+                sorted(self.labels, key=lambda each: (label_text(each), kind_of(each)))
+            ),
+            indices=None if self.indices is None else texts(sorted(self.indices)),
+            parts=equal_parts(self.parts),
         )
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Selections(Generic[Label]):
-    """Many independent selections, one for each row of scores.
-
-    Attributes:
-        winners: int64, read-only: shape (m,), the winner of each row as a place in `names`, or
-            among the candidates where there are no names; or (m, k), the k best.
-        names: the labels of the winners, in order of first occurrence; None where none were given.
-        indices: the positions of the winners among the candidates: int64, read-only, of the same
-            shape; or None, as `Selection.index`.
-        guarantee: what the whole batch costs.
-        parts: the guarantees of the single draws whose composition `guarantee` is.
-        mechanism: name of the mechanism and version of its law.
-        source: where the random bytes came from.
-        base: for base 2, the exact factor of the weights per grid step; otherwise None.
-        statement: the public facts that a reader needs: unit, neighbours, parameters, library.
-        receipt: with `ledger=`, where the record of the release is and the salt of its commitment.
-    """
-
-    winners: npt.NDArray[np.int64]
-    names: tuple[Label, ...] | None
-    indices: npt.NDArray[np.int64] | None
-    guarantee: Guarantee
-    parts: tuple[Guarantee, ...]
-    mechanism: str
-    source: str
-    statement: Statement = field(repr=False)
-    base: Fraction | None = None
-    receipt: Receipt | None = None
-
-    to_dict = by_adapter("to_dict", "Columns as a dict of lists: what `to_pandas` shows.")
-    to_pandas = by_adapter("to_pandas", "A pandas DataFrame with a row for each candidate.")
-    to_polars = by_adapter("to_polars", "A polars DataFrame with a row for each candidate.")
-    plot = by_adapter("plot", "A matplotlib figure of the result; needs safeselect[plots].")
-
-    def __repr__(self) -> str:
-        return short_text(self, self.labels, len(self))
-
-    def __len__(self) -> int:
-        return len(self.winners)
-
-    def __iter__(self) -> Iterator[Any]:
-        return iter(self.labels)
-
-    def __getitem__(self, place: Any) -> Any:
-        return self.labels[place]
-
-    @property
-    def noise_rate(self) -> Fraction | None:
-        """The rate of the noise per score unit, 1 / scale; None where `base` is given."""
-        return rate(self, self.parts[0])
-
-    @property
-    def labels(self) -> list[Any]:
-        """The labels of the winners (positions where no labels were given): m, or m lists of k."""
-        return _named(self.winners, self.names)
-
-    @property
-    def effective_range(self) -> Fraction | None:
-        """The range of the change of the scores that the noise covers, in score units.
-
-        It is what was declared, and what reading the scores adds.
-        """
-        return self.statement.effective_range
-
-    def to_json(self) -> str:
-        """One line of JSON, schema "safeselect.selections/3"; numbers are strings.
-
-        `safeselect.from_json` reads it; the keys stand in the JSON Schema of this name.
-        """
-        names = self.names
-        kinds = [] if names is None else [*map(_kind, names)]
-        return to_json_line(
-            "safeselect.selections/3",
-            self,
-            labels=_texts(_named(self.winners, names and [*map(label_text, names)])),
-            label_kinds="position" if names is None else _kinds(_flat(self.winners, kinds)),
-            indices=None if self.indices is None else _texts(self.indices.tolist()),
-            parts=_equal(self.parts),
-            winners=None,
-            names=None,
-        )
-
-
-def _named(places: npt.NDArray[np.int64], names: Iterable[object] | None) -> list[Any]:
-    found: Any = places if names is None else np.fromiter(names, dtype=object)[places]
-    named: list[Any] = found.tolist()
-    return named
-
-
-def _flat(places: npt.NDArray[np.int64], names: list[str]) -> list[str]:
-    return [names[place] for place in places.ravel().tolist()]
 
 
 _LONGEST_INTEGER = 2**16  # bits of a label that is read as an integer again
 
 
-def _kind(label: object) -> str:
+def kind_of(label: object) -> str:
     """What a written label was: "text", "integer", or "other", of which only the text is kept."""
     if type(label) is int and label.bit_length() <= _LONGEST_INTEGER:
         return "integer"
     return "text" if isinstance(label, str) else "other"
 
 
-def _kinds(each: list[str]) -> str | list[str]:
+def kinds_of(each: list[str]) -> str | list[str]:
     """The kinds of some labels: one word if all are of one kind."""
     return each[0] if len(set(each)) == 1 else each or "text"
 
@@ -331,19 +236,19 @@ def _kinds(each: list[str]) -> str | list[str]:
 def written_labels(labels: Iterable[object]) -> dict[str, object]:
     """Labels as content for JSON: their texts, and what each of them was."""
     names = list(labels)
-    return {"labels": [*map(label_text, names)], "label_kinds": _kinds([*map(_kind, names)])}
+    return {"labels": [*map(label_text, names)], "label_kinds": kinds_of([*map(kind_of, names)])}
 
 
-def _texts(value: Any) -> Any:
+def texts(value: Any) -> Any:
     """A value as content for JSON: exact numbers as text, alone or in lists; None stays."""
     if value is None:
         return None
     if isinstance(value, (list, tuple)):
-        return [_texts(each) for each in value]
+        return [texts(each) for each in value]
     return exact_text(value) if isinstance(value, Fraction) else str(value)
 
 
-def _equal(parts: tuple[Guarantee, ...]) -> dict[str, object]:
+def equal_parts(parts: tuple[Guarantee, ...]) -> dict[str, object]:
     """The draws of one call, which share one calibration."""
     return {"count": str(len(parts)), "each": guarantee_record(parts[0])}
 
@@ -354,12 +259,12 @@ def source_name(source: Source) -> str:
 
 
 def to_json_line(schema: str, result: Any, **content: object) -> str:
-    """A result, a dataclass, as one line of JSON: some fields as given, the others as `_texts`."""
+    """A result, a dataclass, as one line of JSON: some fields as given, the others as `texts`."""
     content |= {"schema": schema, "guarantee": guarantee_record(result.guarantee)}
     content |= {"statement": None, **result.statement.as_record()}
     content["receipt"] = None if result.receipt is None else result.receipt.as_record()
     for each in fields(result):
         if each.name not in content:
-            content[each.name] = _texts(getattr(result, each.name))
+            content[each.name] = texts(getattr(result, each.name))
     present = {name: value for name, value in content.items() if value is not None}
     return json.dumps(present, sort_keys=True, ensure_ascii=True)

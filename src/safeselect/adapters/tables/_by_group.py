@@ -9,66 +9,33 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass
-from fractions import Fraction
-from typing import Any, Literal, get_args
+from typing import Literal
 
-from safeselect.accounting.cost import PrivacyCost
+from safeselect.accounting.cost import PrivacyCost, caution
+from safeselect.adapters.tables._group_plans import ALL, Plan, Tables, plan_known, plan_unknown
 from safeselect.adapters.tables._grouped import GroupedTopK
 from safeselect.adapters.tables._keyed import Keyed, open_keyed
 from safeselect.adapters.tables._keys import read_labels, warn_if_same
 from safeselect.adapters.tables._sql import AMONG_CANDIDATES, GROUPED_COUNTS
-from safeselect.counts import Counts, check_unit
+from safeselect.counts import check_unit
 from safeselect.errors import InputError, ParameterError, ScoreError
 from safeselect.exact.parameters import Number, describe, integer
-from safeselect.promises.guarantees import ApproximateDP, BoundedRange, Guarantee, PureDP
 from safeselect.promises.records import exact_text
 from safeselect.promises.statement import Statement
 from safeselect.randomness.bits import Bits
 from safeselect.randomness.source import Source, resolve
-from safeselect.selection import top_k_many
 from safeselect.selection._arguments import PendingRelease, Scope, read_ledger, unit_of
 from safeselect.selection._call import UNREADABLE
 from safeselect.selection._results import source_name
-from safeselect.selection._table import TABLE, Peeled, read_choice
-from safeselect.unknown_domain import unknown_domain_top_k
+from safeselect.selection._table import Peeled
 from safeselect.unknown_domain._bottom import (
-    ListQuery,
-    draw_list,
-    odds,
-    open_call,
     read_contributions,
-    read_places,
     read_total,
-    split_delta,
 )
-from safeselect.unknown_domain._histogram import hold_counts
 
 __all__ = ["top_items_by_group"]
 
 _COMPETING = 10  # times k: the default of k_bar
-_ALL = 2**31 - 1
-_Tables = Mapping[str, Mapping[str, int]]
-_Row = tuple[tuple[str, ...], tuple[int, ...] | None]
-
-
-@dataclass(frozen=True, slots=True)
-class _Plan:
-    """Everything public about the release, fixed before the charge.
-
-    Attributes:
-        places: how many of the largest counts of a group are needed.
-        draw: from the counts of all groups to the rows of the release.
-    """
-
-    guarantee: Guarantee
-    parts: tuple[tuple[Guarantee, int], ...]
-    mechanism: str
-    noise_rate: Fraction
-    k_bar: int | None
-    offset: Fraction | None
-    places: int
-    draw: Callable[[_Tables, Source], list[_Row]]
 
 
 def top_items_by_group(
@@ -153,6 +120,9 @@ def top_items_by_group(
     scope = read_ledger(ledger, monotonic=True)
     check_unit(unit, unit_of(scope))
     warn_if_same(item, user)
+    if isinstance(group, str) and group in (item, user):
+        what = "item" if group == item else "user"
+        caution(f"group and {what} are the same column, so that every group has one {what}")
     count = integer(k, "k", minimum=1, maximum=2**20)
     stated = None if groups is None else read_labels(groups, "group")
     if (stated is None) is not groups_are_public:
@@ -174,17 +144,17 @@ def top_items_by_group(
         changed = _read_max_groups(max_groups, len(public))
         if known is not None:
             total = PrivacyCost.read(epsilon=epsilon, rho=rho, delta=delta)
-            plan = _plan_known(total, known, count, changed, mechanism)
+            plan = plan_known(total, known, count, changed, mechanism)
         else:
             if rho is not None:
                 raise ParameterError("an unknown domain needs epsilon and delta, not rho")
             bound = read_contributions(max_contributions)
             asked = (count, _COMPETING * count if k_bar is None else k_bar)
-            plan = _plan_unknown(read_total(epsilon, delta), asked, changed, bound)
+            plan = plan_unknown(read_total(epsilon, delta), asked, changed, bound)
         sql = GROUPED_COUNTS.format(
             groups=changed,
             places=plan.places,
-            contributions=_ALL if max_contributions is None else max_contributions,
+            contributions=ALL if max_contributions is None else max_contributions,
             known="" if known is None else AMONG_CANDIDATES,
         )
         told = {"k": str(count), "groups": str(len(public)), "max_groups": str(changed)}
@@ -193,7 +163,7 @@ def top_items_by_group(
         if max_contributions is not None:
             told["max_contributions"] = str(max_contributions)
 
-        def read() -> _Tables:
+        def read() -> Tables:
             return _read(stack, keyed, sql, public, known)
 
         return _release(plan, public, changed, told, unit, bytes_from, scope, read)
@@ -210,7 +180,7 @@ def _read_max_groups(max_groups: object, size: int) -> int:
 
 def _read(
     opened: ExitStack, keyed: Keyed, sql: str, groups: list[str], known: list[str] | None
-) -> _Tables:
+) -> Tables:
     """The counts of each group; closes the table, so that nothing is open while noise is drawn."""
     found: dict[str, dict[str, int]] = {name: {} for name in groups}
     with opened:
@@ -219,102 +189,15 @@ def _read(
     return found
 
 
-def _plan_unknown(
-    total: ApproximateDP, asked: tuple[int, int], changed: int, contributions: int | None
-) -> _Plan:
-    k, k_bar, _ = read_places(*asked)
-    if contributions is not None:
-        return _plan_counts(total, k, k_bar, changed, contributions)
-    # A user changes `changed` lists: so many times k draws, and so many bottoms that may fail.
-    draws = changed * k
-    each, part = split_delta(total, None, draws, changed, k_bar)
-    query = ListQuery(k, k_bar, k_bar, each, odds(part / changed), None)
-    parts = ((BoundedRange(each), draws), (ApproximateDP(Fraction(0), part / changed), changed))
-    name = "top_k_by_group_gumbel/1"
-
-    def draw(tables: _Tables, source: Source) -> list[_Row]:
-        rows: list[_Row] = []
-        for counts in tables.values():
-            held = hold_counts(dict(counts), None, k_bar + 1)
-            call = open_call(held, source, None)
-            with call.release(total, name):
-                rows.append((tuple(map(str, draw_list(query, held, call)[0])), None))
-        return rows
-
-    offset = query.offset_in_counts(k_bar)
-    return _Plan(total, parts, name, each, k_bar, offset, k_bar + 1, draw)
-
-
-def _plan_counts(
-    total: ApproximateDP, k: int, k_bar: int, changed: int, contributions: int
-) -> _Plan:
-    epsilon, delta = total.epsilon / changed, total.delta / changed
-    parts = ((PureDP(epsilon), changed), (ApproximateDP(Fraction(0), delta), changed))
-
-    def one(counts: Mapping[str, int], source: Source | None) -> Any:
-        return unknown_domain_top_k(
-            Counts(counts, places=k_bar + 1, max_contributions=contributions),
-            k=k,
-            k_bar=k_bar,
-            epsilon=epsilon,
-            delta=delta,
-            max_contributions=contributions,
-            source=source,
-        )
-
-    def draw(tables: _Tables, source: Source) -> list[_Row]:
-        found = [one(counts, source) for counts in tables.values()]
-        return [(tuple(map(str, each.labels)), each.counts) for each in found]
-
-    # The offset is public: that of a group without any row is that of all.
-    offset = one({}, None).offset
-    rate = epsilon / contributions
-    name = "top_k_by_group_laplace/1"
-    return _Plan(total, parts, name, rate, k_bar, offset, k_bar + 1, draw)
-
-
-def _plan_known(
-    total: PrivacyCost, known: list[str], k: int, changed: int, mechanism: object
-) -> _Plan:
-    if mechanism is not None:
-        read_choice(mechanism, "mechanism", get_args(Peeled))
-    chosen: Any = mechanism or ("permute_and_flip" if total.is_pure else "exponential")
-    if chosen == "exponential_base2":
-        raise ParameterError("mechanism must be 'permute_and_flip' or 'exponential' for groups")
-    integer(k, "k", minimum=1, maximum=len(known), limit="the number of candidates")
-    name = f"top_k_by_group_{chosen}/1"
-    plan = TABLE[chosen].calibrate(name, total, Fraction(1), k, changed)
-
-    def draw(tables: _Tables, source: Source) -> list[_Row]:
-        matrix = [[counts.get(label, 0) for label in known] for counts in tables.values()]
-        found = top_k_many(
-            matrix,
-            k=k,
-            max_rows=changed,
-            mechanism=chosen,
-            epsilon=total.epsilon,
-            delta=total.delta,
-            rho=total.rho,
-            sensitivity=1,
-            monotonic=True,
-            labels=known,
-            source=source,
-        )
-        return [(tuple(row), None) for row in found.labels]
-
-    parts: tuple[tuple[Guarantee, int], ...] = ((plan.each, plan.draws),)
-    return _Plan(plan.guarantee, parts, name, plan.noise_rate.rate, None, None, _ALL, draw)
-
-
 def _release(
-    plan: _Plan,
+    plan: Plan,
     groups: list[str],
     changed: int,
     told: Mapping[str, str],
     unit: str | None,
     source: Source,
     scope: Scope | None,
-    read: Callable[[], _Tables],
+    read: Callable[[], Tables],
 ) -> GroupedTopK:
     """Charge, read the rows, draw, and tell the ledger, in this order."""
     told = {**told, "noise_rate": exact_text(plan.noise_rate)}
@@ -330,7 +213,7 @@ def _release(
         result = GroupedTopK(
             tuple(groups),
             tuple(labels for labels, _ in rows),
-            None if plan.places == _ALL or rows[0][1] is None else tuple(c or () for _, c in rows),
+            None if plan.places == ALL or rows[0][1] is None else tuple(c or () for _, c in rows),
             changed,
             plan.noise_rate,
             plan.k_bar,
@@ -353,7 +236,7 @@ def _release(
         raise
 
 
-def _read_once_charged(read: Callable[[], _Tables]) -> _Tables:
+def _read_once_charged(read: Callable[[], Tables]) -> Tables:
     """Any fault of the rows gives the same message: the fault depends on private values."""
     try:
         return read()

@@ -74,7 +74,8 @@ def require_key(kind: str, column: str) -> None:
     if kind not in (TEXT, _NOTHING) and kind not in INTEGERS:
         raise InputError(
             f"column {shown(column)} must hold integers or strings, but holds {kind}; which values "
-            "are equal must not depend on how they are represented"
+            "are equal must not depend on how they are represented; write for example "
+            f'df[{shown(column)}].astype("string")'
         )
 
 
