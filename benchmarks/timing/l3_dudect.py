@@ -19,7 +19,6 @@ import os
 import random
 import sys
 import time
-from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -35,9 +34,7 @@ RESULTS = Path(__file__).parent / "results" / "l3.json"
 Times = NDArray[np.float64]
 
 
-def sample(
-    name: str, classes: tuple[str, str], size: int, pairs: int, **more: object
-) -> Times:
+def sample(name: str, classes: tuple[str, str], size: int, pairs: int, **more: object) -> Times:
     """Times in ns: one row a pair, one column a class."""
     call, prepare = CALLS[name], PREPARE.get(name, same)
     inputs = [scores_of(family, size) for family in classes]

@@ -342,6 +342,20 @@ BREAKS = (
     ),
     Break(
         ("C3",),
+        "scores/numbers.py",
+        "in_order",
+        "    mask = ~_MASKS[values.dtype.kind] if minimize else _MASKS[values.dtype.kind]\n",
+        "    mask = _MASKS[values.dtype.kind] if minimize else ~_MASKS[values.dtype.kind]\n",
+    ),
+    Break(
+        ("C3",),
+        "scores/numbers.py",
+        "_behind",
+        "    return [_LARGEST - min(abs(first - step), _LARGEST) for ",
+        "    return [_LARGEST - min(abs(first - step) // 2, _LARGEST) for ",
+    ),
+    Break(
+        ("C3",),
         "noise/plan.py",
         "rate",
         "    return noise_rate.nats(precision + GUARD + 64).scaled(precision + GUARD)\n",
@@ -432,7 +446,7 @@ BREAKS = (
         "    return ValueError(\n",
     ),
     Break(
-        ("C5", "C6", "C7"),
+        ("C5",),
         "sources/foreign.py",
         "with_system_bytes",
         "    return mixed(device, system, health=False)\n",
