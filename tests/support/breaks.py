@@ -356,6 +356,13 @@ BREAKS = (
     ),
     Break(
         ("C3",),
+        "noise/rankings.py",
+        "certified_order",
+        "    gaps = None\n    if plan.ranked > plan.k:\n",
+        "    half = precision / 2\n    gaps = None if half else None\n    if plan.ranked > plan.k:\n",
+    ),
+    Break(
+        ("C3",),
         "noise/plan.py",
         "rate",
         "    return noise_rate.nats(precision + GUARD + 64).scaled(precision + GUARD)\n",
