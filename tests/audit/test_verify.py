@@ -43,7 +43,7 @@ def test_an_error_in_a_check_is_a_finding_and_its_text_is_not_shown():
 
 def refuted_primitive(name, run, every=1):
     (primitive,) = (each for each in primitives.primitives() if each.name == name)
-    with pytest.raises(Refuted):
+    with pytest.raises(Refuted, match="outside the bounds"):
         primitives.check_primitive(replace(primitive, run=run), every)
 
 
@@ -198,7 +198,7 @@ def test_an_impossible_outcome_is_refuted():
 def test_the_gate_lets_the_claimed_law_pass_and_stops_a_tenth_more():
     law = {0: (Fraction(1, 2), Fraction(1, 2)), 1: (Fraction(1, 2), Fraction(1, 2))}
     releases.gate(Counter({0: 5050, 1: 4950}), 10_000, law)
-    with pytest.raises(Refuted):
+    with pytest.raises(Refuted, match="do not follow"):
         releases.gate(Counter({0: 5500, 1: 4500}), 10_000, law)
 
 

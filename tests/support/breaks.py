@@ -85,8 +85,8 @@ BREAKS = (
         _LAW,
         "noise/plan.py",
         "fixed_point",
-        "    return FixedPoint(scores_on_grid, shift, int(unit * 2**back), back)\n",
-        "    return FixedPoint(scores_on_grid, shift, 2 * int(unit * 2**back), back)\n",
+        "    return FixedPoint(steps, shift, int(unit * 2**back), back)\n",
+        "    return FixedPoint(steps, shift, 2 * int(unit * 2**back), back)\n",
     ),
     Break(
         _LAW,
@@ -342,6 +342,27 @@ BREAKS = (
     ),
     Break(
         ("C3",),
+        "scores/numbers.py",
+        "in_order",
+        "    mask = ~_MASKS[values.dtype.kind] if minimize else _MASKS[values.dtype.kind]\n",
+        "    mask = _MASKS[values.dtype.kind] if minimize else ~_MASKS[values.dtype.kind]\n",
+    ),
+    Break(
+        ("C3",),
+        "scores/numbers.py",
+        "_behind",
+        "    return [_LARGEST - min(abs(first - step), _LARGEST) for ",
+        "    return [_LARGEST - min(abs(first - step) // 2, _LARGEST) for ",
+    ),
+    Break(
+        ("C3",),
+        "noise/rankings.py",
+        "certified_order",
+        "    gaps = None\n    if plan.ranked > plan.k:\n",
+        "    half = precision / 2\n    gaps = None if half else None\n    if plan.ranked > plan.k:\n",
+    ),
+    Break(
+        ("C3",),
         "noise/plan.py",
         "rate",
         "    return noise_rate.nats(precision + GUARD + 64).scaled(precision + GUARD)\n",
@@ -432,7 +453,7 @@ BREAKS = (
         "    return ValueError(\n",
     ),
     Break(
-        ("C5", "C7"),
+        ("C5",),
         "sources/foreign.py",
         "with_system_bytes",
         "    return mixed(device, system, health=False)\n",
@@ -457,10 +478,11 @@ BREAKS = (
         "randomness/source.py",
         "_openssl_bytes",
         "            return ssl.RAND_bytes(count)\n",
-        "            import hashlib\n"
-        "            global _PLACE\n"
-        "            _PLACE = globals().get('_PLACE', 0) + 1\n"
-        "            return hashlib.shake_256(b'%d' % _PLACE).digest(count)\n",
+        "            import hashlib, threading\n"
+        "            places = globals().setdefault('_PLACES', {})\n"
+        "            thread = threading.get_ident()\n"
+        "            places[thread] = places.get(thread, 0) + 1\n"
+        "            return hashlib.shake_256(b'%d' % places[thread]).digest(count)\n",
     ),
     Break(
         ("C6",),
@@ -533,6 +555,13 @@ BREAKS = (
         "        self.check_wanted(self.count, row.hash)\n",
         "",
     ),
+    Break(
+        ("C9",),
+        "ledger/records/replay.py",
+        "read",
+        '        if record["seq"] != str(self.count) or record["previous"] != self.last:\n',
+        "        if False:\n",
+    ),
     # -------------------------------------------------------------------- C10, C11, C12: inputs
     Break(
         ("C10",),
@@ -575,6 +604,22 @@ BREAKS = (
         "rational",
         "    if not signed and (number.numerator < 0 or (number.numerator == 0 and not zero)):\n",
         "    assert signed or number.numerator > 0\n    if False:\n",
+    ),
+    Break(
+        ("C11",),
+        "adapters/tables/_files.py",
+        "_header",
+        "    if len(header) > _MOST_COLUMNS:\n",
+        "    if False:\n",
+    ),
+    Break(
+        ("C12",),
+        "selection/_call.py",
+        "released",
+        "        effective = self.range_in_steps * self.reading.step\n",
+        "        import warnings\n\n"
+        "        warnings.warn('released')\n"
+        "        effective = self.range_in_steps * self.reading.step\n",
     ),
     # ------------------------------------------------------------------------------ C13: release
     Break(

@@ -256,7 +256,7 @@ MUTANTS = {
             ),
         ),
         "C1",
-        "verify releases: select_many, exponential",
+        "verify releases: select_many_exponential/1: few",
     ),
     "rows share their words": Mutant(
         (("noise/rows.py", _DRAWN, _DRAWN + "        words[:, 1:2] = words[:, :1]\n"),),

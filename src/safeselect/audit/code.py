@@ -23,7 +23,6 @@ from functools import cached_property, lru_cache, partial
 from importlib.machinery import EXTENSION_SUFFIXES
 from inspect import CO_OPTIMIZED
 from pathlib import Path
-from sysconfig import get_paths
 from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
@@ -35,8 +34,8 @@ _PACKAGE = "safeselect"
 _BY_NAME = ("safeselect.reference._rankings", "safeselect.reference._variates")
 _CACHED = type(lru_cache(len))
 _HOLDERS = (FunctionType, MethodType, staticmethod, classmethod, property, partial, _CACHED)
-_LIBRARY = get_paths()["stdlib"] + os.sep
-_PACKAGES = get_paths()["purelib"] + os.sep
+_LIBRARY = os.path.dirname(os.__file__) + os.sep
+_PACKAGES = ("site-packages", "dist-packages")
 _GENERATED = "<string>"
 """The file of functions that `dataclasses` and `collections` write."""
 
@@ -201,7 +200,13 @@ def _expected(code: CodeType, right: Mapping[str, set[str]]) -> bool:
     """Whether code that is loaded is its file's, or of the standard library's decorators."""
     if code.co_filename in right:
         return code_digest(code) in right[code.co_filename]
-    return code.co_filename == _GENERATED or code.co_filename.startswith((_LIBRARY, "<frozen "))
+    return code.co_filename == _GENERATED or _of_library(code.co_filename)
+
+
+def _of_library(file: str) -> bool:
+    """Whether this is a file of the standard library, which may hold a folder of other packages."""
+    inside = file.startswith(_LIBRARY) and not any(name in file for name in _PACKAGES)
+    return inside or file.startswith("<frozen ")
 
 
 def _named(module: ModuleType, function: str) -> object:
@@ -225,10 +230,12 @@ def _others(module: ModuleType, name: str) -> Iterator[tuple[str, CodeType]]:
 
 def _is_own(value: object, name: str) -> bool:
     """Whether something that a module holds is not simply imported from a library."""
-    return str(getattr(value, "__module__", name)).partition(".")[0] == _PACKAGE or (
-        isinstance(value, FunctionType)
-        and not value.__code__.co_filename.startswith((_LIBRARY, _PACKAGES))
-    )
+    if str(getattr(value, "__module__", name)).partition(".")[0] == _PACKAGE:
+        return True
+    if not isinstance(value, FunctionType):
+        return False
+    file = value.__code__.co_filename
+    return not _of_library(file) and not any(part in file for part in _PACKAGES)
 
 
 def _codes(value: object) -> Iterator[CodeType]:

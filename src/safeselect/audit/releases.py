@@ -60,7 +60,7 @@ def check_releases(release: Release, every: int) -> str:
     Raises:
         Refuted: a share has a probability below ALARM under the claimed law.
     """
-    count = _COUNT if every == 1 else _COUNT // 16
+    count = _COUNT // every
     outcomes = Counter(release.call(count))
     gate(outcomes, count, release.law())
     return f"{count} releases"
