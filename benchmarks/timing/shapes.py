@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable
-from contextlib import redirect_stdout
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from tempfile import mkdtemp
 
@@ -43,7 +43,7 @@ def table(scores: NDArray[np.int64]) -> Path:
 def command(file: Path, **more: object) -> object:
     """`safeselect select` on a file of ready scores, in this process."""
     words = ["select", str(file), "--label", "label", "--score", "score", "--epsilon", "1"]
-    with redirect_stdout(io.TextIOWrapper(io.BytesIO())):
+    with redirect_stdout(io.TextIOWrapper(io.BytesIO())), redirect_stderr(io.StringIO()):
         return main([*words, "--sensitivity", "1", "--monotonic"])
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import replace
 
 import pytest
@@ -118,3 +119,22 @@ def test_the_certificate_has_a_row_for_every_mechanism():
         passed(FULL), effort=FULL, utc="", library={}, running=other, extensions={}
     )
     assert not json.loads(written)["passed"]
+
+
+def test_the_command_checks_also_where_only_production_is_allowed(monkeypatch):
+    """Checks need bytes that they know; afterwards the variable is what it was."""
+    from argparse import Namespace
+
+    from safeselect.audit.verify import found
+    from safeselect.cli import _verify
+
+    some = [
+        c for c in checks() if f"{c.kind}: {c.name}" in ("bits: requests", "samplers: coin 1/2")
+    ]
+    monkeypatch.setenv("SAFESELECT_REQUIRE_PRODUCTION", "1")
+    assert not any(found(check, QUICK).passed for check in some)
+    monkeypatch.setattr(_verify, "run", lambda effort: (found(check, effort) for check in some))
+    told: list[str] = []
+    status, _ = _verify.run_verify(Namespace(certificate=None, effort=QUICK), told.append)
+    assert (status, len(told)) == (0, 2)
+    assert os.environ["SAFESELECT_REQUIRE_PRODUCTION"] == "1"
