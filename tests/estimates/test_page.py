@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import math
 import re
 from fractions import Fraction
@@ -53,3 +54,15 @@ def test_the_figures_of_the_page():
     assert round(math.log(20) * 20) == 60
     assert "ε = 0.79 in place of 0.5" in PAGE
     assert round(10 / (320 / 2) ** 0.5, 2) == 0.79
+
+
+def test_a_cell_of_the_table_is_what_the_program_says(monkeypatch):
+    """The worst cell, to the last digit: all bytes come from a fixed seed."""
+    monkeypatch.syspath_prepend(ROOT / "examples")
+    program = importlib.import_module("gap_table")
+    counts = np.load(ROOT / "benchmarks" / "data" / program.FILES[1]).astype(np.int64)
+    linear, ours, spread, _ = program.cell(counts, 10, Fraction("0.05"), "exponential", 400)
+    (row,) = [
+        line for line in PAGE.splitlines() if line.startswith("| SEARCHLOGS, exponential | 10 |")
+    ]
+    assert row.split(" | ")[2] == f"{linear:.0f} / **{ours:.0f}** ± {spread:.1f}"

@@ -38,7 +38,7 @@ from safeselect.variates import discrete_laplace
 
 DATA = Path(__file__).parents[2] / "benchmarks" / "data"
 LIMIT = 6.1
-FAST = settings(derandomize=True, deadline=None, max_examples=80)
+FAST = settings(derandomize=True, deadline=None, max_examples=50)
 NUMBERS = st.fractions(min_value=-500, max_value=500, max_denominator=12)
 GAPS = st.fractions(min_value=0, max_value=200, max_denominator=12)
 NOISE = st.sampled_from(["exponential", "laplace"])
