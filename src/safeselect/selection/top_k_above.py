@@ -12,7 +12,8 @@ from safeselect.promises.guarantees import Guarantee
 from safeselect.promises.records import Receipt, exact_text
 from safeselect.scores.candidates import Label, label_text
 from safeselect.selection._arguments import Labels, Parameters, Scores, explicit
-from safeselect.selection._call import Arguments, Call
+from safeselect.selection._call import Call
+from safeselect.selection._reading import Arguments
 from safeselect.selection._results import to_json_line
 from safeselect.selection._table import one_draw, read_choice
 from safeselect.selection.gaps import GapNoise, in_scores, read_gap_grid
