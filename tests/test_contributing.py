@@ -97,33 +97,23 @@ def test_a_new_noise_is_a_row_and_at_most_ten_lines(tmp_path: Path) -> None:
 ARGUMENT = """
 import inspect
 import safeselect
-from safeselect import (
-    ParameterError, PermuteAndFlip, permute_and_flip, select_many, top_k, top_k_above
-)
+from safeselect import PermuteAndFlip, permute_and_flip, select_many, top_k, top_k_above
 for function in (permute_and_flip, PermuteAndFlip, select_many, top_k, top_k_above):
-    assert inspect.signature(function).parameters["most_epsilon"].annotation == "int | None"
-permute_and_flip([1, 2], epsilon=2, sensitivity=1, most_epsilon=2)
-options = dict(epsilon=3, sensitivity=1, most_epsilon=2)
+    assert inspect.signature(function).parameters["group"].annotation == "int | None"
+options = dict(epsilon=1, sensitivity=1, group=3)
 three = [1, 2, 3]
-calls = (
-    lambda: permute_and_flip(three, **options),
-    lambda: PermuteAndFlip(**options),
-    lambda: top_k(three, k=1, **options),
-    lambda: select_many([three], **options),
-    lambda: top_k_above(three, k=1, threshold=2, **options),
-)
-for call in calls:
-    try:
-        call()
-    except ParameterError as error:
-        print(error)
+print(permute_and_flip(three, **options).effective_range)
+print(PermuteAndFlip(**options)(three).effective_range)
+print(top_k(three, k=1, **options).effective_range)
+print(select_many([three], **options).effective_range)
+print(top_k_above(three, k=1, threshold=2, **options).effective_range)
 """
 
 
 def test_a_new_common_argument_is_two_edits(tmp_path: Path) -> None:
     assert len(edits("A new common argument")) == 2
     said = run(example(tmp_path, "A new common argument"), ARGUMENT).splitlines()
-    assert said == ["epsilon is above most_epsilon=2"] * 5
+    assert said == ["6"] * 5
 
 
 @pytest.mark.parametrize("title", ["A new noise", "A new common argument"])

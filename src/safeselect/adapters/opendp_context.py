@@ -12,6 +12,7 @@ Guarantee: that of the constructor.  Contexts of pure and of zero-concentrated p
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from importlib import import_module
 from typing import Any, Literal
 
@@ -22,7 +23,6 @@ from safeselect.adapters.opendp import (
     make_top_k,
     make_top_k_with_gaps,
 )
-from safeselect.errors import ParameterError
 from safeselect.exact.parameters import Number
 from safeselect.randomness.source import Source
 
@@ -82,14 +82,10 @@ NAMES: dict[str, Callable[..., Any]] = {
 
 
 def _register() -> None:
-    try:
+    with suppress(ImportError):  # without OpenDP there is no context to register with
         context = import_module("opendp.context")
-    except ImportError:
-        raise ParameterError(
-            "the Context API needs OpenDP: pip install 'safeselect[opendp]'"
-        ) from None
-    for name, constructor in NAMES.items():
-        context.register(constructor, name)
+        for name, constructor in NAMES.items():
+            context.register(constructor, name)
 
 
 _register()

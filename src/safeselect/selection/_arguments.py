@@ -2,7 +2,7 @@
 
 This file knows a ledger only by two protocols, `Scope` and `PendingRelease`.
 
-A new common argument is two edits: a line in `Options` here, and its use in `_call.Arguments`.
+A new common argument is two edits: a line in `Options` here, and its use in `_reading.Arguments`.
 """
 
 from __future__ import annotations

@@ -18,7 +18,8 @@ from safeselect.noise import Ranking
 from safeselect.promises.records import exact_text
 from safeselect.scores.candidates import Label
 from safeselect.selection._arguments import Labels, Options, Scores, explicit
-from safeselect.selection._call import Arguments, Call
+from safeselect.selection._call import Call
+from safeselect.selection._reading import Arguments
 from safeselect.selection._results import Selection, TopK
 from safeselect.selection._table import Calibration, Noise, one_draw, read_choice
 

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from safeselect.exact.parameters import Number, integer
 from safeselect.scores.candidates import Label, read_matrix
 from safeselect.selection._arguments import Labels, Options, Rows, explicit
-from safeselect.selection._call import Arguments, Call
+from safeselect.selection._call import Call
+from safeselect.selection._reading import Arguments
 from safeselect.selection._selections import Selections
 from safeselect.selection._table import TABLE, Calibration, Peeled, read_choice
 

@@ -20,7 +20,8 @@ from safeselect.promises.guarantees import BoundedRange, Guarantee
 from safeselect.scores.candidates import Label
 from safeselect.scores.reading import exactly_one
 from safeselect.selection._arguments import Labels, Options, Scores, explicit
-from safeselect.selection._call import Arguments, Call
+from safeselect.selection._call import Call
+from safeselect.selection._reading import Arguments
 from safeselect.selection._results import Selection, TopK
 from safeselect.selection._table import (
     MECHANISMS,

@@ -9,7 +9,8 @@ from safeselect.exact.parameters import Number
 from safeselect.exact.rate import NoiseRate
 from safeselect.scores.candidates import Label, label_text
 from safeselect.selection._arguments import Labels, Options, Scores, explicit
-from safeselect.selection._call import Arguments, Call
+from safeselect.selection._call import Call
+from safeselect.selection._reading import Arguments
 from safeselect.selection._results import TopK, TopSet
 from safeselect.selection._table import (
     MECHANISMS,

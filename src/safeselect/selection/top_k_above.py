@@ -14,7 +14,8 @@ from safeselect.promises.records import Receipt, exact_text
 from safeselect.promises.statement import Statement
 from safeselect.scores.candidates import Label
 from safeselect.selection._arguments import Labels, Parameters, Scores, explicit
-from safeselect.selection._call import Arguments, Call
+from safeselect.selection._call import Call
+from safeselect.selection._reading import Arguments
 from safeselect.selection._results import to_json_line, written_labels
 from safeselect.selection._table import one_draw, read_choice
 from safeselect.selection._views import by_adapter, rate, short_text

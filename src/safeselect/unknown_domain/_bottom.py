@@ -21,7 +21,8 @@ from safeselect.promises.guarantees import ApproximateDP, BoundedRange
 from safeselect.randomness.source import Source
 from safeselect.scores.candidates import Candidates
 from safeselect.selection._arguments import Scope
-from safeselect.selection._call import Arguments, Call
+from safeselect.selection._call import Call
+from safeselect.selection._reading import Arguments
 from safeselect.unknown_domain._histogram import HeldCounts
 from safeselect.unknown_domain._items import Label
 from safeselect.unknown_domain._threshold import gumbel_offset
