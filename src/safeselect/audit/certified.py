@@ -11,19 +11,22 @@ from safeselect.audit.line import Line
 
 __all__ = ["compare_code"]
 
-_SCHEMA = "safeselect.certificate/1"
-_KEYS = {"schema", "utc", "effort", "library", "passed", "checks"}
-_CHECK = {"kind", "name", "claim", "passed", "detail"}
+_SCHEMA = "safeselect.certificate/2"
+_KEYS = {
+    *("schema", "utc", "effort", "library", "code", "passed", "mechanisms", "not_cleared"),
+    *("aspects", "not_looked_at", "checks"),
+}
+_CHECK = {"kind", "name", "claim", "aspect", "passed", "detail"}
 _TREE = re.compile("[0-9a-f]{64}", re.ASCII)
 _ARITHMETIC = ("python", "numpy", "gmpy2", "gmp")
 
 
-def compare_code(written: str, library: Mapping[str, Any]) -> Iterator[Line]:
-    """Compare a certificate with the library that a record names.
+def compare_code(written: str, library: Mapping[str, Any], mechanism: str) -> Iterator[Line]:
+    """Compare a certificate with the library and the mechanism that a record names.
 
     Args:
         written: the certificate, JSON.
-        library: as in the record of the charge.
+        library, mechanism: as in the record of the charge.
     """
     content = _read(written)
     if content is None:
@@ -40,6 +43,13 @@ def compare_code(written: str, library: Mapping[str, Any]) -> Iterator[Line]:
             True,
             f"All its {len(checks)} checks passed, on {content['utc']}, {content['effort']}.",
         )
+    yield _looked_at(content, mechanism)
+    differing = content["code"]["differing"]
+    if differing:
+        told = f"The code that was loaded differs from its source: {', '.join(differing)}."
+        yield Line("loaded code", False, told)
+    else:
+        yield Line("loaded code", True, "The code that was loaded was what its source compiles to.")
     checked, ran = content["library"], library
     tree = str(checked.get("source_tree_sha256"))
     if not _TREE.fullmatch(tree) or tree != ran.get("source_tree_sha256"):
@@ -63,6 +73,18 @@ def compare_code(written: str, library: Mapping[str, Any]) -> Iterator[Line]:
         yield Line("libraries", True, f"The certificate was made with the same {used}.")
 
 
+def _looked_at(content: Mapping[str, Any], mechanism: str) -> Line:
+    row = content["mechanisms"].get(mechanism)
+    if row is None:
+        return Line("certified law", None, f"The certificate does not look at {mechanism}.")
+    if mechanism in content["not_cleared"] or "FAILED" in row.values():
+        return Line("certified law", False, f"The certificate does not clear {mechanism}.")
+    seen = [aspect for aspect, verdict in row.items() if verdict == "passed"]
+    if not seen:
+        return Line("certified law", None, f"The certificate says nothing of {mechanism}.")
+    return Line("certified law", True, f"It looked at {mechanism}: {', '.join(seen)}.")
+
+
 def _read(written: str) -> dict[str, Any] | None:
     """Read a certificate; None if a field is missing, of another type, doubled or too much."""
     try:
@@ -71,10 +93,20 @@ def _read(written: str) -> dict[str, Any] | None:
         return None
     if not isinstance(content, dict) or content.keys() != _KEYS or content["schema"] != _SCHEMA:
         return None
-    checks, library = content["checks"], content["library"]
+    checks, library, code = content["checks"], content["library"], content["code"]
     texts = [content["utc"], content["effort"]]
     if not isinstance(library, dict) or not isinstance(checks, list) or not checks:
         return None
+    table, doubtful = content["mechanisms"], content["not_cleared"]
+    if not isinstance(table, dict) or not isinstance(doubtful, list) or not isinstance(code, dict):
+        return None
+    if not isinstance(code.get("differing"), list):
+        return None
+    for row in table.values():
+        if not isinstance(row, dict):
+            return None
+        texts += row.values()
+    texts += [*doubtful, *code["differing"]]
     for each in checks:
         if not isinstance(each, dict) or each.keys() != _CHECK:
             return None

@@ -108,7 +108,7 @@ def _lines(options: argparse.Namespace) -> Iterator[Line]:
     if certificate is None:
         yield Line("certificate", None, "No certificate was given (--certificate).")
     else:
-        yield from compare_code(certificate, charge["library"])
+        yield from compare_code(certificate, charge["library"], charge["mechanism"])
 
 
 def _replayed(file: str) -> tuple[Checker, list[Record], Line | None]:

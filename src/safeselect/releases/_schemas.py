@@ -21,7 +21,7 @@ SCHEMAS = (
     "safeselect.top-above/3",
     "safeselect.discovered-top-k/2",
     "safeselect.session/2",
-    "safeselect.certificate/1",
+    "safeselect.certificate/2",
 )
 """What `json_schema` knows."""
 
