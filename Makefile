@@ -12,6 +12,8 @@ WORKERS ?= 2
 DIST ?= dist
 BENCH ?= .venv-bench
 SPARK ?= .venv-spark
+PIPELINE ?= .venv-pipeline-dp
+DROPINS ?= .venv-dropins
 DOCS ?= .venv-docs
 SITE ?= docs/_build
 RELEASE ?= .venv-release
@@ -51,7 +53,7 @@ FUZZ ?= .venv-fuzz
 SECONDS_EACH ?= 60
 BENCH_PIP := $(BENCH)/bin/python $(INSTALL)
 
-.PHONY: help demo test quick durations docs spark check format oldest matrix nightly release verify lock claims reading proofs mutants soak bench bench-docs timing fuzz clean
+.PHONY: help demo test quick durations docs spark pipeline-dp dropins check format oldest matrix nightly release verify lock claims execute faults reading proofs mutants soak bench bench-docs timing service fuzz clean
 .DEFAULT_GOAL := help
 
 help: ## show this list
@@ -75,6 +77,12 @@ docs: $(DOCS)/.installed ## build the site into docs/_build; warnings are errors
 spark: $(SPARK)/.installed ## run the tests that need Apache Spark, on a local one (needs Java)
 	@command -v java >/dev/null || { echo 'make: java not found; Spark needs Java 17' >&2; exit 1; }
 	$(SPARK)/bin/python -m pytest tests/adapters/test_spark.py $(ARGS)
+
+pipeline-dp: $(PIPELINE)/.installed ## run the tests that need PipelineDP
+	$(PIPELINE)/bin/python -m pytest tests/adapters/test_pipeline_dp.py $(ARGS)
+
+dropins: $(DROPINS)/.installed ## run the tests that need dpmm and diffprivlib, in an environment of their own
+	$(DROPINS)/bin/python -m pytest tests/adapters/test_synthetic_data.py tests/adapters/test_diffprivlib.py $(ARGS)
 
 check: $(VENV)/.dev ## lint, format, types, layers
 	$(BIN)/ruff check .
@@ -107,7 +115,7 @@ matrix: ## test with every Python that is there (PYTHONS, a minute each)
 	echo "matrix: ran on$${ran:- none}; not found:$${missing:- none}; failed:$${failed:- none}"; \
 	test -z "$$failed"
 
-nightly: ## soak, mutants, timing, long tests, proofs and matrix, with a table of figures (hours; ARGS='--parts soak')
+nightly: ## soak, mutants, claims, faults, timing, long tests, proofs and matrix, with a table of figures (hours; ARGS='--parts soak')
 	$(PYTHON) tools/nightly.py $(ARGS)
 
 release: $(RELEASE)/.installed ## build into dist/ what is published, with SBOM and hashes, and check it
@@ -127,8 +135,14 @@ lock: $(RELEASE)/.installed ## bring the pinned releases in requirements/ up to 
 	$(LOCK) pyproject.toml --constraint requirements/dev.lock --extra laws --output-file requirements/laws.lock
 	$(LOCK) pyproject.toml --constraint requirements/oldest.txt --extra laws --output-file requirements/oldest.lock
 
-claims: ## write the tests of every claim into docs/claims.md, from their marks
+claims: ## write the code and the tests of every claim into docs/claims.md
 	$(PYTHON) tools/claims.py
+
+execute: $(VENV)/.dev ## break the code of every claim and see that its tests fail (an hour; ARGS='--claims C5')
+	$(BIN)/python tools/execute_claims.py $(ARGS)
+
+faults: $(VENV)/.dev ## plant faults, alone and all at once, and see that `safeselect verify` notices (half an hour)
+	$(BIN)/python tools/plant_faults.py $(ARGS)
 
 reading: ## what decides a release, file by file, in the order of reading (ARGS=ledger: another room)
 	@$(PYTHON) tools/reading.py $(ARGS)
@@ -147,7 +161,7 @@ soak: $(VENV)/.dev ## add releases to the evidence for every mechanism's law (3 
 bench: $(BENCH)/.installed ## measure against the alternatives, on an idle machine (15 minutes)
 	$(BENCH)/bin/python -W ignore benchmarks/bench.py $(ARGS)
 
-bench-docs: $(BENCH)/.installed ## write docs/performance.md and .svg from the last results
+bench-docs: $(BENCH)/.installed ## write docs/performance.md with its figure and docs/benchmarks.md from the last results
 	$(BENCH)/bin/python benchmarks/bench.py --docs-only docs
 
 timing: $(BENCH)/.installed ## timing evidence beyond the tests: callgrind and dudect
@@ -155,11 +169,15 @@ timing: $(BENCH)/.installed ## timing evidence beyond the tests: callgrind and d
 	$(BENCH)/bin/python benchmarks/timing/l2_callgrind.py
 	OPENBLAS_NUM_THREADS=1 $(BENCH)/bin/python benchmarks/timing/l3_dudect.py $(ARGS)
 
+service: $(VENV)/.dev ## ask the example of a service from 200 clients while its workers are killed (minutes; needs PostgreSQL)
+	$(BIN)/python tools/service_load.py $(ARGS)
+
 fuzz: $(FUZZ)/.installed ## look for hostile input, a minute for each target
 	$(FUZZ)/bin/python fuzz/run.py $(SECONDS_EACH) $(ARGS)
 
 clean: ## remove everything that make created
-	rm -rf .venv .venv-bench .venv-docs .venv-fuzz .venv-matrix .venv-mutants .venv-oldest .venv-release .venv-spark docs/_build fuzz/found proofs/build
+	rm -rf .venv .venv-bench .venv-docs .venv-fuzz .venv-matrix .venv-mutants .venv-oldest .venv-pipeline-dp .venv-release .venv-spark docs/_build fuzz/found proofs/build
+	rm -rf .venv .venv-bench .venv-docs .venv-dropins .venv-fuzz .venv-matrix .venv-mutants .venv-oldest .venv-release .venv-spark docs/_build fuzz/found proofs/build
 	rm -rf dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
@@ -220,6 +238,17 @@ $(SPARK)/.installed: pyproject.toml
 	$(NEEDS_PYTHON)
 	$(PYTHON) -m venv $(SPARK)
 	$(SPARK)/bin/python $(INSTALL) --editable '.[test,spark]'
+	@touch $@
+
+$(PIPELINE)/.installed: pyproject.toml
+	$(NEEDS_PYTHON)
+	$(PYTHON) -m venv $(PIPELINE)
+	$(PIPELINE)/bin/python $(INSTALL) --editable '.[laws]' 'pipeline-dp>=0.3'
+# Not with the others: dpmm wants an OpenDP of its own, and diffprivlib an older scikit-learn.
+$(DROPINS)/.installed: pyproject.toml
+	$(NEEDS_PYTHON)
+	$(PYTHON) -m venv $(DROPINS)
+	$(DROPINS)/bin/python $(INSTALL) --editable . 'dpmm>=0.1.9' 'diffprivlib>=0.6.6' 'scikit-learn<1.8' hypothesis pytest
 	@touch $@
 
 $(FUZZ)/.installed: pyproject.toml

@@ -17,11 +17,12 @@ from pathlib import Path
 
 from cases import BARS, Case, bar_cases, grid_cases
 from competitors import COMPETITORS
+from documents import write_docs
 from machine import Load, describe_machine, raise_mmap_threshold, warning
 from measure import Result, Settings, apart, measure
 from ours import OURS, engine_name
 from processes import first_calls, imports, memory
-from report import case_lines, judge, summary_lines, write_docs
+from report import case_lines, judge, summary_lines
 from stages import stages
 from work import Work
 
@@ -66,7 +67,7 @@ def _parser() -> argparse.ArgumentParser:
         "--warm-heap", action="store_true", help="start each case with large blocks freed before"
     )
     parser.add_argument("--json", type=Path, default=RESULTS, metavar="FILE", help="results file")
-    parser.add_argument("--docs", type=Path, metavar="DIR", help="write performance.md, .svg there")
+    parser.add_argument("--docs", type=Path, metavar="DIR", help="write both pages and the figure")
     parser.add_argument(
         "--docs-only", type=Path, metavar="DIR", help="write them from --json, without measuring"
     )

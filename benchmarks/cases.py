@@ -22,6 +22,8 @@ LAPLACE, LAPLACE_GAP = "report_noisy_max laplace", "report_noisy_max_with_gap la
 SHOT_GAPS = "top_k_with_gaps"
 FLOATS = {1024: f"{PF}, floats on 1/1024", 1000: f"{PF}, floats on 1/1000"}
 LIST = f"{PF}, a list"
+READY = {PF: "PermuteAndFlip, prepared", EM: "ExponentialMechanism, prepared"}
+RHO, FRESH_RHO = f"{EM}, rho", f"{EM}, fresh rho"
 GAPS = {PF_GAP: PF, EM_GAP: EM, LAPLACE_GAP: LAPLACE}
 FLOAT_PF, FLOAT_EM = "argmax(scores + rng.exponential)", "argmax(scores + rng.gumbel)"
 FLOAT_TOP = "argpartition(scores + rng.gumbel)"
@@ -177,6 +179,10 @@ def _small_cases() -> list[Case]:
         _case("pf-10", "whole call, permute-and-flip", [PF, DP_PF, FLOAT_PF], ten),
         _case("em-10", "whole call, exponential mechanism", [EM, EM2, DP_EM, FLOAT_EM], ten),
         _case("n-1000", "whole calls", [PF, EM, TOP, FLOAT_PF, FLOAT_EM, FLOAT_TOP], thousand),
+        _case("prepared-10", "prepared and not", [*READY, *READY.values()], ten),
+        _case("prepared-1000", "prepared and not", [*READY, *READY.values()], thousand),
+        _case("rho-10", "a rho not used before", [RHO, FRESH_RHO], ten),
+        _case("rho-1000", "a rho not used before", [RHO, FRESH_RHO], thousand),
         _case("cold-10", "a rate not used before", cold, ten),
         _case("cold-1e5", "a rate not used before", cold, Work(10**5)),
         _case(
@@ -233,6 +239,7 @@ _TEN = (
     "two requests to OpenSSL, each after 32 fresh kernel bytes, which make it reseed, take a "
     "quarter of the call, ten exact logarithms in Python's integers almost a third"
 )
+_PROOF = "one certified enclosure of the cost, which takes half as long as the rest of the call"
 _THOUSAND = "some forty NumPy calls of a microsecond each, and what ten candidates cost besides"
 _HUNDRED_THOUSAND = (
     "about 0.25 ms do not grow with n: the source, tails, groups, contenders and their logarithms"
@@ -323,6 +330,17 @@ def _small_bars() -> list[Bar]:
         text = f"whole call, n = 1000, {name}" + (", k = 10" if name == TOP else "")
         bar = Bar(text, "n-1000", "value", name, "", limit, micro, "µs", goal=True)
         bars.append(replace(bar, reason=_THOUSAND))
+    for n, limit in ((10, 0.75), (1000, 0.85)):
+        for name, ready in READY.items():
+            text = f"{ready}, n = {n}, against the function"
+            bars.append(Bar(text, f"prepared-{n}", "at most", ready, name, limit))
+    for n in (10, 1000):
+        text = f"a fresh rho, n = {n}, against a repeated one"
+        bar = Bar(text, f"rho-{n}", "at most", FRESH_RHO, RHO, 2, goal=n < 1000)
+        bars.append(replace(bar, reason=_PROOF))
+        for name in (PF, EM) if n == 10 else ():
+            text = f"a fresh epsilon, n = {n}, against a repeated one, {name}"
+            bars.append(Bar(text, "cold-10", "at most", f"{name}, cold rate", name, 2))
     for name, limit in (("permute_and_flip", 1), ("exponential", 4)):
         text = f"batch of 10 000 at n = 20, {name}, each"
         ours = f"select_many {name}"

@@ -61,7 +61,7 @@ def measured(scope: Scope) -> tuple[float, float]:
     for _ in range(CHARGES):
         ready = charge()
         start = time.perf_counter()
-        scope.charge(ready)
+        scope.begin(ready)
         taken.append(1000 * (time.perf_counter() - start))
     return min(taken), statistics.median(taken)
 
@@ -86,7 +86,7 @@ def long_ledger(path: Path) -> None:
     with without_waiting_for_the_disk():
         scope = made(path, epsilon=10**6)
         for _ in range(LONG // 2):
-            scope.charge(charge()).released("x", b"s" * 32)
+            scope.begin(charge()).released("x", b"s" * 32)
 
 
 def without_carried(work: Callable[[], None]) -> None:

@@ -80,6 +80,35 @@ def _one(name: str, work: Work, **more: Any) -> Call:
     return lambda: run(scores, epsilon=rate, sensitivity=1, monotonic=True, **more)
 
 
+def prepared_permute_and_flip(work: Work) -> Call:
+    """One call of a prepared permute-and-flip."""
+    return _prepared("PermuteAndFlip", work)
+
+
+def prepared_exponential(work: Work) -> Call:
+    """One call of a prepared exponential mechanism."""
+    return _prepared("ExponentialMechanism", work)
+
+
+def _prepared(name: str, work: Work) -> Call:
+    choose = _public(name)(epsilon=work.rate, sensitivity=1, monotonic=True)
+    scores = make_scores(work.scores, work.n)
+    return lambda: choose(scores)
+
+
+def exponential_rho(work: Work) -> Call:
+    """One exponential mechanism of a rho that is repeated."""
+    run, scores, rho = _public("exponential_mechanism"), make_scores(work.scores, work.n), work.rate
+    return lambda: run(scores, rho=rho, sensitivity=1, monotonic=True)
+
+
+def exponential_fresh_rho(work: Work) -> Call:
+    """The same with a rho that was never used before, in every call."""
+    run, scores = _public("exponential_mechanism"), make_scores(work.scores, work.n)
+    fresh = (work.rate + Fraction(i, 10**12) for i in itertools.count(1))
+    return lambda: run(scores, rho=next(fresh), sensitivity=1, monotonic=True)
+
+
 def permute_and_flip_cold(work: Work) -> Call:
     """The same with a rate that was never used before, in every call."""
     return _cold(_public("permute_and_flip"), work)
@@ -201,12 +230,16 @@ def _public(name: str) -> Callable[..., Any]:
 
 OURS = {
     "permute_and_flip": permute_and_flip,
+    "PermuteAndFlip, prepared": prepared_permute_and_flip,
+    "ExponentialMechanism, prepared": prepared_exponential,
     "permute_and_flip, cold rate": permute_and_flip_cold,
     "permute_and_flip, floats on 1/1024": partial(float_column, fineness=1024),
     "permute_and_flip, floats on 1/1000": partial(float_column, fineness=1000),
     "permute_and_flip, a list": list_of_integers,
     "exponential_mechanism": exponential,
     "exponential_mechanism, cold rate": exponential_cold,
+    "exponential_mechanism, rho": exponential_rho,
+    "exponential_mechanism, fresh rho": exponential_fresh_rho,
     "exponential_mechanism_base2": exponential_base2,
     "permute_and_flip_with_gap": permute_and_flip_with_gap,
     "exponential_mechanism_with_gap": exponential_with_gap,

@@ -33,7 +33,7 @@ _STAGES = (
     ("choosing the best groups and members", "safeselect.noise.contenders._best"),
     ("choosing the contenders", "safeselect.noise.contenders.best_and_rest"),
     ("logarithms and certificate", "safeselect.noise.rankings.certified_order"),
-    ("wiping", "safeselect.selection._call.Call._end"),
+    ("wiping", "safeselect.selection._call.Call.__exit__"),
 )
 _REST = "the rest: guarantee, rate, result"
 

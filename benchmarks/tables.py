@@ -4,8 +4,9 @@
 
 Writes FOLDER/pairs.parquet (317 MB; by default in a folder that is removed again): 40 million
 (user, item) rows, 2 million users, 300 000 items, some a thousand times as frequent as others.
-Then counts and selects, each run in a process of its own, as the command does.  With --spark it
-counts on a local Spark too (pyspark, Java, and 3 GB of heap), and the counts must be the same.
+Then counts and selects, each run in a process of its own, as the command does: the k best, and all
+keys that may be shown with their counts.  With --spark it counts on a local Spark too (pyspark,
+Java, and 3 GB of heap), and the counts must be the same.
 """
 
 from __future__ import annotations
@@ -83,6 +84,23 @@ def run(path: Path, engine: str, contributions: int | None) -> None:
     )
 
 
+def run_keys(path: Path, contributions: int) -> None:
+    """All keys that may be shown, with noisy counts, and what that took."""
+    from safeselect import select_partitions
+    from safeselect.adapters.tables import select_keys
+
+    total = {"epsilon": 1, "delta": "1e-9", "max_partitions": contributions, "with_counts": True}
+    select_partitions({}, **total)  # tables are built once
+    start = time.perf_counter()
+    kept = select_keys(path, item="item", user="user", memory=MEMORY, **total)
+    end, used = time.perf_counter(), resource.getrusage(resource.RUSAGE_SELF)
+    print(
+        f"keys   cap {contributions:>4}   {end - start:6.2f} s in all, "
+        f"{used.ru_utime + used.ru_stime:6.2f} s of processor, {_peak() / 2**20:5.2f} GiB; "
+        f"{len(kept.labels)} of {ITEMS} keys with counts"
+    )
+
+
 def _peak() -> int:
     """The most memory, in KiB, that this process and the Java it started have had, on Linux."""
     children = Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()
@@ -107,12 +125,19 @@ def main(folder: Path, *, spark: bool) -> None:
             said = subprocess.run(command, check=True, capture_output=True, text=True).stdout
             print(said, end="", flush=True)
             hashes.add(said.split()[-1])
+        if contributions:
+            command = [sys.executable, __file__, "--run", str(path), "keys", contributions]
+            print(
+                subprocess.run(command, check=True, capture_output=True, text=True).stdout, end=""
+            )
         if len(hashes) > 1:
             raise SystemExit("the two engines count differently")
 
 
 if __name__ == "__main__":
-    if sys.argv[1:2] == ["--run"]:
+    if sys.argv[1:4:2] == ["--run", "keys"]:
+        run_keys(Path(sys.argv[2]), int(sys.argv[4]))
+    elif sys.argv[1:2] == ["--run"]:
         run(Path(sys.argv[2]), sys.argv[3], int(sys.argv[4]) if sys.argv[4] else None)
     else:
         parser = argparse.ArgumentParser()

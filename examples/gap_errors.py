@@ -19,15 +19,16 @@ import numpy as np
 
 from safeselect import (
     SparseVector,
-    estimate_from_gaps,
     estimate_from_threshold,
+    measure,
     top_k_with_gaps,
 )
-from safeselect.estimates import error_ratio, threshold_error_ratio, variance_ratio
-from safeselect.exact.rate import NoiseRate
-from safeselect.randomness.bits import Bits
-from safeselect.randomness.source import resolve
-from safeselect.variates import discrete_laplace
+from safeselect.estimates import (
+    error_ratio,
+    estimate_fixed_from_gaps,
+    threshold_error_ratio,
+    variance_ratio,
+)
 
 COUNTS = Path(__file__).parents[1] / "benchmarks" / "data" / "NETFLIX.n17770.npy"
 HALF = Fraction(1, 2)  # of epsilon = 1, for each of choosing and measuring
@@ -97,7 +98,7 @@ def top_k_errors(noise: str, k: int, runs: list[Release]) -> Errors:
     ratio = variance_ratio(HALF / k, noise=noise, measured_rate=HALF / k)
 
     def combine(run: Release) -> object:
-        return estimate_from_gaps(run.measured, run.gaps, variance_ratio=ratio, gap_grid=1)
+        return estimate_fixed_from_gaps(run.measured, run.gaps, variance_ratio=ratio, gap_grid=1)
 
     return errors(runs, combine, error_ratio(k, ratio))
 
@@ -152,8 +153,10 @@ def _split(k: int) -> Fraction:
 
 
 def _measurement_noise(k: int, runs: int, source: object) -> np.ndarray:
-    with Bits(resolve(source)) as bits:
-        return discrete_laplace(k * runs, NoiseRate(HALF / k), bits).reshape(runs, k)
+    """The noise of k counts in each run: what is measured of nothing."""
+    nothing = np.zeros(k * runs, dtype=np.int64)
+    noise = measure(nothing, epsilon=HALF, sensitivity_l1=k, source=source)
+    return np.array(noise.values).reshape(runs, k)
 
 
 # -------------------------------------------------------------------------------------- the figure

@@ -13,14 +13,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from fractions import Fraction
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
 
 import numpy as np
 from flights import CARRIERS, MONTHS, Flight, by_plane
 
-from safeselect import BoundedRange, OpenSSLSource, PureDP, compose, exponential_mechanism
-from safeselect.exact.rate import NoiseRate
-from safeselect.randomness.bits import Bits
-from safeselect.reference import discrete_laplace
+from safeselect import BoundedRange, Budget, Ledger, PureDP, compose, measure
+from safeselect import exponential_mechanism as choose
 
 ROUNDS = 15
 EACH = Fraction(1, 10)  # of epsilon, for each draw
@@ -28,6 +29,7 @@ REACH = 1, 2, 6, 16  # at least so many airports
 SHAPE = len(CARRIERS), len(MONTHS), len(REACH)
 # The number of planes; then, in each round, one choice and one measurement.
 PLAN = [PureDP(EACH), *(ROUNDS * [BoundedRange(EACH), PureDP(EACH)])]
+TERMS = {"unit": "plane", "neighbours": "add_remove"}
 
 
 def most(values: Iterable[object]) -> object:
@@ -71,10 +73,9 @@ def scores(truth: np.ndarray, synthetic: np.ndarray) -> np.ndarray:
     return np.abs(answers(truth) - np.rint(answers(synthetic)).astype(np.int64))
 
 
-def measured(value: int) -> int:
+def measured(value: int, scope: Any) -> int:
     """A number that one plane changes by at most 1, with noise: PureDP(EACH)."""
-    with Bits(OpenSSLSource()) as bits:
-        return value + discrete_laplace(bits, NoiseRate(EACH))
+    return measure([value], epsilon=EACH, sensitivity_l1=1, ledger=scope).values[0]
 
 
 def mend(synthetic: np.ndarray, seen: list[tuple[int, int]], total: int) -> np.ndarray:
@@ -88,19 +89,29 @@ def mend(synthetic: np.ndarray, seen: list[tuple[int, int]], total: int) -> np.n
 
 
 def main() -> None:
+    with TemporaryDirectory() as folder:  # in earnest a ledger stays
+        budget = Budget(**TERMS, epsilon=EACH * len(PLAN))
+        ledger = Ledger.create(Path(folder, "budget.log"), {"planes": budget})
+        release(ledger.scope("planes", **TERMS, purpose="synthetic planes"))
+        print(f"spent of the budget: epsilon = {ledger.balance('planes').spent['epsilon']}")
+    print(f"guarantee: {compose(PLAN).guarantee}")
+    whole = compose(PLAN, delta="1e-9")
+    print(f"or, at delta = 1e-9: epsilon = {float(whole.guarantee.epsilon):.3f}, {whole.theorem}")
+
+
+def release(scope: Any) -> None:
     truth = histogram(by_plane().values())
-    total = max(1, measured(int(truth.sum())))  # how many planes there are is private, too
+    # How many planes there are is private, too.
+    total = max(1, measured(int(truth.sum()), scope))
     synthetic, seen = np.full(SHAPE, total / truth.size), []
     # The true error may be printed only because these data are public.
     print(f"mean error before: {scores(truth, synthetic).mean():.1f} planes")
     for _ in range(ROUNDS):
-        worst = exponential_mechanism(scores(truth, synthetic), epsilon=EACH, sensitivity=1)
-        seen.append((worst.index, measured(int(answers(truth)[worst.index]))))
+        wrong = scores(truth, synthetic)
+        worst = choose(wrong, epsilon=EACH, sensitivity=1, ledger=scope)
+        seen.append((worst.index, measured(int(answers(truth)[worst.index]), scope)))
         synthetic = mend(synthetic, seen, total)
     print(f"mean error after {ROUNDS} rounds: {scores(truth, synthetic).mean():.1f} planes")
-    print(f"guarantee: {compose(PLAN).guarantee}")
-    whole = compose(PLAN, delta="1e-9")
-    print(f"or, at delta = 1e-9: epsilon = {float(whole.guarantee.epsilon):.3f}, {whole.theorem}")
 
 
 if __name__ == "__main__":

@@ -18,10 +18,7 @@ from itertools import product
 
 from flights import CARRIERS, MONTHS, Flight, by_plane
 
-from safeselect import OpenSSLSource, PureDP, compose, permute_and_flip
-from safeselect.exact.rate import NoiseRate
-from safeselect.randomness.bits import Bits
-from safeselect.reference import discrete_laplace
+from safeselect import PureDP, compose, measure, permute_and_flip
 
 Plane = list[Flight]
 Model = Callable[[Plane], bool]
@@ -63,8 +60,8 @@ def train(name: str, planes: list[Plane]) -> Model:
     lead = dict.fromkeys(values, 0)
     for plane in planes:
         lead[look(plane)] += 1 if len(plane) >= BUSY else -1
-    with Bits(OpenSSLSource()) as bits:
-        table = {value: n + discrete_laplace(bits, NoiseRate(EACH)) for value, n in lead.items()}
+    noisy = measure(lead, epsilon=EACH, sensitivity_l1=1)
+    table = dict(zip(noisy.labels, noisy.values, strict=True))
     return lambda plane: table[look(plane)] > 0
 
 

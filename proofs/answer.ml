@@ -6,6 +6,7 @@
    nearest <h> <x>                                        the step
    ranges <h> <e> <d>                                     both ways, one way, declared, on the grid
    luce <w> <q ...> / <o ...>                             numerator and denominator
+   session <k> <t> <q y ...>                              b for below, or the gap, of each answer
    spend <cap> <prices ...>                               what is spent after each; - where refused *)
 open Programs
 
@@ -58,6 +59,11 @@ let answer = function
     let q = numbers q in
     let above, below = luce (int_of_string w) q (List.mapi (fun i _ -> i) q) (numbers o) in
     commas [ above; below ]
+  | "session" :: k :: t :: rest ->
+    let values, noises = pairs (numbers rest) in
+    let told = function None -> "b" | Some d -> string_of_int d in
+    let asked = List.combine values noises in
+    String.concat "" (List.map told (session (int_of_string k) (int_of_string t) asked))
   | "spend" :: cap :: prices ->
     let told (spent, granted) = string_of_int spent ^ if granted then "" else "-" in
     String.concat "," (List.map told (spend (int_of_string cap) 0 (numbers prices)))

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import ast
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from breaks import BREAKS
 
 import claims
+import execute_claims
 
 ROOT = Path(__file__).parents[1]
 PAGE = claims.PAGE.read_text()
@@ -29,6 +33,55 @@ def test_every_claim_has_a_line_code_and_a_test():
 def test_the_page_is_what_the_marks_say():
     """Otherwise: `make claims`."""
     assert claims.written(PAGE, claims.evidence()) == PAGE
+
+
+def test_every_claim_has_code_that_can_be_broken():
+    assert {claim for each in BREAKS for claim in each.claims} == set(CLAIMS)
+
+
+@pytest.mark.parametrize("each", BREAKS, ids=lambda each: f"{each.path}::{each.function}")
+def test_a_break_changes_the_place_that_it_names(each):
+    """Its text is there once, inside a function of that name; the broken file still compiles."""
+    source = (ROOT / each.path).read_text()
+    assert source.count(each.text) == 1
+    start = source[: source.index(each.text)].count("\n") + 1
+    end = start + each.text.rstrip("\n").count("\n")
+    functions = [
+        node
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.FunctionDef) and node.name == each.function
+    ]
+    assert any(node.lineno <= start and end <= (node.end_lineno or 0) for node in functions)
+    ast.parse(source.replace(each.text, each.other))
+    assert each.other != each.text
+
+
+@pytest.mark.slow("breaks two claims in copies of the repository, and runs their evidence there")
+@pytest.mark.parametrize(
+    ("function", "evidence", "unconcerned"),
+    [
+        (
+            "require_production",
+            "tests/sources/test_default.py::test_sources_for_tests_are_refused_when_hardened",
+            "tests/samplers/test_permutation.py",
+        ),
+        (
+            "permutation",
+            "tests/samplers/test_permutation.py",
+            "tests/sources/test_default.py::test_sources_for_tests_are_refused_when_hardened",
+        ),
+    ],
+)
+def test_evidence_fails_where_its_code_is_broken_and_only_there(function, evidence, unconcerned):
+    """A small part of `make execute`, which `make nightly` runs for all claims."""
+    (change,) = (each for each in BREAKS if each.function == function)
+    assert execute_claims.broken(change, {evidence, unconcerned}, 120) == {evidence}
+
+
+def test_a_break_whose_text_is_gone_is_an_error(tmp_path):
+    gone = replace(BREAKS[0], text="no such line")
+    with pytest.raises(ValueError, match="has 0 times: no such line"):
+        execute_claims.copy(tmp_path, gone)
 
 
 def test_every_line_is_short_and_says_one_thing():

@@ -11,6 +11,7 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable
+from fractions import Fraction
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -19,8 +20,8 @@ from ledgers import new, pure, scope
 
 import safeselect
 from safeselect import ApproximateDP, BoundedRange, Budget, Ledger, permute_and_flip
+from safeselect.audit.theorems import theorem
 from safeselect.cli import main
-from safeselect.cli._theorems import theorem
 from safeselect.ledger import Record, log_lines
 from safeselect.ledger.records.record import canonical, record_hash
 from safeselect.ledger.stores.file import FileStore
@@ -54,12 +55,12 @@ def ledger(run: Run) -> Ledger:
         "a", unit="person", neighbours="add_remove", purpose="<script>alert(1)</script>"
     )
     permute_and_flip(SCORES, epsilon="1/2", sensitivity=1, ledger=there)
-    scope(made).charge(pure(guarantee=ApproximateDP("1/3", "1e-9"))).aborted("source")
-    scope(made).charge(pure("1/7"))
+    scope(made).begin(pure(guarantee=ApproximateDP("1/3", "1e-9"))).aborted("source")
+    scope(made).begin(pure("1/7"))
     other = made.scope("b & <c>", unit="visit", neighbours="replace_one", purpose="p")
     each = BoundedRange("1/5")
     charge = pure(guarantee=each, parts=((each, 1),), mechanism="exponential_mechanism/1")
-    other.charge(charge).released("x", b"s" * 32)
+    other.begin(charge).released("x", b"s" * 32)
     return made
 
 
@@ -145,7 +146,7 @@ def test_who_has_the_public_key_verifies_and_cannot_sign(run: Run) -> None:
     pytest.importorskip("cryptography")
     signer = ed25519.Ed25519Signer(b"k" * 32, key_id="device 3")
     made = new("budget.ledger", signer=signer)
-    scope(made).charge(pure()).released("blue", b"s" * 32)
+    scope(made).begin(pure()).released("blue", b"s" * 32)
     assert next(iter(made.records())).content["signer"]["public_key"] == signer.public_key.hex()
     other = ed25519.Ed25519Signer(b"x" * 32, key_id="device 3").public_key
     for key, code, words in (
@@ -212,14 +213,14 @@ def test_a_ledger_in_sqlite_is_converted(run: Run) -> None:
 def test_a_closed_scope_is_opened_again_with_a_reason(run: Run) -> None:
     terms = {"a": Budget("person", "add_remove", epsilon=1)}
     there = scope(Ledger.create("budget.ledger", terms, max_refusals=1))
-    there.charge(pure()).aborted("input")
+    there.begin(pure()).aborted("input")
     assert "refusals of private input: 1 of 1: closed" in run("show", "budget.ledger")[1]
     assert "1 of 1: closed" in page(run("report", "budget.ledger")[1]).text
     with pytest.raises(SystemExit, match="2"):
         run("reopen", "budget.ledger", "--scope", "a")
     code, _, said = run("reopen", "budget.ledger", "--scope", "a", "--reason", "nulls are gone")
     assert (code, "scope a answers again" in said) == (0, True)
-    there.charge(pure()).released("blue", b"s" * 32)
+    there.begin(pure()).released("blue", b"s" * 32)
     assert '"reason":"nulls are gone"' in run("export", "budget.ledger")[1]
     assert run("reopen", "budget.ledger", "--scope", "a", "--reason", "again")[0] == 2
 
@@ -331,7 +332,7 @@ def test_the_page_tells_everything_and_needs_nothing(run: Run, ledger: Ledger) -
 def test_the_chart_climbs_to_what_was_spent(run: Run) -> None:
     made = new("budget.db", epsilon=1)
     for _ in range(3):
-        scope(made).charge(pure("1/4"))
+        scope(made).begin(pure("1/4"))
     _, html, _ = run("report", "budget.db")
     lines = re.findall(r'<path d="(M10 180[^"]*)" fill="none"', html)
     heights = [int(height) for height in re.findall(r"V(\d+)", lines[0])]
@@ -411,3 +412,18 @@ def test_the_ledger_commands_need_no_other_library(tmp_path: Path) -> None:
     )
     assert done.returncode == 0, done.stderr
     assert safeselect.Ledger.open(tmp_path / "b.db").check().count == 2
+
+
+def test_one_command_charges_several_scopes_or_none(run: Run) -> None:
+    pytest.importorskip("duckdb")
+    terms = ["--unit", "person", "--neighbours", "add_remove"]
+    assert run("create", "l", "--scope", "data", *terms, "--epsilon", "1")[0] == 0
+    assert run("add", "l", "--scope", "analyst", *terms, "--epsilon", "1/2")[0] == 0
+    Path("scores.csv").write_text("label,score\nblue,9\nred,1\n")
+    both = ["--ledger", "l", "--scope", "data", "--scope", "analyst"]
+    choose = ["select", "scores.csv", "--label", "label", "--score", "score", "--sensitivity", "1"]
+    assert main([*choose, "--epsilon", "1/4", *both]) == 0
+    assert main([*choose, "--epsilon", "1/2", *both]) == 3
+    assert main([*choose, "--epsilon", "1/4", *both, "--scope", "data"]) == 2
+    for name in ("data", "analyst"):
+        assert Ledger.open("l").balance(name).spent == {"epsilon": Fraction(1, 4)}

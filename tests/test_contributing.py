@@ -97,25 +97,23 @@ def test_a_new_noise_is_a_row_and_at_most_ten_lines(tmp_path: Path) -> None:
 ARGUMENT = """
 import inspect
 import safeselect
-from safeselect import ParameterError, permute_and_flip, select_many, top_k, top_k_above
-for function in (permute_and_flip, select_many, top_k, top_k_above):
-    assert inspect.signature(function).parameters["most_candidates"].annotation == "int | None"
-options = dict(epsilon=1, sensitivity=1, most_candidates=2)
-permute_and_flip([1, 2], **options)
+from safeselect import PermuteAndFlip, permute_and_flip, select_many, top_k, top_k_above
+for function in (permute_and_flip, PermuteAndFlip, select_many, top_k, top_k_above):
+    assert inspect.signature(function).parameters["group"].annotation == "int | None"
+options = dict(epsilon=1, sensitivity=1, group=3)
 three = [1, 2, 3]
-calls = (permute_and_flip, three, {}), (top_k, three, {"k": 1}), (select_many, [three], {})
-for call, scores, more in calls:
-    try:
-        call(scores, **options, **more)
-    except ParameterError as error:
-        print(error)
+print(permute_and_flip(three, **options).effective_range)
+print(PermuteAndFlip(**options)(three).effective_range)
+print(top_k(three, k=1, **options).effective_range)
+print(select_many([three], **options).effective_range)
+print(top_k_above(three, k=1, threshold=2, **options).effective_range)
 """
 
 
 def test_a_new_common_argument_is_two_edits(tmp_path: Path) -> None:
     assert len(edits("A new common argument")) == 2
     said = run(example(tmp_path, "A new common argument"), ARGUMENT).splitlines()
-    assert said == ["most_candidates=2 are fewer than given"] * 3
+    assert said == ["6"] * 5
 
 
 @pytest.mark.parametrize("title", ["A new noise", "A new common argument"])

@@ -7,6 +7,7 @@ import importlib
 import random
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from types import ModuleType
@@ -15,13 +16,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from safeselect import BoundedRange, PureDP
+from safeselect import BoundedRange, Ledger
+from safeselect.promises.records import guarantee_record
 from safeselect.testing import SensitivityExceeded, check_sensitivity
 
 ROOT = Path(__file__).parents[1]
 PROGRAMS = sorted(
     path.stem for path in (ROOT / "docs" / "examples").glob("*.md") if path.stem != "README"
 )
+TOLD = ("guarantee", "or, at delta", "each of", "paid", "readers by", "spent")
 OUTPUT = re.compile(r"^```text\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 
 
@@ -53,7 +56,9 @@ def test_the_program_prints_what_its_page_shows(
     (shown,) = OUTPUT.findall(page)
     load(name).main()
     for out, line in zip(capsys.readouterr().out.splitlines(), shown.splitlines(), strict=True):
-        told = line.startswith(("guarantee", "or, at delta", "each of", "paid", "readers by"))
+        told = line.startswith(
+            ("guarantee", "or, at delta", "each of", "paid", "readers by", "spent")
+        )
         assert out == line if told else out.partition(":")[0] == line.partition(":")[0]
 
 
@@ -152,7 +157,13 @@ def test_the_tables_of_the_models_change_in_one_number_by_1(
 ) -> None:
     """The noise taken away, what is released of neighbours differs by 1 in sum (L1)."""
     tuning, flights = load("tuning"), load("flights")
-    monkeypatch.setattr(tuning, "discrete_laplace", lambda bits, noise_rate: 0)
+    exact = tuning.measure
+
+    def noiseless(values: Any, **terms: Any) -> Any:
+        assert terms == {"epsilon": tuning.EACH, "sensitivity_l1": 1}
+        return replace(exact(values, **terms), values=tuple(values.values()))
+
+    monkeypatch.setattr(tuning, "measure", noiseless)
     for name in tuning.LOOKS:
         for pair in neighbours(flights):
             left, right = (released(tuning, name, data) for data in pair)
@@ -173,23 +184,30 @@ def released(tuning: ModuleType, name: str, data: list[Any]) -> dict[Any, int]:
 def test_synthetic_data_draws_what_its_plan_lists(
     load: Callable[[str], ModuleType], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """And what the ledger was charged is the plan: no number is outside of it."""
     synthetic = load("synthetic_data")
-    choose, draw, seen = synthetic.exponential_mechanism, synthetic.discrete_laplace, []
+    release, seen = synthetic.release, []
 
-    def chosen(*arguments: Any, **options: Any) -> Any:
-        result = choose(*arguments, **options)
-        seen.append(result.guarantee)
-        return result
+    def released(scope: Any) -> None:
+        release(scope)
+        records = [*Ledger.open(scope.book.name).records()]
+        seen.extend(r.content["guarantee"] for r in records if r.content["kind"] == "charged")
+        kinds = [record.content["kind"] for record in records]
+        assert kinds.count("charged") == kinds.count("released")
 
-    def drawn(bits: Any, noise_rate: Any) -> int:
-        seen.append(PureDP(noise_rate.rate))  # of a number that one plane changes by 1
-        return draw(bits, noise_rate)
-
-    monkeypatch.setattr(synthetic, "exponential_mechanism", chosen)
-    monkeypatch.setattr(synthetic, "discrete_laplace", drawn)
+    monkeypatch.setattr(synthetic, "release", released)
     synthetic.main()
-    assert seen == synthetic.PLAN
-    assert seen.count(BoundedRange(synthetic.EACH)) == synthetic.ROUNDS == 15
+    assert seen == [guarantee_record(each) for each in synthetic.PLAN]
+    assert synthetic.PLAN.count(BoundedRange(synthetic.EACH)) == synthetic.ROUNDS == 15
+
+
+PRIVATE = re.compile(r"safeselect\.(?!estimates|adapters\.tables|testing)\w+")
+
+
+@pytest.mark.parametrize("name", ["synthetic_data", "tuning", "gap_errors", "pipeline_keys"])
+def test_programs_that_measure_need_no_private_name(name: str) -> None:
+    assert not PRIVATE.search((ROOT / "examples" / f"{name}.py").read_text("utf-8"))
+    assert not PRIVATE.search((ROOT / "docs" / "gaps.md").read_text("utf-8"))
 
 
 def test_quantiles_are_near(load: Callable[[str], ModuleType]) -> None:

@@ -22,7 +22,18 @@ HOME_MADE = {
 }
 
 PLAIN = {
-    *("above", "and", "bits", "check", "default", "digits", "error", "estimate", "exceeded"),
+    *(
+        "above",
+        "and",
+        "bits",
+        "check",
+        "default",
+        "digits",
+        "error",
+        "errors",
+        "estimate",
+        "exceeded",
+    ),
     *("expected", "explain", "from", "get", "insecure", "input", "item", "items", "k", "kept"),
     *("lines", "many", "max", "none", "of", "one", "optimal", "parameter", "per", "ratio"),
     *("require", "select", "selection", "selections", "set", "sum", "top", "warning", "what"),
@@ -30,9 +41,22 @@ PLAIN = {
     *("permutation", "production", "recording", "replay", "deterministic", "open", "ssl", "safe"),
     *("system", "callback", "combined", "observed", "bytes", "nonce", "ranking", "kind", "value"),
     *("variance", "vector", "base2", "coin", "lazy", "floor", "power", "store", "verifier"),
-    *("signer", "hmac", "journal", "convert", "log", "row", "torn", "checker", "pending", "draw"),
+    *(
+        "signer",
+        "hmac",
+        "json",
+        "journal",
+        "convert",
+        "log",
+        "row",
+        "torn",
+        "checker",
+        "pending",
+        "draw",
+    ),
     *(
         "discovered",
+        "selected",
         "composed",
         "peeled",
         "resolve",

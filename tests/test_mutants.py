@@ -5,6 +5,7 @@ The same evidence holds for an unbroken copy, so what is noticed is the change.
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -36,12 +37,12 @@ def test_a_mutant_whose_text_is_gone_or_not_unique_is_an_error(text, tmp_path):
 def test_evidence_that_cannot_be_had_is_an_error(tmp_path):
     plain = copy(tmp_path / "plain")
     for killer in ("verify no: such check", "tests/test_import.py::test_that_is_not_there"):
-        with pytest.raises(RuntimeError):
+        with pytest.raises(RuntimeError, match=re.escape(killer)):
             evidence(plain, killer)
     # A copy that cannot be imported is no mutant that was noticed.
     (copy(tmp_path / "broken") / "safeselect" / "__init__.py").write_text("import nothing.here\n")
     for killer in ("verify samplers: coin 1/3", "tests/samplers/test_uniform.py"):
-        with pytest.raises(RuntimeError):
+        with pytest.raises(RuntimeError, match="nothing"):
             evidence(tmp_path / "broken", killer)
 
 

@@ -53,8 +53,14 @@ NOT_RUN = {
     ".venv-release/bin/python tools/verify_release.py": "tests/release runs it, as the page has it",
     "pip install": "needs the network; .ci/run installs the built wheel",
     "python examples/batch.py": "runs in tests/test_examples.py",
+    "python examples/service/": "runs in tests/adapters/test_service.py, with a server",
+    "export SERVICE_": "the same",
+    "curl -X PUT localhost:8000/releases/": "the same",
+    "safeselect audit release.json --log log.jsonl": "runs in tests/audit/test_audit.py",
 }
 BLOCKS_NOT_RUN = {
+    "from dpmm.models.aim import": "tests/adapters/test_synthetic_data.py, with `make dropins`",
+    "import diffprivlib.models.forest": "tests/adapters/test_diffprivlib.py, with `make dropins`",
     "from safeselect.adapters.postgres import": "tests/adapters/test_postgres.py, with a server",
 }
 NEEDS = {"docs/adapters.md": ("opendp", "dp_accounting")}  # a page runs where these are installed

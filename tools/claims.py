@@ -1,9 +1,12 @@
-"""The tests of every claim, written into docs/claims.md from the marks of the tests.
+"""The code and the tests of every claim, written into docs/claims.md.
+
+The code is that of `tests/support/breaks.py`, which also says how to break it; the tests are those
+with marks.
 
 `@pytest.mark.claim("C3")` makes a test evidence for a claim and has it named there;
 `pytestmark = pytest.mark.claim("C3")` does so for all tests of a file, which is named as a whole.
-`make claims` writes the last table of the page, a line a piece of evidence; `tests/test_claims.py`
-fails when it is not what the marks say.
+`make claims` writes the last two tables of the page; `tests/test_claims.py` fails when they are not
+what the breaks and the marks say.  `tools/execute_claims.py` makes the breaks.
 """
 
 from __future__ import annotations
@@ -16,6 +19,8 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "claims.md"
 LINE = "| claim | test, or file of tests |\n|---|---|\n"
+CODE = "| claim | where it is kept |\n|---|---|\n"
+sys.path.insert(0, str(ROOT / "tests" / "support"))
 
 
 def marked(path: Path) -> Iterator[tuple[str, str]]:
@@ -51,10 +56,25 @@ def evidence() -> list[tuple[str, str]]:
     return sorted(found, key=lambda pair: int(pair[0].removeprefix("C")))
 
 
+def places() -> list[tuple[str, str]]:
+    """Pairs (claim, file::function), by claim, then in the order of files."""
+    from breaks import BREAKS
+
+    found = {(claim, f"{each.path}::{each.function}") for each in BREAKS for claim in each.claims}
+    return sorted(found, key=lambda pair: (int(pair[0].removeprefix("C")), pair[1]))
+
+
 def written(page: str, found: list[tuple[str, str]]) -> str:
-    """The page with a line for each piece of evidence."""
+    """The page with a line for each place in the code, and for each piece of evidence."""
     kept, line, _ = page.partition(LINE)
-    return kept + line + "".join(f"| {claim} | `{test}` |\n" for claim, test in found)
+    before, code, after = kept.partition(CODE)
+    _, _, after = after.partition("\n\n")
+    return f"{before}{code}{lines(places())}\n{after}{line}{lines(found)}"
+
+
+def lines(pairs: list[tuple[str, str]]) -> str:
+    """A line of a table for each pair."""
+    return "".join(f"| {claim} | `{place}` |\n" for claim, place in pairs)
 
 
 def main() -> int:

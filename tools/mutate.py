@@ -50,6 +50,7 @@ PARTS = {
     "variates": (("variates/*.py",), "tests/inside/variates"),
     "scores": (("scores/*.py", "counts.py"), "tests/inside/scores"),
     "mechanisms": (("selection/*.py", "sessions/*.py", "unknown_domain/*.py"), "tests/mechanisms"),
+    "budget": (("ledger/records/budget.py",), "tests/accounting"),
 }
 """The files of a part and the folder of its own tests, in the order in which they build up."""
 

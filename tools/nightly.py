@@ -45,6 +45,18 @@ PARTS = {
         "mutants",
         {"tests": r"^(\d+) of \d+ tests in use$", "not explained": r"^Not explained: (\d+)$"},
     ),
+    "execute": Part(
+        "execute",
+        {
+            "evidence": r"^evidence: (\d+)$",
+            "failed under a break": r"^failed under a break: (\d+)$",
+            "no break noticed": r"^no break noticed: (\d+)$",
+        },
+    ),
+    "faults": Part(
+        "faults",
+        {"alone": r"^noticed alone: (\d+ of \d+)$", "at once": r"^planted at once: (\d+)$"},
+    ),
     "timing": Part("timing", {"last": r"^(.*\S.*)$"}),
     "long": Part(
         "test",
@@ -52,12 +64,20 @@ PARTS = {
         environment={"SAFESELECT_LONG": "1", "HYPOTHESIS_PROFILE": "explore"},
     ),
     "proofs": Part("proofs", {"theorems": r"^(\d+) theorems, no axioms$"}),
+    "service": Part(
+        "service",
+        {
+            "answers": r"^answers (\d+) in",
+            "kills": r", kills (\d+)$",
+            "wrong": r"^wrong (\d+)$",
+        },
+    ),
     "durations": Part(
         "durations", {"slow without a reason": r"^Over .* and not marked slow: (\d+)$"}
     ),
     "matrix": Part("matrix", {"pythons": r"^(matrix: .*)$"}),
 }
-"""In this order; what the services take under load joins them when they are there."""
+"""In this order."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ import ast
 import io
 import sys
 import tokenize
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -79,14 +79,14 @@ def code_lines(path: Path) -> int:
     return len(held - told)
 
 
-def reading(modules: Iterator[str] | tuple[str, ...]) -> list[File]:
-    """What these modules import, each behind all that it imports itself."""
+def reading(modules: Iterable[str], apart: str = "") -> list[File]:
+    """What these modules import, each behind all that it imports itself; one room is left out."""
     found: dict[str, File] = {}
     begun: set[str] = set()
 
     def visit(module: str) -> None:
         path = _path(module)
-        if module in begun or path is None:
+        if module in begun or path is None or module.startswith(f"{PACKAGE}.{apart}."):
             return
         begun.add(module)
         for other in imports(module):
@@ -100,8 +100,7 @@ def reading(modules: Iterator[str] | tuple[str, ...]) -> list[File]:
 
 def core() -> list[File]:
     """The decision core in the order of reading."""
-    files = reading(tuple(f"{PACKAGE}.selection.{name}" for name in CORE))
-    return [file for file in files if file.room != APART]
+    return reading([f"{PACKAGE}.selection.{name}" for name in CORE], APART)
 
 
 def room(name: str) -> list[File]:

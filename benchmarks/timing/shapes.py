@@ -2,16 +2,64 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable
+from contextlib import redirect_stderr, redirect_stdout
+from pathlib import Path
+from tempfile import mkdtemp
 
 import numpy as np
 from numpy.typing import NDArray
 
 import safeselect
+from safeselect.cli import main
 
-__all__ = ["CALLS", "CONTROL", "scores_of"]
+__all__ = ["CALLS", "CONTROL", "PREPARE", "SLOW", "scores_of"]
 
-CALLS: dict[str, Callable[..., object]] = {
+Call = Callable[..., object]
+
+
+def unknown_domain(scores: NDArray[np.int64], **more: object) -> object:
+    """A list of items, of which the counts are the scores and the labels are always the same."""
+    return safeselect.unknown_domain_top_k(
+        scores,
+        labels=LABELS[: scores.size],
+        k=10,
+        k_bar=scores.size - 1,
+        places="all",
+        epsilon=1,
+        delta="1e-6",
+        **more,
+    )
+
+
+def table(scores: NDArray[np.int64]) -> Path:
+    """A file of ready scores: every number takes as many bytes, whatever it is."""
+    lines = [f"{label},{score:08}\n" for label, score in zip(LABELS, scores.tolist(), strict=False)]
+    FILE.write_text("label,score\n" + "".join(lines))
+    return FILE
+
+
+def command(file: Path, **more: object) -> object:
+    """`safeselect select` on a file of ready scores, in this process."""
+    words = ["select", str(file), "--label", "label", "--score", "score", "--epsilon", "1"]
+    with redirect_stdout(io.TextIOWrapper(io.BytesIO())), redirect_stderr(io.StringIO()):
+        return main([*words, "--sensitivity", "1", "--monotonic"])
+
+
+FILE = Path(mkdtemp()) / "scores.csv"
+LABELS = [f"item {i:06}" for i in range(1 << 14)]
+
+
+def sparse_vector(scores: NDArray[np.int64], **more: object) -> object:
+    """A session that answers for all scores; none is above, so that its length is the same."""
+    session = safeselect.SparseVector(
+        threshold=10**6, k=1, epsilon=1, sensitivity=1, monotonic=True, **more
+    )
+    return session.query_many(scores)
+
+
+CALLS: dict[str, Call] = {
     "permute_and_flip": lambda scores, **more: safeselect.permute_and_flip(
         scores, epsilon=1, sensitivity=1, monotonic=True, **more
     ),
@@ -24,7 +72,22 @@ CALLS: dict[str, Callable[..., object]] = {
     "report_noisy_max_laplace": lambda scores, **more: safeselect.report_noisy_max(
         scores, epsilon=1, noise="laplace", sensitivity=1, monotonic=True, **more
     ),
+    "permute_and_flip_with_gap": lambda scores, **more: safeselect.permute_and_flip_with_gap(
+        scores, epsilon=1, sensitivity=1, monotonic=True, **more
+    ),
+    "top_k_with_gaps": lambda scores, **more: safeselect.top_k_with_gaps(
+        scores, k=10, epsilon=1, sensitivity=1, monotonic=True, **more
+    ),
+    "unknown_domain_top_k": unknown_domain,
+    "sparse_vector": sparse_vector,
+    "command": command,
 }
+
+PREPARE: dict[str, Callable[[NDArray[np.int64]], object]] = {"command": table}
+"""What a call is given in place of the array; made before the time is taken."""
+
+SLOW = {"unknown_domain_top_k": 4, "sparse_vector": 20, "command": 100}
+"""Of these calls so many times fewer pairs are compared: each takes so much longer."""
 
 CONTROL = "report_noisy_max_laplace"
 """Positive control with engine="reference": it refines noise while scores are close."""

@@ -7,6 +7,8 @@ building blocks documented in `safeselect.reference`, `safeselect.noise` and
 
 import safeselect.columns  # noqa: F401 - so that columns of other libraries are read
 from safeselect.accounting import Composition, calibrate, compose
+from safeselect.accounting.gaussian import GaussianDP
+from safeselect.accounting.repetition import Repeated
 from safeselect.counts import Counts
 from safeselect.errors import (
     BudgetError,
@@ -16,6 +18,7 @@ from safeselect.errors import (
     LedgerError,
     LedgerRolledBack,
     ParameterError,
+    RepeatedRequest,
     SafeSelectError,
     SafeSelectWarning,
     ScoreError,
@@ -30,6 +33,13 @@ from safeselect.estimates import (
 )
 from safeselect.grid_quantiles import Quantiles, quantile, quantiles
 from safeselect.ledger import Budget, HmacSigner, Ledger, Signer
+from safeselect.measurements import Measurement, measure
+from safeselect.partitions import (
+    PartitionStrategy,
+    SelectedPartitions,
+    partition_strategy,
+    select_partitions,
+)
 from safeselect.planning import expected_error, explain
 from safeselect.private_candidates import ChosenRun, best_of, first_above
 from safeselect.promises.guarantees import (
@@ -37,16 +47,22 @@ from safeselect.promises.guarantees import (
     BoundedRange,
     LaplaceDominated,
     PureDP,
-    Repeated,
     ZeroConcentratedDP,
 )
 from safeselect.promises.records import Receipt
+from safeselect.promises.statement import Statement
 from safeselect.randomness.source import OpenSSLSource, Source
+from safeselect.releases import from_json, json_schema
 from safeselect.selection import (
+    ExponentialMechanism,
+    ExponentialMechanismBase2,
+    PermuteAndFlip,
+    ReportNoisyMax,
     Selection,
     Selections,
     TopAbove,
     TopK,
+    TopKMechanism,
     TopSet,
     exponential_mechanism,
     exponential_mechanism_base2,
@@ -63,7 +79,7 @@ from safeselect.selection import (
 )
 from safeselect.sessions import AdaptiveSparseVector, Answer, Answers, PayWhatYouGet, SparseVector
 from safeselect.sources import CallbackSource, CombinedSource, SystemSource
-from safeselect.unknown_domain import DiscoveredTopK, unknown_domain_top_k
+from safeselect.unknown_domain import CountNoise, DiscoveredTopK, unknown_domain_top_k
 
 __all__ = [
     "AdaptiveSparseVector",
@@ -77,8 +93,12 @@ __all__ = [
     "ChosenRun",
     "CombinedSource",
     "Composition",
+    "CountNoise",
     "Counts",
     "DiscoveredTopK",
+    "ExponentialMechanism",
+    "ExponentialMechanismBase2",
+    "GaussianDP",
     "HmacSigner",
     "InputError",
     "LaplaceDominated",
@@ -87,25 +107,33 @@ __all__ = [
     "LedgerDamaged",
     "LedgerError",
     "LedgerRolledBack",
+    "Measurement",
     "OpenSSLSource",
     "ParameterError",
+    "PartitionStrategy",
     "PayWhatYouGet",
+    "PermuteAndFlip",
     "PureDP",
     "Quantiles",
     "Receipt",
     "Repeated",
+    "RepeatedRequest",
+    "ReportNoisyMax",
     "SafeSelectError",
     "SafeSelectWarning",
     "ScoreError",
+    "SelectedPartitions",
     "Selection",
     "Selections",
     "Signer",
     "Source",
     "SourceError",
     "SparseVector",
+    "Statement",
     "SystemSource",
     "TopAbove",
     "TopK",
+    "TopKMechanism",
     "TopSet",
     "ZeroConcentratedDP",
     "best_of",
@@ -120,8 +148,12 @@ __all__ = [
     "exponential_mechanism_base2",
     "exponential_mechanism_with_gap",
     "first_above",
+    "from_json",
     "gap_confidence_bound",
     "gap_p_value",
+    "json_schema",
+    "measure",
+    "partition_strategy",
     "permute_and_flip",
     "permute_and_flip_with_gap",
     "quantile",
@@ -129,6 +161,7 @@ __all__ = [
     "report_noisy_max",
     "report_noisy_max_with_gap",
     "select_many",
+    "select_partitions",
     "top_k",
     "top_k_above",
     "top_k_many",

@@ -18,6 +18,7 @@ __all__ = [
     "LedgerError",
     "LedgerRolledBack",
     "ParameterError",
+    "RepeatedRequest",
     "SafeSelectError",
     "SafeSelectWarning",
     "ScoreError",
@@ -62,6 +63,28 @@ class BudgetError(SafeSelectError, RuntimeError):
         self.scope = scope
         self.asked = dict(asked or {})
         self.left = dict(left or {})
+
+
+class RepeatedRequest(BudgetError):
+    """The request was charged before: nothing was charged again, and nothing is drawn.
+
+    Attributes:
+        scope: the names of the scopes of the call.
+        record: place in the ledger of the record of the charge.
+        outcome: "released", "settled" or "aborted"; None if its call still runs, or died.
+    """
+
+    def __init__(
+        self,
+        message: str = "",
+        *,
+        scope: str | None = None,
+        record: int | None = None,
+        outcome: str | None = None,
+    ) -> None:
+        super().__init__(message, scope=scope)
+        self.record = record
+        self.outcome = outcome
 
 
 class LedgerError(SafeSelectError, RuntimeError):

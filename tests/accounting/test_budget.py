@@ -13,6 +13,7 @@ from safeselect import (
     BoundedRange,
     BudgetError,
     LaplaceDominated,
+    LedgerDamaged,
     ParameterError,
     PureDP,
     ZeroConcentratedDP,
@@ -185,3 +186,83 @@ def test_deltas_have_a_cap_of_their_own():
 def test_an_order_that_leaves_nothing_is_refused():
     with pytest.raises(ParameterError, match="allow nothing"):
         budget(order=2, epsilon=1, delta="1e-6")
+
+
+# ------------------------------------------------------------------------------- at the edges
+
+
+@pytest.mark.parametrize("order", ["1", "1/2"])
+def test_an_order_of_one_or_less_is_refused(order):
+    with pytest.raises(ParameterError, match="order must be greater than 1, got"):
+        budget(epsilon=1, delta="1e-6", order=order)
+
+
+@pytest.mark.parametrize("place", ["unit", "neighbours"])
+def test_what_is_no_text_is_named(place):
+    words = {"unit": "person", "neighbours": "add_remove", place: 7}
+    with pytest.raises(ParameterError, match=rf"^{place} must be"):
+        Budget(words["unit"], words["neighbours"], epsilon=1)
+
+
+def test_a_cap_below_one_allows_something():
+    """ln M up to 0.6 or so: caps are no whole numbers."""
+    small = budget(epsilon="1/2", delta="1/10", order=3)
+    (cap,) = small.caps.values()
+    assert 0 < cap < 1
+    assert charged(small, dict.fromkeys(small.caps, Fraction(0)), PureDP("1/100"))
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        [],
+        "text",
+        None,
+        {"unit": "person", "neighbours": "add_remove"},
+        {"unit": "person", "neighbours": "add_remove", "budget": {"sigma": "1"}},
+        {"unit": "person", "neighbours": "add_remove", "budget": {"epsilon": "1", "sigma": "1"}},
+        {"unit": "person", "neighbours": "add_remove", "budget": {"epsilon": "1", "rho": "1"}},
+        {"unit": 7, "neighbours": "add_remove", "budget": {"epsilon": "1"}},
+    ],
+)
+def test_what_is_no_record_of_a_budget_is_damage(content):
+    with pytest.raises(LedgerDamaged, match="holds no budget"):
+        Budget.of(content)
+
+
+def test_numbers_of_a_record_that_cannot_be_read_are_named():
+    content = {"unit": "person", "neighbours": "add_remove", "budget": {"epsilon": "one"}}
+    with pytest.raises(LedgerDamaged, match="the budget of a scope"):
+        Budget.of(content)
+
+
+def test_numbers_of_1024_bits_are_taken_and_longer_ones_refused():
+    longest = Fraction(2**1024 - 1)
+    assert budget(epsilon=longest).epsilon == longest
+    assert budget(epsilon=1 / longest).epsilon == 1 / longest
+    for long in (Fraction(2**1024), Fraction(1, 2**1024)):
+        with pytest.raises(ParameterError, match="epsilon must have at most 1024 bits"):
+            budget(epsilon=long)
+
+
+def test_sums_and_prices_keep_denominators_of_1024_bits():
+    """Exact up to 2**-1024; beyond, rounded up to a multiple of it, deltas too."""
+    unit = Fraction(1, 2**1024)
+    odd = Fraction(1, 2**1024 + 1)
+    assert add({"epsilon": Fraction(0)}, {"epsilon": unit}) == {"epsilon": unit}
+    assert add({"epsilon": Fraction(1)}, {"epsilon": odd}) == {"epsilon": 1 + unit}
+    tiny = budget(epsilon=1, delta="1/2").price(ApproximateDP(odd, Fraction(1, 2) + odd))
+    assert tiny == {"epsilon": unit, "delta": Fraction(1, 2) + unit}
+
+
+@pytest.mark.parametrize(
+    ("terms", "adds"),
+    [({"epsilon": 1}, "epsilon alone"), ({"epsilon": 1, "delta": "1e-6"}, "epsilon and delta")],
+)
+def test_a_guarantee_without_a_price_is_told_what_to_do(terms, adds):
+    said = (
+        rf"adds up {adds}, which ZeroConcentratedDP does not bound by itself; calibrate the "
+        "release in the budget's terms"
+    )
+    with pytest.raises(ParameterError, match=said):
+        budget(**terms).price(ZeroConcentratedDP(1))

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from safeselect import BoundedRange, LaplaceDominated, ParameterError, PureDP
-from safeselect.accounting import composed_epsilon, per_draw_epsilon
+from safeselect.accounting import calibration, composed_epsilon, per_draw_epsilon
 from safeselect.accounting.theorems.renyi import epsilon_at_order
 
 FAMILIES = (BoundedRange, LaplaceDominated, PureDP)
@@ -137,6 +137,43 @@ def test_extreme_rho_ends_and_holds(rho):
         each = per_draw_epsilon(family, 3, rho=rho)
         assert 3 * family(each).zcdp.rho <= rho
         assert 3 * family(each * 2).zcdp.rho > rho
+
+
+@given(
+    family=st.sampled_from(FAMILIES),
+    size=st.integers(-28, 6),
+    digits=st.integers(10**6, 10**7 - 1),
+    count=st.sampled_from([1, 2, 7, 1000]),
+)
+@FAST
+def test_the_epsilon_of_a_rho_is_the_largest_of_32_digits(family, size, digits, count):
+    """But where the next number costs the total up to 2**-60 of it, which a guess may miss."""
+    rho = count * Fraction(digits, 10**6) * Fraction(10) ** (size // 2)
+    each = per_draw_epsilon(family, count, rho=rho)
+    assert count * family(each).zcdp.rho <= rho
+    bits = each.numerator.bit_length() - each.denominator.bit_length()
+    following = each + Fraction(2) ** (bits - 31)
+    assert count * family(following).zcdp.rho > rho
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_fresh_rho_takes_one_proof_or_two(family, monkeypatch):
+    """And a guess that is too large is found out: the search takes its place."""
+    zcdp, proofs = family.zcdp, []
+
+    def counted(self):
+        proofs.append(self.epsilon)
+        return zcdp.__get__(self)
+
+    monkeypatch.setattr(family, "zcdp", property(counted))
+    rho = Fraction(123456789, 10**10)
+    right = per_draw_epsilon(family, 3, rho=rho)
+    assert len(proofs) <= 2
+    for wrong in (1000 * right, 2 * right):
+        monkeypatch.setattr(calibration, "_guess", lambda *_, wrong=wrong: wrong)
+        found = per_draw_epsilon.__wrapped__(family, 3, rho=rho)
+        assert 3 * zcdp.__get__(family(found)).rho <= rho
+        assert right * (1 - Fraction(1, 2**30)) < found <= right
 
 
 def test_a_total_is_needed():

@@ -60,7 +60,7 @@ def test_every_record_is_brought_over_as_it_is(old: Path, tmp_path: Path) -> Non
     assert ledger.balance("a").spent == {"epsilon": spent, "delta": Fraction(1, 10**9)}
     assert ledger.check().pending == {"9"}
     # The one that was open may be told, and new charges go on from the old total.
-    pending = scope(ledger).charge(pure())
+    pending = scope(ledger).begin(pure())
     pending.released("blue", b"s" * 32)
     assert ledger.balance("a").spent["epsilon"] == spent + Fraction(1, 10)
     assert ledger.check(head=HEADS[old.stem]).count == 12

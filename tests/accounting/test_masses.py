@@ -11,12 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from safeselect import BoundedRange, LaplaceDominated, ParameterError, PureDP, compose
-from safeselect.accounting import GaussianDP
-from safeselect.accounting.gaussian import normal
+from safeselect.accounting.gaussian import GaussianDP
+from safeselect.accounting.optimum import masses, profiles
 from safeselect.accounting.optimum.bracket import Profile
-from safeselect.accounting.optimum.certified import masses, profiles
 from safeselect.accounting.optimum.masses import Masses, certain, dots, power, product
 from safeselect.exact.interval import Interval
+from safeselect.exact.normal import normal
 
 pytestmark = pytest.mark.claim("C2")
 

@@ -75,11 +75,11 @@ ROWS: dict[str, Callable[[Path], Any]] = {
     "not UTF-8": lambda home: csv(home / "t.csv", GOOD.encode() + b"a,\xff\n"),
     "not UTF-8 at once": lambda home: csv(home / "t.csv", b"city,rider\na,\xff\n"),
     "mixed keys": lambda home: pd.DataFrame({"city": ["a", "b"], "rider": [1, "x"]}),
-    "a missing integer": lambda home: pd.DataFrame({"city": ["a", "b"], "rider": [1, None]}),
+    "no integers": lambda home: pd.DataFrame({"city": ["a", "b"], "rider": [1.5, None]}),
     "floats that pandas wrote": lambda home: parquet(
-        home / "t.parquet", city=["a", "b"], rider=[1.0, None]
+        home / "t.parquet", city=["a", "b"], rider=[1.5, None]
     ),
-    "floats of polars": lambda home: pl.DataFrame({"city": ["a", "b"], "rider": [1.0, None]}),
+    "floats of polars": lambda home: pl.DataFrame({"city": ["a", "b"], "rider": [1.5, None]}),
     "a list in an object": lambda home: pd.DataFrame({"city": ["a", "b"], "rider": [[1], "x"]}),
 }
 # What its columns are, or are called.

@@ -23,7 +23,8 @@ from safeselect import (
     compose,
     top_k,
 )
-from safeselect.accounting import GaussianDP, compose_delta
+from safeselect.accounting import compose_delta
+from safeselect.accounting.gaussian import GaussianDP
 from safeselect.adapters.dp_accounting import dp_event, dp_events, dp_pld
 
 dpa: Any = pytest.importorskip("dp_accounting", reason="dp-accounting is not installed")
@@ -364,3 +365,15 @@ def test_what_has_no_distribution_is_refused() -> None:
             dp_pld([PureDP(1)], interval)
     nothing = dp_pld([PureDP(0)], 1e-3)
     assert nothing.get_delta_for_epsilon(0.0) <= 1e-12
+
+
+@pytest.mark.parametrize("squared", ["1/25", "1", "1/7"])
+@pytest.mark.parametrize("name", ["rdp", "pld"])
+def test_gaussian_noise_is_an_event_of_its_own(squared: str, name: str) -> None:
+    """The multiplier is 1 / mu rounded down, and what they make of it covers what is exact."""
+    guarantee = GaussianDP(squared)
+    event = dp_event(guarantee, accountant=name)
+    inverse = 1 / Fraction(event.noise_multiplier) ** 2
+    assert guarantee.mu_squared <= inverse <= guarantee.mu_squared * (1 + Fraction(1, 10**15))
+    theirs = accountant(name).compose(event).get_epsilon(1e-6)
+    assert theirs >= float(guarantee.approximate("1e-6").epsilon) * (1 - 1e-6)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import signal
 import sys
@@ -15,7 +14,7 @@ from typing import Any
 
 import pytest
 from ledgers import new, pure, scope
-from postgres import Server, binaries
+from postgres import Server, needs_postgres, running_server
 from stops import at_step
 from workers import ended, kinds, start_child
 
@@ -33,30 +32,11 @@ from safeselect import (
 from safeselect.adapters.postgres import PostgresStore
 from safeselect.ledger.records.record import canonical, record_hash
 
-REQUIRED = os.environ.get("SAFESELECT_REQUIRE_POSTGRES", "") != ""
-MISSING = [
-    name
-    for name, there in (
-        ("psycopg", importlib.util.find_spec("psycopg")),
-        ("PostgreSQL's programs", binaries()),
-    )
-    if not there
-]
-needs_postgres = pytest.mark.skipif(
-    bool(MISSING) and not REQUIRED, reason=f"not installed: {', '.join(MISSING)}"
-)
-
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[Server]:
-    programs = binaries()
-    assert programs is not None, "SAFESELECT_REQUIRE_POSTGRES is set, and there is no PostgreSQL"
-    started = Server(programs)
-    try:
-        started.start()
+    with running_server() as started:
         yield started
-    finally:
-        started.remove()
 
 
 @pytest.fixture
@@ -93,22 +73,22 @@ def test_a_budget_is_kept_and_found_again(store: PostgresStore) -> None:
     with pytest.raises(LedgerError, match="is there already: open it"):
         new(store)
     for _ in range(9):
-        scope(ledger).charge(pure("0.1")).released("blue", b"s" * 32)
+        scope(ledger).begin(pure("0.1")).released("blue", b"s" * 32)
     again = Ledger.open(store)
     result = safeselect.permute_and_flip(
         {"red": 1, "blue": 9}, epsilon="0.1", sensitivity=1, ledger=scope(again)
     )
     assert result.receipt is not None
     with pytest.raises(BudgetError, match="and 0 of 1 is left"):
-        scope(again).charge(pure("1e-6"))
+        scope(again).begin(pure("1e-6"))
     checker = ledger.check(head=again.head)
     assert (checker.count, checker.pending) == (22, set())
     assert ledger.id == again.id
-    first = scope(new(PostgresStore(store._conninfo, schema=f"{schema(store)}_b"))).charge(
+    first = scope(new(PostgresStore(store._conninfo, schema=f"{schema(store)}_b"))).begin(
         charge := pure("1/4")
     )
     with pytest.raises(SourceError, match="a copy of another's"):
-        scope(Ledger.open(first.book._store)).charge(charge)
+        scope(Ledger.open(first.book._store)).begin(charge)
     with pytest.raises(LedgerError, match="in the ledger already"):
         [first.aborted("error") for _ in range(2)]
 
@@ -121,7 +101,7 @@ def test_eight_processes_never_overspend(store: PostgresStore) -> None:
         there = scope(Ledger.open(store))
         while True:
             try:
-                there.charge(pure("1/40")).released("blue", b"s" * 32)
+                there.begin(pure("1/40")).released("blue", b"s" * 32)
             except BudgetError as error:
                 if "and 0 of 1 is left" in str(error):
                     return
@@ -145,7 +125,7 @@ def test_clients_and_server_killed_anywhere_lose_nothing(
         there = scope(Ledger.open(store))
         with report.open("a", buffering=1) as out:
             while True:
-                pending = there.charge(pure("1/10"))
+                pending = there.begin(pure("1/10"))
                 out.write("charged\n")
                 pending.released("blue", b"s" * 32)
                 out.write("released\n")
@@ -181,14 +161,13 @@ def test_clients_and_server_killed_anywhere_lose_nothing(
         "INSERT INTO {0}.records VALUES (9, 'x', 'x', '')",
         "INSERT INTO {0}.records VALUES (1, 'x', 'x', '')",
         "INSERT INTO {0}.records SELECT 4, body, hash, '' FROM {0}.records WHERE seq = 3",
-        "INSERT INTO {0}.records SELECT 4, '', '', '', null, nonce FROM {0}.records WHERE seq = 2",
     ],
 )
 def test_rows_are_only_appended(server: Server, store: PostgresStore, statement: str) -> None:
     import psycopg
 
     ledger = new(store)
-    scope(ledger).charge(pure()).released("blue", b"s" * 32)
+    scope(ledger).begin(pure()).released("blue", b"s" * 32)
     head = ledger.head
     with pytest.raises(psycopg.DatabaseError):
         sql(server, statement.format(schema(store)))
@@ -198,7 +177,7 @@ def test_rows_are_only_appended(server: Server, store: PostgresStore, statement:
 @needs_postgres
 def test_an_edit_by_the_owner_is_found(server: Server, store: PostgresStore) -> None:
     ledger = new(store)
-    scope(ledger).charge(pure()).released("blue", b"s" * 32)
+    scope(ledger).begin(pure()).released("blue", b"s" * 32)
     name = schema(store)
     sql(
         server,
@@ -221,7 +200,7 @@ def test_a_total_that_a_role_with_insert_resets_is_refused_before_the_next_charg
         here = PostgresStore(store._conninfo, schema=f"{schema(store)}_{'a' if key else 'b'}")
         ledger = new(here, signer=key, epsilon=1)
         there = scope(ledger)
-        there.charge(pure(1))
+        there.begin(pure(1))
         *_, last = ledger.records()
         (charge,) = last.content["charges"]
         forged: dict[str, Any] = {**last.content, "seq": "3", "previous": last.hash}
@@ -230,10 +209,10 @@ def test_a_total_that_a_role_with_insert_resets_is_refused_before_the_next_charg
         forged["nonce"] = "ab" * 16
         body = canonical(forged)
         insert = f"INSERT INTO {here._schema}.records VALUES (3, '{body}', '{record_hash(body)}', "  # noqa: S608
-        sql(server, insert + f"'{last.signature}', 'a', 'ab')")
+        sql(server, insert + f"'{last.signature}')")
         said = "running total|the signature of record 3 is wrong"
         for use in (
-            lambda there=there: there.charge(pure()),
+            lambda there=there: there.begin(pure()),
             lambda ledger=ledger: ledger.balance("a"),
             lambda here=here, key=key: Ledger.open(here, signer=key),
         ):
@@ -259,7 +238,7 @@ def test_readers_beside_a_writer_raise_no_false_alarm(store: PostgresStore) -> N
     for reader in readers:
         reader.start()
     for charges in range(1000):  # on a busy machine until the readers have had their turns
-        there.charge(pure())
+        there.begin(pure())
         if charges >= 60 and len(looked) > 5:
             break
     over.set()
@@ -284,7 +263,7 @@ def test_a_child_forked_in_a_transaction_leaves_its_parents_alone(store: Postgre
 
         code = 1
         try:
-            pending = at_step(lambda: there.charge(pure("1/1000")), step, act)
+            pending = at_step(lambda: there.begin(pure("1/1000")), step, act)
         except LedgerError:
             code = 0
             if children[-1:] != [0]:
@@ -311,7 +290,7 @@ def test_a_warning_during_the_commit_withholds_the_answer(
 
     ledger = new(store, epsilon=1)
     there = scope(ledger)
-    pending, execute = there.charge(pure()), psycopg.Connection.execute
+    pending, execute = there.begin(pure()), psycopg.Connection.execute
 
     def warns(self: Any, query: Any, *more: Any, **options: Any) -> Any:
         if query == "COMMIT":
@@ -326,26 +305,6 @@ def test_a_warning_during_the_commit_withholds_the_answer(
 
 
 @needs_postgres
-def test_a_role_that_may_only_read_and_append_is_enough(
-    server: Server, store: PostgresStore
-) -> None:
-    ledger, name = new(store), schema(store)
-    sql(
-        server,
-        f"CREATE ROLE w{name} LOGIN",
-        f"GRANT USAGE ON SCHEMA {name} TO w{name}",
-        f"GRANT SELECT ON ALL TABLES IN SCHEMA {name} TO w{name}",
-    )
-    as_role = server.conninfo.replace("user=owner", f"user=w{name}")
-    there = scope(Ledger.open(PostgresStore(as_role, schema=name)))
-    with pytest.raises(LedgerError, match="the role lacks a permission"):
-        there.charge(pure())
-    sql(server, f"GRANT INSERT ON {name}.records TO w{name}")
-    there.charge(pure()).released("blue", b"s" * 32)
-    assert ledger.check().count == 4
-
-
-@needs_postgres
 def test_a_lock_that_is_held_and_a_server_that_is_not_there_are_clear_errors(
     server: Server, store: PostgresStore
 ) -> None:
@@ -355,11 +314,11 @@ def test_a_lock_that_is_held_and_a_server_that_is_not_there_are_clear_errors(
 
     def work(_: object) -> None:
         with pytest.raises(LedgerBusy, match="is locked by another writer: nothing was charged"):
-            scope(impatient).charge(pure())
+            scope(impatient).begin(pure())
         assert impatient.head == head  # who only reads need not wait
 
     store.write(work)
-    scope(impatient).charge(pure())
+    scope(impatient).begin(pure())
     nowhere = PostgresStore("host=/nowhere password=hunter2", schema="s")
     with pytest.raises(LedgerError, match="cannot be reached") as caught:
         Ledger.open(nowhere)
@@ -375,8 +334,8 @@ def test_another_schema_is_left_alone(server: Server, store: PostgresStore) -> N
         new(store)
     with pytest.raises(LedgerError, match="is not there, or is another's"):
         Ledger.open(store)
-    sql(server, f"CREATE TABLE {name}.format AS SELECT 2 AS version")
-    with pytest.raises(LedgerError, match="is not of format 1"):
+    sql(server, f"CREATE TABLE {name}.format AS SELECT 3 AS version")
+    with pytest.raises(LedgerError, match="is not of format 2"):
         Ledger.open(store)
     assert sql(server, f"SELECT count(*) FROM {name}.records") == [(0,)]  # noqa: S608
 
@@ -398,8 +357,8 @@ def test_a_server_that_does_not_wait_for_its_disk_is_refused(
     server.start(fsync="off")
     try:
         with pytest.raises(LedgerError, match="does not wait for its disk"):
-            scope(ledger).charge(pure())
+            scope(ledger).begin(pure())
     finally:
         server.stop()
         server.start()
-    scope(ledger).charge(pure())
+    scope(ledger).begin(pure())

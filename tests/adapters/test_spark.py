@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tapes import TapeSource
 
-from safeselect import InputError, unknown_domain_top_k
-from safeselect.adapters.tables import count_distinct_users, largest_counts
+from safeselect import InputError, partition_strategy, unknown_domain_top_k
+from safeselect.adapters.tables import count_distinct_users, largest_counts, select_keys
 
 pa = pytest.importorskip("pyarrow")
 parquet = pytest.importorskip("pyarrow.parquet")
@@ -31,6 +32,12 @@ PRIVATE = "Zebedee-4711"
 
 @pytest.fixture(scope="module")
 def spark() -> Iterator[Any]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYSPARK_PYTHON", sys.executable)  # workers that know safeselect
+        yield from _session()
+
+
+def _session() -> Iterator[Any]:
     session = (
         pyspark.sql.SparkSession.builder.master("local[2,4]")  # two workers, four attempts a task
         .config("spark.ui.enabled", "false")
@@ -76,6 +83,49 @@ def test_counts_are_those_of_duckdb_though_every_task_fails_once(
     assert len(list(tmp_path.iterdir())) >= 4  # they did fail
     assert list(found.items()) == list(largest_counts(table(ROWS), **options).items())
     assert len(found) == 30
+
+
+@pytest.mark.parametrize("most", [1, 2])
+def test_keys_are_those_of_duckdb_though_every_task_fails_once(
+    spark: Any, tmp_path: Path, most: int
+) -> None:
+    """The same bounded counts for the same hash; the driver draws, once."""
+    rows = spark.sparkContext.parallelize(ROWS, 4).mapPartitions(failing_once(tmp_path))
+    frame = spark.createDataFrame(rows, "item STRING, user BIGINT")
+    found = count_distinct_users(frame, **KEYS, max_contributions=most)
+    assert len(list(tmp_path.iterdir())) >= 4  # they did fail
+    assert dict(found) == dict(count_distinct_users(table(ROWS), **KEYS, max_contributions=most))
+    cost = {"epsilon": 3, "delta": "1e-3", "max_partitions": most}
+    ours, theirs = (
+        select_keys(each, **KEYS, **cost, source=TapeSource(seed=6)).labels
+        for each in (frame, table(ROWS))
+    )
+    assert ours == theirs
+
+
+def test_each_key_is_decided_once_though_every_task_fails_once(spark: Any, tmp_path: Path) -> None:
+    """A strategy goes to the workers; tasks that are run again repeat its answers."""
+    strategy = partition_strategy(epsilon=1, delta="1e-6", max_partitions=1, with_counts=True)
+    users = strategy.terms.table.centre
+    counted = [(f"key {n}", users) for n in range(1000)]
+    marks = failing_once(tmp_path)
+
+    def decide(part: Iterable[Any]) -> Iterator[Any]:
+        for key, n in marks(part):
+            if strategy.keep_keyed(key, n):
+                yield key, strategy.noisy_count_keyed(key, n)
+
+    found = spark.sparkContext.parallelize(counted, 4).mapPartitions(decide)
+    kept = found.collect()
+    assert len(list(tmp_path.iterdir())) >= 4
+    assert kept == found.collect()  # computed again from the start: the same keys and counts
+    assert sorted(kept) == sorted(
+        (key, strategy.noisy_count_keyed(key, n))
+        for key, n in counted
+        if strategy.keep_keyed(key, n)
+    )
+    assert 400 < len(kept) < 950
+    assert len(set(kept)) == len(kept)
 
 
 @pytest.mark.parametrize("kind", ["TINYINT", "SMALLINT", "INT", "BIGINT", "STRING"])

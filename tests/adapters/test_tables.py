@@ -115,7 +115,6 @@ def test_integer_keys_are_read_by_their_declared_type(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "column",
     [
-        pa.array([1.0]),
         pa.array([True]),
         pa.array([datetime.date(2020, 1, 1)]),
         pa.array([datetime.datetime(2020, 1, 1)]),  # noqa: DTZ001 - a column without a zone

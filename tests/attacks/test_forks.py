@@ -53,7 +53,6 @@ def test_a17_a_naive_buffer_repeats_itself():
     assert in_child(lambda: release(source)) == release(source)
 
 
-@pytest.mark.claim("C6")
 def test_a17_behind_our_guard_it_does_not():
     source = Buffered(production=True)
     release(source)

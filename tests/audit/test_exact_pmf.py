@@ -106,7 +106,7 @@ def test_errors_of_the_run_pass_through():
 
 @pytest.mark.parametrize(("leaves", "size"), [(0, 128), (1, 0), (1, 100), (1, -128)])
 def test_arguments_are_checked(leaves, size):
-    with pytest.raises(ParameterError):
+    with pytest.raises(ParameterError, match="must be positive"):
         bit_tree(tails, max_leaves=leaves, max_bits=size)
 
 
@@ -131,7 +131,7 @@ def test_a_restart_of_an_unfinished_law_stays_sound():
 
 
 def test_a_loop_that_was_never_seen_to_end_is_refused():
-    with pytest.raises(ParameterError):
+    with pytest.raises(ParameterError, match="never seen to end"):
         restarted(Law({None: HALF}, HALF))
 
 

@@ -7,7 +7,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from safeselect.audit import noise, primitives, releases, verify
+from safeselect.audit import noise, primitives, privacy, releases, verify
+from safeselect.audit.certificate import Certificate, certify, neighbours
 from safeselect.audit.finding import Refuted
 from safeselect.audit.series import exp_minus
 from safeselect.noise.laws import EXPONENTIAL, GUMBEL, LAPLACE
@@ -23,12 +24,8 @@ LAWS = pytest.mark.parametrize("law", noise.LAWS, ids=lambda law: law.name)
 def test_the_shipped_code_passes_every_check():
     findings = list(verify.run(verify.QUICK))
     assert [f"{f.check.name}: {f.detail}" for f in findings if not f.passed] == []
-    assert {finding.check.kind for finding in findings} == {
-        "samplers",
-        "noise",
-        "privacy",
-        "releases",
-    }
+    kinds = {"code", "bits", "samplers", "noise", "privacy", "releases", "rules"}
+    assert {finding.check.kind for finding in findings} == kinds
 
 
 def test_an_error_in_a_check_is_a_finding_and_its_text_is_not_shown():
@@ -46,7 +43,7 @@ def test_an_error_in_a_check_is_a_finding_and_its_text_is_not_shown():
 
 def refuted_primitive(name, run, every=1):
     (primitive,) = (each for each in primitives.primitives() if each.name == name)
-    with pytest.raises(Refuted):
+    with pytest.raises(Refuted, match="outside the bounds"):
         primitives.check_primitive(replace(primitive, run=run), every)
 
 
@@ -150,15 +147,34 @@ def test_a_decision_without_waiting_is_refuted(law, monkeypatch):
 @pytest.mark.claim("C2")
 def test_a_factor_of_two_dropped_is_refuted(law, monkeypatch):
     monkeypatch.setattr(Sensitivity, "range_in_steps", lambda self, reading: Fraction(1))
-    with pytest.raises(Refuted, match="1 is claimed"):
-        verify.Instance(law, 1, False, False).examine(verify.QUICK)
+    with pytest.raises(Refuted, match="loses more than is claimed"):
+        privacy.Instance(law, 1, False, False).examine(verify.QUICK)
 
 
 def test_monotonic_where_it_is_not_is_refuted():
-    broken = verify.Instance(EXPONENTIAL, 1, True, True)
+    broken = privacy.Instance(EXPONENTIAL, 1, True, True)
     law = broken.law(6)
-    pairs = verify.neighbours(2, 2, monotonic=False)
-    assert verify.certify(law, pairs, Fraction(1)).refuted
+    pairs = neighbours(2, 2, monotonic=False)
+    assert certify(law, pairs, Fraction(1)).refuted
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "said"),
+    [
+        ("0.984", "0.99994", "privacy loss between 0.9840 and 0.9999 of ε"),
+        ("0.984", "0.99999", "privacy loss between 0.9840 and 0.9999 of ε"),
+        ("0.984", "1", "privacy loss between 0.9840 and 1.0000 of ε"),
+        ("0.984", "1.00001", "1.0001 of ε (the upper end is above 1 because noise is enclosed"),
+        ("0.984", "1.2", "1.2000 of ε: the bounds are too far apart to tell"),
+        ("1.00001", "1.017", "1.0001 and 1.0170 of ε: some pair of neighbours loses more"),
+    ],
+)
+def test_verdicts_are_sentences(low, high, said):
+    """Rounded so that what is below 1 is not shown as 1, nor what is above it."""
+    found = Certificate(Fraction(1), Fraction(low), Fraction(high), 9)
+    assert said in privacy.verdict(found, Fraction(1, 15))
+    twice = Certificate(Fraction(2), 2 * Fraction(low), 2 * Fraction(high), 9)
+    assert privacy.verdict(twice, Fraction(1, 15)) == privacy.verdict(found, Fraction(1, 15))
 
 
 # ---------------------------------------------------------------------------------- releases
@@ -182,7 +198,7 @@ def test_an_impossible_outcome_is_refuted():
 def test_the_gate_lets_the_claimed_law_pass_and_stops_a_tenth_more():
     law = {0: (Fraction(1, 2), Fraction(1, 2)), 1: (Fraction(1, 2), Fraction(1, 2))}
     releases.gate(Counter({0: 5050, 1: 4950}), 10_000, law)
-    with pytest.raises(Refuted):
+    with pytest.raises(Refuted, match="do not follow"):
         releases.gate(Counter({0: 5500, 1: 4500}), 10_000, law)
 
 

@@ -14,8 +14,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from safeselect import ParameterError, estimate_from_gaps, estimate_from_threshold
-from safeselect.estimates import error_ratio, threshold_error_ratio, variance_ratio
+from safeselect import ParameterError, estimate_from_threshold
+from safeselect.estimates import (
+    error_ratio,
+    estimate_fixed_from_gaps,
+    threshold_error_ratio,
+    variance_ratio,
+)
 
 VECTORS = json.loads((Path(__file__).parents[1] / "vectors" / "estimates.json").read_text())
 BLUE = VECTORS["h2_blue"]["cases"]
@@ -44,7 +49,7 @@ def releases(draw) -> tuple[list[Fraction], list[Fraction], Fraction]:
 def test_published_numbers(case):
     entry = BLUE[case]
     measured, gaps = exact(entry["alpha"]), exact(entry["gaps"])
-    found = estimate_from_gaps(measured, gaps, variance_ratio=entry["lam"])
+    found = estimate_fixed_from_gaps(measured, gaps, variance_ratio=entry["lam"])
     assert list(found) == exact(entry["beta"])
     assert error_ratio(len(measured), entry["lam"]) == Fraction(entry["var_ratio"])
 
@@ -97,7 +102,7 @@ def least_squares(measured, gaps, ratio) -> list[Fraction]:
 @FAST
 def test_best_linear_unbiased_by_matrices(release):
     measured, gaps, ratio = release
-    found = estimate_from_gaps(measured, gaps, variance_ratio=ratio)
+    found = estimate_fixed_from_gaps(measured, gaps, variance_ratio=ratio)
     assert list(found) == least_squares(measured, gaps, ratio)
 
 
@@ -150,9 +155,9 @@ def test_unbiased_and_true_to_the_total(release):
     scores, gaps, ratio = release
     true_gaps = [a - b for a, b in pairwise(scores)]
     # Linear, and right where there is no noise: so unbiased.
-    assert list(estimate_from_gaps(scores, true_gaps, variance_ratio=ratio)) == scores
+    assert list(estimate_fixed_from_gaps(scores, true_gaps, variance_ratio=ratio)) == scores
     # Gaps say nothing about the sum.
-    assert sum(estimate_from_gaps(scores, gaps, variance_ratio=ratio)) == sum(scores)
+    assert sum(estimate_fixed_from_gaps(scores, gaps, variance_ratio=ratio)) == sum(scores)
 
 
 def weights(k: int, ratio: Fraction) -> list[tuple[list[Fraction], list[Fraction]]]:
@@ -161,8 +166,13 @@ def weights(k: int, ratio: Fraction) -> list[tuple[list[Fraction], list[Fraction
     def unit(place: int, size: int) -> list[int]:
         return [int(i == place) for i in range(size)]
 
-    own = [estimate_from_gaps(unit(i, k), [0] * (k - 1), variance_ratio=ratio) for i in range(k)]
-    gap = [estimate_from_gaps([0] * k, unit(i, k - 1), variance_ratio=ratio) for i in range(k - 1)]
+    own = [
+        estimate_fixed_from_gaps(unit(i, k), [0] * (k - 1), variance_ratio=ratio) for i in range(k)
+    ]
+    gap = [
+        estimate_fixed_from_gaps([0] * k, unit(i, k - 1), variance_ratio=ratio)
+        for i in range(k - 1)
+    ]
     return [([row[i] for row in own], [row[i] for row in gap]) for i in range(k)]
 
 
@@ -186,7 +196,9 @@ def test_what_rounding_gaps_down_may_do(k, ratio, data):
 
     def errors(parts, **grid):
         # Linear: the error of the estimates is the estimate of the errors.
-        return estimate_from_gaps([0] * k, [-part for part in parts], variance_ratio=ratio, **grid)
+        return estimate_fixed_from_gaps(
+            [0] * k, [-part for part in parts], variance_ratio=ratio, **grid
+        )
 
     for i in range(1, k + 1):
         whole = step / (2 * k * (1 + ratio))
@@ -268,21 +280,21 @@ def test_limits_of_the_reduction(noise, sides, ratio, limit):
 
 
 def test_forms_of_numbers():
-    expected = estimate_from_gaps([10, 7, 3], [2, 5], variance_ratio=1)
+    expected = estimate_fixed_from_gaps([10, 7, 3], [2, 5], variance_ratio=1)
     assert expected == tuple(exact(BLUE["k=3,lambda=1"]["beta"]))
-    assert estimate_from_gaps((10, "7", Decimal(3)), (2.0, 5), variance_ratio="1") == expected
+    assert estimate_fixed_from_gaps((10, "7", Decimal(3)), (2.0, 5), variance_ratio="1") == expected
     array = np.array([10, 7, 3])
-    assert estimate_from_gaps(array, np.array([2, 5, 99]), variance_ratio=1.0) == expected
+    assert estimate_fixed_from_gaps(array, np.array([2, 5, 99]), variance_ratio=1.0) == expected
     assert all(type(value) is Fraction for value in expected)
-    assert estimate_from_gaps([5], [], variance_ratio=1) == (5,)
-    assert estimate_from_gaps([5], [3], variance_ratio=1) == (5,)
+    assert estimate_fixed_from_gaps([5], [], variance_ratio=1) == (5,)
+    assert estimate_fixed_from_gaps([5], [3], variance_ratio=1) == (5,)
     # 0.1 is what was typed.
-    assert estimate_from_gaps([0.1], [], variance_ratio=1) == (Fraction(1, 10),)
+    assert estimate_fixed_from_gaps([0.1], [], variance_ratio=1) == (Fraction(1, 10),)
 
 
 def test_the_last_of_k_gaps_is_not_used():
-    with_last = estimate_from_gaps([9, 4], [1, 10**6], variance_ratio=2)
-    assert with_last == estimate_from_gaps([9, 4], [1], variance_ratio=2)
+    with_last = estimate_fixed_from_gaps([9, 4], [1, 10**6], variance_ratio=2)
+    assert with_last == estimate_fixed_from_gaps([9, 4], [1], variance_ratio=2)
 
 
 SECRET = 8675309
@@ -291,22 +303,22 @@ SECRET = 8675309
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: estimate_from_gaps([], [], variance_ratio=1), "empty"),
-        (lambda: estimate_from_gaps([1, 2], [], variance_ratio=1), "need 1 or 2 gaps, got 0"),
-        (lambda: estimate_from_gaps([1], [1, 2], variance_ratio=1), "need 0 or 1 gaps"),
-        (lambda: estimate_from_gaps([1], [], variance_ratio=0), "variance_ratio"),
-        (lambda: estimate_from_gaps([1], [1], variance_ratio=1, gap_grid=-1), "gap_grid"),
-        (lambda: estimate_from_gaps([1, 2], None, variance_ratio=1), "gaps must be a list"),
-        (lambda: estimate_from_gaps({1, 2}, [1], variance_ratio=1), "must be a list"),
-        (lambda: estimate_from_gaps({1: 2}, [1], variance_ratio=1), "must be a list"),
-        (lambda: estimate_from_gaps(np.array(5), [], variance_ratio=1), "got ndarray"),
-        (lambda: estimate_from_gaps(np.eye(2), [1], variance_ratio=1), "got ndarray"),
-        (lambda: estimate_from_gaps(f"{SECRET}", [1], variance_ratio=1), "must be a list"),
-        (lambda: estimate_from_gaps([f"{SECRET}x"], [], variance_ratio=1), r"\[0\].*got str"),
-        (lambda: estimate_from_gaps([1, True], [1], variance_ratio=1), r"\[1\].*got bool"),
-        (lambda: estimate_from_gaps([1, 2], [float("nan")], variance_ratio=1), r"gaps\[0\]"),
+        (lambda: estimate_fixed_from_gaps([], [], variance_ratio=1), "empty"),
+        (lambda: estimate_fixed_from_gaps([1, 2], [], variance_ratio=1), "need 1 or 2 gaps, got 0"),
+        (lambda: estimate_fixed_from_gaps([1], [1, 2], variance_ratio=1), "need 0 or 1 gaps"),
+        (lambda: estimate_fixed_from_gaps([1], [], variance_ratio=0), "variance_ratio"),
+        (lambda: estimate_fixed_from_gaps([1], [1], variance_ratio=1, gap_grid=-1), "gap_grid"),
+        (lambda: estimate_fixed_from_gaps([1, 2], None, variance_ratio=1), "gaps must be a list"),
+        (lambda: estimate_fixed_from_gaps({1, 2}, [1], variance_ratio=1), "must be a list"),
+        (lambda: estimate_fixed_from_gaps({1: 2}, [1], variance_ratio=1), "must be a list"),
+        (lambda: estimate_fixed_from_gaps(np.array(5), [], variance_ratio=1), "got ndarray"),
+        (lambda: estimate_fixed_from_gaps(np.eye(2), [1], variance_ratio=1), "got ndarray"),
+        (lambda: estimate_fixed_from_gaps(f"{SECRET}", [1], variance_ratio=1), "must be a list"),
+        (lambda: estimate_fixed_from_gaps([f"{SECRET}x"], [], variance_ratio=1), r"\[0\].*got str"),
+        (lambda: estimate_fixed_from_gaps([1, True], [1], variance_ratio=1), r"\[1\].*got bool"),
+        (lambda: estimate_fixed_from_gaps([1, 2], [float("nan")], variance_ratio=1), r"gaps\[0\]"),
         (
-            lambda: estimate_from_gaps([SECRET << 5000], [], variance_ratio=1),
+            lambda: estimate_fixed_from_gaps([SECRET << 5000], [], variance_ratio=1),
             "at most 4096 bits",
         ),
         (
@@ -336,4 +348,4 @@ def test_many_winners_take_linear_time():
     k = 20_000
     gaps = [Fraction(i % 7) for i in range(k - 1)]
     scores = [-place for place in accumulate(gaps, initial=Fraction(0))]
-    assert estimate_from_gaps(scores, gaps, variance_ratio=1) == tuple(scores)
+    assert estimate_fixed_from_gaps(scores, gaps, variance_ratio=1) == tuple(scores)

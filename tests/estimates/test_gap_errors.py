@@ -22,7 +22,8 @@ from pathlib import Path
 
 import pytest
 
-from safeselect import estimate_from_gaps, estimate_from_threshold
+from safeselect import estimate_from_threshold
+from safeselect.estimates import estimate_fixed_from_gaps
 from safeselect.testing import DeterministicSource, InsecureSourceWarning
 
 LIMIT = 6.1
@@ -72,7 +73,7 @@ def test_errors_are_as_in_theory_and_near_their_limits(kind, noise):
 
 
 def rolled(measured, gaps, **keywords):
-    return estimate_from_gaps(measured, [*gaps[1:], gaps[0]], **keywords)
+    return estimate_fixed_from_gaps(measured, [*gaps[1:], gaps[0]], **keywords)
 
 
 def without_gaps(measured, gaps, **keywords):
@@ -80,12 +81,12 @@ def without_gaps(measured, gaps, **keywords):
 
 
 def too_sure_of_gaps(measured, gaps, *, variance_ratio, **keywords):
-    return estimate_from_gaps(measured, gaps, variance_ratio=variance_ratio / 20, **keywords)
+    return estimate_fixed_from_gaps(measured, gaps, variance_ratio=variance_ratio / 20, **keywords)
 
 
 @pytest.mark.parametrize("mutant", [rolled, without_gaps, too_sure_of_gaps])
 def test_wrong_estimates_from_gaps_are_noticed(monkeypatch, mutant):
-    monkeypatch.setattr(simulation, "estimate_from_gaps", mutant)
+    monkeypatch.setattr(simulation, "estimate_fixed_from_gaps", mutant)
     assert abs(errors("top_k", "laplace", 10).deviation) > LIMIT
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+import math
 import re
 from fractions import Fraction
 from pathlib import Path
@@ -32,6 +34,10 @@ def test_the_page_runs(monkeypatch, capsys):
     # Noise has scale 20 everywhere, so that an error of 600 is one in 10**12.
     assert np.abs(np.array(better, dtype=float) - counts[list(names["best"].indices)]).max() < 600
     assert 0 < names["p"] <= 1
+    # Every number is in the ledger: two selections and two measurements.
+    charged = [r.content for r in names["ledger"].records() if r.content["kind"] == "charged"]
+    assert len(charged) == 4
+    assert names["ledger"].balance("films").spent == {"epsilon": 2}
     assert len(names["above"].indices) == 7
     assert sum("at least" in line for line in printed) == 7
     last = int(names["seen"][-1])
@@ -41,10 +47,22 @@ def test_the_page_runs(monkeypatch, capsys):
 
 def test_the_figures_of_the_page():
     """What the page computes in its sentences."""
-    assert "is 40 % of that of `measured`, 320 instead of 800" in PAGE
+    assert "is about 40 % of that of `measured`, 320\ninstead of 800" in PAGE
     ratio = Fraction(1, 2)
     assert (1 + 10 * ratio) / (10 + 10 * ratio) * 2 * 20**2 == 320
-    assert [(k - 1) / (2 * (1 + ratio)) for k in (10, 100)] == [3, 33]
-    assert "3 for this one and 33 for k = 100" in PAGE
+    assert "its measurement ± ln(1/α) / `measured_rate` (60 here)" in PAGE
+    assert round(math.log(20) * 20) == 60
     assert "ε = 0.79 in place of 0.5" in PAGE
     assert round(10 / (320 / 2) ** 0.5, 2) == 0.79
+
+
+def test_a_cell_of_the_table_is_what_the_program_says(monkeypatch):
+    """The worst cell, to the last digit: all bytes come from a fixed seed."""
+    monkeypatch.syspath_prepend(ROOT / "examples")
+    program = importlib.import_module("gap_table")
+    counts = np.load(ROOT / "benchmarks" / "data" / program.FILES[1]).astype(np.int64)
+    linear, ours, spread, _ = program.cell(counts, 10, Fraction("0.05"), "exponential", 400)
+    (row,) = [
+        line for line in PAGE.splitlines() if line.startswith("| SEARCHLOGS, exponential | 10 |")
+    ]
+    assert row.split(" | ")[2] == f"{linear:.0f} / **{ours:.0f}** ± {spread:.1f}"

@@ -211,7 +211,7 @@ def test_a4_ours_releases_no_values_and_reaches_every_candidate_from_every_score
         "mechanism",
         "source",
         "base",
-        "effective_range",
+        "statement",
         "gap",
         "receipt",
     }

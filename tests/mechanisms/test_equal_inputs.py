@@ -32,6 +32,7 @@ from safeselect import (
 from safeselect.scores.candidates import read_candidates
 from safeselect.scores.reading import Reading
 from safeselect.selection._call import Call
+from safeselect.selection._reading import Arguments
 from safeselect.testing import DeterministicSource, RecordingSource
 
 pd = pytest.importorskip("pandas", reason="pandas is not installed")
@@ -369,7 +370,7 @@ def test_counts_that_are_floats_where_a_label_is_missing(mechanism, sensitivity,
 )
 def test_the_range_in_steps_follows_from_the_arguments_alone(given):
     ranges = {
-        Call(scores, epsilon=1, **given).range_in_steps
+        Call(scores, Arguments.read(epsilon=1, **given)).arguments.range_in_steps
         for ways in CASES.values()
         for scores in ways.values()
     }

@@ -40,6 +40,7 @@ from safeselect import (
     top_k_with_gaps,
 )
 from safeselect.accounting import composed_epsilon
+from safeselect.promises.provenance import library
 from safeselect.scores.candidates import Candidates
 from safeselect.selection import _call
 from safeselect.testing import DeterministicSource, InsecureSourceWarning
@@ -683,6 +684,27 @@ def test_nothing_is_logged_or_printed(caplog, capsys):
     assert capsys.readouterr() == ("", "")
 
 
+PUBLIC = {
+    "unit": "not stated",
+    "neighbours": "not stated",
+    "library": {
+        name: library()[name] for name in ("name", "version", "source_tree_sha256")
+    },
+}  # fmt: skip
+
+
+def told(**more):
+    """The parameters of a call with sensitivity 1, and nothing else said of its scores."""
+    return {
+        "sensitivity": "1",
+        "monotonic": "no",
+        "effective_range": "2",
+        "grid": "none",
+        "minimize": "no",
+        **more,
+    }
+
+
 @pytest.mark.parametrize("engine", ENGINES)
 def test_json_of_one(engine):
     text = permute_and_flip(
@@ -691,9 +713,11 @@ def test_json_of_one(engine):
     assert "\n" not in text
     assert text.isascii()
     assert json.loads(text) == {
-        "schema": "safeselect.selection/2",
-        "effective_range": "2",
+        **PUBLIC,
+        "schema": "safeselect.selection/3",
+        "parameters": told(k="1", candidates="2", engine=engine),
         "label": "røm\n",
+        "label_kind": "text",
         "index": "0",
         "guarantee": {"type": "LaplaceDominated", "epsilon": "200001/2"},
         "mechanism": "permute_and_flip/1",
@@ -708,8 +732,10 @@ def test_json_of_several(engine):
         scores, k=2, epsilon=1, delta="1e-6", sensitivity=1, labels=labels, engine=engine
     )
     assert json.loads(result.to_json()) == {
-        "schema": "safeselect.top-k/2",
-        "effective_range": "2",
+        **PUBLIC,
+        "schema": "safeselect.top-k/3",
+        "parameters": told(k="2", candidates="3", engine=engine),
+        "label_kinds": "text",
         "labels": ["b", "a"],
         "indices": ["0", "1"],
         "guarantee": {"type": "ApproximateDP", "epsilon": "1", "delta": "1/1000000"},
@@ -731,8 +757,10 @@ def test_json_of_several(engine):
         engine=engine,
     )
     assert json.loads(result.to_json()) == {
-        "schema": "safeselect.top-set/2",
-        "effective_range": "2",
+        **PUBLIC,
+        "schema": "safeselect.top-set/3",
+        "parameters": told(k="2", candidates="3", engine=engine),
+        "label_kinds": "text",
         "labels": ["a", "b"],
         "indices": ["0", "1"],
         "guarantee": {"type": "ApproximateDP", "epsilon": "1/10", "delta": "1/100"},

@@ -86,7 +86,7 @@ def test_a_labelled_column_releases_its_labels_and_no_positions(kind: str) -> No
         (rows, "selections"),
     ):
         written = json.loads(result.to_json())
-        assert written["schema"] == f"safeselect.{schema}/2"
+        assert written["schema"] == f"safeselect.{schema}/3"
         assert not {"index", "indices"} & set(written)
 
 

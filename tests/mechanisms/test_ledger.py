@@ -22,7 +22,9 @@ from safeselect.ledger.records.record import commitment
 from safeselect.ledger.stores.memory import MemoryStore
 from safeselect.promises.guarantees import BoundedRange, PureDP
 from safeselect.promises.records import guarantee_record
+from safeselect.promises.statement import Statement
 from safeselect.selection._call import Call
+from safeselect.selection._reading import Arguments
 from safeselect.selection._results import Selection
 from safeselect.testing import DeterministicSource, RecordingSource
 
@@ -400,7 +402,13 @@ def test_with_a_ledger_too_the_requests_do_not_depend_on_scores(name: str) -> No
 
 
 def call(ledger: Ledger) -> Call:
-    return Call([1, 5, 3], epsilon=1, sensitivity=1, monotonic=True, ledger=scope(ledger))
+    arguments = Arguments.read(epsilon=1, sensitivity=1, monotonic=True, ledger=scope(ledger))
+    return Call([1, 5, 3], arguments)
+
+
+def made(label: str, index: int, guarantee: Any) -> Selection[str]:
+    said = Statement.of({}, unit=None, neighbours=None, utc=None)
+    return Selection(label, index, guarantee, "m/1", "s", said)
 
 
 def test_a_mechanism_cannot_forget_its_ledger() -> None:
@@ -422,13 +430,13 @@ def test_a_mechanism_cannot_forget_its_ledger() -> None:
 
     def twice() -> None:
         with (this := call(ledger)).release(guarantee, "m/1"):
-            this.released(Selection("a", 0, guarantee, "m/1", "s"))
-            this.released(Selection("b", 1, guarantee, "m/1", "s"))
+            this.released(made("a", 0, guarantee))
+            this.released(made("b", 1, guarantee))
 
     for work, said in (
         (forgets, "ended without an output"),
-        (differs(Selection("a", 0, PureDP("1/8"), "m/1", "s")), "had not charged"),
-        (differs(Selection("a", 0, BoundedRange("1/4"), "m/1", "s")), "had not charged"),
+        (differs(made("a", 0, PureDP("1/8"))), "had not charged"),
+        (differs(made("a", 0, BoundedRange("1/4"))), "had not charged"),
         (twice, "had not charged"),
     ):
         with pytest.raises(LedgerError, match=said):
@@ -443,7 +451,9 @@ def test_every_mechanism_with_a_ledger_is_tested_here() -> None:
         if inspect.isfunction(getattr(safeselect, name))
     }
     found = {name for name, each in functions.items() if "ledger" in each}
-    assert found == {*NAMES, "unknown_domain_top_k"}  # which follows below
+    # The first follows below, the others are in tests/partitions and tests/measurements.
+    others = {"unknown_domain_top_k", "select_partitions", "partition_strategy", "measure"}
+    assert found == {*NAMES, *others}
 
 
 # --------------------------------------------------------------------------- unknown domains
@@ -574,7 +584,7 @@ def test_a_session_without_a_ledger_has_no_receipt(name: str) -> None:
 
 def test_releases_and_a_foreign_charge_add_up() -> None:
     ledger = new(":memory:", epsilon=1)
-    scope(ledger).charge(pure("1/2")).released("made elsewhere", b"s" * 32)
+    scope(ledger).begin(pure("1/2")).released("made elsewhere", b"s" * 32)
     run("permute_and_flip", ledger)
     with pytest.raises(BudgetError):
         run("permute_and_flip", ledger)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import json
+import math
 from collections import Counter
 from fractions import Fraction
 
@@ -69,7 +71,7 @@ def test_sure_winners(engine):
     assert both.indices.tolist() == [[2, 1, 0]] * 2
     content = json.loads(both.to_json())
     assert content["indices"] == [["2", "1", "0"]] * 2
-    assert content["schema"] == "safeselect.selections/2"
+    assert content["schema"] == "safeselect.selections/3"
 
 
 @pytest.mark.parametrize("mechanism", ["permute_and_flip", "exponential", "exponential_base2"])
@@ -137,3 +139,51 @@ def test_labels_in_json():
     assert json.loads(one.to_json())["labels"] == ["x", "z"]
     assert json.loads(many.to_json())["labels"] == [["x", "2"], ["z", "x"]]
     assert json.loads(many.to_json())["indices"] == [["0", "1"], ["2", "0"]]
+
+
+# ---------------------------------------------------------------- one unit changes few of the rows
+
+
+@pytest.mark.parametrize("total", [{"epsilon": 1}, {"rho": "0.1"}, {"epsilon": 1, "delta": "1e-6"}])
+@pytest.mark.parametrize("k", [1, 2])
+def test_the_noise_is_that_of_as_many_rows_as_a_unit_changes(total, k):
+    rows = [[3, 900, 7]] * 6
+    some = safeselect.top_k_many(rows, k=k, max_rows=2, sensitivity=1, **total)
+    two = safeselect.top_k_many(rows[:2], k=k, sensitivity=1, **total)
+    assert (some.guarantee, some.parts, some.noise_rate) == (
+        two.guarantee,
+        two.parts,
+        two.noise_rate,
+    )
+    assert len(some) == 6
+    assert dict(some.statement.parameters)["max_rows"] == "2"
+    every = safeselect.top_k_many(rows, k=k, max_rows=6, sensitivity=1, **total)
+    assert every.parts == safeselect.top_k_many(rows, k=k, sensitivity=1, **total).parts
+
+
+def test_two_changed_rows_of_three_cost_what_is_promised():
+    """The law of a row is that of its single mechanism; the worst neighbours change two rows."""
+    rows = [[0, 0], [0, 0], [0, 0]]
+    found = safeselect.select_many(rows, max_rows=2, epsilon=1, sensitivity=1, monotonic=True)
+    rate = found.noise_rate
+    assert rate == Fraction(1, 2)
+
+    def law(scores):  # permute-and-flip of two candidates
+        best, other = max(scores), min(scores)
+        miss = math.exp(-float(rate) * (best - other)) / 2
+        return [1 - miss, miss] if scores[0] == best else [miss, 1 - miss]
+
+    changed = [law([1, 0]), law([1, 0]), law([0, 0])]
+    before = [law([0, 0])] * 3
+    worst = max(
+        abs(sum(math.log(a[i] / b[i]) for a, b, i in zip(changed, before, out, strict=True)))
+        for out in itertools.product((0, 1), repeat=3)
+    )
+    assert worst <= 1 + 1e-12
+    assert worst > 0.7
+
+
+@pytest.mark.parametrize("max_rows", [0, 4, 1.5, True, "many"])
+def test_max_rows_is_between_one_and_the_number_of_rows(max_rows):
+    with pytest.raises(ParameterError, match="max_rows must be"):
+        safeselect.select_many([[1, 2]] * 3, max_rows=max_rows, epsilon=1, sensitivity=1)

@@ -53,7 +53,13 @@ def test_the_second_record_tells_what_was_used_and_frees_nothing() -> None:
         session.query({"Zebedee": 10**6}, **NOTHING)
         assert kinds(ledger) == ["charged"]
     charged, settled = contents(ledger)
-    assert charged["parameters"] == {"outcomes": "6", "queries": "2"}
+    assert charged["parameters"] == {
+        "outcomes": "6",
+        "queries": "2",
+        "sensitivity": "1",
+        "monotonic": "yes",
+        "effective_range": "1",
+    }
     assert settled["charge"] == charged["seq"]
     assert settled["spent"] == {"outcomes": "2", "queries": "1"}
     assert ledger.check().pending == set()
@@ -62,7 +68,14 @@ def test_the_second_record_tells_what_was_used_and_frees_nothing() -> None:
     assert receipt is not None
     assert (receipt.ledger, str(receipt.record)) == (ledger.id, settled["seq"])
     summary = {
-        "schema": "safeselect.session/1",
+        "schema": "safeselect.session/2",
+        "unit": "person",
+        "neighbours": "add_remove",
+        "parameters": charged["parameters"],
+        "utc": charged["utc"],
+        "library": {
+            name: charged["library"][name] for name in ("name", "version", "source_tree_sha256")
+        },
         "guarantee": charged["guarantee"],
         "mechanism": charged["mechanism"],
         "source": "OpenSSLSource",
@@ -74,7 +87,7 @@ def test_the_second_record_tells_what_was_used_and_frees_nothing() -> None:
 
 
 def test_an_exhausted_session_is_settled_at_once_and_only_once() -> None:
-    for more in ({}, {"outcomes": 4}):  # of queries; of outcomes
+    for more in ({}, {"outcomes": 3}):  # of queries; of outcomes
         ledger = new(":memory:", **BUDGET)
         session = PayWhatYouGet(**{**SESSION, **more}, ledger=scope(ledger))
         many = dict.fromkeys("abc", 10**6) if more else {}
@@ -83,7 +96,7 @@ def test_an_exhausted_session_is_settled_at_once_and_only_once() -> None:
             assert kinds(ledger) == ["charged"]
             session.query(many, **NOTHING)
         assert kinds(ledger) == ["charged", "settled"]
-        spent = {"outcomes": "4", "queries": "1"} if more else {"outcomes": "2", "queries": "2"}
+        spent = {"outcomes": "3", "queries": "1"} if more else {"outcomes": "2", "queries": "2"}
         assert contents(ledger)[1]["spent"] == spent
         head = ledger.head
         session.close()
@@ -128,7 +141,7 @@ def test_a_query_that_failed_is_settled_with_all_it_reserved() -> None:
     broken.append(1)
     with pytest.raises(SourceError), session:
         session.query({}, **NOTHING)
-    assert contents(ledger)[1]["spent"] == {"outcomes": "4", "queries": "1"}
+    assert contents(ledger)[1]["spent"] == {"outcomes": "3", "queries": "1"}
 
 
 def test_a_record_that_cannot_be_written_loses_no_answer_and_is_tried_again(

@@ -77,7 +77,6 @@ def test_the_oldest_releases_are_the_lower_bounds():
         assert named[requirement.name] == {Version(bound.version)}
 
 
-@pytest.mark.claim("C13")
 def test_the_build_uses_the_release_that_is_locked():
     """What `make release` builds with; another release of it may pack the same files otherwise."""
     assert len(pins(lock("release"))["hatchling"]) == 1

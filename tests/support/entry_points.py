@@ -11,6 +11,7 @@ from safeselect import AdaptiveSparseVector, BoundedRange, PayWhatYouGet, Sparse
 __all__ = ["FUNCTIONS", "SCORES", "call", "parameters"]
 
 SCORES = {"a": 5, "b": 1, "c": 3}
+_DATA = ("scores", "counts", "values")
 _ROWS = [[5, 1, 3], [1, 2, 3]]
 
 FUNCTIONS: dict[str, dict[str, Any]] = {
@@ -26,7 +27,15 @@ FUNCTIONS: dict[str, dict[str, Any]] = {
     "top_k_many": {"k": 2, "epsilon": 1, "sensitivity": 1},
     "top_k_with_gaps": {"k": 2, "epsilon": 1, "sensitivity": 1},
     "top_k_above": {"k": 2, "threshold": 2, "epsilon": 1, "sensitivity": 1},
+    "PermuteAndFlip": {"epsilon": 1, "sensitivity": 1},
+    "ExponentialMechanism": {"rho": 1, "sensitivity": 1},
+    "ExponentialMechanismBase2": {"base": "1/2", "sensitivity": 1},
+    "ReportNoisyMax": {"epsilon": 1, "sensitivity": 1, "noise": "laplace"},
+    "TopKMechanism": {"k": 2, "epsilon": 1, "sensitivity": 1},
     "unknown_domain_top_k": {"k": 1, "k_bar": 2, "places": "all", "epsilon": 1, "delta": "1e-6"},
+    "select_partitions": {"max_partitions": 1, "epsilon": 1, "delta": "1e-6"},
+    "partition_strategy": {"max_partitions": 1, "epsilon": 1, "delta": "1e-6"},
+    "measure": {"epsilon": 1, "sensitivity_l1": 1},
     "SparseVector": {"threshold": 2, "k": 2, "epsilon": 1, "sensitivity": 1},
     "AdaptiveSparseVector": {"threshold": 2, "k": 2, "epsilon": 1, "sensitivity": 1},
     "PayWhatYouGet": {"outcomes": 5, "queries": 2, "epsilon": 1, "delta": "1e-6"},
@@ -44,7 +53,13 @@ FUNCTIONS: dict[str, dict[str, Any]] = {
         "value_rate": 2,
         "noise": "laplace",
     },
-    "estimate_from_gaps": {"measurements": [1, 2], "gaps": [1], "variance_ratio": 1},
+    "estimate_from_gaps": {
+        "measurements": [1, 2],
+        "gaps": [1],
+        "rate": 1,
+        "noise": "laplace",
+        "measured_rate": 1,
+    },
     "estimate_from_threshold": {
         "measurement": 1,
         "gap": 1,
@@ -57,16 +72,22 @@ FUNCTIONS: dict[str, dict[str, Any]] = {
 def parameters(name: str) -> list[str]:
     """The parameters of a function, but not the scores."""
     found = inspect.signature(getattr(safeselect, name)).parameters
-    return [each for each in found if each not in ("scores", "counts")]
+    return [each for each in found if each not in _DATA]
 
 
 def call(name: str, **given: Any) -> None:
     """Call a function on a few scores; of a session, ask one thing too."""
     function = getattr(safeselect, name)
     first = next(iter(inspect.signature(function).parameters))
-    data = [_ROWS if name.endswith("_many") else SCORES] if first in ("scores", "counts") else []
+    data = (
+        [_ROWS if name.endswith("_many") else SCORES]
+        if first in ("scores", "counts", "values")
+        else []
+    )
     found = function(*data, **given)
     repr(found)
+    if callable(found):
+        found(SCORES)
     if isinstance(found, (SparseVector, AdaptiveSparseVector)):
         found.query(3)
     if isinstance(found, PayWhatYouGet):

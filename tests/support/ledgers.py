@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -13,6 +14,8 @@ from safeselect import Budget, Ledger, PureDP
 from safeselect.errors import LedgerError
 from safeselect.ledger import Row
 from safeselect.ledger.entries import Charge
+from safeselect.ledger.records.lines import log_line
+from safeselect.ledger.records.record import START, canonical, record_hash
 
 TERMS = {"unit": "person", "neighbours": "add_remove"}
 
@@ -84,6 +87,28 @@ class ListStore:
     def append(self, row: Row) -> Row:
         self.new.append(row)
         return row
+
+
+def forge(path: Path, change: Callable[[dict[str, Any]], object], place: int = -1) -> None:
+    """Change one record of an unsigned file, and compute the chain anew, as whoever may write can.
+
+    Args:
+        change: changes the record in place.
+        place: which record; the last by default.
+    """
+    records = [json.loads(line)["record"] for line in path.read_bytes().splitlines()]
+    change(records[place])
+    path.write_bytes(chained(records))
+
+
+def chained(records: list[dict[str, Any]]) -> bytes:
+    """The lines of these records, numbered and hashed anew, without signatures."""
+    lines, before = b"", START
+    for place, record in enumerate(records):
+        body = canonical({**record, "seq": str(place), "previous": before})
+        before = record_hash(body)
+        lines += log_line(body, before, "")
+    return lines
 
 
 def script(text: str, *arguments: object, **options: Any) -> subprocess.Popen[str]:

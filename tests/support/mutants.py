@@ -105,12 +105,12 @@ _EARLY = """\
             return level
 """
 _CHARGED = """\
-                self._pending.charge(self._source, self.bits)
+                self._pending.charge(self.bits.source, self.bits)
 """
 _RELEASED = "        return result if self._pending is None else"
 _LATE = """\
         if self._pending is not None:
-            self._pending.charge(self._source, self.bits)
+            self._pending.charge(self.bits.source, self.bits)
 """
 _EVIDENCE = "tests/inside/evidence/"
 _OWN_WORDS = (
@@ -132,7 +132,7 @@ _REFUND = """\
             for name in charge.scopes:
                 was = self.scopes[name]
                 nothing = {each: 0 * amount for each, amount in was.spent.items()}
-                scopes[name] = Standing(was.budget, nothing)
+                scopes[name] = Balance(was.budget, nothing)
 """
 
 MUTANTS = {
@@ -173,8 +173,8 @@ MUTANTS = {
         (
             (
                 "unknown_domain/_threshold.py",
-                "return max(0, -(-steps.numerator // steps.denominator))",
-                "return max(0, -(-steps.numerator // steps.denominator) - 1)",
+                "return max(0, -(-whole.numerator // whole.denominator))",
+                "return max(0, -(-whole.numerator // whole.denominator) - 1)",
             ),
         ),
         "C2",
@@ -256,7 +256,7 @@ MUTANTS = {
             ),
         ),
         "C1",
-        "verify releases: select_many, exponential",
+        "verify releases: select_many_exponential/1: few",
     ),
     "rows share their words": Mutant(
         (("noise/rows.py", _DRAWN, _DRAWN + "        words[:, 1:2] = words[:, :1]\n"),),
@@ -346,6 +346,39 @@ MUTANTS = {
         (("randomness/bits.py", "if generation() != self._process:", "if False:"),),
         "C6",
         "tests/inside/randomness/test_bits.py::test_a_child_forked_inside_a_request_gets_no_bits",
+    ),
+    # -------------------------------------------------------------------- keys, measurements
+    "a threshold one lower": Mutant(
+        (
+            (
+                "partitions/thresholds.py",
+                "return found.astype(np.int64)",
+                "return found.astype(np.int64) - 1",
+            ),
+        ),
+        "C2",
+        "verify privacy: keys, (1, 1/1000000), 1 a user",
+    ),
+    "growth of a table rounded up": Mutant(
+        (("partitions/table.py", ".exp().scaled(bits)[0]", ".exp().scaled(bits)[1]"),),
+        "C2",
+        "verify privacy: keys, (1, 1/1000000), 1 a user",
+    ),
+    "no slack for the roundings of a count": Mutant(
+        (("partitions/table.py", "lowered = rows * (above + 2)", "lowered = 0"),),
+        "C2",
+        "verify privacy: keys with counts, (1, 1/1000000), 1 a user",
+    ),
+    "mu for mu squared": Mutant(
+        (
+            (
+                "measurements/measure.py",
+                "squared = sensitivity / gaussian.mu_squared",
+                'squared = sensitivity / rational(mu, "mu")',
+            ),
+        ),
+        "C2",
+        "tests/measurements/test_measure.py::test_what_it_costs[mu]",
     ),
     # ------------------------------------------------------------------------------- ledger
     "charge after release": Mutant(

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import shutil
 import signal
 import subprocess
 import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 
 def binaries() -> Path | None:
@@ -17,6 +22,33 @@ def binaries() -> Path | None:
     places = [Path(found).resolve().parent for found in [shutil.which("initdb")] if found]
     places += sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
     return next((place for place in places if (place / "postgres").exists()), None)
+
+
+REQUIRED = os.environ.get("SAFESELECT_REQUIRE_POSTGRES", "") != ""
+MISSING = [
+    name
+    for name, there in (
+        ("psycopg", importlib.util.find_spec("psycopg")),
+        ("PostgreSQL's programs", binaries()),
+    )
+    if not there
+]
+needs_postgres = pytest.mark.skipif(
+    bool(MISSING) and not REQUIRED, reason=f"not installed: {', '.join(MISSING)}"
+)
+
+
+@contextmanager
+def running_server() -> Iterator[Server]:
+    """A server that runs until the block ends."""
+    programs = binaries()
+    assert programs is not None, "SAFESELECT_REQUIRE_POSTGRES is set, and there is no PostgreSQL"
+    started = Server(programs)
+    try:
+        started.start()
+        yield started
+    finally:
+        started.remove()
 
 
 class Server:

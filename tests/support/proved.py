@@ -20,8 +20,10 @@ from safeselect.reference import _rankings as _reference
 from safeselect.scores import floats, numbers
 from safeselect.scores.candidates import read_candidates
 from safeselect.scores.reading import Reading, Sensitivity
-from safeselect.sessions import _terms
+from safeselect.sessions import SparseVector, _session, _terms
+from safeselect.sources import resolve
 from safeselect.variates import digits
+from safeselect.variates.enclosed import WholeNoise
 
 __all__ = [
     "BELOW",
@@ -32,11 +34,13 @@ __all__ = [
     "FINE",
     "FLIPPED",
     "Reading",
+    "Sessions",
     "combine_exponential",
     "combine_floors",
     "compare",
     "decide",
     "differences",
+    "plant_in_sessions",
     "range_in_steps",
     "told",
 ]
@@ -104,7 +108,7 @@ def decide(
         (low - slow * score, high - fast * score)
         for (low, high), score in zip(ends, scores, strict=True)
     ]
-    patch.setattr(rankings, "enclose", lambda law, v, bits, scale: noise[v])
+    patch.setattr(rankings, "enclose_all", lambda law, known, scale: [noise[v] for v, _ in known])
     known = [(place, 0) for place in range(len(ends))]
     bound = None if ceiling is None else (0, ceiling)
     return rankings.certified_order(list(range(len(ends))), scores, known, bound, plan, SCALE)
@@ -131,3 +135,53 @@ def differences(scores: Any, step: Fraction) -> list[int]:
     reading = Reading.read(grid=step, on_grid=False, score_error=0)
     steps = [int(each) for each in read_candidates(scores).scores_on_grid(reading)]
     return [each - steps[0] for each in steps]
+
+
+class Sessions:
+    """Sparse vector sessions with geometric noise, whose noises the test gives."""
+
+    def __init__(self, k: int, *, monotonic: bool) -> None:
+        arguments = {"k": k, "epsilon": 1, "sensitivity": 1, "monotonic": monotonic}
+        made = SparseVector(threshold=0, noise="geometric", **arguments)
+        self._terms = made._session.terms
+        self._source = resolve(None)
+        (branch,) = self._terms.branches
+        # Differences of whole steps reach a place exactly where they reach its ceiling.
+        self._place = -(-branch.place // self._terms.denominator)
+        self._waiting: list[int] = []
+
+    def enclosed_noise(self, kind: str, noise_rate: Any, digits: int, bits: Any) -> WholeNoise:
+        """The next noise, in the place of an engine."""
+        assert kind == "geometric"
+        return WholeNoise(self._waiting.pop(0))
+
+    def opened(self, threshold: int, noises: Sequence[int]) -> _session.Session:
+        """With this threshold, its noise included, and these noises of the values."""
+        self._waiting = [threshold - self._place, *noises]
+        return _session.Session(self._terms, self._source, self)
+
+
+def plant_in_sessions(patch: pytest.MonkeyPatch, fault: str) -> None:
+    """A fault of the session's own code."""
+    if fault == "at least":
+
+        def strict(low: int, high: int, *rest: int) -> int | None:
+            return compare(low - 1, high - 1, *rest)
+
+        patch.setattr(_session, "compare", strict)
+    elif fault == "one too many":
+        real = _session.Session._answer_below
+
+        def more(self: Any, budget: Fraction) -> Any:
+            return real(self, budget + self.terms.branches[0].epsilon)
+
+        patch.setattr(_session.Session, "_answer_below", more)
+    else:
+        drawn: list[WholeNoise] = []
+        draw = _session.Session._draw
+
+        def late(self: Any, *rest: Any) -> Any:
+            drawn.append(draw(self, *rest))
+            return drawn[-2] if len(drawn) > 2 and len(drawn) % 4 != 1 else drawn[-1]
+
+        patch.setattr(_session.Session, "_draw", late)

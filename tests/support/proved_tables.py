@@ -19,7 +19,8 @@ from itertools import permutations, product
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-SOURCES = ["Combine.v", "Decide.v", "Reading.v", "Luce.v", "Ledger.v", "Extract.v", "answer.ml"]
+SOURCES = ["Combine.v", "Decide.v", "Reading.v", "Luce.v", "Ledger.v", "Session.v"]
+SOURCES += ["Extract.v", "answer.ml"]
 TABLES = ROOT / "tests" / "vectors" / "proved"
 
 Line = tuple[str, list[str]]
@@ -85,6 +86,22 @@ def compare_cases() -> Iterator[Line]:
         yield f"{low},{high}", cases
 
 
+SESSIONS = (1, 2, 3)  # answers above that a session has
+THRESHOLDS = range(6)  # with its noise
+VALUES, NOISES = range(3), range(4)
+
+
+def session_cases() -> Iterator[Line]:
+    """For all numbers of answers, thresholds and three values: all noises of the three."""
+    for k, t in product(SESSIONS, THRESHOLDS):
+        for values in product(VALUES, repeat=3):
+            cases = []
+            for noises in product(NOISES, repeat=3):
+                pairs = " ".join(f"{q} {y}" for q, y in zip(values, noises, strict=True))
+                cases.append(f"session {k} {t} {pairs}")
+            yield f"{k},{t},{''.join(map(str, values))}", cases
+
+
 # Steps of 1 .. 12 units, and numbers of so many units; errors and changes for each step up to 8.
 NUMBERS = range(-40, 41)
 MOVES = range(1, 13)
@@ -129,6 +146,7 @@ CASES = {
     "combine": combine_cases,
     "decide": decide_cases,
     "compare": compare_cases,
+    "session": session_cases,
     "nearest": nearest_cases,
     "ranges": ranges_cases,
     "luce": luce_cases,

@@ -13,7 +13,7 @@ from typing import Any
 
 import safeselect
 
-__all__ = ["CALLS", "EVERY", "SESSIONS", "Case"]
+__all__ = ["CALLS", "ELSEWHERE", "EVERY", "SESSIONS", "Case"]
 
 EPSILON = "1/8"
 
@@ -125,4 +125,20 @@ SESSIONS["PayWhatYouGet"] = Case(
     monotonic=False,
 )
 
-EVERY = CALLS | SESSIONS
+KEYS: dict[str, Case] = {
+    _name: Case("select_partitions", {"max_partitions": 1, **_more}, BOTH, COUNTS, monotonic=False)
+    for _name, _more in (("keys", {}), ("keys with counts", {"with_counts": True}))
+}
+"""Releases whose number of counts is private: their requests tell it, and nothing else."""
+
+EVERY = CALLS | SESSIONS | KEYS
+
+ELSEWHERE = {
+    "partition_strategy": "tests/partitions/test_strategy.py: it has no counts when it is charged",
+    "measure": "tests/measurements/test_measure.py: neighbours may replace",
+    "best_of": "tests/mechanisms/test_private_candidates.py: it takes a function, and no scores",
+    "first_above": "tests/mechanisms/test_private_candidates.py: the same",
+    "quantile": "tests/mechanisms/test_quantiles.py: it takes values, and no scores",
+    "quantiles": "tests/mechanisms/test_quantiles.py: the same",
+}
+"""What draws, and has the rules of the ledger in a file of its own, for this reason."""

@@ -14,9 +14,12 @@ ROOT = Path(__file__).parents[2]
 SAID = {
     "soak": "      1200 releases  10** -1.0  one\n       300 releases  10** -2.0  two\n",
     "mutants": "20 of 30 tests in use\nNot explained: 0\n",
+    "execute": "evidence: 9\nfailed under a break: 8\nno break noticed: 1\n",
+    "faults": "noticed alone: 41 of 41\nplanted at once: 40\n",
     "timing": "t = 1.2\nall within bounds\n",
     "test": "= 5 passed, 1 skipped in 3.00s =\n",
     "proofs": "Ranking.within_mass  no axioms\n62 theorems, no axioms\n",
+    "service": "clients 200, workers 2, kills 40\nanswers 1000 in 60.0 s\nwrong 0\n",
     "durations": "Over 2 s and not marked slow: 3\n     2.5 s  tests/test_one.py::test_one\n",
     "matrix": "matrix: ran on python3.11; not found: python3.14\n",
 }
@@ -43,9 +46,12 @@ def test_all_parts_run_and_show_their_figures(make, capfd):
     expected = [
         "soak +passed +0 s  releases 1500",
         "mutants +passed +0 s  tests 20, not explained 0",
+        "execute +passed +0 s  evidence 9, failed under a break 8, no break noticed 1",
+        "faults +passed +0 s  alone 41 of 41, at once 40",
         "timing +passed +0 s  last all within bounds",
         "long +passed +0 s  tests 5 passed, 1 skipped in 3.00s",
         "proofs +passed +0 s  theorems 62",
+        "service +passed +0 s  answers 1000, kills 40, wrong 0",
         "durations +passed +0 s  slow without a reason 3",
         "matrix +passed +0 s  pythons matrix: ran on python3.11; not found: python3.14",
     ]
@@ -53,7 +59,7 @@ def test_all_parts_run_and_show_their_figures(make, capfd):
         assert re.fullmatch(pattern.replace("+0 s", r"+\d+ s").replace(".", r"\."), row)
     asked = make.with_name("asked").read_text().splitlines()
     assert asked[0] == "soak ARGS=--minutes 30 LONG="
-    assert asked[3] == "test ARGS= LONG=1"
+    assert asked[5] == "test ARGS= LONG=1"
 
 
 @pytest.mark.parametrize("target", SAID)

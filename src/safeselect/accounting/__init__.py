@@ -7,12 +7,14 @@ from safeselect.accounting.composition import (
     compose_delta,
     composed_epsilon,
 )
-from safeselect.accounting.gaussian import GaussianDP
+from safeselect.accounting.laws import DiscreteGaussian, DiscreteLaplace, RandomizedResponse
 from safeselect.accounting.theorems.equal_pure import optimal_pure_delta
 
 __all__ = [
     "Composition",
-    "GaussianDP",
+    "DiscreteGaussian",
+    "DiscreteLaplace",
+    "RandomizedResponse",
     "calibrate",
     "compose",
     "compose_delta",

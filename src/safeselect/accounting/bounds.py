@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from safeselect.accounting.gaussian import GaussianDP
+from safeselect.accounting.kinds import AnyGuarantee
+from safeselect.accounting.laws import KnownLaw
 from safeselect.accounting.optimum.certified import (
     least_delta,
     least_epsilon,
     quick_epsilon,
     worth_trying,
 )
-from safeselect.accounting.optimum.problem import Part, Problem
+from safeselect.accounting.optimum.problem import MOST_KINDS, Part, Problem, sizes_of
+from safeselect.accounting.repetition import Repeated
 from safeselect.accounting.theorems.equal_pure import (
     MOST_EQUAL,
     EqualPure,
@@ -28,10 +32,8 @@ from safeselect.accounting.theorems.unequal_pure import UnequalPure
 from safeselect.promises.guarantees import (
     ApproximateDP,
     BoundedRange,
-    Guarantee,
     LaplaceDominated,
     PureDP,
-    Repeated,
     ZeroConcentratedDP,
 )
 
@@ -46,8 +48,11 @@ __all__ = [
     "without_repetition",
 ]
 
-Accounted = Guarantee | GaussianDP
-"""Guarantees that can be composed."""
+Stated = AnyGuarantee
+"""Guarantees that are stated by a number or two."""
+
+Accounted = Stated | KnownLaw
+"""What can be composed."""
 
 BASIC = "basic composition (Dwork, Kenthapadi, McSherry, Mironov and Naor 2006)"
 BASIC_LAPLACE = "basic composition of Laplace-dominated guarantees (lemma L0)"
@@ -86,13 +91,14 @@ def least_bound(
 
     Without a precision the adaptive optimum is left out.
     """
-    if any(isinstance(guarantee, Repeated) for guarantee, _ in parts):
-        return _with_repetition(parts, delta)
-    known = [bound for bound in (_by_sum(parts, delta), _by_orders(parts, delta)) if bound]
+    plain = stated(parts)
+    if any(isinstance(guarantee, Repeated) for guarantee, _ in plain):
+        return _with_repetition(plain, delta)
+    known = [bound for bound in (_by_sum(plain, delta), _by_orders(plain, delta)) if bound]
     if not known or not delta:
         return known[0] if known else None
     most = min(bound.value for bound in known)
-    pure, gaussian = _by_pure_optimum(parts, delta, most), _by_gaussian(parts, delta)
+    pure, gaussian = _by_pure_optimum(parts, plain, delta, most), _by_gaussian(plain, delta)
     # Of equal ones the exact bound comes first.
     known = [bound for bound in (pure, gaussian) if bound] + known
     best = min(known, key=lambda bound: bound.value)
@@ -108,7 +114,12 @@ def least_bound(
     return bracket if bracket.value < best.value else replace(best, lower=bracket.lower)
 
 
-def pure_sum(parts: list[tuple[Accounted, int]]) -> LaplaceDominated | PureDP:
+def stated(parts: list[tuple[Accounted, int]]) -> list[tuple[Stated, int]]:
+    """The list with the pure guarantee of each known law, or its zCDP where it has none."""
+    return [((g.pure or g.zcdp) if isinstance(g, KnownLaw) else g, count) for g, count in parts]
+
+
+def pure_sum(parts: Sequence[tuple[Stated, int]]) -> LaplaceDominated | PureDP:
     """The sum of the epsilons; Laplace-dominated where all parts are.
 
     Along the line from one data set's locations to the neighbour's, the products of Laplace laws
@@ -119,33 +130,34 @@ def pure_sum(parts: list[tuple[Accounted, int]]) -> LaplaceDominated | PureDP:
     return LaplaceDominated(epsilon) if dominated else PureDP(epsilon)
 
 
-def without_repetition(parts: list[tuple[Accounted, int]]) -> list[tuple[Accounted, int]]:
+def without_repetition(parts: Sequence[tuple[Stated, int]]) -> list[tuple[Stated, int]]:
     """The same list with what follows from `Repeated`, for theorems that do not know it."""
     return [(g.single if isinstance(g, Repeated) else g, count) for g, count in parts]
 
 
-def _with_repetition(parts: list[tuple[Accounted, int]], delta: Fraction) -> Bound | None:
+def _with_repetition(parts: list[tuple[Stated, int]], delta: Fraction) -> Bound | None:
     """The best of the upper bounds; nothing is known from below."""
     single = without_repetition(parts)
     known = [bound for bound in (_by_sum(single, delta), _by_orders(parts, delta)) if bound]
     if not known:
         return None
-    pure = _by_pure_optimum(single, delta, min(b.value for b in known)) if delta else None
+    most = min(bound.value for bound in known)
+    pure = _by_pure_optimum([*single], single, delta, most) if delta else None
     best = min([pure, *known] if pure else known, key=lambda bound: bound.value)
     return replace(best, lower=Fraction(0))
 
 
-def moments_of(parts: list[tuple[Accounted, int]]) -> Parts:
+def moments_of(parts: list[tuple[Stated, int]]) -> Parts:
     """The same list for the product accountant: mu-GDP has the moments of (mu**2 / 2)-zCDP."""
     return [(g.zcdp if isinstance(g, GaussianDP) else g, count) for g, count in parts]
 
 
-def _concentrated(guarantee: Accounted) -> bool:
+def _concentrated(guarantee: Stated) -> bool:
     """Whether it has no epsilon of its own."""
     return isinstance(guarantee, (ZeroConcentratedDP, GaussianDP))
 
 
-def _by_sum(parts: list[tuple[Accounted, int]], delta: Fraction) -> Bound | None:
+def _by_sum(parts: list[tuple[Stated, int]], delta: Fraction) -> Bound | None:
     if any(_concentrated(guarantee) for guarantee, _ in parts):
         return None
     whole = pure_sum(parts)
@@ -153,14 +165,14 @@ def _by_sum(parts: list[tuple[Accounted, int]], delta: Fraction) -> Bound | None
     return Bound(epsilon, BASIC if isinstance(whole, PureDP) else BASIC_LAPLACE)
 
 
-def _by_orders(parts: list[tuple[Accounted, int]], delta: Fraction) -> Bound | None:
+def _by_orders(parts: list[tuple[Stated, int]], delta: Fraction) -> Bound | None:
     if not delta or not parts:
         return None
     epsilon, excess = epsilon_by_orders(moments_of(parts), delta)
     return Bound(epsilon, ORDERS, 1 + excess)
 
 
-def pure_tails(parts: list[tuple[Accounted, int]]) -> tuple[Tails, str] | None:
+def pure_tails(parts: list[tuple[Stated, int]]) -> tuple[Tails, str] | None:
     """The exact loss of randomized responses, with its theorem, where they are few or equal.
 
     Every part must imply PureDP.
@@ -184,10 +196,13 @@ def is_pure(parts: list[tuple[Accounted, int]]) -> bool:
 
 
 def _by_pure_optimum(
-    parts: list[tuple[Accounted, int]], delta: Fraction, most: Fraction
+    parts: list[tuple[Accounted, int]],
+    plain: list[tuple[Stated, int]],
+    delta: Fraction,
+    most: Fraction,
 ) -> Bound | None:
     """The optimum of pure guarantees, where that is at most `most`."""
-    found = pure_tails(parts)
+    found = pure_tails(plain)
     if found is None:
         return None
     tails, theorem = found
@@ -199,14 +214,14 @@ def _by_pure_optimum(
     return Bound(epsilon, theorem, lower=less if sure else Fraction(0))
 
 
-def _by_gaussian(parts: list[tuple[Accounted, int]], delta: Fraction) -> Bound | None:
+def _by_gaussian(parts: list[tuple[Stated, int]], delta: Fraction) -> Bound | None:
     """Where all are Gaussian, their sum."""
     if not parts or not all(isinstance(guarantee, GaussianDP) for guarantee, _ in parts):
         return None
     return Bound(GaussianDP(_squares(parts)).approximate(delta).epsilon, GAUSSIAN)
 
 
-def _squares(parts: list[tuple[Accounted, int]]) -> Fraction:
+def _squares(parts: list[tuple[Stated, int]]) -> Fraction:
     return total([(g.mu_squared, n) for g, n in parts if isinstance(g, GaussianDP)])
 
 
@@ -241,7 +256,8 @@ def computable(parts: list[tuple[Accounted, int]]) -> list[tuple[Part, int]] | N
         if isinstance(guarantee, (ZeroConcentratedDP, ApproximateDP, Repeated)):
             return None
         kept.append((guarantee, count))
-    return kept
+    # Laws cannot be made equal as numbers can, so there may not be many of them.
+    return kept if sum(isinstance(part, KnownLaw) for part, _ in kept) <= MOST_KINDS else None
 
 
 def bracket_theorem(parts: list[tuple[Part, int]]) -> str:
@@ -253,29 +269,29 @@ def least_delta_bound(
     parts: list[tuple[Accounted, int]], epsilon: Fraction, precision: Fraction
 ) -> Bound:
     """The same for delta at an epsilon: the numbers of the bound are deltas."""
-    known, repeats = [], any(isinstance(guarantee, Repeated) for guarantee, _ in parts)
-    single = without_repetition(parts)
+    known, plain = [], stated(parts)
+    single = without_repetition(plain)
     if not any(_concentrated(guarantee) for guarantee, _ in single):
         whole = pure_sum(single)
         theorem = BASIC if isinstance(whole, PureDP) else BASIC_LAPLACE
         known.append(Bound(whole.delta(epsilon), theorem))
         if not known[0].value:
             return known[0]
-    delta, excess = delta_by_orders(moments_of(parts), epsilon)
+    delta, excess = delta_by_orders(moments_of(plain), epsilon)
     known.insert(0, Bound(delta, ORDERS, 1 + excess))  # of equal bounds the first is named
-    if all(isinstance(guarantee, GaussianDP) for guarantee, _ in parts):
-        normal = GaussianDP(_squares(parts))
+    if all(isinstance(guarantee, GaussianDP) for guarantee, _ in plain):
+        normal = GaussianDP(_squares(plain))
         known.append(Bound(normal.delta(epsilon), GAUSSIAN))
     pure = pure_tails(single)
     if pure is not None:
         known.append(Bound(smallest_delta(pure[0], epsilon), pure[1]))
     best = min(known, key=lambda bound: bound.value)
-    if repeats:
+    if any(isinstance(guarantee, Repeated) for guarantee, _ in plain):
         return best
     if is_pure(parts) and pure is not None:
         return replace(best, lower=best.value * (1 - _CLOSE))
     listed = computable(parts)
-    most = max(epsilon, *(size(guarantee) for guarantee, _ in parts))
+    most = max([epsilon, *sizes_of(listed or [])])
     if not best.value or listed is None or not worth_trying(listed, best.value, most):
         return best
     found = least_delta(Problem.of(listed, best.value, most), epsilon, precision)

@@ -4,11 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
-from functools import lru_cache
+from functools import cache, lru_cache
+from math import isqrt
 
+from gmpy2 import mpfr, mpq
+
+from safeselect.accounting.bounds import pure_sum
 from safeselect.accounting.composition import MOST_PARTS, composed_epsilon
 from safeselect.accounting.optimum.certified import quick_epsilon
+from safeselect.accounting.theorems.equal_pure import MOST_EQUAL, EqualPure, newton_epsilon
+from safeselect.accounting.theorems.renyi import epsilon_at_order, epsilon_by_orders
 from safeselect.errors import ParameterError
+from safeselect.exact.interval import Interval, contexts
 from safeselect.exact.parameters import Number, describe, integer, rational
 from safeselect.promises.guarantees import BoundedRange, LaplaceDominated, PureDP
 
@@ -18,9 +25,15 @@ Family = type[BoundedRange] | type[LaplaceDominated] | type[PureDP]
 
 _FAMILIES = (BoundedRange, LaplaceDominated, PureDP)
 _BITS = 32  # significant bits of a calibrated epsilon: short rates, at most 2**-31 of it given up
+_GUESS_BITS = 128
+_SURE_GUESS = Fraction(1, 2**60)  # where an epsilon of 2**-30 cancels less than half of the digits
 _NUDGE = Fraction(1, 2 ** (_BITS + 2))
 _MOST_STEPS = 1000  # of a search that usually takes 8, but may begin far away
+_MOST_ORDERS = 12  # tried one after the other; 4 are usual
+_SEARCHED = 128  # bits of a bound in a search: its result is checked by `compose`
+_HAZARD = 24  # terms of a continued fraction
 _MOST_TRIES = 8  # of the search for the adaptive optimum; 3 are usual
+_ALIKE = Fraction(1, 2**18)  # near the best order its rate is flat: the rest is the square of this
 _QUICK_ENOUGH = Fraction(1, 2**12)
 _FASTEST = Fraction(2**32)  # growth of a step of a search that begins far away
 
@@ -41,7 +54,8 @@ def calibrate(
     significant bits, so that `compose([family(result)] * k, delta)` is within the total.
 
     With delta the adaptive optimum is computed on a coarse grid, which takes some hundredths of a
-    second and loses some thousandths.  `precision="1e-6"` loses less and takes seconds.
+    second and loses some thousandths.  `precision="1e-6"` loses less and takes seconds; it is then
+    `compose` with this precision that finds the total kept, for every grid is another.
     The result is the same on every machine.
 
     Args:
@@ -93,49 +107,173 @@ def per_draw_epsilon(
     Requires: exactly one of epsilon and rho; delta only with epsilon.
     """
     if rho is not None:
-        return _largest(lambda each: count * family(each).zcdp.rho, rho, rho / count)
+        return _largest_of_rho(family, count, rho)
     if epsilon is None:
         raise ParameterError("give one of epsilon and rho")
     least = epsilon / count
     if delta is None:
         return least
 
-    def cost(each: Fraction) -> Fraction:
-        return composed_epsilon([(family(each), count)], delta, None)
-
-    each = _largest(cost, epsilon, least)
+    each = _without_the_optimum(family, count, epsilon, delta)
     # Rounding and the search for an order leave a small slack, and yet the draws must add up to at
     # most the total.  The cut doubles, so this loop ends.
     cut = Fraction(1, 2**_BITS)
-    while each > least and cost(each) > epsilon:
+    while each > least and composed_epsilon([(family(each), count)], delta, None) > epsilon:
         each, cut = _rounded(each * (1 - cut), _BITS), 2 * cut
     # Without delta every draw may cost epsilon / count, so the result is at least that.
     each = max(least, each)
     if family is PureDP or count == 1:
         return each  # this was the optimum
 
-    def optimum(rate: Fraction) -> Fraction | None:
+    def quick(rate: Fraction) -> Fraction | None:
         part = family(rate)
-        if precision is not None:
-            return composed_epsilon([(part, count)], delta, precision)
         return None if isinstance(part, PureDP) else quick_epsilon(part, count, delta, epsilon)
 
-    return _nearer(optimum, epsilon, each, precision or _QUICK_ENOUGH)
+    growth = _growth(family, count, each, epsilon)
+    each = _nearer(quick, epsilon, each, _QUICK_ENOUGH, growth)
+    if precision is None:
+        return each
+
+    def composed(rate: Fraction) -> Fraction:
+        return composed_epsilon([(family(rate), count)], delta, precision)
+
+    return _nearer(composed, epsilon, each, precision, growth)
+
+
+def _growth(family: Family, count: int, rate: Fraction, epsilon: Fraction) -> Fraction:
+    """By how many times a relative change of the rate about changes the cost: a guess.
+
+    That of Gaussian noise with the same variance of losses: mu / epsilon times the hazard rate of
+    the normal law at mu / 2 + epsilon / mu (the derivatives of `GaussianDP.delta`).
+    """
+    each = rate / 2 if family is BoundedRange else rate
+    mu = each * isqrt(count << 32) / (1 << 16)
+    at = hazard = _rounded(mu / 2 + epsilon / mu)
+    for number in range(_HAZARD, 0, -1):
+        hazard = _rounded(at + number / hazard)
+    return max(Fraction(1), _rounded(mu * hazard / epsilon))
+
+
+def _without_the_optimum(
+    family: Family, count: int, epsilon: Fraction, delta: Fraction
+) -> Fraction:
+    """The largest rate that some bound of `compose` allows: the sum, the moments, the pure optimum.
+
+    A bound that does not allow more than is known already is not searched.
+    """
+    if count == 1:
+
+        def alone(rate: Fraction) -> Fraction:
+            return family(rate).approximate(delta).epsilon
+
+        return _largest(alone, epsilon, epsilon)
+
+    def added(rate: Fraction) -> Fraction:
+        return pure_sum([(family(rate), count)]).approximate(delta).epsilon
+
+    @cache
+    def newton(rate: Fraction) -> Fraction:
+        return newton_epsilon(EqualPure(rate, count), delta, epsilon)
+
+    best = _largest(added, epsilon, epsilon / count)
+    best = max(best, _by_orders(family, count, epsilon, delta, best))
+    more = _rounded(best * (1 + 4 * _NUDGE))
+    if count <= MOST_EQUAL and newton(more) <= epsilon:
+        best = _largest(newton, epsilon, more)
+    return best
+
+
+def _by_orders(
+    family: Family, count: int, epsilon: Fraction, delta: Fraction, start: Fraction
+) -> Fraction:
+    """The largest rate that the moments allow: the best order for a rate, its best rate, and again.
+
+    Each order allows more than the one before, and the last ones hardly differ.
+    """
+    best = start
+    for _ in range(_MOST_ORDERS):
+        _, excess = epsilon_by_orders([(family(best), count)], delta)
+
+        def cost(rate: Fraction, at: Fraction = excess) -> Fraction:
+            return epsilon_at_order([(family(rate), count)], delta, at, _SEARCHED).fractions()[1]
+
+        if cost(best) > epsilon:
+            break  # another bound allowed this rate, and moments do not
+        last, best = best, _largest(cost, epsilon, best)
+        if best <= last * (1 + _ALIKE):
+            break
+    return best
+
+
+def _largest_of_rho(family: Family, count: int, rho: Fraction) -> Fraction:
+    """The largest epsilon of 32 significant bits of `count` draws within a total rho.
+
+    A guess comes first, and the guarantee itself says whether it is within the total.  A guess that
+    is not is followed by the next lower number, and by the search.
+    """
+
+    def cost(each: Fraction) -> Fraction:
+        return count * family(each).zcdp.rho
+
+    if rho / count > _SURE_GUESS:
+        each = _rounded(_guess(family, rho / count), _BITS)
+        for _ in range(2):
+            if cost(each) <= rho:
+                return each
+            each = _rounded(each - each * _NUDGE, _BITS)
+    return _largest(cost, rho, rho / count)
+
+
+def _guess(family: Family, rho: Fraction) -> Fraction:
+    """About the epsilon of a draw that costs rho, to some fifty digits; nothing is proved of it.
+
+    The square root of rho is nearly linear in epsilon, so secants of it converge in a few steps.
+
+    Requires: rho above _SURE_GUESS.
+    """
+    context, _ = contexts(_GUESS_BITS)
+    wanted = context.sqrt(mpfr(mpq(rho.numerator, rho.denominator), 0, context))
+
+    def root(at: mpfr) -> mpfr:
+        if family is BoundedRange:
+            x = context.div(at, context.expm1(at))
+            found = context.sub(context.sub(x, 1), context.log(x))
+        elif family is LaplaceDominated:
+            found = context.add(at, context.expm1(context.minus(at)))
+        else:
+            found = context.mul(at, context.tanh(context.div(at, 2)))
+        return context.sqrt(found)
+
+    last, root_of_last, at = mpfr(0), mpfr(0), wanted
+    near = context.div_2exp(wanted, _GUESS_BITS // 2)
+    for _ in range(_MOST_TRIES):
+        root_of_at = root(at)
+        rise, missing = context.sub(root_of_at, root_of_last), context.sub(wanted, root_of_at)
+        if not rise or context.minus(near) <= missing <= near:
+            break
+        step = context.div(context.mul(missing, context.sub(at, last)), rise)
+        last, root_of_last, at = at, root_of_at, context.add(at, step)
+    above, below = at.as_integer_ratio()
+    return Fraction(int(above), int(below))
 
 
 def _nearer(
-    cost: Callable[[Fraction], Fraction | None], limit: Fraction, start: Fraction, near: Fraction
+    cost: Callable[[Fraction], Fraction | None],
+    limit: Fraction,
+    start: Fraction,
+    near: Fraction,
+    growth: Fraction,
 ) -> Fraction:
     """A larger number than the start that surely costs at most the limit, if one is near.
 
-    The secant of the last two tries gives the next, a little below it.
+    The cost is taken for a power of the number: of `growth`, then of what two tries say.  Each try
+    aims a little below the limit.
     """
-    best, last, cost_of_last = start, Fraction(0), Fraction(0)
-    high: Fraction | None = None
+    best, last, high = start, None, None
     at = start
     for _ in range(_MOST_TRIES):
         found = cost(at)
-        if found is None:
+        if not found:
             break
         if found <= limit:
             best = max(best, at)
@@ -143,16 +281,24 @@ def _nearer(
             high = at
         if found <= limit <= found * (1 + near):
             break
-        rise, following = found - cost_of_last, best
-        if rise:
-            following = at + (limit * (1 - near / 4) - found) * (at - last) / rise
-        last, cost_of_last = at, found
+        if last is not None and last[0] != at and last[1] != found:
+            growth = _log(found / last[1]) / _log(at / last[0])
+        last = at, found
+        following = at * _exp(_log(limit * (1 - near / 4) / found) / growth) if growth else best
         if not best < following or (high is not None and following >= high):
             following = (best + high) / 2 if high is not None else 2 * best
         at = _rounded(following, _BITS)
         if not best < at:
             break
     return best
+
+
+def _log(value: Fraction) -> Fraction:
+    return Interval.of(value, _SEARCHED).log().fractions()[0]
+
+
+def _exp(value: Fraction) -> Fraction:
+    return Interval.of(value, _SEARCHED).exp().fractions()[0]
 
 
 def _largest(cost: Callable[[Fraction], Fraction], limit: Fraction, start: Fraction) -> Fraction:
@@ -165,11 +311,10 @@ def _largest(cost: Callable[[Fraction], Fraction], limit: Fraction, start: Fract
     """
     low, high, growth = start, start, Fraction(2)
     last = cost_of_last = Fraction(0)
-    while cost(low) > limit:
+    while (cost_of_at := cost(low)) > limit:
         low, high = low / 2, low
     at = low
     for _ in range(_MOST_STEPS):
-        cost_of_at = cost(at)
         if cost_of_at <= limit:
             low = at
         else:
@@ -187,6 +332,7 @@ def _largest(cost: Callable[[Fraction], Fraction], limit: Fraction, start: Fract
             at = following
         else:
             at, growth = low * growth, min(growth * growth, _FASTEST)
+        cost_of_at = cost(at)
     return _rounded(low, _BITS)
 
 

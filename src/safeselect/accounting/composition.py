@@ -8,8 +8,8 @@ choice of the best bound would depend on the data.  For such guarantees use a le
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, fields
 from fractions import Fraction
 
 from safeselect.accounting.bounds import (
@@ -20,9 +20,17 @@ from safeselect.accounting.bounds import (
     least_bound,
     least_delta_bound,
     pure_sum,
+    stated,
     without_repetition,
 )
 from safeselect.accounting.gaussian import GaussianDP
+from safeselect.accounting.laws import (
+    DiscreteGaussian,
+    DiscreteLaplace,
+    KnownLaw,
+    RandomizedResponse,
+)
+from safeselect.accounting.repetition import Base, Repeated
 from safeselect.accounting.theorems.renyi import Parts, size
 from safeselect.accounting.theorems.simple import sum_of_deltas, total, what_is_left
 from safeselect.errors import ParameterError
@@ -32,14 +40,13 @@ from safeselect.promises.guarantees import (
     BoundedRange,
     LaplaceDominated,
     PureDP,
-    Repeated,
     ZeroConcentratedDP,
 )
 
 __all__ = ["MOST_PARTS", "Composition", "compose", "compose_delta", "composed_epsilon"]
 
-_SINGLE = (BoundedRange, LaplaceDominated, PureDP, ZeroConcentratedDP, ApproximateDP, GaussianDP)
-_KINDS = (*_SINGLE, Repeated)
+_STATED = (BoundedRange, LaplaceDominated, PureDP, ZeroConcentratedDP, ApproximateDP, GaussianDP)
+_KINDS = (*_STATED, Repeated, DiscreteLaplace, DiscreteGaussian, RandomizedResponse)
 MOST_PARTS = 2**62
 _FINEST = Fraction(1, 10**6)
 
@@ -183,7 +190,7 @@ def _ordered(parts: Iterable[tuple[Accounted, int]]) -> _Counted:
     costly = [
         (guarantee, count)
         for guarantee, count in counted.items()
-        if isinstance(guarantee, ApproximateDP) or size(guarantee)
+        if isinstance(guarantee, (ApproximateDP, KnownLaw)) or size(guarantee)
     ]
     return sorted(costly, key=_place)
 
@@ -191,12 +198,13 @@ def _ordered(parts: Iterable[tuple[Accounted, int]]) -> _Counted:
 def _place(part: tuple[Accounted, int]) -> tuple[int, ...]:
     # Any order will do that does not depend on the caller's; that of integers is quick.
     guarantee, _ = part
-    numbers = [size(guarantee)]
-    if isinstance(guarantee, ApproximateDP):
-        numbers.append(guarantee.delta)
-    if isinstance(guarantee, Repeated):
-        numbers += [Fraction(_KINDS.index(type(guarantee.base))), guarantee.eta, guarantee.gamma]
-    return _KINDS.index(type(guarantee)), *(x for n in numbers for x in n.as_integer_ratio())
+    return _numbers(guarantee)
+
+
+def _numbers(guarantee: Accounted) -> tuple[int, ...]:
+    values = [getattr(guarantee, each.name) for each in fields(guarantee)]
+    own = [_numbers(v) if isinstance(v, Base) else v.as_integer_ratio() for v in values]
+    return _KINDS.index(type(guarantee)), *(number for numbers in own for number in numbers)
 
 
 def _plain(parts: _Counted) -> Composition:
@@ -205,17 +213,17 @@ def _plain(parts: _Counted) -> Composition:
         return Composition(PureDP(Fraction(0)), NOTHING)
     if len(parts) == 1 and parts[0][1] == 1:
         return Composition(parts[0][0], ALONE)
-    parts = _ordered(without_repetition(parts))
-    deltas = _deltas(parts)
-    squares = [(g.mu_squared, count) for g, count in parts if isinstance(g, GaussianDP)]
-    if len(squares) == len(parts):
+    plain = without_repetition(stated(parts))
+    deltas = _deltas(plain)
+    squares = [(g.mu_squared, count) for g, count in plain if isinstance(g, GaussianDP)]
+    if len(squares) == len(plain):
         return Composition(GaussianDP(total(squares)), GAUSSIAN)
-    if not squares and all(not isinstance(g, ZeroConcentratedDP) for g, _ in parts):
-        whole = pure_sum(parts)
+    if not squares and all(not isinstance(g, ZeroConcentratedDP) for g, _ in plain):
+        whole = pure_sum(plain)
         if deltas:
             return Composition(ApproximateDP(whole.epsilon, sum_of_deltas(deltas)), BASIC)
         return Composition(whole, BASIC if isinstance(whole, PureDP) else BASIC_LAPLACE)
-    rhos = [(g.zcdp.rho, count) for g, count in parts if not isinstance(g, ApproximateDP)]
+    rhos = [(g.zcdp.rho, count) for g, count in plain if not isinstance(g, ApproximateDP)]
     if deltas:
         raise ParameterError("ZeroConcentratedDP and ApproximateDP parts need a delta to be added")
     return Composition(ZeroConcentratedDP(total(rhos)), CONCENTRATED)
@@ -247,7 +255,7 @@ def _least_of_repeated(parts: _Counted, delta: Fraction, own: Fraction) -> Compo
     return Composition(ApproximateDP(found.value, delta), found.theorem, found.order)
 
 
-def _deltas(parts: _Counted) -> list[tuple[Fraction, int]]:
+def _deltas(parts: Sequence[tuple[Accounted, int]]) -> list[tuple[Fraction, int]]:
     return [(g.delta, count) for g, count in parts if isinstance(g, ApproximateDP)]
 
 

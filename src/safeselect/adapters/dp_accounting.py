@@ -16,6 +16,7 @@ Each event stands for a mechanism that is at least as easy to tell from its neig
 | LaplaceDominated(e) | `LaplaceDpEvent`; `ZCDpEvent` for e < 2**-20 | `LaplaceDpEvent` |
 | PureDP(e) | `ZCDpEvent`, e tanh(e / 2) rounded up | `DiscreteLaplaceDpEvent(e, 1)` |
 | ZeroConcentratedDP(rho) | `ZCDpEvent`, rho rounded up | refused: no pair of laws dominates it |
+| GaussianDP(m) | `GaussianDpEvent`, 1 / sqrt(m) rounded down | the same |
 | ApproximateDP | refused | refused |
 
 - An event handed to the other accountant is either right there too or refused by it.
@@ -37,21 +38,24 @@ from typing import Any, Literal
 
 import numpy as np
 
-from safeselect.accounting import GaussianDP
 from safeselect.accounting.bounds import Accounted
+from safeselect.accounting.gaussian import GaussianDP
+from safeselect.accounting.kinds import AnyGuarantee
+from safeselect.accounting.laws import KnownLaw
 from safeselect.accounting.optimum.certified import dominating_masses
 from safeselect.accounting.optimum.problem import Part
+from safeselect.accounting.repetition import Repeated
+from safeselect.accounting.theorems.renyi import size
 from safeselect.adapters._floats import at_least, at_most
 from safeselect.errors import ParameterError
+from safeselect.exact.interval import Interval, rounded_down
 from safeselect.exact.parameters import describe, rational
 from safeselect.planning._numbers import decimal
 from safeselect.promises.guarantees import (
     ApproximateDP,
     BoundedRange,
-    Guarantee,
     LaplaceDominated,
     PureDP,
-    Repeated,
     ZeroConcentratedDP,
 )
 
@@ -66,7 +70,7 @@ _LARGEST = 256
 _MOST_LOSSES = 2**22
 
 
-def dp_event(guarantee: Guarantee, *, accountant: Literal["rdp", "pld"]) -> Any:
+def dp_event(guarantee: AnyGuarantee, *, accountant: Literal["rdp", "pld"]) -> Any:
     """Return an event that costs at least what the guarantee allows.
 
     Guarantee: for "pld" of pure guarantees, the discrete Laplace law moved by one step has the
@@ -81,7 +85,7 @@ def dp_event(guarantee: Guarantee, *, accountant: Literal["rdp", "pld"]) -> Any:
         ParameterError: no event of this accountant is proved to cover the guarantee, its epsilon
             is above 256, or dp-accounting is not installed.
     """
-    if not isinstance(guarantee, Guarantee):
+    if not isinstance(guarantee, AnyGuarantee):
         raise ParameterError(f"guarantee must be a guarantee, got {describe(guarantee)}")
     if not isinstance(accountant, str) or accountant not in ("rdp", "pld"):
         raise ParameterError(f"accountant must be 'rdp' or 'pld', got {describe(accountant)}")
@@ -93,25 +97,30 @@ def dp_event(guarantee: Guarantee, *, accountant: Literal["rdp", "pld"]) -> Any:
         )
     if isinstance(guarantee, Repeated):
         guarantee = guarantee.single
-    size = guarantee.rho if isinstance(guarantee, ZeroConcentratedDP) else guarantee.epsilon
-    if size > _LARGEST:
-        raise ParameterError(f"epsilon and rho must be at most {_LARGEST} to be an event")
-    if not size:
+    cost = size(guarantee)
+    if cost > _LARGEST:
+        raise ParameterError(
+            f"epsilon, rho and mu squared must be at most {_LARGEST} to be an event"
+        )
+    if not cost:
         return events.NoOpDpEvent()
+    if isinstance(guarantee, GaussianDP):
+        inverse = rounded_down(lambda bits: (Interval.of(1 / cost, bits)).sqrt())
+        return events.GaussianDpEvent(noise_multiplier=at_most(inverse))
     if accountant == "rdp":
-        if isinstance(guarantee, LaplaceDominated) and size >= _CANCELS:
-            return events.LaplaceDpEvent(noise_multiplier=_noise_multiplier(size))
+        if isinstance(guarantee, LaplaceDominated) and cost >= _CANCELS:
+            return events.LaplaceDpEvent(noise_multiplier=_noise_multiplier(cost))
         return events.ZCDpEvent(rho=at_least(guarantee.zcdp.rho))
     if isinstance(guarantee, ZeroConcentratedDP):
         raise ParameterError(
             "a ZeroConcentratedDP guarantee has no event for accountant='pld'; use 'rdp'"
         )
     if isinstance(guarantee, PureDP):
-        return events.DiscreteLaplaceDpEvent(noise_parameter=at_least(size), sensitivity=1)
-    return events.LaplaceDpEvent(noise_multiplier=_noise_multiplier(size))
+        return events.DiscreteLaplaceDpEvent(noise_parameter=at_least(cost), sensitivity=1)
+    return events.LaplaceDpEvent(noise_multiplier=_noise_multiplier(cost))
 
 
-def dp_events(guarantees: Iterable[Guarantee], *, accountant: Literal["rdp", "pld"]) -> Any:
+def dp_events(guarantees: Iterable[AnyGuarantee], *, accountant: Literal["rdp", "pld"]) -> Any:
     """Return one event for a list of guarantees fixed in advance, such as `best.parts`.
 
     Raises:
@@ -119,9 +128,9 @@ def dp_events(guarantees: Iterable[Guarantee], *, accountant: Literal["rdp", "pl
     """
     if not isinstance(guarantees, Iterable):
         raise ParameterError(f"guarantees must be a list, got {describe(guarantees)}")
-    counted: Counter[Guarantee] = Counter()
+    counted: Counter[AnyGuarantee] = Counter()
     for guarantee in guarantees:
-        if not isinstance(guarantee, Guarantee):
+        if not isinstance(guarantee, AnyGuarantee):
             raise ParameterError(f"guarantees must be guarantees, got {describe(guarantee)}")
         counted[guarantee] += 1
     events = _events()
@@ -145,8 +154,8 @@ def dp_pld(guarantees: Iterable[Accounted], interval: object, *, delta: object =
         masses are rounded up to floats.  What dp-accounting computes from them is not certified.
 
     Args:
-        guarantees: PureDP, LaplaceDominated, BoundedRange, GaussianDP or ApproximateDP, such as
-            `best.parts`.
+        guarantees: PureDP, LaplaceDominated, BoundedRange, GaussianDP, ApproximateDP or one of the
+            known laws of `safeselect.accounting`, such as `best.parts`.
         interval: distance of two losses, the same as that of other distributions; positive.
         delta: the smallest that will be asked for; tails far below it become an infinite loss.
 
@@ -182,11 +191,12 @@ def _pairs(guarantees: Iterable[Accounted]) -> tuple[list[tuple[Part, int]], Fra
         raise ParameterError(f"guarantees must be a list, got {describe(guarantees)}")
     counted: Counter[Part] = Counter()
     kept = Fraction(1)
-    for guarantee in guarantees:
+    for each in guarantees:
+        guarantee = each.single if isinstance(each, Repeated) else each
         if isinstance(guarantee, ApproximateDP):
             kept *= 1 - guarantee.delta
             counted[PureDP(guarantee.epsilon)] += 1
-        elif isinstance(guarantee, (PureDP, LaplaceDominated, BoundedRange, GaussianDP)):
+        elif isinstance(guarantee, (PureDP, LaplaceDominated, BoundedRange, GaussianDP, KnownLaw)):
             counted[guarantee] += 1
         else:
             raise ParameterError(
@@ -196,6 +206,8 @@ def _pairs(guarantees: Iterable[Accounted]) -> tuple[list[tuple[Part, int]], Fra
 
 
 def _spread(part: Part) -> Fraction:
+    if isinstance(part, KnownLaw):
+        return part.size
     return part.mu_squared if isinstance(part, GaussianDP) else part.epsilon
 
 

@@ -2,69 +2,48 @@
 
     ledger = Ledger.create(PostgresStore("host=db dbname=privacy", schema="ledger"), {...})
 
-- Every process replays and checks the rows, as with a file.  The columns beside the record are for
-  the server's constraints and for people; the library does not trust them.
-- Every operation has its own connection, which a forked child loses.
+- Every process replays and checks the rows, as with a file, and does not trust the server.  The
+  server judges each record too (`_postgres_schema.py`): only the owner may write to a table, and
+  roles execute functions, by their duty: reader, charger, approver.
+- Each thread keeps one connection.  A forked child loses its parent's.
 - A writer takes the ledger's lock before it reads; readers do not wait.
 - A commit is on the server's disk before it returns.  A server that does not wait for its disk is
   refused.  So is a standby server: if it lags behind, that looks like a rollback.  A warning during
   the commit, for example that a standby was not waited for, is an error.
-- Triggers forbid updates, deletions, truncation and rows out of order.  They stop mistakes.  Only
-  signatures and a head kept elsewhere protect against somebody who may write to the schema.  Give
-  the role that releases no more than USAGE on the schema, SELECT and INSERT.
+- Triggers stop mistakes of the owner.  Only signatures and a head kept elsewhere protect against an
+  owner who means it.
+- A schema of format 1, made by an earlier version, is used as it is: its role has INSERT.
 """
 
 from __future__ import annotations
 
-import json
 import re
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from importlib import import_module
-from typing import Any, TypeVar, final
+from typing import Any, Literal, TypeVar, final
+from weakref import WeakSet
 
-from safeselect.errors import LedgerBusy, LedgerDamaged, LedgerError, ParameterError
+from safeselect.adapters._postgres_rows import OLD_FORMAT, Kept, Rows
+from safeselect.adapters._postgres_schema import FORMAT, GRANTS, schema_of
+from safeselect.errors import LedgerBusy, LedgerError, ParameterError
 from safeselect.exact.parameters import describe
-from safeselect.ledger import Journal, Row, Torn
-from safeselect.ledger.stores.turn import guard
+from safeselect.ledger import Journal
 from safeselect.randomness.memory import generation
 
 __all__ = ["PostgresStore"]
 
 T = TypeVar("T")
 
-_FORMAT = 1
 _NAME = re.compile(r"[a-z_][a-z0-9_]{0,62}", re.ASCII)
-# An advisory lock on the table's number, below "SSL1": a lock on the table itself would need the
-# right to change and delete rows.
-_LOCK = "SELECT pg_advisory_xact_lock((1397967921::int8 << 32) | 'records'::regclass::oid::int8)"
-_SCHEMA = (
-    "CREATE TABLE format (version integer NOT NULL)",
-    f"INSERT INTO format VALUES ({_FORMAT})",  # noqa: S608 - a constant of ours
-    """CREATE TABLE records (
-    seq bigint PRIMARY KEY CHECK (seq >= 0),
-    body text NOT NULL,
-    hash text NOT NULL UNIQUE,
-    signature text NOT NULL,
-    total_of text,
-    nonce text UNIQUE,
-    settles bigint UNIQUE
-)""",
-    "CREATE INDEX totals ON records (total_of, seq)",
-    """CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql SET search_path FROM CURRENT AS
-$$BEGIN RAISE EXCEPTION 'records are never changed or removed'; END$$""",
-    """CREATE FUNCTION append() RETURNS trigger LANGUAGE plpgsql SET search_path FROM CURRENT AS
-$$BEGIN
-    IF NEW.seq <> (SELECT coalesce(max(seq), -1) + 1 FROM records) THEN
-        RAISE EXCEPTION 'records are only appended';
-    END IF;
-    RETURN NEW;
-END$$""",
-    """CREATE TRIGGER never_changed BEFORE UPDATE OR DELETE OR TRUNCATE ON records
-FOR EACH STATEMENT EXECUTE FUNCTION refuse()""",
-    """CREATE TRIGGER only_appended BEFORE INSERT ON records
-FOR EACH ROW EXECUTE FUNCTION append()""",
+# In format 1 an advisory lock on the table's number, below "SSL1": a lock on the table itself would
+# need the right to change and delete rows.
+_OLD_LOCK = (
+    "SELECT pg_advisory_xact_lock((1397967921::int8 << 32) | 'records'::regclass::oid::int8)"
 )
+_IS_OWNER = "SELECT pg_has_role(nspowner, 'USAGE') FROM pg_namespace WHERE nspname = %s"
+_OLDEST = 130000  # gcd of numeric
 # The message to the caller, by SQLSTATE or its first two characters.
 _PROBLEMS = {
     "53": "could not be written: the server lacks space, memory or connections",
@@ -91,7 +70,7 @@ class PostgresStore:
         ParameterError: an argument is wrong, or psycopg is not installed.
     """
 
-    __slots__ = ("_conninfo", "_psycopg", "_schema", "_wait")
+    __slots__ = ("_conninfo", "_kept", "_psycopg", "_schema", "_threads", "_wait")
 
     def __init__(self, conninfo: str, *, schema: str, wait: int = 30) -> None:
         if not isinstance(conninfo, str):
@@ -103,6 +82,8 @@ class PostgresStore:
         except ImportError:
             raise ParameterError("PostgreSQL needs psycopg: safeselect[postgres]") from None
         self._conninfo, self._schema, self._wait = conninfo, schema, wait
+        self._threads = threading.local()
+        self._kept: WeakSet[Kept] = WeakSet()
 
     def __repr__(self) -> str:
         return f"<PostgresStore {self._schema!r}>"
@@ -117,42 +98,69 @@ class PostgresStore:
         return {"database": "PostgreSQL"}
 
     def create(self, work: Callable[[Journal], T]) -> T:
-        """Make a schema with the first rows in it, in one transaction."""
+        """Make a schema with the first rows in it, in one transaction.
+
+        The role of the connection owns it.  Let that be one that nobody logs in as, for example
+        with `options='-c role=ledger_owner'` in conninfo.
+        """
         with self._transaction("READ COMMITTED") as connection:
+            if connection.info.server_version < _OLDEST:
+                raise LedgerError("a ledger needs PostgreSQL 13 or later")
             connection.execute(f"CREATE SCHEMA {self._schema}")
-            for statement in _SCHEMA:
+            for statement in schema_of(self._schema):
                 connection.execute(statement)
-            return work(_Rows(connection, self.name))
+            return work(Rows(connection, self.name, FORMAT, is_new=True))
+
+    def grant(self, role: str, duty: Literal["reader", "charger", "approver"]) -> None:
+        """Give a role the rights of a duty; connect as the owner of the schema.
+
+        Args:
+            role: the role's name: lower-case letters, digits and underscores.
+            duty: "reader" reads records, "charger" also charges and writes outcomes, "approver"
+                also opens scopes and raises limits.  No role writes to a table.
+
+        Raises:
+            ParameterError: the name is not plain, or there is no such duty.
+            LedgerError: the role is not there, or the connection's role may not grant this.
+        """
+        if not isinstance(role, str) or not _NAME.fullmatch(role):
+            raise ParameterError(f"role must be a plain lower-case name, got {describe(role)}")
+        if duty not in GRANTS:
+            raise ParameterError(f"duty must be reader, charger or approver, got {describe(duty)}")
+        with self._transaction("READ COMMITTED") as connection:
+            self._format(connection, FORMAT)
+            # The server only warns of a grant that grants nothing.
+            if connection.execute(_IS_OWNER, (self._schema,)).fetchone() != (True,):
+                raise LedgerError(f"only the owner of {self.name} grants rights")
+            connection.execute(f"GRANT USAGE ON SCHEMA {self._schema} TO {role}")
+            connection.execute(f"GRANT SELECT ON records, format TO {role}")
+            for function in GRANTS[duty]:
+                connection.execute(f"GRANT EXECUTE ON FUNCTION {function} TO {role}")
 
     def write(self, work: Callable[[Journal], T]) -> T:
         """Take the lock, run the work, and commit durably."""
         # Read committed: reads after the lock see everything that was committed before it.
         with self._transaction("READ COMMITTED") as connection:
-            connection.execute(_LOCK)
-            self._check_format(connection)
-            return work(_Rows(connection, self.name))
+            found = self._format(connection)
+            connection.execute(_OLD_LOCK if found == OLD_FORMAT else "SELECT begin_charge()")
+            return work(Rows(connection, self.name, found))
 
     def read(self, work: Callable[[Journal], T]) -> T:
         """Run the work on one consistent state."""
         with self._transaction("REPEATABLE READ, READ ONLY") as connection:
-            self._check_format(connection)
-            return work(_Rows(connection, self.name))
+            return work(Rows(connection, self.name, self._format(connection)))
+
+    def close(self) -> None:
+        """Close the connections of all threads; the next use makes new ones."""
+        for kept in list(self._kept):
+            kept.close()
 
     @contextmanager
     def _transaction(self, mode: str) -> Iterator[Any]:
-        born, warnings = generation(), []
-        with self._told():
-            connection = self._psycopg.connect(
-                self._conninfo, autocommit=True, client_encoding="utf8"
-            )
-            guard(connection)
-            connection.add_notice_handler(lambda notice: warnings.append(notice.severity))
+        born = generation()
+        with self._told(), self._begun(mode) as kept:
+            connection = kept.connection
             try:
-                connection.execute(f"BEGIN TRANSACTION ISOLATION LEVEL {mode}")
-                # Only our schema is on the path: no other schema's table can replace ours.
-                connection.execute(f"SET LOCAL search_path = {self._schema}, pg_temp")
-                connection.execute("SET LOCAL synchronous_commit = on")
-                connection.execute(f"SET LOCAL lock_timeout = '{self._wait}s'")
                 waits, follows = connection.execute(
                     "SELECT current_setting('fsync'), pg_is_in_recovery()"
                 ).fetchone()
@@ -163,9 +171,9 @@ class PostgresStore:
                 yield connection
                 if generation() != born:
                     raise LedgerError("this process was forked in the middle of its parent's use")
-                warnings.clear()
+                kept.warnings.clear()
                 done = connection.execute("COMMIT")
-                if warnings or done.statusmessage != "COMMIT":
+                if kept.warnings or done.statusmessage != "COMMIT":
                     raise LedgerError(
                         f"the ledger in {self.name}: the server warned while it committed; nothing "
                         "is released, and the charge may stand"
@@ -176,8 +184,43 @@ class PostgresStore:
                     with suppress(self._psycopg.Error):
                         connection.execute("ROLLBACK")
                 raise
-            finally:
-                connection.close()
+
+    @contextmanager
+    def _begun(self, mode: str) -> Iterator[Kept]:
+        """Begin a transaction on this thread's connection, or on a new one."""
+        # Only our schema is on the path: no other schema's table can replace ours.
+        begin = (
+            f"BEGIN TRANSACTION ISOLATION LEVEL {mode}; "
+            f"SET LOCAL search_path = {self._schema}, pg_temp; "
+            f"SET LOCAL synchronous_commit = on; SET LOCAL lock_timeout = '{self._wait}s'"
+        )
+        # While it is in use nobody else has it: not a handler that interrupts this transaction, and
+        # not the next transaction of this thread, should an interrupt leave this one half done.
+        kept: Kept | None = getattr(self._threads, "kept", None)
+        self._threads.kept = None
+        if kept is not None and kept.is_usable():
+            try:
+                kept.connection.execute(begin)
+            except self._psycopg.OperationalError:
+                kept = None  # the server ended the connection since; nothing was asked of it yet
+        else:
+            kept = None
+        if kept is None:
+            kept = Kept(
+                self._psycopg.connect(
+                    self._conninfo,
+                    autocommit=True,
+                    client_encoding="utf8",
+                    prepare_threshold=None,  # a pool may give the next transaction another server
+                )
+            )
+            self._kept.add(kept)
+            kept.connection.execute(begin)
+        try:
+            yield kept
+        finally:
+            if kept.is_usable(self._psycopg.pq.TransactionStatus.IDLE):
+                self._threads.kept = kept
 
     @contextmanager
     def _told(self) -> Iterator[None]:
@@ -196,45 +239,9 @@ class PostgresStore:
                 problem = "cannot be reached, or the connection was lost"
             raise LedgerError(f"the ledger in {self.name} {problem}") from None
 
-    def _check_format(self, connection: Any) -> None:
-        if connection.execute("SELECT version FROM format").fetchall() != [(_FORMAT,)]:
-            raise LedgerError(f"the ledger in {self.name} is not of format {_FORMAT}")
-
-
-@final
-class _Rows:
-    """The rows, as a `Journal`."""
-
-    __slots__ = ("_connection", "_name")
-
-    def __init__(self, connection: Any, name: str) -> None:
-        self._connection = connection
-        self._name = name
-
-    @property
-    def torn(self) -> Torn | None:
-        """None: a transaction exists as a whole or not at all."""
-        return None
-
-    def rows(self, first: int, count: int, at: int = 0) -> list[Row]:
-        """Return the rows from a place on."""
-        columns = "seq, body, hash, signature"
-        query = f"SELECT {columns} FROM records WHERE seq >= %s ORDER BY seq LIMIT %s"  # noqa: S608
-        found = [Row(*values) for values in self._connection.execute(query, (first, count))]
-        if [row.seq for row in found] != list(range(first, first + len(found))):
-            raise LedgerDamaged(f"a record from {first} on is missing in {self._name}")
-        for row in found:
-            if not all(isinstance(value, str) for value in (row.body, row.hash, row.signature)):
-                raise LedgerDamaged(f"record {row.seq} in {self._name} is not text")
-        return found
-
-    def append(self, row: Row) -> Row:
-        """Add a row, with the columns that the server's constraints check."""
-        record = json.loads(row.body)
-        scope = record.get("scope") if record["kind"] == "scope" else None
-        if record["kind"] == "charged":
-            scope = record["charges"][0]["scope"]
-        settles = int(record["charge"]) if "charge" in record else None
-        values = (row.seq, row.body, row.hash, row.signature, scope, record.get("nonce"), settles)
-        self._connection.execute("INSERT INTO records VALUES (%s, %s, %s, %s, %s, %s, %s)", values)
-        return row
+    def _format(self, connection: Any, *known: int) -> int:
+        found = connection.execute("SELECT version FROM format").fetchall()
+        for version in known or (FORMAT, OLD_FORMAT):
+            if found == [(version,)]:
+                return version
+        raise LedgerError(f"the ledger in {self.name} is not of format {FORMAT}")

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
+from safeselect.audit.code import Running
+from safeselect.audit.coverage import ASPECTS, NEVER, coverage, not_cleared
 from safeselect.audit.verify import FULL, Finding
 
 __all__ = ["certificate_json", "line", "summary"]
@@ -14,41 +17,72 @@ def line(finding: Finding) -> str:
     """Return one line of the table."""
     verdict = "passed" if finding.passed else "FAILED"
     check = finding.check
-    return f"{verdict}  {check.claim}  {check.kind:9} {check.name:36} {finding.detail}"
+    return f"{verdict}  {check.claim}  {check.kind:9} {check.name:50} {finding.detail}"
 
 
 def summary(findings: Iterable[Finding]) -> str:
-    """Return the last line of the table."""
-    verdicts = [finding.passed for finding in findings]
-    failed = verdicts.count(False)
-    if failed:
-        return f"{failed} of {len(verdicts)} checks FAILED: do not release anything with this copy"
-    return f"all {len(verdicts)} checks passed"
+    """Return the last lines: how many checks failed, and which mechanisms are not cleared."""
+    made = list(findings)
+    failed = sum(not finding.passed for finding in made)
+    table = coverage(made)
+    if not failed:
+        skipped = [name for name, row in table.items() if _skipped(row)]
+        left = "" if not skipped else "; --full looks at more candidates and larger instances"
+        return f"all {len(made)} checks passed, on {len(table)} mechanisms{left}"
+    doubtful = not_cleared(made)
+    return "\n".join(
+        [
+            f"not cleared: {len(doubtful)} of {len(table)} mechanisms",
+            *(f"  {name}: {', '.join(_failed(table[name]))}" for name in doubtful),
+            f"{failed} of {len(made)} checks FAILED: do not release anything with this copy",
+        ]
+    )
 
 
 def certificate_json(
-    findings: Iterable[Finding], *, effort: int, utc: str, library: Mapping[str, str]
+    findings: Iterable[Finding],
+    *,
+    effort: int,
+    utc: str,
+    library: Mapping[str, str],
+    running: Running,
+    extensions: Mapping[str, str],
 ) -> str:
-    """Return the findings as JSON, schema "safeselect.certificate/1": sorted keys, two spaces.
+    """Return the findings as JSON, schema "safeselect.certificate/2": sorted keys, two spaces.
 
     Args:
         findings: in the order in which they were made.
         effort: QUICK or FULL.
         utc: the time, to the second, ISO 8601.
         library: version and source hash, and the versions of the libraries used.
+        running: the code that is loaded.
+        extensions: the hash of each extension module that is loaded.
     """
     made = list(findings)
-    content = {
-        "schema": "safeselect.certificate/1",
+    content: dict[str, Any] = {
+        "schema": "safeselect.certificate/2",
         "utc": utc,
         "effort": "full" if effort == FULL else "quick",
         "library": dict(library),
-        "passed": all(finding.passed for finding in made),
+        "code": {
+            "loaded_sha256": running.digest,
+            "functions": running.functions,
+            "generated_functions": running.generated,
+            "modules": dict(running.modules),
+            "differing": list(running.differing),
+            "extension_modules": dict(extensions),
+        },
+        "passed": all(finding.passed for finding in made) and not running.differing,
+        "mechanisms": coverage(made),
+        "not_cleared": not_cleared(made),
+        "aspects": dict(ASPECTS),
+        "not_looked_at": list(NEVER),
         "checks": [
             {
                 "kind": finding.check.kind,
                 "name": finding.check.name,
                 "claim": finding.check.claim,
+                "aspect": finding.check.aspect,
                 "passed": finding.passed,
                 "detail": finding.detail,
             }
@@ -56,3 +90,11 @@ def certificate_json(
         ],
     }
     return json.dumps(content, indent=2, sort_keys=True, ensure_ascii=True) + "\n"
+
+
+def _failed(row: Mapping[str, str]) -> Sequence[str]:
+    return [aspect for aspect, verdict in row.items() if verdict == "FAILED"]
+
+
+def _skipped(row: Mapping[str, str]) -> bool:
+    return any(verdict.endswith("--full does") for verdict in row.values())

@@ -1,27 +1,31 @@
 """All checks of the package on the machine where it runs, as `safeselect verify` does them.
 
-There are four kinds, from the bits upward; each relies on the kinds before it:
+Each relies on those before it:
 
-- samplers: the tree of random bits of every scalar sampler, against integer series (claim C1);
-- noise: quantiles, tables and decisions of the array engine, against integer series (C1);
+- code: what is loaded is what the source compiles to;
+- bits: every byte of the source is used once, in order (claim C1);
+- samplers: the tree of random bits of every scalar sampler, against integer series (C1);
+- noise: quantiles, tables and decisions of the array engine, and whose each random word is (C1);
 - privacy: certified bounds of the cost over all neighbours of small instances (C2);
-- releases: public calls with the source of this machine, against the certified laws (C1, C2).
+- releases: public calls with the source of this machine, against the laws (C1, C2): few, thousands
+  and hundreds of thousands of candidates, single outcomes and pairs, lists and sessions;
+- rules: the charge before the first bit, forks, sources (C6, C7, C8).
 
-The checks certify small instances on the given interpreter and libraries, under independent uniform
-bits.  They do not cover memory faults and running time.
+`safeselect.audit.coverage` says of each mechanism what was looked at.  The checks do not cover
+memory faults and running time.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from fractions import Fraction
-from functools import cache, partial
+from functools import partial
 
-from safeselect.accounting import per_draw_epsilon
-from safeselect.audit.cells import Enclosure, ranking_law
-from safeselect.audit.certificate import certify, neighbours
+from safeselect.audit.charges import check_charge
+from safeselect.audit.code import check_code
 from safeselect.audit.finding import Refuted
+from safeselect.audit.lists import check_bottom, check_list, check_many_items, check_two_counts
+from safeselect.audit.mechanisms import LISTS, ONE_SHOT, SESSIONS, names, noise_of
 from safeselect.audit.noise import (
     LAWS,
     check_decision,
@@ -29,14 +33,27 @@ from safeselect.audit.noise import (
     check_quantiles,
     check_thresholds,
 )
+from safeselect.audit.partitions import partition_tables
+from safeselect.audit.paths import SIZES, check_few, check_joint, check_size
 from safeselect.audit.primitives import check_primitive, primitives
+from safeselect.audit.privacy import instances
 from safeselect.audit.releases import check_releases, releases
-from safeselect.exact.rate import NoiseRate
-from safeselect.noise.laws import EXPONENTIAL, GUMBEL, LAPLACE, Law
-from safeselect.promises.guarantees import BoundedRange, LaplaceDominated
-from safeselect.scores.reading import INTEGERS, Sensitivity
+from safeselect.audit.requests import check_forked, check_requests, check_variates
+from safeselect.audit.rules import check_fork, check_sources
+from safeselect.audit.sessions import (
+    check_answers,
+    check_budget,
+    check_queries,
+    check_session_many,
+)
+from safeselect.audit.words import (
+    check_near_ties,
+    check_owners,
+    check_rounds,
+    check_rows_owners,
+)
 
-__all__ = ["FULL", "QUICK", "Check", "Finding", "Instance", "checks", "found", "instances", "run"]
+__all__ = ["FULL", "QUICK", "Check", "Finding", "checks", "found", "run"]
 
 QUICK, FULL = 8, 1
 """Efforts: one in this many places is examined."""
@@ -47,16 +64,22 @@ class Check:
     """One check.
 
     Args:
-        kind: samplers, noise, privacy or releases.
+        kind: see the module.
         name: what is checked.
         claim: the claim of SECURITY.md that it supports.
         examine: effort -> a text of what was examined; raises `Refuted`.
+        aspect: what it looks at, in the words of `coverage.ASPECTS`.
+        mechanisms: the mechanisms that it clears; empty for all.
+        only_full: whether it is left out at the quick effort.
     """
 
     kind: str
     name: str
     claim: str
     examine: Callable[[int], str]
+    aspect: str = ""
+    mechanisms: tuple[str, ...] = ()
+    only_full: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,12 +92,13 @@ class Finding:
 
 
 def run(effort: int) -> Iterator[Finding]:
-    """Run all checks, one after another.
+    """Run all checks of this effort, one after another.
 
     Reveals: nothing private; all inputs are made up.
     """
     for check in checks():
-        yield found(check, effort)
+        if effort == FULL or not check.only_full:
+            yield found(check, effort)
 
 
 def found(check: Check, effort: int) -> Finding:
@@ -89,89 +113,105 @@ def found(check: Check, effort: int) -> Finding:
 
 def checks() -> Iterator[Check]:
     """Yield all checks, in the order in which they build on one another."""
-    for primitive in primitives():
-        yield Check("samplers", primitive.name, "C1", partial(check_primitive, primitive))
-    for law in LAWS:
-        yield Check("noise", f"{law.name}: quantiles", "C1", partial(check_quantiles, law))
-        yield Check("noise", f"{law.name}: word bounds", "C1", partial(check_thresholds, law))
-        yield Check("noise", f"{law.name}: fine table", "C1", partial(check_fine_table, law))
-        yield Check("noise", f"{law.name}: decisions", "C1", partial(check_decision, law))
+    yield Check("code", "loaded code", "C1", check_code, "code")
+    yield from _bits_and_noise()
     for instance in instances():
-        yield Check("privacy", instance.name, "C2", instance.examine)
+        concerned = instance.mechanisms
+        slow = instance.k > 1 or (instance.gap and not instance.monotonic)
+        yield Check("privacy", instance.name, "C2", instance.examine, "privacy", concerned, slow)
+    for table in partition_tables():
+        yield Check("privacy", table.name, "C2", table.examine, "privacy")
     for release in releases():
-        yield Check("releases", release.name, "C1", partial(check_releases, release))
-
-
-@dataclass(frozen=True, slots=True)
-class Instance:
-    """A mechanism with epsilon 1, whose cost is bounded over all neighbours of small scores.
-
-    Args:
-        noise: the noise of its ranking.
-        k: how many candidates one draw chooses.
-        gap: whether the gap to the runner-up is released.
-        monotonic: selects the neighbours and the calibration.
-    """
-
-    noise: Law
-    k: int
-    gap: bool
-    monotonic: bool
-
-    @property
-    def name(self) -> str:
-        """For the table."""
-        what = f"{self.noise.name} noise, top {self.k}" + (" with gap" if self.gap else "")
-        return f"{what}, {'monotonic' if self.monotonic else 'general'}"
-
-    def examine(self, effort: int) -> str:
-        """Bound the cost from both sides.
-
-        Raises:
-            Refuted: some pair costs more than 1, or the bounds are too far apart to tell.
-        """
-        full = effort == FULL
-        size, top = (3, 3) if full and not self.gap else (3, 1) if self.k > 1 or full else (2, 2)
-        fineness = 7 if full or self.gap else 6
-        tolerance = Fraction(1, 8) if self.gap and full else Fraction(1, 15)
-        certificate = certify(
-            self.law(fineness), neighbours(size, top, monotonic=self.monotonic), Fraction(1)
+        examine = partial(check_releases, release)
+        concerned = release.mechanisms
+        slow = release.name.startswith("report_noisy_max")
+        yield Check("releases", release.name, "C1", examine, "few candidates", concerned, slow)
+    yield from _one_shot()
+    yield from _lists()
+    yield from _sessions()
+    for name in names():
+        yield Check(
+            "rules", f"{name}: charge", "C8", partial(check_charge, name), "charge", (name,)
         )
-        bounds = f"{_decimal(certificate.at_least)} .. {_decimal(certificate.at_most)}"
-        if certificate.refuted:
-            raise Refuted(f"costs {bounds}, and 1 is claimed")
-        if not certificate.holds(tolerance):
-            raise Refuted(f"costs {bounds}, too wide to certify 1")
-        return f"epsilon {bounds} of 1, {certificate.pairs} pairs"
-
-    def law(self, fineness: int) -> Callable[[tuple[int, ...]], Enclosure]:
-        """Return the law as a function of scores, by the mechanisms' calibration."""
-        change = Sensitivity.read(sensitivity=1, range_=None, monotonic=self.monotonic)
-        range_in_steps = change.range_in_steps(INTEGERS)
-        # Only Gumbel noise is peeled, in k draws; the others are one draw at k times the scale.
-        family, draws = (BoundedRange, self.k) if self.noise is GUMBEL else (LaplaceDominated, 1)
-        each = per_draw_epsilon(family, draws, epsilon=Fraction(1), delta=None, rho=None)
-        noise_rate = NoiseRate(each / range_in_steps / (1 if self.noise is GUMBEL else self.k))
-
-        @cache
-        def shifted(scores: tuple[int, ...]) -> Enclosure:
-            return ranking_law(
-                self.noise, scores, noise_rate, k=self.k, gaps=6 * self.gap, fineness=fineness
-            )
-
-        return lambda scores: shifted(tuple(score - min(scores) for score in scores))
+        yield Check("rules", f"{name}: fork", "C6", partial(check_fork, name), "fork", (name,))
+        sources = partial(check_sources, name)
+        yield Check("rules", f"{name}: sources", "C7", sources, "sources", (name,))
 
 
-def instances() -> Iterator[Instance]:
-    """Yield all combinations that the mechanisms use."""
-    for noise in (EXPONENTIAL, GUMBEL, LAPLACE):
-        for monotonic in (True, False):
-            yield Instance(noise, 1, False, monotonic)
-            yield Instance(noise, 1, True, monotonic)
-            if noise is not LAPLACE:
-                yield Instance(noise, 2, False, monotonic)
+def _bits_and_noise() -> Iterator[Check]:
+    yield Check("bits", "requests", "C1", check_requests, "bits")
+    yield Check("bits", "a fork", "C6", check_forked, "bits")
+    peeled = tuple(name for name, case in ONE_SHOT.items() if case.anew)
+    yield Check("bits", "rounds of peeling", "C1", check_rounds, "noise", peeled)
+    counted = tuple(name for name, case in LISTS.items() if case.noise == "laplace")
+    yield Check("bits", "arrays of noise", "C1", check_variates, "bits", counted)
+    geometric = tuple(name for name in SESSIONS if name.endswith("_geometric/1"))
+    for primitive in primitives():
+        examine = partial(check_primitive, primitive)
+        yield Check("samplers", primitive.name, "C1", examine, "samplers", geometric + counted)
+    for law in LAWS:
+        drawn = tuple(name for name in names() if noise_of(name) == law.name)
+        batches = tuple(name for name in drawn if name.startswith("select_many"))
+        for what, check, concerned in (
+            ("quantiles", check_quantiles, drawn),
+            ("word bounds", check_thresholds, drawn),
+            ("fine table", check_fine_table, drawn),
+            ("decisions", check_decision, drawn),
+            ("owners of words", check_owners, drawn),
+            ("owners of words in batches", check_rows_owners, batches),
+            ("near ties in batches", check_near_ties, batches),
+        ):
+            name = f"{law.name}: {what}"
+            yield Check("noise", name, "C1", partial(check, law), "noise", concerned)
 
 
-def _decimal(value: Fraction) -> str:
-    thousandths = round(value * 1000)
-    return f"{thousandths // 1000}.{thousandths % 1000:03}"
+def _one_shot() -> Iterator[Check]:
+    for name, case in ONE_SHOT.items():
+        few, joint = partial(check_few, case), partial(check_joint, case)
+        yield Check("releases", f"{name}: few", "C1", few, "few candidates", (name,))
+        yield Check("releases", f"{name}: pairs", "C1", joint, "joint", (name,))
+        for aspect, sizes in SIZES.items():
+            for size in sizes:
+                yield Check(
+                    "releases",
+                    f"{name}: {size.n} candidates",
+                    "C1",
+                    partial(check_size, case, size),
+                    aspect,
+                    (name,),
+                    only_full=not size.quick or (case.shape == "rows" and size.rows < 3),
+                )
+
+
+def _lists() -> Iterator[Check]:
+    for name, case in LISTS.items():
+        for what, check, aspect, claim in (
+            ("lists", check_list, "few candidates", "C1"),
+            ("bottom", check_bottom, "privacy", "C2"),
+            ("pairs", check_two_counts, "joint", "C1"),
+        ):
+            yield Check("releases", f"{name}: {what}", claim, partial(check, case), aspect, (name,))
+        for aspect, size, only_full in (
+            ("thousands", 5000, False),
+            ("hundreds of thousands", 150_000, True),
+        ):
+            many = partial(check_many_items, case, size)
+            label = f"{name}: {size} items"
+            yield Check("releases", label, "C1", many, aspect, (name,), only_full)
+
+
+def _sessions() -> Iterator[Check]:
+    for name, case in SESSIONS.items():
+        for what, check, aspect, claim in (
+            ("answers", check_answers, "few candidates", "C1"),
+            ("queries", check_queries, "joint", "C1"),
+            ("budget", check_budget, "privacy", "C2"),
+        ):
+            yield Check("releases", f"{name}: {what}", claim, partial(check, case), aspect, (name,))
+        for aspect, size, only_full in (
+            ("thousands", 3000, False),
+            ("hundreds of thousands", 140_000, True),
+        ):
+            many = partial(check_session_many, case, size)
+            label = f"{name}: {size} values"
+            yield Check("releases", label, "C1", many, aspect, (name,), only_full)

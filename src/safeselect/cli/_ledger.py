@@ -6,12 +6,15 @@ import argparse
 import json
 import warnings
 from collections.abc import Callable
+from functools import reduce
+from operator import and_
 from pathlib import Path
 
 from safeselect.accounting.cost import rounded_text
 from safeselect.adapters.ed25519 import Ed25519Verifier
 from safeselect.cli._escape import shown
-from safeselect.cli._report import Release, releases, report
+from safeselect.cli._releases import Release, raised, releases
+from safeselect.cli._report import report
 from safeselect.errors import InputError, LedgerDamaged, ParameterError, SafeSelectWarning
 from safeselect.ledger import (
     Budget,
@@ -48,7 +51,7 @@ def run_ledger(options: argparse.Namespace) -> tuple[int, str, str]:
 
 
 def open_scope(options: argparse.Namespace, *, neighbours: str | None = None) -> Scope | None:
-    """Return the scope that `--ledger` and `--scope` name; None without them.
+    """Return the scopes that `--ledger` and `--scope` name, together; None without them.
 
     Args:
         neighbours: the neighbours of the command's release, if fixed; otherwise the scope's.
@@ -59,13 +62,13 @@ def open_scope(options: argparse.Namespace, *, neighbours: str | None = None) ->
             raise ParameterError("--ledger and --scope go together, and --purpose with them")
         return None
     ledger = _opened_ledger(options.ledger, options)
-    budget = ledger.balance(options.scope).budget
-    return ledger.scope(
-        options.scope,
-        unit=budget.unit,
-        neighbours=budget.neighbours if neighbours is None else neighbours,
-        purpose=options.purpose or f"safeselect {options.command}",
-    )
+    purpose = options.purpose or f"safeselect {options.command}"
+    found: list[Scope] = []
+    for name in options.scope:
+        budget = ledger.balance(name).budget
+        kind = budget.neighbours if neighbours is None else neighbours
+        found.append(ledger.scope(name, unit=budget.unit, neighbours=kind, purpose=purpose))
+    return reduce(and_, found)
 
 
 def _opened_ledger(file: str, options: argparse.Namespace) -> Ledger:
@@ -138,6 +141,13 @@ def _show(options: argparse.Namespace) -> tuple[int, str, str]:
                 f"  refusals of private input: {balance.refusals} of {balance.max_refusals}{closed}"
             )
         lines += [_line(name, each) for each in releases(records) if name in each.scopes]
+        lines += [
+            shown(f"  {content['seq']} {content['utc']} {said}")
+            for content, said in raised(name, records)
+        ]
+    if checker.approvers is not None:
+        people = f"{checker.approvers.needed} of {len(checker.approvers.keys)}"
+        lines.append(f"{people} approvers sign every new scope and raised limit")
     lines.append(f"head {checker.head}")
     return 0, "".join(f"{line}\n" for line in lines), _all_fine(checker)
 
@@ -147,7 +157,7 @@ def _line(scope: str, release: Release) -> str:
     price = ", ".join(f"{name} {rounded_text(value)}" for name, value in amounts.items())
     return shown(
         f"  {content['seq']} {content['utc']} {content['mechanism']} {price}: {release.outcome}; "
-        f"{content['purpose']}"
+        f"{content['purpose']}{'; guarantee asserted' if release.is_asserted else ''}"
     )
 
 
@@ -200,7 +210,7 @@ def _committed(file: str, checker: Checker, records: list[Record]) -> str:
 def _report(options: argparse.Namespace) -> tuple[int, str, str]:
     checker, records = _checked(options)
     name, made = Path(options.file).name, records[0].content["utc"]
-    return 0, report(name, made, checker, releases(records)), _all_fine(checker)
+    return 0, report(name, made, checker, records), _all_fine(checker)
 
 
 def _checked(options: argparse.Namespace) -> tuple[Checker, list[Record]]:

@@ -78,7 +78,12 @@ def add_charging(parser: argparse.ArgumentParser) -> None:
     """Add the options with which a release is charged to a ledger."""
     group = parser.add_argument_group("ledger", "charge the release to a budget and record it")
     group.add_argument("--ledger", metavar="FILE", help="made with: safeselect ledger create")
-    group.add_argument("--scope", metavar="NAME", help="scope of the ledger to charge")
+    group.add_argument(
+        "--scope",
+        metavar="NAME",
+        action="append",
+        help="scope of the ledger to charge; several are charged together or not at all",
+    )
     group.add_argument("--purpose", metavar="TEXT", help="why; one line for the record")
     _add_key(group)
 

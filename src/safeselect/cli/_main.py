@@ -21,12 +21,16 @@ from dataclasses import fields
 from functools import partial
 from typing import Any
 
-from safeselect import DiscoveredTopK, TopK, TopSet, explain, top_k
-from safeselect.adapters.tables import read_candidates, top_items
+from safeselect import DiscoveredTopK, SelectedPartitions, TopK, TopSet, explain, top_k
+from safeselect.adapters.tables import GroupedTopK
 from safeselect.adapters.tables._ready_scores import open_scores
+from safeselect.cli._audit import run_audit
+from safeselect.cli._counting import count_items
 from safeselect.cli._escape import escaped
+from safeselect.cli._keys import run_keys
 from safeselect.cli._ledger import open_scope, run_ledger
 from safeselect.cli._parser import build_parser
+from safeselect.cli._reading import how_to_read
 from safeselect.cli._verify import run_verify
 from safeselect.errors import (
     BudgetError,
@@ -40,21 +44,17 @@ from safeselect.errors import (
     SafeSelectWarning,
     SourceError,
 )
+from safeselect.planning import explain_items
 from safeselect.promises.records import exact_text
 from safeselect.scores.candidates import label_text
 
 __all__ = ["escaped", "main"]
 
-Release = TopK | TopSet | DiscoveredTopK
+Release = TopK | TopSet | DiscoveredTopK | GroupedTopK | SelectedPartitions
 
 _UNFORESEEN = (
     "something went wrong that safeselect did not foresee; nothing more is said here, because "
     "details may quote data"
-)
-_NEEDS_DELTA = (
-    "the domain is unknown, which needs --epsilon and --delta; or pass --candidates FILE with a "
-    "list made without looking at the data, or --candidates-are-public if the set of items in the "
-    "file is public knowledge"
 )
 
 
@@ -82,15 +82,16 @@ def _main(arguments: Sequence[str] | None) -> int:
             code, said = run_verify(options, _write)
             _say(said)
             return code
-        if options.command == "ledger":
-            code, answer, said = run_ledger(options)
+        if options.command in ("ledger", "audit"):
+            code, answer, said = (run_ledger if options.command == "ledger" else run_audit)(options)
             _write(answer)
-            _say(said)
+            if said:
+                _say(said)
             return code
-        result = _top_k(options) if options.command == "top-k" else _select(options)
+        result = _MAKE[options.command](options)
         _release(result, as_json=options.json)
         unit = options.unit + _content(result, options.command)
-        _say(f"{_promise(result)}\n{unit}\n{_noise(result)}")
+        _say("\n".join([_promise(result), unit, _noise(result), *how_to_read(result)]))
         if result.receipt is not None:
             receipt = result.receipt
             _say(f"record {receipt.record} of ledger {receipt.ledger}; salt {receipt.salt.hex()}")
@@ -109,6 +110,13 @@ def _main(arguments: Sequence[str] | None) -> int:
         return 1
 
 
+_MAKE: dict[str, Callable[[argparse.Namespace], Release]] = {
+    "top-k": count_items,
+    "select": lambda options: _select(options),
+    "keys": run_keys,
+}
+
+
 def _exit_code(error: SafeSelectError) -> int:
     if isinstance(error, LedgerBusy):
         return 6
@@ -125,42 +133,6 @@ def _parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     finally:
         if sys.stdout is not None:
             sys.stdout.flush()  # a closed pipe under a help text must fail here, not at exit
-
-
-def _top_k(options: argparse.Namespace) -> Release:
-    _check_options(options)
-    ledger = open_scope(options, neighbours="add_remove")
-    candidates = None if options.candidates is None else read_candidates(options.candidates)
-    return top_items(
-        options.file,
-        item=options.item,
-        user=options.user,
-        k=options.k,
-        epsilon=options.epsilon,
-        delta=options.delta,
-        rho=options.rho,
-        candidates=candidates,
-        candidates_are_public=options.candidates_are_public,
-        k_bar=options.k_bar,
-        max_contributions=options.max_contributions,
-        mechanism=options.mechanism,
-        rows=options.rows,
-        engine=options.engine,
-        memory=options.memory,
-        progress=True,
-        ledger=ledger,
-    )
-
-
-def _check_options(options: argparse.Namespace) -> None:
-    """Refuse, in the command line's terms, what `top_items` would refuse in Python's."""
-    if options.candidates is not None or options.candidates_are_public:
-        if (options.k_bar, options.max_contributions) != (None, None):
-            raise ParameterError("--k-bar and --max-contributions go with an unknown domain")
-    elif options.epsilon is None or options.delta is None:
-        raise ParameterError(_NEEDS_DELTA)
-    elif options.mechanism is not None:
-        raise ParameterError("--mechanism goes with known candidates")
 
 
 def _select(options: argparse.Namespace) -> Release:
@@ -188,9 +160,28 @@ def _select(options: argparse.Namespace) -> Release:
 
 
 def _explain(options: argparse.Namespace) -> str:
+    of_unknown = options.k_bar, options.max_contributions, options.max_groups
+    if options.unknown:
+        if options.epsilon is None or options.delta is None:
+            raise ParameterError("--unknown needs --epsilon and --delta")
+        plans = explain_items(
+            options.k,
+            options.epsilon,
+            options.delta,
+            k_bar=options.k_bar,
+            max_contributions=options.max_contributions,
+            max_groups=options.max_groups or 1,
+        )
+        return str(plans)
+    if of_unknown != (None, None, None):
+        raise ParameterError("--k-bar, --max-contributions and --max-groups go with --unknown")
+    return "\n\n".join(_explained(options, each) for each in options.epsilon or [None])
+
+
+def _explained(options: argparse.Namespace, epsilon: Any) -> str:
     return explain(
         options.k,
-        options.epsilon,
+        epsilon,
         options.delta,
         rho=options.rho,
         n=options.n,
@@ -205,15 +196,27 @@ def _explain(options: argparse.Namespace) -> str:
 
 
 def _release(result: Release, *, as_json: bool) -> None:
+    if isinstance(result, GroupedTopK):
+        _release_groups(result, as_json=as_json)
+        return
     # An unordered set is printed in alphabetical order, so that the order reveals nothing.
     labels = sorted(result.labels, key=label_text) if isinstance(result, TopSet) else result.labels
     lines = [escaped(label) for label in labels]
     if as_json:
         lines = [result.to_json()]
-    elif isinstance(result, DiscoveredTopK) and result.counts is not None:
+    elif isinstance(result, (DiscoveredTopK, SelectedPartitions)) and result.counts:
         # An escaped label has no tab.
         lines = [f"{line}\t{count}" for line, count in zip(lines, result.counts, strict=True)]
     _write("".join(f"{line}\n" for line in lines))
+
+
+def _release_groups(result: GroupedTopK, *, as_json: bool) -> None:
+    columns = result.to_dict()
+    names = ("group", "label", *(["count"] if result.counts is not None else []))
+    rows = zip(*(columns[name] for name in names), strict=True)
+    # An escaped label has no tab.
+    lines = ["\t".join(escaped(str(cell)) for cell in row) for row in rows]
+    _write("".join(f"{line}\n" for line in ([result.to_json()] if as_json else lines)))
 
 
 def _write(text: str) -> None:
@@ -226,7 +229,9 @@ def _content(result: Release, command: str) -> str:
     """Describe what was released."""
     if command == "select":
         return "the labels, no score"
-    if not isinstance(result, DiscoveredTopK):
+    if isinstance(result, GroupedTopK):
+        return "for each group " + ("items" if result.counts is None else "items and noisy counts")
+    if not isinstance(result, (DiscoveredTopK, SelectedPartitions)):
         return "the items, no count"
     return "items found, no count" if result.counts is None else "items found and noisy counts"
 
@@ -239,6 +244,9 @@ def _promise(result: Release) -> str:
 
 def _noise(result: Release) -> str:
     """Describe the mechanism, the effective range that its noise covers, and the source."""
+    if isinstance(result, SelectedPartitions):
+        most = f"max_partitions {result.max_partitions}"
+        return f"mechanism {result.mechanism}, {most}, {result.source}"
     # The result of a call always has one; it includes what reading adds to the declared range.
     effective = "" if result.effective_range is None else exact_text(result.effective_range)
     return f"mechanism {result.mechanism}, effective range {effective}, {result.source}"

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import re
 from collections.abc import Callable
 from fractions import Fraction
 
 from safeselect.errors import ParameterError
 from safeselect.exact.parameters import rational
 
-__all__ = ["number"]
+__all__ = ["count", "number"]
 
 
 def number(name: str, below: int | None = None, *, zero: bool = False) -> Callable[[str], Fraction]:
@@ -22,3 +23,10 @@ def number(name: str, below: int | None = None, *, zero: bool = False) -> Callab
             raise argparse.ArgumentTypeError(str(error)) from None
 
     return read
+
+
+def count(text: str) -> int:
+    """Read a positive integer of at most nine digits for argparse."""
+    if not re.fullmatch("[1-9][0-9]{0,8}", text, re.ASCII):
+        raise argparse.ArgumentTypeError(f"must be a positive integer, got {text!r}")
+    return int(text)

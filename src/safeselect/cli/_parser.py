@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import argparse
-import re
 import sys
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, NoReturn
 
+from safeselect.cli._audit import add_audit
+from safeselect.cli._counting_parser import add_groups_and_form
+from safeselect.cli._keys import add_keys
 from safeselect.cli._ledger_parser import add_charging, add_ledger
-from safeselect.cli._numbers import number
+from safeselect.cli._numbers import count, number
 from safeselect.cli._verify import add_verify
 from safeselect.selection._table import MECHANISMS
 
@@ -35,6 +37,11 @@ in an unknown domain:
                            items; fewer need less of a lead.
   --max-contributions D    count each user for D items at most, chosen by a fixed hash, and print
                            noisy counts too: item, tab, count. D must not follow from the data.
+
+in groups, with --group-by COL:
+  Printed is one release, a line an item: group, tab, item. The groups are public: they are on a
+  list made without the data, or their set is public knowledge. All groups of the list are in the
+  release, those without rows too.
 
 exit codes: 0 done, 2 command line or input file, 3 budget, 4 source of randomness, 1 unforeseen
 """
@@ -74,7 +81,7 @@ def build_parser() -> argparse.ArgumentParser:
     counting.add_argument(
         "--user", required=True, metavar="COL", help="column that says whose row it is"
     )
-    counting.add_argument("-k", required=True, type=_count, help="how many items to release")
+    counting.add_argument("-k", required=True, type=count, help="how many items to release")
     known = counting.add_mutually_exclusive_group()
     known.add_argument("--candidates", metavar="FILE", help="public list of items, one a line")
     known.add_argument(
@@ -83,13 +90,14 @@ def build_parser() -> argparse.ArgumentParser:
         help="assert that the set of items in the file is public knowledge",
     )
     unknown = counting.add_argument_group("unknown domain")
-    unknown.add_argument("--k-bar", type=_count, metavar="N", help="how many items compete")
+    unknown.add_argument("--k-bar", type=count, metavar="N", help="how many items compete")
     unknown.add_argument(
-        "--max-contributions", type=_count, metavar="D", help="count a user for D items at most"
+        "--max-contributions", type=count, metavar="D", help="count a user for D items at most"
     )
+    add_groups_and_form(counting)
     counting.add_argument(
         "--rows",
-        type=_count,
+        type=count,
         metavar="N",
         help="how many rows FILE has, as far as that is public: warn if --delta is above 1/N",
     )
@@ -112,7 +120,7 @@ def build_parser() -> argparse.ArgumentParser:
     ready = _command(commands, "select", "the candidates with the largest ready scores", _SELECT)
     ready.add_argument("--label", required=True, metavar="COL", help="column of the candidates")
     ready.add_argument("--score", required=True, metavar="COL", help="column of the scores")
-    ready.add_argument("-k", default=1, type=_count, help="how many to release (default: 1)")
+    ready.add_argument("-k", default=1, type=count, help="how many to release (default: 1)")
     ready.add_argument(
         "--sensitivity",
         required=True,
@@ -132,9 +140,11 @@ def build_parser() -> argparse.ArgumentParser:
         command="select",
         unit="neighbours: as your --sensitivity defines them; released: ",
     )
+    add_keys(commands)
     _add_explain(commands)
     add_ledger(commands)
     add_verify(commands)
+    add_audit(commands)
     return parser
 
 
@@ -174,9 +184,21 @@ def _add_explain(commands: Any) -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    _add_total(planned)
-    planned.add_argument("-k", required=True, type=_count, help="how many items to release")
-    planned.add_argument("-n", type=_count, help="candidates of the example (default: 10 k)")
+    _add_total(planned, several=True)
+    planned.add_argument(
+        "--unknown",
+        action="store_true",
+        help="of an unknown domain: how many users an item needs to show, for each --epsilon",
+    )
+    planned.add_argument("--k-bar", type=count, metavar="N", help="with --unknown: items compete")
+    planned.add_argument(
+        "--max-contributions", type=count, metavar="D", help="with --unknown: as for top-k"
+    )
+    planned.add_argument(
+        "--max-groups", type=count, metavar="C", help="with --unknown: as for top-k --group-by"
+    )
+    planned.add_argument("-k", required=True, type=count, help="how many items to release")
+    planned.add_argument("-n", type=count, help="candidates of the example (default: 10 k)")
     planned.add_argument(
         "--gap", type=number("gap"), metavar="G", help="by how much its k best are ahead"
     )
@@ -209,7 +231,13 @@ def _command(commands: Any, name: str, purpose: str, epilog: str) -> argparse.Ar
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    parser.add_argument("file", metavar="FILE", help="a .csv, .csv.gz or .parquet file")
+    several: dict[str, Any] = {"nargs": "+"} if name == "top-k" else {}
+    parser.add_argument(
+        "file",
+        metavar="FILE",
+        help="a .csv, .csv.gz or .parquet file" + "; or several, taken together" * bool(several),
+        **several,
+    )
     _add_total(parser)
     parser.add_argument(
         "--mechanism",
@@ -221,10 +249,15 @@ def _command(commands: Any, name: str, purpose: str, epilog: str) -> argparse.Ar
     return parser
 
 
-def _add_total(parser: argparse.ArgumentParser) -> None:
+def _add_total(parser: argparse.ArgumentParser, *, several: bool = False) -> None:
     total = parser.add_mutually_exclusive_group(required=True)
+    more: dict[str, Any] = {"nargs": "+"} if several else {}
     total.add_argument(
-        "--epsilon", type=number("epsilon"), metavar="E", help="total cost, such as 1, 0.1 or 1/3"
+        "--epsilon",
+        type=number("epsilon"),
+        metavar="E",
+        help="total cost, such as 1, 0.1 or 1/3" + "; or several, to compare" * several,
+        **more,
     )
     total.add_argument(
         "--rho", type=number("rho"), metavar="R", help="total cost as zero-concentrated privacy"
@@ -235,12 +268,6 @@ def _add_total(parser: argparse.ArgumentParser) -> None:
         metavar="D",
         help="with --epsilon: allow this much slack, such as 1e-9, for less noise",
     )
-
-
-def _count(text: str) -> int:
-    if not re.fullmatch("[1-9][0-9]{0,8}", text, re.ASCII):
-        raise argparse.ArgumentTypeError(f"must be a positive integer, got {text!r}")
-    return int(text)
 
 
 class _Version(argparse.Action):

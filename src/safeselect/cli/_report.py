@@ -2,76 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
 from safeselect.accounting.cost import rounded_text
+from safeselect.audit.theorems import theorem
 from safeselect.cli._chart import chart
 from safeselect.cli._escape import in_html
-from safeselect.cli._theorems import theorem
-from safeselect.ledger import Balance, Budget, Checker, Record
-from safeselect.ledger.records.fields import charges_of
+from safeselect.cli._releases import Release, raised, releases
+from safeselect.ledger import Balance, Checker, Record
 from safeselect.ledger.records.record import read_numbers
 
-__all__ = ["Release", "releases", "report"]
+__all__ = ["report"]
 
 
-@dataclass(slots=True)
-class Release:
-    """A charge and its outcome.
-
-    Attributes:
-        record: the record of the charge.
-        outcome: "released", "settled (what was used)", "aborted (reason)" or "no outcome".
-    """
-
-    record: Record
-    outcome: str = "no outcome"
-
-    @property
-    def content(self) -> dict[str, Any]:
-        """The content of the record."""
-        return self.record.content
-
-    @property
-    def scopes(self) -> dict[str, dict[str, Any]]:
-        """The charge to each scope, by name."""
-        return {charge["scope"]: charge for charge in charges_of(self.content)}
-
-    def amounts(self, scope: str, name: str) -> dict[str, Fraction]:
-        """Return a scope's amounts "before", "charge" or "after"; ln M as epsilon."""
-        charge = self.scopes[scope]
-        return Budget.of(charge["terms"]).in_epsilon(read_numbers(charge[name], "the record"))
+_ASSERTED = "asserted by the caller; another library made the release"
 
 
-def releases(records: Iterable[Record]) -> list[Release]:
-    """Return the releases in these records, in the order of their charges."""
-    found: dict[str, Release] = {}
-    for record in records:
-        content = record.content
-        if content["kind"] == "charged":
-            found[content["seq"]] = Release(record)
-        elif content["kind"] == "released":
-            found[content["charge"]].outcome = "released"
-        elif content["kind"] == "aborted":
-            found[content["charge"]].outcome = f"aborted ({content['reason']})"
-        elif content["kind"] == "settled":
-            used = ", ".join(f"{name} {number}" for name, number in content["spent"].items())
-            found[content["charge"]].outcome = f"settled ({used})"
-    return list(found.values())
-
-
-def report(name: str, made: str, checker: Checker, found: Sequence[Release]) -> str:
+def report(name: str, made: str, checker: Checker, records: Sequence[Record]) -> str:
     """Return the page as HTML.
 
     Args:
         name: the ledger's name, such as the name of its file.
         made: the time of its first record.
         checker: a checker that has read all records.
-        found: all releases.
+        records: all records.
     """
+    found = releases(records)
     return "\n".join(
         [
             "<!DOCTYPE html>",
@@ -85,7 +43,11 @@ def report(name: str, made: str, checker: Checker, found: Sequence[Release]) -> 
             f"<style>{_STYLE}</style></head><body><main>",
             f"<h1>Privacy ledger <code>{in_html(name)}</code></h1>",
             *_summary(made, checker, found),
-            *(line for scope in checker.scopes for line in _scope(scope, made, checker, found)),
+            *(
+                line
+                for scope in checker.scopes
+                for line in (*_scope(scope, made, checker, found), *_raised(scope, records))
+            ),
             _CAVEATS,
             "</main></body></html>\n",
         ]
@@ -115,8 +77,16 @@ def _summary(made: str, checker: Checker, found: Sequence[Release]) -> Iterator[
             "Charges": f"{len(found)}: {counts}",
             "Unfinished writes cut off": str(checker.torn),
             "Signatures": in_html(signed),
+            "Approvals": _approvals(checker),
         }
     )
+
+
+def _approvals(checker: Checker) -> str:
+    if checker.approvers is None:
+        return "none: who may write opens scopes and reopens them"
+    people = f"{checker.approvers.needed} of {len(checker.approvers.keys)} keys"
+    return f"{people} sign every new scope and every raised limit: checked"
 
 
 def _scope(name: str, made: str, checker: Checker, everything: Sequence[Release]) -> Iterator[str]:
@@ -195,17 +165,27 @@ def _table(scope: str, found: Sequence[Release]) -> Iterator[str]:
     )
     for release in found:
         content = release.content
+        by = _ASSERTED if release.is_asserted else theorem(content["mechanism"])
         kind = "ok" if release.outcome.startswith(("released", "settled")) else "bad"
         yield (
             f"<tr><td>{content['seq']}<td>{_day(content['utc'])}<td>{in_html(content['purpose'])}"
             f'<td><code class="name">{in_html(content["mechanism"])}</code>{_details(release)}'
             f"<td>{_guarantee(content['guarantee'])}"
-            f"<br><small>{in_html(theorem(content['mechanism']))}</small>"
+            f"<br><small>{in_html(by)}</small>"
             f"<td>{_told(release.amounts(scope, 'charge'))}"
             f"<td>{_told(release.amounts(scope, 'after'))}"
             f'<td><span class="{kind}">{in_html(release.outcome)}</span>'
         )
     yield "</tbody></table></div>"
+
+
+def _raised(scope: str, records: Sequence[Record]) -> Iterator[str]:
+    changes = raised(scope, records)
+    if changes:
+        yield f"<h3>Raised limits of <q>{in_html(scope)}</q></h3><table><tbody>"
+        for content, said in changes:
+            yield f"<tr><td>{content['seq']}<td>{_day(content['utc'])}<td>{in_html(said)}"
+        yield "</tbody></table>"
 
 
 def _day(utc: str) -> str:
@@ -263,7 +243,7 @@ def _facts(facts: Mapping[str, str]) -> str:
     return f"<dl>{rows}</dl>"
 
 
-_AMOUNTS = {"epsilon": "ε", "delta": "δ", "rho": "ρ"}
+_AMOUNTS = {"epsilon": "ε", "delta": "δ", "rho": "ρ", "mu_squared": "μ²"}
 _CAVEATS = """<section><h2>What this page does not say</h2><ul>
 <li>That the end of the records was not cut off: compare the head with one that was published
 elsewhere, with <code>safeselect ledger verify --head</code>.

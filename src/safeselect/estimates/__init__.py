@@ -10,20 +10,30 @@ Proofs: `docs/mathematics.md`, section 13; a worked example: `docs/gaps.md`.
 
 from safeselect.estimates.combining import (
     error_ratio,
-    estimate_from_gaps,
+    estimate_fixed_from_gaps,
     estimate_from_threshold,
     threshold_error_ratio,
     variance_ratio,
 )
 from safeselect.estimates.inference import expected_gap, gap_confidence_bound, gap_p_value
+from safeselect.estimates.shrinking import (
+    error_from_gaps,
+    estimate_from_answers,
+    estimate_from_gaps,
+    intervals_from_gaps,
+)
 
 __all__ = [
+    "error_from_gaps",
     "error_ratio",
+    "estimate_fixed_from_gaps",
+    "estimate_from_answers",
     "estimate_from_gaps",
     "estimate_from_threshold",
     "expected_gap",
     "gap_confidence_bound",
     "gap_p_value",
+    "intervals_from_gaps",
     "threshold_error_ratio",
     "variance_ratio",
 ]

@@ -177,7 +177,9 @@ def rounded_down(evaluate: Callable[[int], Interval], significant: int = 64) -> 
 
 def above_zero(bound: Callable[[int], Interval]) -> Fraction:
     """The bound, rounded up; zero where the bound is surely not positive."""
-    low_precision = bound(128)
-    if low_precision.bounded and low_precision.upper <= 0:
+    first = bound(128)
+    if first.bounded and first.upper <= 0:
         return Fraction(0)
-    return max(_SMALLEST_BOUND, rounded_up(bound))
+    # `rounded_up` begins with this precision, and need not compute it again.
+    found = rounded_up(lambda precision: first if precision == 128 else bound(precision))
+    return max(_SMALLEST_BOUND, found)

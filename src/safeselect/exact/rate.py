@@ -36,8 +36,10 @@ class NoiseRate:
 
     def __post_init__(self) -> None:
         # The limits are for convenience, so an enclosure that only touches the range may pass.
-        nats = self.nats(64)
-        low, high = nats.fractions() if nats.bounded else (Fraction(0), Fraction(0))
+        low = high = self.rate
+        if self.base is not None:
+            nats = self.nats(64)
+            low, high = nats.fractions() if nats.bounded else (Fraction(0), Fraction(0))
         if high < MIN_RATE or low > MAX_RATE:
             raise ParameterError(
                 "the noise rate must be between 2**-40 and 2**20 per grid step; "

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
 from safeselect.promises.guarantees import Guarantee
 from safeselect.promises.records import Receipt, exact_text, guarantee_record
+from safeselect.promises.statement import Statement
 from safeselect.selection._results import to_json_line
 
 __all__ = ["Quantiles"]
@@ -25,6 +26,7 @@ class Quantiles:
         parts: the guarantees of the draws whose composition `guarantee` is.
         mechanism: name of the mechanism and version of its law.
         source: where the random bytes came from.
+        statement: the public facts that a reader needs: unit, neighbours, parameters, library.
         receipt: with `ledger=`, where the record of the release is and the salt of its commitment.
     """
 
@@ -34,6 +36,7 @@ class Quantiles:
     parts: tuple[Guarantee, ...]
     mechanism: str
     source: str
+    statement: Statement = field(repr=False)
     receipt: Receipt | None = None
 
     @property

@@ -15,6 +15,7 @@ from safeselect.grid_quantiles._point import draw_point
 from safeselect.grid_quantiles._results import Quantiles
 from safeselect.promises.guarantees import BoundedRange
 from safeselect.promises.records import exact_text
+from safeselect.promises.statement import Statement
 from safeselect.randomness.bits import Bits
 from safeselect.randomness.source import Source, resolve
 from safeselect.selection._arguments import Scope, read_ledger
@@ -202,10 +203,12 @@ def _quantiles(
     source = resolve(source)
     column = listed(values)
     mechanism = "quantiles/1" if several else "quantile/1"
+    told = {**grid.as_record(), "neighbours": str(neighbours), "max_contributions": str(count)}
+    told["quantiles"] = ", ".join(map(exact_text, targets))
     pending = None
+    unit = utc = None
     if scope is not None:
-        told = {**grid.as_record(), "neighbours": str(neighbours), "max_contributions": str(count)}
-        told["quantiles"] = ", ".join(map(exact_text, targets))
+        unit = scope.unit
         parts = ((BoundedRange(each), levels),)
         pending = scope.prepare(mechanism, guarantee, parts, told)
     cells = grid.cells(column) if pending is None else []
@@ -216,7 +219,7 @@ def _quantiles(
     with Bits(source) as bits:
         try:
             if pending is not None:
-                pending.charge(source, bits)
+                utc = pending.charge(source, bits)
                 cells = _read_once_charged(grid, column)
             order = sorted(targets)
             points = _split(cells, (0, grid.points - 1), order, rate, bits)
@@ -228,6 +231,7 @@ def _quantiles(
                 (BoundedRange(each),) * levels,
                 mechanism,
                 source_name(source),
+                Statement.of(told, unit=unit, neighbours=str(neighbours), utc=utc),
             )
             return result if pending is None else pending.released(result)
         except BaseException as error:

@@ -1,33 +1,50 @@
 """A privacy budget that outlives the process, and a record of every release."""
 
+from safeselect.ledger.anchor import Anchor
+from safeselect.ledger.asking import Outbox
 from safeselect.ledger.conversion import convert
+from safeselect.ledger.events import Event, OnEvent
+from safeselect.ledger.external import EXTERNAL, ExternalRelease
 from safeselect.ledger.kept import kept_records
 from safeselect.ledger.ledger import Ledger
 from safeselect.ledger.pending_release import Pending
+from safeselect.ledger.proposals import Proposals
+from safeselect.ledger.records.approvals import Proposal, approve
 from safeselect.ledger.records.balance import Balance
 from safeselect.ledger.records.budget import Budget
 from safeselect.ledger.records.lines import check_log, log_lines
 from safeselect.ledger.records.record import Record
 from safeselect.ledger.records.replay import Checker
+from safeselect.ledger.records.requests import Request
 from safeselect.ledger.records.signatures import HmacSigner, Signer, Verifier
 from safeselect.ledger.scope import Scope
 from safeselect.ledger.store import Journal, Row, Store, Torn
 
 __all__ = [
+    "EXTERNAL",
+    "Anchor",
     "Balance",
     "Budget",
     "Checker",
+    "Event",
+    "ExternalRelease",
     "HmacSigner",
     "Journal",
     "Ledger",
+    "OnEvent",
+    "Outbox",
     "Pending",
+    "Proposal",
+    "Proposals",
     "Record",
+    "Request",
     "Row",
     "Scope",
     "Signer",
     "Store",
     "Torn",
     "Verifier",
+    "approve",
     "check_log",
     "convert",
     "kept_records",

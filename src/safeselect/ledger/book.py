@@ -13,53 +13,60 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import TypeVar, final
 
 from safeselect.errors import LedgerDamaged, LedgerError, LedgerRolledBack, ParameterError
+from safeselect.ledger.anchor import Anchor, ask, place_of, publish
 from safeselect.ledger.entries import Written, made, opened_scope, was_torn
-from safeselect.ledger.records.balance import Balance
+from safeselect.ledger.events import OnEvent
+from safeselect.ledger.following import REPLACED, following
+from safeselect.ledger.known import Known, judged
+from safeselect.ledger.records.approvals import Approvers
 from safeselect.ledger.records.budget import Budget
 from safeselect.ledger.records.reading import Reading
-from safeselect.ledger.records.record import SCHEMA, canonical, record_hash
 from safeselect.ledger.records.replay import Checker
-from safeselect.ledger.records.signatures import Signer, Verifier, is_key, signed_message
+from safeselect.ledger.records.signatures import Signer, Verifier, is_key
 from safeselect.ledger.records.skim import Carrying, skim
-from safeselect.ledger.store import Journal, Row, Store
+from safeselect.ledger.store import Closing, Journal, Row, Store
 from safeselect.ledger.stores.turn import Turn
-from safeselect.promises.records import Content
 
-__all__ = ["Book", "following"]
+__all__ = ["Book"]
 
 T = TypeVar("T")
 
 _WAIT = 30
-_BATCH = 1000  # rows per read
 CARRY_EVERY = 50_000  # records
-
-
-@dataclass(slots=True)
-class _Known:
-    """The state that follows from all rows up to the last."""
-
-    checker: Checker
-    last: Row
 
 
 @final
 class Book:
     """The records of one ledger: made with `make` or read with `read`."""
 
-    __slots__ = ("_known", "_seen", "_signer", "_store", "_tried", "_turn", "_verifier", "id")
+    __slots__ = (
+        *("_anchor", "_anchored", "_closed", "_expected", "_known", "_seen", "_signer", "_store"),
+        *("_tried", "_turn", "_verifier", "id", "on_event"),
+    )
 
-    def __init__(self, store: Store, signer: Signer | None, verifier: Verifier | None) -> None:
+    def __init__(
+        self,
+        store: Store,
+        signer: Signer | None,
+        verifier: Verifier | None,
+        anchor: Anchor | None = None,
+    ) -> None:
         self.id = ""
+        self._anchor = anchor
+        self._anchored = -1  # the greatest place that is known to be published
+        self._expected: str | None = None  # the anchor's head, which must be among the records
+        self.on_event: OnEvent | None = None
+        self._closed = False
         self._store = store
         self._signer = signer
         self._verifier = signer if verifier is None else verifier
         self._turn = Turn(_WAIT)
-        self._known: _Known | None = None
+        self._known: Known | None = None
         # A head that was seen; its record must stay in the ledger.
         self._seen: str | None = None
         self._tried = 0  # the place of the last attempt to carry totals over
@@ -71,27 +78,36 @@ class Book:
         signer: Signer | None,
         id_: str,
         budgets: Mapping[str, tuple[Budget, int]],
+        approvers: Approvers | None = None,
+        anchor: Anchor | None = None,
     ) -> Book:
         """Write the first records: the ledger's, and one for each scope."""
-        book = cls(store, signer, None)
+        book = cls(store, signer, None, anchor)
         book.id = id_
-        first = [made(signer, store.about())]
+        if anchor is not None and ask(anchor) is not None:
+            raise LedgerError("the anchor knows a ledger already: each has an anchor of its own")
+        first = [made(signer, store.about(), approvers)]
         first += [opened_scope(name, *terms) for name, terms in budgets.items()]
 
-        def work(journal: Journal) -> _Known:
-            checker, last = Checker(signer), Row(0, "", "", "")
+        def work(journal: Journal) -> Known:
+            known = Known(Checker(signer), Row(0, "", "", ""))
             for written in first:
-                reading = book._judged(checker, written)
-                last = journal.append(reading.row)
-                checker.take(reading)
-            return _Known(checker, last)
+                reading = judged(known.checker, written, id_, signer)
+                known.take(replace(reading, row=journal.append(reading.row)))
+            return known
 
         book._know(store.create(work))
+        book._publish(str(book._seen))
         return book
 
     @classmethod
     def read(
-        cls, store: Store, signer: Signer | None, verifier: Verifier | None, head: str | None
+        cls,
+        store: Store,
+        signer: Signer | None,
+        verifier: Verifier | None,
+        head: str | None,
+        anchor: Anchor | None = None,
     ) -> Book:
         """Replay all records.
 
@@ -99,7 +115,7 @@ class Book:
             ParameterError: the ledger has another key.
             LedgerError: it cannot be read, or a record fails its check.
         """
-        book = cls(store, signer, verifier)
+        book = cls(store, signer, verifier, anchor)
         for row in store.read(lambda journal: journal.rows(0, 1)):
             first = Checker()
             first.check(row.body, row.hash, row.signature)
@@ -107,6 +123,8 @@ class Book:
                 raise ParameterError("signer is not the one with which the ledger was made")
             book.id = first.ledger
         book._seen = head
+        if anchor is not None and book._ask() is None:
+            raise LedgerError("the anchor knows no ledger: publish the head of this one there")
         book._turn.take(book._look)
         return book
 
@@ -120,22 +138,16 @@ class Book:
         """The verifying key, if there is one."""
         return self._verifier
 
-    def balance(self, scope: str) -> Balance:
-        """Return the balance of a scope."""
-        found = self._turn.take(lambda: self._look().checker.scopes.get(scope))
-        if found is None:
-            raise ParameterError(f"there is no scope {scope!r} in this ledger")
-        return found
+    def state(self, read: Callable[[Checker], T]) -> T:
+        """Return what is read from the state so far; all of it is on the disk and anchored."""
+        return self._turn.take(lambda: read(self._look().checker))
 
     def last(self) -> Row:
         """Return the last record."""
-        return self._turn.take(lambda: self._look().last)
+        return self._turn.take(self._look).last
 
     def write(self, decide: Callable[[Checker], Written]) -> int:
-        """Write the record that `decide` returns for the state so far; return its place.
-
-        Args:
-            decide: if it raises, nothing is written.
+        """Write the record that `decide` returns, unless it raises; return the record's place.
 
         Raises:
             LedgerError: it could not be written, or a record fails its check.
@@ -153,40 +165,72 @@ class Book:
         while last is None or last.seq < end.seq:
             batch = self._store.read(partial(following, last=last))
             if not batch:
-                raise LedgerRolledBack(_REPLACED)
+                raise LedgerRolledBack(REPLACED)
             for row in batch[: end.seq - batch[0].seq + 1]:
                 yield row
                 last = row
         if last.hash != end.hash:
-            raise LedgerRolledBack(_REPLACED)
+            raise LedgerRolledBack(REPLACED)
 
-    def _look(self) -> _Known:
+    def close(self) -> None:
+        """Close the store; nothing is read or written any more."""
+        self._closed = True
+        if isinstance(self._store, Closing):
+            self._store.close()
+
+    def _look(self) -> Known:
         """Return the state, updated to the last row that exists."""
-        return self._store.read(self._caught_up)
+        if self._closed:
+            raise LedgerError(f"the ledger {self.name!r} was closed: open it again")
+        known = self._store.read(self._caught_up)
+        if self._anchor is not None and known.last.seq > self._anchored:
+            # Whatever is told of a record is anchored first, if it continues what was anchored.
+            self._ask()
+            known = self._store.read(self._caught_up)
+            self._publish(known.checker.head)
+        return known
+
+    def _ask(self) -> str | None:
+        """Ask the anchor for the head that must be among the records."""
+        self._expected = None if self._anchor is None else ask(self._anchor)
+        return self._expected
+
+    def _publish(self, head: str) -> None:
+        """Publish a head that continues what the anchor has, or see that it goes further."""
+        if self._anchor is None:
+            return
+        while self._expected is None or place_of(self._expected) < place_of(head):
+            self._expected = publish(self._anchor, head, self._expected)
+            if self._expected != head:  # another process was quicker
+                self._store.read(self._caught_up)
+        self._anchored = place_of(head)
 
     def _written(self, decide: Callable[[Checker], Written]) -> int:
-        known = self._known or self._look()  # the long first read needs no lock
+        known = self._known
+        if known is None or self._closed:
+            known = self._look()  # the long first read needs no lock
+        self._ask()
         if known.checker.signer and self._signer is None:
             raise LedgerError("the ledger is signed: open it with signer= to write to it")
         while True:
             known, reading, is_torn = self._store.write(lambda journal: self._add(journal, decide))
             self._known = None
-            known.checker.take(reading)
-            known.last = reading.row
+            known.take(reading)
             self._know(known)
             if not is_torn:
                 break
-        if known.checker.count >= self._next_carried(known.checker):
+        self._publish(known.checker.head)
+        if known.checker.count >= max(known.checker.carried_at, self._tried) + CARRY_EVERY:
             self._carry()
         return reading.row.seq
 
     def _add(
         self, journal: Journal, decide: Callable[[Checker], Written]
-    ) -> tuple[_Known, Reading, bool]:
+    ) -> tuple[Known, Reading, bool]:
         """Append one record: of a torn end, if there is one, else the requested one."""
         known, torn = self._caught_up(journal), journal.torn
         written = decide(known.checker) if torn is None else was_torn(torn)
-        reading = self._judged(known.checker, written)
+        reading = judged(known.checker, written, self.id, self._signer)
         return known, replace(reading, row=journal.append(reading.row)), torn is not None
 
     def _carry(self) -> None:
@@ -202,42 +246,39 @@ class Book:
             self._tried = self._known.checker.count if self._known is not None else 0
             self._written(decide)
 
-    def _next_carried(self, checker: Checker) -> int:
-        return max(checker.carried_at, self._tried) + CARRY_EVERY
-
-    def _know(self, known: _Known) -> None:
+    def _know(self, known: Known) -> None:
         self._known, self._seen = known, known.checker.head
         self.id = known.checker.ledger
 
-    def _caught_up(self, journal: Journal) -> _Known:
-        """Read and check the new records."""
+    def _caught_up(self, journal: Journal) -> Known:
+        """Read and check the new records, among them the one that the anchor names."""
         known = self._known
-        if known is None:
+        if known is None or not known.expects(self._expected):
             return self._replayed(journal)
         rows = following(journal, known.last)
         if rows:
             self._known = None
             while rows:
                 for row in rows:
-                    known.checker.take(known.checker.read(row))
-                    known.last = row
+                    known.take(known.checker.read(row))
                 rows = following(journal, known.last)
             self._know(known)
+        known.checker.finish()
         return known
 
-    def _replayed(self, journal: Journal) -> _Known:
+    def _replayed(self, journal: Journal) -> Known:
         """Read and check all records."""
         checker, last = self._skimmed(journal)
+        known = Known(checker, last or Row(0, "", "", ""))
         while rows := following(journal, last):
             for row in rows:
-                checker.take(checker.read(row, verify=False))
+                known.take(checker.read(row, verify=False))
                 last = row
         checker.finish()
         if last is None:
             raise LedgerDamaged("there is no record; every ledger has at least one")
         # By the chain of hashes, the last signature covers all records before it.
         checker.verify(last)
-        known = _Known(checker, last)
         self._know(known)
         return known
 
@@ -247,44 +288,11 @@ class Book:
         if lines is not None:
             # If something is wrong, the replay of all records says what.
             with suppress(LedgerDamaged, ValueError):
-                checker = Checker(self._verifier, self._seen)
+                checker = self._new_checker()
                 return checker, skim(checker, lines)
-        return Checker(self._verifier, self._seen), None
+        return self._new_checker(), None
 
-    def _judged(self, checker: Checker, written: Written) -> Reading:
-        """Return the next record, signed, and judged by the checker that judges all records."""
-        kind, content = written
-        record: dict[str, Content] = dict(content)
-        record |= {"schema": SCHEMA, "kind": kind, "ledger": self.id}
-        record |= {"seq": str(checker.count), "previous": checker.last}
-        body = canonical(record)
-        hash_, signature = record_hash(body), ""
-        if self._signer is not None:
-            signature = self._signer.sign(signed_message(hash_)).hex()
-        try:
-            return checker.read(Row(checker.count, body, hash_, signature))
-        except LedgerDamaged as error:
-            said = f"nothing was written, because a reader would refuse it: {error}"
-            raise LedgerError(said) from None
-
-
-_REPLACED = (
-    "the ledger lacks a record that this process has seen in it: it was replaced, or its end was "
-    "cut off"
-)
-
-
-def following(journal: Journal, last: Row | None) -> list[Row]:
-    """Return the rows after a row that was seen; that row must still be in its place."""
-    if last is None:
-        return journal.rows(0, _BATCH)
-    try:
-        rows = journal.rows(last.seq, _BATCH, last.at)
-    except LedgerDamaged:
-        with suppress(LedgerDamaged):
-            if journal.rows(last.seq, 1, last.at) == [last]:
-                raise
-        raise LedgerRolledBack(_REPLACED) from None
-    if not rows or rows[0] != last:
-        raise LedgerRolledBack(_REPLACED)
-    return rows[1:]
+    def _new_checker(self) -> Checker:
+        checker = Checker(self._verifier, self._seen)
+        checker.want(self._expected)
+        return checker

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from safeselect.errors import LedgerDamaged, LedgerError
-from safeselect.ledger.book import following
+from safeselect.ledger.following import following
 from safeselect.ledger.records.replay import Checker
 from safeselect.ledger.store import Journal, Row
 from safeselect.ledger.stores.file import FileStore

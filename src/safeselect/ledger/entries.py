@@ -5,16 +5,27 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from safeselect.accounting.kinds import AnyGuarantee
+from safeselect.ledger.records.approvals import Approvers
 from safeselect.ledger.records.balance import Balance
 from safeselect.ledger.records.budget import Amounts, Budget, add, exact_texts
-from safeselect.ledger.records.provenance import library
 from safeselect.ledger.records.record import utc_now
 from safeselect.ledger.records.signatures import Signer, key_of
 from safeselect.ledger.store import Torn
-from safeselect.promises.guarantees import Guarantee
+from safeselect.promises.provenance import library
 from safeselect.promises.records import Content, guarantee_record
 
-__all__ = ["Charge", "Written", "amounts", "charged", "made", "opened_scope", "raised", "was_torn"]
+__all__ = [
+    "Charge",
+    "Written",
+    "amounts",
+    "charged",
+    "made",
+    "more_refusals",
+    "opened_scope",
+    "raised",
+    "was_torn",
+]
 
 Written = tuple[str, Mapping[str, Content]]
 """The kind of a record, and its content without the fields of every record."""
@@ -37,8 +48,8 @@ class Charge:
     """
 
     mechanism: str
-    guarantee: Guarantee
-    parts: tuple[tuple[Guarantee, int], ...]
+    guarantee: AnyGuarantee
+    parts: tuple[tuple[AnyGuarantee, int], ...]
     parameters: Mapping[str, str]
     source: str
     production: str
@@ -46,9 +57,11 @@ class Charge:
     nonce: bytes
 
 
-def made(signer: Signer | None, place: Mapping[str, str]) -> Written:
+def made(signer: Signer | None, place: Mapping[str, str], approvers: Approvers | None) -> Written:
     """Return the first record."""
     about: dict[str, Content] = {"utc": utc_now(), "library": dict(library())}
+    if approvers is not None:
+        about["approvers"] = approvers.as_record()
     return "created", about | {"signer": dict(key_of(signer)), "place": dict(place)}
 
 
@@ -98,15 +111,20 @@ def amounts(scope: str, balance: Balance, price: Amounts) -> dict[str, Content]:
     }
 
 
-def raised(scope: str, balance: Balance, refusals: int, reason: str) -> Written:
-    """Return the record that raises a scope's limit of refusals."""
+def more_refusals(balance: Balance, refusals: int) -> tuple[str, str]:
+    """Return the limit of refusals before, and after so many more."""
     after = max(balance.max_refusals, balance.refusals) + refusals
+    return str(balance.max_refusals), str(after)
+
+
+def raised(scope: str, limit: str, before: str, after: str, reason: str) -> Written:
+    """Return the record that raises a limit of a scope; nobody has approved it yet."""
     return "raised", {
         "utc": utc_now(),
         "scope": scope,
-        "limit": "max_refusals",
-        "before": str(balance.max_refusals),
-        "after": str(after),
+        "limit": limit,
+        "before": before,
+        "after": after,
         "reason": reason,
         "approvals": [],
     }

@@ -7,7 +7,7 @@ import stat
 from collections.abc import Iterator
 from io import FileIO
 
-from safeselect.ledger.book import following
+from safeselect.ledger.following import following
 from safeselect.ledger.records.lines import check_log
 from safeselect.ledger.records.record import Record
 from safeselect.ledger.records.replay import Checker

@@ -7,23 +7,40 @@ nothing is ever refunded.  Totals and caps are exact rationals.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import final
 
 from safeselect.errors import ParameterError
 from safeselect.exact.parameters import describe
+from safeselect.ledger.anchor import Anchor, read_anchor
+from safeselect.ledger.arguments import (
+    check_budget,
+    read_entry,
+    read_hook,
+    read_place,
+    read_refusals,
+)
 from safeselect.ledger.book import Book
-from safeselect.ledger.entries import Written, opened_scope, raised
+from safeselect.ledger.events import OnEvent
+from safeselect.ledger.management import (
+    add_scope,
+    enact,
+    reopen,
+    unapproved,
+)
+from safeselect.ledger.pending_release import balance_of, finish_request
+from safeselect.ledger.proposals import Proposals
+from safeselect.ledger.records.approvals import Proposal, read_approvers
 from safeselect.ledger.records.balance import MAX_REFUSALS, Balance
 from safeselect.ledger.records.budget import Budget
 from safeselect.ledger.records.fields import head_of, read_head
 from safeselect.ledger.records.record import Record, text
 from safeselect.ledger.records.replay import Checker
+from safeselect.ledger.records.requests import Request, request_hash
 from safeselect.ledger.records.signatures import Signer, Verifier, read_signer, read_verifier
-from safeselect.ledger.scope import Scope, balance_of
+from safeselect.ledger.scope import Scope, scope_of
 from safeselect.ledger.store import Store
-from safeselect.ledger.stores.file import FileStore
-from safeselect.ledger.stores.memory import MemoryStore
+from safeselect.promises.records import Receipt
 
 __all__ = ["Ledger"]
 
@@ -34,6 +51,7 @@ class Ledger:
 
     There are two functions so that a missing file never becomes a fresh budget.  Threads, processes
     and forked children may use one ledger at once; a ledger in memory belongs to its process.
+    Every method raises `LedgerError` if the ledger cannot be used.
     """
 
     __slots__ = ("_book",)
@@ -50,6 +68,10 @@ class Ledger:
         *,
         signer: Signer | None = None,
         max_refusals: int = MAX_REFUSALS,
+        approvers: Iterable[Verifier] = (),
+        approvals_needed: int | None = None,
+        anchor: Anchor | None = None,
+        on_event: OnEvent | None = None,
     ) -> Ledger:
         """Make a new ledger.
 
@@ -59,6 +81,12 @@ class Ledger:
             signer: signs every record; every later writer needs the same key.
             max_refusals: a scope is closed at this number of calls that were charged and then
                 refused for their private input, 1 to 1000.
+            approvers: keys of Ed25519, such as `Ed25519Verifier`s, of the people who approve every
+                later scope and every raised limit.
+            approvals_needed: how many of them must sign; all by default.
+            anchor: keeps the newest head elsewhere, so that a ledger that was rolled back is found.
+            on_event: a function that gets an `Event` after each charge, refusal and outcome, for
+                logs and metrics.  What it raises becomes a warning.
 
         Raises:
             ParameterError: a parameter is wrong.
@@ -67,11 +95,14 @@ class Ledger:
         if not isinstance(budgets, Mapping):
             raise ParameterError(f"budgets must map names of scopes to Budget: {describe(budgets)}")
         for name, budget in budgets.items():
-            _check_budget(name, budget)
-        limit = _read_refusals(max_refusals, "max_refusals")
+            check_budget(name, budget)
+        limit = read_refusals(max_refusals, "max_refusals")
         terms = {name: (budget, limit) for name, budget in budgets.items()}
-        id_ = os.urandom(16).hex()
-        return cls(Book.make(_store(place), read_signer(signer), id_, terms))
+        hook, key, elsewhere = read_hook(on_event), read_signer(signer), read_anchor(anchor)
+        people = read_approvers(approvers, approvals_needed, key, len(terms))
+        book = Book.make(read_place(place), key, os.urandom(16).hex(), terms, people, elsewhere)
+        book.on_event = hook
+        return cls(book)
 
     @classmethod
     def open(
@@ -81,8 +112,12 @@ class Ledger:
         signer: Signer | None = None,
         verifier: Verifier | None = None,
         head: str | None = None,
+        anchor: Anchor | None = None,
+        on_event: OnEvent | None = None,
     ) -> Ledger:
         """Open a ledger that exists, and check every record.
+
+        In a `with` block it is closed at the end.
 
         Args:
             place: the ledger's place.
@@ -90,6 +125,7 @@ class Ledger:
             verifier: checks signatures for readers; by default the signer.
             head: a head that was published earlier.  Without one nobody can tell whether the end
                 of the records was cut off before this call.
+            anchor, on_event: as for `create`.
 
         Raises:
             ParameterError: a parameter is wrong, or the signer is not the ledger's.
@@ -98,7 +134,20 @@ class Ledger:
             LedgerError: there is no ledger, or it cannot be read.
         """
         read_head(head)
-        return cls(Book.read(_store(place), read_signer(signer), read_verifier(verifier), head))
+        hook, keys = read_hook(on_event), (read_signer(signer), read_verifier(verifier))
+        book = Book.read(read_place(place), *keys, head, read_anchor(anchor))
+        book.on_event = hook
+        return cls(book)
+
+    def close(self) -> None:
+        """Close what the store keeps open, for good; close sessions before, because they settle."""
+        self._book.close()
+
+    def __enter__(self) -> Ledger:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     def __repr__(self) -> str:
         return f"<Ledger {self._book.name!r}>"
@@ -110,33 +159,23 @@ class Ledger:
 
     @property
     def head(self) -> str:
-        """Place and hash of the last record: publish it where nobody can change it.
-
-        Raises:
-            LedgerError: the ledger cannot be used.
-        """
+        """Place and hash of the last record: publish it where nobody can change it."""
         last = self._book.last()
         return head_of(last.seq, last.hash)
 
     def add_scope(self, name: str, budget: Budget, *, max_refusals: int = MAX_REFUSALS) -> None:
-        """Open another scope.  Budgets are never changed.
+        """Open another scope, if nobody approves.
 
         Raises:
-            ParameterError: a parameter is wrong, or the scope exists already.
-            LedgerError: the ledger cannot be used.
+            ParameterError: a parameter is wrong, the scope exists already, or approvers must sign
+                (`propose.scope`).
         """
-        _check_budget(name, budget)
-        limit = _read_refusals(max_refusals, "max_refusals")
-
-        def decide(checker: Checker) -> Written:
-            if name in checker.scopes:
-                raise ParameterError(f"there is a scope {name!r} already")
-            return opened_scope(name, budget, limit)
-
-        self._book.write(decide)
+        check_budget(name, budget)
+        limit = read_refusals(max_refusals, "max_refusals")
+        self._book.write(unapproved(lambda checker: add_scope(checker, name, budget, limit)))
 
     def reopen(self, name: str, *, reason: str, refusals: int = MAX_REFUSALS) -> None:
-        """Reopen a scope that was closed by too many refusals of private input.
+        """Reopen a scope that too many refusals of private input have closed, if nobody approves.
 
         Every refusal reveals something about the data that no budget bounds: find its cause first.
 
@@ -146,18 +185,30 @@ class Ledger:
             refusals: how many more refusals close it again, 1 to 1000.
 
         Raises:
-            ParameterError: a parameter is wrong, or the scope is not closed.
-            LedgerError: the ledger cannot be used.
+            ParameterError: a parameter is wrong, the scope is not closed, or approvers must sign
+                (`propose.reopening`).
         """
-        more, why = _read_refusals(refusals, "refusals"), text(reason, "reason")
+        more, why = read_refusals(refusals, "refusals"), text(reason, "reason")
+        known = text(name, "scope")
+        self._book.write(unapproved(lambda checker: reopen(checker, known, more, why)))
 
-        def decide(checker: Checker) -> Written:
-            balance = balance_of(checker, text(name, "scope"))
-            if not balance.is_closed:
-                raise ParameterError(f"scope {name!r} is not closed")
-            return raised(name, balance, more, why)
+    @property
+    def propose(self) -> Proposals:
+        """Proposals of new scopes and raised limits, for approvers to sign."""
+        return Proposals(self._book)
 
-        self._book.write(decide)
+    def enact(self, proposal: Proposal, approvals: Iterable[Mapping[str, str]]) -> None:
+        """Write a change that approvers signed.
+
+        Args:
+            proposal: what was proposed, or `Proposal(text)`.
+            approvals: what `safeselect.ledger.approve` returned to each of the approvers.
+
+        Raises:
+            ParameterError: too few approvers signed this; or scopes or limits have changed since it
+                was proposed; nothing was written.
+        """
+        enact(self._book, proposal, approvals)
 
     def scope(self, name: str, *, unit: str, neighbours: str, purpose: str) -> Scope:
         """Return the scope that mechanisms take as `ledger=`.
@@ -171,24 +222,50 @@ class Ledger:
         Raises:
             ParameterError: there is no such scope, or it has another unit or other neighbours,
                 whose costs do not add to these.
-            LedgerError: the ledger cannot be used.
         """
-        budget = self.balance(name).budget
-        if (unit, neighbours) != (budget.unit, budget.neighbours):
-            raise ParameterError(
-                f"scope {name!r} adds up releases for unit {budget.unit!r} and neighbours "
-                f"{budget.neighbours!r}, not {describe(unit)} and {describe(neighbours)}"
-            )
-        return Scope(self._book, name, unit, neighbours, text(purpose, "purpose"))
+        return scope_of(self._book, text(name, "scope"), unit, neighbours, purpose)
 
     def balance(self, name: str) -> Balance:
         """Return the balance of a scope: its budget, what was spent and what is left.
 
         Raises:
             ParameterError: there is no such scope.
-            LedgerError: the ledger cannot be used.
         """
-        return self._book.balance(text(name, "scope"))
+        asked = text(name, "scope")
+        return self._book.state(lambda checker: balance_of(checker, asked))
+
+    def scopes(self) -> dict[str, Balance]:
+        """Return the balance of every scope, by name."""
+        return self._book.state(lambda checker: dict(checker.scopes))
+
+    def request(self, request: str) -> Request | None:
+        """Return what the ledger knows of a request: its charge and its outcome.
+
+        Args:
+            request: its identity, as it was passed to `asked`.
+
+        Returns:
+            Request | None: None if nothing was charged for it.
+        """
+        id_ = request_hash(self.id, text(request, "request"))
+        return self._book.state(lambda checker: checker.requests.found.get(id_))
+
+    def finish(self, charge: int, salt: bytes, output: str) -> Receipt:
+        """Release an answer that is in the outbox; show it only after this returns.
+
+        Safe to repeat, in any process: the ledger writes the outcome once.  If the answer was
+        released before, this returns the same receipt.
+
+        Args:
+            charge, salt, output: as the outbox got them.
+
+        Raises:
+            ParameterError: there is no request that was charged there.
+            BudgetError: a scope was closed in between; nothing is released.
+            LedgerError: the charge was aborted, or another answer was released; or the ledger
+                cannot be used.
+        """
+        return finish_request(self._book, read_entry(charge, salt, output), output, salt)
 
     def records(self, checker: Checker | None = None) -> Iterator[Record]:
         """Yield all records that exist at the first read, oldest first, each checked.
@@ -220,23 +297,3 @@ class Ledger:
             pass
         checker.finish()
         return checker
-
-
-def _store(place: str | os.PathLike[str] | Store) -> Store:
-    if isinstance(place, Store) and not isinstance(place, type):
-        return place
-    if not isinstance(place, (str, os.PathLike)) or not isinstance(os.fspath(place), str):
-        raise ParameterError(f"a ledger is at a path or in a Store, not {describe(place)}")
-    return MemoryStore() if os.fspath(place) == ":memory:" else FileStore(place)
-
-
-def _read_refusals(value: object, name: str) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= 1000:
-        raise ParameterError(f"{name} must be a whole number from 1 to 1000, got {describe(value)}")
-    return value
-
-
-def _check_budget(name: object, budget: object) -> None:
-    text(name, "the name of a scope")
-    if not isinstance(budget, Budget):
-        raise ParameterError(f"the budget of a scope must be a Budget, got {describe(budget)}")

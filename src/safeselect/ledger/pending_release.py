@@ -10,20 +10,31 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Literal, Protocol, TypeVar, final
 
-from safeselect.errors import BudgetError, LedgerError, ScoreError, SourceError
+from safeselect.accounting.kinds import AnyGuarantee
+from safeselect.errors import BudgetError, LedgerError, ParameterError, ScoreError, SourceError
+from safeselect.ledger.asking import Asking
 from safeselect.ledger.book import Book
 from safeselect.ledger.entries import Charge, Written
+from safeselect.ledger.events import Event, reported
 from safeselect.ledger.records.balance import Balance
 from safeselect.ledger.records.record import commitment
 from safeselect.ledger.records.replay import Checker
-from safeselect.promises.guarantees import Guarantee
 from safeselect.promises.records import Content, Receipt
 from safeselect.randomness.bits import Bits
 from safeselect.randomness.memory import Generation, generation
 from safeselect.randomness.source import Source
 from safeselect.sources.observed import observed
 
-__all__ = ["Pending", "PendingRelease", "check_open", "check_process"]
+__all__ = [
+    "SALT_BYTES",
+    "Pending",
+    "PendingRelease",
+    "Reason",
+    "balance_of",
+    "check_open",
+    "check_process",
+    "finish_request",
+]
 
 SALT_BYTES = 32
 """Length of the salt that opens the commitment to an output."""
@@ -35,7 +46,7 @@ class Output(Protocol):
     """A released result: a frozen dataclass with a field for the receipt."""
 
     @property
-    def guarantee(self) -> Guarantee:
+    def guarantee(self) -> AnyGuarantee:
         """The cost of the release."""
 
     @property
@@ -51,22 +62,28 @@ Result = TypeVar("Result", bound=Output)
 
 @dataclass(frozen=True, slots=True)
 class Pending:
-    """A charged release whose outcome this process must write, once."""
+    """A charged release, recorded at this place and time, whose outcome this process must write."""
 
     book: Book
     charge: int
+    utc: str
     _born: Generation = field(repr=False, compare=False)
+    _asking: Asking | None = field(repr=False, compare=False)
+    _event: Event = field(repr=False, compare=False)
 
     def released(self, output: str, salt: bytes) -> Receipt:
         """Write a commitment to the output; show the output only after this returns.
 
+        The outbox of the request, if there is one, gets the output first.
+
         Raises:
-            BudgetError: the scope was closed in between; the charge stands.
-            LedgerError: the record could not be written; the charge stands.
+            BudgetError: a scope was closed in between; the charge stands.
+            LedgerError: the record could not be written, or the outbox failed; the charge stands.
         """
-        committed = commitment(salt, output)
-        record = self._settle("released", {"commitment": committed})
-        return Receipt(self.book.id, record, salt)
+        check_process(self._born)
+        if self._asking is not None:
+            self._asking.deliver(self.charge, salt, output)
+        return finish(self.book, self.charge, output, salt, self._born, self._event)
 
     def settled(self, output: str, salt: bytes, spent: Mapping[str, int]) -> Receipt:
         """Write how much of its reserved charge a session used; the charge stands.
@@ -90,18 +107,72 @@ class Pending:
         """
         self._settle("aborted", {"reason": reason})
 
-    def _settle(self, kind: str, content: Mapping[str, Content]) -> int:
+    def _settle(self, kind: Literal["settled", "aborted"], content: Mapping[str, Content]) -> int:
         def decide(checker: Checker) -> Written:
             check_process(self._born)
-            waits = checker.awaits(self.charge)
-            if waits is None:
+            if checker.awaits(self.charge) is None:
                 raise LedgerError(f"the outcome of charge {self.charge} is in the ledger already")
-            if kind == "released":
-                for name in waits.scopes:
-                    check_open(name, checker.scopes[name])
             return kind, {"charge": str(self.charge), **content}
 
-        return self.book.write(decide)
+        event = replace(self._event, kind=kind)
+        return reported(self.book.on_event, event, lambda: self.book.write(decide))
+
+
+class _Released(Exception):
+    """The output is released already, by another process that had it from the outbox."""
+
+
+def finish(
+    book: Book, charge: int, output: str, salt: bytes, born: Generation, event: Event
+) -> Receipt:
+    """Write that this output is released; for a request, it may have been written before.
+
+    Args:
+        event: what was told of the charge.
+
+    Raises:
+        BudgetError: a scope was closed in between.
+        LedgerError: the charge has another outcome, or the record could not be written.
+    """
+    committed = commitment(salt, output)
+
+    def decide(checker: Checker) -> Written:
+        check_process(born)
+        waits, request = checker.awaits(charge), checker.requests.at(charge)
+        if waits is None and request is not None and request.commitment == committed:
+            raise _Released
+        if waits is None:
+            raise LedgerError(f"the outcome of charge {charge} is in the ledger already")
+        for name in waits.scopes:
+            check_open(name, checker.scopes[name])
+        return "released", {"charge": str(charge), "commitment": committed}
+
+    def write() -> int:
+        try:
+            return book.write(decide)
+        except _Released:
+            # Another process wrote the record; a look makes it durable.
+            found = book.state(lambda checker: checker.requests.at(charge))
+        if found is None or found.record is None or found.outcome != "released":
+            raise LedgerError(f"charge {charge} was not released")
+        return found.record
+
+    place = reported(book.on_event, replace(event, kind="released"), write)
+    return Receipt(book.id, place, salt)
+
+
+def finish_request(book: Book, charge: int, output: str, salt: bytes) -> Receipt:
+    """Write that the output of a request is released, by any process.
+
+    Raises:
+        ParameterError: no request was charged there.
+        BudgetError, LedgerError: as `finish`.
+    """
+    if book.state(lambda checker: checker.requests.at(charge)) is None:
+        raise ParameterError(f"no request was charged in record {charge}")
+    waits = book.state(lambda checker: checker.awaits(charge))
+    event = Event("released", waits.scopes if waits else (), "")
+    return finish(book, charge, output, salt, generation(), event)
 
 
 @final
@@ -119,8 +190,8 @@ class PendingRelease:
         self,
         charge_scope: Callable[[Charge], Pending],
         mechanism: str,
-        guarantee: Guarantee,
-        parts: tuple[tuple[Guarantee, int], ...],
+        guarantee: AnyGuarantee,
+        parts: tuple[tuple[AnyGuarantee, int], ...],
         parameters: Mapping[str, str],
     ) -> None:
         self._charge_scope = charge_scope
@@ -128,8 +199,8 @@ class PendingRelease:
         self._pending: Pending | None = None
         self._salt = b""
 
-    def charge(self, source: Source, bits: Bits) -> None:
-        """Charge the release, then draw the salt, the only bits that go to no sampler."""
+    def charge(self, source: Source, bits: Bits) -> str:
+        """Charge the release, then draw the salt; return the time that the record says."""
         seen = observed(source)
         self._pending = self._charge_scope(
             Charge(*self._charge, seen.name, seen.production, seen.health, bits.nonce)
@@ -137,6 +208,7 @@ class PendingRelease:
         salt = bytearray(SALT_BYTES)
         bits.fill(salt)
         self._salt = bytes(salt)
+        return self._pending.utc
 
     def released(self, result: Result) -> Result:
         """Write that this result is released; return it with its receipt.
@@ -213,3 +285,15 @@ def check_open(scope: str, balance: Balance) -> None:
             "again with: safeselect ledger reopen",
             scope=scope,
         )
+
+
+def balance_of(checker: Checker, scope: str) -> Balance:
+    """Return the balance of a scope.
+
+    Raises:
+        ParameterError: there is no such scope.
+    """
+    balance = checker.scopes.get(scope)
+    if balance is None:
+        raise ParameterError(f"there is no scope {scope!r} in this ledger")
+    return balance

@@ -1,39 +1,148 @@
-"""A ledger as mechanisms see it: a scope to charge."""
+"""A ledger as mechanisms see it: the scopes that one call charges."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from safeselect.errors import ParameterError, SourceError
+from safeselect.accounting.kinds import AnyGuarantee
+from safeselect.errors import BudgetError, ParameterError, RepeatedRequest, SourceError
+from safeselect.exact.parameters import describe
+from safeselect.ledger.asking import Asking, Outbox
 from safeselect.ledger.book import Book
 from safeselect.ledger.entries import Charge, Written, amounts, charged
-from safeselect.ledger.pending_release import Pending, PendingRelease, check_open, check_process
-from safeselect.ledger.records.balance import Balance
-from safeselect.ledger.records.budget import check_cap
+from safeselect.ledger.events import Event, reported
+from safeselect.ledger.external import ExternalRelease, external_charge
+from safeselect.ledger.pending_release import (
+    Pending,
+    PendingRelease,
+    balance_of,
+    check_open,
+    check_process,
+)
+from safeselect.ledger.records.budget import Amounts, check_cap
+from safeselect.ledger.records.record import text
 from safeselect.ledger.records.replay import Checker
-from safeselect.promises.guarantees import Guarantee
-from safeselect.promises.records import Content
+from safeselect.ledger.records.requests import Request, question_hash, request_hash
+from safeselect.promises.records import Content, guarantee_record
 from safeselect.randomness.memory import generation
 
-__all__ = ["Scope", "balance_of"]
+__all__ = ["Scope", "scope_of"]
 
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """One scope of a ledger and a purpose; mechanisms take it as `ledger=`."""
+    """One scope of a ledger, or several, and a purpose; mechanisms take it as `ledger=`.
+
+    `dataset & analyst` charges both in one record, or neither.
+    """
 
     book: Book
-    name: str
+    names: tuple[str, ...]
     unit: str
     neighbours: str
     purpose: str
+    asking: Asking | None = None
+
+    @property
+    def name(self) -> str:
+        """The names, as messages give them."""
+        return " & ".join(self.names)
+
+    def __and__(self, other: Scope) -> Scope:
+        """Return both together: a call charges all of them, or none.
+
+        Raises:
+            ParameterError: a scope is named twice; or they are not of one ledger, unit, kind of
+                neighbours, purpose and request.
+        """
+        if not isinstance(other, Scope):
+            return NotImplemented
+        twice = [name for name in self.names if name in other.names]
+        if twice:
+            raise ParameterError(f"scope {twice[0]!r} would be charged twice by one call")
+        if self.book is not other.book:
+            raise ParameterError("scopes that are charged together come from one ledger object")
+        if (self.unit, self.neighbours) != (other.unit, other.neighbours):
+            raise ParameterError(
+                "scopes that are charged together have one unit and one kind of neighbours; "
+                f"{self.name!r} has {self.unit!r} and {self.neighbours!r}, "
+                f"{other.name!r} has {other.unit!r} and {other.neighbours!r}"
+            )
+        if self.purpose != other.purpose:
+            raise ParameterError("scopes that are charged together have one purpose")
+        if self.asking and other.asking and self.asking != other.asking:
+            raise ParameterError("scopes that are charged together have one request")
+        asking = self.asking or other.asking
+        return replace(self, names=self.names + other.names, asking=asking)
+
+    def asked(self, request: str, *, question: str = "", outbox: Outbox | None = None) -> Scope:
+        """Return the same, for one request: a retry of it is never charged and drawn again.
+
+        Args:
+            request: identity of the request.  Make it at random for a caller whom you know, for
+                example `str(uuid.uuid4())`: others could use up one that they can guess, or
+                recognise it in the records.
+            question: what belongs to the question and is no parameter of the mechanism, such as the
+                table, the column and the filter.  Only its hash is kept.
+            outbox: keeps the answer before it is released.
+
+        Raises:
+            ParameterError: the request has no identity, or the scope belongs to a request already.
+        """
+        if self.asking is not None:
+            raise ParameterError("this scope belongs to a request already")
+        if not isinstance(question, str):
+            raise ParameterError(f"question must be text, got {describe(question)}")
+        if outbox is not None and not callable(outbox):
+            raise ParameterError(f"outbox must be a function, got {describe(outbox)}")
+        asking = Asking(text(request, "request"), question, outbox)
+        return replace(self, asking=asking)
+
+    def charge(
+        self,
+        guarantee: AnyGuarantee,
+        *,
+        mechanism: str,
+        parameters: Mapping[str, str] | None = None,
+    ) -> ExternalRelease:
+        """Charge a release of another library, before it draws its first random bit.
+
+        The record says that the source is `external`: that the release has this guarantee is your
+        assertion, and not proved here.
+
+        Args:
+            guarantee: what the release costs, such as `PureDP("1/10")`.
+            mechanism: the library and its mechanism, such as "opendp/laplace".
+            parameters: public parameters, for the record: names and values are texts.
+
+        Returns:
+            ExternalRelease: for `with`; its `released(output)` ends the release.
+
+        Raises:
+            ParameterError: an argument is wrong, or the guarantee does not bound the amounts that a
+                budget adds up; or another question was asked under the request's identity.
+            RepeatedRequest: the request was charged before; nothing is charged again.
+            BudgetError: a cap does not allow it, or a scope is closed; none is charged.
+            LedgerError: the ledger cannot be used.
+
+        Example:
+            >>> from safeselect import Budget, Ledger, PureDP
+            >>> ledger = Ledger.create(":memory:", {"a": Budget("person", "add_remove", epsilon=1)})
+            >>> scope = ledger.scope("a", unit="person", neighbours="add_remove", purpose="a sum")
+            >>> with scope.charge(PureDP("1/10"), mechanism="opendp/laplace") as pending:
+            ...     total = 1234  # what the other library released
+            ...     receipt = pending.released(str(total))
+            >>> ledger.balance("a").spent
+            {'epsilon': Fraction(1, 10)}
+        """
+        return ExternalRelease(self.begin(external_charge(guarantee, mechanism, parameters)))
 
     def prepare(
         self,
         mechanism: str,
-        guarantee: Guarantee,
-        parts: tuple[tuple[Guarantee, int], ...],
+        guarantee: AnyGuarantee,
+        parts: tuple[tuple[AnyGuarantee, int], ...],
         parameters: Mapping[str, str],
     ) -> PendingRelease:
         """Return a release of a mechanism that is not charged yet.
@@ -41,45 +150,105 @@ class Scope:
         Args:
             mechanism, guarantee, parts, parameters: as in `Charge`.
         """
-        return PendingRelease(self.charge, mechanism, guarantee, parts, parameters)
+        return PendingRelease(self.begin, mechanism, guarantee, parts, parameters)
 
-    def charge(self, charge: Charge) -> Pending:
+    def begin(self, charge: Charge) -> Pending:
         """Charge a release durably, before its first random bit is drawn.
 
         Raises:
-            ParameterError: the guarantee does not bound the amounts that the budget adds up.
-            BudgetError: a cap does not allow it, or the scope is closed.
+            ParameterError: the guarantee does not bound the amounts that a budget adds up; or
+                another question was asked under the request's identity.
+            RepeatedRequest: the request was charged before; nothing is charged again.
+            BudgetError: a cap does not allow it, or a scope is closed; none is charged.
             SourceError: the ledger has seen the nonce.
             LedgerBusy: others use the ledger; nothing was charged.
             LedgerError: the ledger cannot be used.
         """
         born, content = generation(), charged(self.purpose, charge)
+        id_, question = self._identity(charge)
+        if id_:
+            content["request"] = {"id": id_, "asked": question}
+
+        prices: dict[str, Amounts] = {}
+        event = Event("charged", self.names, charge.mechanism, prices)
 
         def decide(checker: Checker) -> Written:
             # A child that continues its parent's call would charge once for two answers.
             check_process(born)
-            balance = balance_of(checker, self.name)
-            price = balance.budget.price(charge.guarantee, charge.parts)
-            check_open(self.name, balance)
-            check_cap(self.name, balance.spent, price, balance.budget)
+            if id_ in checker.requests.found:
+                raise RepeatedRequest
+            balances = {name: balance_of(checker, name) for name in self.names}
+            for name, balance in balances.items():
+                prices[name] = balance.budget.price(charge.guarantee, charge.parts)
+            for name, balance in balances.items():
+                check_open(name, balance)
+                check_cap(name, balance.spent, prices[name], balance.budget)
             if checker.has_nonce(charge.nonce):
                 raise SourceError(
                     "the source gave a nonce that this ledger has seen: its randomness is a copy "
                     "of another's; nothing was charged and nothing released"
                 )
-            charges: list[Content] = [amounts(self.name, balance, price)]
+            charges: list[Content] = [
+                amounts(name, balance, prices[name]) for name, balance in balances.items()
+            ]
             return "charged", content | {"charges": charges}
 
-        return Pending(self.book, self.book.write(decide), born)
+        def write() -> int:
+            try:
+                return self.book.write(decide)
+            except RepeatedRequest:
+                # What is told of a record must be on the disk; a look makes it durable.
+                found = self.book.state(lambda checker: checker.requests.found.get(id_))
+            raise self._repeated(question, found)
+
+        place = reported(self.book.on_event, event, write)
+        return Pending(self.book, place, str(content["utc"]), born, self.asking, event)
+
+    def _identity(self, charge: Charge) -> tuple[str, str]:
+        """Return the two hashes of the request; two empty texts without one.
+
+        The order in which scopes were joined, and what is drawn anew for each try, do not matter.
+        """
+        if self.asking is None:
+            return "", ""
+        scopes: list[Content] = [*sorted(self.names)]
+        question: dict[str, Content] = {
+            "scopes": scopes,
+            "purpose": self.purpose,
+            "mechanism": charge.mechanism,
+            "guarantee": guarantee_record(charge.guarantee),
+            "parameters": dict(charge.parameters),
+            "question": self.asking.question,
+        }
+        ledger, request = self.book.id, self.asking.request
+        return request_hash(ledger, request), question_hash(ledger, request, question)
+
+    def _repeated(self, question: str, found: Request | None) -> BudgetError | ParameterError:
+        if found is None or found.asked != question:
+            return ParameterError(
+                "another question was asked under this request's identity: a new question needs a "
+                "new identity; nothing was charged"
+            )
+        told = "has no outcome yet" if found.outcome is None else f"was {found.outcome}"
+        return RepeatedRequest(
+            f"this request was charged before, in record {found.charge}, and {told}; nothing was "
+            "charged again and nothing drawn",
+            scope=self.name,
+            record=found.charge,
+            outcome=found.outcome,
+        )
 
 
-def balance_of(checker: Checker, scope: str) -> Balance:
-    """Return the balance of a scope.
+def scope_of(book: Book, name: str, unit: str, neighbours: str, purpose: str) -> Scope:
+    """Return a scope of a ledger, if it has this unit and these neighbours.
 
     Raises:
-        ParameterError: there is no such scope.
+        ParameterError: there is no such scope, or it has others.
     """
-    balance = checker.scopes.get(scope)
-    if balance is None:
-        raise ParameterError(f"there is no scope {scope!r} in this ledger")
-    return balance
+    budget = book.state(lambda checker: balance_of(checker, name)).budget
+    if (unit, neighbours) != (budget.unit, budget.neighbours):
+        raise ParameterError(
+            f"scope {name!r} adds up releases for unit {budget.unit!r} and neighbours "
+            f"{budget.neighbours!r}, not {describe(unit)} and {describe(neighbours)}"
+        )
+    return Scope(book, (name,), unit, neighbours, text(purpose, "purpose"))

@@ -22,7 +22,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol, TypeVar, runtime_checkable
 
-__all__ = ["Journal", "Row", "Store", "Torn"]
+__all__ = ["Closing", "Journal", "Row", "Store", "Torn"]
 
 T = TypeVar("T")
 
@@ -94,3 +94,11 @@ class Store(Protocol):
 
     def read(self, work: Callable[[Journal], T]) -> T:
         """Run the work on one consistent state; long work must not block writers."""
+
+
+@runtime_checkable
+class Closing(Protocol):
+    """A store that keeps something open between two calls."""
+
+    def close(self) -> None:
+        """Close it; may be called twice."""

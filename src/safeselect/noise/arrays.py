@@ -123,11 +123,11 @@ def _peeled(values: Integers, m: int) -> tuple[Indices, Integers]:
 
 def _level(values: Integers, m: int, bits: int | None) -> Any:
     """The m-th largest value as a scalar of the dtype: bit by bit, or one maximum after another."""
-    level, none, scores_on_grid = _steps(values.dtype, bits)
-    if 2 * m <= len(scores_on_grid):  # a maximum costs about as much as two bits
+    level, none, steps = _steps(values.dtype, bits)
+    if 2 * m <= len(steps):  # a maximum costs about as much as two bits
         return np.max(_peeled(values, m - 1)[1])
     reached = np.empty(values.size, dtype=np.bool_)
-    for step in scores_on_grid:
+    for step in steps:
         # The level rises by a step if m values or more reach the new level.  NumPy scalars have
         # one size whatever their value, so this arithmetic is the same for all.
         np.greater_equal(values, level ^ step, out=reached)
@@ -144,7 +144,7 @@ def _steps(dtype: np.dtype[Any], bits: int | None) -> tuple[Any, Any, tuple[Any,
     kind, limits = dtype.type, np.iinfo(dtype)
     least, most = int(limits.min), int(limits.max)
     size = most.bit_length() if bits is None else bits
-    scores_on_grid = tuple(kind(1 << i) for i in reversed(range(size)))
+    steps = tuple(kind(1 << i) for i in reversed(range(size)))
     if bits is None and least < 0:
-        return kind(least), kind(0), (kind(least), *scores_on_grid)
-    return kind(0), kind(0), scores_on_grid
+        return kind(least), kind(0), (kind(least), *steps)
+    return kind(0), kind(0), steps

@@ -29,7 +29,7 @@ from safeselect.noise.tables import ERROR, REACH, UNIT_BITS, UNKNOWN, Keys, keys
 __all__ = ["Ceiling", "contenders"]
 
 GROUP = 32
-_BLOCK = 1 << 16
+_BLOCK = 1 << 15  # its arrays, and the table of bounds, fit 1 MiB: the smallest second-level caches
 _DIRECT = 1 << 12
 
 Kind = type[np.unsignedinteger[Any]]

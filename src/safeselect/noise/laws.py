@@ -28,7 +28,7 @@ the rest is below 2**-65 r.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache, lru_cache
@@ -38,7 +38,7 @@ from gmpy2 import mpfr
 
 from safeselect.exact.interval import Interval, contexts
 
-__all__ = ["DIGITS", "LAWS", "UNBOUNDED", "Law", "enclose"]
+__all__ = ["DIGITS", "LAWS", "UNBOUNDED", "Law", "enclose", "enclose_all"]
 
 UNBOUNDED = 1 << 65536
 """Stands for infinity among integers: larger than any enclosure that is ever compared."""
@@ -125,20 +125,31 @@ def enclose(law: Law, v: int, bits: int, precision: int) -> tuple[int, int]:
         error of high and for the rounding of the quotient.
     Reveals: the only branch on v is taken with probability 2**(1 - bits), at the ends of (0, 1).
     """
-    nearer = min(v, (1 << bits) - 1 - v)  # over the whole cell, min(V, 1 - V) >= nearer / 2**bits
-    if nearer == 0:
-        return -UNBOUNDED, UNBOUNDED
-    # Here and below, 64 more zeros change no value.  Without them a V that fits a machine word
-    # would be converted on a shorter path, and a quotient of 0 would take less time.
-    if bits <= _QUICK_BITS and precision <= _QUICK_PRECISION:
-        high = (law.quick(v, bits) >> DIGITS - precision) + 2
-    else:
-        # With 16 digits more than requested, quantile's error is far below one unit.
-        working = max(precision + 16, bits)
-        mantissa, exponent = law.quantile(v << 64, bits + 64, working).as_mantissa_exp()
-        # Noise is below 2**32, so the mantissa is an integer times 2**-exponent, exponent < 32.
-        high = int(-((-mantissa << precision + 32) >> 32 - exponent))
-    return high - ((2 << precision + 64) // nearer >> 64) - 4, high
+    return enclose_all(law, ((v, bits),), precision)[0]
+
+
+def enclose_all(
+    law: Law, known: Iterable[tuple[int, int]], precision: int
+) -> list[tuple[int, int]]:
+    """`enclose` for each (v, bits)."""
+    found, quick, cut, two = [], law.quick, DIGITS - precision, 2 << precision + 64
+    for v, bits in known:
+        nearer = min(v, (1 << bits) - 1 - v)  # over the cell, min(V, 1 - V) >= nearer / 2**bits
+        if nearer == 0:
+            found.append((-UNBOUNDED, UNBOUNDED))
+            continue
+        # Here and below, 64 more zeros change no value.  Without them a V that fits a machine word
+        # would be converted on a shorter path, and a quotient of 0 would take less time.
+        if bits <= _QUICK_BITS and precision <= _QUICK_PRECISION:
+            high = (quick(v, bits) >> cut) + 2
+        else:
+            # With 16 digits more than requested, quantile's error is far below one unit.
+            working = max(precision + 16, bits)
+            mantissa, exponent = law.quantile(v << 64, bits + 64, working).as_mantissa_exp()
+            # Noise is below 2**32: the mantissa is an integer times 2**-exponent, exponent < 32.
+            high = int(-((-mantissa << precision + 32) >> 32 - exponent))
+        found.append((high - (two // nearer >> 64) - 4, high))
+    return found
 
 
 @lru_cache(maxsize=256)
@@ -189,21 +200,21 @@ def _gumbel_quick(v: int, bits: int) -> int:
     return minus_log(minus_log((1 << bits) - v, bits), DIGITS)
 
 
-def _exponential_survival(scores_on_grid: int, precision: int) -> mpfr:
+def _exponential_survival(steps: int, precision: int) -> mpfr:
     unit, _, up = _tools(6, precision)
-    return up.exp(up.mul(-scores_on_grid, unit))
+    return up.exp(up.mul(-steps, unit))
 
 
-def _laplace_survival(scores_on_grid: int, precision: int) -> mpfr:
+def _laplace_survival(steps: int, precision: int) -> mpfr:
     unit, down, up = _tools(6, precision)
-    if scores_on_grid >= 0:
-        return up.div(up.exp(up.mul(-scores_on_grid, unit)), 2)
-    return up.sub(1, down.div(down.exp(down.mul(scores_on_grid, unit)), 2))
+    if steps >= 0:
+        return up.div(up.exp(up.mul(-steps, unit)), 2)
+    return up.sub(1, down.div(down.exp(down.mul(steps, unit)), 2))
 
 
-def _gumbel_survival(scores_on_grid: int, precision: int) -> mpfr:
+def _gumbel_survival(steps: int, precision: int) -> mpfr:
     unit, down, up = _tools(6, precision)
-    inner = up.exp(up.mul(-scores_on_grid, unit))
+    inner = up.exp(up.mul(-steps, unit))
     return up.minus(down.expm1(down.minus(inner)))
 
 

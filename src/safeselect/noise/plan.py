@@ -41,6 +41,8 @@ FINE_LIMIT = 1 << 12
 GUARD = 72
 """Extra digits of the rate: a score has 64 bits, so rate * score keeps 8 beyond the precision."""
 
+_DIGITS = 168  # of a rate's lower bound, which has 128 digits and is 2**-40 or more
+
 WINDOW = 2320
 """2**16 times: 1/32 nat, twice ERROR, which is below 2**-13, and two units of 2**-9 nat."""
 
@@ -78,12 +80,12 @@ def fixed_point(noise_rate: NoiseRate, unit_bits: int, reach: int) -> FixedPoint
         leaves 31 digits of 2 * reach, and `factor` has 31 digits or is exact, so each of them loses
         less than a 2**-30th part of 2 * reach nats.
     """
-    nats, _ = noise_rate.nats(128).fractions()
-    scores_on_grid = int(reach / nats) + 1
-    shift = max(0, (2 * scores_on_grid).bit_length() - 32)
-    unit = nats * Fraction(2) ** (unit_bits + shift)
-    back = max(0, 31 - unit.numerator.bit_length() + unit.denominator.bit_length())
-    return FixedPoint(scores_on_grid, shift, int(unit * 2**back), back)
+    nats, _ = noise_rate.nats(128).scaled(_DIGITS)
+    steps = (reach << _DIGITS) // nats + 1
+    shift = max(0, (2 * steps).bit_length() - 32)
+    unit = nats << unit_bits + shift  # times 2**-_DIGITS
+    back = max(0, 32 + _DIGITS - unit.bit_length())
+    return FixedPoint(steps, shift, unit << back >> _DIGITS, back)
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,9 +141,7 @@ def plan(
     # The l-th and the next differ by less than h nats with probability l * h at most.  Enclosures
     # are a few units wide.  So all neighbours are told apart but with probability 2**-42.
     precision = 144 if gaps else 48 + 2 * ranked.bit_length()
-    # Fill the caches for V of every length that `enclose` gets.
-    for size in (slot_bits, slot_bits + 16):
-        enclose(law, 1 << (size - 1), size, precision)
+    _fill_caches(law, slot_bits, precision)
     return Plan(
         law=law,
         noise_rate=noise_rate,
@@ -162,6 +162,13 @@ def plan(
         loss=LOSS * -(-(REACH + spread) // REACH),
         spread=spread,
     )
+
+
+@lru_cache(maxsize=256)
+def _fill_caches(law: Law, slot_bits: int, precision: int) -> None:
+    """Enclose the noise of a V of every length that occurs; no rate comes in."""
+    for size in (slot_bits, slot_bits + 16):
+        enclose(law, 1 << (size - 1), size, precision)
 
 
 @lru_cache(maxsize=256)

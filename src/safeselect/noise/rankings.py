@@ -26,7 +26,7 @@ from safeselect.exact.rate import NoiseRate
 from safeselect.noise.arrays import Numbers, to_integers
 from safeselect.noise.contenders import Ceiling, contenders
 from safeselect.noise.draws import Draws, Known, draw
-from safeselect.noise.laws import LAWS, UNBOUNDED, enclose
+from safeselect.noise.laws import LAWS, UNBOUNDED, enclose_all
 from safeselect.noise.plan import GUARD, Plan, plan, rate
 from safeselect.noise.weights import Weights
 from safeselect.randomness.bits import REFINEMENTS, Bits, exhausted
@@ -191,11 +191,9 @@ def certified_order(
     Reveals: nothing; the number of steps follows from the number of candidates.
     """
     slow, fast = plan.rate if precision == plan.precision else rate(plan.noise_rate, precision)
-    lows, highs = [], []
-    for score, (v, bits) in zip(scores, known, strict=True):
-        low, high = enclose(plan.law, v, bits, precision)
-        lows.append((slow * score >> GUARD) + low)
-        highs.append(high - (-fast * score >> GUARD))
+    bounds = list(zip(scores, enclose_all(plan.law, known, precision), strict=True))
+    lows = [(slow * score >> GUARD) + low for score, (low, _) in bounds]
+    highs = [high - (-fast * score >> GUARD) for score, (_, high) in bounds]
     if plan.weights is not None:
         plan.weights.add(candidates, lows, highs, precision)
     order = sorted(range(len(lows)), key=lows.__getitem__, reverse=True)

@@ -187,15 +187,15 @@ def bound_table(law: Law, width: int = 16, tail_bits: int = TAIL_BITS) -> BoundT
     read_noise(noise_table(law), np.left_shift(words, np.uint64(64 - width)), noise)
     noise += ERROR - (law.lowest << _STEP_BITS)
     noise[: 1 << tail_bits] = 0
-    scores_on_grid = np.arange(len(ends), -1, -1, dtype=np.uint64)
-    tail_bounds = np.left_shift(scores_on_grid, np.uint64(_STEP_BITS))
+    steps = np.arange(len(ends), -1, -1, dtype=np.uint64)
+    tail_bounds = np.left_shift(steps, np.uint64(_STEP_BITS))
     thresholds = np.array(ends, dtype=np.uint64)
     return BoundTable(*_read_only(noise.astype(np.uint64), thresholds, tail_bounds))
 
 
-def _threshold(law: Law, scores_on_grid: int, bits: int) -> int:
+def _threshold(law: Law, steps: int, bits: int) -> int:
     """An integer of at least 2**bits * S(steps / 64), rounded up."""
-    mantissa, exponent = law.survival(scores_on_grid, _PRECISION).as_mantissa_exp()
+    mantissa, exponent = law.survival(steps, _PRECISION).as_mantissa_exp()
     # The mantissa has 128 digits, and S is below 2: the shift is to the right.
     return -(-int(mantissa) >> -(int(exponent) + bits))
 

@@ -1,11 +1,12 @@
-"""Numbers in a short form for people to read."""
+"""Numbers and tables in a short form for people to read."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from decimal import Decimal
 from fractions import Fraction
 
-__all__ = ["decimal"]
+__all__ = ["aligned", "decimal"]
 
 
 def decimal(value: Fraction) -> str:
@@ -17,3 +18,12 @@ def decimal(value: Fraction) -> str:
     while above < 1000 * below and places < limit:
         above, places = 10 * above, places + 1
     return f"{Decimal(round(Fraction(above, below))).scaleb(-places):.4g}"
+
+
+def aligned(rows: Sequence[tuple[str, ...]]) -> list[str]:
+    """Rows of cells as lines, each column as wide as its widest cell."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in rows
+    ]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import fields
 from fractions import Fraction
 
@@ -17,7 +16,7 @@ from safeselect.planning._expected import (
     missed_by_peeling,
     misses_of_flips,
 )
-from safeselect.planning._numbers import decimal
+from safeselect.planning._numbers import aligned, decimal
 from safeselect.scores.reading import Reading, Sensitivity
 from safeselect.selection._call import CANDIDATES
 from safeselect.selection._table import MECHANISMS, TABLE, Mechanism
@@ -160,7 +159,7 @@ def explain(
     )
     legend = "noise rate: per unit of score; error: units of score lost per call, on average"
     title = f"top {count} of {size} candidates for a total of {promised}"
-    return "\n".join([title, example, *_aligned(rows), legend])
+    return "\n".join([title, example, *aligned(rows), legend])
 
 
 def _declared(change: Sensitivity, reading: Reading) -> str:
@@ -222,11 +221,3 @@ def _row(
         return name, decimal(rate), draw, "too large", "too large"
     missed = _missed(name, n, k, gap / step, plan.noise_rate)
     return name, decimal(rate), draw, decimal(missed), decimal(missed * gap)
-
-
-def _aligned(rows: Sequence[tuple[str, ...]]) -> list[str]:
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return [
-        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-        for row in rows
-    ]

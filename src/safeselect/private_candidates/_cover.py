@@ -9,16 +9,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NoReturn, TypeVar, final
 
+from safeselect.accounting.kinds import AnyGuarantee
+from safeselect.accounting.repetition import Base, Repeated
 from safeselect.errors import ParameterError, SafeSelectError
 from safeselect.exact.parameters import describe
 from safeselect.ledger.records.budget import Budget
 from safeselect.promises.guarantees import (
     BoundedRange,
-    Guarantee,
     LaplaceDominated,
     PureDP,
-    Repeated,
-    ZeroConcentratedDP,
 )
 from safeselect.promises.records import guarantee_record
 from safeselect.randomness.bits import Bits
@@ -26,10 +25,9 @@ from safeselect.randomness.memory import generation, sealed
 from safeselect.randomness.source import Source
 from safeselect.selection._arguments import Scope
 
-__all__ = ["Base", "CoveredScope"]
+__all__ = ["CoveredScope"]
 
-Base = PureDP | LaplaceDominated | BoundedRange | ZeroConcentratedDP
-_Parts = tuple[tuple[Guarantee, int], ...]
+_Parts = tuple[tuple[AnyGuarantee, int], ...]
 _Result = TypeVar("_Result")
 
 
@@ -50,7 +48,7 @@ class CoveredScope:
 
     def __init__(self, base: Base, paying: Scope | None) -> None:
         self._base = base
-        self._releases: list[tuple[Guarantee, _Parts]] = []
+        self._releases: list[tuple[AnyGuarantee, _Parts]] = []
         self._broken = self._ended = False
         self._born = generation()
         self.unit = None if paying is None else paying.unit
@@ -62,12 +60,12 @@ class CoveredScope:
         return "of a run"
 
     def prepare(
-        self, mechanism: str, guarantee: Guarantee, parts: _Parts, parameters: Mapping[str, str]
+        self, mechanism: str, guarantee: AnyGuarantee, parts: _Parts, parameters: Mapping[str, str]
     ) -> _CoveredRelease:
         """Return a release that this run's charge is to cover."""
         return _CoveredRelease(self, guarantee, parts)
 
-    def check(self, guarantee: Guarantee) -> None:
+    def check(self, guarantee: AnyGuarantee) -> None:
         """Check a release that the run makes by other means, before it is made.
 
         Raises:
@@ -75,7 +73,7 @@ class CoveredScope:
         """
         self.cover(guarantee, ())
 
-    def cover(self, guarantee: Guarantee, parts: _Parts) -> None:
+    def cover(self, guarantee: AnyGuarantee, parts: _Parts) -> None:
         """As `check`, for a release that has parts."""
         if self._ended or generation() != self._born:
             raise ParameterError(
@@ -100,7 +98,7 @@ class CoveredScope:
         if self._broken or (self._releases and not _covers(self._base, self._releases)):
             self._refuse(self._releases[-1][0])
 
-    def _refuse(self, guarantee: Guarantee) -> NoReturn:
+    def _refuse(self, guarantee: AnyGuarantee) -> NoReturn:
         self._broken = True
         raise ParameterError(
             f"a run may release what base={_said(self._base)} covers, and {_said(guarantee)} is "
@@ -116,11 +114,11 @@ class _CoveredRelease:
 
     __slots__ = ("_cover", "_guarantee", "_parts")
 
-    def __init__(self, cover: CoveredScope, guarantee: Guarantee, parts: _Parts) -> None:
+    def __init__(self, cover: CoveredScope, guarantee: AnyGuarantee, parts: _Parts) -> None:
         self._cover, self._guarantee, self._parts = cover, guarantee, parts
 
     def charge(self, source: Source, bits: Bits) -> None:
-        """Check that the run keeps its base."""
+        """Check that the run keeps its base; the time is that of the call that paid."""
         self._cover.cover(self._guarantee, self._parts)
 
     def released(self, result: _Result) -> _Result:
@@ -135,7 +133,7 @@ class _CoveredRelease:
         """Do nothing: the call that paid says what became of it."""
 
 
-def _covers(base: Base, releases: list[tuple[Guarantee, _Parts]]) -> bool:
+def _covers(base: Base, releases: list[tuple[AnyGuarantee, _Parts]]) -> bool:
     if isinstance(base, (BoundedRange, LaplaceDominated)):
         # How several of them add up where one is chosen by the other is not proved for these kinds.
         kinds = BoundedRange if isinstance(base, BoundedRange) else (BoundedRange, LaplaceDominated)
@@ -156,7 +154,7 @@ def _covers(base: Base, releases: list[tuple[Guarantee, _Parts]]) -> bool:
         return False
 
 
-def _said(guarantee: Guarantee) -> str:
+def _said(guarantee: AnyGuarantee) -> str:
     """A guarantee in words for a message; all are public."""
     if isinstance(guarantee, Repeated):
         return f"Repeated({_said(guarantee.base)}, {guarantee.eta}, {guarantee.gamma})"

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
-from safeselect.promises.guarantees import Guarantee
+from safeselect.accounting.kinds import AnyGuarantee
 from safeselect.promises.records import Receipt
+from safeselect.promises.statement import Statement
 from safeselect.scores.candidates import label_text
 from safeselect.selection._results import to_json_line
 
@@ -27,15 +28,17 @@ class ChosenRun(Generic[Out]):
         guarantee: what the whole call costs.
         mechanism: name of the mechanism and version of its law.
         source: where the random bytes came from that decide how many runs there are.
+        statement: the public facts that a reader needs: unit, neighbours, parameters, library.
         receipt: with `ledger=`, where the record of the release is and the salt of its commitment.
     """
 
     output: Out | None
     score: Any
     found: bool
-    guarantee: Guarantee
+    guarantee: AnyGuarantee
     mechanism: str
     source: str
+    statement: Statement = field(repr=False)
     receipt: Receipt | None = None
 
     def to_json(self) -> str:

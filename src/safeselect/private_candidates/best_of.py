@@ -7,13 +7,16 @@ from contextlib import suppress
 from fractions import Fraction
 from typing import Any
 
+from safeselect.accounting.kinds import AnyGuarantee
+from safeselect.accounting.repetition import Base, Repeated
 from safeselect.errors import ParameterError
 from safeselect.exact.parameters import Number, describe, rational
-from safeselect.private_candidates._cover import Base, CoveredScope
+from safeselect.private_candidates._cover import CoveredScope
 from safeselect.private_candidates._results import ChosenRun, Out
 from safeselect.private_candidates._stopping import Stopping
-from safeselect.promises.guarantees import Guarantee, PureDP, Repeated
+from safeselect.promises.guarantees import PureDP
 from safeselect.promises.records import exact_text
+from safeselect.promises.statement import Statement
 from safeselect.randomness.bits import Bits
 from safeselect.randomness.source import Source, resolve
 from safeselect.scores.reading import flag
@@ -184,19 +187,31 @@ class _Call:
         self._source = resolve(source)
 
     def released(
-        self, guarantee: Guarantee, mechanism: str, told: Mapping[str, str], enough: _Place | None
+        self,
+        guarantee: AnyGuarantee,
+        mechanism: str,
+        told: Mapping[str, str],
+        enough: _Place | None,
     ) -> ChosenRun[Any]:
         """Charge, make the runs, and release the best, or the first that is good enough."""
         scope = self._scope
         parts = ((guarantee, 1),)
         pending = None if scope is None else scope.prepare(mechanism, guarantee, parts, told)
+        unit, by = (None, None) if scope is None else (scope.unit, scope.neighbours)
+        utc = None
         with Bits(self._source) as bits:
             try:
                 if pending is not None:
-                    pending.charge(self._source, bits)
+                    utc = pending.charge(self._source, bits)
                 found, score, output = self._runs(bits, enough)
                 result: ChosenRun[Any] = ChosenRun(
-                    output, score, found, guarantee, mechanism, source_name(self._source)
+                    output,
+                    score,
+                    found,
+                    guarantee,
+                    mechanism,
+                    source_name(self._source),
+                    Statement.of(told, unit=unit, neighbours=by, utc=utc),
                 )
                 return result if pending is None else pending.released(result)
             except BaseException as error:

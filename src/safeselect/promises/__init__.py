@@ -1,1 +1,2 @@
-"""The guarantees of a release (`guarantees`), and their form in records (`records`)."""
+"""Guarantees (`guarantees`), their written form (`records`), what a release says of itself
+(`statement`), and which code made it (`provenance`)."""

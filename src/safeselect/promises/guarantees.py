@@ -1,10 +1,8 @@
-"""Six kinds of guarantee, and the theorems that lead from one to another.
+"""Five kinds of guarantee, and the theorems that lead from one to another.
 
 An arrow means "implies"; the docstring of the method that goes that way names the theorem:
 
     BoundedRange(e) -> LaplaceDominated(e) -> PureDP(e) -> ZeroConcentratedDP -> ApproximateDP
-
-`Repeated` is the sixth: the best of many runs of a mechanism that keeps one of the first four.
 
 Every value is an exact rational.  Where a theorem gives an irrational number, it is rounded up to
 64 significant bits.  So no stated cost is below the true one.
@@ -16,14 +14,18 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
-from safeselect.errors import ParameterError
 from safeselect.exact.interval import Interval, above_zero
-from safeselect.exact.parameters import Number, describe, rational
-from safeselect.promises import repetition
+from safeselect.exact.parameters import Number, rational
 from safeselect.promises.with_delta import ApproximateDP, ZeroConcentratedDP
 
-__all__ = ["ApproximateDP", "BoundedRange", "Guarantee", "LaplaceDominated", "PureDP"]
-__all__ += ["Repeated", "ZeroConcentratedDP"]
+__all__ = [
+    "ApproximateDP",
+    "BoundedRange",
+    "Guarantee",
+    "LaplaceDominated",
+    "PureDP",
+    "ZeroConcentratedDP",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,90 +195,8 @@ class BoundedRange:
         return _delta(self, epsilon, bound)
 
 
-@dataclass(frozen=True, slots=True)
-class Repeated:
-    """The best of K runs of one mechanism, K from a truncated negative binomial law.
-
-    P(K = k) is proportional to (1 - gamma)**k times the product of (l + eta) / (l + 1) over l < k,
-    for k >= 1; eta = 1 is the geometric law of mean 1 / gamma.  The likelihood ratio of the best
-    run is that of one run times a factor of at most e**shift, on at most E K times the probability
-    (`docs/mathematics.md`, section 18).
-
-    Args:
-        base: what one run guarantees, its score included: PureDP, LaplaceDominated, BoundedRange
-            or ZeroConcentratedDP.
-        eta: rational, above -1 and at most 100.
-        gamma: rational between 0 and 1.
-
-    Source: Papernot and Steinke (2022), Theorem 2; Liu and Talwar (2019) for eta = 1.
-    """
-
-    base: _Moments
-    eta: Fraction
-    gamma: Fraction
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.base, _Moments):
-            raise ParameterError(
-                "base must be PureDP, LaplaceDominated, BoundedRange or ZeroConcentratedDP, got "
-                f"{describe(self.base)}; repeated runs are not proved private for any other"
-            )
-        eta = rational(self.eta, "eta", signed=True)
-        if not -1 < eta <= 100:
-            raise ParameterError(f"eta must be above -1 and at most 100, got {describe(eta)}")
-        object.__setattr__(self, "eta", eta)
-        object.__setattr__(self, "gamma", rational(self.gamma, "gamma", below=1))
-
-    @property
-    def pure(self) -> PureDP | None:
-        """((2 + eta) epsilon)-DP where a run is epsilon-DP (Papernot and Steinke, Corollary 3)."""
-        own = self.base.pure
-        return None if own is None else PureDP((2 + self.eta) * own.epsilon)
-
-    @property
-    def zcdp(self) -> ZeroConcentratedDP:
-        """rho-zCDP with rho the Rényi divergence at one order, which bounds that of all below.
-
-        Above that order the divergence grows more slowly than the order.
-        """
-        rho = self.base.zcdp.rho
-        found = repetition.rho_of_repeated(rho, self.shift, self.eta, self.gamma) if rho else rho
-        return ZeroConcentratedDP(min(found, self.pure.zcdp.rho) if self.pure else found)
-
-    @property
-    def expected_runs(self) -> Fraction:
-        """E K, the mean number of runs; rounded up to 64 significant bits."""
-        return repetition.expected_runs(self.eta, self.gamma)
-
-    @property
-    def single(self) -> PureDP | ZeroConcentratedDP:
-        """The strongest guarantee of one number that follows."""
-        return self.pure or self.zcdp
-
-    @property
-    def shift(self) -> Fraction:
-        """How far the loss of the best run may exceed that of one run: a bound, rounded up."""
-        rho = self.base.zcdp.rho
-        ratio = repetition.log_of_ratio(rho, self.gamma) if rho else rho
-        # The limit of large orders is the epsilon of a pure guarantee.
-        return (1 + self.eta) * (min(ratio, self.base.pure.epsilon) if self.base.pure else ratio)
-
-    def approximate(self, delta: Number) -> ApproximateDP:
-        """An epsilon at this delta: that of one run at delta / E K and the shift, or the pure one.
-
-        `compose` with this delta finds the least epsilon that is known.
-        """
-        at = rational(delta, "delta", below=1)
-        less = repetition.delta_of_one_run(at, self.eta, self.gamma)
-        found = self.base.approximate(less).epsilon + self.shift
-        if self.pure is not None:
-            found = min(found, self.pure.approximate(at).epsilon)
-        return ApproximateDP(found, at)
-
-
 _Pure = PureDP | LaplaceDominated | BoundedRange
-_Moments = _Pure | ZeroConcentratedDP
-Guarantee = _Moments | ApproximateDP | Repeated
+Guarantee = _Pure | ZeroConcentratedDP | ApproximateDP
 _Bound = Callable[[Fraction, int], Interval]
 
 

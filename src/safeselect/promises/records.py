@@ -5,15 +5,18 @@ Results and the ledger's records share it.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, fields
-from decimal import Decimal
 from fractions import Fraction
+from typing import Any
 
-from safeselect.promises.guarantees import Guarantee
+import gmpy2
 
-__all__ = ["Content", "Receipt", "exact_text", "guarantee_record"]
+__all__ = ["Content", "Receipt", "exact_text", "guarantee_record", "read_exact"]
 
 Content = str | list["Content"] | dict[str, "Content"]
+
+_EXACT = re.compile(r"(-?[0-9]+)(?:/([0-9]+))?", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,13 +41,29 @@ class Receipt:
 def exact_text(value: Fraction) -> str:
     """A number as records spell it: exact, in lowest terms.
 
-    Decimal writes the digits, because Python may limit how many digits of an int str() writes.
+    GMP writes the digits, because Python may limit how many digits of an int str() writes.
     """
-    above, below = Decimal(value.numerator), Decimal(value.denominator)
-    return f"{above:f}" if below == 1 else f"{above:f}/{below:f}"
+    above, below = gmpy2.mpz(value.numerator).digits(), value.denominator
+    return above if below == 1 else f"{above}/{gmpy2.mpz(below).digits()}"
 
 
-def guarantee_record(guarantee: Guarantee) -> dict[str, Content]:
+def read_exact(written: str) -> Fraction:
+    """Read what `exact_text` writes, with any number of digits.
+
+    Raises:
+        ValueError: it is another spelling, or no number.
+    """
+    match = _EXACT.fullmatch(written)
+    above, below = match.groups() if match else ("0", "0")
+    # GMP reads the digits: Python may limit how many int() reads.
+    divisor = int(gmpy2.mpz(below or "1"))
+    value = Fraction(int(gmpy2.mpz(above)), divisor or 1)
+    if not divisor or exact_text(value) != written:
+        raise ValueError("it is no number in its one spelling")
+    return value
+
+
+def guarantee_record(guarantee: Any) -> dict[str, Content]:
     """A guarantee as content: its type and its numbers, or the guarantee that it is about."""
     content: dict[str, Content] = {"type": type(guarantee).__name__}
     for field in fields(guarantee):

@@ -58,26 +58,29 @@ class Bits:
     """Independent fair bits from a source; a context manager, one for each public call.
 
     Args:
-        source: a source; `sources.resolve` says which ones it accepts.
+        source: a source, or None for the default; `sources.resolve` says which ones it accepts.
         piece: how many bytes `take` requests from the source at once.
+
+    Attributes:
+        source: the source, behind its guard.
 
     Raises:
         ParameterError: piece is not an integer from 1 to 2**20, or `source` is not a source.
         SourceError: the source refuses to begin.
     """
 
-    __slots__ = ("_buffer", "_consumed", "_held", "_nonce", "_process", "_source", "_stock")
+    __slots__ = ("_buffer", "_consumed", "_held", "_nonce", "_process", "_stock", "source")
 
-    def __init__(self, source: Source, *, piece: int = 256) -> None:
+    def __init__(self, source: Source | None, *, piece: int = 256) -> None:
         if type(piece) is not int or not 1 <= piece <= 2**20:
             raise ParameterError("piece must be an integer from 1 to 1048576")
         self._process: Generation | None = generation()  # None as soon as these bits are closed
-        self._source = resolve(source)  # from here on, a guard tests all bytes
+        self.source = resolve(source)  # from here on, a guard tests all bytes
         self._buffer = bytearray(piece)
         self._stock = 0  # bits drawn and not yet handed out, the next one on top
         self._held = 0  # how many bits the stock holds
         self._consumed = 0
-        self._nonce = self._source.begin()
+        self._nonce = self.source.begin()
 
     @property
     def nonce(self) -> bytes:
@@ -164,7 +167,7 @@ class Bits:
         try:
             self._check_usable()
             for start in range(0, len(view), request):
-                self._source.fill(view[start : start + request])
+                self.source.fill(view[start : start + request])
             # A child forked during the request would have its parent's noise.
             self._check_usable()
         except BaseException:

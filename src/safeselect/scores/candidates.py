@@ -228,7 +228,7 @@ def read_labels(labels: object, count: int) -> tuple[object, ...]:
 def label_text(label: object) -> str:
     """A label as text."""
     if type(label) is int:
-        # Decimal writes the digits: Python may limit how many digits of an int str() writes.
+        # GMP writes the digits: Python may limit how many digits of an int str() writes.
         return exact_text(Fraction(label))
     return label if isinstance(label, str) else str(label)
 

@@ -80,22 +80,30 @@ def own_counts(kind: type[_Kind]) -> type[_Kind]:
     """Class decorator that marks this package's own mappings of counts.
 
     Objects of exactly such a class have private `counts`, label -> count, and a method
-    `check_known`, which reads nothing private.  These names are never read from objects of another
-    class.
+    `check_known`, which reads nothing private, and a public `unit`.  These names are never read
+    from objects of another class.
     """
     _OWN_COUNTS.add(id(kind))
     return kind
 
 
-def check_known(scores: object, change: Sensitivity, unit: str | None) -> None:
+def check_known(scores: object, change: Sensitivity, unit: str | None) -> str | None:
     """Refuse counts of a table that a mechanism for a known domain cannot use; the rest passes.
+
+    Returns:
+        The unit of privacy, where the scores state one.
 
     Raises:
         ParameterError: only the largest counts, a change below 1, or another unit.
     """
-    if id(type(scores)) in _OWN_COUNTS:
-        counts: Any = scores
-        counts.check_known(sensitivity=change.sensitivity, range_=change.range_, unit=unit)
+    if type(scores) is Unread:
+        return scores.unit
+    if id(type(scores)) not in _OWN_COUNTS:
+        return None
+    counts: Any = scores
+    counts.check_known(sensitivity=change.sensitivity, range_=change.range_, unit=unit)
+    stated: str | None = counts.unit
+    return stated
 
 
 @final
@@ -109,11 +117,13 @@ class Unread:
             it returns a mapping label -> count, otherwise scores: a list, or an array that the
             call may overwrite.
         labels: their names, all public, as the keys of a mapping are.
+        unit: who is protected, where the caller states it.
     """
 
     size: int
     read: Callable[[], Any]
     labels: tuple[str, ...] | None = None
+    unit: str | None = None
 
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)

@@ -20,6 +20,7 @@ from safeselect.promises.records import exact_text
 
 __all__ = ["INTEGERS", "Reading", "Sensitivity", "exactly_one", "flag", "nearest"]
 
+_ONE = Fraction(1)
 _EXAMPLE = "for counts of people write sensitivity=1, monotonic=True"
 
 
@@ -90,7 +91,7 @@ class Reading:
     @property
     def step(self) -> Fraction:
         """The size of one step in score units."""
-        return Fraction(1) if self.grid is None else self.grid
+        return _ONE if self.grid is None else self.grid
 
     def nearest(self, number: Fraction) -> int:
         """The step nearest to a public number, halves up."""

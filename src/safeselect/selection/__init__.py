@@ -2,10 +2,10 @@
 
 from safeselect.selection._results import (
     Selection,
-    Selections,
     TopK,
     TopSet,
 )
+from safeselect.selection._selections import Selections
 from safeselect.selection.gaps import (
     exponential_mechanism_with_gap,
     permute_and_flip_with_gap,
@@ -22,6 +22,13 @@ from safeselect.selection.one import (
     permute_and_flip,
     report_noisy_max,
 )
+from safeselect.selection.prepared import (
+    ExponentialMechanism,
+    ExponentialMechanismBase2,
+    PermuteAndFlip,
+    ReportNoisyMax,
+    TopKMechanism,
+)
 from safeselect.selection.top_k import (
     top_k,
 )
@@ -31,10 +38,15 @@ from safeselect.selection.top_k_above import (
 )
 
 __all__ = [
+    "ExponentialMechanism",
+    "ExponentialMechanismBase2",
+    "PermuteAndFlip",
+    "ReportNoisyMax",
     "Selection",
     "Selections",
     "TopAbove",
     "TopK",
+    "TopKMechanism",
     "TopSet",
     "exponential_mechanism",
     "exponential_mechanism_base2",

@@ -2,7 +2,7 @@
 
 This file knows a ledger only by two protocols, `Scope` and `PendingRelease`.
 
-A new common argument is two edits: a line in `Options` here, and its use in `_call.Call`.
+A new common argument is two edits: a line in `Options` here, and its use in `_reading.Arguments`.
 """
 
 from __future__ import annotations
@@ -10,17 +10,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import wraps
 from inspect import Parameter, signature
-from typing import Any, Generic, Protocol, TypedDict, TypeVar, cast, runtime_checkable
+from typing import Any, Protocol, TypedDict, TypeVar, cast, runtime_checkable
 
 from safeselect.errors import ParameterError
 from safeselect.exact.parameters import Number, describe
-from safeselect.promises.guarantees import Guarantee
 from safeselect.promises.records import Receipt
 from safeselect.randomness.bits import Bits
 from safeselect.randomness.source import Source
 from safeselect.scores.candidates import Label
 
 __all__ = [
+    "Labels",
     "Options",
     "Parameters",
     "PendingRelease",
@@ -40,7 +40,7 @@ class Release(Protocol):
     """The part of a result that a ledger reads: a frozen dataclass that states its cost."""
 
     @property
-    def guarantee(self) -> Guarantee:
+    def guarantee(self) -> Any:
         """The cost of the release."""
 
     @property
@@ -54,8 +54,11 @@ class Release(Protocol):
 class PendingRelease(Protocol):
     """A release that a ledger is about to charge; the ledger learns its outcome once."""
 
-    def charge(self, source: Source, bits: Bits) -> None:
-        """Charge the release durably, before any other bit is drawn."""
+    def charge(self, source: Source, bits: Bits) -> str | None:
+        """Charge the release durably, before any other bit is drawn; return the time, in UTC.
+
+        None is the answer where an earlier charge covers the release.
+        """
 
     def released(self, result: Result) -> Result:
         """Write a commitment to the result; only after this returns may the result be shown."""
@@ -86,8 +89,8 @@ class Scope(Protocol):
     def prepare(
         self,
         mechanism: str,
-        guarantee: Guarantee,
-        parts: tuple[tuple[Guarantee, int], ...],
+        guarantee: Any,
+        parts: tuple[tuple[Any, int], ...],
         parameters: Mapping[str, str],
     ) -> PendingRelease:
         """A release that this budget will pay for, not charged yet; all arguments are public."""
@@ -104,8 +107,11 @@ Scores = Mapping[Label, Any] | Sequence[Any] | _Column
 Rows = Sequence[Any] | _Column
 """m rows of n scores."""
 
+Labels = Iterable[Label] | None
+"""One label for each candidate, or None for their positions."""
 
-class Parameters(TypedDict, Generic[Label], total=False):
+
+class Parameters(TypedDict, total=False):
     """The common arguments but for the cost of a call and its sensitivity; each may be left out."""
 
     monotonic: bool
@@ -113,7 +119,6 @@ class Parameters(TypedDict, Generic[Label], total=False):
     grid: Number | None
     on_grid: bool
     score_error: Number | None
-    labels: Iterable[Label] | None
     source: Source | None
     ledger: Scope | None
     engine: str | None
@@ -126,10 +131,10 @@ class _Cost(TypedDict, total=False):
     range_: Number | None
 
 
-class Options(_Cost, Parameters[Label], Generic[Label], total=False):
+class Options(_Cost, Parameters, total=False):
     """The common arguments; each may be left out."""
 
-    weights: Mapping[Label, Number] | Sequence[Number] | None
+    weights: Mapping[Any, Number] | Sequence[Number] | None
 
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
@@ -164,7 +169,7 @@ def explicit(common: type[Any]) -> Callable[[_Function], _Function]:
             if not names.issuperset(options):
                 unknown = min(options.keys() - names)
                 raise TypeError(
-                    f"{function.__name__}() got an unexpected keyword argument {unknown!r}"
+                    f"{function.__qualname__}() got an unexpected keyword argument {unknown!r}"
                 )
             return function(*positional, **options)
 

@@ -8,29 +8,27 @@ it read the scores, and only then does it draw a bit.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
 from fractions import Fraction
-from functools import lru_cache
 from types import MappingProxyType
-from typing import Any, Self, Unpack, cast
+from typing import Any, Self, cast
 
 import numpy as np
 
-from safeselect.accounting.cost import PrivacyCost
 from safeselect.errors import ParameterError, ScoreError
 from safeselect.exact.parameters import integer
 from safeselect.noise import Ranking
+from safeselect.noise.weights import Weights
 from safeselect.promises.guarantees import Guarantee
+from safeselect.promises.statement import Statement
 from safeselect.randomness.bits import Bits
-from safeselect.randomness.source import resolve
 from safeselect.scores.candidates import Candidates, read_candidates
 from safeselect.scores.containers import check_known
 from safeselect.scores.floats import GridScores
-from safeselect.scores.reading import Reading, Sensitivity, flag
-from safeselect.selection._arguments import Options, PendingRelease, Result, read_ledger
+from safeselect.selection._arguments import PendingRelease, Result
+from safeselect.selection._reading import Arguments
 from safeselect.selection._results import Selection, TopK, source_name
-from safeselect.selection._table import Calibration, Row, choose_engine
-from safeselect.selection._weights import GivenWeights
+from safeselect.selection._table import Calibration, choose_engine
+from safeselect.selection._weights import CandidateWeights
 
 __all__ = ["CANDIDATES", "UNREADABLE", "Call"]
 
@@ -43,7 +41,6 @@ UNREADABLE = (
 """The one sentence for all refusals that depend on values, after a charge."""
 
 _NOTHING: Mapping[str, str] = MappingProxyType({})
-_calibrated = lru_cache(maxsize=256)(Row.calibrate)  # of public numbers alone
 
 
 class Call:
@@ -58,24 +55,26 @@ class Call:
     released nothing says so in the ledger.
 
     Args:
-        cost: given by a mechanism that reads its cost itself; else epsilon, with delta, or rho.
+        arguments: the public arguments.
+        labels: what to call the candidates.
         take: how the class, the number and the labels of the scores are read.
         threshold: a public number that takes part as one more candidate, the last.
-        the others: as for `permute_and_flip`.
+        unit: who is protected, where the scores say it.
 
     Attributes:
-        size: the number of candidates, with the threshold.
+        arguments: the public arguments.
+        candidates: the candidates, with their labels.
+        size: their number, with the threshold, and without those of weight 0.
         rows: the number of rows of a matrix; 1 for a list of candidates.
-        range_in_steps: the range of the change of the scores, in steps of their grid.
-        source_name: where the random bytes come from.
+        engine: the engine.
+        added: the weights whose logarithms the engine adds, once `draws` is called; or None.
         bits: the random bits of this call; there is no such attribute before `with`.
         scores_on_grid: the scores; private, and like the bits for use inside `with` only.
     """
 
     __slots__ = (
-        *("_change", "_minimize", "_pending", "_scope", "_source", "_threshold", "_tier", "bits"),
-        *("candidates", "cost", "engine", "range_in_steps", "reading", "rows", "size"),
-        *("source_name", "scores_on_grid", "_weights"),
+        *("_pending", "_threshold", "_told", "_unit", "_utc", "_weights", "added", "arguments"),
+        *("bits", "candidates", "engine", "rows", "scores_on_grid", "size"),
     )
     bits: Bits
     scores_on_grid: GridScores
@@ -83,60 +82,31 @@ class Call:
     def __init__(
         self,
         scores: object,
+        arguments: Arguments,
         *,
-        cost: PrivacyCost | None = None,
-        delta: object = None,
+        labels: object = None,
         take: Callable[..., Candidates] = read_candidates,
         threshold: Fraction | None = None,
-        **options: Unpack[Options[Any]],
+        unit: str | None = None,
     ) -> None:
-        given = options.get
-        self.cost = cost or PrivacyCost.read(
-            epsilon=given("epsilon"), delta=delta, rho=given("rho")
-        )
-        self._change = change = Sensitivity.read(
-            sensitivity=given("sensitivity"),
-            range_=given("range_"),
-            monotonic=given("monotonic", False),
-        )
-        self.reading = Reading.read(
-            grid=given("grid"),
-            on_grid=given("on_grid", False),
-            score_error=given("score_error"),
-        )
-        self.range_in_steps = change.range_in_steps(self.reading)
-        self._minimize = flag(given("minimize", False), "minimize")
+        self.arguments = arguments
         self._threshold = threshold
-        self._scope = read_ledger(given("ledger"), monotonic=change.monotonic)
         self._pending: PendingRelease | None = None
-        self._source = resolve(given("source"))
-        self.source_name = source_name(self._source)
-        self.engine = choose_engine(given("engine"))
-        self._tier = str(given("engine") or "array")
-        self.candidates = take(scores, labels=given("labels"))
+        self._utc: str | None = None
+        self._told = _NOTHING
+        self.engine = choose_engine(arguments.engine)
+        self.candidates = take(scores, labels=labels)
         self.size = self.candidates.size + (threshold is not None)
-        self._weights: GivenWeights | None = None
-        if (weights := given("weights")) is not None:
-            self._weights = GivenWeights.read(weights, self.candidates.labels, self.size)
+        self._weights: CandidateWeights | None = None
+        self.added: Weights | None = None
+        if arguments.weights is not None:
+            self._weights = arguments.weights.of(self.candidates.labels, self.size)
             self.size = self._weights.places.size
         self.rows = len(self.candidates.rows)
-        unit = None if self._scope is None else self._scope.unit
+        self._unit = unit if arguments.scope is None else arguments.scope.unit
         in_rows = self.candidates.is_matrix and isinstance(scores, (list, tuple))
         for each in cast("Iterable[object]", scores) if in_rows else (scores,):
-            check_known(each, change, unit)
-
-    def calibrate(self, row: Row, mechanism: str, k: int = 1) -> Calibration:
-        """The noise of a row of the table for this call: k of the candidates (in each row)."""
-        plan = _calibrated(row, mechanism, self.cost, self.range_in_steps, k, self.rows)
-        return self.weighted(plan)
-
-    def weighted(self, plan: Calibration) -> Calibration:
-        """The same with this call's weights, under a name that tells of them."""
-        if self._weights is None:
-            return plan
-        self._weights = own = self._weights.of(plan.row, plan.k)
-        name = plan.mechanism.replace("/", "_weighted/")
-        return replace(plan, mechanism=name, weights=own.measure)
+            self._unit = check_known(each, arguments.change, self._unit) or self._unit
 
     def release(
         self,
@@ -156,47 +126,68 @@ class Call:
             k: how many candidates are chosen (in each row).
             more: further public parameters, for the record.
         """
-        if self._scope is not None:
-            told = {**self._change.as_record(self.reading), **more}
-            told |= {"minimize": "yes" if self._minimize else "no", "engine": self._tier}
-            told |= {"candidates": str(self.size), "k": str(k)}
-            told |= {"rows": str(self.rows)} if self.candidates.is_matrix else {}
-            told |= {"weights": self._weights.digest()} if self._weights else {}
+        weights = self._weights
+        self._told = told = {
+            **self.arguments.told,
+            **more,
+            "candidates": str(self.size),
+            "k": str(k),
+            **({"rows": str(self.rows)} if self.candidates.is_matrix else {}),
+            **({} if weights is None else {"weights": weights.digest()}),
+        }
+        if self.arguments.scope is not None:
             parts = parts or ((guarantee, 1),)
-            self._pending = self._scope.prepare(mechanism, guarantee, parts, told)
+            self._pending = self.arguments.scope.prepare(mechanism, guarantee, parts, told)
         return self
 
     def draws(self, plan: Calibration, more: Mapping[str, str] = _NOTHING) -> Self:
         """State that the draws of this plan will be released, for `with`."""
+        if self._weights is not None:
+            self._weights, self.added = self._weights.used_by(plan.row)
         parts = ((plan.each, plan.draws),)
         return self.release(plan.guarantee, plan.mechanism, parts=parts, k=plan.k, more=more)
 
     def rank(self, plan: Calibration, gap_grid: Fraction | None = None) -> Ranking:
         """Rank the candidates, inside `with`; with gaps, if a step for them is given."""
-        unit = None if gap_grid is None else gap_grid / self.reading.step
-        ranking = plan.rank(self.engine, self.scores_on_grid, self.bits, unit)
+        unit = None if gap_grid is None else gap_grid / self.arguments.reading.step
+        found = plan.rank(self.engine, self.scores_on_grid, self.bits, unit, self.added)
         if self._weights is None:
-            return ranking
-        return Ranking(tuple(self.candidates_at(ranking.indices).tolist()), ranking.gaps)
+            return found
+        return Ranking(tuple(self.candidates_at(found.indices).tolist()), found.gaps)
 
     def candidates_at(self, places: Any) -> Any:
         """The candidates at these places of the scores: weights may remove or repeat some."""
         return places if self._weights is None else np.take(self._weights.places, places)
 
     def released(self, result: Result) -> Result:
-        """The result with its effective range and, once its record is written, its receipt."""
-        # Every result is a frozen dataclass with this field, which a protocol cannot say.
-        effective = self.range_in_steps * self.reading.step
-        result = replace(result, effective_range=effective)  # type: ignore[type-var]
+        """The result, with its receipt once its record is written."""
         return result if self._pending is None else self._pending.released(result)
 
+    @property
+    def statement(self) -> Statement:
+        """What the result says of itself, once the call is charged."""
+        scope = self.arguments.scope
+        by = None if scope is None else scope.neighbours
+        return Statement.of(self._told, unit=self._unit, neighbours=by, utc=self._utc)
+
     def said(self, plan: Calibration) -> dict[str, Any]:
-        """The fields that all results of a plan share: guarantee, mechanism and source."""
+        """The fields that all results of a plan share."""
         return {
             "guarantee": plan.guarantee,
             "mechanism": plan.mechanism,
             "source": self.source_name,
+            "statement": self.statement,
         }
+
+    def choose(self, plan: Calibration) -> Selection[Any]:
+        """One candidate: the whole release."""
+        with self.draws(plan):
+            return self.selection(plan, self.rank(plan))
+
+    def choose_in_order(self, plan: Calibration) -> TopK[Any]:
+        """Several candidates in order: the whole release."""
+        with self.draws(plan):
+            return self.top_k(plan, self.rank(plan))
 
     def selection(
         self, plan: Calibration, ranking: Ranking, gap: Fraction | None = None
@@ -223,15 +214,15 @@ class Call:
 
     def __enter__(self) -> Self:
         try:
-            if self._scope is None:
+            if self.arguments.scope is None:
                 # Nothing is asked of the source before the scores are known to be good.
                 self.scores_on_grid = self._read()
-                self.bits = Bits(self._source)
+                self.bits = Bits(self.arguments.source)
             elif self._pending is None:
                 raise ParameterError("a call with a ledger says what it releases")
             else:
-                self.bits = Bits(self._source)
-                self._pending.charge(self._source, self.bits)
+                self.bits = Bits(self.arguments.source)
+                self._utc = self._pending.charge(self.bits.source, self.bits)
                 self.scores_on_grid = self._read_once_charged()
         except BaseException as error:
             self.__exit__(None, error, None)
@@ -239,13 +230,17 @@ class Call:
         return self
 
     def _read(self) -> GridScores:
-        scores: GridScores = self.candidates.scores_on_grid(
-            self.reading,
-            minimize=self._minimize,
-            size=self._change.size,
+        scores = self.candidates.scores_on_grid(
+            self.arguments.reading,
+            minimize=self.arguments.minimize,
+            size=self.arguments.size,
             threshold=self._threshold,
         )
-        return scores if self._weights is None else np.take(scores, self._weights.places, axis=-1)
+        if self._weights is None:
+            return scores
+        taken = np.take(scores, self._weights.places, axis=-1)
+        scores.fill(0)
+        return taken
 
     def _read_once_charged(self) -> GridScores:
         """Any fault of the scores gives the same message: the fault depends on private values."""
@@ -263,6 +258,11 @@ class Call:
             self.bits.close()
         if self._pending is not None:
             self._pending.end(error)
+
+    @property
+    def source_name(self) -> str:
+        """Where the random bytes come from, for results."""
+        return source_name(self.bits.source)
 
     def read_k(self, k: object) -> int:
         """Read k, from 1 to the number of candidates.

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
-from dataclasses import dataclass, fields
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, fields
 from fractions import Fraction
 from typing import Any, Generic
 
-import numpy as np
-import numpy.typing as npt
-
 from safeselect.promises.guarantees import Guarantee
 from safeselect.promises.records import Receipt, exact_text, guarantee_record
+from safeselect.promises.statement import Statement
 from safeselect.randomness.source import Source
 from safeselect.scores.candidates import Label, label_text
+from safeselect.selection._views import by_adapter, rate, short_text
 
-__all__ = ["Selection", "Selections", "TopK", "TopSet", "source_name", "to_json_line"]
+__all__ = [
+    *("Selection", "TopK", "TopSet", "equal_parts", "kind_of", "kinds_of"),
+    *("source_name", "texts", "to_json_line", "written_labels"),
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +37,7 @@ class Selection(Generic[Label]):
             grid step for `epsilon=`; otherwise None.
         gap: from the functions `..._with_gap`, by how much the noisy score of the winner exceeds
             the next, in score units, rounded down to a multiple of `gap_grid`; otherwise None.
-        effective_range: the range of the change of the scores that the noise was calibrated to, in
-            score units: what was declared, and what reading the scores adds.
+        statement: the public facts that a reader needs: unit, neighbours, parameters, library.
         receipt: with `ledger=`, where the record of the release is and the salt of its commitment.
     """
 
@@ -45,17 +46,40 @@ class Selection(Generic[Label]):
     guarantee: Guarantee
     mechanism: str
     source: str
+    statement: Statement = field(repr=False)
     base: Fraction | None = None
     gap: Fraction | None = None
-    effective_range: Fraction | None = None
     receipt: Receipt | None = None
 
-    def to_json(self) -> str:
-        """One line of JSON, schema "safeselect.selection/2"; numbers are strings.
+    to_dict = by_adapter("to_dict", "Columns as a dict of lists: what `to_pandas` shows.")
+    to_pandas = by_adapter("to_pandas", "A pandas DataFrame with a row for each candidate.")
+    to_polars = by_adapter("to_polars", "A polars DataFrame with a row for each candidate.")
+    plot = by_adapter("plot", "A matplotlib figure of the result; needs safeselect[plots].")
 
-        Keys: schema, label, guarantee, mechanism, source; index, base and gap where there is one.
+    def __repr__(self) -> str:
+        return short_text(self, (self.label,), 1)
+
+    @property
+    def noise_rate(self) -> Fraction | None:
+        """The rate of the noise per score unit, 1 / scale; None where `base` is given."""
+        return rate(self, self.guarantee)
+
+    @property
+    def effective_range(self) -> Fraction | None:
+        """The range of the change of the scores that the noise covers, in score units.
+
+        It is what was declared, and what reading the scores adds.
         """
-        return to_json_line("safeselect.selection/2", self, label=label_text(self.label))
+        return self.statement.effective_range
+
+    def to_json(self) -> str:
+        """One line of JSON, schema "safeselect.selection/3"; numbers are strings.
+
+        `safeselect.from_json` reads it; the keys stand in the JSON Schema of this name.
+        """
+        kind = kind_of(self.label)
+        label = label_text(self.label)
+        return to_json_line("safeselect.selection/3", self, label=label, label_kind=kind)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +97,7 @@ class TopK(Generic[Label]):
         gaps: from `top_k_with_gaps`, k gaps between neighbours in the order of the noisy scores,
             the last one to the first candidate not chosen, in score units, each rounded down to a
             multiple of `gap_grid`; otherwise None.
-        effective_range: the range of the change of the scores that the noise was calibrated to, in
-            score units: what was declared, and what reading the scores adds.
+        statement: the public facts that a reader needs: unit, neighbours, parameters, library.
         receipt: with `ledger=`, where the record of the release is and the salt of its commitment.
     """
 
@@ -84,19 +107,48 @@ class TopK(Generic[Label]):
     parts: tuple[Guarantee, ...]
     mechanism: str
     source: str
+    statement: Statement = field(repr=False)
     base: Fraction | None = None
     gaps: tuple[Fraction, ...] | None = None
-    effective_range: Fraction | None = None
     receipt: Receipt | None = None
 
-    def to_json(self) -> str:
-        """One line of JSON, schema "safeselect.top-k/2"; numbers are strings.
+    to_dict = by_adapter("to_dict", "Columns as a dict of lists: what `to_pandas` shows.")
+    to_pandas = by_adapter("to_pandas", "A pandas DataFrame with a row for each candidate.")
+    to_polars = by_adapter("to_polars", "A polars DataFrame with a row for each candidate.")
+    plot = by_adapter("plot", "A matplotlib figure of the result; needs safeselect[plots].")
 
-        Keys: schema, labels, guarantee, parts, mechanism, source; indices, base and gaps where
-        there are any.
+    def __repr__(self) -> str:
+        return short_text(self, self.labels, len(self))
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    def __iter__(self) -> Iterator[Label]:
+        return iter(self.labels)
+
+    def __getitem__(self, place: Any) -> Any:
+        return self.labels[place]
+
+    @property
+    def noise_rate(self) -> Fraction | None:
+        """The rate of the noise per score unit, 1 / scale; None where `base` is given."""
+        return rate(self, self.parts[0], len(self) if len(self.parts) == 1 else 1)
+
+    @property
+    def effective_range(self) -> Fraction | None:
+        """The range of the change of the scores that the noise covers, in score units.
+
+        It is what was declared, and what reading the scores adds.
         """
-        labels = [label_text(label) for label in self.labels]
-        return to_json_line("safeselect.top-k/2", self, labels=labels, parts=_equal(self.parts))
+        return self.statement.effective_range
+
+    def to_json(self) -> str:
+        """One line of JSON, schema "safeselect.top-k/3"; numbers are strings.
+
+        `safeselect.from_json` reads it; the keys stand in the JSON Schema of this name.
+        """
+        named = written_labels(self.labels)
+        return to_json_line("safeselect.top-k/3", self, **named, parts=equal_parts(self.parts))
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,8 +163,7 @@ class TopSet(Generic[Label]):
         parts: the guarantees whose composition is `guarantee`: here `guarantee` alone.
         mechanism: name of the mechanism and version of its law.
         source: where the random bytes came from.
-        effective_range: the range of the change of the scores that the noise was calibrated to, in
-            score units: what was declared, and what reading the scores adds.
+        statement: the public facts that a reader needs: unit, neighbours, parameters, library.
         receipt: with `ledger=`, where the record of the release is and the salt of its commitment.
     """
 
@@ -122,98 +173,82 @@ class TopSet(Generic[Label]):
     parts: tuple[Guarantee, ...]
     mechanism: str
     source: str
-    effective_range: Fraction | None = None
+    statement: Statement = field(repr=False)
     receipt: Receipt | None = None
 
+    to_dict = by_adapter("to_dict", "Columns as a dict of lists: what `to_pandas` shows.")
+    to_pandas = by_adapter("to_pandas", "A pandas DataFrame with a row for each candidate.")
+    to_polars = by_adapter("to_polars", "A polars DataFrame with a row for each candidate.")
+    plot = by_adapter("plot", "A matplotlib figure of the result; needs safeselect[plots].")
+
+    def __repr__(self) -> str:
+        return short_text(self, sorted(self.labels, key=label_text), len(self))
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    def __iter__(self) -> Iterator[Label]:
+        return iter(sorted(self.labels, key=label_text))
+
+    def __contains__(self, label: object) -> bool:
+        return label in self.labels
+
+    @property
+    def effective_range(self) -> Fraction | None:
+        """The range of the change of the scores that the noise covers, in score units.
+
+        It is what was declared, and what reading the scores adds.
+        """
+        return self.statement.effective_range
+
     def to_json(self) -> str:
-        """One line of JSON, schema "safeselect.top-set/2"; numbers are strings.
+        """One line of JSON, schema "safeselect.top-set/3"; numbers are strings.
 
         Labels and indices are sorted each by themselves: sets have no common order.
+        `safeselect.from_json` reads it; the keys stand in the JSON Schema of this name.
         """
         return to_json_line(
-            "safeselect.top-set/2",
+            "safeselect.top-set/3",
             self,
-            labels=sorted(map(label_text, self.labels)),
-            indices=None if self.indices is None else _texts(sorted(self.indices)),
-            parts=_equal(self.parts),
+            **written_labels(
+                sorted(self.labels, key=lambda each: (label_text(each), kind_of(each)))
+            ),
+            indices=None if self.indices is None else texts(sorted(self.indices)),
+            parts=equal_parts(self.parts),
         )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Selections(Generic[Label]):
-    """Many independent selections, one for each row of scores.
-
-    Attributes:
-        winners: int64, read-only: shape (m,), the winner of each row as a place in `names`; or
-            (m, k), the k best.
-        names: labels, or None where none were given.  They are those of the n candidates.  Where
-            positions are not released, they are those of the winners, in order of first occurrence.
-        indexed: whether positions are released; see `Selection.index`.
-        guarantee: what the whole batch costs.
-        parts: the guarantees of the single draws whose composition `guarantee` is.
-        mechanism: name of the mechanism and version of its law.
-        source: where the random bytes came from.
-        base: for base 2, the exact factor of the weights per grid step; otherwise None.
-        effective_range: the range of the change of the scores that the noise was calibrated to, in
-            score units: what was declared, and what reading the scores adds.
-        receipt: with `ledger=`, where the record of the release is and the salt of its commitment.
-    """
-
-    winners: npt.NDArray[np.int64]
-    names: tuple[Label, ...] | None
-    indexed: bool
-    guarantee: Guarantee
-    parts: tuple[Guarantee, ...]
-    mechanism: str
-    source: str
-    base: Fraction | None = None
-    effective_range: Fraction | None = None
-    receipt: Receipt | None = None
-
-    @property
-    def indices(self) -> npt.NDArray[np.int64] | None:
-        """The positions of the winners among the candidates: int64, read-only, (m,) or (m, k)."""
-        return self.winners if self.indexed else None
-
-    @property
-    def labels(self) -> list[Any]:
-        """The labels of the winners (positions where no labels were given): m, or m lists of k."""
-        return _named(self.winners, self.names)
-
-    def to_json(self) -> str:
-        """One line of JSON, schema "safeselect.selections/2"; numbers are strings.
-
-        Keys: schema, labels, guarantee, parts, mechanism, source; indices and base where there are
-        any.
-        """
-        return to_json_line(
-            "safeselect.selections/2",
-            self,
-            labels=_texts(_named(self.winners, self.names and [*map(label_text, self.names)])),
-            indices=_texts(self.winners.tolist()) if self.indexed else None,
-            parts=_equal(self.parts),
-            winners=None,
-            names=None,
-            indexed=None,
-        )
+_LONGEST_INTEGER = 2**16  # bits of a label that is read as an integer again
 
 
-def _named(places: npt.NDArray[np.int64], names: Iterable[object] | None) -> list[Any]:
-    found: Any = places if names is None else np.fromiter(names, dtype=object)[places]
-    named: list[Any] = found.tolist()
-    return named
+def kind_of(label: object) -> str:
+    """What a written label was: "text", "integer", or "other", of which only the text is kept."""
+    if type(label) is int and label.bit_length() <= _LONGEST_INTEGER:
+        return "integer"
+    return "text" if isinstance(label, str) else "other"
 
 
-def _texts(value: Any) -> Any:
+def kinds_of(each: list[str]) -> str | list[str]:
+    """The kinds of some labels: one word if all are of one kind."""
+    return each[0] if len(set(each)) == 1 else each or "text"
+
+
+def written_labels(labels: Iterable[object]) -> dict[str, object]:
+    """Labels as content for JSON: their texts, and what each of them was."""
+    names = list(labels)
+    return {"labels": [*map(label_text, names)], "label_kinds": kinds_of([*map(kind_of, names)])}
+
+
+def texts(value: Any) -> Any:
     """A value as content for JSON: exact numbers as text, alone or in lists; None stays."""
     if value is None:
         return None
     if isinstance(value, (list, tuple)):
-        return [_texts(each) for each in value]
+        return [texts(each) for each in value]
     return exact_text(value) if isinstance(value, Fraction) else str(value)
 
 
-def _equal(parts: tuple[Guarantee, ...]) -> dict[str, object]:
+def equal_parts(parts: tuple[Guarantee, ...]) -> dict[str, object]:
     """The draws of one call, which share one calibration."""
     return {"count": str(len(parts)), "each": guarantee_record(parts[0])}
 
@@ -224,11 +259,12 @@ def source_name(source: Source) -> str:
 
 
 def to_json_line(schema: str, result: Any, **content: object) -> str:
-    """A result, a dataclass, as one line of JSON: some fields as given, the others as `_texts`."""
+    """A result, a dataclass, as one line of JSON: some fields as given, the others as `texts`."""
     content |= {"schema": schema, "guarantee": guarantee_record(result.guarantee)}
+    content |= {"statement": None, **result.statement.as_record()}
     content["receipt"] = None if result.receipt is None else result.receipt.as_record()
-    for field in fields(result):
-        if field.name not in content:
-            content[field.name] = _texts(getattr(result, field.name))
+    for each in fields(result):
+        if each.name not in content:
+            content[each.name] = texts(getattr(result, each.name))
     present = {name: value for name, value in content.items() if value is not None}
     return json.dumps(present, sort_keys=True, ensure_ascii=True)

@@ -155,7 +155,6 @@ class Calibration:
         each: what one draw costs.
         draws: how many there are.
         noise_rate: the noise rate, for each grid step.
-        weights: those of the candidates, or None.
     """
 
     mechanism: str
@@ -165,15 +164,19 @@ class Calibration:
     each: BoundedRange | LaplaceDominated | PureDP | ApproximateDP
     draws: int
     noise_rate: NoiseRate
-    weights: Weights | None = None
 
     def rank(
-        self, engine: Engine, scores: GridScores, bits: Bits, gap_unit: Fraction | None = None
+        self,
+        engine: Engine,
+        scores: GridScores,
+        bits: Bits,
+        gap_unit: Fraction | None = None,
+        weights: Weights | None = None,
     ) -> Ranking:
         """Rank the k first by their noisy scores; with gaps, if a unit for them is given."""
         taken = self.row.noise, scores, self.k, self.noise_rate, bits
-        if self.weights is not None:
-            return engine.noisy_top_k(*taken, weights=self.weights)
+        if weights is not None:
+            return engine.noisy_top_k(*taken, weights=weights)
         if self.row.anew and self.k > 1:  # of one, the noise is drawn once either way
             return engine.peeled_top_k(*taken)
         if gap_unit is None:

@@ -22,61 +22,106 @@ from safeselect.noise.weights import Weights
 from safeselect.promises.records import exact_text
 from safeselect.selection._table import Row
 
-__all__ = ["GivenWeights"]
+__all__ = ["CandidateWeights", "GivenWeights"]
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class GivenWeights:
-    """Weights as a caller gave them.
+    """Weights as a caller gave them, read once for one call or for many.
 
     Args:
-        values: one for each candidate, 0 or more.
-        places: int64: the candidates that take part, each as often as it has copies.
-        measure: what the engine adds; None where that is the same for all.
+        values: 0 or more, and not all 0.
+        labelled: the same by the label of the candidate; None for the order of the scores.
     """
 
     values: tuple[Fraction, ...]
-    places: Indices
-    measure: Weights | None = None
+    labelled: Mapping[object, Fraction] | None
 
     @classmethod
-    def read(cls, weights: Any, labels: tuple[object, ...] | None, size: int) -> Self:
+    def read(cls, weights: Any) -> Self:
         """Read a list in the order of the scores, or a mapping label -> weight.
 
         Raises:
-            ParameterError: not one weight for each candidate, a weight that is no rational of at
-                least 0, or none above 0.
+            ParameterError: it is neither, a weight is no rational of at least 0, or none above 0.
         """
-        names, given = labels or range(size), []
-        with suppress(KeyError, TypeError):
-            given = [weights[n] for n in names] if isinstance(weights, Mapping) else list(weights)
+        given: list[Any] = []
+        names = list(weights) if isinstance(weights, Mapping) else None
+        if not isinstance(weights, (str, bytes, Set)):
+            with suppress(TypeError):
+                given = list(weights) if names is None else [weights[name] for name in names]
         values = tuple(rational(each, "weights", zero=True) for each in given)
-        is_list = not isinstance(weights, (str, bytes, Set)) and size == len(given) == len(weights)
-        if not is_list or not any(values):
-            raise ParameterError(
-                f"weights must be {size} numbers in the order of the scores, or a mapping with all "
-                "labels and no other, and not all zero; write 0 for a candidate that takes no part"
-            )
-        return cls(values, np.flatnonzero(np.array([value > 0 for value in values])))
+        if not any(values):
+            raise _wrong("")
+        return cls(values, None if names is None else dict(zip(names, values, strict=True)))
 
-    def of(self, row: Row, k: int) -> Self:
-        """The same weights, as the mechanism of a row uses them.
+    def check(self, row: Row, k: int) -> None:
+        """Check that the mechanism of a row takes these weights.
 
         Raises:
             ParameterError: it takes no weights, or none such.
         """
-        kept = [value for value in self.values if value]
-        if row.noise == "gumbel" and not row.wide:
-            return replace(self, measure=Weights.of(kept))
-        copies = [int(value) for value in kept]
+        if _is_measure(row):
+            return
         # Each copy takes as much memory as a candidate.
-        if not row.anew or k != 1 or copies != kept or sum(copies) > 1 << 24:
+        whole = all(value.denominator == 1 for value in self.values)
+        if not row.anew or k != 1 or not whole or sum(self.values) > 1 << 24:
             raise ParameterError(
                 "weights= goes with the exponential mechanism, or, as whole numbers that add up to "
                 "2**24 at most, with one permute-and-flip; write mechanism='exponential'"
             )
-        return replace(self, places=np.repeat(self.places, copies))
+
+    def of(self, labels: tuple[object, ...] | None, size: int) -> CandidateWeights:
+        """The weights of the candidates of one call.
+
+        Raises:
+            ParameterError: there is not one for each of them.
+        """
+        values = self.values
+        if size != len(values):
+            raise _wrong(f"{size} ")
+        if self.labelled is not None:
+            try:
+                values = tuple(self.labelled[name] for name in labels or range(size))
+            except (KeyError, TypeError):
+                raise _wrong(f"{size} ") from None
+        return CandidateWeights(values, np.flatnonzero([value > 0 for value in values]))
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class CandidateWeights:
+    """Weights of the candidates of one call.
+
+    Args:
+        values: one for each candidate, in the order of the scores.
+        places: int64: the candidates that take part, each as often as it has copies.
+    """
+
+    values: tuple[Fraction, ...]
+    places: Indices
+
+    def used_by(self, row: Row) -> tuple[Self, Weights | None]:
+        """The same as the mechanism of a row uses them, and what the engine adds, if anything.
+
+        Raises:
+            ParameterError: one is more than 2**4096 times another.
+        """
+        kept = [value for value in self.values if value]
+        if _is_measure(row):
+            return self, Weights.of(kept)
+        return replace(self, places=np.repeat(self.places, [int(value) for value in kept])), None
 
     def digest(self) -> str:
         """sha256 of the exact texts of all weights, with commas between them, for a ledger."""
         return "sha256:" + sha256(",".join(map(exact_text, self.values)).encode()).hexdigest()
+
+
+def _is_measure(row: Row) -> bool:
+    """Whether the mechanism multiplies probabilities by weights."""
+    return row.noise == "gumbel" and not row.wide
+
+
+def _wrong(size: str) -> ParameterError:
+    return ParameterError(
+        f"weights must be {size}numbers in the order of the scores, or a mapping with all labels "
+        "and no other, and not all zero; write 0 for a candidate that takes no part"
+    )

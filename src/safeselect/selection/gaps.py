@@ -17,8 +17,9 @@ from safeselect.exact.rate import MIN_RATE
 from safeselect.noise import Ranking
 from safeselect.promises.records import exact_text
 from safeselect.scores.candidates import Label
-from safeselect.selection._arguments import Options, Scores, explicit
+from safeselect.selection._arguments import Labels, Options, Scores, explicit
 from safeselect.selection._call import Call
+from safeselect.selection._reading import Arguments
 from safeselect.selection._results import Selection, TopK
 from safeselect.selection._table import Calibration, Noise, one_draw, read_choice
 
@@ -37,7 +38,11 @@ GapNoise = Literal["exponential", "laplace"]
 
 @explicit(Options)
 def permute_and_flip_with_gap(
-    scores: Scores[Label], *, gap_grid: Number | None = None, **options: Unpack[Options[Label]]
+    scores: Scores[Label],
+    *,
+    gap_grid: Number | None = None,
+    labels: Labels[Label] = None,
+    **options: Unpack[Options],
 ) -> Selection[Label]:
     """Choose one candidate by permute-and-flip, and release its lead in score + exponential noise.
 
@@ -70,12 +75,16 @@ def permute_and_flip_with_gap(
         >>> permute_and_flip_with_gap([3, 900], epsilon=1, sensitivity=1).gap > 700
         True
     """
-    return _one(scores, "exponential", gap_grid, "permute_and_flip_with_gap/1", options)
+    return _one(scores, labels, "exponential", gap_grid, "permute_and_flip_with_gap/1", options)
 
 
 @explicit(Options)
 def exponential_mechanism_with_gap(
-    scores: Scores[Label], *, gap_grid: Number | None = None, **options: Unpack[Options[Label]]
+    scores: Scores[Label],
+    *,
+    gap_grid: Number | None = None,
+    labels: Labels[Label] = None,
+    **options: Unpack[Options],
 ) -> Selection[Label]:
     """Choose by the exponential mechanism, and release the winner's lead in score + Gumbel noise.
 
@@ -96,7 +105,7 @@ def exponential_mechanism_with_gap(
         >>> exponential_mechanism_with_gap([3, 900], epsilon=1, sensitivity=1).gap > 700
         True
     """
-    return _one(scores, "gumbel", gap_grid, "exponential_mechanism_with_gap/1", options)
+    return _one(scores, labels, "gumbel", gap_grid, "exponential_mechanism_with_gap/1", options)
 
 
 @explicit(Options)
@@ -105,7 +114,8 @@ def report_noisy_max_with_gap(
     *,
     noise: Noise,
     gap_grid: Number | None = None,
-    **options: Unpack[Options[Label]],
+    labels: Labels[Label] = None,
+    **options: Unpack[Options],
 ) -> Selection[Label]:
     """Report the candidate with the largest score + noise, and by how much it exceeds the next.
 
@@ -129,7 +139,7 @@ def report_noisy_max_with_gap(
         True
     """
     read_choice(noise, "noise", get_args(Noise))
-    return _one(scores, noise, gap_grid, f"report_noisy_max_with_gap_{noise}/1", options)
+    return _one(scores, labels, noise, gap_grid, f"report_noisy_max_with_gap_{noise}/1", options)
 
 
 @explicit(Options)
@@ -139,7 +149,8 @@ def top_k_with_gaps(
     k: int,
     noise: GapNoise = "exponential",
     gap_grid: Number | None = None,
-    **options: Unpack[Options[Label]],
+    labels: Labels[Label] = None,
+    **options: Unpack[Options],
 ) -> TopK[Label]:
     """Choose the k candidates with the largest score + noise, in order, with the k gaps below them.
 
@@ -170,10 +181,10 @@ def top_k_with_gaps(
     """
     more = "; Gumbel noise is proved for one winner: exponential_mechanism_with_gap"
     read_choice(noise, "noise", get_args(GapNoise), more)
-    call = Call(scores, **options)
+    call = Call(scores, Arguments.read(**options), labels=labels)
     _need_two(call)
     count = integer(k, "k", minimum=1, maximum=call.size - 1)
-    plan = call.calibrate(one_draw(noise), f"top_k_with_gaps_{noise}/1", count)
+    plan = call.arguments.calibrate(one_draw(noise), f"top_k_with_gaps_{noise}/1", count)
     step = read_gap_grid(call, plan, gap_grid)
     with call.draws(plan, {"gap_grid": exact_text(step)}):
         ranking = call.rank(plan, step)
@@ -186,8 +197,9 @@ def read_gap_grid(call: Call, plan: Calibration, gap_grid: object) -> Fraction:
     Raises:
         ParameterError: it is no positive number, or too fine for the noise.
     """
-    step = call.reading.step if gap_grid is None else rational(gap_grid, "gap_grid")
-    if plan.noise_rate.rate < MIN_RATE * (step / call.reading.step).denominator:
+    of_scores = call.arguments.reading.step
+    step = of_scores if gap_grid is None else rational(gap_grid, "gap_grid")
+    if plan.noise_rate.rate < MIN_RATE * (step / of_scores).denominator:
         raise ParameterError(
             "gap_grid is too fine for this noise, or in no simple ratio to grid: a step of the "
             "coarsest grid that holds both must be worth 2**-40 of the noise's scale or more"
@@ -203,12 +215,17 @@ def in_scores(ranking: Ranking, step: Fraction) -> tuple[Fraction, ...]:
 
 
 def _one(
-    scores: object, noise: Noise, gap_grid: object, mechanism: str, options: Options[Any]
+    scores: object,
+    labels: object,
+    noise: Noise,
+    gap_grid: object,
+    mechanism: str,
+    options: Options,
 ) -> Selection[Any]:
     """One winner and its gap."""
-    call = Call(scores, **options)
+    call = Call(scores, Arguments.read(**options), labels=labels)
     _need_two(call)
-    plan = call.calibrate(one_draw(noise), mechanism)
+    plan = call.arguments.calibrate(one_draw(noise), mechanism)
     step = read_gap_grid(call, plan, gap_grid)
     with call.draws(plan, {"gap_grid": exact_text(step)}):
         ranking = call.rank(plan, step)

@@ -11,11 +11,12 @@ from typing import Any, Unpack, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from safeselect.exact.parameters import Number
+from safeselect.exact.parameters import Number, integer
 from safeselect.scores.candidates import Label, read_matrix
-from safeselect.selection._arguments import Options, Rows, explicit
+from safeselect.selection._arguments import Labels, Options, Rows, explicit
 from safeselect.selection._call import Call
-from safeselect.selection._results import Selections
+from safeselect.selection._reading import Arguments
+from safeselect.selection._selections import Selections
 from safeselect.selection._table import TABLE, Calibration, Peeled, read_choice
 
 __all__ = ["select_many", "top_k_many"]
@@ -26,20 +27,26 @@ def select_many(
     scores: Rows,
     *,
     delta: Number | None = None,
+    max_rows: int | None = None,
     mechanism: Peeled | None = None,
-    **options: Unpack[Options[Label]],
+    labels: Labels[Label] = None,
+    **options: Unpack[Options],
 ) -> Selections[Label]:
     """Choose one candidate in each row of a matrix of scores, independently.
 
     Guarantee: that of the whole batch.  `epsilon` is its total, split evenly: LaplaceDominated
-        (epsilon), or with `delta` or `rho` calibrated as m draws, ApproximateDP(epsilon, delta) or
-        ZeroConcentratedDP(rho).  `parts` holds the guarantees of the draws.
-    Neighbours: one unit of privacy may change every row; `sensitivity` or `range_` bounds the
-        change within each row, as for `permute_and_flip`.
+        (epsilon), or with `delta` or `rho` calibrated as m draws (`max_rows` of them if given),
+        ApproximateDP(epsilon, delta) or ZeroConcentratedDP(rho).  `parts` holds the guarantees of
+        the draws.
+    Neighbours: one unit of privacy may change every row, or `max_rows` of them; `sensitivity` or
+        `range_` bounds the change within each row, as for `permute_and_flip`.  A unit that leaves a
+        row as it is learns nothing from it, so the cost is that of `max_rows` rows.
     Method, exactness: row by row those of the mechanism named.
 
     Args:
         scores: shape (m, n): m rows, fixed in advance, of scores of the same n candidates.
+        max_rows: the most rows that one unit may change; all by default.  Whoever makes the rows
+            must enforce it, by counting a user in so many groups only, say.
         mechanism: "permute_and_flip" (the default for epsilon alone), "exponential" (the default
             with delta or rho) or "exponential_base2".
         epsilon, delta, rho: total cost of the batch.
@@ -57,10 +64,11 @@ def select_many(
         >>> select_many([[3, 2000], [2000, 3]], epsilon=1, sensitivity=1, monotonic=True).indices
         array([1, 0])
     """
-    call, name = _open(scores, mechanism, delta, options)
-    plan = call.calibrate(TABLE[name], f"select_many_{name}/1")
-    with call.draws(plan):
-        taken = plan.row.noise, call.scores_on_grid, plan.noise_rate, call.bits, plan.weights
+    call, name = _open(scores, labels, mechanism, delta, options)
+    rows, more = _changed(call, max_rows)
+    plan = call.arguments.calibrate(TABLE[name], f"select_many_{name}/1", rows=rows)
+    with call.draws(plan, more):
+        taken = plan.row.noise, call.scores_on_grid, plan.noise_rate, call.bits, call.added
         return _released(call, plan, call.engine.noisy_max_rows(*taken))
 
 
@@ -70,8 +78,10 @@ def top_k_many(
     *,
     k: int,
     delta: Number | None = None,
+    max_rows: int | None = None,
     mechanism: Peeled | None = None,
-    **options: Unpack[Options[Label]],
+    labels: Labels[Label] = None,
+    **options: Unpack[Options],
 ) -> Selections[Label]:
     """Choose the k best candidates in each row of a matrix of scores, in order, independently.
 
@@ -81,8 +91,8 @@ def top_k_many(
     Args:
         k: how many in each row, from 1 to n.
         weights: of the n candidates, in every row; as for `top_k`.
-        scores, epsilon, delta, rho, sensitivity, range_, monotonic, mechanism, minimize, grid,
-            on_grid, score_error, labels, source, ledger, engine: as for `select_many`.
+        scores, epsilon, delta, rho, max_rows, sensitivity, range_, monotonic, mechanism, minimize,
+            grid, on_grid, score_error, labels, source, ledger, engine: as for `select_many`.
 
     Returns:
         Selections: winners of shape (m, k).
@@ -95,34 +105,47 @@ def top_k_many(
         array([[2, 1],
                [0, 2]])
     """
-    call, name = _open(scores, mechanism, delta, options)
-    plan = call.calibrate(TABLE[name], f"top_k_many_{name}/1", call.read_k(k))
-    with call.draws(plan):
-        rows = [plan.rank(call.engine, row, call.bits).indices for row in call.scores_on_grid]
+    call, name = _open(scores, labels, mechanism, delta, options)
+    changed, more = _changed(call, max_rows)
+    count = call.read_k(k)
+    plan = call.arguments.calibrate(TABLE[name], f"top_k_many_{name}/1", count, changed)
+    with call.draws(plan, more):
+        engine, bits, added = call.engine, call.bits, call.added
+        rows = [plan.rank(engine, row, bits, weights=added).indices for row in call.scores_on_grid]
         return _released(call, plan, np.array(rows, dtype=np.int64))
 
 
 def _open(
-    scores: object, mechanism: object, delta: object, options: Options[Any]
+    scores: object, labels: object, mechanism: object, delta: object, options: Options
 ) -> tuple[Call, str]:
     """The call, and the name of its row in the table."""
     if mechanism is not None:
         read_choice(mechanism, "mechanism", get_args(Peeled))
-    call = Call(scores, delta=delta, take=read_matrix, **options)
-    return call, str(mechanism or ("permute_and_flip" if call.cost.is_pure else "exponential"))
+    arguments = Arguments.read(delta=delta, **options)
+    call = Call(scores, arguments, labels=labels, take=read_matrix)
+    return call, str(mechanism or ("permute_and_flip" if arguments.cost.is_pure else "exponential"))
+
+
+def _changed(call: Call, max_rows: object) -> tuple[int, dict[str, str]]:
+    """How many rows one unit may change, and the same for the record."""
+    if max_rows is None:
+        return call.rows, {}
+    rows = integer(max_rows, "max_rows", minimum=1, maximum=call.rows, limit="the number of rows")
+    return rows, {"max_rows": str(rows)}
 
 
 def _released(call: Call, plan: Calibration, indices: NDArray[np.int64]) -> Selections[Any]:
     indices = call.candidates_at(indices)
-    names, indexed = call.candidates.labels, call.candidates.positions
-    if names is not None and not indexed:
+    names, winners = call.candidates.labels, indices
+    if names is not None:
         # The names get a new order, which follows from the winners and not from the data.
         first: dict[int, int] = {}
         again = [first.setdefault(place, len(first)) for place in indices.ravel().tolist()]
-        indices = np.array(again, dtype=np.int64).reshape(indices.shape)
+        winners = np.array(again, dtype=np.int64).reshape(indices.shape)
         names = tuple(names[place] for place in first)
-    indices.flags.writeable = False
+    indices.flags.writeable = winners.flags.writeable = False
+    positions = indices if call.candidates.positions else None
     said, parts = call.said(plan), (plan.each,) * plan.draws
     return call.released(
-        Selections(indices, names, indexed, **said, parts=parts, base=plan.noise_rate.base)
+        Selections(winners, names, positions, **said, parts=parts, base=plan.noise_rate.base)
     )

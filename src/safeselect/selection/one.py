@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any, Unpack, get_args
+from typing import Unpack
 
-from safeselect.accounting.cost import UNPRICED
-from safeselect.exact.interval import Interval, rounded_up
-from safeselect.exact.parameters import Number, rational
-from safeselect.exact.rate import NoiseRate
-from safeselect.promises.guarantees import BoundedRange
+from safeselect.exact.parameters import Number
 from safeselect.scores.candidates import Label
-from safeselect.scores.reading import exactly_one
-from safeselect.selection._arguments import Options, Scores, explicit
-from safeselect.selection._call import Call
+from safeselect.selection._arguments import Labels, Options, Scores, explicit
 from safeselect.selection._results import Selection
-from safeselect.selection._table import TABLE, Calibration, Noise, Row, one_draw, read_choice
+from safeselect.selection._table import Noise
+from safeselect.selection.prepared import (
+    ExponentialMechanism,
+    ExponentialMechanismBase2,
+    PermuteAndFlip,
+    ReportNoisyMax,
+)
 
 __all__ = [
     "exponential_mechanism",
@@ -25,7 +25,9 @@ __all__ = [
 
 
 @explicit(Options)
-def permute_and_flip(scores: Scores[Label], **options: Unpack[Options[Label]]) -> Selection[Label]:
+def permute_and_flip(
+    scores: Scores[Label], *, labels: Labels[Label] = None, **options: Unpack[Options]
+) -> Selection[Label]:
     """Choose one candidate with a large score by permute-and-flip.
 
     Candidate r wins with probability p_r * integral over [0, 1] of prod_{j != r} (1 - p_j t) dt,
@@ -81,12 +83,12 @@ def permute_and_flip(scores: Scores[Label], **options: Unpack[Options[Label]]) -
         >>> permute_and_flip({"tea": 3, "milk": 900}, epsilon=1, sensitivity=1).label
         'milk'
     """
-    return _one(Call(scores, **options), TABLE["permute_and_flip"], "permute_and_flip/1")
+    return PermuteAndFlip(**options)(scores, labels=labels)
 
 
 @explicit(Options)
 def exponential_mechanism(
-    scores: Scores[Label], **options: Unpack[Options[Label]]
+    scores: Scores[Label], *, labels: Labels[Label] = None, **options: Unpack[Options]
 ) -> Selection[Label]:
     """Choose candidate r with probability proportional to weight r * exp(rate * score r).
 
@@ -115,12 +117,16 @@ def exponential_mechanism(
         >>> exponential_mechanism([3, 900, 5], epsilon=1, sensitivity=1, monotonic=True).index
         1
     """
-    return _one(Call(scores, **options), TABLE["exponential"], "exponential_mechanism/1")
+    return ExponentialMechanism(**options)(scores, labels=labels)
 
 
 @explicit(Options)
 def exponential_mechanism_base2(
-    scores: Scores[Label], *, base: Number | None = None, **options: Unpack[Options[Label]]
+    scores: Scores[Label],
+    *,
+    base: Number | None = None,
+    labels: Labels[Label] = None,
+    **options: Unpack[Options],
 ) -> Selection[Label]:
     """Choose candidate r with probability proportional to a rational power: base**(-score r / R).
 
@@ -147,24 +153,12 @@ def exponential_mechanism_base2(
         >>> exponential_mechanism_base2([3, 900], base="1/2", sensitivity=1, monotonic=True).base
         Fraction(1, 2)
     """
-    ways = {"epsilon": options.get("epsilon"), "rho": options.get("rho"), "base": base}
-    exactly_one(ways, "write for example epsilon=1")
-    mechanism = "exponential_mechanism_base2/1"
-    if base is None:
-        return _one(Call(scores, **options), TABLE["exponential_base2"], mechanism)
-    factor = rational(base, "base", below=1)
-    call = Call(scores, cost=UNPRICED, **options)
-    guarantee = BoundedRange(rounded_up(lambda bits: -Interval.of(factor, bits).log()))
-    noise_rate = NoiseRate(1 / call.range_in_steps, factor)
-    row = TABLE["exponential_base2"]
-    plan = call.weighted(Calibration(mechanism, row, 1, guarantee, guarantee, 1, noise_rate))
-    with call.draws(plan):
-        return call.selection(plan, call.rank(plan))
+    return ExponentialMechanismBase2(base=base, **options)(scores, labels=labels)
 
 
 @explicit(Options)
 def report_noisy_max(
-    scores: Scores[Label], *, noise: Noise, **options: Unpack[Options[Label]]
+    scores: Scores[Label], *, noise: Noise, labels: Labels[Label] = None, **options: Unpack[Options]
 ) -> Selection[Label]:
     """Report the candidate with the largest score + noise; the noisy value itself is not released.
 
@@ -195,14 +189,4 @@ def report_noisy_max(
         >>> report_noisy_max([3, 900, 5], noise="gumbel", epsilon=1, sensitivity=1).index
         1
     """
-    read_choice(noise, "noise", get_args(Noise))
-    # One draw of Gumbel noise is the exponential mechanism, which promises more without its gap.
-    row = TABLE["exponential"] if noise == "gumbel" else one_draw(noise)
-    return _one(Call(scores, **options), row, f"report_noisy_max_{noise}/1")
-
-
-def _one(call: Call, row: Row, mechanism: str) -> Selection[Any]:
-    """One candidate by a row of the table."""
-    plan = call.calibrate(row, mechanism)
-    with call.draws(plan):
-        return call.selection(plan, call.rank(plan))
+    return ReportNoisyMax(noise=noise, **options)(scores, labels=labels)

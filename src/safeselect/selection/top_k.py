@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import Any, Literal, Unpack, get_args, overload
+from typing import Any, Literal, Unpack, overload
 
 from safeselect.exact.parameters import Number
 from safeselect.exact.rate import NoiseRate
 from safeselect.scores.candidates import Label, label_text
-from safeselect.selection._arguments import Options, Scores, explicit
+from safeselect.selection._arguments import Labels, Options, Scores, explicit
 from safeselect.selection._call import Call
+from safeselect.selection._reading import Arguments
 from safeselect.selection._results import TopK, TopSet
-from safeselect.selection._table import TABLE, Calibration, Mechanism, Peeled, read_choice
+from safeselect.selection._table import (
+    MECHANISMS,
+    TABLE,
+    Calibration,
+    Mechanism,
+    Peeled,
+    read_choice,
+)
+from safeselect.selection.prepared import ordered
 
 __all__ = ["top_k"]
 
@@ -23,7 +32,8 @@ def top_k(
     k: int,
     mechanism: Literal["laplace"],
     delta: Number | None = None,
-    **options: Unpack[Options[Label]],
+    labels: Labels[Label] = None,
+    **options: Unpack[Options],
 ) -> TopSet[Label]: ...
 
 
@@ -34,7 +44,8 @@ def top_k(
     k: int,
     mechanism: Peeled | Literal["one_shot_exponential"] | None = None,
     delta: Number | None = None,
-    **options: Unpack[Options[Label]],
+    labels: Labels[Label] = None,
+    **options: Unpack[Options],
 ) -> TopK[Label]: ...
 
 
@@ -45,7 +56,8 @@ def top_k(
     k: int,
     delta: Number | None = None,
     mechanism: Mechanism | None = None,
-    **options: Unpack[Options[Label]],
+    labels: Labels[Label] = None,
+    **options: Unpack[Options],
 ) -> TopK[Label] | TopSet[Label]:
     """Choose k candidates with large scores, best first.
 
@@ -96,23 +108,22 @@ def top_k(
         ('rum', 'milk')
     """
     if mechanism is not None:
-        read_choice(mechanism, "mechanism", get_args(Mechanism))
-    call = Call(scores, delta=delta, **options)
+        read_choice(mechanism, "mechanism", MECHANISMS)
+    arguments = Arguments.read(delta=delta, **options)
+    call = Call(scores, arguments, labels=labels)
     count = call.read_k(k)
-    name = mechanism or ("one_shot_exponential" if call.cost.is_pure else "exponential")
-    if name == "laplace":
+    if mechanism == "laplace":
         return _laplace_set(call, count)
-    plan = call.calibrate(TABLE[name], f"top_k_{name}/1", count)
-    with call.draws(plan):
-        return call.top_k(plan, call.rank(plan))
+    return call.choose_in_order(ordered(arguments, mechanism, count))
 
 
 def _laplace_set(call: Call, k: int) -> TopSet[Any]:
     """The unordered mechanism of Qiao, Su and Zhang (2021), Theorem 2.2."""
-    guarantee, rate = call.cost.unordered(call.size, k, call.range_in_steps)
+    arguments = call.arguments
+    guarantee, rate = arguments.cost.unordered(call.size, k, arguments.range_in_steps)
     row = TABLE["laplace"]
     plan = Calibration("top_k_laplace/1", row, k, guarantee, guarantee, 1, NoiseRate(rate))
-    call.weighted(plan)  # refuses weights
+    plan = arguments.weighted(plan)  # refuses weights
     with call.draws(plan):
         # Sorted, so that the order of the noise is lost: the iteration order of a set may tell
         # which of two elements was put in first.

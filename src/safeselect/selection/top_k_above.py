@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Generic, Unpack, get_args
+from typing import Any, Generic, Unpack, get_args
 
 from safeselect.accounting.cost import PrivacyCost, read_epsilon
 from safeselect.exact.parameters import Number, integer, rational
 from safeselect.promises.guarantees import Guarantee
 from safeselect.promises.records import Receipt, exact_text
-from safeselect.scores.candidates import Label, label_text
-from safeselect.selection._arguments import Parameters, Scores, explicit
+from safeselect.promises.statement import Statement
+from safeselect.scores.candidates import Label
+from safeselect.selection._arguments import Labels, Parameters, Scores, explicit
 from safeselect.selection._call import Call
-from safeselect.selection._results import to_json_line
+from safeselect.selection._reading import Arguments
+from safeselect.selection._results import to_json_line, written_labels
 from safeselect.selection._table import one_draw, read_choice
+from safeselect.selection._views import by_adapter, rate, short_text
 from safeselect.selection.gaps import GapNoise, in_scores, read_gap_grid
 
 __all__ = ["TopAbove", "top_k_above"]
@@ -34,8 +38,7 @@ class TopAbove(Generic[Label]):
         spent: how much of epsilon this very release used, ex post; see `top_k_above`.
         mechanism: name of the mechanism and version of its law.
         source: where the random bytes came from.
-        effective_range: the range of the change of the scores that the noise was calibrated to, in
-            score units: what was declared, and what reading the scores adds.
+        statement: the public facts that a reader needs: unit, neighbours, parameters, library.
         receipt: with `ledger=`, where the record of the release is and the salt of its commitment.
     """
 
@@ -46,16 +49,45 @@ class TopAbove(Generic[Label]):
     spent: Fraction
     mechanism: str
     source: str
-    effective_range: Fraction | None = None
+    statement: Statement = field(repr=False)
     receipt: Receipt | None = None
 
+    to_dict = by_adapter("to_dict", "Columns as a dict of lists: what `to_pandas` shows.")
+    to_pandas = by_adapter("to_pandas", "A pandas DataFrame with a row for each candidate.")
+    to_polars = by_adapter("to_polars", "A polars DataFrame with a row for each candidate.")
+    plot = by_adapter("plot", "A matplotlib figure of the result; needs safeselect[plots].")
+
+    def __repr__(self) -> str:
+        return short_text(self, self.labels, len(self))
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    def __iter__(self) -> Iterator[Label]:
+        return iter(self.labels)
+
+    def __getitem__(self, place: Any) -> Any:
+        return self.labels[place]
+
+    @property
+    def noise_rate(self) -> Fraction | None:
+        """The rate of the noise per score unit, 1 / scale; None where `base` is given."""
+        return rate(self, self.guarantee, int(dict(self.statement.parameters)["k"]))
+
+    @property
+    def effective_range(self) -> Fraction | None:
+        """The range of the change of the scores that the noise covers, in score units.
+
+        It is what was declared, and what reading the scores adds.
+        """
+        return self.statement.effective_range
+
     def to_json(self) -> str:
-        """One line of JSON, schema "safeselect.top-above/2"; numbers are strings."""
-        return to_json_line(
-            "safeselect.top-above/2",
-            self,
-            labels=[label_text(label) for label in self.labels],
-        )
+        """One line of JSON, schema "safeselect.top-above/3"; numbers are strings.
+
+        `safeselect.from_json` reads it; the keys stand in the JSON Schema of this name.
+        """
+        return to_json_line("safeselect.top-above/3", self, **written_labels(self.labels))
 
 
 @explicit(Parameters)
@@ -68,7 +100,8 @@ def top_k_above(
     sensitivity: Number,
     noise: GapNoise = "exponential",
     gap_grid: Number | None = None,
-    **options: Unpack[Parameters[Label]],
+    labels: Labels[Label] = None,
+    **options: Unpack[Parameters],
 ) -> TopAbove[Label]:
     """Choose the k largest noisy scores, with gaps, but none behind the noisy threshold.
 
@@ -108,10 +141,11 @@ def top_k_above(
     cost = PrivacyCost(read_epsilon(epsilon), None, None)
     place = rational(threshold, "threshold", signed=True)
     size = rational(sensitivity, "sensitivity")
-    call = Call(scores, cost=cost, sensitivity=size, threshold=place, **options)
+    arguments = Arguments.read(cost=cost, sensitivity=size, **options)
+    call = Call(scores, arguments, labels=labels, threshold=place)
     last = call.size - 1  # where the threshold stands
     count = integer(k, "k", minimum=1, maximum=last)
-    plan = call.calibrate(one_draw(noise), f"top_k_above_{noise}/1", count)
+    plan = arguments.calibrate(one_draw(noise), f"top_k_above_{noise}/1", count)
     step = read_gap_grid(call, plan, gap_grid)
     with call.draws(plan, {"gap_grid": exact_text(step), "threshold": exact_text(place)}):
         ranking = call.rank(plan, step)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import TypeVar
 
 from safeselect.promises.guarantees import Guarantee
 from safeselect.promises.records import Receipt
+from safeselect.promises.statement import Statement
 from safeselect.randomness.bits import Bits
 from safeselect.randomness.source import Source
 from safeselect.selection._arguments import PendingRelease, Scope
@@ -30,14 +30,14 @@ class Opened:
     guarantee: Guarantee
     mechanism: str
     source: str
+    statement: Statement
     spent: Mapping[str, int] | None = None
-    effective_range: Fraction | None = None
     receipt: Receipt | None = None
 
     def to_json(self) -> str:
-        """One line of JSON, schema "safeselect.session/1"."""
+        """One line of JSON, schema "safeselect.session/2"."""
         used = {} if self.spent is None else {"spent": {k: str(n) for k, n in self.spent.items()}}
-        return to_json_line("safeselect.session/1", self, **used)
+        return to_json_line("safeselect.session/2", self, **used)
 
 
 def reserve_session(
@@ -47,7 +47,7 @@ def reserve_session(
     mechanism: str,
     parts: tuple[tuple[Guarantee, int], ...],
     parameters: Mapping[str, str],
-) -> PendingRelease:
+) -> tuple[PendingRelease, Statement]:
     """Charge a session its whole cost; `settled` records at its end what was used.
 
     If the process dies in between, the charge has no outcome, and it stands.
@@ -55,11 +55,15 @@ def reserve_session(
     pending = scope.prepare(mechanism, guarantee, parts, parameters)
     with Bits(source) as bits:
         try:
-            pending.charge(source, bits)
+            utc = pending.charge(source, bits)
         except BaseException as error:
             pending.end(error)
             raise
-    return pending
+    return pending, _said(scope, parameters, utc)
+
+
+def _said(scope: Scope, parameters: Mapping[str, str], utc: str | None) -> Statement:
+    return Statement.of(parameters, unit=scope.unit, neighbours=scope.neighbours, utc=utc)
 
 
 def open_session(
@@ -81,9 +85,10 @@ def open_session(
             return draw(bits), None
         pending = scope.prepare(mechanism, guarantee, parts, parameters)
         try:
-            pending.charge(source, bits)
+            utc = pending.charge(source, bits)
             drawn = draw(bits)
-            opened = pending.released(Opened(guarantee, mechanism, source_name(source)))
+            said = _said(scope, parameters, utc)
+            opened = pending.released(Opened(guarantee, mechanism, source_name(source), said))
         except BaseException as error:
             pending.end(error)
             raise

@@ -122,6 +122,20 @@ class AdaptiveSparseVector:
         return self._session.budget
 
     @property
+    def threshold_rate(self) -> Fraction:
+        """The rate of the threshold's noise per score unit, 1 / scale."""
+        return self._session.terms.noise_rate.rate / self._session.terms.reading.step
+
+    @property
+    def value_rates(self) -> dict[str, Fraction]:
+        """For each branch, "top" and "middle", the rate of the values' noise per score unit."""
+        terms = self._session.terms
+        return {
+            str(branch.name): branch.noise_rate.rate / terms.reading.step
+            for branch in terms.branches
+        }
+
+    @property
     def receipt(self) -> Receipt | None:
         """With `ledger=`, the receipt of the record of its opening."""
         return self._session.receipt

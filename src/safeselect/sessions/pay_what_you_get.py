@@ -38,6 +38,7 @@ __all__ = ["PayWhatYouGet", "Spent"]
 _MOST = 2**20
 _UNREAD = "the counts cannot be read as the arguments say; what the query may cost was spent"
 _MECHANISM = "pay_what_you_get_gumbel/1"
+_COUNTS = {"sensitivity": "1", "monotonic": "yes", "effective_range": "1"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +46,8 @@ class Spent:
     """The cost of a session's queries, or the budget that is left for them.
 
     Attributes:
-        outcomes: the labels returned, and one more for each query.
+        outcomes: the labels returned, one more for each query that returned fewer than it asked
+            for, and one more for each that chose k_bar.
         queries: the number of queries.
     """
 
@@ -56,21 +58,20 @@ class Spent:
 @final
 @sealed
 class PayWhatYouGet:
-    """A session of unknown-domain lists in which a query costs the labels it returned, plus one.
+    """A session of unknown-domain lists in which a query costs the draws that it made.
 
     A query has the law of `unknown_domain_top_k` with Gumbel noise, with the session's epsilon per
-    draw and delta per query.  A list that ends at the bottom after r labels took r + 1 draws, so it
-    costs r + 1 outcomes for any k (one more where k_bar is chosen).  Before a query, its largest
-    cost, k + 1, is reserved.  Afterwards the unused part is returned; a query that fails returns
-    nothing.
+    draw and delta per query.  A list of k labels took k draws; one that ended at the bottom after
+    r < k labels took r + 1.  So a query costs min(r + 1, k) outcomes, one more where k_bar is
+    chosen.  Before a query, its largest cost, k (or k + 1), is reserved.  Afterwards the unused
+    part is returned; a query that fails returns nothing.
 
     Guarantee: all queries together are ApproximateDP(epsilon, delta), however the queries and their
         tables are chosen.  There are at most `outcomes` draws, each BoundedRange(epsilon_0), and
-        `queries` bottoms.  The product accountant composes them; its order is fixed when the
-        session opens.
+        `queries` bottoms; the bound for all of them is fixed when the session opens.
     Neighbours: as for `unknown_domain_top_k`, in all tables at once.
     Source: Durfee and Rogers (2019), "pay what you get", with the accounting that is proved in
-        `docs/mathematics.md`, section 15.
+        `docs/mathematics.md`, Theorem 9.
     Reveals: `spent` follows from what was released.
 
     A session belongs to one process: it cannot be copied, and a child of a fork cannot spend from
@@ -97,7 +98,8 @@ class PayWhatYouGet:
 
     __slots__ = (
         *("_born", "_closed", "_each", "_engine", "_guarantee", "_limit", "_lock"),
-        *("_odds", "_part", "_pending", "_receipt", "_source", "_source_name", "_spent", "_unit"),
+        *("_odds", "_part", "_pending", "_receipt", "_said", "_source", "_source_name"),
+        *("_spent", "_unit"),
     )
 
     def __init__(
@@ -112,7 +114,7 @@ class PayWhatYouGet:
         ledger: Scope | None = None,
         engine: str | None = None,
     ) -> None:
-        most = integer(outcomes, "outcomes", minimum=2, maximum=_MOST)
+        most = integer(outcomes, "outcomes", minimum=1, maximum=_MOST)
         self._limit = Spent(most, integer(queries, "queries", minimum=1, maximum=_MOST))
         self._guarantee = read_total(epsilon, delta)
         self._each, self._part = split_delta(
@@ -128,10 +130,12 @@ class PayWhatYouGet:
         self._pending: PendingRelease | None = None
         if scope is not None:
             parts = (BoundedRange(self._each), most), (ApproximateDP(Fraction(0), self._part), 1)
-            told = {name: str(number) for name, number in asdict(self._limit).items()}
+            told = {name: str(number) for name, number in asdict(self._limit).items()} | _COUNTS
             known = resolve(source)
             self._source_name = source_name(known)
-            self._pending = reserve_session(scope, known, self._guarantee, _MECHANISM, parts, told)
+            self._pending, self._said = reserve_session(
+                scope, known, self._guarantee, _MECHANISM, parts, told
+            )
         self._receipt: Receipt | None = None
         self._closed = False
         self._spent = Spent(0, 0)
@@ -161,7 +165,7 @@ class PayWhatYouGet:
 
     @property
     def remaining(self) -> Spent:
-        """The budget for further queries; a query for k labels needs k + 1 outcomes."""
+        """The budget for further queries; a query for k labels needs k outcomes, or k + 1."""
         spent = self._spent
         return Spent(self._limit.outcomes - spent.outcomes, self._limit.queries - spent.queries)
 
@@ -194,14 +198,15 @@ class PayWhatYouGet:
         check_unknown(counts, places, k_bar=most, contributions=contributions, unit=self._unit)
         query = ListQuery(k, least, most, self._each, self._odds, contributions)
         with self._lock:
-            self._require(query.draws + 1)
+            self._require(query.draws)
             held = hold_counts(counts, labels, most + 1)
+            held.unit = self._unit or held.unit
             call = open_call(held, self._source, self._engine)
             unread = False
             # The largest cost, before a count is looked at and before the first bit of noise.
-            self._spend(query.draws + 1, 1)
+            self._spend(query.draws, 1)
             try:
-                with call:
+                with call.release(self.guarantee, _MECHANISM, k=k, more=query.as_record):
                     found, chosen = draw_list(query, held, call)
             except (ParameterError, ScoreError):
                 if self._unit is None:
@@ -210,7 +215,8 @@ class PayWhatYouGet:
             if unread:
                 # The error depends on the counts: with a ledger, one sentence, which is paid for.
                 raise ScoreError(_UNREAD)
-            self._spend(len(found) - k, 0)  # returns what was reserved and not used
+            # Returns the draws that were reserved and not made: min(r + 1, k) were.
+            self._spend(min(len(found) + 1, k) - k, 0)
             if self._exhausted:
                 # The answer is paid for, so a failed record must not lose it; `close` tries again.
                 with suppress(LedgerError):
@@ -224,6 +230,7 @@ class PayWhatYouGet:
             parts=self.parts,
             mechanism=_MECHANISM,
             source=call.source_name,
+            statement=call.statement,
         )
 
     def close(self) -> None:
@@ -280,13 +287,13 @@ class PayWhatYouGet:
     @property
     def _exhausted(self) -> bool:
         """Whether not even a query for one label is left."""
-        return self.remaining.queries < 1 or self.remaining.outcomes < 2
+        return self.remaining.queries < 1 or self.remaining.outcomes < 1
 
     def _tell(self) -> None:
         """Record once what was used, if there is a ledger."""
         if self._pending is not None:
             spent = asdict(self._spent)
             self._receipt = self._pending.settled(
-                Opened(self._guarantee, _MECHANISM, self._source_name, spent), spent
+                Opened(self._guarantee, _MECHANISM, self._source_name, self._said, spent), spent
             )
             self._pending = None

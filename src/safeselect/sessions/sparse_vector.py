@@ -131,6 +131,17 @@ class SparseVector:
         return self._session.receipt
 
     @property
+    def threshold_rate(self) -> Fraction:
+        """The rate of the threshold's noise per score unit, 1 / scale."""
+        return self._session.terms.noise_rate.rate / self._session.terms.reading.step
+
+    @property
+    def value_rate(self) -> Fraction:
+        """The rate of the values' noise per score unit, 1 / scale."""
+        (branch,) = self._session.terms.branches
+        return branch.noise_rate.rate / self._session.terms.reading.step
+
+    @property
     def remaining(self) -> int:
         """How many answers above the threshold are left."""
         return self._session.remaining

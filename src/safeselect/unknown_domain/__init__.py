@@ -1,6 +1,7 @@
 """Choosing among items that nobody listed: which items exist is private too."""
 
 from safeselect.unknown_domain._discovered import (
+    CountNoise,
     DiscoveredTopK,
 )
 from safeselect.unknown_domain.top_k import (
@@ -8,6 +9,7 @@ from safeselect.unknown_domain.top_k import (
 )
 
 __all__ = [
+    "CountNoise",
     "DiscoveredTopK",
     "unknown_domain_top_k",
 ]

@@ -22,6 +22,7 @@ from safeselect.randomness.source import Source
 from safeselect.scores.candidates import Candidates
 from safeselect.selection._arguments import Scope
 from safeselect.selection._call import Call
+from safeselect.selection._reading import Arguments
 from safeselect.unknown_domain._histogram import HeldCounts
 from safeselect.unknown_domain._items import Label
 from safeselect.unknown_domain._threshold import gumbel_offset
@@ -71,6 +72,13 @@ class ListQuery:
     def draws(self) -> int:
         """The most draws: one for each label, and one more where k_bar is chosen."""
         return self.k + (self.least < self.most)
+
+    @property
+    def as_record(self) -> dict[str, str]:
+        """The parameters that only such a list has, for records."""
+        told = {"least_k_bar": str(self.least), "most_k_bar": str(self.most)}
+        cap = self.contributions
+        return told if cap is None else told | {"max_contributions": str(cap)}
 
     @property
     def fineness(self) -> int:
@@ -170,16 +178,10 @@ def open_call(
     counts: HeldCounts, source: Source | None, engine: str | None, ledger: Scope | None = None
 ) -> Call:
     """Open a call on the counts: one user moves each by at most 1, and all the same way."""
-    return Call(
-        counts,
-        cost=UNPRICED,
-        sensitivity=1,
-        monotonic=True,
-        source=source,
-        ledger=ledger,
-        engine=engine,
-        take=_held,
+    arguments = Arguments.read(
+        cost=UNPRICED, sensitivity=1, monotonic=True, source=source, ledger=ledger, engine=engine
     )
+    return Call(counts, arguments, take=_held, unit=counts.unit)
 
 
 def _held(counts: HeldCounts, /, *, labels: object) -> Candidates:

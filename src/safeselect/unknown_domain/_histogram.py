@@ -23,6 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from safeselect.columns import index_of
+from safeselect.counts import Counts
 from safeselect.errors import ParameterError, ScoreError
 from safeselect.scores.candidates import Candidates
 from safeselect.scores.containers import Column, Unread, hand_over, pairs
@@ -30,10 +31,10 @@ from safeselect.scores.reading import INTEGERS
 from safeselect.scores.values import read_values
 from safeselect.unknown_domain._items import Label, read_items
 
-__all__ = ["HeldCounts", "Histogram", "hold_counts"]
+__all__ = ["NOT_WHOLE", "Found", "HeldCounts", "Histogram", "hold_counts", "whole_counts"]
 
 _MOST = 2**42
-_NOT_WHOLE = (
+NOT_WHOLE = (
     "counts must be integers, of whatever type, and none may be missing: decide what a missing "
     "count means before counts are handed over"
 )
@@ -55,18 +56,33 @@ class Histogram:
         return f"<Histogram of {len(self.labels)} places>"
 
 
+@dataclass(frozen=True, slots=True, repr=False, eq=False)
+class Found:
+    """All items of a table with a count of 1 or more; private, and the repr is silent.
+
+    Attributes:
+        largest: item -> the largest of its counts.
+        rows: how many counts there were, those of no item included.
+    """
+
+    largest: dict[Label, int]
+    rows: int
+
+
 @dataclass(slots=True, repr=False, eq=False)
 class HeldCounts:
     """Counts that the caller passed; they and their labels are read after the charge.
 
     Attributes:
         size: the number of places; public.
+        unit: who is protected, where the counts state it.
         items: the items in these places, once the counts were read; None for a dummy.
     """
 
     _counts: Column | Unread
     _labels: Any
     size: int
+    unit: str | None = None
     items: tuple[Label | None, ...] = ()
 
     def __repr__(self) -> str:
@@ -92,22 +108,33 @@ class HeldCounts:
             ParameterError: there are more or fewer labels than counts.
             ScoreError: a count is not an integer.
         """
-        counts, labels = self._counts, self._labels
-        if type(counts) is Unread:
-            counts, labels = _both(counts.read(), None)
-        values = _whole(counts)
-        largest: dict[Label, int] = {}
-        for name, value in zip(read_items(labels, values.size), values.tolist(), strict=True):
-            # One item has two labels: the larger count is as sensitive as each of them.
-            if name is not None and value > largest.get(name, 0):
-                largest[name] = value
+        largest = self.found().largest
         found = sorted(
             (-count, isinstance(name, str), name) for name, count in _at_least(largest, self.size)
         )[: self.size]
         padding = self.size - len(found)
         result = np.array([-count for count, _, _ in found] + [0] * padding, dtype=np.int64)
-        values.fill(0)
         return Histogram(result, (*(name for _, _, name in found), *(None,) * padding))
+
+    def found(self) -> Found:
+        """Return all items with their counts.
+
+        Raises:
+            ParameterError: there are more or fewer labels than counts.
+            ScoreError: a count is not an integer.
+        """
+        counts, labels = self._counts, self._labels
+        if type(counts) is Unread:
+            counts, labels = _both(counts.read(), None)
+        values = whole_counts(counts)
+        largest: dict[Label, int] = {}
+        for name, value in zip(read_items(labels, values.size), values.tolist(), strict=True):
+            # One item has two labels: the larger count is as sensitive as each of them.
+            if name is not None and value > largest.get(name, 0):
+                largest[name] = value
+        size = values.size
+        values.fill(0)
+        return Found(largest, size)
 
 
 def hold_counts(counts: object, labels: object, size: int) -> HeldCounts:
@@ -123,8 +150,9 @@ def hold_counts(counts: object, labels: object, size: int) -> HeldCounts:
         ScoreError: the counts have a class that cannot be read.
     """
     if type(counts) is Unread:
-        return HeldCounts(counts, None, size)
-    return HeldCounts(*_both(counts, labels), size)
+        return HeldCounts(counts, None, size, counts.unit)
+    unit = counts.unit if type(counts) is Counts else None
+    return HeldCounts(*_both(counts, labels), size, unit)
 
 
 def _both(counts: object, labels: Any) -> tuple[Column, Any]:
@@ -165,8 +193,12 @@ def _at_least(largest: dict[Label, int], size: int) -> list[tuple[Label, int]]:
     return [pairs[place] for place in kept]
 
 
-def _whole(column: Column) -> npt.NDArray[np.int64]:
-    """Return a copy of the counts, cut to 0 .. 2**42."""
+def whole_counts(column: Column) -> npt.NDArray[np.int64]:
+    """Return a copy of the counts, cut to 0 .. 2**42.
+
+    Raises:
+        ScoreError: a count is not an integer.
+    """
     # NumPy makes floats of an empty list; an empty table must not differ from another.
     values = column.numbers() if column.size else []
     if isinstance(values, np.ndarray) and values.dtype.kind in "iu":
@@ -176,5 +208,5 @@ def _whole(column: Column) -> npt.NDArray[np.int64]:
     try:
         whole = read_values(Column(values, len(values)), INTEGERS, Fraction(1))
     except ScoreError:
-        raise ScoreError(_NOT_WHOLE) from None
+        raise ScoreError(NOT_WHOLE) from None
     return np.array([min(max(value, 0), _MOST) for value in whole], dtype=np.int64)

@@ -22,7 +22,7 @@ import numpy as np
 from safeselect.errors import ParameterError
 from safeselect.scores.numbers import is_integer, to_int
 
-__all__ = ["Label", "item", "read_items"]
+__all__ = ["Label", "item", "read_items", "whole"]
 
 Label = int | str
 
@@ -38,11 +38,11 @@ def item(label: Any) -> Label | None:
         return label  # type: ignore[no-any-return]
     if issubclass(kind, str):
         return str.__str__(label)
-    number = _whole(label)
+    number = whole(label)
     return None if number is None or number.bit_length() > _MOST_BITS else number
 
 
-def _whole(number: object) -> int | None:
+def whole(number: object) -> int | None:
     """Return the integer that a number equals; None if it equals none or is not a number.
 
     A Decimal with more than 20 000 places before the point gives None too: it is beyond any item,

@@ -157,9 +157,8 @@ def _list(
     """Return labels in the order of their counts with Gumbel noise, down to the bottom."""
     each, bottom = BoundedRange(query.epsilon), ApproximateDP(Fraction(0), part)
     mechanism = "unknown_domain_top_k_gumbel/1"
-    told = {"least_k_bar": str(query.least), "most_k_bar": str(query.most)}
     parts = (each, query.draws), (bottom, 1)
-    with call.release(total, mechanism, parts=parts, k=query.k, more=told):
+    with call.release(total, mechanism, parts=parts, k=query.k, more=query.as_record):
         found, chosen = draw_list(query, held, call)
         return call.released(
             DiscoveredTopK(
@@ -171,6 +170,7 @@ def _list(
                 parts=(*(each,) * query.draws, bottom),
                 mechanism=mechanism,
                 source=call.source_name,
+                statement=call.statement,
             )
         )
 
@@ -201,6 +201,7 @@ def _with_counts(
                 parts=parts,
                 mechanism=mechanism,
                 source=call.source_name,
+                statement=call.statement,
             )
         )
 

@@ -1,6 +1,7 @@
 """Exact noise for its own sake, on integers only; no one-shot selection uses it.
 
-`digits` draws arrays of geometric and discrete Laplace numbers.  `enclosed` draws one noise at a
+`digits` draws arrays of geometric and discrete Laplace numbers, `inversion` of symmetric noise,
+whose laws are in `gaussian`.  `enclosed` draws one noise at a
 time, known by an enclosure, for the comparisons of a session.
 
 Every loop that refines is bounded, see `randomness.bits.rounds`.  With independent fair bits a call

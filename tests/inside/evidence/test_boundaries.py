@@ -39,6 +39,8 @@ SIZES = {
     "test_what_goes_beyond_the_table_is_continued",
     "draws._CHUNK": RANKINGS,
     "geometric._CHUNK": ARRAYS,
+    "inversion._LAST": "measurements/test_laws.py::"
+    "test_a_magnitude_is_the_number_of_thresholds_above",
     "lazy._KEPT_LEVELS": f"{HERE}::test_digits_around_those_whose_coins_are_kept",
     "contenders.GROUP": RANKINGS,
     "contenders._BLOCK": RANKINGS,
@@ -77,6 +79,7 @@ NO_SIZES = {
         *("laws._QUICK_PRECISION", "laws.DIGITS", "laws._ONE", "laws._CELL_BITS"),
         *("laws._CELLS", "laws._FACTOR_BITS", "laws._WIDTH", "rows._PRECISION"),
         *("plan.GUARD", "enclosed.SPARE", "enclosed._MORE"),
+        *("inversion._WORD", "inversion._SPARE", "gaussian._GUARD"),
         *("tables.TAIL_BITS", "tables.TAIL_DIGITS", "tables._LAST"),
         *("tables._PRECISION", "tables._STEP_BITS", "tables._KEY_BITS"),
         *("bernoulli._GUARD", "lazy._GUARD", "_bottom._FINEST", "_bottom._PER_NAT"),

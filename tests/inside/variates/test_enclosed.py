@@ -66,7 +66,7 @@ def test_the_geometric_number_is_geometric(rate):
         ends = [word << rest, (word + 1 << rest) - 1]
         try:
             drawn = (enclosed_noise("geometric", NoiseRate(rate), digits, Given(v)) for v in ends)
-            steps, other = (each.scores_on_grid for each in drawn)
+            steps, other = (each.steps for each in drawn)
         except IndexError:  # further digits were asked for: all zeros, or all ones
             steps, other = 0, 1
         if steps == other:

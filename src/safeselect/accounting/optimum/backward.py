@@ -17,15 +17,15 @@ moved away from the truth, by more than all roundings together.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
 
 from safeselect.accounting.optimum.climb import MARGIN, Floats, Places, Tables, climb, tables_of
 
-__all__ = ["Curve", "backward", "interleaved", "start"]
+__all__ = ["Curve", "backward", "interleaved", "row", "start"]
 
 _SMALLEST = 1000  # values are moved by 2**-1000 as well, below which floats lose digits
 
@@ -53,7 +53,7 @@ def start(step: Fraction) -> Curve:
     return Curve(step, np.zeros(1), np.zeros(1))
 
 
-def backward(curve: Curve, cells: int, count: int, most: int) -> Curve:
+def backward(curve: Curve, cells: int, count: int, most: int, *, upper_only: bool = False) -> Curve:
     """The curve with `count` mechanisms of bounded range `cells` steps before it.
 
     Args:
@@ -61,14 +61,22 @@ def backward(curve: Curve, cells: int, count: int, most: int) -> Curve:
         cells: the range in steps, at least 1.
         count: how many.
         most: places kept.  Beyond, the upper bound stays level and the lower one is 0.
+        upper_only: leave the lower bound out: it is 0.
     """
     tables = tables_of(curve.step, cells)
     for _ in range(count):
-        curve = _one_more(curve, tables, most)
+        curve = _one_more(curve, tables, most, upper_only=upper_only)
     return curve
 
 
-def interleaved(step: Fraction, ranges: Sequence[tuple[int, int]], most: int) -> Curve:
+@lru_cache(maxsize=2)
+def row(step: Fraction, cells: int, count: int, most: int, *, upper_only: bool = False) -> Curve:
+    """The same before nothing else.  Both sides of a bracket ask for it."""
+    return backward(start(step), cells, count, most, upper_only=upper_only)
+
+
+@lru_cache(maxsize=2)
+def interleaved(step: Fraction, ranges: tuple[tuple[int, int], ...], most: int) -> Curve:
     """The optimum of mechanisms of several ranges, in an order chosen adaptively.
 
     With i_a of each range left, it is the largest over a of one step of range a before the optimum
@@ -95,17 +103,16 @@ def interleaved(step: Fraction, ranges: Sequence[tuple[int, int]], most: int) ->
     return curve
 
 
-def _one_more(curve: Curve, tables: Tables, most: int) -> Curve:
+def _one_more(curve: Curve, tables: Tables, most: int, *, upper_only: bool = False) -> Curve:
     last = min(most, len(curve.upper) - 1 + tables.cells)
     above = _extended(curve.upper, tables, last, level=True)
     higher, best = climb(above, tables, last + 1)
+    upper = np.minimum(higher * (1 + np.ldexp(1, -MARGIN)) + np.ldexp(1, -_SMALLEST), 1)
+    if upper_only:
+        return Curve(curve.step, upper, curve.lower)
     below = _extended(curve.lower, tables, last, level=False)
     lower = np.maximum(*(_at(below, tables, best + more) for more in (0, 1)))
-    return Curve(
-        curve.step,
-        np.minimum(higher * (1 + np.ldexp(1, -MARGIN)) + np.ldexp(1, -_SMALLEST), 1),
-        lower * (1 - np.ldexp(1, -MARGIN)),
-    )
+    return Curve(curve.step, upper, lower * (1 - np.ldexp(1, -MARGIN)))
 
 
 def _larger(one: Curve, other: Curve) -> Curve:

@@ -10,18 +10,22 @@ from functools import lru_cache
 from math import gcd, lcm, prod
 
 from safeselect.accounting.gaussian import GaussianDP
+from safeselect.accounting.laws import KnownLaw
 from safeselect.accounting.optimum.profiles import Pair
 from safeselect.accounting.theorems.closed_forms import dong_durfee_rogers_epsilon
 from safeselect.accounting.theorems.simple import total
 from safeselect.promises.guarantees import BoundedRange, LaplaceDominated, PureDP
 
-__all__ = ["BLOCK", "CUT", "MOST_WORK", "ROW", "Part", "Problem", "ranges_of", "reach", "weight"]
+__all__ = [
+    *("BLOCK", "CUT", "MOST_KINDS", "MOST_WORK", "ROW", "Part", "Problem"),
+    *("ranges_of", "reach", "sizes_of", "weight"),
+]
 
 Part = BoundedRange | Pair
 
 CUT = 36
 """How many bits below delta a tail that is cut off lies."""
-BLOCK = 256
+BLOCK = 512
 """Ranges in a row that are computed one by one; longer rows are powers of these."""
 ROW = 1024
 """Ranges up to which a row is not cut into blocks."""
@@ -29,7 +33,8 @@ MOST_WORK = 2**20
 """Places of curves, each computed once per mechanism."""
 
 _COMMON = 64  # times their common measure, up to which sizes are always put on a common grid
-_MOST_KINDS = 48  # of pairs of a type; more are made equal, upwards and downwards
+MOST_KINDS = 48
+"""Of pairs of a type; more are made equal, upwards and downwards, where their law allows it."""
 _MOST_RANGES = 12  # the same, of ranges
 _LONGEST = 64  # bits of a size
 _MOST_PLACES = 2**18  # of a law of losses
@@ -63,9 +68,10 @@ class Problem:
         above: list[tuple[Part, int]] = []
         below: list[tuple[Part, int]] = []
         for side, upwards in ((above, True), (below, False)):
+            side += [(part, n) for part, n in counted.items() if isinstance(part, KnownLaw)]
             for kind in (PureDP, LaplaceDominated, BoundedRange):
                 own = [(g.epsilon, n) for g, n in counted.items() if type(g) is kind]
-                kinds = _MOST_RANGES if kind is BoundedRange else _MOST_KINDS
+                kinds = _MOST_RANGES if kind is BoundedRange else MOST_KINDS
                 side += [(kind(e), n) for e, n in _fewer(own, kinds, upwards=upwards)]
             if squares:
                 side.append(
@@ -75,8 +81,10 @@ class Problem:
 
     def step(self, cells: int) -> Fraction:
         """A step of which about so many make the largest epsilon, and many epsilons multiples."""
-        sizes = [part.epsilon for part, _ in self.above if not isinstance(part, GaussianDP)]
-        largest, denominator = max(sizes), lcm(*(size.denominator for size in sizes))
+        largest = max(sizes_of(self.above))
+        sizes = [part.unit for part, _ in self.above if isinstance(part, KnownLaw)]
+        sizes += sizes_of([part for part in self.above if not isinstance(part[0], KnownLaw)])
+        denominator = lcm(*(size.denominator for size in sizes))
         common = Fraction(gcd(*(int(size * denominator) for size in sizes)), denominator)
         measure = common
         if largest > max(_COMMON, 2 * cells) * common:
@@ -106,6 +114,18 @@ class Problem:
             )
         share = Fraction(cells, 64) if cells <= 64 else Fraction(2)
         return 2 * (products + 1) * self.most / step / _MOST_PLACES + rows * share / MOST_WORK
+
+
+def sizes_of(parts: Sequence[tuple[Part, int]]) -> list[Fraction]:
+    """The largest loss of each, or its deviation; but not of Gaussian ones, which lie on any grid.
+
+    A size is a multiple of the unit of its losses.
+    """
+    return [
+        part.size if isinstance(part, KnownLaw) else part.epsilon
+        for part, _ in parts
+        if not isinstance(part, GaussianDP)
+    ]
 
 
 @lru_cache(maxsize=256)

@@ -10,14 +10,18 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from safeselect.accounting.gaussian import GaussianDP
+from safeselect.accounting.laws import KnownLaw
 from safeselect.accounting.optimum.masses import Masses, certain, dots, mirrored
 from safeselect.exact.interval import Interval, rounded_down, rounded_up
 from safeselect.promises.guarantees import LaplaceDominated, PureDP
 
 __all__ = ["Law", "Pair", "grid_masses"]
 
-Pair = PureDP | LaplaceDominated | GaussianDP
+Pair = PureDP | LaplaceDominated | GaussianDP | KnownLaw
 """Guarantees that a fixed pair of laws dominates and attains."""
+
+Smooth = PureDP | LaplaceDominated | GaussianDP
+"""Those with a profile that is smooth but for one atom at each end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +49,8 @@ def grid_masses(pair: Pair, step: Fraction, bits: int, tail: Fraction, cells: in
         stride = max(1, -(-deviation // (step * cells)))
         law = _law(pair, step * stride, bits, tail)
         return Law(_spread(law.upper, stride), _spread(law.lower, stride), law.shift)
+    if isinstance(pair, KnownLaw):
+        return _known(pair, step, bits)
     return _law(pair, step, bits, tail)
 
 
@@ -55,7 +61,21 @@ def _spread(masses: Masses, stride: int) -> Masses:
     return replace(masses, first=masses.first * stride, weights=weights)
 
 
-def _law(pair: Pair, step: Fraction, bits: int, tail: Fraction) -> Law:
+def _known(law: KnownLaw, step: Fraction, bits: int) -> Law:
+    """Atoms, which the grid holds where it can.
+
+    From above their chords; from below each loss is rounded down.
+    """
+    atoms = law.atoms(bits)
+    last = max(1, -(-atoms.losses[0][1] // step))
+    values = atoms.above([step * place for place in range(last + 1)])
+    line = _whole_line(values, step, bits, upper=True)
+    first, weights = atoms.places(step)
+    lower = Masses(first, weights, 0, bits, False)
+    return Law(dots(line, -last, step, bits, upper=True), lower, Fraction(0))
+
+
+def _law(pair: Smooth, step: Fraction, bits: int, tail: Fraction) -> Law:
     last = max(1, _reach(pair, step, tail))
     inside, whole = _on_grid(pair, step, last)
     values = _values(pair, step, last + 1, bits)
@@ -72,14 +92,14 @@ def _law(pair: Pair, step: Fraction, bits: int, tail: Fraction) -> Law:
     return Law(upper, lower, _shift(inside, step, whole))
 
 
-def _reach(pair: Pair, step: Fraction, tail: Fraction) -> int:
+def _reach(pair: Smooth, step: Fraction, tail: Fraction) -> int:
     """Steps to the largest loss, or to where less than the tail is left."""
     if not isinstance(pair, GaussianDP):
         return -(-pair.epsilon // step)
     return -(-pair.zcdp.approximate(tail).epsilon // step)
 
 
-def _on_grid(pair: Pair, step: Fraction, last: int) -> tuple[Pair, int]:
+def _on_grid(pair: Smooth, step: Fraction, last: int) -> tuple[Smooth, int]:
     """A pair that is no easier to tell apart, with atoms at multiples of the step."""
     if isinstance(pair, GaussianDP):
         return pair, last
@@ -87,7 +107,7 @@ def _on_grid(pair: Pair, step: Fraction, last: int) -> tuple[Pair, int]:
     return type(pair)(whole * step), whole
 
 
-def _values(pair: Pair, step: Fraction, last: int, bits: int) -> tuple[list[int], list[int]]:
+def _values(pair: Smooth, step: Fraction, last: int, bits: int) -> tuple[list[int], list[int]]:
     """The profile at 0, 1, ..., last steps, rounded down and up."""
     points = [_profile(pair, step * place, bits + 16).scaled(bits) for place in range(last + 1)]
     return [low for low, _ in points], [high for _, high in points]
@@ -98,7 +118,7 @@ def _whole_line(values: list[int], step: Fraction, bits: int, *, upper: bool) ->
     return mirrored(values, step, bits, upper=upper)[:0:-1] + values
 
 
-def _profile(pair: Pair, s: Fraction, precision: int) -> Interval:
+def _profile(pair: Smooth, s: Fraction, precision: int) -> Interval:
     """The hockey-stick divergence at e**s, s at least 0."""
     if isinstance(pair, GaussianDP):
         return pair.tails(s, precision)[0]
@@ -110,7 +130,7 @@ def _profile(pair: Pair, s: Fraction, precision: int) -> Interval:
     return -Interval.of(s - pair.epsilon, precision).expm1() / (one + (-own).exp())
 
 
-def _shift(pair: Pair, step: Fraction, last: int) -> Fraction:
+def _shift(pair: Smooth, step: Fraction, last: int) -> Fraction:
     """How far the chords must be moved to be below: (e**step - 1)**2 h e**(step h) / 8.
 
     There h bounds the hazard rate of the neighbour's loss, x H'' / |H'|, between atoms: 1/2 for

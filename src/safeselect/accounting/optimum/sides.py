@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import prod
 
-from safeselect.accounting.optimum.backward import Curve, backward, interleaved, start
+from safeselect.accounting.optimum.backward import Curve, backward, interleaved, row, start
 from safeselect.accounting.optimum.bracket import Profile
 from safeselect.accounting.optimum.masses import Masses, certain, dots, mirrored, power, product
 from safeselect.accounting.optimum.problem import (
@@ -47,6 +47,7 @@ class Grid:
         tail: what may be cut off, and times 2**bits, `lost`.
         cells: of the largest epsilon.
         block: ranges in a row that are worked out one by one; up to `row` a row is not cut.
+        upper_only: no lower bound is asked for.
     """
 
     step: Fraction
@@ -55,11 +56,15 @@ class Grid:
     cells: int
     block: int
     row: int
+    upper_only: bool = False
 
     @classmethod
-    def of(cls, problem: Problem, cells: int, block: int | None = None) -> Grid:
-        grid = cls.on(problem.step(cells), problem.delta, cells)
-        return grid if block is None else replace(grid, block=block, row=block)
+    def of(cls, problem: Problem, cells: int) -> Grid:
+        return cls.on(problem.step(cells), problem.delta, cells)
+
+    def for_upper(self, block: int) -> Grid:
+        """The same for an upper bound alone, with rows cut into such blocks."""
+        return replace(self, block=block, row=block, upper_only=True)
 
     @classmethod
     def on(cls, step: Fraction, delta: Fraction, cells: int = _NORMAL) -> Grid:
@@ -70,31 +75,32 @@ class Grid:
     def lost(self) -> int:
         return (self.tail.numerator << self.bits) // self.tail.denominator
 
-    def pairs(self, parts: Sequence[tuple[Part, int]]) -> list[Law]:
-        """Laws of the fixed pairs, equal ones together."""
-        laws = []
-        for part, count in parts:
-            if not isinstance(part, BoundedRange):
-                law = grid_masses(part, self.step, self.bits, self.tail, self.cells)
-                upper, lower = (power(m, count, self.lost) for m in (law.upper, law.lower))
-                laws.append(Law(upper, lower, law.shift * count))
-        return laws
+    def pairs(self, parts: Sequence[tuple[Part, int]]) -> list[tuple[Law, int]]:
+        """Laws of the fixed pairs."""
+        return [
+            (grid_masses(part, self.step, self.bits, self.tail, self.cells), count)
+            for part, count in parts
+            if not isinstance(part, BoundedRange)
+        ]
 
-    def product(self, masses: Iterable[Masses], *, upper: bool) -> Masses:
-        """Of all, the shortest first."""
-        waiting = [certain(self.bits, upper=upper), *masses]
+    def product(self, masses: Iterable[tuple[Masses, int]], *, upper: bool) -> Masses:
+        """Of all, each as often as it says; the shortest first."""
+        powers = [power(law, count, self.lost) for law, count in masses]
+        waiting = [certain(self.bits, upper=upper), *powers]
         while len(waiting) > 1:
             waiting.sort(key=lambda law: len(law.weights), reverse=True)
             waiting.append(product(waiting.pop(), waiting.pop(), self.lost))
         return waiting[0]
 
-    def curve(
-        self, epsilon: Fraction, count: int, step: Fraction, before: Curve | None = None
-    ) -> Curve:
-        """The optimum of equal ranges before a curve, on a step that divides the range."""
-        known = 0 if before is None else len(before.upper)
-        most = known + -(-self.reach_of([(epsilon, count)]) // step)
-        return backward(before or start(step), round(epsilon / step), count, most)
+    def curve(self, epsilon: Fraction, count: int, step: Fraction) -> Curve:
+        """The optimum of equal ranges, on a step that divides the range."""
+        most = -(-self.reach_of([(epsilon, count)]) // step)
+        return row(step, round(epsilon / step), count, most, upper_only=self.upper_only)
+
+    def before(self, curve: Curve, epsilon: Fraction, count: int) -> Curve:
+        """The same before a curve, on the curve's step."""
+        most = len(curve.upper) + -(-self.reach_of([(epsilon, count)]) // curve.step)
+        return backward(curve, round(epsilon / curve.step), count, most)
 
     def reach_of(self, ranges: list[tuple[Fraction, int]]) -> Fraction:
         """An epsilon at which hardly any delta is left."""
@@ -102,7 +108,9 @@ class Grid:
         return sum((reach(epsilon, count, share) for epsilon, count in ranges), Fraction(0))
 
 
-def upper_profile(grid: Grid, masses: list[Masses], ranges: list[tuple[Fraction, int]]) -> Profile:
+def upper_profile(
+    grid: Grid, masses: list[tuple[Masses, int]], ranges: list[tuple[Fraction, int]]
+) -> Profile:
     """Fixed pairs before ranges; the heaviest ranges as a curve, where they are on the grid."""
     last = _together(grid, ranges) if len(ranges) != 1 else None
     if last is None:
@@ -116,16 +124,15 @@ def upper_profile(grid: Grid, masses: list[Masses], ranges: list[tuple[Fraction,
     return Profile.of(whole, last.upper, grid.step)
 
 
-def range_masses(grid: Grid, epsilon: Fraction, count: int) -> list[Masses]:
+def range_masses(grid: Grid, epsilon: Fraction, count: int) -> list[tuple[Masses, int]]:
     """Pairs whose product bounds equal ranges: of rows of them, and of what is left."""
     own = epsilon / min(_FINEST, -(-epsilon // grid.step))
     blocks, rest = divmod(count, grid.block) if count > grid.row else (0, count)
     found = []
     if blocks:
-        block = _dotted(grid.curve(epsilon, grid.block, own), grid)
-        found.append(power(block, blocks, grid.lost))
+        found.append((_dotted(grid.curve(epsilon, grid.block, own), grid), blocks))
     if rest:
-        found.append(_dotted(grid.curve(epsilon, rest, own), grid))
+        found.append((_dotted(grid.curve(epsilon, rest, own), grid), 1))
     return found
 
 
@@ -137,7 +144,7 @@ def _together(grid: Grid, ranges: list[tuple[Fraction, int]]) -> Curve | None:
     most = -(-grid.reach_of(ranges) // grid.step)
     if states > ROW or states * len(ranges) * most > MOST_WORK:
         return None
-    return interleaved(grid.step, [(int(e // grid.step), n) for e, n in ranges], most)
+    return interleaved(grid.step, tuple(sorted((int(e // grid.step), n) for e, n in ranges)), most)
 
 
 def _dotted(curve: Curve, grid: Grid) -> Masses:
@@ -162,11 +169,17 @@ def lower_value(
     kept = sorted(((e // step, n) for e, n in ranges if e >= step), reverse=True)
     curve = _together(grid, [(cells * step, n) for cells, n in kept]) if len(kept) > 1 else None
     if curve is None:
-        if sum(n for _, n in kept) > ROW:
+        mechanisms = sum(n for _, n in kept)
+        if mechanisms > ROW:
+            return _equal_offsets(grid, whole, kept, read)
+        if len(kept) == 1:
+            ((cells, count),) = kept
+            return read(Profile.of(whole, grid.curve(cells * step, count, step).lower, step))
+        if mechanisms * grid.reach_of([(cells * step, n) for cells, n in kept]) > MOST_WORK * step:
             return _equal_offsets(grid, whole, kept, read)
         curve = start(step)
         for cells, count in kept:
-            curve = grid.curve(cells * step, count, step, curve)
+            curve = grid.before(curve, cells * step, count)
     return read(Profile.of(whole, curve.lower, step))
 
 
@@ -182,7 +195,7 @@ def _equal_offsets(
     def reached(share: int) -> Fraction:
         offset = Fraction(share, _SHARES)
         laws = [_two_points(grid, cells, count, offset) for cells, count in ranges]
-        masses = grid.product([whole, *laws], upper=False)
+        masses = grid.product([(law, 1) for law in (whole, *laws)], upper=False)
         return read(Profile.of(masses, start(grid.step).lower, grid.step))
 
     best = reached(at)

@@ -11,6 +11,7 @@ from safeselect.exact.interval import Interval, contexts
 
 __all__ = ["binomial_below"]
 
+_GUARD = 16  # bits more for a sum of many terms
 _LOOK_EVERY = 8  # terms between two looks at whether the rest still matters
 
 
@@ -60,24 +61,33 @@ def _term(trials: int, hits: int, log_hit: Interval, log_miss: Interval) -> Inte
 def _walk(steps: Iterable[tuple[int, int]], factor: Interval) -> Interval:
     """Enclose the sum over j >= 1 of prod_{i <= j} (above_i / below_i) * factor.
 
+    Everything is rounded down, so the sum is too small; by how much at most follows from the number
+    of terms.
+
     Requires: above_i / below_i falls with i.
     """
     precision = factor.precision
-    down, up = contexts(precision)
-    low, high = mpfr(1, 0, down), mpfr(1, 0, up)
-    low_sum, high_sum = mpfr(0, 0, down), mpfr(0, 0, up)
+    down, up = contexts(precision + _GUARD)
+    last, total, number = mpfr(1, 0, down), mpfr(0, 0, down), 0
+    # A term lies below the true one by at most this factor a step: three roundings, and the width
+    # of the factor; one more rounding is that of the sum.  (1 + x)**n is at most e**(n x).
+    lost = up.add(
+        up.sub(up.div(factor.upper, factor.lower), 1), Fraction(1, 2 ** (precision + _GUARD - 4))
+    )
     enough = Fraction(1, 2**precision)
     for number, (above, below) in enumerate(steps, 1):
-        low = down.div(down.mul(down.mul(low, factor.lower), above), below)
-        high = up.div(up.mul(up.mul(high, factor.upper), above), below)
-        low_sum, high_sum = down.add(low_sum, low), up.add(high_sum, high)
+        last = down.div(down.mul(down.mul(last, factor.lower), above), below)
+        total = down.add(total, last)
         if number % _LOOK_EVERY:
             continue
         # Later ratios are smaller than this one, so the rest is below a geometric series.
         ratio = up.div(up.mul(factor.upper, above), below)
         room = down.sub(1, ratio)
         if room > 0:
-            rest = up.div(up.mul(high, ratio), room)
-            if rest <= up.mul(low_sum, enough):
-                return Interval(low_sum, up.add(high_sum, rest), precision)
-    return Interval(low_sum, high_sum, precision)
+            rest = up.div(up.mul(last, ratio), room)
+            if rest <= up.mul(total, enough):
+                total_above = up.add(total, rest)
+                break
+    else:
+        total_above = total
+    return Interval(total, up.mul(total_above, up.exp(up.mul(number, lost))), precision)

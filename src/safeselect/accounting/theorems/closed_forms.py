@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from safeselect.accounting.gaussian import GaussianDP
+from safeselect.accounting.kinds import AnyGuarantee
+from safeselect.accounting.repetition import Repeated
 from safeselect.accounting.theorems.search import argmin
 from safeselect.errors import ParameterError
 from safeselect.exact.interval import (
@@ -24,8 +26,6 @@ from safeselect.exact.parameters import integer, rational
 from safeselect.promises.guarantees import (
     ApproximateDP,
     BoundedRange,
-    Guarantee,
-    Repeated,
     ZeroConcentratedDP,
 )
 
@@ -184,9 +184,10 @@ class GaussianLimit:
         return rounded_up(value)
 
 
-def gaussian_limit(guarantees: Iterable[Guarantee]) -> GaussianLimit:
+def gaussian_limit(guarantees: Iterable[AnyGuarantee]) -> GaussianLimit:
     """The Gaussian limit of a composition: mu**2 = sum epsilon**2 / 4 for bounded range, epsilon**2
-    for pure and Laplace-dominated guarantees, 2 rho for zCDP.  Asymptotic, not a guarantee.
+    for pure and Laplace-dominated guarantees, 2 rho for zCDP, mu**2 for Gaussian-DP.  Asymptotic,
+    not a guarantee.
 
     Source: Dong, Durfee and Rogers (2020); Dong, Roth and Su (2022).
 
@@ -199,8 +200,8 @@ def gaussian_limit(guarantees: Iterable[Guarantee]) -> GaussianLimit:
             raise ParameterError("an ApproximateDP guarantee has no Gaussian limit")
         if isinstance(guarantee, Repeated):
             raise ParameterError("a Repeated guarantee has no Gaussian limit")
-        if isinstance(guarantee, ZeroConcentratedDP):
-            square += 2 * guarantee.rho
+        if isinstance(guarantee, (ZeroConcentratedDP, GaussianDP)):
+            square += 2 * guarantee.zcdp.rho
         else:
             square += guarantee.epsilon**2 / (4 if isinstance(guarantee, BoundedRange) else 1)
     if not square:

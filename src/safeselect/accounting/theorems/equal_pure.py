@@ -20,6 +20,7 @@ __all__ = [
     "EqualPure",
     "Tails",
     "exceeds",
+    "newton_epsilon",
     "optimal_pure_delta",
     "smallest_delta",
     "smallest_epsilon",
@@ -30,6 +31,7 @@ MOST_EQUAL = 10**6
 
 _MOST_STEPS = 60  # of a search with a certified result; 5 are usual
 _PRECISION = 128
+_ROUGH = 80  # of one step of a search
 _CLOSE = Fraction(
     1, 2**36
 )  # relative slack in delta and in 1 - delta with which a search is content
@@ -88,9 +90,7 @@ def smallest_epsilon(tails: Tails, delta: Fraction, most: Fraction) -> Fraction 
     None where `most` is not surely enough.  Newton steps on ln(delta) stay between an epsilon that
     is not enough and one that was checked to be enough.  The latter is returned.
     """
-    low, high = Fraction(0), _short_up(most)
-    if _delta_at(tails, low)[0].upper <= delta:
-        return low
+    low, high, tried = Fraction(0), _short_up(most), False
     at, slack = high, _CLOSE * delta * (1 - delta)
     for number in range(_MOST_STEPS):
         value, slope = _delta_at(tails, at)
@@ -105,15 +105,34 @@ def smallest_epsilon(tails: Tails, delta: Fraction, most: Fraction) -> Fraction 
         target = Interval.of(delta - slack, _PRECISION)
         step = (value / target).log() * value / slope
         following = _short_up(at + step.fractions()[1]) if step.bounded else low
+        if not (low or tried or low < following):
+            # The steps point below zero, which may be enough.
+            if _delta_at(tails, low)[0].upper <= delta:
+                return low
+            tried = True
         at = following if low < following < high else _short_up((low + high) / 2)
         if not low < at < high:
             break
     return high
 
 
-def _delta_at(tails: Tails, epsilon: Fraction) -> tuple[Interval, Interval]:
+def newton_epsilon(tails: Tails, delta: Fraction, at: Fraction) -> Fraction:
+    """About the least epsilon with a smallest delta of at most `delta`: one Newton step from `at`.
+
+    It is at most `at` where `at` is surely enough, and only there.
+    """
+    value, slope = _delta_at(tails, at, _ROUGH)
+    is_enough = value.upper <= delta
+    step = (value / Interval.of(delta, _ROUGH)).log() * value / slope
+    moved = at + step.fractions()[1] if step.bounded else Fraction(0) if is_enough else 2 * at
+    return min(moved, at) if is_enough else max(moved, at * (1 + _CLOSE))
+
+
+def _delta_at(
+    tails: Tails, epsilon: Fraction, precision: int = _PRECISION
+) -> tuple[Interval, Interval]:
     """Enclosures of delta, and of how fast it falls."""
-    above, below = tails.at(epsilon, _PRECISION)
+    above, below = tails.at(epsilon, precision)
     falls = Interval.of(epsilon, _PRECISION).exp() * below
     return above - falls, falls
 

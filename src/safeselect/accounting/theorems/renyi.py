@@ -18,6 +18,8 @@ from fractions import Fraction
 from typing import assert_never
 
 from safeselect.accounting.gaussian import GaussianDP
+from safeselect.accounting.kinds import AnyGuarantee
+from safeselect.accounting.repetition import Repeated, mean_runs
 from safeselect.accounting.theorems.search import argmin
 from safeselect.errors import ParameterError
 from safeselect.exact.interval import Interval, above_zero, log_order_constant, rounded_up
@@ -27,10 +29,8 @@ from safeselect.promises.guarantees import (
     Guarantee,
     LaplaceDominated,
     PureDP,
-    Repeated,
     ZeroConcentratedDP,
 )
-from safeselect.promises.repetition import mean_runs
 
 __all__ = [
     "Moments",
@@ -39,12 +39,11 @@ __all__ = [
     "epsilon_at_order",
     "epsilon_by_orders",
     "log_moment",
+    "size",
 ]
 
-Parts = Sequence[tuple[Guarantee, int]]
+Parts = Sequence[tuple[AnyGuarantee, int]]
 """Guarantees, each with how often it occurs."""
-
-_Single = PureDP | LaplaceDominated | BoundedRange | ZeroConcentratedDP | ApproximateDP
 
 _START = Fraction(8)  # a - 1 where a search for an order begins
 _SEARCHED_EXACTLY = 64  # kinds of parts up to which the search looks at each of them
@@ -121,13 +120,14 @@ class Moments:
             total = total + self._order * upper.log() - self._excess * lower.log()
         return total
 
-    def _moment(self, guarantee: _Single) -> tuple[Interval, _Factors]:
+    def _moment(self, guarantee: Guarantee | GaussianDP) -> tuple[Interval, _Factors]:
         """The parts of ln M(a): a number, and factors under a logarithm (see `_weighed`)."""
         one = self._one
         if isinstance(guarantee, ApproximateDP):
             raise ParameterError("an ApproximateDP guarantee has no Rényi moments to compose")
-        if isinstance(guarantee, ZeroConcentratedDP):
-            rho = Interval.of(guarantee.rho, self._precision)
+        if isinstance(guarantee, (ZeroConcentratedDP, GaussianDP)):
+            # mu-GDP has the moments of (mu**2 / 2)-zCDP.
+            rho = Interval.of(guarantee.zcdp.rho, self._precision)
             return self._order * self._excess * rho, _Factors(one)
         if not guarantee.epsilon:
             return one - one, _Factors(one)
@@ -155,7 +155,7 @@ class Moments:
         return (self.log_product(parts) + self.constant - log_delta) / self._excess
 
 
-def log_moment(guarantee: Guarantee, excess: Fraction, precision: int) -> Interval:
+def log_moment(guarantee: AnyGuarantee, excess: Fraction, precision: int) -> Interval:
     """Enclose ln M(a) at the order a = 1 + excess, excess > 0."""
     return Moments(excess, precision).log_product([(guarantee, 1)])
 
@@ -203,7 +203,7 @@ def _summary(parts: Parts) -> Parts:
     """
     if len(parts) <= _SEARCHED_EXACTLY:
         return parts
-    made: list[tuple[Guarantee, int]] = []
+    made: list[tuple[AnyGuarantee, int]] = []
     heaps: dict[tuple[type, int, int], list[tuple[Fraction, int]]] = {}
     for guarantee, count in parts:
         if isinstance(guarantee, Repeated):
@@ -224,7 +224,7 @@ def _summary(parts: Parts) -> Parts:
     return made
 
 
-def size(guarantee: Guarantee | GaussianDP) -> Fraction:
+def size(guarantee: AnyGuarantee) -> Fraction:
     """The parameter of a guarantee that has one: rho, mu squared, or epsilon; of one run."""
     if isinstance(guarantee, Repeated):
         return size(guarantee.base)

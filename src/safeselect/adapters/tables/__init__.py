@@ -1,12 +1,14 @@
 """Counts and scores from files, frames, DuckDB and Spark; `_sql` has every query on the data.
 
 An engine counts, and safeselect randomises.  The results of this module are exact and *private*,
-except for the release of `top_items`.  Pass them to a mechanism; do not print them.
+except for the releases of `top_items` and `select_keys`.  Pass them to a mechanism; do not print
+them.
 
 - A row whose item or user is NULL is dropped.  In a CSV file an empty cell is NULL and everything
   else is text: "7", "07" and " 7" are three users.
-- Keys are integers or strings by their declared type.  Floats, booleans, dates and nested types are
-  refused, because the equality of their values depends on their representation.
+- Keys are integers or strings by their declared type.  Floats are read as the integers they are;
+  one that is not whole is refused.  Booleans, dates and nested types are refused, because the
+  equality of their values depends on their representation.
 - The result is in the order of the candidates, or of the labels, never of the rows: a file may be
   sorted by private values.
 - A file that is not a table (a row with missing cells, an open quote, text that is not UTF-8) is
@@ -23,19 +25,29 @@ from __future__ import annotations
 
 import os
 
+from safeselect.adapters.tables._by_group import top_items_by_group
+from safeselect.adapters.tables._cap import choose_cap
 from safeselect.adapters.tables._counting import count_distinct_users, largest_counts
+from safeselect.adapters.tables._described import TableAs
 from safeselect.adapters.tables._files import shown
+from safeselect.adapters.tables._grouped import GroupedTopK
 from safeselect.adapters.tables._keys import read_labels
 from safeselect.adapters.tables._ready_scores import read_scores
+from safeselect.adapters.tables._select_keys import select_keys
 from safeselect.adapters.tables._top_items import top_items
 from safeselect.errors import InputError
 
 __all__ = [
+    "GroupedTopK",
+    "TableAs",
+    "choose_cap",
     "count_distinct_users",
     "largest_counts",
     "read_candidates",
     "read_scores",
+    "select_keys",
     "top_items",
+    "top_items_by_group",
 ]
 
 

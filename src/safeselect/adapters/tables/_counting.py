@@ -2,33 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
-from safeselect.adapters.tables._duckdb import Table, open_table
-from safeselect.adapters.tables._keys import (
-    FLOATS,
-    INTEGERS,
-    read_labels,
-    require_key,
-    require_plain_integers,
-    warn_if_same,
-)
-from safeselect.adapters.tables._spark import SparkTable, is_spark, open_spark
+from safeselect.adapters.tables._keyed import open_keyed
+from safeselect.adapters.tables._keys import read_labels, warn_if_same
 from safeselect.adapters.tables._sql import (
+    CAPPED_COUNTS,
     COUNT_CANDIDATES,
     COUNT_DISTINCT_USERS,
-    ITEMS,
     LARGEST_CAPPED_COUNTS,
     LARGEST_COUNTS,
 )
 from safeselect.counts import Counts
+from safeselect.errors import ParameterError
 from safeselect.exact.parameters import integer
 from safeselect.scores.containers import Unread
 
-__all__ = ["count_distinct_users", "largest_counts", "open_counts", "open_largest", "until_read"]
+__all__ = [
+    "count_distinct_users",
+    "largest_counts",
+    "open_capped",
+    "open_counts",
+    "open_largest",
+    "until_read",
+]
 
 
 def count_distinct_users(
@@ -37,6 +37,7 @@ def count_distinct_users(
     item: str,
     user: str,
     candidates: Iterable[str | int] | None = None,
+    max_contributions: int | None = None,
     unit: str | None = None,
     memory: str | None = None,
     progress: bool = False,
@@ -55,7 +56,9 @@ def count_distinct_users(
         candidates: the items to count, all different, as a list or a column.  Other items are
             dropped, and a candidate without rows counts 0.  Choose them without looking at the
             file.  With None, every item found in the table is counted; the caller thereby asserts
-            that this set of items is public.
+            that this set of items is public, or passes the counts to `select_partitions`.
+        max_contributions: the most items for which a user is counted, chosen by a fixed hash of
+            user and item; not with candidates.  None counts all.
         unit: who is protected, in the words of the ledger's scope, such as "one rider"; a mechanism
             then refuses a scope that protects another unit.
         memory: the most memory that DuckDB may use, such as "2GB"; beyond it DuckDB writes to a
@@ -68,7 +71,7 @@ def count_distinct_users(
 
     Raises:
         InputError: the table, a column or a candidate cannot be used.
-        ParameterError: an argument has the wrong type.
+        ParameterError: an argument is wrong.
 
     Example:
         >>> import pyarrow
@@ -78,15 +81,33 @@ def count_distinct_users(
         {'Oslo': 1, 'Rome': 2}
     """
     warn_if_same(item, user)
-    if candidates is None:
-        with _keyed(table, item, user, memory, progress) as keyed:
+    if max_contributions is not None:
+        if candidates is not None:
+            raise ParameterError(
+                "max_contributions goes without candidates: users are bounded over all items"
+            )
+        capped = open_capped(
+            table,
+            item=item,
+            user=user,
+            max_contributions=max_contributions,
+            least=1,
+            memory=memory,
+            progress=progress,
+        )
+        with capped as unread:
+            counts = unread.read()
+    elif candidates is None:
+        with open_keyed(table, item, user, memory, progress) as keyed:
             counts = dict(keyed.fetch(COUNT_DISTINCT_USERS))
     else:
         with open_counts(
             table, item=item, user=user, candidates=candidates, memory=memory, progress=progress
         ) as unread:
             counts = dict(zip(unread.labels or (), unread.read(), strict=True))
-    return Counts(counts, places="all", order="label", unit=unit)
+    return Counts(
+        counts, places="all", max_contributions=max_contributions, order="label", unit=unit
+    )
 
 
 @contextmanager
@@ -107,7 +128,7 @@ def open_counts(
     Args, Raises: as for `count_distinct_users`.
     """
     public = None if candidates is None else read_labels(candidates)
-    with _keyed(table, item, user, memory, progress) as keyed:
+    with open_keyed(table, item, user, memory, progress) as keyed:
         labels = keyed.items() if public is None else public
         if public is not None:
             keyed.check_candidates(public)
@@ -195,73 +216,39 @@ def open_largest(
     if max_contributions is not None:
         cap = integer(max_contributions, "max_contributions", minimum=1, maximum=2**63 - 1)
         sql = LARGEST_CAPPED_COUNTS.format(places=limit, contributions=cap)
-    with _keyed(table, item, user, memory, progress) as keyed:
+    with open_keyed(table, item, user, memory, progress) as keyed:
         yield Unread(limit, lambda: dict(keyed.fetch(sql)))
 
 
-def until_read(opened: ExitStack, unread: Unread) -> Unread:
-    """Return the same, closing what is open after the read, before any noise is drawn."""
+@contextmanager
+def open_capped(
+    table: object,
+    *,
+    item: str,
+    user: str,
+    max_contributions: int,
+    least: int,
+    memory: str | None,
+    progress: bool,
+) -> Iterator[Unread]:
+    """Open a table of which all counts of `least` users or more will be read.
+
+    A user counts for `max_contributions` items at most.
+
+    Args, Raises: as for `count_distinct_users`.
+    """
+    cap = integer(max_contributions, "max_contributions", minimum=1, maximum=2**63 - 1)
+    sql = CAPPED_COUNTS.format(contributions=cap, least=least)
+    with open_keyed(table, item, user, memory, progress) as keyed:
+        # How many there are is private, and nobody asks.
+        yield Unread(0, lambda: dict(keyed.fetch(sql)))
+
+
+def until_read(opened: ExitStack, unread: Unread, unit: str | None = None) -> Unread:
+    """Return the same with its unit, closing what is open after the read, before any noise."""
 
     def read() -> Any:
         with opened:
             return unread.read()
 
-    return replace(unread, read=read)
-
-
-@dataclass(frozen=True, slots=True)
-class _Keyed:
-    """A table with the two columns that are counted."""
-
-    table: Table | SparkTable
-    names: Mapping[str, str]
-
-    def check(self) -> None:
-        """Refuse declared types that no key has; no row is looked at."""
-        for ours, name in self.names.items():
-            kind = self.table.types[ours]
-            # In a table that pandas wrote, a missing value turns integers into floats.
-            if kind is not None and kind not in FLOATS:
-                require_key(kind, name)
-
-    def check_candidates(self, labels: list[str]) -> None:
-        """Refuse candidates that no column of this declared type can hold."""
-        if self.table.types["item"] in INTEGERS | FLOATS:
-            require_plain_integers(labels, self.names["item"])
-
-    def items(self) -> list[str]:
-        """Return the set of items, which the caller asserted to be public."""
-        self._load("item")
-        return [label for (label,) in self.table.fetch(ITEMS)]
-
-    def fetch(self, sql: str, candidates: list[str] | None = None) -> list[tuple[Any, ...]]:
-        """Read rows by one statement, once."""
-        kinds = self._load("item", "person")
-        if candidates is not None:
-            if kinds["item"] in INTEGERS:
-                require_plain_integers(candidates, self.names["item"])
-            self.table.store_candidates(candidates)
-        return self.table.fetch(sql)
-
-    def _load(self, *columns: str) -> Mapping[str, str]:
-        kinds = self.table.load(*columns)
-        for ours in columns:
-            require_key(kinds[ours], self.names[ours])
-        return kinds
-
-
-@contextmanager
-def _keyed(
-    table: object, item: str, user: str, memory: str | None, progress: bool
-) -> Iterator[_Keyed]:
-    """Open a table and check its columns' names and declared types."""
-    columns = {"item": item, "person": user}
-    opened = (
-        open_spark(table, columns)
-        if is_spark(table)
-        else open_table(table, columns, memory=memory, progress=progress)
-    )
-    with opened as rows:
-        keyed = _Keyed(rows, columns)
-        keyed.check()
-        yield keyed
+    return replace(unread, read=read, unit=unit)

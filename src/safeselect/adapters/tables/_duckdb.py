@@ -17,7 +17,6 @@
 
 from __future__ import annotations
 
-import os
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -26,6 +25,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from safeselect.adapters.tables._described import TableAs, paths_of
 from safeselect.adapters.tables._files import (
     identifier,
     literal,
@@ -56,11 +56,34 @@ _LOCKED_IN_ORDER = (
     # DuckDB would draw its bar on standard output, where the release goes; see `_progress`.
     "SET enable_progress_bar = true",
     "SET enable_progress_bar_print = false",
-    "SET allowed_paths = [{file}]",
+    "SET allowed_paths = [{files}]",
     "SET enable_external_access = false",
     "SET lock_configuration = true",
 )
 _FRAME = "safeselect_frame"
+_ONE_OF = "one of the {} files is not a whole table: it is truncated or damaged"
+# Integers up to these are different floats, so that no two of them become one.
+_EXACT_UP_TO = {"DOUBLE": 2**53, "FLOAT": 2**24}
+_BROKEN = "safeselect: not whole"
+_WHOLE = (
+    "CASE WHEN {cell} IS NULL OR isnan({cell}) THEN NULL "
+    "WHEN abs({cell}) <= {most} AND {cell} = floor({cell}) THEN CAST({cell} AS BIGINT) "
+    f"ELSE CAST(error('{_BROKEN}') AS BIGINT) END"
+)
+_NOT_WHOLE = (
+    "a column of keys holds floating-point numbers that are not whole: keys are integers or "
+    'strings; write for example df["rider"].astype("Int64"), or astype(str) for other numbers'
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Source:
+    """A file or a frame: the SQL that reads it, what to say if it fails, its header, its name."""
+
+    rows: str
+    failure: str
+    header: list[str] | None
+    place: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +125,10 @@ class Table:
         """Put the labels into the table `safeselect_candidates`."""
         self.fetch("CREATE TEMP TABLE safeselect_candidates AS SELECT unnest($1) AS label", labels)
 
+    def store_groups(self, labels: list[str]) -> None:
+        """Put the labels into the table `safeselect_groups`."""
+        self.fetch("CREATE TEMP TABLE safeselect_groups AS SELECT unnest($1) AS label", labels)
+
 
 @contextmanager
 def open_table(
@@ -110,21 +137,25 @@ def open_table(
     *,
     memory: str | None = None,
     progress: bool = False,
+    whole: bool = False,
 ) -> Iterator[Table]:
     """Open a table for the length of a `with` block.
 
     Args:
         table: the path of a regular file whose name ends in .csv, .csv.gz or .parquet; or a frame,
-            see `_frames`.
+            see `_frames`; several paths; or a `TableAs`.
         columns: our name -> the column's name in the table.
         memory: the most memory that the engine may use, such as "2GB"; beyond it, it uses disk.
         progress: report on standard error how far a long statement is.
+        whole: read columns of floats as integers; a number that is not whole is an error.
 
     Raises:
         InputError: there is no DuckDB, no such file or no such column, or the table is unreadable.
         ParameterError: an argument has the wrong type.
     """
-    file = regular_file(table) if isinstance(table, (str, os.PathLike)) else None
+    described = table if isinstance(table, TableAs) else TableAs(table)
+    table, files = described.table, paths_of(described.table)
+    files = None if files is None else [regular_file(path) for path in files]
     for column in columns.values():
         if not isinstance(column, str):
             raise ParameterError(f"a column's name must be a string, got {type(column).__name__}")
@@ -132,35 +163,45 @@ def open_table(
     if memory is not None:
         config = {**_CONFIG, "memory_limit": f"{memory_size(memory) // 1000}KB"}
     duckdb = _import_duckdb()
-    empty = without_rows(table, list(columns.values())) if file is None else None
+    empty = without_rows(table, list(columns.values())) if files is None else None
     with tempfile.TemporaryDirectory(prefix="safeselect-") as private:  # mode 0700
         spill = Path(private, "spill")
         spill.mkdir(mode=0o700)
-        alias = Path(private, "input")
-        rows, failure, header = _FRAME, "the table cannot be read", None
-        if file is not None:
-            alias.symlink_to(file.resolve())
-            rows, failure, header = reader(file, alias)
+        sources = [_Source(_FRAME, "the table cannot be read", None, "the table")]
+        if files is not None:
+            aliases = [Path(private, f"input{place or ''}") for place in range(len(files))]
+            for file, alias in zip(files, aliases, strict=True):
+                alias.symlink_to(file.resolve())
+            form = described.delimiter, described.encoding
+            sources = [
+                _Source(*reader(file, alias, *form), shown(file))
+                for file, alias in zip(files, aliases, strict=True)
+            ]
+        failure = sources[0].failure if len(sources) == 1 else _ONE_OF.format(len(sources))
+        allowed = (
+            ", ".join(literal(str(alias)) for alias in aliases)
+            if files
+            else literal(str(Path(private, "input")))
+        )
         connection = duckdb.connect(":memory:", config={"temp_directory": str(spill), **config})
         try:
             for statement in _LOCKED_IN_ORDER:
-                connection.execute(statement.format(file=literal(str(alias))))
+                connection.execute(statement.format(files=allowed))
 
             def bring(wanted: Sequence[str]) -> Mapping[str, str]:
-                if file is None:
+                if files is None:
                     frame = as_arrow(table, [columns[ours] for ours in wanted])
                     _ask(lambda: connection.register(_FRAME, frame), failure)
                 return view(wanted)
 
             def view(wanted: Sequence[str]) -> Mapping[str, str]:
-                place = "the table" if file is None else shown(file)
                 named = {ours: columns[ours] for ours in wanted}
-                return _view(connection, rows, header, named, place, failure)
+                return _view(connection, sources, named, described, whole)
 
             types: Mapping[str, str | None] = dict.fromkeys(columns)
             if empty is not None:
                 _ask(lambda: connection.register(_FRAME, empty), failure)
-            if file is not None or empty is not None:
+            if files is not None or empty is not None:
                 types = dict(view(list(columns)))
             if empty is not None:
                 # So that no statement can read the frame without rows instead of the table.
@@ -172,23 +213,37 @@ def open_table(
 
 def _view(
     connection: Any,
-    rows: str,
-    header: list[str] | None,
+    sources: Sequence[_Source],
     columns: Mapping[str, str],
-    place: str,
-    failure: str,
+    described: TableAs,
+    whole: bool,
 ) -> Mapping[str, str]:
     """Make the view of these columns and return their types.  No row is read."""
-    # `identifier` and `literal` quote every name and path below.
-    described = _run(connection, f"DESCRIBE SELECT * FROM {rows}", (), failure)  # noqa: S608
-    names = [row[0] for row in described] if header is None else header
-    at = {ours: position(names, name, place) for ours, name in columns.items()}
-    wanted = ", ".join(
-        f"{identifier(described[place][0])} AS {identifier(ours)}" for ours, place in at.items()
-    )
-    select = f"SELECT {wanted} FROM {rows}"  # noqa: S608 - quoted
-    _run(connection, f"CREATE OR REPLACE TEMP VIEW safeselect_rows AS {select}", (), failure)
-    return {ours: str(described[place][1]) for ours, place in at.items()}
+    selects, found = [], []
+    for source in sources:
+        # `identifier` and `literal` quote every name and path below.
+        sql = f"DESCRIBE SELECT * FROM {source.rows}"  # noqa: S608 - quoted
+        known = _run(connection, sql, (), source.failure)
+        names = [row[0] for row in known] if source.header is None else source.header
+        at = {ours: position(names, name, source.place) for ours, name in columns.items()}
+        types = {ours: str(known[place][1]) for ours, place in at.items()}
+        cells = {ours: identifier(known[place][0]) for ours, place in at.items()}
+        for ours, kind in types.items():
+            if kind in _EXACT_UP_TO and whole:
+                cells[ours] = _WHOLE.format(cell=cells[ours], most=_EXACT_UP_TO[kind])
+                types[ours] = "BIGINT"
+            elif kind == "VARCHAR" and not described.is_plain:
+                cells[ours] = described.tidied(cells[ours])
+        wanted = ", ".join(f"{cell} AS {identifier(ours)}" for ours, cell in cells.items())
+        selects.append(f"SELECT {wanted} FROM {source.rows}")  # noqa: S608 - quoted
+        found.append(types)
+    for ours, name in columns.items():
+        if len({types[ours] for types in found}) > 1:
+            raise InputError(f"column {shown(name)} holds different types in different files")
+    select = " UNION ALL ".join(selects)
+    sql = f"CREATE OR REPLACE TEMP VIEW safeselect_rows AS {select}"
+    _run(connection, sql, (), sources[0].failure)
+    return found[0]
 
 
 def _run(
@@ -204,16 +259,19 @@ def _ask(question: Callable[[], Any], failure: str) -> Any:
     """Return DuckDB's answer, or raise one sentence of ours."""
     duckdb = _import_duckdb()
     answer = None
-    interrupted = exhausted = False
+    interrupted = exhausted = broken = False
     try:
         answer = question()
     except Exception as error:  # noqa: BLE001 - any error may quote cells
         interrupted = str(error) == "Query interrupted"  # how DuckDB reports Ctrl-C
+        broken = _BROKEN in str(error) and _BROKEN not in failure
         exhausted = isinstance(error, (duckdb.OutOfMemoryException, MemoryError))
     if interrupted:
         raise KeyboardInterrupt
     if exhausted:
         raise InputError("DuckDB ran out of memory or of disk space while reading the table")
+    if broken:
+        raise InputError(_NOT_WHOLE)
     if answer is None:
         raise InputError(failure)
     return answer

@@ -30,11 +30,13 @@ __all__ = [
 ]
 
 _CSV = (
-    "read_csv({file}, auto_detect = false, header = true, delim = ',', quote = '\"', "
+    "read_csv({file}, auto_detect = false, header = true, delim = {delimiter}, quote = '\"', "
     "escape = '\"', comment = '', nullstr = '', compression = {compression}, "
+    "encoding = {encoding}, "
     "hive_partitioning = false, columns = {{{columns}}})"
 )
 _PARQUET = "read_parquet({file}, hive_partitioning = false)"
+_CODECS = {"utf-8": "utf-8-sig", "latin-1": "latin-1", "utf-16": "utf-16"}
 _MEMORY = re.compile(r"[1-9][0-9]{0,5}(MB|GB)", re.ASCII)
 _HEADER_LIMIT = 1 << 20  # characters; a header is far shorter, and no more is searched
 _SURROGATE = re.compile("[\\udc80-\\udcff]")  # these stand for bytes that are not UTF-8
@@ -62,7 +64,9 @@ def regular_file(path: str | os.PathLike[str]) -> Path:
     return file
 
 
-def reader(file: Path, alias: Path) -> tuple[str, str, list[str] | None]:
+def reader(
+    file: Path, alias: Path, delimiter: str = ",", encoding: str = "utf-8"
+) -> tuple[str, str, list[str] | None]:
     """Return a file's table function, the message for its failures, and its CSV header."""
     name, quoted = file.name.lower(), literal(str(alias))
     if name.endswith(".parquet"):
@@ -74,19 +78,26 @@ def reader(file: Path, alias: Path) -> tuple[str, str, list[str] | None]:
     if not name.endswith((".csv", ".csv.gz")):
         raise InputError(f"{shown(file)} must be named .csv, .csv.gz or .parquet")
     compressed = name.endswith(".gz")
-    header = _header(file, compressed)
+    header = _header(file, compressed, delimiter, encoding)
     # Names of ours, so that empty, repeated or odd names in the header never reach SQL.
     columns = ", ".join(f"'c{place}': 'VARCHAR'" for place in range(len(header)))
     compression = "'gzip'" if compressed else "'none'"
     failure = (
-        f"{shown(file)} is not a whole CSV table of {len(header)} columns in UTF-8: it is "
-        "truncated or damaged, a row has more or fewer cells than the header, or a quote is not "
-        "closed"
+        f"{shown(file)} is not a whole CSV table of {len(header)} columns in {encoding.upper()}: "
+        "it is truncated or damaged, a row has more or fewer cells than the header, or a quote is "
+        "not closed"
     )
-    return _CSV.format(file=quoted, compression=compression, columns=columns), failure, header
+    rows = _CSV.format(
+        file=quoted,
+        compression=compression,
+        columns=columns,
+        delimiter=literal(delimiter),
+        encoding=literal(encoding),
+    )
+    return rows, failure, header
 
 
-def _header(file: Path, compressed: bool) -> list[str]:
+def _header(file: Path, compressed: bool, delimiter: str, encoding: str) -> list[str]:
     # Read here, because DuckDB would guess delimiter and quotes from the values below it.  Only the
     # header is looked at: if the rows are not text, reading them says so later.
     header: list[str] | None = None
@@ -94,16 +105,16 @@ def _header(file: Path, compressed: bool) -> list[str]:
         with open(file, "rb") as raw:
             plain: Any = gzip.GzipFile(fileobj=raw) if compressed else raw
             with io.TextIOWrapper(
-                plain, encoding="utf-8-sig", errors="surrogateescape", newline=""
+                plain, encoding=_CODECS[encoding], errors="surrogateescape", newline=""
             ) as text:
-                header = next(csv.reader(_lines(text)), [])
+                header = next(csv.reader(_lines(text), delimiter=delimiter), [])
     except csv.Error:
         header = []
-    except (OSError, EOFError, zlib.error):
+    except (OSError, EOFError, UnicodeError, zlib.error):
         pass
     if header is None or any(_SURROGATE.search(name) for name in header):
         kind = "a gzip-compressed CSV" if compressed else "a CSV"
-        raise InputError(f"{shown(file)} cannot be read as {kind} file in UTF-8")
+        raise InputError(f"{shown(file)} cannot be read as {kind} file in {encoding.upper()}")
     if not header:
         raise InputError(f"{shown(file)} has no header line; its first line must name the columns")
     if len(header) > _MOST_COLUMNS:

@@ -53,13 +53,31 @@ def as_arrow(table: object, columns: Sequence[str]) -> Any:
 def _located(table: object, columns: Sequence[str]) -> tuple[str, list[int]]:
     """Return the table's kind, and the positions of its columns."""
     kind = f"{type(table).__module__.partition('.')[0].lstrip('_')}.{type(table).__name__}"
+    if kind == "duckdb.DuckDBPyConnection":
+        raise ParameterError(
+            "a DuckDB connection may have many tables: write connection.table('trips') or "
+            "connection.sql('SELECT ...')"
+        )
     if kind not in _CONVERTERS:
         raise ParameterError(
-            "a table must be the path of a file, a pandas or polars DataFrame, a pyarrow Table or "
-            f"a DuckDB relation, got {type(table).__name__}"
+            "a table must be the path of a file, several paths, a pandas or polars DataFrame, "
+            f"a polars LazyFrame, a pyarrow Table or a DuckDB relation, got {type(table).__name__}"
         )
-    names = [*getattr(table, "column_names" if kind == "pyarrow.Table" else "columns")]
+    names = _names(kind, table)
     return kind, [position(names, name, _PLACE) for name in dict.fromkeys(columns)]
+
+
+def _names(kind: str, table: Any) -> list[str]:
+    if kind != _LAZY:
+        return [*getattr(table, "column_names" if kind == "pyarrow.Table" else "columns")]
+    names = None
+    try:
+        names = table.collect_schema().names()
+    except Exception:  # noqa: BLE001 - any error may quote what it read
+        names = None
+    if names is None:
+        raise InputError("the columns of the LazyFrame cannot be found out")
+    return [*names]
 
 
 def _converted(
@@ -76,7 +94,8 @@ def _converted(
     if converted is None:
         quoted = " or ".join(shown(name) for name in dict.fromkeys(columns))
         raise InputError(
-            f"column {quoted} cannot be read: keys are integers or strings, all of one kind"
+            f"column {quoted} cannot be read: keys are integers or strings, all of one kind; write "
+            'for example df["rider"].astype("Int64") or .astype("string")'
         )
     return converted
 
@@ -96,6 +115,15 @@ def _from_pandas(arrow: Any, table: Any, places: list[int]) -> Any:
 
 def _from_polars(arrow: Any, table: Any, places: list[int]) -> Any:
     return _from_arrow(arrow, table[:, places].to_arrow(), list(range(len(places))))
+
+
+def _from_lazy(arrow: Any, table: Any, places: list[int]) -> Any:
+    return _from_arrow(arrow, _lazy(table, places).collect().to_arrow(), list(range(len(places))))
+
+
+def _lazy(table: Any, places: list[int]) -> Any:
+    names = table.collect_schema().names()
+    return table.select([names[place] for place in places])
 
 
 def _from_arrow(arrow: Any, table: Any, places: list[int]) -> Any:
@@ -121,14 +149,17 @@ def _reader(relation: Any) -> Any:
 
 
 _PANDAS = "pandas.DataFrame"
+_LAZY = "polars.LazyFrame"
 _EMPTIED: dict[str, Callable[[Any, Any, list[int]], Any]] = {
     "polars.DataFrame": lambda _, table, places: table[:, places].clear().to_arrow(),
+    _LAZY: lambda _, table, places: _lazy(table, places).head(0).collect().to_arrow(),
     "pyarrow.Table": lambda _, table, places: table.select(places).slice(0, 0),
     "duckdb.DuckDBPyRelation": lambda _, table, places: _reader(_projected(table, places).limit(0)),
 }
 _CONVERTERS: dict[str, Callable[[Any, Any, list[int]], Any]] = {
     _PANDAS: _from_pandas,
     "polars.DataFrame": _from_polars,
+    _LAZY: _from_lazy,
     "pyarrow.Table": _from_arrow,
     "duckdb.DuckDBPyRelation": _from_relation,
 }

@@ -30,8 +30,8 @@ _NOTHING = '"NULL"'  # a column without a single value, of no declared type
 _PLAIN_INTEGER = re.compile(r"-?[1-9][0-9]*|0", re.ASCII)
 
 
-def read_labels(candidates: Iterable[str | int]) -> list[str]:
-    """Read a public list of candidates as text, all different.
+def read_labels(candidates: Iterable[str | int], what: str = "candidate") -> list[str]:
+    """Read a public list of candidates, or of groups, as text, all different.
 
     Raises:
         InputError: a candidate repeats another or fits no table, or the list is empty.
@@ -39,25 +39,25 @@ def read_labels(candidates: Iterable[str | int]) -> list[str]:
     """
     if isinstance(candidates, (str, bytes)) or not isinstance(candidates, Iterable):
         raise ParameterError(
-            f"candidates must be a list of strings or integers, got {type(candidates).__name__}"
+            f"{what}s must be a list of strings or integers, got {type(candidates).__name__}"
         )
     labels: list[str] = []
     seen: dict[str, int] = {}
-    for place, candidate in enumerate(table_reader().names(candidates, "candidates"), 1):
+    for place, candidate in enumerate(table_reader().names(candidates, f"{what}s"), 1):
         if isinstance(candidate, bool) or not isinstance(candidate, (str, int)):
             kind = type(candidate).__name__
-            raise ParameterError(f"candidate {place} must be a string or an integer, got {kind}")
+            raise ParameterError(f"{what} {place} must be a string or an integer, got {kind}")
         if isinstance(candidate, int) and candidate.bit_length() > 128:
-            raise InputError(f"candidate {place} is larger than any integer column can hold")
+            raise InputError(f"{what} {place} is larger than any integer column can hold")
         label = str(candidate)
         if not label.isascii() and label != label.encode("utf-8", "replace").decode("utf-8"):
-            raise InputError(f"candidate {place} is not text that UTF-8 can hold")
+            raise InputError(f"{what} {place} is not text that UTF-8 can hold")
         if label in seen:
-            raise InputError(f"candidate {place} repeats candidate {seen[label]}")
+            raise InputError(f"{what} {place} repeats {what} {seen[label]}")
         seen[label] = place
         labels.append(label)
     if not labels:
-        raise InputError("the list of candidates is empty")
+        raise InputError(f"the list of {what}s is empty")
     return labels
 
 
@@ -74,7 +74,8 @@ def require_key(kind: str, column: str) -> None:
     if kind not in (TEXT, _NOTHING) and kind not in INTEGERS:
         raise InputError(
             f"column {shown(column)} must hold integers or strings, but holds {kind}; which values "
-            "are equal must not depend on how they are represented"
+            "are equal must not depend on how they are represented; write for example "
+            f'df[{shown(column)}].astype("string")'
         )
 
 

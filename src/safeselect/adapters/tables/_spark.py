@@ -62,10 +62,17 @@ class SparkTable:
 
     def store_candidates(self, labels: list[str]) -> None:
         """Put the labels into the view `safeselect_candidates`."""
+        self._store(labels, "candidates")
+
+    def store_groups(self, labels: list[str]) -> None:
+        """Put the labels into the view `safeselect_groups`."""
+        self._store(labels, "groups")
+
+    def _store(self, labels: list[str], name: str) -> None:
         rows = [(label,) for label in labels]
         _ask(
             lambda: self._session.createDataFrame(rows, "label STRING").createTempView(
-                f"{self._name}candidates"
+                f"{self._name}{name}"
             )
         )
 
@@ -100,7 +107,7 @@ def open_spark(table: Any, columns: Mapping[str, str]) -> Iterator[SparkTable]:
         _ask(lambda: _view(table, at).createTempView(f"{name}rows"))
         yield SparkTable(types, session, name)
     finally:
-        for view in (f"{name}rows", f"{name}candidates"):
+        for view in (f"{name}rows", f"{name}candidates", f"{name}groups"):
             _ask(partial(session.catalog.dropTempView, view))
 
 

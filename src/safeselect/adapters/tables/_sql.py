@@ -6,6 +6,7 @@ Each statement runs unchanged on DuckDB and on Apache Spark.  `safeselect_rows` 
 - A row whose item or person is NULL is dropped by the WHERE clauses here and nowhere else.
 - Neighbours are tables that differ by all rows of one person.  In each statement a person counts at
   most once for an item, so each count moves by at most 1, and all in the same direction.
+- `grp` is a third column where the largest items of each group are asked for.
 - Labels are text, and text is compared by its bytes.  So equal counts have the same order
   everywhere, and that order depends on the labels only.
 """
@@ -13,9 +14,14 @@ Each statement runs unchanged on DuckDB and on Apache Spark.  `safeselect_rows` 
 from __future__ import annotations
 
 __all__ = [
+    "AMONG_CANDIDATES",
+    "CAPPED_COUNTS",
     "COUNT_CANDIDATES",
     "COUNT_DISTINCT_USERS",
+    "GROUPED_COUNTS",
+    "GROUPS",
     "ITEMS",
+    "ITEMS_PER_USER",
     "LARGEST_CAPPED_COUNTS",
     "LARGEST_COUNTS",
 ]
@@ -57,7 +63,7 @@ LIMIT {places}
 """
 """The largest counts."""
 
-LARGEST_CAPPED_COUNTS = """
+_PLACED = """
 WITH pairs AS (
   SELECT DISTINCT item, person
   FROM safeselect_rows
@@ -73,12 +79,91 @@ SELECT CAST(item AS STRING) AS label, COUNT(*) AS users
 FROM placed
 WHERE place <= {contributions}
 GROUP BY item
-ORDER BY users DESC, label
-LIMIT {places}
 """
-"""The largest counts, where a person counts for `contributions` items at most.
+"""Counts where a person counts for `contributions` items at most.
 
 A fixed hash of the two keys decides which of a person's items count.  No other person's rows change
 that choice, so a person moves at most `contributions` counts.  The hash is not secret and need not
 be.  Equal hashes are in the order of the items: numbers by value, text by its bytes.
 """
+
+LARGEST_CAPPED_COUNTS = f"""{_PLACED}ORDER BY users DESC, label
+LIMIT {{places}}
+"""
+"""The largest of these counts."""
+
+CAPPED_COUNTS = f"""{_PLACED}HAVING COUNT(*) >= {{least}}
+ORDER BY label
+"""
+"""All of these counts, but for items of fewer than `least` persons.
+
+Whether an item is left out depends on its own count alone.
+"""
+GROUPED_COUNTS = """
+WITH members AS (
+  SELECT DISTINCT grp, person
+  FROM safeselect_rows
+  WHERE grp IS NOT NULL AND item IS NOT NULL AND person IS NOT NULL
+    AND CAST(grp AS STRING) IN (SELECT label FROM safeselect_groups)
+), placed AS (
+  SELECT grp, person, ROW_NUMBER() OVER (
+    PARTITION BY person
+    ORDER BY LEFT(md5(CONCAT(CAST(person AS STRING), ' ', CAST(grp AS STRING))), 12), grp
+  ) AS place
+  FROM members
+), pairs AS (
+  SELECT DISTINCT r.grp, r.item, r.person
+  FROM safeselect_rows r JOIN placed p ON r.grp = p.grp AND r.person = p.person
+  WHERE p.place <= {groups} AND r.item IS NOT NULL {known}
+), capped AS (
+  SELECT grp, item, ROW_NUMBER() OVER (
+    PARTITION BY grp, person
+    ORDER BY LEFT(md5(CONCAT(CAST(person AS STRING), ' ', CAST(item AS STRING))), 12), item
+  ) AS place
+  FROM pairs
+), counted AS (
+  SELECT CAST(grp AS STRING) AS grp, CAST(item AS STRING) AS label, COUNT(*) AS users
+  FROM capped
+  WHERE place <= {contributions}
+  GROUP BY grp, item
+), ranked AS (
+  SELECT grp, label, users, ROW_NUMBER() OVER (
+    PARTITION BY grp ORDER BY users DESC, label
+  ) AS place
+  FROM counted
+)
+SELECT grp, label, users
+FROM ranked
+WHERE place <= {places}
+ORDER BY grp, place
+"""
+"""The largest counts of each public group, where a person counts in `groups` groups at most.
+
+The same kind of hash as above decides which groups; groups outside the list take no place.  So a
+person moves counts in at most `groups` groups, and in each of them at most `contributions` counts.
+"""
+
+AMONG_CANDIDATES = "AND CAST(r.item AS STRING) IN (SELECT label FROM safeselect_candidates)"
+"""The condition `known` of `GROUPED_COUNTS` where there is a public list of items."""
+
+GROUPS = """
+SELECT DISTINCT CAST(grp AS STRING) AS label
+FROM safeselect_rows
+WHERE grp IS NOT NULL
+ORDER BY label
+"""
+"""The set of groups, if the caller asserts that it is public; no person is looked at."""
+
+ITEMS_PER_USER = """
+WITH users AS (
+  SELECT person, LEAST(COUNT(DISTINCT item), {most}) AS items
+  FROM safeselect_rows
+  WHERE item IS NOT NULL AND person IS NOT NULL
+  GROUP BY person
+)
+SELECT items, COUNT(*) AS users
+FROM users
+GROUP BY items
+ORDER BY items
+"""
+"""How many persons have so many items, `most` standing for more; a person moves one number by 1."""

@@ -24,7 +24,7 @@ from safeselect.selection._table import Mechanism
 from safeselect.unknown_domain import DiscoveredTopK, unknown_domain_top_k
 from safeselect.unknown_domain._bottom import read_places
 
-__all__ = ["top_items"]
+__all__ = ["opened_by", "top_items", "warn_delta"]
 
 _NEEDS_DELTA = (
     "the domain is unknown, which needs epsilon and delta; or pass candidates=, a list made "
@@ -104,7 +104,7 @@ def top_items(
     check_unit(unit, unit_of(read_ledger(ledger, monotonic=True)))
     warn_if_same(item, user)
     count = integer(k, "k", minimum=1, maximum=2**20)
-    opened = _opened(table, engine, memory)
+    opened = opened_by(table, engine, memory)
     if _is_known(candidates, candidates_are_public):
         if (k_bar, max_contributions) != (None, None):
             raise ParameterError("k_bar and max_contributions go with an unknown domain")
@@ -117,7 +117,7 @@ def top_items(
                 memory=memory,
                 progress=progress,
             )
-            held: Any = until_read(stack, stack.enter_context(counts))
+            held: Any = until_read(stack, stack.enter_context(counts), unit)
             by: Any = mechanism
             found: TopK | TopSet = top_k(
                 held,
@@ -149,7 +149,7 @@ def top_items(
             progress=progress,
         )
         return unknown_domain_top_k(
-            until_read(stack, stack.enter_context(largest)),
+            until_read(stack, stack.enter_context(largest), unit),
             k=count,
             k_bar=competing,
             epsilon=epsilon,
@@ -182,10 +182,10 @@ def _check_total(epsilon: object, delta: object, rho: object, rows: object) -> N
     if rows is not None:
         stated = integer(rows, "rows", minimum=1, maximum=2**63 - 1)
         if slack is not None:
-            _warn_delta(slack, stated)
+            warn_delta(slack, stated)
 
 
-def _opened(table: object, engine: object, memory: str | None) -> AbstractContextManager[Any]:
+def opened_by(table: object, engine: object, memory: str | None) -> AbstractContextManager[Any]:
     """Return the table, on the engine that counts."""
     if engine not in ("duckdb", "spark"):
         raise ParameterError(f"engine must be 'duckdb' or 'spark', got {describe(engine)}")
@@ -199,7 +199,7 @@ def _opened(table: object, engine: object, memory: str | None) -> AbstractContex
     return parquet_on_spark(table, memory=memory)
 
 
-def _warn_delta(delta: Fraction, rows: int) -> None:
+def warn_delta(delta: Fraction, rows: int) -> None:
     """Warn if delta is above one over the number of rows that the caller stated."""
     if delta * rows > 1:
         caution(

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
-from safeselect.errors import LedgerDamaged
+from safeselect.errors import LedgerDamaged, ParameterError
 from safeselect.ledger.records.budget import Amounts, Budget, add, exact_texts
 from safeselect.ledger.records.record import OLD_SCHEMA, read_numbers
 from safeselect.promises.records import Content, exact_text
 
-__all__ = ["MAX_REFUSALS", "Balance", "charged", "refused", "reopened"]
+__all__ = ["MAX_REFUSALS", "Balance", "charged", "raised", "refused"]
 
 MAX_REFUSALS = 10
 """The default number of refusals of private input at which a scope closes."""
@@ -119,23 +119,36 @@ def refused(balance: Balance) -> Balance:
     return Balance(balance.budget, balance.spent, balance.refusals + 1, balance.max_refusals)
 
 
-def reopened(
-    scopes: Mapping[str, Balance], record: Mapping[str, Any], where: str
+def raised(
+    scopes: Mapping[str, Balance], record: Mapping[str, Any], where: str, *, is_approved: bool
 ) -> dict[str, Balance]:
-    """Return the balance after the owner raised a limit.
+    """Return the balance after a limit was raised.
+
+    Args:
+        is_approved: whether approvers signed it; without them only the limit of refusals is raised.
 
     Raises:
         LedgerDamaged: the limit cannot be raised, or not by this record.
     """
-    balance = scopes.get(record["scope"])
-    # Raising any other limit needs approvals, which this version does not read.
-    if balance is None or record["limit"] != "max_refusals" or record["approvals"]:
+    balance, limit = scopes.get(record["scope"]), record["limit"]
+    if balance is None:
         raise LedgerDamaged(f"{where} raises something that cannot be raised")
-    after = read_limit(record["after"], where)
-    if record["before"] != str(balance.max_refusals) or after <= balance.max_refusals:
+    if limit == "max_refusals":
+        after = read_limit(record["after"], where)
+        if record["before"] != str(balance.max_refusals) or after <= balance.max_refusals:
+            raise LedgerDamaged(f"{where} does not raise the limit that there was")
+        return {record["scope"]: replace(balance, max_refusals=after)}
+    terms = balance.budget.terms
+    if not is_approved or limit not in terms or limit == "order":
+        raise LedgerDamaged(f"{where} raises something that cannot be raised")
+    new = read_numbers({limit: record["after"]}, where)[limit]
+    if record["before"] != exact_text(terms[limit]) or new <= terms[limit]:
         raise LedgerDamaged(f"{where} does not raise the limit that there was")
-    raised = Balance(balance.budget, balance.spent, balance.refusals, after)
-    return {record["scope"]: raised}
+    try:
+        budget = balance.budget.with_limit(limit, new)
+    except ParameterError:
+        raise LedgerDamaged(f"{where} raises a limit to what is none") from None
+    return {record["scope"]: replace(balance, budget=budget)}
 
 
 def read_limit(written: object, where: str, least: int = 1) -> int:

@@ -13,12 +13,13 @@ from fractions import Fraction
 from functools import lru_cache
 
 from safeselect.accounting.cost import rounded_text
+from safeselect.accounting.kinds import AnyGuarantee
 from safeselect.accounting.theorems.renyi import log_moment
 from safeselect.errors import BudgetError, LedgerDamaged, ParameterError
 from safeselect.exact.interval import Interval, log_order_constant, rounded_down, rounded_up
-from safeselect.exact.parameters import rational
+from safeselect.exact.parameters import Number, rational
 from safeselect.ledger.records.record import read_numbers, text
-from safeselect.promises.guarantees import ApproximateDP, Guarantee
+from safeselect.promises.guarantees import ApproximateDP
 from safeselect.promises.records import Content, exact_text
 
 __all__ = ["Amounts", "Budget", "add", "check_cap", "exact_texts"]
@@ -26,13 +27,13 @@ __all__ = ["Amounts", "Budget", "add", "check_cap", "exact_texts"]
 Amounts = dict[str, Fraction]
 """The amounts that add up, by name: epsilon; rho; epsilon and delta; or log_moment."""
 
-Parts = Sequence[tuple[Guarantee, int]]
+Parts = Sequence[tuple[AnyGuarantee, int]]
 
 _BITS = 1024
 _UNIT = Fraction(1, 2**_BITS)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, init=False)
 class Budget:
     """The cap on all releases of one scope together, in exactly one of four forms.
 
@@ -64,14 +65,21 @@ class Budget:
     _caps: Amounts = field(init=False, repr=False, compare=False)
     _told: dict[str, Content] = field(init=False, repr=False, compare=False)
 
-    def __post_init__(self) -> None:
-        text(self.unit, "unit")
-        text(self.neighbours, "neighbours")
-        for name in ("epsilon", "delta", "rho", "order"):
-            value = getattr(self, name)
-            if value is not None:
-                object.__setattr__(self, name, _read(value, name))
-        given = {name for name in ("epsilon", "delta", "rho", "order") if getattr(self, name)}
+    def __init__(  # the fields are exact; what is handed over may be any exact number
+        self,
+        unit: str,
+        neighbours: str,
+        epsilon: Number | None = None,
+        delta: Number | None = None,
+        rho: Number | None = None,
+        order: Number | None = None,
+    ) -> None:
+        object.__setattr__(self, "unit", text(unit, "unit"))
+        object.__setattr__(self, "neighbours", text(neighbours, "neighbours"))
+        numbers = {"epsilon": epsilon, "delta": delta, "rho": rho, "order": order}
+        for name, value in numbers.items():
+            object.__setattr__(self, name, None if value is None else _read(value, name))
+        given = {name for name in numbers if getattr(self, name)}
         forms = ({"epsilon"}, {"rho"}, {"epsilon", "delta"}, {"epsilon", "delta", "order"})
         if given not in forms:
             raise ParameterError(
@@ -91,6 +99,16 @@ class Budget:
         """The largest sums allowed."""
         return dict(self._caps)
 
+    @property
+    def terms(self) -> Amounts:
+        """The numbers with which the budget was made, by name."""
+        named = ((name, getattr(self, name)) for name in ("epsilon", "delta", "rho", "order"))
+        return {name: value for name, value in named if value is not None}
+
+    def with_limit(self, name: str, value: Fraction) -> Budget:
+        """Return the budget with another epsilon, delta or rho."""
+        return Budget(self.unit, self.neighbours, **{**self.terms, name: value})
+
     def _worked_out(self) -> Amounts:
         if self.epsilon is not None and self.delta is not None and self.order is not None:
             return {"log_moment": _moment_cap(self.epsilon, self.delta, self.order - 1)}
@@ -107,7 +125,7 @@ class Budget:
             return dict(amounts)
         return {"epsilon": amounts["log_moment"] / (self.order - 1)}
 
-    def price(self, guarantee: Guarantee, parts: Parts = ()) -> Amounts:
+    def price(self, guarantee: AnyGuarantee, parts: Parts = ()) -> Amounts:
         """Return the price of a release, rounded up: of the whole or of its parts, if less.
 
         Raises:
@@ -139,7 +157,7 @@ class Budget:
 
 
 @lru_cache(maxsize=256)
-def _price(budget: Budget, guarantee: Guarantee, parts: Parts) -> Amounts:
+def _price(budget: Budget, guarantee: AnyGuarantee, parts: Parts) -> Amounts:
     if budget.rho is not None:
         prices = [
             sum((_rho(each) * count for each, count in way), Fraction(0))
@@ -232,7 +250,7 @@ def _bounded(price: Fraction) -> Fraction:
     return max(_UNIT, _rounded(price))
 
 
-def _with_moments(guarantee: Guarantee, parts: Parts) -> list[Parts]:
+def _with_moments(guarantee: AnyGuarantee, parts: Parts) -> list[Parts]:
     """Return the views of the release that bound moments: the whole, and its parts."""
     ways: list[Parts] = [((guarantee, 1),), tuple(parts)]
     usable = [way for way in ways if way and all(each.zcdp is not None for each, _ in way)]
@@ -244,7 +262,7 @@ def _with_moments(guarantee: Guarantee, parts: Parts) -> list[Parts]:
     return usable
 
 
-def _rho(guarantee: Guarantee) -> Fraction:
+def _rho(guarantee: AnyGuarantee) -> Fraction:
     return guarantee.zcdp.rho if guarantee.zcdp is not None else Fraction(0)
 
 
@@ -258,7 +276,7 @@ def _log_moments(parts: Parts, excess: Fraction) -> Callable[[int], Interval]:
     return enclose
 
 
-def _no_price(budget: Budget, guarantee: Guarantee) -> ParameterError:
+def _no_price(budget: Budget, guarantee: AnyGuarantee) -> ParameterError:
     adds = "epsilon alone" if budget.delta is None else "epsilon and delta"
     return ParameterError(
         f"this budget adds up {adds}, which {type(guarantee).__name__} does not bound by itself; "

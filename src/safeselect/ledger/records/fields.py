@@ -13,7 +13,7 @@ from typing import Any
 from safeselect.errors import LedgerDamaged, ParameterError
 from safeselect.ledger.records.record import OLD_SCHEMA, SCHEMA, parse, text
 
-__all__ = ["OUTCOMES", "Fields", "charges_of", "head_of", "read_head", "read_record"]
+__all__ = ["OUTCOMES", "Fields", "charges_of", "head_of", "names_of", "read_head", "read_record"]
 
 Fields = dict[str, Any]
 """A record, or an object in one."""
@@ -68,6 +68,8 @@ _NEW: dict[str, _Types] = {
     # All that follows from the records before it, so that opening need not replay them.
     "carried": {"scopes": dict, "open": dict, "nonces": str, "requests": str},
 }
+# What a record of a kind may have besides: who approves, and their approvals.
+_MORE: dict[str, _Types] = {"created": {"approvers": dict}, "scope": {"approvals": list}}
 _KINDS = {
     (schema, kind): {**_COMMON, **fields}
     for schema, kinds in ((OLD_SCHEMA, _OLD), (SCHEMA, _NEW))
@@ -78,6 +80,7 @@ _SOURCE = {"name": str, "production": str, "health": str}
 _LINES = {"scope", "purpose", "mechanism", "reason"}
 _HEAD = re.compile(r"(0|[1-9][0-9]{0,17}):([0-9a-f]{64})", re.ASCII)
 _HEX = re.compile(r"([0-9a-f]{2})*", re.ASCII)
+_HASH = re.compile(r"[0-9a-f]{64}", re.ASCII)
 _COUNT = re.compile(r"0|[1-9][0-9]{0,17}", re.ASCII)
 
 
@@ -113,6 +116,9 @@ def read_record(body: str, where: str) -> Fields:
         fields = _KINDS.get((schema, kind))
     if fields is None:
         raise LedgerDamaged(f"{where} is not of schema {SCHEMA}, or of a kind that is unknown")
+    more = _MORE.get(str(kind), {}) if schema == SCHEMA else {}
+    if more.keys() <= record.keys():
+        fields = {**fields, **more}
     _check_types(record, fields, where)
     if schema == SCHEMA:
         _check_texts(record, body, where)
@@ -123,6 +129,12 @@ def read_record(body: str, where: str) -> Fields:
     elif kind == "carried" and not all(map(_COUNT.fullmatch, record["open"])):
         raise LedgerDamaged(f"{where} names an open charge that has no place")
     return record
+
+
+def names_of(kind: str) -> list[list[str]]:
+    """Return the names that the fields of a record of this kind may have, in the schema in use."""
+    least = _KINDS[SCHEMA, kind]
+    return [sorted(least), sorted({**least, **_MORE[kind]})] if kind in _MORE else [sorted(least)]
 
 
 def charges_of(record: Mapping[str, Any]) -> list[Fields]:
@@ -148,6 +160,8 @@ def _check_charged(record: Fields, where: str) -> None:
             raise LedgerDamaged(f"{where} does not say whether its source is for production")
         if record["request"]:
             _check_types(record["request"], {"id": str, "asked": str}, where)
+            if not all(map(_HASH.fullmatch, record["request"].values())):
+                raise LedgerDamaged(f"{where} names a request by something that is no hash")
     charges = charges_of(record)
     if not charges:
         raise LedgerDamaged(f"{where} charges no scope")

@@ -31,7 +31,7 @@ class Reading:
         record: its content.
         scopes: the new balances of the scopes that it changes.
         nonce: the nonce of a charge.
-        request: identity of the request that was charged, if it had one.
+        request: the two hashes of the request that was charged, if it had one.
         opens: a charge that awaits its outcome.
         closes: the place of the charge whose outcome this record states.
     """
@@ -40,7 +40,7 @@ class Reading:
     record: Fields
     scopes: Mapping[str, Balance] = field(default_factory=dict)
     nonce: int | None = None
-    request: str | None = None
+    request: tuple[str, str] | None = None
     opens: Open | None = None
     closes: int | None = None
 

@@ -11,12 +11,12 @@ its own record judged before it writes it.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
 
 from safeselect.errors import LedgerDamaged, LedgerRolledBack
-from safeselect.ledger.records.balance import Balance, charged, refused, reopened
+from safeselect.ledger.records.approvals import Approvers, check_approved
+from safeselect.ledger.records.balance import Balance, charged, raised, refused
 from safeselect.ledger.records.fields import (
     OUTCOMES,
     Fields,
@@ -27,12 +27,11 @@ from safeselect.ledger.records.fields import (
 )
 from safeselect.ledger.records.reading import Open, Reading, check_spent, read_open
 from safeselect.ledger.records.record import START, record_hash
-from safeselect.ledger.records.signatures import Verifier, is_key, signed_message
+from safeselect.ledger.records.requests import Requests
+from safeselect.ledger.records.signatures import Verifier, check_signature, check_signer
 from safeselect.ledger.store import Row
 
 __all__ = ["Checker"]
-
-_SIGNATURE = re.compile(r"([0-9a-f]{2})+", re.ASCII)
 
 
 @dataclass(slots=True)
@@ -51,8 +50,10 @@ class Checker:
         carried_at: the number of records at the last record of kind "carried".
         unfinished: the number of bytes after the last whole record, if a file was read.
         nonces: the nonces of all charges.
-        requests: identities of all requests that were charged.
-        wanted: place and hash of the published head.
+        requests: all requests that were charged.
+        wanted: heads that are still to be found, by place.
+        approvers: who approves new scopes and raised limits, if anybody.
+        changed: hash of the last record of a scope or a limit, or of the first record.
     """
 
     verifier: Verifier | None = None
@@ -66,13 +67,15 @@ class Checker:
     carried_at: int = 0
     unfinished: int = 0
     nonces: set[int] = field(default_factory=set)
-    requests: set[str] = field(default_factory=set)
+    requests: Requests = field(default_factory=Requests)
     _open: dict[int, Open] = field(default_factory=dict)
     _known: dict[tuple[object, ...], Open] = field(default_factory=dict)
-    wanted: tuple[int, str] | None = None
+    wanted: dict[int, str] = field(default_factory=dict)
+    approvers: Approvers | None = None
+    changed: str = ""
 
     def __post_init__(self) -> None:
-        self.wanted = read_head(self.published)
+        self.want(self.published)
 
     @property
     def pending(self) -> set[str]:
@@ -121,11 +124,13 @@ class Checker:
         if (record["kind"] == "created") != (self.count == 0):
             raise LedgerDamaged(f"{where} is of a kind that does not belong at this place")
         if self.count == 0:
-            self._check_first(record, where)
+            check_signer(record["signer"], self.verifier, where)
+            if "approvers" in record:
+                Approvers.of(record["approvers"], record["signer"])
         elif record["ledger"] != self.ledger:
             raise LedgerDamaged(f"{where} belongs to another ledger")
         signer = record["signer"] if self.count == 0 else self.signer
-        self._check_signature(row, signer, self.verifier if verify else None)
+        check_signature(row, signer, self.verifier if verify else None)
         self.check_wanted(self.count, row.hash)
         return self._follow(row, record, where)
 
@@ -133,27 +138,43 @@ class Checker:
         """Apply the record that `read` has just judged."""
         if self.count == 0:
             self.ledger, self.signer = reading.record["ledger"], reading.record["signer"]
+            if "approvers" in reading.record:
+                self.approvers = Approvers.of(reading.record["approvers"], self.signer)
         self.scopes |= reading.scopes
         if reading.nonce is not None:
             self.nonces.add(reading.nonce)
         if reading.request is not None:
-            self.requests.add(reading.request)
+            self.requests.open(*reading.request, self.count)
         if reading.opens is not None:
             self._open[self.count] = reading.opens
         if reading.closes is not None:
             del self._open[reading.closes]
+            self.requests.close(reading.closes, self.count, reading.record)
         self.torn += reading.record["kind"] == "torn"
         if reading.record["kind"] == "carried":
             self.carried_at = self.count + 1
+        if reading.record["kind"] in ("created", "scope", "raised"):
+            self.changed = reading.row.hash
+        self.wanted.pop(self.count, None)
         self.count, self.last = self.count + 1, reading.row.hash
 
-    def check_wanted(self, seq: int, hash_: str) -> None:
-        """Compare a record with the published head, if the head names its place.
+    def want(self, head: str | None) -> None:
+        """Take in a head that was published, of a record to come.
 
         Raises:
-            LedgerRolledBack: the head names another record.
+            LedgerRolledBack: another head with its place is awaited already.
         """
-        if self.wanted is not None and self.wanted[0] == seq and self.wanted[1] != hash_:
+        found = read_head(head)
+        if found is not None and self.wanted.setdefault(*found) != found[1]:
+            raise LedgerRolledBack(f"two different heads were published for record {found[0]}")
+
+    def check_wanted(self, seq: int, hash_: str) -> None:
+        """Compare a record with the published heads that name its place.
+
+        Raises:
+            LedgerRolledBack: one names another record.
+        """
+        if self.wanted.get(seq, hash_) != hash_:
             raise LedgerRolledBack(f"record {seq} is another one than the published head says")
 
     def verify(self, row: Row) -> None:
@@ -162,7 +183,7 @@ class Checker:
         Raises:
             LedgerDamaged: the signature is wrong.
         """
-        self._check_signature(row, self.signer, self.verifier)
+        check_signature(row, self.signer, self.verifier)
 
     def finish(self) -> None:
         """Check that nothing is missing at the end, as far as the published head can show.
@@ -173,7 +194,7 @@ class Checker:
         """
         if not self.count:
             raise LedgerDamaged("there is no record; every ledger has at least one")
-        if self.wanted is not None and self.wanted[0] >= self.count:
+        if any(place >= self.count for place in self.wanted):
             raise LedgerRolledBack(
                 f"the records end at {self.count - 1}, before the published head: the end was cut"
             )
@@ -181,7 +202,6 @@ class Checker:
     def carried(self) -> Fields:
         """Return the content of a record of kind "carried": all that follows so far."""
         nonces = b"".join(nonce.to_bytes(16, "big") for nonce in sorted(self.nonces))
-        requests = "\n".join(sorted(self.requests)).encode()
         return {
             "scopes": {name: balance.as_record() for name, balance in self.scopes.items()},
             "open": {
@@ -189,7 +209,7 @@ class Checker:
                 for seq, charge in self._open.items()
             },
             "nonces": sha256(nonces).hexdigest(),
-            "requests": sha256(requests).hexdigest(),
+            "requests": self.requests.digest(),
         }
 
     def adopt(self, row: Row, record: Fields) -> None:
@@ -210,41 +230,22 @@ class Checker:
         self._open = {int(seq): read_open(open_, where) for seq, open_ in record["open"].items()}
         self.count, self.last, self.carried_at = row.seq + 1, row.hash, row.seq + 1
 
-    def _check_first(self, record: Fields, where: str) -> None:
-        signer = record["signer"]
-        if not all(isinstance(value, str) for value in signer.values()) or (
-            signer and not signer.keys() >= {"algorithm", "key_id"}
-        ):
-            raise LedgerDamaged(f"{where} names no key")
-        if self.verifier is not None and not is_key(self.verifier, signer):
-            raise LedgerDamaged("the ledger is not signed with the key that is to verify it")
-
-    def _check_signature(
-        self, row: Row, signer: Mapping[str, str], verifier: Verifier | None
-    ) -> None:
-        where = f"record {row.seq}"
-        if not signer:
-            if row.signature:
-                raise LedgerDamaged(f"{where} is signed, in a ledger without signatures")
-        elif not _SIGNATURE.fullmatch(row.signature):
-            raise LedgerDamaged(f"{where} has no signature")
-        elif verifier is not None and not verifier.verify(
-            signed_message(row.hash), bytes.fromhex(row.signature)
-        ):
-            raise LedgerDamaged(f"the signature of {where} is wrong")
-
     def _follow(self, row: Row, record: Fields, where: str) -> Reading:
         kind = record["kind"]
         if kind == "charged":
             return self._charged(row, record, where)
         if kind in OUTCOMES:
             return self._outcome(row, record, where)
-        if kind == "scope":
-            if record["scope"] in self.scopes:
+        if kind in ("scope", "raised"):
+            told = self.approvers, record, self.changed, self.count
+            is_approved = check_approved(*told, where)
+            if kind == "raised":
+                changed = raised(self.scopes, record, where, is_approved=is_approved)
+            elif record["scope"] in self.scopes:
                 raise LedgerDamaged(f"{where} opens a scope that is open already")
-            return Reading(row, record, {record["scope"]: Balance.opened(record, where)})
-        if kind == "raised":
-            return Reading(row, record, reopened(self.scopes, record, where))
+            else:
+                changed = {record["scope"]: Balance.opened(record, where)}
+            return Reading(row, record, changed)
         if kind == "carried" and any(
             record[name] != value for name, value in self.carried().items()
         ):
@@ -252,10 +253,10 @@ class Checker:
         return Reading(row, record)
 
     def _charged(self, row: Row, record: Fields, where: str) -> Reading:
-        nonce, request = int(record["nonce"], 16), record.get("request", {}).get("id")
+        nonce, request = int(record["nonce"], 16), record.get("request")
         if nonce in self.nonces:
             raise LedgerDamaged(f"{where} repeats a nonce")
-        if request in self.requests:
+        if request and request["id"] in self.requests.found:
             raise LedgerDamaged(f"{where} repeats a request")
         scopes: dict[str, Balance] = {}
         for charge in charges_of(record):
@@ -272,7 +273,8 @@ class Checker:
             if len(self._known) >= _KNOWN:
                 self._known.clear()
             waits = self._known[key] = Open(tuple(scopes), parameters)
-        return Reading(row, record, scopes, nonce, request, waits)
+        asked = (request["id"], request["asked"]) if request else None
+        return Reading(row, record, scopes, nonce, asked, waits)
 
     def _outcome(self, row: Row, record: Fields, where: str) -> Reading:
         # A text that is not a canonical number is not the place of any record.

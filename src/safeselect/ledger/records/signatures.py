@@ -8,17 +8,21 @@ that.
 from __future__ import annotations
 
 import hmac
+import re
 from collections.abc import Mapping
-from typing import NoReturn, Protocol, final, runtime_checkable
+from typing import NoReturn, Protocol, cast, final, runtime_checkable
 
-from safeselect.errors import ParameterError
+from safeselect.errors import LedgerDamaged, ParameterError
 from safeselect.exact.parameters import describe
 from safeselect.ledger.records.record import text
+from safeselect.ledger.store import Row
 
 __all__ = [
     "HmacSigner",
     "Signer",
     "Verifier",
+    "check_signature",
+    "check_signer",
     "is_key",
     "key_of",
     "read_signer",
@@ -27,6 +31,7 @@ __all__ = [
 ]
 
 _SIGNED = b"safeselect/signature/1\x00"
+_SIGNATURE = re.compile(r"([0-9a-f]{2})+", re.ASCII)
 _SHORTEST_KEY = 32
 
 
@@ -124,6 +129,38 @@ def is_key(key: Verifier, said: Mapping[str, str]) -> bool:
         for name in ("algorithm", "key_id", "public_key")
         if name != "public_key" or (name in own and name in said)
     )
+
+
+def check_signer(signer: Mapping[str, object], verifier: Verifier | None, where: str) -> None:
+    """Check the first record's statement about the key.
+
+    Raises:
+        LedgerDamaged: it names no key, or another than the one that is to verify.
+    """
+    if not all(isinstance(value, str) for value in signer.values()) or (
+        signer and not signer.keys() >= {"algorithm", "key_id"}
+    ):
+        raise LedgerDamaged(f"{where} names no key")
+    if verifier is not None and not is_key(verifier, cast("Mapping[str, str]", signer)):
+        raise LedgerDamaged("the ledger is not signed with the key that is to verify it")
+
+
+def check_signature(row: Row, signer: Mapping[str, str], verifier: Verifier | None) -> None:
+    """Check the signature of a row: its form, and with a key itself.
+
+    Raises:
+        LedgerDamaged: it is wrong, missing, or there although nobody signs.
+    """
+    where = f"record {row.seq}"
+    if not signer:
+        if row.signature:
+            raise LedgerDamaged(f"{where} is signed, in a ledger without signatures")
+    elif not _SIGNATURE.fullmatch(row.signature):
+        raise LedgerDamaged(f"{where} has no signature")
+    elif verifier is not None and not verifier.verify(
+        signed_message(row.hash), bytes.fromhex(row.signature)
+    ):
+        raise LedgerDamaged(f"the signature of {where} is wrong")
 
 
 def read_signer(value: object) -> Signer | None:

@@ -24,7 +24,10 @@ __all__ = ["Carrying", "skim"]
 
 _HASH, _BODY = slice(9, 73), 84  # their places in a line
 _SIGNATURE, _PREVIOUS = b',"signature":"', b'"previous":"'
-_NONCE, _REQUEST = b'"nonce":"', b'"request":{"asked":'
+_NONCE, _REQUEST, _OUTCOME = b'"nonce":"', b'"request":{"asked":', b'{"charge":"'
+
+# How the records of scopes and limits begin, and no others: their fields are sorted.
+_CHANGES = (b'{"after":', b'{"approvals":', b'{"caps":')
 
 
 @runtime_checkable
@@ -57,13 +60,17 @@ def skim(checker: Checker, lines: Iterator[tuple[int, bytes]]) -> Row:
         if body[place : place + 64] != last:
             raise LedgerDamaged(f"record {count} does not follow the record before it")
         last = stated
-        if wanted is not None and wanted[0] == count:
+        if body.startswith(_CHANGES):
+            checker.changed = stated.decode()
+        if count in wanted:
             checker.check_wanted(count, stated.decode())
         place = body.find(_NONCE)
         if place >= 0:
             nonces.add(int(body[place + 9 : place + 41], 16))
             if _REQUEST in body:
-                requests.add(json.loads(body)["request"].get("id"))
+                requests.skim(count, json.loads(body))
+        elif requests.found and body.startswith(_OUTCOME):
+            requests.skim(count, json.loads(body))
     row = read_line(line, count, at)
     record = read_record(row.body, f"record {count}")
     if record_hash(row.body) != row.hash or record["kind"] != "carried":

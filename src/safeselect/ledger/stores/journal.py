@@ -11,7 +11,6 @@ from typing import final
 
 from safeselect.errors import LedgerDamaged, LedgerError
 from safeselect.ledger.records.lines import log_line, read_line
-from safeselect.ledger.records.record import LONGEST
 from safeselect.ledger.store import Row, Torn
 
 __all__ = ["FileJournal", "end_of_lines"]
@@ -113,8 +112,6 @@ class FileJournal:
     def append(self, row: Row) -> Row:
         """Add a line."""
         line = log_line(row.body, row.hash, row.signature)
-        if len(line) > LONGEST:
-            raise LedgerError(f"a record would be longer than {LONGEST} bytes: nothing was charged")
         placed = replace(row, at=self._next)
         self.lines.append(line)
         self._next += len(line)

@@ -13,16 +13,23 @@ from pathlib import Path
 import gmpy2
 import numpy as np
 
-__all__ = ["library"]
+__all__ = ["code", "library"]
+
+
+@cache
+def code() -> tuple[str, str]:
+    """Return version and hash of the source; computed once a process, at its first release."""
+    return _version(), _source_tree()
 
 
 @cache
 def library() -> dict[str, str]:
     """Return what records say about the code; computed once a process, at its first ledger."""
+    version_, source_tree = code()
     return {
         "name": "safeselect",
-        "version": _version(),
-        "source_tree_sha256": _source_tree(),
+        "version": version_,
+        "source_tree_sha256": source_tree,
         "python": f"{platform.python_implementation()} {platform.python_version()}",
         "numpy": np.__version__,
         "gmpy2": gmpy2.version(),
@@ -42,7 +49,7 @@ def _version() -> str:
 
 def _source_tree() -> str:
     """Return SHA-256 over the path, length and bytes of each of the package's Python files."""
-    root = Path(__file__).parents[2]
+    root = Path(__file__).parents[1]
     digest = hashlib.sha256(b"safeselect/source-tree/1\x00")
     try:
         for path in sorted(root.rglob("*.py"), key=lambda path: path.relative_to(root).as_posix()):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["theorem"]
+__all__ = ["is_known", "theorem"]
 
 _LAPLACE_DOMINATED = "walk along the line between score vectors (docs/mathematics.md, section 2)"
 _PERMUTE_AND_FLIP = f"McKenna and Sheldon (2020); {_LAPLACE_DOMINATED}"
@@ -14,6 +14,7 @@ _GAPS = "Ding et al. (2023); docs/mathematics.md, theorem 6"
 _SPARSE = "Ding et al. (2023); docs/mathematics.md, theorems 12.1 and 12.2"
 _SPARSE_WHOLE = "docs/mathematics.md, theorem 12.1"
 _LISTS = "Durfee and Rogers (2019); docs/mathematics.md, theorem 7"
+_KEYS = "Desfontaines, Voss and Gipson (2022), theorem 1; docs/keys.md"
 
 _WEIGHTS = "public weights: docs/mathematics.md, section 18"
 _QUANTILE = f"{_EXPONENTIAL}; classes and range: docs/mathematics.md, section 18"
@@ -58,7 +59,23 @@ _THEOREMS = {
     "quantile": _QUANTILE,
     "quantiles": f"{_QUANTILE}; levels: after Kaplan, Schnapp and Stemmer (2022)",
     "pay_what_you_get_gumbel": "Durfee and Rogers (2019); docs/mathematics.md, theorem 9",
+    "select_partitions": _KEYS,
+    "select_partitions_with_counts": _KEYS,
+    "partition_strategy": _KEYS,
+    "partition_strategy_with_counts": _KEYS,
+    "measure_discrete_laplace": "Ghosh, Roughgarden and Sundararajan (2009)",
+    "measure_discrete_gaussian": "Canonne, Kamath and Steinke (2020), theorem 14",
+    "measure_rounded_gaussian": "Dong, Roth and Su (2022); rounding of a Gaussian mechanism",
 }
+
+
+_VERSION = "1"  # of every law so far
+
+
+def is_known(mechanism: str) -> bool:
+    """Whether this library has a mechanism of this name and version of its law."""
+    name, _, version = mechanism.partition("/")
+    return name in _THEOREMS and version == _VERSION
 
 
 def theorem(mechanism: str) -> str:

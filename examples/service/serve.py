@@ -1,0 +1,72 @@
+"""Runs the service in several processes: `python examples/service/serve.py PORT WORKERS`.
+
+`uvicorn --workers` imports everything anew in each worker: a worker that was killed is back after
+seconds.  Here one process imports once, listens, and forks; a worker is back in a few milliseconds.
+The parent opens neither the ledger nor a connection: what a process opens belongs to it alone.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import sys
+import time
+from contextlib import suppress
+from typing import NoReturn
+
+import uvicorn
+from app import app
+
+
+def main(port: int, workers: int) -> None:
+    """Serve until SIGTERM or SIGINT; start a new worker for each one that dies."""
+    children: set[int] = set()
+    listener = socket.socket()
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    listener.bind(("127.0.0.1", port))
+    listener.listen(4096)
+
+    def end(*_: object) -> NoReturn:
+        for call in (
+            lambda child: os.kill(child, signal.SIGTERM),
+            lambda child: os.waitpid(child, 0),
+        ):
+            for child in children:
+                with suppress(ProcessLookupError, ChildProcessError):  # it died just now
+                    call(child)
+        sys.exit()
+
+    ending = {signal.SIGTERM, signal.SIGINT}
+    for each in ending:
+        signal.signal(each, end)
+    while True:
+        # A signal between the fork and the note of the child would leave the child behind.
+        signal.pthread_sigmask(signal.SIG_BLOCK, ending)
+        while len(children) < workers:
+            child = os.fork()
+            if child == 0:
+                for each in ending:
+                    signal.signal(each, signal.SIG_DFL)
+                signal.pthread_sigmask(signal.SIG_UNBLOCK, ending)
+                work(listener)
+            children.add(child)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, ending)
+        died, _ = os.wait()
+        children.discard(died)
+        time.sleep(0.02)  # a worker that dies at once must not be started without end
+
+
+def work(listener: socket.socket) -> NoReturn:
+    """One worker: a server of uvicorn on the socket that all of them share."""
+    status = 1
+    try:
+        config = uvicorn.Config(app, access_log=False, timeout_keep_alive=30)
+        uvicorn.Server(config).run(sockets=[listener])
+        status = 0
+    finally:
+        os._exit(status)
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]), int(sys.argv[2]))

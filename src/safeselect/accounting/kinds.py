@@ -1,0 +1,12 @@
+"""All kinds of guarantees: those of a selection, and those that only other releases have."""
+
+from __future__ import annotations
+
+from safeselect.accounting.gaussian import GaussianDP
+from safeselect.accounting.repetition import Repeated
+from safeselect.promises.guarantees import Guarantee
+
+__all__ = ["AnyGuarantee"]
+
+AnyGuarantee = Guarantee | GaussianDP | Repeated
+"""What a release may cost, of this library or of another."""

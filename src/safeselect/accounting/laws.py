@@ -1,0 +1,269 @@
+"""Parts of a list whose law is known: discrete Laplace and Gaussian noise, randomized response.
+
+A `PureDP` or `ZeroConcentratedDP` says less about them than their own privacy losses do.  Each law
+here is its worst pair: a likelihood ratio that is monotone makes the largest shift the worst.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from math import isqrt
+
+from safeselect.accounting.losses import Atoms
+from safeselect.exact.interval import Interval, rounded_down, rounded_up
+from safeselect.exact.parameters import integer, rational
+from safeselect.promises.guarantees import ApproximateDP, PureDP, ZeroConcentratedDP
+
+__all__ = ["DiscreteGaussian", "DiscreteLaplace", "KnownLaw", "RandomizedResponse"]
+
+_MOST_SHIFT = 2**12
+_MOST_VARIANCE = 2**20
+_MOST_ANSWERS = 2**62
+_BITS = 192  # of masses, where a law is read alone
+_MOST_STEPS = 300
+
+
+@dataclass(frozen=True, slots=True)
+class DiscreteLaplace:
+    """An integer that moves by at most `shift`, with noise P(X = x) proportional to e**-epsilon|x|.
+
+        DiscreteLaplace("1/2", shift=3)
+
+    Args:
+        epsilon: rational, positive; for a shift of 1 the guarantee is exactly PureDP(epsilon).
+        shift: integer, from 1 to 4096.
+
+    Source: Ghosh, Roughgarden and Sundararajan (2009).
+    """
+
+    epsilon: Fraction
+    shift: int = 1
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "epsilon", rational(self.epsilon, "epsilon"))
+        integer(self.shift, "shift", minimum=1, maximum=_MOST_SHIFT)
+
+    @property
+    def unit(self) -> Fraction:
+        """All losses are multiples of this."""
+        return self.epsilon
+
+    @property
+    def size(self) -> Fraction:
+        """The largest loss."""
+        return self.epsilon * self.shift
+
+    @property
+    def pure(self) -> PureDP:
+        """PureDP(shift * epsilon)."""
+        return PureDP(self.size)
+
+    @property
+    def zcdp(self) -> ZeroConcentratedDP:
+        """That of the pure guarantee."""
+        return self.pure.zcdp
+
+    def delta(self, epsilon: object) -> Fraction:
+        """The smallest delta at this epsilon, rounded up."""
+        return _delta(self, epsilon)
+
+    def approximate(self, delta: object) -> ApproximateDP:
+        """The smallest epsilon at this delta, to within 2**-40 of itself."""
+        return _approximate(self, delta)
+
+    def atoms(self, bits: int) -> Atoms:
+        """All values up to 0 have the largest loss, those from the shift on the least."""
+        precision, one = bits + 64, Interval.of(1, bits + 64)
+        ratio = (-Interval.of(self.epsilon, precision)).exp()
+        outside = one / (one + ratio)
+        chances = [outside]
+        power = ratio
+        for _ in range(1, self.shift):
+            chances.append(outside * (one - ratio) * power)
+            power = power * ratio
+        chances.append(outside * power)
+        losses = [(self.shift - 2 * x) * self.epsilon for x in range(self.shift + 1)]
+        return Atoms.of([(loss, loss) for loss in losses], chances, 0, bits)
+
+
+@dataclass(frozen=True, slots=True)
+class DiscreteGaussian:
+    """An integer that moves by at most `shift`, with P(X = x) proportional to e**-(x**2/2 sigma2).
+
+        DiscreteGaussian(9)  # a count, and a little less noise than a deviation of 3
+
+    It is not mu-GDP for any mu near shift / sigma.
+
+    Args:
+        sigma2: rational, positive, less than 2**20; for more write `ZeroConcentratedDP`.
+        shift: integer, from 1 to 4096.
+
+    Source: Canonne, Kamath and Steinke (2020).
+    """
+
+    sigma2: Fraction
+    shift: int = 1
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "sigma2", rational(self.sigma2, "sigma2", below=_MOST_VARIANCE))
+        integer(self.shift, "shift", minimum=1, maximum=_MOST_SHIFT)
+
+    @property
+    def unit(self) -> Fraction:
+        """All losses are multiples of this."""
+        return self.shift / (2 * self.sigma2)
+
+    @property
+    def size(self) -> Fraction:
+        """About the standard deviation of the loss, a multiple of the unit."""
+        return self.unit * max(1, isqrt(int(4 * self.sigma2)))
+
+    @property
+    def pure(self) -> None:
+        """None: no pure guarantee follows."""
+        return None
+
+    @property
+    def zcdp(self) -> ZeroConcentratedDP:
+        """(shift**2 / (2 sigma2))-zCDP (Canonne, Kamath and Steinke 2020, Theorem 4)."""
+        return ZeroConcentratedDP(Fraction(self.shift**2) / (2 * self.sigma2))
+
+    def delta(self, epsilon: object) -> Fraction:
+        """The smallest delta at this epsilon, rounded up."""
+        return _delta(self, epsilon)
+
+    def approximate(self, delta: object) -> ApproximateDP:
+        """The smallest epsilon at this delta, to within 2**-40 of itself."""
+        return _approximate(self, delta)
+
+    def atoms(self, bits: int) -> Atoms:
+        """From -r to shift + r, symmetric under x -> shift - x; the rest is below 2**-bits."""
+        precision = bits + 64
+        # e**(-r**2 / (2 sigma2)) <= 2**-bits, as ln 2 < 7/10.
+        r = isqrt(int(2 * self.sigma2 * bits * 7 / 10)) + 2
+        halves = [
+            (-Interval.of(x * x / (2 * self.sigma2), precision)).exp()
+            for x in range(self.shift + r + 2)
+        ]
+        one = Interval.of(1, precision)
+        # Weights beyond x fall faster than by the ratio of the first two.
+        ratio = (-Interval.of((2 * r + 3) / (2 * self.sigma2), precision)).exp()
+        tail = halves[r + 1] / (one - ratio)
+        total = halves[0]
+        for weight in halves[1 : r + 1]:
+            total = total + weight + weight
+        most = total + tail + tail
+        whole = Interval(total.lower, most.upper, precision)
+        chances = [halves[abs(x)] / whole for x in range(-r, self.shift + r + 1)]
+        losses = [self.unit * (self.shift - 2 * x) for x in range(-r, self.shift + r + 1)]
+        missing = (tail + tail) / whole
+        return Atoms.of([(loss, loss) for loss in losses], chances, missing.scaled(bits)[1], bits)
+
+
+@dataclass(frozen=True, slots=True)
+class RandomizedResponse:
+    """One of n answers: the true one, but with chance p one of all n at random.
+
+        RandomizedResponse("1/4", n=5)
+
+    Args:
+        p: rational, between 0 and 1.
+        n: how many answers there are, at least 2.
+
+    Source: Warner (1965); Kairouz, Oh and Viswanath (2016).
+    """
+
+    p: Fraction
+    n: int
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "p", rational(self.p, "p", below=1))
+        integer(self.n, "n", minimum=2, maximum=_MOST_ANSWERS)
+
+    @property
+    def unit(self) -> Fraction:
+        """The largest loss, rounded down to 32 bits."""
+        return rounded_down(self._loss, 32)
+
+    @property
+    def size(self) -> Fraction:
+        """The same."""
+        return self.unit
+
+    @property
+    def pure(self) -> PureDP:
+        """PureDP(ln(1 + n (1 - p) / p)), rounded up."""
+        return PureDP(rounded_up(self._loss))
+
+    @property
+    def zcdp(self) -> ZeroConcentratedDP:
+        """That of the pure guarantee."""
+        return self.pure.zcdp
+
+    def delta(self, epsilon: object) -> Fraction:
+        """The smallest delta at this epsilon, rounded up."""
+        return _delta(self, epsilon)
+
+    def approximate(self, delta: object) -> ApproximateDP:
+        """The smallest epsilon at this delta, to within 2**-40 of itself."""
+        return _approximate(self, delta)
+
+    def atoms(self, bits: int) -> Atoms:
+        """The true answer, the other data set's, and all the rest, which tells nothing."""
+        precision, other = bits + 64, self.p / self.n
+        low, high = self._loss(precision).fractions()
+        chances = [1 - self.p + other, (self.n - 2) * other, other]
+        return Atoms.of(
+            [(low, high), (Fraction(0), Fraction(0)), (-high, -low)],
+            [Interval.of(chance, precision) for chance in chances],
+            0,
+            bits,
+        )
+
+    def _loss(self, precision: int) -> Interval:
+        return Interval.of(1 + self.n * (1 - self.p) / self.p, precision).log()
+
+
+KnownLaw = DiscreteLaplace | DiscreteGaussian | RandomizedResponse
+
+
+@lru_cache(maxsize=8)
+def _known(law: KnownLaw) -> Atoms:
+    return law.atoms(_BITS)
+
+
+def _delta(law: KnownLaw, epsilon: object) -> Fraction:
+    at = rational(epsilon, "epsilon", zero=True)
+    atoms = _known(law)
+    if at >= atoms.losses[0][1] and not atoms.beyond:
+        return Fraction(0)
+    return min(Fraction(1), _short(Fraction(atoms.above([at])[0], 1 << _BITS)))
+
+
+def _short(value: Fraction) -> Fraction:
+    return rounded_up(lambda precision: Interval.of(value, precision))
+
+
+def _approximate(law: KnownLaw, delta: object) -> ApproximateDP:
+    at = rational(delta, "delta", below=1)
+    atoms = _known(law)
+    goal = (at.numerator << _BITS) // at.denominator
+    low, high = Fraction(0), atoms.losses[0][1]
+    if atoms.above([high])[0] > goal:
+        # Below what the masses resolve.
+        return law.zcdp.approximate(at)
+    if atoms.above([low])[0] <= goal:
+        return ApproximateDP(low, at)
+    for _ in range(_MOST_STEPS):
+        if (high - low) * 2**40 <= high:
+            break
+        middle = _short((low + high) / 2)
+        if atoms.above([middle])[0] <= goal:
+            high = middle
+        else:
+            low = middle
+    # Chances below what the masses resolve were rounded away; what is implied knows them.
+    implied = (law.pure or law.zcdp).approximate(at).epsilon
+    return ApproximateDP(min(high, implied), at)

@@ -1,0 +1,166 @@
+"""The guarantee of the best of many runs, `Repeated`: the mean number of runs, and what they add.
+
+The best of K runs has the law A(y) = Q(y) E f'(X), where f is the generating function of K, Q the
+law of one run, and X is uniform between the probability of a worse run and that of one no better.
+f' is at most E K, and f'(x) is proportional to (gamma + (1 - gamma)(1 - x))**-(1 + eta), a power of
+the probability of an event of one run (`docs/mathematics.md`, section 18).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+
+from safeselect.errors import ParameterError
+from safeselect.exact.interval import Interval, rounded_down, rounded_up
+from safeselect.exact.parameters import Number, describe, rational
+from safeselect.promises.guarantees import BoundedRange, LaplaceDominated, PureDP
+from safeselect.promises.with_delta import ApproximateDP, ZeroConcentratedDP
+
+__all__ = ["Base", "Repeated", "log_of_ratio_at", "mean_runs"]
+
+Base = PureDP | LaplaceDominated | BoundedRange | ZeroConcentratedDP
+"""What one run may guarantee."""
+
+_SHORT = Fraction(1, 1 << 32)
+
+
+@dataclass(frozen=True, slots=True)
+class Repeated:
+    """The best of K runs of one mechanism, K from a truncated negative binomial law.
+
+    P(K = k) is proportional to (1 - gamma)**k times the product of (l + eta) / (l + 1) over l < k,
+    for k >= 1; eta = 1 is the geometric law of mean 1 / gamma.  The likelihood ratio of the best
+    run is that of one run times a factor of at most e**shift, on at most E K times the probability
+    (`docs/mathematics.md`, section 18).
+
+    Args:
+        base: what one run guarantees, its score included: PureDP, LaplaceDominated, BoundedRange
+            or ZeroConcentratedDP.
+        eta: rational, above -1 and at most 100.
+        gamma: rational between 0 and 1.
+
+    Source: Papernot and Steinke (2022), Theorem 2; Liu and Talwar (2019) for eta = 1.
+    """
+
+    base: Base
+    eta: Fraction
+    gamma: Fraction
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.base, Base):
+            raise ParameterError(
+                "base must be PureDP, LaplaceDominated, BoundedRange or ZeroConcentratedDP, got "
+                f"{describe(self.base)}; repeated runs are not proved private for any other"
+            )
+        eta = rational(self.eta, "eta", signed=True)
+        if not -1 < eta <= 100:
+            raise ParameterError(f"eta must be above -1 and at most 100, got {describe(eta)}")
+        object.__setattr__(self, "eta", eta)
+        object.__setattr__(self, "gamma", rational(self.gamma, "gamma", below=1))
+
+    @property
+    def pure(self) -> PureDP | None:
+        """((2 + eta) epsilon)-DP where a run is epsilon-DP (Papernot and Steinke, Corollary 3)."""
+        own = self.base.pure
+        return None if own is None else PureDP((2 + self.eta) * own.epsilon)
+
+    @property
+    def zcdp(self) -> ZeroConcentratedDP:
+        """rho-zCDP with rho the Rényi divergence at one order, which bounds that of all below.
+
+        Above that order the divergence grows more slowly than the order.
+        """
+        rho = self.base.zcdp.rho
+        found = _rho_of_repeated(rho, self.shift, self.eta, self.gamma) if rho else rho
+        return ZeroConcentratedDP(min(found, self.pure.zcdp.rho) if self.pure else found)
+
+    @property
+    def expected_runs(self) -> Fraction:
+        """E K, the mean number of runs; rounded up to 64 significant bits."""
+        return _expected_runs(self.eta, self.gamma)
+
+    @property
+    def single(self) -> PureDP | ZeroConcentratedDP:
+        """The strongest guarantee of one number that follows."""
+        return self.pure or self.zcdp
+
+    @property
+    def shift(self) -> Fraction:
+        """How far the loss of the best run may exceed that of one run: a bound, rounded up."""
+        rho = self.base.zcdp.rho
+        ratio = _log_of_ratio(rho, self.gamma) if rho else rho
+        # The limit of large orders is the epsilon of a pure guarantee.
+        return (1 + self.eta) * (min(ratio, self.base.pure.epsilon) if self.base.pure else ratio)
+
+    def approximate(self, delta: Number) -> ApproximateDP:
+        """An epsilon at this delta: that of one run at delta / E K and the shift, or the pure one.
+
+        `compose` with this delta finds the least epsilon that is known.
+        """
+        at = rational(delta, "delta", below=1)
+        less = _delta_of_one_run(at, self.eta, self.gamma)
+        found = self.base.approximate(less).epsilon + self.shift
+        if self.pure is not None:
+            found = min(found, self.pure.approximate(at).epsilon)
+        return ApproximateDP(found, at)
+
+
+def mean_runs(eta: Fraction, gamma: Fraction, precision: int) -> Interval:
+    """Enclose E K = eta (1 - gamma) / (gamma (1 - gamma**eta)), which is above 1."""
+    log = Interval.of(gamma, precision).log()
+    odds = Interval.of((1 - gamma) / gamma, precision)
+    if not eta:
+        return odds / -log
+    power = Interval.of(eta, precision)
+    return power * odds / -(power * log).expm1()
+
+
+def _expected_runs(eta: Fraction, gamma: Fraction) -> Fraction:
+    """E K, rounded up to 64 significant bits; 1 / gamma for eta = 1."""
+    if eta == 1:
+        return 1 / gamma
+    return rounded_up(lambda precision: mean_runs(eta, gamma, precision))
+
+
+def _delta_of_one_run(delta: Fraction, eta: Fraction, gamma: Fraction) -> Fraction:
+    """delta / E K, rounded down."""
+    return rounded_down(
+        lambda precision: Interval.of(delta, precision) / mean_runs(eta, gamma, precision)
+    )
+
+
+def log_of_ratio_at(rho: Fraction, gamma: Fraction, order: Fraction, precision: int) -> Interval:
+    """Enclose (1 - 1/a) r(a) + ln(1/gamma) / a, r(a) = a rho, at the order a >= 1.
+
+    It bounds ln((gamma + (1 - gamma) p') / (gamma + (1 - gamma) p)) for the probabilities p and p'
+    of one event in a run on neighbouring data, where the Rényi divergence of order a is r(a).
+    """
+    log = -Interval.of(gamma, precision).log()
+    return Interval.of((order - 1) * rho, precision) + log / Interval.of(order, precision)
+
+
+@lru_cache(maxsize=256)
+def _log_of_ratio(rho: Fraction, gamma: Fraction) -> Fraction:
+    """The same bound at an order near the best, sqrt(ln(1/gamma) / rho); rounded up."""
+    order = max(Fraction(1), _root(-Interval.of(gamma, 96).log() / Interval.of(rho, 96)))
+    return rounded_up(lambda bits: log_of_ratio_at(rho, gamma, order, bits))
+
+
+@lru_cache(maxsize=256)
+def _rho_of_repeated(rho: Fraction, shift: Fraction, eta: Fraction, gamma: Fraction) -> Fraction:
+    """The Rényi divergence of the best run at one order; rounded up."""
+    excess = max(_SHORT, _root(mean_runs(eta, gamma, 96).log() / Interval.of(rho, 96)))
+
+    def bound(precision: int) -> Interval:
+        log = mean_runs(eta, gamma, precision).log() / Interval.of(excess, precision)
+        return Interval.of((1 + excess) * rho + shift, precision) + log
+
+    return rounded_up(bound)
+
+
+def _root(squared: Interval) -> Fraction:
+    """About the square root of a number, to choose an order by; 0 where it may be negative."""
+    root = squared.sqrt()
+    return round(root.fractions()[1] / _SHORT) * _SHORT if root.bounded else Fraction(0)

@@ -1,0 +1,79 @@
+"""The exponential mechanism in the form in which programs for synthetic data call it.
+
+`private-pgm` (the package `mbi`), `dpmm` and programs made from them choose marginals and edges
+with a function `exponential_mechanism(q, eps, sensitivity, prng, monotonic)`, or with a method that
+takes the qualities as a dict.  The function here takes both.  It imports none of these packages.
+`docs/adapters.md` shows the lines to change.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from safeselect.errors import ParameterError
+from safeselect.exact.parameters import Number, rational
+from safeselect.randomness.source import Source
+from safeselect.selection import exponential_mechanism as select
+from safeselect.selection._arguments import Scope
+
+__all__ = ["exponential_mechanism"]
+
+_STEPS = 1000
+"""Grid steps in the sensitivity: reading widens the noise by 2 or 3 thousandths."""
+
+
+def exponential_mechanism(
+    q: Any,
+    eps: Number,
+    sensitivity: Number = 1,
+    prng: object = None,
+    monotonic: bool = False,
+    *,
+    base_measure: object = None,
+    source: Source | None = None,
+    ledger: Scope | None = None,
+) -> Any:
+    """Choose candidate r with probability proportional to exp(eps q_r / (2 sensitivity)).
+
+    With `monotonic` the 2 is absent.  Qualities are read on a grid of a thousandth of the
+    sensitivity, and the noise covers what reading adds: it is wider by 2 or 3 thousandths.
+
+    Guarantee: BoundedRange(eps): eps-DP and (eps**2 / 8)-zCDP, as these programs account for it.
+    Neighbours: whatever `sensitivity` was computed for; it bounds the change of each quality.
+
+    Args:
+        q: n qualities, or a dict candidate -> quality; larger is better.
+        eps: what the choice costs.
+        sensitivity: largest change of any one quality.
+        prng: not used: there is no seed, and no choice can be repeated.
+        monotonic: all qualities move the same way between neighbours.
+        base_measure: None; weights of the candidates are refused.
+        source, ledger: as for `safeselect.exponential_mechanism`.
+
+    Returns:
+        The key of the dict, or the position as an int.
+
+    Raises:
+        ParameterError: a parameter is wrong, or a base measure is given.
+        ScoreError: a quality is not a finite number.
+
+    Example:
+        >>> exponential_mechanism({("age", "sex"): 0.5, ("age", "pay"): 910.25}, 1.0)
+        ('age', 'pay')
+    """
+    if base_measure is not None:
+        raise ParameterError(
+            "base_measure must be None: add 2 * sensitivity / eps times its logarithm to q, or "
+            "half of that with monotonic"
+        )
+    size = rational(sensitivity, "sensitivity")
+    found = select(
+        q,
+        epsilon=eps,
+        sensitivity=size,
+        monotonic=monotonic,
+        grid=size / _STEPS,
+        source=source,
+        ledger=ledger,
+    )
+    return found.label

@@ -1,0 +1,245 @@
+"""From a table to the best items of each group, in one release with one charge.
+
+A user is counted in at most `max_groups` groups, chosen by a hash of the user and the group, so a
+user changes what is computed in so many groups only.  The release costs as many draws as those
+groups make, not as many as all groups make: in the others nothing depends on the user.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import ExitStack
+from typing import Literal
+
+from safeselect.accounting.cost import PrivacyCost, caution
+from safeselect.adapters.tables._group_plans import ALL, Plan, Tables, plan_known, plan_unknown
+from safeselect.adapters.tables._grouped import GroupedTopK
+from safeselect.adapters.tables._keyed import Keyed, open_keyed
+from safeselect.adapters.tables._keys import read_labels, warn_if_same
+from safeselect.adapters.tables._sql import AMONG_CANDIDATES, GROUPED_COUNTS
+from safeselect.counts import check_unit
+from safeselect.errors import InputError, ParameterError, ScoreError
+from safeselect.exact.parameters import Number, describe, integer
+from safeselect.promises.records import exact_text
+from safeselect.promises.statement import Statement
+from safeselect.randomness.bits import Bits
+from safeselect.randomness.source import Source, resolve
+from safeselect.selection._arguments import PendingRelease, Scope, read_ledger, unit_of
+from safeselect.selection._call import UNREADABLE
+from safeselect.selection._results import source_name
+from safeselect.selection._table import Peeled
+from safeselect.unknown_domain._bottom import (
+    read_contributions,
+    read_total,
+)
+
+__all__ = ["top_items_by_group"]
+
+_COMPETING = 10  # times k: the default of k_bar
+
+
+def top_items_by_group(
+    table: object,
+    *,
+    group: str,
+    item: str,
+    user: str,
+    k: int,
+    epsilon: Number | None = None,
+    delta: Number | None = None,
+    rho: Number | None = None,
+    groups: Iterable[str | int] | None = None,
+    groups_are_public: bool = False,
+    max_groups: int | Literal["all"] = 1,
+    candidates: Iterable[str | int] | None = None,
+    k_bar: int | None = None,
+    max_contributions: int | None = None,
+    mechanism: Peeled | None = None,
+    unit: str | None = None,
+    memory: str | None = None,
+    progress: bool = False,
+    source: Source | None = None,
+    ledger: Scope | None = None,
+) -> GroupedTopK:
+    """Choose, for each group of a public list, the k items with the most distinct users.
+
+    A user is counted in at most `max_groups` groups, chosen by a fixed hash; the adapter enforces
+    it.  With 1, each group gets the whole budget, and a user of several groups counts in one of
+    them; with more, users count in more groups, and each gets a part.  "all" drops nobody.
+
+    Guarantee: that of `max_groups` lists together: ApproximateDP(epsilon, delta) where the domain
+        is unknown, otherwise that of `top_k_many` with max_rows=max_groups.  It is one release.
+    Neighbours: tables that differ by all rows of one user.
+    Method: unknown domain: `unknown_domain_top_k` in each group, with the noise of max_groups k
+        draws, and delta shared by the bottoms of max_groups groups; with `max_contributions`, each
+        group gets epsilon / max_groups and delta / max_groups.  Known candidates: `top_k_many`.
+
+    Args:
+        group: the column that says to which group a row belongs.
+        groups: the groups, all different; made without looking at the table.  Rows of others are
+            dropped before the hash chooses.
+        groups_are_public: assert instead that the set of groups in the table is public.
+        max_groups: in how many groups a user counts at most.
+        candidates: the items to choose from in each group; without them the items are private too.
+        max_contributions: in an unknown domain, the most items of a group for which a user counts;
+            the result has noisy counts too.
+        k_bar: how many items compete in each group of an unknown domain; 10 k by default.
+        mechanism: as for `top_k_many`, where the candidates are known.
+        table, item, user, k, epsilon, delta, rho, unit, memory, progress, source, ledger: as for
+            `top_items`.
+
+    Returns:
+        GroupedTopK: a row for each group, in the order of `groups`.
+
+    Raises:
+        InputError, ParameterError, BudgetError, SourceError: as for `top_items`.
+
+    Example:
+        >>> import pyarrow
+        >>> from safeselect.adapters.tables import top_items_by_group
+        >>> trips = pyarrow.table(
+        ...     {
+        ...         "month": ["May"] * 1000 + ["June"] * 1000,
+        ...         "city": ["Rome"] * 1000 + ["Oslo"] * 1000,
+        ...         "rider": range(2000),
+        ...     }
+        ... )
+        >>> found = top_items_by_group(
+        ...     trips,
+        ...     group="month",
+        ...     groups=["May", "June", "July"],
+        ...     item="city",
+        ...     user="rider",
+        ...     k=1,
+        ...     epsilon=1,
+        ...     delta="1e-9",
+        ... )
+        >>> found["June"], found["July"]
+        (('Oslo',), ())
+    """
+    scope = read_ledger(ledger, monotonic=True)
+    check_unit(unit, unit_of(scope))
+    warn_if_same(item, user)
+    if isinstance(group, str) and group in (item, user):
+        what = "item" if group == item else "user"
+        caution(f"group and {what} are the same column, so that every group has one {what}")
+    count = integer(k, "k", minimum=1, maximum=2**20)
+    stated = None if groups is None else read_labels(groups, "group")
+    if (stated is None) is not groups_are_public:
+        raise ParameterError(
+            "say which groups there are: groups=[...], a list made without looking at the table, "
+            "or groups_are_public=True if the set of groups in the table is public knowledge"
+        )
+    known = None if candidates is None else read_labels(candidates)
+    if known is not None and (k_bar, max_contributions) != (None, None):
+        raise ParameterError("k_bar and max_contributions go with an unknown domain")
+    if known is None and mechanism is not None:
+        raise ParameterError("mechanism goes with known candidates")
+    bytes_from = resolve(source)
+    with ExitStack() as stack:
+        keyed = stack.enter_context(open_keyed(table, item, user, memory, progress, group))
+        public = keyed.groups() if stated is None else stated
+        if not public:
+            raise InputError("the table has no group, and its set of groups is public")
+        changed = _read_max_groups(max_groups, len(public))
+        if known is not None:
+            total = PrivacyCost.read(epsilon=epsilon, rho=rho, delta=delta)
+            plan = plan_known(total, known, count, changed, mechanism)
+        else:
+            if rho is not None:
+                raise ParameterError("an unknown domain needs epsilon and delta, not rho")
+            bound = read_contributions(max_contributions)
+            asked = (count, _COMPETING * count if k_bar is None else k_bar)
+            plan = plan_unknown(read_total(epsilon, delta), asked, changed, bound)
+        sql = GROUPED_COUNTS.format(
+            groups=changed,
+            places=plan.places,
+            contributions=ALL if max_contributions is None else max_contributions,
+            known="" if known is None else AMONG_CANDIDATES,
+        )
+        told = {"k": str(count), "groups": str(len(public)), "max_groups": str(changed)}
+        told |= {"sensitivity": "1", "monotonic": "yes", "effective_range": "1"}
+        told |= {} if known is None else {"candidates": str(len(known))}
+        if max_contributions is not None:
+            told["max_contributions"] = str(max_contributions)
+
+        def read() -> Tables:
+            return _read(stack, keyed, sql, public, known)
+
+        return _release(plan, public, changed, told, unit, bytes_from, scope, read)
+
+
+def _read_max_groups(max_groups: object, size: int) -> int:
+    if isinstance(max_groups, str) and max_groups == "all":
+        return size
+    if isinstance(max_groups, str):
+        raise ParameterError(f"max_groups must be an integer or 'all', got {describe(max_groups)}")
+    # No user is in more groups than there are.
+    return min(size, integer(max_groups, "max_groups", minimum=1, maximum=2**31 - 1))
+
+
+def _read(
+    opened: ExitStack, keyed: Keyed, sql: str, groups: list[str], known: list[str] | None
+) -> Tables:
+    """The counts of each group; closes the table, so that nothing is open while noise is drawn."""
+    found: dict[str, dict[str, int]] = {name: {} for name in groups}
+    with opened:
+        for name, label, users in keyed.fetch_grouped(sql, groups, known):
+            found[name][label] = users
+    return found
+
+
+def _release(
+    plan: Plan,
+    groups: list[str],
+    changed: int,
+    told: Mapping[str, str],
+    unit: str | None,
+    source: Source,
+    scope: Scope | None,
+    read: Callable[[], Tables],
+) -> GroupedTopK:
+    """Charge, read the rows, draw, and tell the ledger, in this order."""
+    told = {**told, "noise_rate": exact_text(plan.noise_rate)}
+    pending: PendingRelease | None = None
+    utc = None
+    if scope is not None:
+        pending = scope.prepare(plan.mechanism, plan.guarantee, plan.parts, told)
+    try:
+        if pending is not None:
+            with Bits(source) as bits:
+                utc = pending.charge(source, bits)
+        rows = plan.draw(read() if pending is None else _read_once_charged(read), source)
+        result = GroupedTopK(
+            tuple(groups),
+            tuple(labels for labels, _ in rows),
+            None if plan.places == ALL or rows[0][1] is None else tuple(c or () for _, c in rows),
+            changed,
+            plan.noise_rate,
+            plan.k_bar,
+            plan.offset,
+            plan.guarantee,
+            tuple(part for part, times in plan.parts for _ in range(times)),
+            plan.mechanism,
+            source_name(source),
+            Statement.of(
+                told,
+                unit=unit_of(scope) or unit,
+                neighbours=None if scope is None else scope.neighbours,
+                utc=utc,
+            ),
+        )
+        return result if pending is None else pending.released(result)
+    except BaseException as error:
+        if pending is not None:
+            pending.end(error)
+        raise
+
+
+def _read_once_charged(read: Callable[[], Tables]) -> Tables:
+    """Any fault of the rows gives the same message: the fault depends on private values."""
+    try:
+        return read()
+    except Exception:  # noqa: BLE001 - also errors of libraries and of memory
+        failed = ScoreError(UNREADABLE)
+    raise failed  # outside the handler, so that it has no exception as its context

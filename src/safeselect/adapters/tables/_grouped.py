@@ -1,0 +1,98 @@
+"""The release of the best items of each group: one release, a row a group."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from fractions import Fraction
+from itertools import groupby
+
+from safeselect.promises.guarantees import Guarantee
+from safeselect.promises.records import Receipt, exact_text, guarantee_record
+from safeselect.promises.statement import Statement
+from safeselect.selection._results import to_json_line
+from safeselect.selection._views import by_adapter, short_text
+from safeselect.unknown_domain import CountNoise
+
+__all__ = ["GroupedTopK"]
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class GroupedTopK:
+    """The best items of each group of a public list, in one release.
+
+    Attributes:
+        groups: the groups, in the order in which they were stated.
+        labels: for each group, its items, best first; fewer than k where the domain is unknown.
+        counts: for each group, the noisy counts of its items, or None.
+        max_groups: in how many groups a user was counted at most.
+        noise_rate: the rate of the noise in each group, per user.
+        k_bar, offset: as in `DiscoveredTopK`, for each group; None where candidates are known.
+        guarantee: what the whole release costs.
+        parts: the guarantees whose composition `guarantee` is: of the draws of `max_groups` groups.
+        mechanism: name of the mechanism and version of its law.
+        source: where the random bytes came from.
+        statement: the public facts that a reader needs.
+        receipt: with `ledger=`, where the record of the release is and the salt of its commitment.
+    """
+
+    groups: tuple[str, ...]
+    labels: tuple[tuple[str, ...], ...]
+    counts: tuple[tuple[int, ...], ...] | None
+    max_groups: int
+    noise_rate: Fraction
+    k_bar: int | None
+    offset: Fraction | None
+    guarantee: Guarantee
+    parts: tuple[Guarantee, ...]
+    mechanism: str
+    source: str
+    statement: Statement = field(repr=False)
+    receipt: Receipt | None = None
+
+    to_dict = by_adapter("to_dict", "Columns as a dict of lists: what `to_pandas` shows.")
+    to_pandas = by_adapter("to_pandas", "A pandas DataFrame with a row for each item of a group.")
+    to_polars = by_adapter("to_polars", "A polars DataFrame with a row for each item of a group.")
+    plot = by_adapter("plot", "A matplotlib figure of the result; needs safeselect[plots].")
+
+    def __repr__(self) -> str:
+        return short_text(self, self.groups, len(self))
+
+    def __len__(self) -> int:
+        return len(self.groups)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.groups)
+
+    def __getitem__(self, group: str) -> tuple[str, ...]:
+        """The items of a group, best first."""
+        return dict(zip(self.groups, self.labels, strict=True))[group]
+
+    @property
+    def effective_range(self) -> Fraction | None:
+        """The range of the change of the counts of a group: 1 user."""
+        return self.statement.effective_range
+
+    @property
+    def count_noise(self) -> CountNoise | None:
+        """What the counts are, and how noisy; None without counts."""
+        if self.counts is None:
+            return None
+        cap = int(dict(self.statement.parameters)["max_contributions"])
+        return CountNoise.of(self.noise_rate * cap, cap)
+
+    def to_json(self) -> str:
+        """One line of JSON, schema "safeselect.grouped-top-k/1"; numbers are strings."""
+        content: dict[str, object] = {
+            "groups": list(self.groups),
+            "labels": [list(row) for row in self.labels],
+            "noise_rate": exact_text(self.noise_rate),
+            "parts": [
+                {"count": str(len(list(equal))), "each": guarantee_record(part)}
+                for part, equal in groupby(self.parts)
+            ],
+        }
+        if self.counts is not None and (noise := self.count_noise) is not None:
+            content["counts"] = [[str(count) for count in row] for row in self.counts]
+            content["count_noise"] = noise.as_record()
+        return to_json_line("safeselect.grouped-top-k/1", self, **content)

@@ -1,0 +1,101 @@
+"""A table with the columns that are counted: items and users, and groups where there are any."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from safeselect.adapters.tables._duckdb import Table, open_table
+from safeselect.adapters.tables._keys import (
+    FLOATS,
+    INTEGERS,
+    require_key,
+    require_plain_integers,
+)
+from safeselect.adapters.tables._spark import SparkTable, is_spark, open_spark
+from safeselect.adapters.tables._sql import GROUPS, ITEMS
+
+__all__ = ["Keyed", "open_keyed"]
+
+
+@dataclass(frozen=True, slots=True)
+class Keyed:
+    """A table with the columns that are counted."""
+
+    table: Table | SparkTable
+    names: Mapping[str, str]
+
+    def check(self) -> None:
+        """Refuse declared types that no key has; no row is looked at."""
+        for ours, name in self.names.items():
+            kind = self.table.types[ours]
+            # In a table that pandas wrote, a missing value turns integers into floats.
+            if kind is not None and kind not in FLOATS:
+                require_key(kind, name)
+
+    def check_candidates(self, labels: list[str]) -> None:
+        """Refuse candidates that no column of this declared type can hold."""
+        if self.table.types["item"] in INTEGERS | FLOATS:
+            require_plain_integers(labels, self.names["item"])
+
+    def items(self) -> list[str]:
+        """Return the set of items, which the caller asserted to be public."""
+        self._load("item")
+        return [label for (label,) in self.table.fetch(ITEMS)]
+
+    def fetch(self, sql: str, candidates: list[str] | None = None) -> list[tuple[Any, ...]]:
+        """Read rows by one statement, once."""
+        kinds = self._load("item", "person")
+        if candidates is not None:
+            if kinds["item"] in INTEGERS:
+                require_plain_integers(candidates, self.names["item"])
+            self.table.store_candidates(candidates)
+        return self.table.fetch(sql)
+
+    def groups(self) -> list[str]:
+        """Return the set of groups, which the caller asserted to be public."""
+        self._load("grp")
+        return [label for (label,) in self.table.fetch(GROUPS)]
+
+    def fetch_grouped(
+        self, sql: str, groups: list[str], candidates: list[str] | None
+    ) -> list[tuple[Any, ...]]:
+        """Read rows with their groups by one statement, once."""
+        kinds = self._load("item", "person", "grp")
+        for labels, ours in ((groups, "grp"), (candidates or [], "item")):
+            if kinds[ours] in INTEGERS:
+                require_plain_integers(labels, self.names[ours])
+        self.table.store_groups(groups)
+        if candidates is not None:
+            self.table.store_candidates(candidates)
+        return self.table.fetch(sql)
+
+    def _load(self, *columns: str) -> Mapping[str, str]:
+        kinds = self.table.load(*columns)
+        for ours in columns:
+            require_key(kinds[ours], self.names[ours])
+        return kinds
+
+
+@contextmanager
+def open_keyed(
+    table: object,
+    item: str,
+    user: str,
+    memory: str | None,
+    progress: bool,
+    group: str | None = None,
+) -> Iterator[Keyed]:
+    """Open a table and check its columns' names and declared types."""
+    columns = {"item": item, "person": user} | ({} if group is None else {"grp": group})
+    opened = (
+        open_spark(table, columns)
+        if is_spark(table)
+        else open_table(table, columns, memory=memory, progress=progress, whole=True)
+    )
+    with opened as rows:
+        keyed = Keyed(rows, columns)
+        keyed.check()
+        yield keyed

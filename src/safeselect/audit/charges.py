@@ -1,0 +1,129 @@
+"""The ledger is charged once, before the first bit, what the result states."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from fractions import Fraction
+from typing import Any
+
+from safeselect.audit.finding import Refuted
+from safeselect.audit.mechanisms import LISTS, ONE_SHOT, SESSIONS
+from safeselect.audit.trials import OpenSSLSource, refused, release
+from safeselect.errors import BudgetError, ParameterError, SafeSelectError
+from safeselect.ledger import Budget, Ledger
+from safeselect.promises.records import guarantee_record
+
+__all__ = ["check_charge"]
+
+_UNIT = "person"
+
+
+def check_charge(name: str, every: int) -> str:
+    """A ledger is charged once, before the first bit, what the result states; failures keep it.
+
+    Raises:
+        Refuted: a bit was drawn before, or another amount, or another number of charges.
+    """
+    _charged_first(name)
+    _refused_draws_nothing(name)
+    _a_failure_keeps_the_charge(name)
+    _replaced_neighbours(name)
+    return "one charge, before the first bit, of what the result states; kept when the source fails"
+
+
+class _Witness(OpenSSLSource):
+    """Notes what was charged at each request; fails from a request on, if it is told to."""
+
+    name = "witness"
+
+    def __init__(self, ledger: Ledger) -> None:
+        super().__init__(os.urandom(16))
+        self._ledger = ledger
+        self.seen: list[Fraction] = []
+        self.failing = False
+
+    def fill(self, buffer: Any, /) -> None:
+        self.seen.append(self._ledger.balance("a").spent["epsilon"])
+        if self.failing:
+            raise OSError
+        super().fill(buffer)
+
+
+def _ledger(neighbours: str = "add_remove", **caps: Any) -> tuple[Ledger, Any]:
+    budget = Budget(_UNIT, neighbours, **(caps or {"epsilon": 10, "delta": "1/5"}))
+    ledger = Ledger.create(":memory:", {"a": budget})
+    return ledger, ledger.scope("a", unit=_UNIT, neighbours=neighbours, purpose="verification")
+
+
+def _outcomes(ledger: Ledger) -> list[str]:
+    kinds = [str(record.content["kind"]) for record in ledger.records()]
+    return [kind for kind in kinds if kind in ("charged", "released", "settled", "aborted")]
+
+
+def _charged_first(name: str) -> None:
+    ledger, scope = _ledger()
+    source = _Witness(ledger)
+    with _tested(source, name):
+        result = release(name, source=source, ledger=scope)
+    spent = ledger.balance("a").spent
+    guarantee = result.guarantee
+    if not source.seen or set(source.seen) != {spent["epsilon"]}:
+        raise Refuted("bits were drawn before the ledger was charged")
+    if spent["epsilon"] != _whole_cost(name) or spent["epsilon"] != guarantee.epsilon:
+        raise Refuted("what was charged is not what was asked for")
+    if spent["delta"] != getattr(guarantee, "delta", 0) and name in LISTS:
+        raise Refuted("the delta that was charged is not what was asked for")
+    if _outcomes(ledger) not in (["charged", "released"], ["charged", "settled"]):
+        raise Refuted("there is not one charge with one outcome")
+    record = next(each.content for each in ledger.records() if each.content["kind"] == "charged")
+    if record["mechanism"] != name or record["guarantee"] != guarantee_record(guarantee):
+        raise Refuted("the record of the charge names another mechanism or guarantee")
+    if name not in LISTS and getattr(result, "receipt", None) is None:
+        raise Refuted("a release on a ledger has no receipt")
+    ledger.check()
+
+
+def _whole_cost(name: str) -> Fraction:
+    if name in ONE_SHOT:
+        return Fraction(ONE_SHOT[name].cost["epsilon"])
+    return Fraction(1)
+
+
+def _refused_draws_nothing(name: str) -> None:
+    ledger, scope = _ledger(epsilon="1/9", delta="1/5")
+    source = _Witness(ledger)
+    with _tested(source, name):
+        refused(BudgetError, name, source=source, ledger=scope)
+    if source.seen or _outcomes(ledger):
+        raise Refuted("a release that the budget does not allow draws bits")
+
+
+def _a_failure_keeps_the_charge(name: str) -> None:
+    ledger, scope = _ledger()
+    source = _Witness(ledger)
+    with _tested(source, name):
+        source.failing = True
+        refused(SafeSelectError, name, source=source, ledger=scope)
+    if ledger.balance("a").spent["epsilon"] != _whole_cost(name):
+        raise Refuted("a release that failed gave its charge back")
+    if set(_outcomes(ledger)) & {"released"}:
+        raise Refuted("a release that failed is recorded as released")
+
+
+def _replaced_neighbours(name: str) -> None:
+    """Where neighbours replace, scores move both ways: `monotonic` must be refused, uncharged."""
+    ledger, scope = _ledger("replace_one")
+    more = {"monotonic": True} if name in SESSIONS else {}
+    refused(ParameterError, name, ledger=scope, **more)
+    if _outcomes(ledger):
+        raise Refuted("a release that is refused was charged")
+
+
+@contextmanager
+def _tested(source: _Witness, name: str) -> Iterator[None]:
+    """Let the guard test the source first, which draws bytes that go into no release."""
+    release(name, source=source)
+    source.seen.clear()
+    yield

@@ -1,0 +1,274 @@
+"""The code that runs: the functions that are loaded, compared with what their source compiles to.
+
+Python runs compiled code, which it may have read from a `.pyc` file whose time and size match those
+of the source, while the source says something else.  So a hash of source files does not say which
+code runs.  Here each loaded function's code object is taken from memory: its instructions,
+constants, names and flags, with those of all functions inside it.  It is compared with what the
+source file compiles to now.  What a module does when it is imported is compared too, in the code
+that an import would run.
+
+Not seen are changes of values that are no functions, made after the import, and whoever changes
+this module, the interpreter or a library.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import os
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property, lru_cache, partial
+from importlib.machinery import EXTENSION_SUFFIXES
+from inspect import CO_OPTIMIZED
+from pathlib import Path
+from types import CodeType, FunctionType, MethodType, ModuleType
+from typing import Any
+
+from safeselect.audit.finding import Refuted
+
+__all__ = ["Running", "check_code", "code_digest", "extensions", "running"]
+
+_PACKAGE = "safeselect"
+_BY_NAME = ("safeselect.reference._rankings", "safeselect.reference._variates")
+_CACHED = type(lru_cache(len))
+_HOLDERS = (FunctionType, MethodType, staticmethod, classmethod, property, partial, _CACHED)
+_LIBRARY = os.path.dirname(os.__file__) + os.sep
+_PACKAGES = ("site-packages", "dist-packages")
+_GENERATED = "<string>"
+"""The file of functions that `dataclasses` and `collections` write."""
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """What is loaded.
+
+    Attributes:
+        modules: the digest of each module's loaded functions, by its name.
+        functions: how many functions there are.
+        generated: how many more were written by the standard library, for dataclasses.
+        differing: the places where the loaded code is not that of the source.
+    """
+
+    modules: Mapping[str, str]
+    functions: int
+    generated: int
+    differing: tuple[str, ...]
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the digests of all modules."""
+        digest = hashlib.sha256(b"safeselect/loaded-code/1\x00")
+        for name, each in sorted(self.modules.items()):
+            digest.update(f"{name} {each}\n".encode())
+        return digest.hexdigest()
+
+
+def check_code(every: int) -> str:
+    """Compare all loaded functions of the package with what their source compiles to.
+
+    Raises:
+        Refuted: some differ.
+    """
+    found = running()
+    if found.differing:
+        named = ", ".join(found.differing[:5])
+        more = "" if len(found.differing) <= 5 else f" and {len(found.differing) - 5} more"
+        raise Refuted(f"the code that is loaded is not what the source compiles to: {named}{more}")
+    return f"{found.functions} functions in {len(found.modules)} modules are their source's"
+
+
+def running() -> Running:
+    """Look at all modules of the package that are loaded, and at those that are loaded by name."""
+    for name in _BY_NAME:
+        importlib.import_module(name)
+    modules = {
+        name: module
+        for name, module in sorted(sys.modules.items())
+        if name.partition(".")[0] == _PACKAGE and isinstance(module, ModuleType)
+    }
+    differing: list[str] = []
+    compiled: dict[str, CodeType] = {}
+    for name, module in modules.items():
+        code = _from_source(module)
+        if code is None:
+            differing.append(f"{name}, which has no source")
+            continue
+        if code_digest(_as_imported(module)) != code_digest(code):
+            differing.append(f"{name} as it is imported")
+        compiled[name] = code
+    right = {code.co_filename: set(_inside(code)) for code in compiled.values()}
+    generated: set[int] = set()
+    digests, functions = {}, 0
+    for name, code in compiled.items():
+        lines = []
+        for function, known in sorted(_by_name(code).items()):
+            loaded = list(_codes(_named(modules[name], function)))
+            found = {code_digest(each) for each in loaded if each.co_qualname == function}
+            if found - known or not found or not all(_expected(each, right) for each in loaded):
+                differing.append(f"{name}.{function}")
+            lines += [f"{function} {digest}" for digest in map(code_digest, loaded)]
+            functions += 1
+        for where, each in _others(modules[name], name):
+            if each.co_filename == _GENERATED:
+                generated.add(id(each))
+            elif not _expected(each, right):
+                differing.append(f"{name}.{where}")
+            lines.append(f"{where} {code_digest(each)}")
+        digests[name] = hashlib.sha256("\n".join(sorted(lines)).encode()).hexdigest()
+    return Running(digests, functions, len(generated), tuple(dict.fromkeys(differing)))
+
+
+def extensions() -> dict[str, str]:
+    """SHA-256 of the file of each extension module that is loaded, by the module's name."""
+    found = {}
+    for name, module in sorted(sys.modules.items()):
+        place = getattr(module, "__file__", None)
+        if isinstance(place, str) and place.endswith(tuple(EXTENSION_SUFFIXES)):
+            try:
+                found[name] = hashlib.sha256(Path(place).read_bytes()).hexdigest()
+            except OSError:
+                found[name] = "unreadable"
+    return found
+
+
+def code_digest(code: CodeType) -> str:
+    """SHA-256 of all that decides what a code object does; neither its place nor its lines."""
+    return hashlib.sha256(_encoded(code)).hexdigest()
+
+
+def _encoded(value: object) -> bytes:
+    """The content of a constant, with its type, so that 1, True and 1.0 differ."""
+    if isinstance(value, CodeType):
+        parts: list[object] = [value.co_name, value.co_qualname, value.co_code, value.co_flags]
+        parts += [value.co_argcount, value.co_posonlyargcount, value.co_kwonlyargcount]
+        parts += [value.co_names, value.co_varnames, value.co_freevars, value.co_cellvars]
+        parts += [value.co_consts, value.co_exceptiontable, value.co_stacksize]
+        return b"code" + _encoded(tuple(parts))
+    if isinstance(value, tuple):
+        return b"(" + b"".join(map(_sized, map(_encoded, value))) + b")"
+    if isinstance(value, frozenset):
+        return b"{" + b"".join(map(_sized, sorted(map(_encoded, value)))) + b"}"
+    content = value if isinstance(value, bytes) else repr(value).encode("utf-8", "surrogatepass")
+    return type(value).__name__.encode() + b" " + content
+
+
+def _sized(content: bytes) -> bytes:
+    return b"%d " % len(content) + content
+
+
+def _from_source(module: ModuleType) -> CodeType | None:
+    """What the source file compiles to, read now."""
+    place = getattr(module, "__file__", None)
+    try:
+        content = Path(str(place)).read_bytes()
+    except OSError:
+        return None
+    return compile(content, str(place), "exec", dont_inherit=True)
+
+
+def _as_imported(module: ModuleType) -> CodeType:
+    """What an import of the module runs: from its `.pyc` file, if that passes for the source's."""
+    spec: Any = module.__spec__
+    code: CodeType = spec.loader.get_code(spec.name)
+    return code
+
+
+def _by_name(code: CodeType) -> dict[str, set[str]]:
+    """The digests of functions outside of functions, by qualified name; overloads have several."""
+    found: dict[str, set[str]] = {}
+    for inner in (const for const in code.co_consts if isinstance(const, CodeType)):
+        if inner.co_flags & CO_OPTIMIZED:
+            # Expressions such as generators and lambdas are parts of what is compared as a whole.
+            if not inner.co_name.startswith("<"):
+                found.setdefault(inner.co_qualname, set()).add(code_digest(inner))
+        else:  # the body of a class
+            found.update(_by_name(inner))
+    return found
+
+
+def _inside(code: CodeType) -> Iterator[str]:
+    """The digests of a code object and of all code objects in it, at any depth."""
+    yield code_digest(code)
+    for inner in code.co_consts:
+        if isinstance(inner, CodeType):
+            yield from _inside(inner)
+
+
+def _expected(code: CodeType, right: Mapping[str, set[str]]) -> bool:
+    """Whether code that is loaded is its file's, or of the standard library's decorators."""
+    if code.co_filename in right:
+        return code_digest(code) in right[code.co_filename]
+    return code.co_filename == _GENERATED or _of_library(code.co_filename)
+
+
+def _of_library(file: str) -> bool:
+    """Whether this is a file of the standard library, which may hold a folder of other packages."""
+    inside = file.startswith(_LIBRARY) and not any(name in file for name in _PACKAGES)
+    return inside or file.startswith("<frozen ")
+
+
+def _named(module: ModuleType, function: str) -> object:
+    """What the module has under this qualified name; None if there is nothing."""
+    value: object = module
+    for part in function.split("."):
+        known = vars(value) if isinstance(value, (type, ModuleType)) else {}
+        value = known.get(part)
+    return value
+
+
+def _others(module: ModuleType, name: str) -> Iterator[tuple[str, CodeType]]:
+    """All functions of the module's own classes and of its own names, each with its place."""
+    for key, value in vars(module).items():
+        if isinstance(value, type) and value.__module__ == name:
+            for member, held in vars(value).items():
+                yield from ((f"{key}.{member}", code) for code in _codes(held))
+        elif not isinstance(value, (type, ModuleType)) and _is_own(value, name):
+            yield from ((key, code) for code in _codes(value))
+
+
+def _is_own(value: object, name: str) -> bool:
+    """Whether something that a module holds is not simply imported from a library."""
+    if str(getattr(value, "__module__", name)).partition(".")[0] == _PACKAGE:
+        return True
+    if not isinstance(value, FunctionType):
+        return False
+    file = value.__code__.co_filename
+    return not _of_library(file) and not any(part in file for part in _PACKAGES)
+
+
+def _codes(value: object) -> Iterator[CodeType]:
+    """The code of a function, and of what its decorators hold."""
+    seen: set[int] = set()
+    kept: list[object] = []  # so that no two objects share an identity
+    waiting: list[object] = [value]
+    while waiting:
+        each = waiting.pop()
+        if id(each) in seen:
+            continue
+        seen.add(id(each))
+        kept.append(each)
+        if isinstance(each, FunctionType):
+            yield each.__code__
+            cells = [cell.cell_contents for cell in each.__closure__ or () if _filled(cell)]
+            waiting += [cell for cell in cells if isinstance(cell, _HOLDERS)]
+            waiting.append(getattr(each, "__wrapped__", None))
+        elif isinstance(each, (staticmethod, classmethod, MethodType)):
+            waiting.append(each.__func__)
+        elif isinstance(each, property):
+            waiting += [each.fget, each.fset, each.fdel]
+        elif isinstance(each, cached_property):
+            waiting.append(each.func)
+        elif isinstance(each, partial):
+            waiting += [each.func, *(arg for arg in each.args if isinstance(arg, _HOLDERS))]
+        elif isinstance(each, _CACHED):
+            waiting.append(each.__wrapped__)
+
+
+def _filled(cell: Any) -> bool:
+    try:
+        _ = cell.cell_contents
+    except ValueError:
+        return False
+    return True

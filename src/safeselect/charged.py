@@ -1,0 +1,94 @@
+"""Charge, read, draw, commit: the order of a release whose input is not a list of candidates.
+
+`selection._call` keeps the same order for scores of candidates.  Here it is for anything that can
+be read by one function: counts of keys, or numbers to be measured.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from safeselect.accounting.kinds import AnyGuarantee
+from safeselect.errors import ScoreError
+from safeselect.randomness.bits import Bits
+from safeselect.randomness.source import Source
+from safeselect.selection._arguments import PendingRelease, Result, Scope
+from safeselect.selection._call import UNREADABLE
+
+__all__ = ["Charge", "Charged", "charged"]
+
+_Read = TypeVar("_Read")
+
+
+@dataclass(frozen=True, slots=True)
+class Charge:
+    """What a release costs and is, in public terms.
+
+    Attributes:
+        mechanism: name of the mechanism and version of its law.
+        guarantee: what it costs as a whole.
+        parts: what its draws cost, each with how many there are.
+        parameters: further public parameters, for the record.
+    """
+
+    mechanism: str
+    guarantee: AnyGuarantee
+    parts: tuple[tuple[AnyGuarantee, int], ...]
+    parameters: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True, repr=False, eq=False)
+class Charged(Generic[_Read]):
+    """A release that is paid for, inside `with charged(...)`.
+
+    Attributes:
+        values: what was read; private.
+        bits: the random bits of this release.
+    """
+
+    values: _Read
+    bits: Bits
+    _pending: PendingRelease | None
+
+    def released(self, result: Result) -> Result:
+        """The result; with a ledger it has its receipt, once its record is written."""
+        return result if self._pending is None else self._pending.released(result)
+
+
+@contextmanager
+def charged(
+    scope: Scope | None, source: Source, charge: Charge, read: Callable[[], _Read]
+) -> Iterator[Charged[_Read]]:
+    """Charge the scope, read the values and give out the bits, in this order.
+
+    Without a scope the values are read before the source is asked for anything.
+
+    Raises:
+        ScoreError: the values cannot be read.  After a charge there is one sentence for all
+            reasons, because the reason depends on private values.
+    """
+    if scope is None:
+        values = read()
+        with Bits(source) as bits:
+            yield Charged(values, bits, None)
+        return
+    pending = scope.prepare(charge.mechanism, charge.guarantee, charge.parts, charge.parameters)
+    with Bits(source) as bits:
+        try:
+            pending.charge(source, bits)
+            yield Charged(_once_charged(read), bits, pending)
+        except BaseException as error:
+            pending.end(error)
+            raise
+        pending.end(None)
+
+
+def _once_charged(read: Callable[[], _Read]) -> _Read:
+    try:
+        return read()
+    except Exception:  # noqa: BLE001 - also errors of libraries and of memory
+        failed = ScoreError(UNREADABLE)
+    raise failed  # outside the handler, so that it has no exception as its context

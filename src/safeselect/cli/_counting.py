@@ -1,0 +1,114 @@
+"""The command `safeselect top-k`: from its options to the call of `top_items`."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from safeselect import DiscoveredTopK, TopK, TopSet
+from safeselect.adapters.tables import (
+    GroupedTopK,
+    TableAs,
+    read_candidates,
+    top_items,
+    top_items_by_group,
+)
+from safeselect.cli._ledger import open_scope
+from safeselect.errors import ParameterError
+
+__all__ = ["count_items"]
+
+_NEEDS_DELTA = (
+    "the domain is unknown, which needs --epsilon and --delta; or pass --candidates FILE with a "
+    "list made without looking at the data, or --candidates-are-public if the set of items in the "
+    "file is public knowledge"
+)
+
+
+def count_items(options: argparse.Namespace) -> TopK | TopSet | DiscoveredTopK | GroupedTopK:
+    """Make the release that the options ask for."""
+    _check_options(options)
+    ledger = open_scope(options, neighbours="add_remove")
+    candidates = None if options.candidates is None else read_candidates(options.candidates)
+    if options.group_by is not None:
+        return _by_group(options, candidates, ledger)
+    return top_items(
+        _table(options),
+        item=options.item,
+        user=options.user,
+        k=options.k,
+        epsilon=options.epsilon,
+        delta=options.delta,
+        rho=options.rho,
+        candidates=candidates,
+        candidates_are_public=options.candidates_are_public,
+        k_bar=options.k_bar,
+        max_contributions=options.max_contributions,
+        mechanism=options.mechanism,
+        rows=options.rows,
+        engine=options.engine,
+        memory=options.memory,
+        progress=True,
+        ledger=ledger,
+    )
+
+
+def _table(options: argparse.Namespace) -> Any:
+    """The files and how they are read; for Spark the one path alone."""
+    given = TableAs(
+        options.file if len(options.file) > 1 else options.file[0],
+        delimiter="\t" if options.delimiter == "\\t" else options.delimiter,
+        encoding=options.encoding,
+        trim=options.trim,
+        casefold=options.casefold,
+        nfc=options.nfc,
+    )
+    return given.table if given == TableAs(given.table) else given
+
+
+def _by_group(options: argparse.Namespace, candidates: Any, ledger: Any) -> GroupedTopK:
+    return top_items_by_group(
+        _table(options),
+        group=options.group_by,
+        item=options.item,
+        user=options.user,
+        k=options.k,
+        epsilon=options.epsilon,
+        delta=options.delta,
+        rho=options.rho,
+        groups=None if options.groups is None else read_candidates(options.groups),
+        groups_are_public=options.groups_are_public,
+        max_groups=options.max_groups or 1,
+        candidates=candidates,
+        k_bar=options.k_bar,
+        max_contributions=options.max_contributions,
+        mechanism=options.mechanism,
+        memory=options.memory,
+        progress=True,
+        ledger=ledger,
+    )
+
+
+def _check_options(options: argparse.Namespace) -> None:
+    """Refuse, in the command line's terms, what `top_items` would refuse in Python's."""
+    named = options.groups is not None or options.groups_are_public
+    if options.group_by is None and (named or options.max_groups is not None):
+        raise ParameterError("--groups, --groups-are-public and --max-groups go with --group-by")
+    if options.group_by is not None:
+        if not named:
+            raise ParameterError(
+                "--group-by needs the groups: --groups FILE with a list made without looking at "
+                "the data, or --groups-are-public if the set of groups in the file is public "
+                "knowledge"
+            )
+        if options.candidates_are_public or options.engine != "duckdb" or options.rows is not None:
+            raise ParameterError(
+                "--candidates-are-public, --engine and --rows do not go with --group-by"
+            )
+    if options.candidates is not None or options.candidates_are_public:
+        if (options.k_bar, options.max_contributions) != (None, None):
+            raise ParameterError("--k-bar and --max-contributions go with an unknown domain")
+    elif options.epsilon is None or options.delta is None:
+        raise ParameterError(_NEEDS_DELTA)
+    elif options.mechanism is not None:
+        raise ParameterError("--mechanism goes with known candidates")

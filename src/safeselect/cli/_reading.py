@@ -1,0 +1,62 @@
+"""How to read a release, in sentences for standard error: public facts only."""
+
+from __future__ import annotations
+
+from safeselect.accounting.cost import rounded_text
+from safeselect.adapters.tables import GroupedTopK
+from safeselect.unknown_domain import CountNoise, DiscoveredTopK
+
+__all__ = ["how_to_read"]
+
+
+def how_to_read(result: object) -> list[str]:
+    """Return what the counts are and how sure they are, or why a list may be empty."""
+    said: list[str] = []
+    if isinstance(result, GroupedTopK):
+        said.append(_groups(result))
+    if not isinstance(result, (DiscoveredTopK, GroupedTopK)):
+        return said
+    found = bool(result.labels if isinstance(result, DiscoveredTopK) else any(result.labels))
+    noise = result.count_noise
+    if found and noise is not None:
+        said += [_counts(noise), _bias(noise)]
+    if not found and result.k_bar is not None and result.offset is not None:
+        said.append(
+            "nothing was found, which is no error: an item shows if its users, with noise, exceed "
+            f"those of the item in place {result.k_bar + 1} by {rounded_text(result.offset)}; a "
+            "larger epsilon or delta, or a smaller -k, shows rarer items"
+        )
+    return said
+
+
+def _counts(noise: CountNoise) -> str:
+    width = noise.within_95
+    return (
+        f"counts: distinct users, each counted for {_items(noise.capped_at)} at most, with noise "
+        f"of standard deviation {rounded_text(noise.standard_deviation)}; 95 % interval: the count "
+        f"-{width} to +{width}"
+    )
+
+
+def _bias(noise: CountNoise) -> str:
+    cap = noise.capped_at
+    return (
+        f"the cap makes counts too small where users have more than {_items(cap)}, never too "
+        f"large; if none has more than M, the true number is on average at most M/{cap} times as "
+        "large"
+    )
+
+
+def _groups(result: GroupedTopK) -> str:
+    some, every = result.max_groups, len(result)
+    if some == every:
+        return f"groups: {every}; users count in all of theirs, and all groups share the budget"
+    share = "each group has the whole budget" if some == 1 else f"{some} groups share the budget"
+    return (
+        f"groups: {every}; a user counts in {some} of them at most, chosen by a hash, so that "
+        f"{share}; users of more groups are missing in the others"
+    )
+
+
+def _items(count: int) -> str:
+    return "1 item" if count == 1 else f"{count} items"

@@ -1,0 +1,134 @@
+"""Measurements shrunk towards heights, in three parts that are orthogonal; see `shrinking`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import isqrt
+
+__all__ = ["SAFE_NATS", "Shrunk"]
+
+# Constants of the method, found by search over targets: `docs/gaps.md`, "How it is made".
+SAFE_NATS = 5  # a winner below T has a height of 5 nats with probability exp(-5)
+_STEIN = Fraction(3, 2)  # times the degrees of freedom; 2 is the theorem's bound for normal noise
+_MOST_LENT = 3  # how many degrees of freedom the lead of safe winners may lend the others
+_FARTHEST = Fraction(5, 2)  # no estimate moves further from its measurement, in scales
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """A sum of squares, its degrees of freedom, and the weight with which gaps are believed."""
+
+    squares: Fraction
+    freedom: int
+    weight: Fraction
+
+
+@dataclass(frozen=True, slots=True)
+class Shrunk:
+    """Measurements and heights, highest first, with all public numbers.
+
+    Attributes:
+        safe_height: heights from which on a winner is surely above T; None if heights are known
+            only up to a constant.
+    """
+
+    measured: tuple[Fraction, ...]
+    heights: tuple[Fraction, ...]
+    ratio: Fraction
+    measured_rate: Fraction
+    safe_height: Fraction | None
+
+    @property
+    def variance(self) -> Fraction:
+        """A lower bound of the variance of a measurement on the grid of integers."""
+        return max(Fraction(0), 2 / self.measured_rate**2 - Fraction(1, 6))
+
+    @property
+    def safe(self) -> int:
+        """How many winners are surely above T: none, or two or more."""
+        if self.safe_height is None:
+            return 0
+        count = sum(height >= self.safe_height for height in self.heights)
+        return count if count > 1 else 0
+
+    def estimates(self) -> tuple[Fraction, ...]:
+        """Each measurement, moved towards its height as far as the measurements agree."""
+        apart = [own - height for own, height in zip(self.measured, self.heights, strict=True)]
+        j = self.safe
+        first, rest, between, mean = self._means(apart)
+        inner, outer, joint = self._parts(apart)
+        limit = _FARTHEST / self.measured_rate
+        moved = []
+        for place, (own, each) in enumerate(zip(self.measured, apart, strict=True)):
+            centre, weight = (first, inner.weight) if place < j else (rest, outer.weight)
+            move = weight * (each - centre)
+            if between:
+                move += joint.weight * (centre - mean)
+            moved.append(own - max(-limit, min(limit, move)))
+        return tuple(moved)
+
+    def error(self) -> Fraction:
+        """Stein's estimate of the mean squared error."""
+        apart = [own - height for own, height in zip(self.measured, self.heights, strict=True)]
+        k, own = len(apart), self.variance
+        inner, outer, joint = self._parts(apart)
+        together = [_Part(joint.squares + outer.squares, outer.freedom + 1, joint.weight)]
+        parts = together if joint.weight and joint.weight == outer.weight else [outer, joint]
+        gain = sum((self._gain(part) for part in (inner, *parts)), Fraction(0))
+        return own - min(gain, (k - 1) * own / (1 + self.ratio)) / k
+
+    def shrinkage(self) -> Fraction:
+        """The root of error over variance, rounded up to a multiple of 2**-32; 1 at most."""
+        if not self.variance:
+            return Fraction(1)
+        share = min(Fraction(1), self.error() / self.variance)
+        root = isqrt((share.numerator << 64) // share.denominator) + 1
+        return min(Fraction(1), Fraction(root, 1 << 32))
+
+    def _gain(self, part: _Part) -> Fraction:
+        capped = part.weight == 1 / (1 + self.ratio)
+        freedom = part.freedom if capped else max(0, part.freedom - 2)
+        return part.weight * (2 * freedom * self.variance - part.weight * part.squares)
+
+    def _means(
+        self, apart: Sequence[Fraction]
+    ) -> tuple[Fraction, Fraction, Fraction | None, Fraction]:
+        """The means of the first group, of the rest, of all; and how far the two are apart."""
+        j = self.safe
+        first, rest = _mean(apart[:j]), _mean(apart[j:])
+        between = first - rest if 0 < j < len(apart) else None
+        return first, rest, between, _mean(apart)
+
+    def _parts(self, apart: Sequence[Fraction]) -> tuple[_Part, _Part, _Part]:
+        """Within the first group, within the rest, and between the two."""
+        j, k = self.safe, len(apart)
+        n = k - j
+        first, rest, between, _ = self._means(apart)
+        inner, outer = _squares(apart[:j], first), _squares(apart[j:], rest)
+        across = Fraction(0) if between is None else Fraction(j * n, k) * between**2
+        # The first group is above T, where the linear weight is right; the cap is for luck.
+        within = self._weight(Fraction(2 * j + 2), inner) if j else Fraction(0)
+        alone = self._weight(_STEIN * max(0, n - 3), outer)
+        joint = Fraction(0)
+        if between is not None:
+            # What the first group gains for sure pays for what the others may lose.
+            joint = self._weight(_STEIN * max(0, n - 2) + min(j - 1, _MOST_LENT), outer + across)
+        return (
+            _Part(inner, max(0, j - 1), within),
+            _Part(outer, max(0, n - 1), max(alone, joint)),
+            _Part(across, int(between is not None), joint),
+        )
+
+    def _weight(self, c: Fraction, squares: Fraction) -> Fraction:
+        most = 1 / (1 + self.ratio)
+        return min(most, c * self.variance / squares) if squares else most if c else Fraction(0)
+
+
+def _mean(values: Sequence[Fraction]) -> Fraction:
+    return sum(values, Fraction(0)) / len(values) if values else Fraction(0)
+
+
+def _squares(values: Sequence[Fraction], mean: Fraction) -> Fraction:
+    return sum(((value - mean) ** 2 for value in values), Fraction(0))

@@ -1,0 +1,109 @@
+"""Requests: identities under which a charge is made at most once, so that a retry is safe.
+
+A record holds two hashes and no text of the caller's.  Both take in the identity of the ledger and
+of the request, so that nobody who reads the records can guess what was asked, as long as the
+identity of the request is random.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from hashlib import sha256
+from typing import Any, Literal
+
+from safeselect.errors import LedgerDamaged
+from safeselect.ledger.records.record import canonical
+from safeselect.promises.records import Content
+
+__all__ = ["Outcome", "Request", "Requests", "question_hash", "request_hash"]
+
+Outcome = Literal["released", "settled", "aborted"]
+
+_ID = b"safeselect/request/1\x00"
+_ASKED = b"safeselect/asked/1\x00"
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What a ledger knows of a request that was charged.
+
+    Attributes:
+        charge: place of the record of its charge.
+        asked: hash of the question.
+        outcome: "released", "settled" or "aborted"; None if its call still runs, or died.
+        record: place of the record of the outcome.
+        commitment: what a released record holds of the output.
+    """
+
+    charge: int
+    asked: str
+    outcome: Outcome | None = None
+    record: int | None = None
+    commitment: str = ""
+
+
+def request_hash(ledger: str, request: str) -> str:
+    """Return the identity of a request in the records of a ledger."""
+    return sha256(_ID + f"{ledger} {request}".encode()).hexdigest()
+
+
+def question_hash(ledger: str, request: str, question: Mapping[str, Content]) -> str:
+    """Return the hash of a question, by which a retry is told from another question."""
+    text = canonical({"ledger": ledger, "request": request, "question": dict(question)})
+    return sha256(_ASKED + text.encode()).hexdigest()
+
+
+@dataclass(slots=True)
+class Requests:
+    """All requests of a ledger that were charged.
+
+    Attributes:
+        found: by their hash.
+    """
+
+    found: dict[str, Request] = field(default_factory=dict)
+    _places: dict[int, str] = field(default_factory=dict)
+
+    def at(self, charge: int) -> Request | None:
+        """Return the request of the charge at this place, if it had one."""
+        id_ = self._places.get(charge)
+        return None if id_ is None else self.found[id_]
+
+    def open(self, id_: str, asked: str, charge: int) -> None:
+        """Take in a charge."""
+        self.found[id_], self._places[charge] = Request(charge, asked), id_
+
+    def close(self, charge: int, record: int, content: Mapping[str, Any]) -> None:
+        """Take in the outcome of a charge, if the charge had a request."""
+        id_ = self._places.get(charge)
+        if id_ is not None:
+            self.found[id_] = replace(
+                self.found[id_],
+                outcome=content["kind"],
+                record=record,
+                commitment=content.get("commitment", ""),
+            )
+
+    def skim(self, place: int, content: Any) -> None:
+        """Take in a record that was not checked otherwise.
+
+        Raises:
+            LedgerDamaged: it has not the form of a charge or of an outcome.
+        """
+        try:
+            match content:
+                case {"kind": "charged", "request": {"id": str(id_), "asked": str(asked)}}:
+                    self.open(id_, asked, place)
+                case {"kind": "released" | "settled" | "aborted", "charge": str(charge)}:
+                    self.close(int(charge), place, content)
+        except (TypeError, ValueError):
+            raise LedgerDamaged(f"record {place} is no charge and no outcome") from None
+
+    def digest(self) -> str:
+        """Return a hash of all that is known of them."""
+        lines = sorted(
+            f"{id_} {each.charge} {each.asked} {each.outcome} {each.record} {each.commitment}\n"
+            for id_, each in self.found.items()
+        )
+        return sha256("".join(lines).encode()).hexdigest()

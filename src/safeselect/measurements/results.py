@@ -1,0 +1,57 @@
+"""The result of a measurement."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from safeselect.accounting.kinds import AnyGuarantee
+from safeselect.promises.records import Receipt
+from safeselect.scores.candidates import label_text
+from safeselect.selection._results import to_json_line
+
+__all__ = ["Measurement"]
+
+
+@dataclass(frozen=True, slots=True)
+class Measurement:
+    """Numbers with noise.
+
+    Attributes:
+        values: the noisy numbers, Python integers, in the order of those passed.
+        labels: their names, or None where they have none.
+        rate: 1 / scale of discrete Laplace noise, per unit of the values; otherwise None.
+        sigma_squared: the parameter sigma**2 of Gaussian noise, in units squared; otherwise None.
+        guarantee: what the release costs.
+        parts: `guarantee` alone.
+        mechanism: name of the mechanism and version of its law.
+        source: where the random bytes came from.
+        receipt: with `ledger=`, where the record of the release is and the salt of its commitment.
+    """
+
+    values: tuple[int, ...]
+    labels: tuple[Any, ...] | None
+    rate: Fraction | None
+    sigma_squared: Fraction | None
+    guarantee: AnyGuarantee
+    parts: tuple[AnyGuarantee, ...]
+    mechanism: str
+    source: str
+    receipt: Receipt | None = None
+
+    def __repr__(self) -> str:
+        # Not the generated one: Python refuses to write out an integer of many digits.
+        shown = ", ".join(label_text(value) for value in self.values)
+        return f"Measurement(values=[{shown}], guarantee={self.guarantee!r})"
+
+    def to_json(self) -> str:
+        """One line of JSON, schema "safeselect.measurement/1"; numbers are strings."""
+        labels = None if self.labels is None else [label_text(label) for label in self.labels]
+        return to_json_line(
+            "safeselect.measurement/1",
+            self,
+            values=[label_text(value) for value in self.values],
+            labels=labels,
+            parts=None,
+        )

@@ -1,0 +1,7 @@
+"""Partition selection: which keys of a table may be shown, and how many users each has."""
+
+from safeselect.partitions.results import SelectedPartitions
+from safeselect.partitions.select import select_partitions
+from safeselect.partitions.strategy import PartitionStrategy, partition_strategy
+
+__all__ = ["PartitionStrategy", "SelectedPartitions", "partition_strategy", "select_partitions"]

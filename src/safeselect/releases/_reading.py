@@ -1,0 +1,206 @@
+"""From JSON to the result that wrote it: what `to_json` writes of the result is the same again."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+from safeselect.errors import ParameterError
+from safeselect.exact.parameters import describe
+from safeselect.promises.guarantees import ApproximateDP, Guarantee
+from safeselect.releases._fields import Fields, count, exact, parse_json, refuse, text
+from safeselect.releases._parts import (
+    MOST_DRAWS,
+    OtherLabel,
+    array,
+    as_many,
+    draws,
+    equal_draws,
+    labelled,
+    listed,
+    read_common,
+    read_counts,
+    read_exacts,
+    read_labels,
+    read_places,
+)
+from safeselect.selection import Selection, Selections, TopAbove, TopK, TopSet
+from safeselect.sessions._opening import Opened
+from safeselect.unknown_domain import DiscoveredTopK
+
+__all__ = ["OtherLabel", "Release", "from_json"]
+
+Release = (
+    Selection[Any]
+    | TopK[Any]
+    | TopSet[Any]
+    | Selections[Any]
+    | TopAbove[Any]
+    | DiscoveredTopK
+    | Opened
+)
+
+
+def from_json(written: str) -> Release:
+    """Read a release that `to_json` of a result wrote.
+
+    The result is of the same class, with equal fields; its `to_json` writes the same line.  Labels
+    that were neither texts nor integers come back as `OtherLabel`.  The text may come from anybody:
+    nothing but these classes is made of it.  That it is a release of a ledger is another question,
+    which `safeselect audit` answers.
+
+    Args:
+        written: one JSON object, of a schema that `docs/releases.md` lists.
+
+    Returns:
+        Selection, TopK, TopSet, Selections, TopAbove or DiscoveredTopK; for what a ledger holds of
+        a session, the statement of its opening or its end.
+
+    Raises:
+        InputError: it is no such text.
+
+    Example:
+        >>> from safeselect import top_k
+        >>> best = top_k({"tea": 3, "milk": 900, "rum": 2000}, k=2, epsilon=1, sensitivity=1)
+        >>> from_json(best.to_json()) == best
+        True
+    """
+    content = parse_json(written)
+    fields = Fields(content, "the release")
+    schema = fields.take("schema", text)
+    reader = _READERS.get(schema)
+    if reader is None:
+        refuse(f"schema must be one of {', '.join(_READERS)}; got {describe(schema)}")
+    result = reader(fields)
+    fields.end()
+    # Whatever a reader lets pass, such as a set in another order, is not what the library writes.
+    try:
+        again = json.loads(result.to_json())
+    except ParameterError:
+        refuse("its parameters allow no such numbers")
+    if again != content:
+        refuse("its fields do not fit each other")
+    return result
+
+
+def _selection(fields: Fields) -> Selection[Any]:
+    kind = fields.take("label_kind", text)
+    (label,) = labelled([fields.take("label", text)], kind)
+    return Selection(
+        label=label,
+        index=fields.maybe("index", count),
+        base=fields.maybe("base", exact),
+        gap=fields.maybe("gap", exact),
+        **read_common(fields),
+    )
+
+
+def _top_k(fields: Fields) -> TopK[Any]:
+    labels = read_labels(fields)
+    return TopK(
+        labels=labels,
+        indices=as_many(labels, fields.maybe("indices", read_counts)),
+        parts=equal_draws(fields, len(labels)),
+        base=fields.maybe("base", exact),
+        gaps=as_many(labels, fields.maybe("gaps", read_exacts)),
+        **read_common(fields),
+    )
+
+
+def _top_set(fields: Fields) -> TopSet[Any]:
+    labels = read_labels(fields)
+    places = as_many(labels, fields.maybe("indices", read_counts))
+    different = frozenset(labels)
+    return TopSet(
+        labels=different if len(different) == len(labels) else labels,
+        indices=None if places is None else frozenset(places),
+        parts=equal_draws(fields, len(labels)),
+        **read_common(fields),
+    )
+
+
+def _selections(fields: Fields) -> Selections[Any]:
+    rows = fields.take("labels", listed)
+    width = len(rows[0]) if rows and isinstance(rows[0], list) else 0
+    flat = [each for row in rows for each in listed(row, "labels")] if width else rows
+    shape = (len(rows), width) if width else (len(rows),)
+    written = [text(each, "labels") for each in flat]
+    if not written or (width and any(len(row) != width for row in rows)):
+        refuse("'labels' must be a list of winners, or of lists of equal length")
+    indices = fields.maybe("indices", lambda value, name: read_places(value, name, shape))
+    kinds = fields.take("label_kinds", lambda value, _: value)
+    names: tuple[Any, ...] | None = None
+    if kinds == "position":
+        winners = read_places(rows, "labels", shape)
+    else:
+        first: dict[Any, int] = {}
+        places = [first.setdefault(each, len(first)) for each in labelled(written, kinds)]
+        winners, names = array(places, shape), tuple(first)
+    return Selections(
+        winners=winners,
+        names=names,
+        indices=indices,
+        parts=equal_draws(fields, len(written)),
+        base=fields.maybe("base", exact),
+        **read_common(fields),
+    )
+
+
+def _top_above(fields: Fields) -> TopAbove[Any]:
+    labels = read_labels(fields)
+    return TopAbove(
+        labels=labels,
+        indices=as_many(labels, fields.maybe("indices", read_counts)),
+        gaps=as_many(labels, fields.take("gaps", read_exacts)) or (),
+        spent=fields.take("spent", exact),
+        **read_common(fields),
+    )
+
+
+def _discovered(fields: Fields) -> DiscoveredTopK:
+    labels = read_labels(fields)
+    counts = as_many(labels, fields.maybe("counts", read_exacts))
+    if any(each.denominator != 1 for each in counts or ()):
+        refuse("'counts' must be integers")
+    fields.maybe("count_noise", lambda value, _: value)  # follows from the rest; compared at last
+    common = read_common(fields)
+    if counts is not None and not isinstance(common["guarantee"], ApproximateDP):
+        refuse("'guarantee' has not the type that counts have")
+    if counts is not None:
+        told = dict(common["statement"].parameters)
+        count(told.get("max_contributions", ""), "max_contributions")
+    return DiscoveredTopK(
+        labels=labels,
+        counts=None if counts is None else tuple(map(int, counts)),
+        k_bar=fields.take("k_bar", count),
+        offset=fields.take("offset", exact),
+        parts=_parts(fields.take("parts", listed)),
+        **common,
+    )
+
+
+def _parts(written: list[Any]) -> tuple[Guarantee, ...]:
+    parts: list[Guarantee] = []
+    for each in written:
+        parts += draws(Fields(each, "a part"), MOST_DRAWS - len(parts))
+    return tuple(parts)
+
+
+def _session(fields: Fields) -> Opened:
+    def used(value: object, name: str) -> dict[str, int]:
+        spent = Fields(value, name)
+        return {each: spent.take(each, count) for each in spent.names()}
+
+    return Opened(spent=fields.maybe("spent", used), **read_common(fields))
+
+
+_READERS: dict[str, Callable[[Fields], Release]] = {
+    "safeselect.selection/3": _selection,
+    "safeselect.top-k/3": _top_k,
+    "safeselect.top-set/3": _top_set,
+    "safeselect.selections/3": _selections,
+    "safeselect.top-above/3": _top_above,
+    "safeselect.discovered-top-k/2": _discovered,
+    "safeselect.session/2": _session,
+}

@@ -1,0 +1,109 @@
+"""The public arguments of a call, read and checked once: for one call, or for many."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import lru_cache
+from typing import Unpack, final
+
+from safeselect.accounting.cost import PrivacyCost
+from safeselect.randomness.source import Source, resolve
+from safeselect.scores.reading import Reading, Sensitivity, flag
+from safeselect.selection._arguments import Options, Scope, read_ledger
+from safeselect.selection._table import Calibration, Row, choose_engine
+from safeselect.selection._weights import GivenWeights
+
+__all__ = ["Arguments"]
+
+_recorded = lru_cache(maxsize=256)(Sensitivity.as_record)
+_calibrated = lru_cache(maxsize=256)(Row.calibrate)  # of public numbers alone
+
+
+@final
+@dataclass(frozen=True, slots=True, repr=False, eq=False)
+class Arguments:
+    """The public arguments of a call, read and checked once, for one call or for many.
+
+    Attributes:
+        cost: what each call may cost in total.
+        change: how far one unit of privacy may move the scores.
+        reading: how numbers become steps.
+        minimize: smaller scores are better.
+        scope: the budget that each call charges, if any.
+        source: the source that was given, guarded; None for the default, which each call asks for
+            anew, because a source that failed is replaced.
+        engine: the name of an engine, or None.
+        size: the declared sensitivity or range, from which a message derives an example.
+        range_in_steps: the range of the change of the scores, in steps of their grid.
+        weights: the weights of the candidates, or None.
+        told: all but the weights for records and for what a release says of itself.
+    """
+
+    cost: PrivacyCost
+    change: Sensitivity
+    reading: Reading
+    minimize: bool
+    scope: Scope | None
+    source: Source | None
+    engine: str | None
+    size: Fraction
+    range_in_steps: Fraction
+    weights: GivenWeights | None
+    told: Mapping[str, str]
+
+    @classmethod
+    def read(
+        cls, *, cost: PrivacyCost | None = None, delta: object = None, **options: Unpack[Options]
+    ) -> Arguments:
+        """Read and check the arguments.
+
+        Args:
+            cost: given by a mechanism that reads its cost itself; else epsilon, with delta, or rho.
+            the others: as for `permute_and_flip`.
+
+        Raises:
+            ParameterError: one of them is wrong.
+        """
+        given = options.get
+        cost = cost or PrivacyCost.read(epsilon=given("epsilon"), delta=delta, rho=given("rho"))
+        one_way = given("monotonic", False)
+        change = Sensitivity.read(
+            sensitivity=given("sensitivity"), range_=given("range_"), monotonic=one_way
+        )
+        reading = Reading.read(
+            grid=given("grid"), on_grid=given("on_grid", False), score_error=given("score_error")
+        )
+        range_in_steps = change.range_in_steps(reading)
+        minimize = flag(given("minimize", False), "minimize")
+        scope = read_ledger(given("ledger"), monotonic=change.monotonic)
+        source = given("source")
+        source = None if source is None else resolve(source)
+        engine = options.get("engine")
+        if engine is not None:
+            choose_engine(engine)
+        weights = given("weights")
+        weights = None if weights is None else GivenWeights.read(weights)
+        told = {
+            **_recorded(change, reading),
+            "minimize": "yes" if minimize else "no",
+            "engine": engine or "array",
+        }
+        known = cost, change, reading, minimize, scope, source, engine, change.size
+        return cls(*known, range_in_steps, weights, told)
+
+    def calibrate(self, row: Row, mechanism: str, k: int = 1, rows: int = 1) -> Calibration:
+        """The noise of a row of the table: for k of the candidates, in each of some rows."""
+        return self.weighted(_calibrated(row, mechanism, self.cost, self.range_in_steps, k, rows))
+
+    def weighted(self, plan: Calibration) -> Calibration:
+        """The same under a name that tells of weights, if there are any.
+
+        Raises:
+            ParameterError: the mechanism takes no weights, or none such.
+        """
+        if self.weights is None:
+            return plan
+        self.weights.check(plan.row, plan.k)
+        return replace(plan, mechanism=plan.mechanism.replace("/", "_weighted/"))

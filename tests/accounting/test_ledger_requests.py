@@ -1,0 +1,598 @@
+"""Requests: a retry is never charged or drawn again, and what is told of one is on the disk."""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+import signal
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ledgers import TERMS, ListStore, forge, new, pure, scope
+from workers import ended, kinds, start_child
+
+import safeselect
+from safeselect import (
+    Budget,
+    BudgetError,
+    Ledger,
+    LedgerDamaged,
+    LedgerError,
+    ParameterError,
+    RepeatedRequest,
+    ScoreError,
+    SourceError,
+)
+from safeselect.ledger import Checker, Row, book
+from safeselect.ledger.records.record import commitment
+from safeselect.ledger.stores import file
+
+pytestmark = pytest.mark.claim("C8")
+
+ID = "0b5f6c1e-7d0e-4c57-a3f7-5b1f0c8f9a11"
+SALT = b"s" * 32
+
+
+class Box:
+    """An outbox in memory; may fail, before or after it has kept the entry."""
+
+    def __init__(self, fail: BaseException | None = None, *, keeps: bool = True) -> None:
+        self.fail, self.keeps = fail, keeps
+        self.entries: dict[str, tuple[int, bytes, str]] = {}
+        self.seen: list[list[str]] = []
+        self.ledger: Ledger | None = None
+
+    def __call__(self, request: str, charge: int, salt: bytes, output: str) -> None:
+        if self.ledger is not None:
+            self.seen.append(kinds(self.ledger))
+        if self.keeps:
+            assert request not in self.entries
+            self.entries[request] = charge, salt, output
+        if self.fail is not None:
+            raise self.fail
+
+
+def select(there: Any, **more: Any) -> Any:
+    options: dict[str, Any] = {"epsilon": "1/10", "sensitivity": 1, **more}
+    return safeselect.permute_and_flip({"red": 1, "blue": 90}, **options, ledger=there)
+
+
+@pytest.fixture(params=["file", "memory", "own store"])
+def ledger(request: pytest.FixtureRequest, tmp_path: Path) -> Ledger:
+    place = {"file": tmp_path / "l", "memory": ":memory:", "own store": ListStore()}[request.param]
+    return new(place, epsilon=1)
+
+
+def test_the_same_question_again_is_told_and_not_charged(ledger: Ledger) -> None:
+    first = select(scope(ledger).asked(ID))
+    head = ledger.head
+    with pytest.raises(RepeatedRequest, match="in record 2, and was released; nothing") as caught:
+        select(scope(ledger).asked(ID))
+    assert (caught.value.record, caught.value.outcome, caught.value.scope) == (2, "released", "a")
+    assert isinstance(caught.value, BudgetError)
+    assert ledger.head == head
+    known = ledger.request(ID)
+    assert known is not None
+    assert (known.charge, known.outcome, known.record) == (2, "released", first.receipt.record)
+    assert ledger.request(ID + "x") is None
+    # Another request is another charge, and a call without one too.
+    select(scope(ledger).asked(ID + "x"))
+    select(scope(ledger))
+    assert kinds(ledger).count("charged") == 3
+
+
+def test_the_error_can_be_sent_to_another_process() -> None:
+    error = RepeatedRequest("said", scope="a", record=2, outcome="released")
+    again = pickle.loads(pickle.dumps(error))  # noqa: S301 - our own
+    assert (again.record, again.outcome, again.scope, str(again)) == (2, "released", "a", "said")
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"epsilon": "1/9"},
+        {"sensitivity": 2},
+        {"minimize": True},
+        {"monotonic": True},
+        {"grid": "1/2"},
+    ],
+)
+def test_another_question_under_the_identity_is_a_mistake(
+    ledger: Ledger, other: dict[str, Any]
+) -> None:
+    select(scope(ledger).asked(ID))
+    head = ledger.head
+    with pytest.raises(ParameterError, match="another question was asked under this request's"):
+        select(scope(ledger).asked(ID), **other)
+    assert ledger.head == head
+
+
+def test_mechanism_purpose_and_the_callers_own_words_belong_to_the_question() -> None:
+    ledger = new(":memory:", epsilon=1)
+    there = scope(ledger)
+    select(there.asked(ID, question="column=colour"))
+    for another in (
+        lambda: select(there.asked(ID)),
+        lambda: select(there.asked(ID, question="column=wheels")),
+        lambda: select(ledger.scope("a", **TERMS, purpose="b").asked(ID, question="column=colour")),
+        lambda: safeselect.exponential_mechanism(
+            {"red": 1, "blue": 90},
+            epsilon="1/10",
+            sensitivity=1,
+            ledger=there.asked(ID, question="column=colour"),
+        ),
+    ):
+        with pytest.raises(ParameterError, match="another question"):
+            another()
+    with pytest.raises(RepeatedRequest):
+        select(there.asked(ID, question="column=colour"))
+
+
+def test_the_scopes_belong_to_the_question_in_any_order() -> None:
+    ledger = new(":memory:", epsilon=1)
+    ledger.add_scope("b", Budget(**TERMS, epsilon=1))
+    a, b = scope(ledger), scope(ledger, "b")
+    select((a & b).asked(ID))
+    for repeated in (a & b, b & a):
+        with pytest.raises(RepeatedRequest) as caught:
+            select(repeated.asked(ID))
+        assert caught.value.scope == repeated.name
+    with pytest.raises(RepeatedRequest):
+        select(a.asked(ID) & b)
+    with pytest.raises(ParameterError, match="another question"):
+        select(a.asked(ID))
+    with pytest.raises(ParameterError, match="have one request"):
+        a.asked(ID) & b.asked("another")
+    with pytest.raises(ParameterError, match="belongs to a request already"):
+        a.asked(ID).asked("another")
+    assert ledger.balance("a").spent == ledger.balance("b").spent
+
+
+@pytest.mark.parametrize("wrong", ["", " ", "a\nb", 7, None, "x" * 201, "\ud800"])
+def test_what_is_no_identity(wrong: Any) -> None:
+    with pytest.raises(ParameterError, match="request must be"):
+        scope(new(":memory:")).asked(wrong)
+
+
+def test_wrong_questions_and_outboxes_are_refused() -> None:
+    there = scope(new(":memory:"))
+    with pytest.raises(ParameterError, match="question must be text"):
+        there.asked(ID, question=7)
+    with pytest.raises(ParameterError, match="outbox must be a function"):
+        there.asked(ID, outbox={})
+
+
+def test_a_question_may_be_long_and_is_not_in_the_records() -> None:
+    ledger = new(":memory:")
+    select(scope(ledger).asked(ID, question="é\n" * 10**5))
+    written = "".join(str(record) for record in ledger.records())
+    assert ID not in written
+    assert "é" not in written
+
+
+def test_a_refusal_for_lack_of_budget_leaves_the_identity_free(ledger: Ledger) -> None:
+    there = scope(ledger).asked(ID)
+    with pytest.raises(BudgetError, match="does not allow") as caught:
+        select(there, epsilon=2)
+    assert not isinstance(caught.value, RepeatedRequest)
+    assert ledger.request(ID) is None
+    select(there)  # even another question
+
+
+def test_a_repeated_request_is_told_where_nothing_is_left_and_where_the_scope_is_closed() -> None:
+    ledger = Ledger.create(":memory:", {"a": Budget(**TERMS, epsilon=1)}, max_refusals=1)
+    there = scope(ledger)
+    select(there.asked(ID), epsilon="1/2")
+    select(there, epsilon="1/2")
+    with pytest.raises(RepeatedRequest):
+        select(there.asked(ID), epsilon="1/2")
+    ledger = Ledger.create(":memory:", {"a": Budget(**TERMS, epsilon=1)}, max_refusals=1)
+    there = scope(ledger)
+    with pytest.raises(ScoreError, match="cannot be read"):
+        safeselect.permute_and_flip(
+            [1, float("nan")], epsilon="1/10", sensitivity=1, ledger=there.asked(ID)
+        )
+    with pytest.raises(RepeatedRequest) as caught:
+        safeselect.permute_and_flip([1, 2], epsilon="1/10", sensitivity=1, ledger=there.asked(ID))
+    assert caught.value.outcome == "aborted"
+
+
+def test_an_aborted_request_does_not_leave_its_identity_free(ledger: Ledger) -> None:
+    class Failing:
+        name, production = "Failing", False
+
+        def begin(self) -> bytes:
+            return os.urandom(16)
+
+        def fill(self, buffer: Any, /) -> None:
+            raise SourceError("no bits")
+
+    with pytest.raises(SourceError):
+        select(scope(ledger).asked(ID), source=Failing())
+    assert kinds(ledger)[2:] == ["charged", "aborted"]
+    with pytest.raises(RepeatedRequest, match="and was aborted") as caught:
+        select(scope(ledger).asked(ID))
+    assert caught.value.outcome == "aborted"
+
+
+def test_a_charge_without_an_outcome_is_told_as_such(ledger: Ledger) -> None:
+    there = scope(ledger).asked(ID)
+    there.begin(charge := pure())
+    with pytest.raises(RepeatedRequest, match="has no outcome yet") as caught:
+        there.begin(pure())
+    assert caught.value.outcome is None
+    # What is drawn anew for each try does not belong to the question.
+    with pytest.raises(RepeatedRequest):
+        there.begin(charge)
+
+
+def test_the_outbox_gets_the_answer_before_it_is_released(ledger: Ledger) -> None:
+    box = Box()
+    box.ledger = ledger
+    result = select(scope(ledger).asked(ID, outbox=box))
+    assert box.seen == [["created", "scope", "charged"]]
+    charge, salt, output = box.entries[ID]
+    known = ledger.request(ID)
+    assert known is not None
+    assert (charge, salt) == (known.charge, result.receipt.salt)
+    assert known.commitment == commitment(salt, output)
+    assert json.loads(output)["label"] == result.label
+    assert "receipt" not in output
+    # For a retry the caller shows the entry, and the ledger says that it may.
+    for _ in range(2):
+        assert ledger.finish(charge, salt, output) == result.receipt
+    assert kinds(ledger)[2:] == ["charged", "released"]
+
+
+@pytest.mark.parametrize("keeps", [True, False])
+@pytest.mark.parametrize("mistake", [OSError, ScoreError, SourceError, LedgerError])
+def test_an_outbox_that_fails_withholds_the_answer(
+    ledger: Ledger, mistake: type[Exception], keeps: bool
+) -> None:
+    box = Box(mistake("could not keep: blue"), keeps=keeps)
+    said = f"the outbox failed with {mistake.__name__}"
+    with pytest.raises(LedgerError, match=said) as caught:
+        select(scope(ledger).asked(ID, outbox=box))
+    # What the outbox said may quote the answer.
+    assert caught.value.__cause__ is None
+    assert caught.value.__context__ is None
+    assert "blue" not in str(caught.value)
+    *_, last = ledger.records()
+    assert (last.content["kind"], last.content["reason"]) == ("aborted", "error")
+    assert ledger.balance("a").refusals == 0
+    if keeps:
+        with pytest.raises(LedgerError, match="the outcome of charge 2 is in the ledger already"):
+            ledger.finish(*box.entries[ID])
+    with pytest.raises(RepeatedRequest) as repeated:
+        select(scope(ledger).asked(ID, outbox=box))
+    assert repeated.value.outcome == "aborted"
+
+
+def test_an_interrupt_in_the_outbox_is_an_interrupt(ledger: Ledger) -> None:
+    box = Box(KeyboardInterrupt())
+    with pytest.raises(KeyboardInterrupt):
+        select(scope(ledger).asked(ID, outbox=box))
+    *_, last = ledger.records()
+    assert (last.content["kind"], last.content["reason"]) == ("aborted", "interrupt")
+
+
+CALLS: dict[str, Callable[[Any], Any]] = {
+    "top_k": lambda there: safeselect.top_k(
+        [1, 9], k=1, epsilon="1/9", sensitivity=1, ledger=there
+    ),
+    "many": lambda there: safeselect.select_many(
+        [[1, 2], [3, 4]], epsilon="1/9", sensitivity=1, ledger=there
+    ),
+    "session": lambda there: safeselect.SparseVector(
+        threshold=1, epsilon="1/9", sensitivity=1, k=1, ledger=there
+    ),
+    "unknown": lambda there: safeselect.unknown_domain_top_k(
+        {"a": 5, "b": 7}, k=1, k_bar=1, places="all", epsilon="1/9", delta="1e-9", ledger=there
+    ),
+    "paying": lambda there: safeselect.PayWhatYouGet(
+        outcomes=4, queries=2, epsilon="1/9", delta="1e-9", ledger=there
+    ),
+}
+
+
+@pytest.mark.parametrize("name", sorted(CALLS))
+def test_every_mechanism_knows_requests(name: str) -> None:
+    ledger, box = new(":memory:", epsilon=1, delta="1e-6"), Box()
+    CALLS[name](scope(ledger).asked(ID, outbox=box))
+    with pytest.raises(RepeatedRequest) as caught:
+        CALLS[name](scope(ledger).asked(ID, outbox=box))
+    assert caught.value.outcome == (None if name == "paying" else "released")
+    # A session that is settled at its end has answered before: there is no answer to be kept.
+    assert len(box.entries) == (name != "paying")
+    assert ledger.balance("a").spent["epsilon"] * 9 == 1
+
+
+def test_a_process_killed_between_outbox_and_ledger_is_finished_by_another(tmp_path: Path) -> None:
+    ledger, entry = new(tmp_path / "l", epsilon=1), tmp_path / "entry"
+
+    def kept_then_killed(request: str, charge: int, salt: bytes, output: str) -> None:
+        entry.write_text(json.dumps([charge, salt.hex(), output]))
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    child = start_child(lambda: select(scope(ledger).asked(ID, outbox=kept_then_killed)))
+    assert ended(child) == -signal.SIGKILL
+    with pytest.raises(RepeatedRequest) as caught:
+        select(scope(ledger).asked(ID))
+    assert caught.value.outcome is None
+    charge, salt, output = json.loads(entry.read_text())
+    first = Ledger.open(tmp_path / "l").finish(charge, bytes.fromhex(salt), output)
+    assert ledger.finish(charge, bytes.fromhex(salt), output) == first
+    with pytest.raises(LedgerError, match="already"):
+        ledger.finish(charge, bytes.fromhex(salt), output.replace("blue", "red"))
+    assert kinds(ledger)[2:] == ["charged", "released"]
+    assert json.loads(output)["label"] == "blue"
+
+
+def test_a_process_killed_before_the_outbox_has_spent_and_nothing_is_known(tmp_path: Path) -> None:
+    ledger = new(tmp_path / "l", epsilon=1)
+
+    def killed(*_: object) -> None:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    assert ended(start_child(lambda: select(scope(ledger).asked(ID, outbox=killed)))) == -9
+    known = ledger.request(ID)
+    assert known is not None
+    assert (known.outcome, known.record, known.commitment) == (None, None, "")
+    select(scope(ledger).asked(ID + " again"))
+    assert kinds(ledger)[2:] == ["charged", "charged", "released"]
+
+
+def test_a_call_that_another_process_has_finished_meanwhile_returns_the_same(
+    tmp_path: Path,
+) -> None:
+    """The retry was quicker than the call: both show one answer with one receipt."""
+    ledger, other = new(tmp_path / "l", epsilon=1), []
+
+    def finished(request: str, *entry: Any) -> None:
+        other.append(Ledger.open(tmp_path / "l").finish(*entry))
+
+    result = select(scope(ledger).asked(ID, outbox=finished))
+    assert other == [result.receipt]
+    assert kinds(ledger)[2:] == ["charged", "released"]
+    # Another answer than the one that was released is none.
+    there = scope(ledger).asked(ID + "x", outbox=lambda request, charge, salt, output: finished(
+        request, charge, salt, "another"
+    ))  # fmt: skip
+    with pytest.raises(LedgerError, match="the outcome of charge 4 is in the ledger already"):
+        select(there)
+
+
+def test_a_child_forked_in_a_call_does_not_reach_the_outbox() -> None:
+    there = scope(new(":memory:", epsilon=1))
+    box = Box()
+    pending = there.asked(ID, outbox=box).begin(pure())
+
+    def in_child() -> None:
+        with pytest.raises(LedgerError, match="forked in the middle"):
+            pending.released("blue", SALT)
+        assert box.entries == {}
+
+    assert ended(start_child(in_child)) == 0
+
+
+def test_what_a_finish_refuses(ledger: Ledger) -> None:
+    scope(ledger).begin(pure())
+    there = scope(ledger).asked(ID).begin(pure())
+    assert there.charge == 3
+    for arguments, said in (
+        ((2, SALT, "x"), "no request was charged in record 2"),
+        ((1, SALT, "x"), "no request was charged in record 1"),
+        ((99, SALT, "x"), "no request was charged in record 99"),
+        ((-1, SALT, "x"), "charge must be"),
+        (("3", SALT, "x"), "charge must be"),
+        ((3, "s" * 32, "x"), "salt must be the 32 bytes"),
+        ((3, b"s" * 31, "x"), "salt must be the 32 bytes"),
+        ((3, SALT, b"x"), "output must be text"),
+    ):
+        with pytest.raises(ParameterError, match=said):
+            ledger.finish(*arguments)  # type: ignore[arg-type]
+    assert ledger.finish(3, SALT, "x").record == 4
+
+
+def test_an_answer_is_not_finished_in_a_scope_that_closed() -> None:
+    ledger = Ledger.create(":memory:", {"a": Budget(**TERMS, epsilon=1)}, max_refusals=1)
+    scope(ledger).asked(ID).begin(pure())
+    scope(ledger).begin(pure()).aborted("input")
+    with pytest.raises(BudgetError, match="is closed"):
+        ledger.finish(2, SALT, "x")
+
+
+def test_a_released_line_that_is_not_on_the_disk_yet_is_made_durable_before_it_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its writer was killed after the write and before the sync; then the power may fail."""
+    path = tmp_path / "l"
+    ledger = new(path, epsilon=1)
+    there, other = scope(ledger), Ledger.open(path)
+    box = Box()
+
+    def dies() -> None:
+        pending = there.asked(ID, outbox=box).begin(pure())
+        with monkeypatch.context() as patch:
+            patch.setattr(file, "_sync", lambda _: os.kill(os.getpid(), signal.SIGKILL))
+            pending.released("blue", SALT)
+
+    assert ended(start_child(dies)) == -signal.SIGKILL
+    durable: list[int] = []
+    real = file._sync
+
+    def watched(opened: Any) -> None:
+        real(opened)
+        durable.append(os.fstat(opened.fileno()).st_size)
+
+    def repeats() -> None:
+        with pytest.raises(RepeatedRequest):
+            scope(other).asked(ID).begin(pure())
+
+    size = path.stat().st_size
+    assert path.read_bytes().count(b'"kind":"released"') == 1
+    monkeypatch.setattr(file, "_sync", watched)
+    for tell in (
+        repeats,
+        lambda: Ledger.open(path).request(ID),
+        lambda: Ledger.open(path).finish(2, SALT, "blue"),
+        lambda: Ledger.open(path).head,
+    ):
+        durable.clear()
+        tell()
+        assert durable == [size]
+
+    # If that sync fails, nothing is told.
+    def fails(_: object) -> None:
+        raise OSError(5, "Input/output error")
+
+    monkeypatch.setattr(file, "_sync", fails)
+    for tell in (
+        lambda: scope(Ledger.open(path)).asked(ID).begin(pure()),
+        lambda: Ledger.open(path).finish(2, SALT, "blue"),
+    ):
+        with pytest.raises(LedgerError, match="look at the disk"):
+            tell()
+
+
+def test_a_sync_that_fails_after_the_line_was_read_under_the_lock_tells_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "l"
+    ledger = new(path, epsilon=1)
+    there = scope(Ledger.open(path))
+    scope(ledger).asked(ID).begin(pure()).released("blue", SALT)
+    monkeypatch.setattr(file, "_sync", lambda _: (_ for _ in ()).throw(OSError(5, "error")))
+    with pytest.raises(LedgerError, match="look at the disk") as caught:
+        there.asked(ID).begin(pure())
+    assert not isinstance(caught.value, BudgetError)
+
+
+@pytest.mark.parametrize("finished", [True, False])
+def test_requests_are_known_after_a_ledger_was_skimmed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, finished: bool
+) -> None:
+    monkeypatch.setattr(book, "CARRY_EVERY", 10)
+    path = tmp_path / "l"
+    ledger = new(path, epsilon=1)
+    open_ = scope(ledger).asked("open").begin(pure("1/100"))
+    for number in range(20):
+        pending = scope(ledger).asked(f"r{number}").begin(pure("1/100"))
+        [lambda p: p.released("blue", SALT), lambda p: p.aborted("error")][number % 2](pending)
+        scope(ledger).begin(pure("1/100"))
+    if finished:
+        open_.released("late", SALT)
+    assert "carried" in kinds(ledger)
+    before, read, places = ledger.check(), Checker.read, list[int]()
+
+    def counted(self: Checker, row: Row, **options: bool) -> Any:
+        places.append(row.seq)
+        return read(self, row, **options)
+
+    monkeypatch.setattr(Checker, "read", counted)
+    after = Ledger.open(path)
+    # Not replayed after all, because the skimmed requests were others.
+    assert 0 < after._book.state(lambda checker: checker.carried_at) == min(places[2:])
+    assert after._book.state(lambda checker: checker.requests) == before.requests
+    for number in range(20):
+        with pytest.raises(RepeatedRequest) as caught:
+            scope(after).asked(f"r{number}").begin(pure("1/100"))
+        assert caught.value.outcome == ["released", "aborted"][number % 2]
+    receipt = after.finish(2, SALT, "late")
+    assert after.finish(2, SALT, "late") == receipt
+    assert kinds(after).count("released") == 11
+
+
+def test_two_processes_with_one_request_charge_once(tmp_path: Path) -> None:
+    path, rounds = tmp_path / "l", 20
+    ledger, answers = new(path, epsilon=10**6), tmp_path / "answers"
+    answers.touch()
+
+    def race() -> None:
+        there = scope(Ledger.open(path))
+        with answers.open("a", buffering=1) as out:
+            for number in range(rounds):
+                try:
+                    pending = there.asked(f"r{number}").begin(pure())
+                except RepeatedRequest:
+                    continue
+                pending.released("blue", SALT)
+                out.write(f"{number}\n")
+
+    children = [start_child(race) for _ in range(3)]
+    assert [ended(child) for child in children] == [0] * 3
+    assert sorted(map(int, answers.read_text().split())) == list(range(rounds))
+    assert kinds(ledger).count("charged") == kinds(ledger).count("released") == rounds
+
+
+@pytest.mark.parametrize("wrong", ["x", "", "A" * 64, "0" * 63, "\x00" * 64])
+@pytest.mark.parametrize("name", ["id", "asked"])
+@pytest.mark.parametrize("place", [2, 4, 6])
+def test_a_forged_identity_is_refused(tmp_path: Path, name: str, wrong: str, place: int) -> None:
+    path = tmp_path / "l"
+    ledger = new(path)
+    for number in range(3):
+        scope(ledger).asked(f"r{number}").begin(pure()).released("blue", SALT)
+    forge(path, lambda record: record["request"].update({name: wrong}), place)
+    said = f"record {place} (names a request by something that is no hash|holds text that cannot)"
+    with pytest.raises(LedgerDamaged, match=said):
+        Ledger.open(path)
+
+
+@pytest.mark.parametrize("place", [2, 4, 6])
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda request: request.pop("asked"), "has not the fields of its kind"),
+        (lambda request: request.update(more="x"), "has not the fields of its kind"),
+        (lambda request: request.update(asked=[]), "has not the fields of its kind"),
+    ],
+)
+def test_a_request_has_two_hashes(
+    tmp_path: Path, place: int, change: Callable[[dict[str, Any]], object], said: str
+) -> None:
+    path = tmp_path / "l"
+    ledger = new(path)
+    for number in range(3):
+        scope(ledger).asked(f"r{number}").begin(pure()).released("blue", SALT)
+    forge(path, lambda record: change(record["request"]), place)
+    with pytest.raises(LedgerDamaged, match=f"record {place} {said}"):
+        Ledger.open(path)
+
+
+@pytest.mark.parametrize("place", [4, 6])
+def test_a_request_that_is_charged_twice_is_refused(tmp_path: Path, place: int) -> None:
+    path = tmp_path / "l"
+    ledger = new(path)
+    for number in range(3):
+        scope(ledger).asked(f"r{number}").begin(pure()).released("blue", SALT)
+    first = [*ledger.records()][2].content["request"]
+    forge(path, lambda record: record.update(request=first), place)
+    with pytest.raises(LedgerDamaged, match=f"record {place} repeats a request"):
+        Ledger.open(path)
+
+
+@pytest.mark.parametrize("place", [2, 12, 19])
+def test_carried_requests_that_were_edited_are_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: int
+) -> None:
+    """Skimming takes in the same requests and outcomes as a replay, or the replay says why not."""
+    monkeypatch.setattr(book, "CARRY_EVERY", 20)
+    path = tmp_path / "l"
+    ledger = new(path)
+    for number in range(10):
+        scope(ledger).asked(f"r{number}").begin(pure("1/100")).released("blue", SALT)
+    assert kinds(ledger)[20] == "carried" or kinds(ledger)[-1] == "carried"
+
+    def change(record: dict[str, Any]) -> None:
+        if record["kind"] == "charged":
+            record["request"]["asked"] = "0" * 64
+        else:
+            record["commitment"] = "0" * 64
+
+    forge(path, change, place)
+    with pytest.raises(LedgerDamaged, match="does not state what follows from the records before"):
+        Ledger.open(path)

@@ -1,0 +1,235 @@
+"""Several scopes charged by one call: all of them in one line, or none."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ledgers import TERMS, ListStore, pure
+from workers import kinds
+
+import safeselect
+from safeselect import (
+    ApproximateDP,
+    Budget,
+    BudgetError,
+    Ledger,
+    LedgerError,
+    ParameterError,
+    ScoreError,
+    SourceError,
+)
+from safeselect.ledger import Scope
+
+pytestmark = pytest.mark.claim("C8")
+
+PURPOSE = "a test"
+
+
+def three(place: Any = ":memory:", **options: Any) -> Ledger:
+    budgets = {
+        "data": Budget(**TERMS, epsilon=1),
+        "analyst": Budget(**TERMS, epsilon="1/2", delta="1e-6"),
+        "month": Budget(**TERMS, rho=1),
+    }
+    return Ledger.create(place, budgets, **options)
+
+
+def named(ledger: Ledger, *names: str, purpose: str = PURPOSE) -> list[Scope]:
+    return [ledger.scope(name, **TERMS, purpose=purpose) for name in names]
+
+
+def spent(ledger: Ledger) -> dict[str, dict[str, Fraction]]:
+    return {name: ledger.balance(name).spent for name in ("data", "analyst", "month")}
+
+
+@pytest.mark.parametrize("place", ["file", "memory", "own store"])
+def test_one_line_charges_all(place: str, tmp_path: Path) -> None:
+    where = {"file": tmp_path / "l", "memory": ":memory:", "own store": ListStore()}[place]
+    ledger = three(where)
+    a, b, c = named(ledger, "data", "analyst", "month")
+    best = safeselect.top_k(
+        [1, 9, 3], k=1, epsilon="1/4", sensitivity=1, monotonic=True, ledger=a & b & c
+    )
+    assert best.receipt is not None
+    assert kinds(ledger) == ["created", *["scope"] * 3, "charged", "released"]
+    *_, charged, _ = ledger.records()
+    assert [each["scope"] for each in charged.content["charges"]] == ["data", "analyst", "month"]
+    assert spent(ledger)["data"] == {"epsilon": Fraction(1, 4)}
+    assert spent(ledger)["analyst"] == {"epsilon": Fraction(1, 4), "delta": 0}
+    assert 0 < spent(ledger)["month"]["rho"] <= Fraction(1, 32)
+    assert ledger.check().pending == set()
+
+
+@pytest.mark.parametrize(
+    "join",
+    [
+        lambda a, b, c: a & b & c,
+        lambda a, b, c: a & (b & c),
+    ],
+)
+def test_both_sides_are_flattened(join: Any) -> None:
+    ledger = three()
+    joined = join(*named(ledger, "data", "analyst", "month"))
+    joined.begin(pure("1/4"))
+    assert all(any(amounts.values()) for amounts in spent(ledger).values())
+    assert joined.name == "data & analyst & month"
+
+
+def test_all_or_none() -> None:
+    """The one that does not allow it may be first, in the middle or last."""
+    for order in (("data", "analyst"), ("analyst", "data"), ("data", "analyst", "month")):
+        ledger = three()
+        joined = None
+        for each in named(ledger, *order):
+            joined = each if joined is None else joined & each
+        assert joined is not None
+        head = ledger.head
+        with pytest.raises(BudgetError, match="scope 'analyst' does not allow") as caught:
+            joined.begin(pure("3/4"))
+        assert caught.value.scope == "analyst"
+        assert caught.value.left == {"epsilon": Fraction(1, 2), "delta": Fraction(1, 10**6)}
+        assert ledger.head == head
+
+
+def test_a_guarantee_without_a_price_in_one_of_them_charges_none() -> None:
+    ledger = three()
+    a, b = named(ledger, "data", "analyst")
+    head = ledger.head
+    with pytest.raises(ParameterError, match="this budget adds up epsilon alone"):
+        (b & a).begin(pure(guarantee=ApproximateDP("1/10", "1e-9")))
+    assert ledger.head == head
+
+
+def test_what_cannot_be_joined() -> None:
+    ledger, other = three(), three()
+    a, b, c = named(ledger, "data", "analyst", "month")
+    for join in (
+        lambda: a & a,
+        lambda: (a & b) & a,
+        lambda: a & (b & a),
+        lambda: (a & b) & (b & c),
+    ):
+        with pytest.raises(ParameterError, match="twice"):
+            join()
+    with pytest.raises(ParameterError, match="one ledger"):
+        a & named(other, "analyst")[0]
+    with pytest.raises(ParameterError, match="one purpose"):
+        a & named(ledger, "analyst", purpose="another")[0]
+    ledger.add_scope("visits", Budget("visit", "add_remove", epsilon=1))
+    ledger.add_scope("swapped", Budget("person", "replace_one", epsilon=1))
+    for name, unit, neighbours in (
+        ("visits", "visit", "add_remove"),
+        ("swapped", "person", "replace_one"),
+    ):
+        with pytest.raises(ParameterError, match="one unit and one kind of neighbours"):
+            a & ledger.scope(name, unit=unit, neighbours=neighbours, purpose=PURPOSE)
+    for wrong in ("analyst", None, 1, ledger):
+        with pytest.raises(TypeError):
+            a & wrong
+
+
+def test_two_openings_of_one_file_are_two_ledgers_for_this(tmp_path: Path) -> None:
+    """A copy of the file has the same identity, and its scopes are not those that are charged."""
+    ledger = three(tmp_path / "l")
+    again = Ledger.open(tmp_path / "l")
+    with pytest.raises(ParameterError, match="one ledger"):
+        named(ledger, "data")[0] & named(again, "analyst")[0]
+
+
+def test_a_refusal_of_private_input_counts_in_each_scope() -> None:
+    ledger = three(max_refusals=2)
+    a, b, c = named(ledger, "data", "analyst", "month")
+    for refusals in (1, 2):
+        with pytest.raises(ScoreError, match="cannot be read"):
+            safeselect.permute_and_flip(
+                [1, float("nan")], epsilon="1/100", sensitivity=1, ledger=a & b
+            )
+        assert [ledger.balance(each).refusals for each in ("data", "analyst", "month")] == [
+            refusals, refusals, 0
+        ]  # fmt: skip
+    under_way = c.begin(pure("1/100"))
+    for closed in (a, b, c & b, a & c):
+        with pytest.raises(BudgetError, match="is closed"):
+            closed.begin(pure("1/100"))
+    under_way.released("blue", b"s" * 32)
+    ledger.reopen("data", reason="found")
+    with pytest.raises(BudgetError, match="scope 'analyst' is closed"):
+        (a & b).begin(pure("1/100"))
+
+
+def test_an_answer_is_withheld_when_one_of_its_scopes_closes_meanwhile() -> None:
+    ledger = three(max_refusals=1)
+    a, b = named(ledger, "data", "analyst")
+    under_way = (a & b).begin(pure("1/100"))
+    b.begin(pure("1/100")).aborted("input")
+    with pytest.raises(BudgetError, match="scope 'analyst' is closed"):
+        under_way.released("blue", b"s" * 32)
+    assert ledger.check().pending == {"4"}
+
+
+def test_nine_hundred_scopes_are_refused_before_anything_is_written(tmp_path: Path) -> None:
+    """No line is written that a reader refuses as too long."""
+    names = [f"scope {number} {'x' * 180}" for number in range(900)]
+    for place in (tmp_path / "l", ListStore()):
+        ledger = Ledger.create(place, {name: Budget(**TERMS, epsilon=1) for name in names})
+        joined, *rest = named(ledger, *names)
+        for each in rest:
+            joined = joined & each
+        head = ledger.head
+        with pytest.raises(LedgerError, match="a record would be longer than 262144 bytes"):
+            joined.begin(pure())
+        assert ledger.head == head == ledger.check().head
+
+
+def test_a_nonce_counts_for_all() -> None:
+    ledger = three()
+    a, b, c = named(ledger, "data", "analyst", "month")
+    (a & b).begin(charge := pure("1/100"))
+    with pytest.raises(SourceError, match="a copy of another's"):
+        c.begin(charge)
+    assert ledger.balance("month").spent == {"rho": 0}
+
+
+def test_monotonic_scores_are_refused_by_any_of_them() -> None:
+    ledger = Ledger.create(
+        ":memory:", {name: Budget("person", "replace_one", epsilon=1) for name in "ab"}
+    )
+    a, b = (
+        ledger.scope(name, unit="person", neighbours="replace_one", purpose="p") for name in "ab"
+    )
+    with pytest.raises(ParameterError, match="scope 'a & b' has replace_one"):
+        safeselect.permute_and_flip([1, 2], epsilon=1, sensitivity=1, monotonic=True, ledger=a & b)
+
+
+def test_sessions_batches_and_unknown_domains_charge_all() -> None:
+    calls = {
+        "batch": lambda scope: safeselect.select_many(
+            [[1, 2], [3, 4]], epsilon="1/8", sensitivity=1, ledger=scope
+        ),
+        "session": lambda scope: safeselect.SparseVector(
+            threshold=1, epsilon="1/8", sensitivity=1, k=1, ledger=scope
+        ),
+        "adaptive": lambda scope: safeselect.AdaptiveSparseVector(
+            threshold=1, epsilon="1/8", sensitivity=1, k=1, ledger=scope
+        ),
+    }
+    with_delta = {
+        "unknown": lambda scope: safeselect.unknown_domain_top_k(
+            {"a": 5, "b": 7}, k=1, k_bar=1, places="all", epsilon="1/8", delta="1e-9", ledger=scope
+        ),
+        "paying": lambda scope: safeselect.PayWhatYouGet(
+            outcomes=4, queries=2, epsilon="1/8", delta="1e-9", ledger=scope
+        ).close(),
+    }
+    for name, call in {**calls, **with_delta}.items():
+        ledger = Ledger.create(
+            ":memory:", {each: Budget(**TERMS, epsilon=1, delta="1e-6") for each in "ab"}
+        )
+        a, b = named(ledger, "a", "b")
+        call(a & b)
+        assert ledger.balance("a").spent["epsilon"] == Fraction(1, 8), name
+        assert ledger.balance("b").spent == ledger.balance("a").spent, name
+        assert kinds(ledger).count("charged") == 1, name

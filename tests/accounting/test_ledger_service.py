@@ -1,0 +1,373 @@
+"""Around the ledger: releases of other libraries, hooks for logs, closing, all scopes."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from dataclasses import fields
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ledgers import TERMS, ListStore, new, pure, scope
+from workers import kinds
+
+import safeselect
+from safeselect import (
+    ApproximateDP,
+    Budget,
+    BudgetError,
+    Ledger,
+    LedgerBusy,
+    LedgerError,
+    ParameterError,
+    PureDP,
+    RepeatedRequest,
+    SafeSelectWarning,
+    ScoreError,
+    SourceError,
+    ZeroConcentratedDP,
+)
+from safeselect.cli._main import main
+from safeselect.ledger import Event
+from safeselect.ledger.records.record import commitment
+from safeselect.ledger.stores.file import FileStore
+
+pytestmark = pytest.mark.claim("C8")
+
+SUM = "opendp/laplace"
+
+
+def last(ledger: Ledger) -> dict[str, Any]:
+    *_, record = ledger.records()
+    return record.content
+
+
+def test_a_release_of_another_library_is_charged_and_recorded_as_asserted() -> None:
+    ledger = new(":memory:", epsilon=1)
+    told = {"bounds": "0..100", "scale": "10"}
+    with scope(ledger).charge(PureDP("1/10"), mechanism=SUM, parameters=told) as pending:
+        charged = last(ledger)
+        receipt = pending.released("1234")
+    assert charged["kind"] == "charged"
+    assert charged["mechanism"] == SUM
+    assert charged["parameters"] == told
+    assert charged["source"] == {
+        "name": "external", "production": "asserted", "health": "not tested"
+    }  # fmt: skip
+    assert charged["guarantee"] == {"type": "PureDP", "epsilon": "1/10"}
+    assert last(ledger)["commitment"] == commitment(receipt.salt, "1234")
+    assert ledger.balance("a").spent == {"epsilon": Fraction(1, 10)}
+    with pytest.raises(LedgerError, match="in the ledger already"):
+        pending.released("1234")
+
+
+@pytest.mark.parametrize(
+    ("guarantee", "price"),
+    [
+        (PureDP("1/10"), {"epsilon": Fraction(1, 10), "delta": 0}),
+        (ApproximateDP("1/10", "1e-7"), {"epsilon": Fraction(1, 10), "delta": Fraction(1, 10**7)}),
+    ],
+)
+def test_its_guarantee_has_the_price_of_any_other(guarantee: Any, price: Any) -> None:
+    ledger = new(":memory:", epsilon=1, delta="1e-6")
+    with scope(ledger).charge(guarantee, mechanism=SUM) as pending:
+        pending.released("x")
+    assert ledger.balance("a").spent == price
+
+
+def test_it_charges_several_scopes_and_knows_requests_and_the_outbox() -> None:
+    ledger, entries = new(":memory:", epsilon=1), []
+    ledger.add_scope("b", Budget(**TERMS, rho=1))
+    both = (scope(ledger) & scope(ledger, "b")).asked(
+        "r", outbox=lambda *entry: entries.append(entry)
+    )
+    with both.charge(PureDP("1/10"), mechanism=SUM) as pending:
+        receipt = pending.released("x")
+    assert entries == [("r", 3, receipt.salt, "x")]
+    with pytest.raises(RepeatedRequest):
+        both.charge(PureDP("1/10"), mechanism=SUM)
+    assert len(last(ledger))
+    assert kinds(ledger)[-2:] == ["charged", "released"]
+
+
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [
+        (ValueError("blue"), "input"),
+        (ScoreError("blue"), "input"),
+        (MemoryError(), "input"),
+        (SourceError(), "source"),
+        (KeyboardInterrupt(), "interrupt"),
+        (SystemExit(), "interrupt"),
+        (LedgerError(), "error"),
+        (BudgetError(), "error"),
+        (ParameterError(), "input"),
+    ],
+)
+def test_a_block_that_raises_ends_the_release(error: BaseException, reason: str) -> None:
+    """Whether an exception depended on the data only its caller knows: it counts as if it did."""
+    ledger = new(":memory:", epsilon=1)
+    with (
+        pytest.raises(type(error)),
+        scope(ledger).charge(PureDP("1/10"), mechanism=SUM),
+    ):
+        raise error
+    assert (last(ledger)["kind"], last(ledger)["reason"]) == ("aborted", reason)
+    assert ledger.balance("a").refusals == (reason == "input")
+    assert "blue" not in str([*ledger.records()])
+
+
+def test_a_block_without_a_release_is_an_error() -> None:
+    ledger = new(":memory:", epsilon=1)
+    with (
+        pytest.raises(LedgerError, match="ended without a release; the charge stands"),
+        scope(ledger).charge(PureDP("1/10"), mechanism=SUM),
+    ):
+        pass
+    assert last(ledger)["reason"] == "error"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ({"guarantee": 1}, "guarantee must be one of safeselect's"),
+        ({"guarantee": "PureDP(1)"}, "guarantee must be one of safeselect's"),
+        ({"guarantee": PureDP}, "guarantee must be one of safeselect's"),
+        ({"mechanism": "laplace"}, "mechanism must name the library first"),
+        ({"mechanism": "permute_and_flip/1"}, "mechanism must name the library first"),
+        ({"mechanism": "opendp/"}, "mechanism must name the library first"),
+        ({"mechanism": "opendp/a b"}, "mechanism must name the library first"),
+        ({"mechanism": "öpendp/sum"}, "mechanism must name the library first"),
+        ({"mechanism": None}, "mechanism must be text"),
+        ({"parameters": ["a"]}, "parameters must map names to texts"),
+        ({"parameters": {"a": 1}}, "the value of a parameter must be text"),
+        ({"parameters": {1: "a"}}, "the name of a parameter must be text"),
+        ({"parameters": {"a": "x\ny"}}, "must be one line"),
+        ({"guarantee": ZeroConcentratedDP(1)}, "this budget adds up epsilon alone"),
+    ],
+)
+def test_wrong_arguments_charge_nothing(arguments: dict[str, Any], said: str) -> None:
+    ledger = new(":memory:", epsilon=1)
+    given = {"guarantee": PureDP("1/10"), "mechanism": SUM, **arguments}
+    with pytest.raises(ParameterError, match=said):
+        scope(ledger).charge(given.pop("guarantee"), **given)
+    assert kinds(ledger) == ["created", "scope"]
+    with pytest.raises(ParameterError, match="output must be text"):
+        scope(ledger).charge(PureDP("1/10"), mechanism=SUM).released(7)
+
+
+def test_no_source_is_called_external() -> None:
+    class Named:
+        name, production = "external", True
+
+        def begin(self) -> bytes:
+            return os.urandom(16)
+
+        def fill(self, buffer: Any, /) -> None:
+            buffer[:] = os.urandom(len(buffer))
+
+    ledger = new(":memory:", epsilon=1)
+    safeselect.permute_and_flip(
+        [1, 2], epsilon="1/10", sensitivity=1, source=Named(), ledger=scope(ledger)
+    )
+    assert charges(ledger)[0]["source"]["name"] == "ForeignSource(external)"
+
+
+def test_the_command_and_the_report_tell_what_is_asserted(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "l"
+    ledger = new(path, epsilon=1)
+    with scope(ledger).charge(PureDP("1/10"), mechanism=SUM) as pending:
+        pending.released("x")
+    scope(ledger).begin(pure())
+    assert main(["ledger", "show", str(path)]) == 0
+    asserted, own = (
+        line for line in capsys.readouterr().out.splitlines() if " epsilon 0.1: " in line
+    )
+    assert f"{SUM} epsilon 0.1: released; a test; guarantee asserted" in asserted
+    assert "asserted" not in own
+    assert main(["ledger", "report", str(path)]) == 0
+    page = capsys.readouterr().out
+    assert page.count("asserted by the caller; another library made the release") == 1
+
+
+def test_all_scopes_and_a_ledger_that_is_closed(tmp_path: Path) -> None:
+    path = tmp_path / "l"
+    new(path, epsilon=1).close()
+    with Ledger.open(path) as ledger:
+        ledger.add_scope("b", Budget(**TERMS, rho=1))
+        assert ledger.scopes() == {name: ledger.balance(name) for name in "ab"}
+        ledger.scopes().clear()
+        assert set(ledger.scopes()) == {"a", "b"}
+        there = scope(ledger)
+        pending = there.begin(pure())
+    for use in (
+        lambda: ledger.head,
+        lambda: ledger.scopes(),
+        lambda: there.begin(pure()),
+        lambda: pending.released("x", b"s" * 32),
+        lambda: [*ledger.records()],
+        lambda: ledger.check(),
+    ):
+        with pytest.raises(LedgerError, match="was closed: open it again"):
+            use()
+    ledger.close()
+    assert kinds(Ledger.open(path)) == ["created", "scope", "scope", "charged"]
+
+
+class Log:
+    """A hook that keeps what it gets, and may fail."""
+
+    def __init__(self, fail: BaseException | None = None) -> None:
+        self.fail = fail
+        self.events: list[Event] = []
+
+    def __call__(self, event: Event) -> None:
+        self.events.append(event)
+        if self.fail is not None:
+            raise self.fail
+
+    @property
+    def kinds(self) -> list[str]:
+        return [event.kind for event in self.events]
+
+
+def test_a_hook_is_told_of_charges_refusals_and_outcomes(tmp_path: Path) -> None:
+    log = Log()
+    ledger = Ledger.create(
+        tmp_path / "l", {n: Budget(**TERMS, epsilon=1) for n in "ab"}, on_event=log
+    )
+    there = scope(ledger) & scope(ledger, "b")
+    safeselect.permute_and_flip([1, 2], epsilon="1/4", sensitivity=1, ledger=there.asked("r"))
+    with pytest.raises(RepeatedRequest):
+        safeselect.permute_and_flip([1, 2], epsilon="1/4", sensitivity=1, ledger=there.asked("r"))
+    with pytest.raises(BudgetError):
+        there.begin(pure(2))
+    there.begin(pure()).aborted("error")
+    with pytest.raises(SourceError):
+        there.begin(pure(nonce=bytes.fromhex(charges(ledger)[0]["nonce"])))
+    told = ["charged", "released", "repeated", "refused", "charged", "aborted", "failed"]
+    assert log.kinds == told
+    first, released, repeated, refused, *_ = log.events
+    assert first.scopes == ("a", "b")
+    assert first.mechanism == released.mechanism == "permute_and_flip/1"
+    assert first.amounts == {name: {"epsilon": Fraction(1, 4)} for name in "ab"}
+    assert released.amounts == first.amounts
+    assert refused.amounts == {name: {"epsilon": Fraction(2)} for name in "ab"}
+    assert repeated.amounts == {}
+    assert all(isinstance(each.seconds, Fraction) and each.seconds > 0 for each in log.events)
+    again = Log()
+    opened = Ledger.open(tmp_path / "l", on_event=again)
+    pending = scope(opened).asked("s").begin(pure())
+    opened.finish(pending.charge, b"s" * 32, "x")
+    assert again.kinds == ["charged", "released"]
+    assert (again.events[1].scopes, again.events[1].mechanism) == (("a",), "")
+    assert log.kinds == told  # each ledger has its own
+
+
+def charges(ledger: Ledger) -> list[dict[str, Any]]:
+    return [each.content for each in ledger.records() if each.content["kind"] == "charged"]
+
+
+def test_a_session_that_is_settled_and_a_busy_ledger_are_told(tmp_path: Path) -> None:
+    log = Log()
+    store = FileStore(tmp_path / "l", wait=0)
+    ledger = Ledger.create(store, {"a": Budget(**TERMS, epsilon=1, delta="1e-6")}, on_event=log)
+    safeselect.PayWhatYouGet(
+        outcomes=4, queries=2, epsilon="1/9", delta="1e-9", ledger=scope(ledger)
+    ).close()
+    assert log.kinds == ["charged", "settled"]
+
+    def work(_: object) -> None:
+        with pytest.raises(LedgerBusy):
+            there.begin(pure())
+
+    there = scope(ledger)
+    FileStore(tmp_path / "l").write(work)
+    assert log.kinds == ["charged", "settled", "busy"]
+
+
+def test_a_hook_gets_no_data() -> None:
+    """Candidates, labels, scores and answers have words of their own; none is in any event."""
+    log = Log()
+    ledger = Ledger.create(":memory:", {"a": Budget(**TERMS, epsilon=9)}, on_event=log)
+    calls = [
+        lambda: safeselect.permute_and_flip(
+            {"blue": 4321, "red": 1}, epsilon=1, sensitivity=1, ledger=scope(ledger)
+        ),
+        lambda: safeselect.permute_and_flip(
+            {"blue": 4321, "red": "4321"}, epsilon=1, sensitivity=1, ledger=scope(ledger)
+        ),
+    ]
+    calls[0]()
+    with pytest.raises(ScoreError):
+        calls[1]()
+    assert log.kinds == ["charged", "released", "charged", "aborted"]
+    said = "".join(
+        str(getattr(e, f.name)) for e in log.events for f in fields(e) if f.name != "seconds"
+    )
+    for private in ("blue", "red", "4321"):
+        assert private not in said
+
+
+def test_the_time_of_the_mechanism_is_not_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    from safeselect.ledger import events
+
+    clock = iter(range(0, 10**15, 10**9))
+    monkeypatch.setattr(events.time, "monotonic_ns", lambda: next(clock))
+    log = Log()
+    ledger = Ledger.create(":memory:", {"a": Budget(**TERMS, epsilon=1)}, on_event=log)
+    pending = scope(ledger).begin(pure())
+    waited = [next(clock) for _ in range(100)]
+    pending.released("x", b"s" * 32)
+    assert len(waited) == 100
+    # One tick each (or a few where a lock looks at the clock), and not the hundred in between.
+    assert all(event.seconds < 50 for event in log.events)
+
+
+@pytest.mark.parametrize("filters", ["default", "error", "ignore"])
+@pytest.mark.parametrize("mistake", [ValueError("x"), LedgerError("x"), ScoreError("x"), Warning()])
+def test_a_hook_that_raises_loses_neither_a_charge_nor_a_release(
+    mistake: Exception, filters: Any
+) -> None:
+    log = Log(mistake)
+    ledger = Ledger.create(":memory:", {"a": Budget(**TERMS, epsilon=1)}, on_event=log)
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter(filters)
+        result = safeselect.permute_and_flip(
+            [1, 2], epsilon="1/4", sensitivity=1, ledger=scope(ledger)
+        )
+        with pytest.raises(BudgetError, match="does not allow"):
+            scope(ledger).begin(pure(2))
+    assert result.receipt is not None
+    assert kinds(ledger)[2:] == ["charged", "released"]
+    assert log.kinds == ["charged", "released", "refused"]
+    if filters == "default":
+        assert {each.category for each in said} == {SafeSelectWarning}
+        assert {str(each.message) for each in said} == {
+            f"on_event failed with {type(mistake).__name__}"
+        }
+
+
+def test_a_hook_may_use_the_ledger() -> None:
+    left: list[Any] = []
+    store = ListStore()
+    ledger = Ledger.create(
+        store,
+        {"a": Budget(**TERMS, epsilon=1)},
+        on_event=lambda event: left.append(ledger.balance("a").left["epsilon"]),
+    )
+    scope(ledger).begin(pure()).released("x", b"s" * 32)
+    assert left == [Fraction(9, 10)] * 2
+
+
+@pytest.mark.parametrize("wrong", [1, "x", {}])
+def test_what_is_no_hook(wrong: Any, tmp_path: Path) -> None:
+    with pytest.raises(ParameterError, match="on_event must be a function"):
+        Ledger.create(tmp_path / "l", {}, on_event=wrong)
+    assert not (tmp_path / "l").exists()
+    with pytest.raises(ParameterError, match="on_event must be a function"):
+        Ledger.open(tmp_path / "l", on_event=wrong)

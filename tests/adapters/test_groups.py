@@ -1,0 +1,250 @@
+"""Lists by group: who counts where, what it costs, and one record for one release."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter, defaultdict
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+import safeselect
+from safeselect import (
+    ApproximateDP,
+    Budget,
+    InputError,
+    LaplaceDominated,
+    Ledger,
+    ParameterError,
+    ScoreError,
+    ZeroConcentratedDP,
+    compose,
+)
+from safeselect.adapters.tables import GroupedTopK, top_items_by_group
+from safeselect.adapters.tables._counting import open_keyed
+from safeselect.adapters.tables._sql import GROUPED_COUNTS
+
+pytest.importorskip("duckdb")
+pa = pytest.importorskip("pyarrow")
+pytestmark = pytest.mark.filterwarnings("ignore:epsilon=")
+
+MONTHS = ["May", "June", "July", "August"]
+# Rider r travels in 1 to 4 months, to r % 5 + 1 of the cities in each.
+ROWS = [
+    (month, f"city{(rider + step) % 7}", rider)
+    for rider in range(60)
+    for month in MONTHS[: rider % 4 + 1]
+    for step in range(rider % 5 + 1)
+]
+COLUMNS = {"group": "month", "item": "city", "user": "rider"}
+SURE = {**COLUMNS, "groups": MONTHS, "epsilon": 10_000, "delta": "1e-9"}
+
+
+def table(rows=ROWS):
+    names = ("month", "city", "rider")
+    return pa.table(
+        {name: list(column) for name, column in zip(names, zip(*rows, strict=True), strict=True)}
+    )
+
+
+def counted(rows, groups: int, contributions: int = 10**6, listed=MONTHS):
+    """The counts that the SQL gives: group -> item -> users."""
+    sql = GROUPED_COUNTS.format(groups=groups, places=10**6, contributions=contributions, known="")
+    found = defaultdict(dict)
+    with open_keyed(table(rows), "city", "rider", None, False, "month") as keyed:
+        for group, label, users in keyed.fetch_grouped(sql, list(listed), None):
+            found[group][label] = users
+    return found
+
+
+def moved(before, after) -> dict[str, int]:
+    """For each group that differs, how many of its counts do."""
+    changes = {
+        group: sum(
+            before[group].get(item, 0) != after[group].get(item, 0)
+            for item in before[group].keys() | after[group].keys()
+        )
+        for group in before.keys() | after.keys()
+    }
+    return {group: change for group, change in changes.items() if change}
+
+
+@pytest.mark.parametrize("groups", [1, 2, 4])
+@pytest.mark.parametrize("contributions", [1, 2, 10])
+def test_a_user_moves_counts_of_so_many_groups_and_by_one(groups, contributions):
+    whole = counted(ROWS, groups, contributions)
+    seen = Counter()
+    for rider in range(60):
+        without = counted([row for row in ROWS if row[2] != rider], groups, contributions)
+        changes = moved(whole, without)
+        assert 1 <= len(changes) <= groups
+        assert max(changes.values()) <= contributions
+        seen.update(changes.keys())
+        for group, counts in whole.items():
+            for item, users in counts.items():
+                assert users - without[group].get(item, 0) in (0, 1)
+        if rider > 6:
+            break  # all kinds of riders were there
+    assert len(seen) > 1
+
+
+def test_nobody_is_lost_without_need():
+    assert moved(counted(ROWS, 4), counted(ROWS, 99)) == {}
+    truth = defaultdict(lambda: defaultdict(set))
+    for month, city, rider in ROWS:
+        truth[month][city].add(rider)
+    exact = {month: {city: len(who) for city, who in of.items()} for month, of in truth.items()}
+    assert moved(counted(ROWS, 4), exact) == {}
+
+
+def test_groups_outside_the_list_take_no_place():
+    listed = counted(ROWS, 1, listed=["August"])
+    rows = [row for row in ROWS if row[0] == "August"]
+    assert moved(listed, counted(rows, 1)) == {}
+
+
+def test_an_unknown_domain_in_groups():
+    found = top_items_by_group(table(), **SURE, k=2, max_groups="all")
+    exact = counted(ROWS, 4)
+    assert isinstance(found, GroupedTopK)
+    assert list(found) == MONTHS
+    for month in MONTHS:
+        best = sorted(exact[month], key=lambda city: (-exact[month][city], city))[:2]
+        assert sorted(exact[month][city] for city in found[month]) == sorted(
+            exact[month][city] for city in best
+        )
+    assert found["May"] == found.labels[0]
+    assert top_items_by_group(table(), **{**SURE, "groups": ["Yule", "May"]}, k=2)["Yule"] == ()
+
+
+@pytest.mark.parametrize("max_groups", [1, 2, "all"])
+@pytest.mark.parametrize("k", [1, 3])
+def test_the_parts_compose_to_the_guarantee(max_groups, k):
+    """By the accountant of the library, which knows nothing of groups."""
+    cost = {"epsilon": 1, "delta": Fraction(1, 10**6)}
+    public = {**COLUMNS, "groups": MONTHS, "max_groups": max_groups}
+    found = top_items_by_group(table(), **public, k=k, **cost)
+    changed = 4 if max_groups == "all" else max_groups
+    assert found.guarantee == ApproximateDP(1, Fraction(1, 10**6))
+    kinds = Counter(type(part).__name__ for part in found.parts)
+    assert kinds == {"BoundedRange": changed * k, "ApproximateDP": changed}
+    assert compose(
+        found.parts, delta=cost["delta"], precision="1e-3"
+    ).guarantee.epsilon <= Fraction("1.001")
+    assert found.parts[0].epsilon == found.noise_rate
+    # The same as one list where a user is in one group.
+    if changed == 1:
+        one = safeselect.unknown_domain_top_k({"a": 9}, k=k, k_bar=10 * k, places="all", **cost)
+        assert (found.offset, found.noise_rate) == (one.offset, one.noise_rate)
+
+
+def test_counts_in_groups_share_the_budget():
+    found = top_items_by_group(table(), **SURE, k=2, max_groups=2, max_contributions=5)
+    assert sum(part.epsilon for part in found.parts) == 10_000
+    bottoms = [part for part in found.parts if isinstance(part, ApproximateDP)]
+    assert sum(part.delta for part in bottoms) == Fraction(1, 10**9)
+    assert found.noise_rate == Fraction(10_000, 2 * 5)
+    exact = counted(ROWS, 2, 5)
+    assert [list(row) for row in found.counts] == [
+        [exact[month][city] for city in found[month]] for month in MONTHS
+    ]
+    assert found.count_noise.capped_at == 5
+    assert found.count_noise.scale == Fraction(1, 1000)
+    columns = found.to_dict()
+    assert list(columns) == ["group", "rank", "label", "count", "low", "high"]
+    assert columns["group"][:2] == ["May", "May"]
+    written = json.loads(found.to_json())
+    assert written["schema"] == "safeselect.grouped-top-k/1"
+    assert written["count_noise"]["standard_deviation"]
+    assert repr(found).startswith("<GroupedTopK ['May', 'June', 'July', 'August'], ApproximateDP(")
+
+
+@pytest.mark.parametrize(
+    ("cost", "promise"),
+    [
+        ({"epsilon": 1}, LaplaceDominated(1)),
+        ({"epsilon": 1, "delta": "1e-6"}, ApproximateDP(1, Fraction(1, 10**6))),
+        ({"rho": "0.1"}, ZeroConcentratedDP(Fraction(1, 10))),
+    ],
+)
+def test_known_candidates_cost_what_a_batch_of_so_many_rows_costs(cost, promise):
+    cities = [f"city{place}" for place in range(7)]
+    public = {**COLUMNS, "groups": MONTHS, "candidates": cities, "k": 2, "max_groups": 3}
+    found = top_items_by_group(table(), **public, **cost)
+    batch = safeselect.top_k_many(
+        [[0] * 7] * 4, k=2, max_rows=3, sensitivity=1, monotonic=True, **cost
+    )
+    assert found.guarantee == batch.guarantee == promise
+    assert (found.parts, found.noise_rate) == (batch.parts, batch.noise_rate)
+    assert [len(row) for row in found.labels] == [2] * 4
+    assert (found.k_bar, found.offset, found.counts) == (None, None, None)
+    sure = top_items_by_group(table(), **{**public, "max_groups": 4}, epsilon=10**5)
+    exact = counted(ROWS, 4)
+    for month in MONTHS:
+        most = sorted(exact[month].values(), reverse=True)[:2]
+        assert [exact[month].get(city, 0) for city in sure[month]] == most
+
+
+def test_one_release_is_one_charge(tmp_path: Path):
+    budget = Budget(unit="one rider", neighbours="add_remove", epsilon=1, delta="1e-6")
+    ledger = Ledger.create(tmp_path / "ledger", {"trips": budget})
+    scope = ledger.scope("trips", unit="one rider", neighbours="add_remove", purpose="months")
+    cost = {"epsilon": "0.5", "delta": "1e-7", "ledger": scope}
+    found = top_items_by_group(table(), **COLUMNS, groups=MONTHS, k=1, max_groups=2, **cost)
+    assert found.receipt is not None
+    assert found.statement.unit == "one rider"
+    # A fault in the rows: the charge stands, and the message says nothing of them.
+    mixed = pytest.importorskip("pandas").DataFrame(
+        {"month": ["May", 7], "city": ["a", "b"], "rider": ["x", "y"]}
+    )
+    with pytest.raises(ScoreError, match="cannot be read as the arguments say"):
+        top_items_by_group(mixed, **COLUMNS, groups=MONTHS, k=1, **cost)
+    with pytest.raises(safeselect.BudgetError, match="is left"):
+        top_items_by_group(table(), **COLUMNS, groups=MONTHS, k=1, **cost)
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "message"),
+    [
+        ({"groups": None}, ParameterError, "say which groups there are"),
+        ({"groups_are_public": True}, ParameterError, "say which groups there are"),
+        ({"groups": ["May", "May"]}, InputError, "group 2 repeats group 1"),
+        ({"groups": []}, InputError, "the list of groups is empty"),
+        ({"max_groups": 0}, ParameterError, "max_groups must be"),
+        ({"max_groups": "some"}, ParameterError, "max_groups must be an integer or 'all'"),
+        ({"group": "week"}, InputError, "no column named 'week'"),
+        ({"candidates": ["a"], "k_bar": 9}, ParameterError, "go with an unknown domain"),
+        ({"mechanism": "exponential"}, ParameterError, "goes with known candidates"),
+        ({"delta": None}, ParameterError, "needs epsilon and delta"),
+        ({"epsilon": None, "rho": 1}, ParameterError, "needs epsilon and delta, not rho"),
+        ({"candidates": ["a"], "k": 2}, ParameterError, "1 is the number of candidates"),
+    ],
+)
+def test_mistakes(change, error, message):
+    arguments = {**SURE, "k": 1, **change}
+    with pytest.raises(error, match=message):
+        top_items_by_group(table(), **arguments)
+
+
+def test_a_public_set_of_groups_may_not_be_empty():
+    empty = pa.table({name: pa.array([], pa.string()) for name in ("month", "city", "rider")})
+    with pytest.raises(InputError, match="has no group"):
+        top_items_by_group(empty, **{**SURE, "groups": None}, groups_are_public=True, k=1)
+    # With a stated list the same table is a release like any other.
+    assert top_items_by_group(empty, **SURE, k=1).labels == ((),) * 4
+
+
+def test_the_offsets_of_the_page():
+    """docs/tables.md: they follow from public numbers alone."""
+    page = (Path(__file__).parents[2] / "docs" / "tables.md").read_text("utf-8")
+    cost = {"epsilon": 1, "delta": Fraction(1, 10**7), "k": 5}
+    for size, row in ((12, "12 groups by month"), (16, "16 groups by carrier")):
+        (line,) = [each for each in page.splitlines() if each.startswith(f"| {row} |")]
+        groups = [f"g{place}" for place in range(size)]
+        offsets = [
+            top_items_by_group(table(), **COLUMNS, groups=groups, max_groups=most, **cost).offset
+            for most in (1, 2, 4, "all")
+        ]
+        written = [int(cell.rpartition("(")[2].rstrip(") |")) for cell in line.split("|")[3:7]]
+        assert written == [round(float(offset)) for offset in offsets]

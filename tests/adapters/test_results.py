@@ -1,0 +1,197 @@
+"""Results as containers and frames: what is released, in the order of release, and nothing else."""
+
+from __future__ import annotations
+
+import sys
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import safeselect
+from safeselect import (
+    AdaptiveSparseVector,
+    ParameterError,
+    SparseVector,
+    top_k,
+    top_k_above,
+    top_k_with_gaps,
+    unknown_domain_top_k,
+)
+from safeselect.noise import rankings
+from safeselect.selection import _table
+
+COST = {"epsilon": 1000, "sensitivity": 1}
+USERS = {"tea": 50_000, "milk": 20_000, "rum": 9_000}
+pytestmark = pytest.mark.filterwarnings("ignore:epsilon=")
+
+
+def discovered(**more):
+    return unknown_domain_top_k(USERS, k=2, k_bar=2, epsilon=1, delta="1e-9", places="all", **more)
+
+
+def test_ordered_results_are_sequences_of_their_labels():
+    found = top_k({"tea": 3, "milk": 900, "rum": 2000}, k=2, **COST)
+    assert (len(found), list(found), found[0], found[-1]) == (2, ["rum", "milk"], "rum", "milk")
+    assert found[:1] == ("rum",)
+    above = top_k_above({"tea": 3, "milk": 900}, threshold=400, k=2, **COST)
+    assert list(above) == ["milk"]
+    unknown = discovered()
+    assert (list(unknown), unknown[0], len(unknown)) == (["tea", "milk"], "tea", 2)
+    many = safeselect.top_k_many([[3, 900, 4000], [9000, 3, 4000]], k=2, **COST)
+    assert (len(many), list(many), many[1]) == (2, [[2, 1], [0, 2]], [0, 2])
+
+
+def test_a_set_is_iterated_in_the_order_of_its_labels_never_of_its_scores():
+    cost = {"epsilon": "0.2", "delta": "0.05", "sensitivity": 1}
+    scores = {"zebra": 10**9, "ant": 10**8, "bee": 10**7, "cat": 0}
+    found = top_k(scores, k=3, mechanism="laplace", **cost)
+    assert list(found) == ["ant", "bee", "zebra"]
+    assert "zebra" in found
+    assert found.to_dict() == {"label": ["ant", "bee", "zebra"]}
+    assert not hasattr(found, "__getitem__")
+
+
+def test_columns_of_a_release():
+    gaps = top_k_with_gaps({"tea": 3, "milk": 900, "rum": 2000}, k=2, **COST)
+    columns = gaps.to_dict()
+    assert list(columns) == ["rank", "label", "gap"]
+    assert columns["rank"] == [1, 2]
+    assert columns["gap"] == [float(gap) for gap in gaps.gaps]
+    assert top_k([3, 900, 2000], k=1, **COST).to_dict()["index"] == [2]
+    one = safeselect.permute_and_flip_with_gap({"tea": 3, "milk": 900}, **COST).to_dict()
+    assert (one["label"], one["rank"], list(one)) == (["milk"], [1], ["rank", "label", "gap"])
+    many = safeselect.select_many([[3, 900], [900, 3]], **COST).to_dict()
+    assert many == {"row": [0, 1], "rank": [1, 1], "label": [1, 0], "index": [1, 0]}
+    counted = discovered(max_contributions=2)
+    columns = counted.to_dict()
+    width = counted.count_noise.within_95
+    assert columns["count"] == list(counted.counts)
+    assert columns["low"] == [count - width for count in counted.counts]
+    assert columns["high"] == [count + width for count in counted.counts]
+
+
+def test_frames_have_these_columns():
+    pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
+    counted = discovered(max_contributions=2)
+    assert isinstance(counted.to_pandas(), pandas.DataFrame)
+    assert isinstance(counted.to_polars(), polars.DataFrame)
+    for frame in (counted.to_pandas(), counted.to_polars()):
+        assert {name: list(frame[name]) for name in frame.columns} == counted.to_dict()
+
+
+def test_labels_that_no_column_holds_become_text():
+    pytest.importorskip("pandas")
+    odd = {10**5000: 50_000, "milk": 20_000, 3: 9_000}
+    found = unknown_domain_top_k(odd, k=2, k_bar=2, epsilon=1, delta="1e-9", places="all")
+    assert list(found.to_polars()["label"]) == ["1" + "0" * 5000, "milk"]
+    assert list(found.to_pandas()["label"]) == ["1" + "0" * 5000, "milk"]
+
+
+@pytest.mark.parametrize(
+    ("name", "module"),
+    [("to_pandas", "pandas"), ("to_polars", "polars"), ("plot", "matplotlib")],
+)
+def test_a_missing_library_is_named(monkeypatch, name, module):
+    monkeypatch.setitem(sys.modules, module, None)
+    with pytest.raises(ParameterError, match=rf"this needs {module}: pip install"):
+        getattr(discovered(), name)()
+
+
+@pytest.mark.parametrize("more", [{}, {"max_contributions": 2}])
+def test_plots_have_a_place_for_each_label(more):
+    pytest.importorskip("matplotlib")
+    for found in (discovered(**more), top_k_with_gaps(USERS, k=2, **COST)):
+        (axes,) = found.plot().axes
+        assert [each.get_text() for each in axes.get_yticklabels()] == ["tea", "milk"]
+
+
+def test_a_repr_is_short_and_has_no_control_characters():
+    labels = {f"item\n\x1b[31m{place}": 10**6 - place for place in range(40)}
+    found = top_k(labels, k=30, **COST)
+    text = repr(found)
+    assert text.startswith(r"<TopK ['item\n\x1b[31m0', ")
+    assert "... 20 more]" in text
+    assert text.endswith("LaplaceDominated(epsilon=1000), top_k_one_shot_exponential/1>")
+    assert text.isprintable()
+    assert len(repr(top_k({"x" * 10**6: 9, "y": 1}, k=1, **COST))) < 200
+    assert repr(top_k({10**5000: 9, 1: 1}, k=1, **COST)).startswith("<TopK [1000")
+
+
+# ------------------------------------------------------------------------------- rates of noise
+
+
+@pytest.fixture
+def drawn(monkeypatch):
+    """The rates per grid step that the engine was called with."""
+    seen = []
+    for name in ("noisy_top_k", "peeled_top_k", "noisy_max_rows"):
+        original = getattr(_table.array_engine, name)
+
+        def watched(noise, scores, *rest, original=original, **more):
+            seen.extend(each.rate for each in rest if hasattr(each, "rate"))
+            return original(noise, scores, *rest, **more)
+
+        monkeypatch.setattr(_table.array_engine, name, watched)
+    assert rankings is not None
+    return seen
+
+
+@pytest.mark.parametrize("total", [{"epsilon": 1}, {"rho": "0.1"}])
+@pytest.mark.parametrize("grid", [None, "1/8"])
+@pytest.mark.parametrize(
+    "call",
+    [
+        safeselect.permute_and_flip,
+        safeselect.exponential_mechanism,
+        safeselect.permute_and_flip_with_gap,
+        safeselect.exponential_mechanism_with_gap,
+        lambda scores, **more: top_k(scores, k=2, **more),
+        lambda scores, **more: top_k(scores, k=2, mechanism="one_shot_exponential", **more),
+        lambda scores, **more: top_k(scores, k=2, mechanism="permute_and_flip", **more),
+        lambda scores, **more: top_k(scores, k=1, **more),
+        lambda scores, **more: top_k_with_gaps(scores, k=3, **more),
+        lambda scores, **more: safeselect.select_many([scores] * 3, **more),
+        lambda scores, **more: safeselect.top_k_many([scores] * 3, k=2, **more),
+    ],
+)
+def test_the_noise_rate_of_a_result_is_the_one_that_was_drawn(drawn, call, grid, total):
+    found = call([3, 900, 7, 8, 100], sensitivity=2, grid=grid, **total)
+    assert {found.noise_rate} == {rate / Fraction(grid or 1) for rate in drawn}
+
+
+def test_the_noise_rate_above_a_threshold(drawn):
+    found = top_k_above([3, 900, 5], threshold=400, k=2, epsilon=1, sensitivity=1)
+    assert {found.noise_rate} == {Fraction(1, 4)} == set(drawn)
+
+
+def test_the_noise_rate_of_an_unknown_domain():
+    assert discovered(max_contributions=4).noise_rate == Fraction(1, 4)
+    listed = discovered(max_contributions=4, noise="gumbel")
+    assert listed.noise_rate == listed.parts[0].epsilon
+
+
+def test_another_base_has_no_rational_rate():
+    assert (
+        safeselect.exponential_mechanism_base2([1, 2], epsilon=1, sensitivity=1).noise_rate is None
+    )
+
+
+def test_rates_of_sessions():
+    public = {"threshold": 10, "k": 3, "epsilon": 2, "sensitivity": 1, "split": "1/4"}
+    with SparseVector(**public) as session:
+        # docs/gaps.md: split epsilon / sensitivity, (1 - split) epsilon / (c k sensitivity).
+        assert session.threshold_rate == Fraction(1, 2)
+        assert session.value_rate == Fraction(3, 2) / 6
+    with SparseVector(**public, monotonic=True, grid="1/8", on_grid=True) as session:
+        assert session.threshold_rate == Fraction(1, 2)
+        assert session.value_rate == Fraction(3, 2) / 3
+    with AdaptiveSparseVector(**public) as adaptive:
+        assert adaptive.threshold_rate == Fraction(1, 2)
+        assert set(adaptive.value_rates) == {"top", "middle"}
+        assert adaptive.value_rates["middle"] == 2 * adaptive.value_rates["top"]
+
+
+def test_indices_are_plain_integers():
+    found = safeselect.select_many(np.array([[3, 900], [900, 3]]), **COST).to_dict()
+    assert all(type(value) is int for name in ("label", "index", "row") for value in found[name])

@@ -1,0 +1,141 @@
+"""The code that runs: a poisoned .pyc, a replaced function and a changed file are all seen."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import marshal
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from mutants import copy
+
+import safeselect.selection.one
+from safeselect.audit.code import check_code, code_digest, extensions, running
+from safeselect.audit.finding import Refuted
+
+_CALL = 'return _one(Call(scores, **options), TABLE["permute_and_flip"], "permute_and_flip/1")'
+ARGMAX = (f"    {_CALL}\n", f'    options["epsilon"] = 100\n    {_CALL}\n')
+"""With so large an epsilon the largest score always wins."""
+
+_SAY = """
+import json
+from safeselect import permute_and_flip
+from safeselect.audit.code import running
+from safeselect.audit.verify import QUICK, checks, found
+from safeselect.ledger.records.provenance import library
+wins = sum(permute_and_flip([0, 1], epsilon=1, sensitivity=1).index for _ in range(200))
+(check,) = (check for check in checks() if check.kind == "code")
+finding = found(check, QUICK)
+print(json.dumps([wins, library()["source_tree_sha256"], running().digest, finding.passed,
+                  finding.detail]))
+"""
+
+
+def said(package: Path) -> list[object]:
+    run = subprocess.run(
+        [sys.executable, "-c", _SAY],
+        env={**os.environ, "PYTHONPATH": str(package)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    found: list[object] = json.loads(run.stdout)
+    return found
+
+
+def poison(source: Path, text: str, other: str) -> None:
+    """Write the `.pyc` of another text, with the time and the size of the source."""
+    content = source.read_text()
+    assert content.count(text) == 1
+    code = compile(content.replace(text, other), str(source), "exec", dont_inherit=True)
+    kept = source.stat()
+    place = Path(importlib.util.cache_from_source(str(source)))
+    place.parent.mkdir(exist_ok=True)
+    header = importlib.util.MAGIC_NUMBER + bytes(4)
+    times = int(kept.st_mtime).to_bytes(4, "little") + kept.st_size.to_bytes(4, "little")
+    place.write_bytes(header + times + marshal.dumps(code))
+
+
+@pytest.mark.slow("two processes that import the package anew")
+@pytest.mark.claim("C1")
+def test_a_poisoned_pyc_is_seen(tmp_path):
+    """Permute-and-flip becomes argmax, and no source file, time or size changes."""
+    package = copy(tmp_path)
+    wins, source, loaded, passed, _ = said(package)
+    assert 100 < wins < 170  # e**(1/2) / (1 + e**(1/2)) is 0.62: false alarm below 1e-9
+    assert passed
+    poison(package / "safeselect" / "selection" / "one.py", *ARGMAX)
+    wins, same, other, passed, detail = said(package)
+    assert wins == 200
+    assert same == source
+    assert other != loaded
+    assert not passed
+    assert "safeselect.selection.one" in str(detail)
+    assert "permute_and_flip" in str(detail)
+
+
+def test_the_code_that_is_loaded_here_is_the_sources():
+    found = running()
+    assert found.differing == ()
+    assert found.functions > 1000
+    assert "safeselect.noise.rankings" in found.modules
+    assert "safeselect.reference._rankings" in found.modules
+
+
+def test_a_function_that_was_replaced_is_seen(monkeypatch):
+    before = running().digest
+    monkeypatch.setattr(safeselect.selection.one, "_one", lambda *_: None)
+    assert running().digest != before
+    with pytest.raises(Refuted, match=r"safeselect\.selection\.one\._one"):
+        check_code(8)
+
+
+def test_a_method_whose_code_was_replaced_is_seen(monkeypatch):
+    from safeselect.scores.reading import Sensitivity
+
+    def range_in_steps(self, reading):
+        return 1
+
+    monkeypatch.setattr(Sensitivity, "range_in_steps", range_in_steps)
+    assert "safeselect.scores.reading.Sensitivity.range_in_steps" in running().differing
+
+
+def test_code_of_the_same_name_in_place_of_a_functions_is_seen(monkeypatch):
+    function = safeselect.selection.one._one
+    broken = function.__code__.replace(co_consts=(*function.__code__.co_consts, 7))
+    monkeypatch.setattr(function, "__code__", broken)
+    assert "safeselect.selection.one._one" in running().differing
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("f = 1", "f = True"),
+        ("f = 1", "f = 1.0"),
+        ("f = 0.0", "f = -0.0"),
+        ("f = 'ab'", "f = b'ab'"),
+        ("f = g.a", "f = g.b"),
+        ("f = (1, 2)", "f = (12,)"),
+        ("f = x in {1, 2}", "f = x in {1, 3}"),
+        ("def f(): return 1", "def f(): return 2"),
+    ],
+)
+def test_what_differs_has_another_digest(one, other):
+    assert code_digest(compile(one, "x", "exec")) != code_digest(compile(other, "x", "exec"))
+
+
+def test_lines_and_places_do_not_matter():
+    one = compile("def f(a):\n    return a + 1", "x", "exec")
+    other = compile("\n\n\ndef f(a):\n\n    return a + 1", "y", "exec")
+    assert code_digest(one) == code_digest(other)
+
+
+def test_extension_modules_are_named_with_their_hashes():
+    found = extensions()
+    assert any(name.startswith("gmpy2") for name in found)
+    assert any(name.startswith("numpy") for name in found)
+    assert all(len(value) == 64 for value in found.values())

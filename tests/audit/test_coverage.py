@@ -1,0 +1,140 @@
+"""No mechanism goes unseen: every name that a result can carry has its checks, and is told of."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import replace
+
+import pytest
+from rules_table import EVERY
+
+from safeselect.audit.code import Running
+from safeselect.audit.coverage import ASPECTS, coverage, not_cleared
+from safeselect.audit.mechanisms import LISTS, ONE_SHOT, SESSIONS, names
+from safeselect.audit.report import certificate_json, summary
+from safeselect.audit.verify import FULL, QUICK, Finding, checks
+
+pytestmark = pytest.mark.filterwarnings("ignore::safeselect.testing.InsecureSourceWarning")
+
+
+def carried() -> set[str]:
+    """The names that results carry: of every public call in the table of rules, run once."""
+    found = set()
+    for case in EVERY.values():
+        made = case.run()
+        result = made if hasattr(made, "mechanism") else case.ask(made)
+        found.add(result.mechanism)
+    return found
+
+
+def passed(effort: int) -> list[Finding]:
+    """A run in which nothing failed, without running anything."""
+    return [Finding(c, True, "") for c in checks() if effort == FULL or not c.only_full]
+
+
+def test_every_name_that_a_result_can_carry_has_a_call():
+    """The table of rules fails for a new public name or word; so this fails for a new mechanism."""
+    assert carried() == set(names())
+    assert len(names()) == len(set(names()))
+
+
+def test_a_new_name_without_checks_is_seen(monkeypatch):
+    """Mutant: a mechanism that has lost its call."""
+    monkeypatch.delitem(ONE_SHOT, "top_k_permute_and_flip/1")
+    assert carried() != set(names())
+
+
+UNSEEN = {
+    "privacy": {"top_k_laplace/1"},
+    "noise": {*SESSIONS, *LISTS} - {name for name in LISTS if LISTS[name].noise != "discrete"},
+    "samplers": {*ONE_SHOT, *(name for name, case in LISTS.items() if case.noise == "gumbel")}
+    | {name for name in SESSIONS if "geometric" not in name},
+}
+"""What is not looked at even at full effort, by aspect; `coverage` says why."""
+
+
+def test_at_full_effort_every_aspect_of_every_mechanism_is_looked_at():
+    table = coverage(passed(FULL))
+    assert set(table) == set(names())
+    for name, row in table.items():
+        assert set(row) == set(ASPECTS)
+        for aspect, verdict in row.items():
+            if verdict != "passed":
+                assert verdict.startswith("not looked at: ")
+                assert "--full" not in verdict
+                assert name in UNSEEN[aspect]
+
+
+def test_the_quick_effort_says_what_it_leaves_out():
+    table = coverage(passed(QUICK))
+    left = {
+        aspect
+        for row in table.values()
+        for aspect, verdict in row.items()
+        if verdict.endswith("--full does")
+    }
+    assert left <= {"hundreds of thousands", "privacy"}
+    for row in table.values():
+        for aspect in ("few candidates", "joint", "thousands", "charge", "fork", "sources", "code"):
+            assert row[aspect] == "passed"
+    assert "--full looks at more" in summary(passed(QUICK))
+
+
+def test_what_failed_is_told_mechanism_by_mechanism():
+    found = passed(FULL)
+    place = next(
+        i for i, f in enumerate(found) if f.check.name == "select_many_exponential/1: pairs"
+    )
+    found[place] = replace(found[place], passed=False)
+    assert not_cleared(found) == ["select_many_exponential/1"]
+    told = summary(found)
+    assert "not cleared: 1 of 35 mechanisms" in told
+    assert "  select_many_exponential/1: joint" in told
+    assert told.endswith(f"1 of {len(found)} checks FAILED: do not release anything with this copy")
+
+
+def test_what_all_rely_on_clears_nobody_when_it_fails():
+    found = passed(FULL)
+    place = next(i for i, f in enumerate(found) if f.check.name == "requests")
+    found[place] = replace(found[place], passed=False)
+    assert not_cleared(found) == list(names())
+
+
+def test_the_certificate_has_a_row_for_every_mechanism():
+    code = Running({"safeselect": "00"}, 1, 0, ())
+    written = certificate_json(
+        passed(FULL), effort=FULL, utc="", library={}, running=code, extensions={"numpy": "11"}
+    )
+    content = json.loads(written)
+    assert content["schema"] == "safeselect.certificate/2"
+    assert set(content["mechanisms"]) == set(names())
+    assert content["not_cleared"] == []
+    assert content["not_looked_at"]
+    assert content["code"]["loaded_sha256"] == code.digest
+    assert content["code"]["extension_modules"] == {"numpy": "11"}
+    assert content["passed"]
+    other = replace(code, differing=("safeselect.x",))
+    written = certificate_json(
+        passed(FULL), effort=FULL, utc="", library={}, running=other, extensions={}
+    )
+    assert not json.loads(written)["passed"]
+
+
+def test_the_command_checks_also_where_only_production_is_allowed(monkeypatch):
+    """Checks need bytes that they know; afterwards the variable is what it was."""
+    from argparse import Namespace
+
+    from safeselect.audit.verify import found
+    from safeselect.cli import _verify
+
+    some = [
+        c for c in checks() if f"{c.kind}: {c.name}" in ("bits: requests", "samplers: coin 1/2")
+    ]
+    monkeypatch.setenv("SAFESELECT_REQUIRE_PRODUCTION", "1")
+    assert not any(found(check, QUICK).passed for check in some)
+    monkeypatch.setattr(_verify, "run", lambda effort: (found(check, effort) for check in some))
+    told: list[str] = []
+    status, _ = _verify.run_verify(Namespace(certificate=None, effort=QUICK), told.append)
+    assert (status, len(told)) == (0, 2)
+    assert os.environ["SAFESELECT_REQUIRE_PRODUCTION"] == "1"

@@ -1,0 +1,104 @@
+"""A release, its ledger, a published head and a certificate; and how a forger changes them.
+
+A forger who may write the log, has no key, and publishes heads too, computes commitment, chain and
+head anew: then only what the release, its records and the certificate say of each other is left.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ledgers import chained
+
+import safeselect as s
+from safeselect.audit.code import extensions, running
+from safeselect.audit.report import certificate_json
+from safeselect.audit.verify import QUICK, checks, found
+from safeselect.cli import main
+from safeselect.ledger import HmacSigner, Signer
+from safeselect.ledger.records.record import commitment
+from safeselect.promises.provenance import library
+
+Json = dict[str, Any]
+Forgery = Callable[["Case"], object]
+TERMS = {"unit": "person", "neighbours": "add_remove"}
+CREATED, SCOPE, OTHER, EARLIER, EARLIER_OUT, CHARGED, RELEASED = range(7)
+
+
+def certificate() -> str:
+    """A certificate of this code, with two of its checks."""
+    made = [found(check, QUICK) for check in list(checks())[:2]]
+    about = {"effort": QUICK, "utc": "2026-01-01T00:00:00Z", "library": library()}
+    return certificate_json(made, **about, running=running(), extensions=extensions())
+
+
+class Case:
+    """What an auditor is given; `write` puts it into files."""
+
+    def __init__(self, folder: Path, certified: str, signer: Signer | None = None) -> None:
+        self.folder, self.signer = folder, signer
+        budgets = {"a": s.Budget(**TERMS, epsilon=5), "b": s.Budget(**TERMS, rho=5)}
+        ledger = s.Ledger.create(folder / "budget.ledger", budgets, signer=signer)
+        scope = ledger.scope("a", **TERMS, purpose="a test")
+        counts = {"tea": 50_000, "milk": 20_000, "rum": 5}
+        many: Json = {"k": 2, "epsilon": 1, "sensitivity": 1, "mechanism": "permute_and_flip"}
+        self.earlier = json.loads(s.top_k(counts, **many, ledger=scope).to_json())
+        self.release: Json = json.loads(s.top_k(counts, **many, ledger=scope).to_json())
+        self.log = (folder / "budget.ledger").read_bytes()
+        self.head = ledger.head
+        self.certificate: Json = json.loads(certified)
+        self.text: str | None = None
+
+    @property
+    def records(self) -> list[Json]:
+        return [json.loads(line)["record"] for line in self.log.splitlines()]
+
+    def rewrite(self, change: Callable[[list[Json]], object], *, publish: bool = True) -> None:
+        """Change the records, commit to the release as it is now, and compute the chain anew."""
+        records = self.records
+        bare = {name: value for name, value in self.release.items() if name != "receipt"}
+        change(records)
+        if len(records) > RELEASED and "commitment" in records[RELEASED]:
+            salt = bytes.fromhex(self.release["receipt"]["salt"])
+            output = json.dumps(bare, sort_keys=True)
+            records[RELEASED]["commitment"] = commitment(salt, output)
+        self.log = chained(records)
+        if publish:
+            last = self.log.splitlines()[-1]
+            self.head = f"{len(records) - 1}:{json.loads(last)['hash']}"
+
+    def audit(
+        self, capfdbinary: pytest.CaptureFixture[bytes], *more: str, without: Sequence[str] = ()
+    ) -> tuple[int, dict[str, str], str]:
+        """Exit code, the lines by what they compare, and the verdict."""
+        release, log, certified = (self.folder / name for name in ("r.json", "log", "c.json"))
+        release.write_text(json.dumps(self.release) if self.text is None else self.text, "utf-8")
+        log.write_bytes(self.log)
+        certified.write_text(json.dumps(self.certificate))
+        given = {"--log": str(log), "--head": self.head, "--certificate": str(certified)}
+        options = [part for name in given.keys() - set(without) for part in (name, given[name])]
+        capfdbinary.readouterr()
+        code = main(["audit", str(release), *options, *more])
+        out, said = (part.decode() for part in capfdbinary.readouterr())
+        if not out:
+            return code, {}, said
+        *rows, _, last = out.splitlines()
+        lines = {}
+        for row in rows:
+            word, what, sentence = (part.strip() for part in split(row))
+            lines[what] = f"{word}: {sentence}"
+        return code, lines, last
+
+
+def split(row: str) -> tuple[str, str, str]:
+    word, rest = row[:13], row[13:].strip()
+    what, _, sentence = rest.partition("  ")
+    return word, what, sentence
+
+
+def hmac() -> HmacSigner:
+    return HmacSigner(bytes(range(40)), key_id="vault")

@@ -1,0 +1,415 @@
+"""Faults that survived tests elsewhere, each of which `safeselect verify --full` must notice alone.
+
+They follow the patterns of section 1 of the plan for evidence: marginals that are right and joint
+laws that are not; a fast path that nobody looked at; sizes that are never reached; one path that
+forgets a rule.  Each is a change of the text of the shipped source: (file, text, other text).
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from mutants import MUTANTS, copy
+
+Changes = tuple[tuple[str, str, str], ...]
+
+_DRAWN = "        words = random_lanes((n, count), bits)\n"
+_REQUEST = "for start in range(0, len(view), request):"
+_FIRST = "        if False:\n"
+
+FAULTS: dict[str, Changes] = {
+    # ------------------------------------------------------------------ joint laws
+    "two rows of a batch share their words": (
+        ("noise/rows.py", _DRAWN, _DRAWN + "        words[:, 1:2] = words[:, :1]\n"),
+    ),
+    "every second row has the words of the one before": (
+        (
+            "noise/rows.py",
+            _DRAWN,
+            _DRAWN + "        words[:, 1::2] = words[:, : 2 * (count // 2) : 2]\n",
+        ),
+    ),
+    "every block of rows has the words of the first": (
+        (
+            "noise/rows.py",
+            _DRAWN,
+            _DRAWN
+            + "        words = first[:, :count].copy() if start else words\n        first = words\n",
+        ),
+    ),
+    "the last of few candidates has the first one's digits": (
+        (
+            "noise/draws.py",
+            "        return Draws(draw_slots(available, plan.slot_bits, bits), plan.slot_bits)\n",
+            "        slots = draw_slots(available, plan.slot_bits, bits)\n"
+            "        slots[-1] = slots[0] ^ 1\n"
+            "        return Draws(slots, plan.slot_bits)\n",
+        ),
+    ),
+    "two branches of a session share their noise with the next query": (
+        (
+            "sessions/_session.py",
+            "        noises = [self._draw(branch.noise_rate, bits) for branch in terms.branches]\n",
+            "        noises = _KEPT.setdefault(\n"
+            "            id(self), [self._draw(branch.noise_rate, bits) for branch in terms.branches]\n"
+            "        )\n",
+        ),
+        ("sessions/_session.py", "_REFINED = 8 ", "_KEPT: dict = {}\n_REFINED = 8 "),
+    ),
+    "the threshold of a session is drawn anew for each query": (
+        (
+            "sessions/_session.py",
+            "        threshold, denominator = self._noise, self.terms.denominator\n",
+            "        threshold, denominator = self._noise, self.terms.denominator\n"
+            "        threshold = threshold and self._draw(self.terms.noise_rate, bits)\n",
+        ),
+    ),
+    "two counts of a list share their noise": (
+        (
+            "unknown_domain/top_k.py",
+            "call.bits).tolist()\n",
+            "call.bits).tolist()\n    noise[1:2] = noise[:1]\n",
+        ),
+    ),
+    "rounds of peeling share their noise": (
+        (
+            "noise/rankings.py",
+            "        winners.append(_ranked(scores_on_grid, public, bits, winners).indices[0])\n"
+            "    return Ranking(tuple(winners), None)\n",
+            "        winners.append(_ranked(scores_on_grid, public, bits, winners).indices[0])\n"
+            "        if len(winners) == 1:\n"
+            "            return noisy_top_k(noise, scores_on_grid, k, noise_rate, bits)\n"
+            "    return Ranking(tuple(winners), None)\n",
+        ),
+    ),
+    # ------------------------------------------------------------------ sizes
+    "the end of a large request is left as it was": (
+        (
+            "randomness/bits.py",
+            _REQUEST,
+            "for start in range(0, max(1, len(view) - request), request):",
+        ),
+    ),
+    "noise repeats after a chunk": (
+        (
+            "variates/geometric.py",
+            "            draw_digits(digits, table, bits)\n            np.left",
+            "            draw_digits(digits, table, bits)\n"
+            "            part[1:] = result[: part.size - 1] if start else part[1:]\n"
+            "            np.left",
+        ),
+    ),
+    "a last block of one row is skipped": (
+        (
+            "noise/rows.py",
+            _DRAWN,
+            _DRAWN + "        if count == 1 < rows:\n            continue\n",
+        ),
+    ),
+    "candidates beyond two to the eighteenth have the last word": (
+        (
+            "noise/draws.py",
+            "    words = numbers[lanes + capacity :].view(np.uint16)[:n]\n",
+            "    words = numbers[lanes + capacity :].view(np.uint16)[:n]\n"
+            "    words[1 << 18 :] = 40000\n",
+        ),
+    ),
+    # ------------------------------------------------------------------ the slow path for the fast
+    "the coarse decision of a batch is never refined": (
+        ("noise/rows.py", "    block.refine(least, more, winners)\n", ""),
+        ("noise/rows.py", "    if np.min(margins) < _CLEAR:", "    if False:"),
+    ),
+    "ties of a batch go to the first": (
+        ("noise/rows.py", "    if np.min(margins) < _CLEAR:", "    if np.min(margins) < 0:"),
+    ),
+    "the second round of peeling sees the first one's words": (
+        (
+            "noise/draws.py",
+            "    lanes = random_lanes(n + count * slot_bits // 64, bits)\n",
+            "    lanes = _LANES.setdefault(n, random_lanes(n + count * slot_bits // 64, bits)).copy()\n",
+        ),
+        ("noise/draws.py", "_TAIL_EXTRA = 64\n", "_TAIL_EXTRA = 64\n_LANES: dict = {}\n"),
+    ),
+    "thousands of candidates: the noise of half the rate": (
+        (
+            "noise/draws.py",
+            "        return draw_noise(n, plan.law, bits, plan.fine_contenders, plan.slot_bits - 64)\n",
+            "        drawn = draw_noise(n, plan.law, bits, plan.fine_contenders, plan.slot_bits - 64)\n"
+            "        np.left_shift(drawn.words, np.uint64(1), out=drawn.words)\n"
+            "        return drawn\n",
+        ),
+    ),
+    "ties by the index": (
+        (
+            "selection/_call.py",
+            "        return plan.rank(self.engine, self.scores_on_grid, self.bits, unit)\n",
+            "        found = plan.rank(self.engine, self.scores_on_grid, self.bits, unit)\n"
+            "        return Ranking(tuple(sorted(found.indices)), found.gaps)\n",
+        ),
+    ),
+    # ------------------------------------------------------------------ calibration
+    "factor 2 dropped": (
+        (
+            "scores/reading.py",
+            "return most, back if monotonic else most",
+            "return most, back",
+        ),
+    ),
+    "batches: the rate of one row": (
+        (
+            "selection/_table.py",
+            "        draws = rows * (1 if self.wide else k)\n",
+            "        draws = 1 if self.wide else k\n",
+        ),
+    ),
+    "wide noise is not wide": (
+        (
+            "selection/_table.py",
+            "rate = each / (k * range_in_steps) if self.wide else each / range_in_steps",
+            "rate = each / range_in_steps",
+        ),
+    ),
+    "delta is spent twice": (
+        (
+            "unknown_domain/_bottom.py",
+            "        rest = total.delta - part or None\n",
+            "        rest = total.delta\n",
+        ),
+    ),
+    "the bottom of Laplace lists is one too low": (
+        (
+            "unknown_domain/top_k.py",
+            "    return 1 + laplace_offset(each, total.delta, min(k_bar, contributions)),",
+            "    return laplace_offset(each, total.delta, min(k_bar, contributions)),",
+        ),
+    ),
+    "the bottom of lists is for one item": (
+        (
+            "unknown_domain/_bottom.py",
+            "        m = k_bar if self.contributions is None else min(k_bar, self.contributions)\n"
+            "        grid",
+            "        m = 1\n        grid",
+        ),
+    ),
+    "a session's answers above are not counted": (
+        (
+            "sessions/_session.py",
+            "        if self._below.remaining == 0:\n            self._finish(_EXHAUSTED)\n",
+            "        if self._below.remaining == 0:\n"
+            "            self._below = self._answer_below(self.terms.epsilon)\n",
+        ),
+    ),
+    "values of a session that move both ways have the noise of one way": (
+        (
+            "sessions/_terms.py",
+            "        decays = [NoiseRate(epsilon / self.spread) for _, _, epsilon in branches]\n",
+            "        decays = [NoiseRate(epsilon / self.rise) for _, _, epsilon in branches]\n",
+        ),
+    ),
+    "lists are charged per query what they return": (
+        (
+            "sessions/pay_what_you_get.py",
+            "            self._spend(len(found) - k, 0)  # returns what was reserved and not used\n",
+            "            self._spend(-query.draws - 1 + len(found), 0)\n",
+        ),
+    ),
+    "a batch states what one row costs": (
+        (
+            "selection/_table.py",
+            "        return Calibration(mechanism, self, k, guarantee, self.promise(each), draws, noise_rate)\n",
+            "        guarantee = self.promise(each)\n"
+            "        return Calibration(mechanism, self, k, guarantee, guarantee, draws, noise_rate)\n",
+        ),
+    ),
+    # ------------------------------------------------------------------ one path forgets
+    "a record names another mechanism": (
+        (
+            "selection/_call.py",
+            "            self._pending = self._scope.prepare(mechanism, guarantee, parts, told)\n",
+            "            mechanism = mechanism.replace('exponential', 'laplace')\n"
+            "            self._pending = self._scope.prepare(mechanism, guarantee, parts, told)\n",
+        ),
+    ),
+    "a release that failed is refunded": MUTANTS["refund on error"].changes,
+    "sessions are not refused where neighbours replace": (
+        (
+            "sessions/sparse_vector.py",
+            "        scope = read_ledger(ledger, monotonic=setting.monotonic)\n",
+            "        scope = read_ledger(ledger, monotonic=False)\n",
+        ),
+    ),
+    "lists are not refused where neighbours replace": (
+        (
+            "unknown_domain/top_k.py",
+            "    scope = read_ledger(ledger, monotonic=True)\n",
+            "    scope = read_ledger(ledger, monotonic=False)\n",
+        ),
+        (
+            "unknown_domain/_bottom.py",
+            "        monotonic=True,\n        source=source,\n        ledger=ledger,\n",
+            "        monotonic=False,\n        source=source,\n        ledger=ledger,\n",
+        ),
+    ),
+    "bits are shared across a fork": (
+        ("randomness/bits.py", "        if generation() != self._process:\n", _FIRST),
+    ),
+    "a session is shared across a fork": (
+        (
+            "sessions/_session.py",
+            "        if generation() != self._born:\n"
+            "            self._finish(_ELSEWHERE)\n            raise",
+            "        if False:\n            self._finish(_ELSEWHERE)\n            raise",
+        ),
+        ("randomness/bits.py", "        if generation() != self._process:\n", _FIRST),
+    ),
+    "lists are spent in a child": (
+        (
+            "sessions/pay_what_you_get.py",
+            "        if generation() != self._born:\n            raise SourceError(",
+            "        if False:\n            raise SourceError(",
+        ),
+    ),
+    "the charge comes after the release": (
+        (
+            "selection/_call.py",
+            "                self._pending.charge(self._source, self.bits)\n",
+            "",
+        ),
+        (
+            "selection/_call.py",
+            "        return result if self._pending is None else",
+            "        if self._pending is not None:\n"
+            "            self._pending.charge(self._source, self.bits)\n"
+            "        return result if self._pending is None else",
+        ),
+    ),
+    "a session charges after its first bits": (
+        (
+            "sessions/_opening.py",
+            "            pending.charge(source, bits)\n            drawn = draw(bits)\n",
+            "            drawn = draw(bits)\n            pending.charge(source, bits)\n",
+        ),
+    ),
+    "a session is charged half": (
+        (
+            "sessions/_session.py",
+            "            terms.guarantee,\n            terms.mechanism,\n",
+            "            type(terms.guarantee)(terms.epsilon / 2),\n            terms.mechanism,\n",
+        ),
+    ),
+    "foreign sources pass as they are": (
+        (
+            "sources/foreign.py",
+            '    system = Guard(system_bytes, vouched=True, worth="yes")\n'
+            "    return mixed(device, system, health=False)\n",
+            "    return device\n",
+        ),
+    ),
+    "a class is known by its name": (
+        (
+            "randomness/source.py",
+            "    return _OWN.get(id(type(value))) is type(value)\n",
+            "    return type(value).__name__ in {kind.__name__ for kind in _OWN.values()}\n",
+        ),
+    ),
+    "a source that sticks is not noticed": (
+        (
+            "randomness/guard.py",
+            "            problem = self._failed_test(taken, canary) if count and self.health else None\n",
+            "            problem = None\n",
+        ),
+    ),
+    "sources for tests are taken in production": (
+        (
+            "randomness/source.py",
+            '    if guard.worth == "yes" or not require_production():\n',
+            '    if guard.worth in ("yes", "no") or not require_production():\n',
+        ),
+        ("testing/_gate.py", "    if require_production():\n", "    if False:\n"),
+    ),
+    "the scalar tier is taken in production": (
+        ("selection/_table.py", "    if require_production():\n", "    if False:\n"),
+    ),
+    "gaps are those of one noise less": (
+        (
+            "noise/rankings.py",
+            "        least = [(lows[i] - highs[j]) * below // (fast * unit) for i, j in pairs]\n",
+            "        least = [(lows[i] - highs[j]) * below // (fast * unit) + 1 for i, j in pairs]\n",
+        ),
+        (
+            "noise/rankings.py",
+            "        most = [(highs[i] - lows[j]) * below // (slow * unit) for i, j in pairs]\n",
+            "        most = [(highs[i] - lows[j]) * below // (slow * unit) + 1 for i, j in pairs]\n",
+        ),
+    ),
+    "the coin of discrete Laplace noise keeps minus zero": (
+        ("reference/discrete_laplace.py", "    if negative and value == 0:\n", "    if False:\n"),
+    ),
+}
+"""By what is wrong."""
+
+_FIRST_FAILURE = """
+import sys
+from safeselect.audit.verify import FULL, QUICK, checks, found
+for effort in (QUICK, FULL):
+    for check in checks():
+        if effort == FULL or not check.only_full:
+            finding = found(check, effort)
+            if not finding.passed:
+                print(f"{check.kind}: {check.name}: {finding.detail}")
+                sys.exit(11)
+sys.exit(10)
+"""
+
+
+def first_failure(package: Path) -> str | None:
+    """The first check of `verify` that a copy fails, quick ones first; None if it passes all.
+
+    The check that the code is its source's passes: a fault in the source is compiled.
+
+    Raises:
+        RuntimeError: the copy cannot be imported.
+    """
+    run = subprocess.run(
+        [sys.executable, "-c", _FIRST_FAILURE],
+        env={**os.environ, "PYTHONPATH": str(package), "PYTHONDONTWRITEBYTECODE": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if run.returncode not in (10, 11):
+        raise RuntimeError(run.stderr[-1000:])
+    return run.stdout.strip() if run.returncode == 11 else None
+
+
+def verify(package: Path, *options: str) -> tuple[int, str]:
+    """What the command says of a copy, and its status.
+
+    The command is called in the process, because a console script would import another copy.
+    """
+    command = "import sys; from safeselect.cli import main; sys.exit(main(sys.argv[1:]))"
+    run = subprocess.run(
+        [sys.executable, "-c", command, "verify", *options],
+        env={**os.environ, "PYTHONPATH": str(package), "PYTHONDONTWRITEBYTECODE": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return run.returncode, run.stdout + run.stderr
+
+
+def all_at_once(place: Path) -> tuple[Path, int]:
+    """A copy with every fault whose text is there when its turn comes, and how many those are."""
+    copy(place)
+    planted = 0
+    for changes in FAULTS.values():
+        sources = {file: (place / "safeselect" / file).read_text() for file, _, _ in changes}
+        if all(sources[file].count(text) == 1 for file, text, _ in changes):
+            for file, text, other in changes:
+                path = place / "safeselect" / file
+                path.write_text(path.read_text().replace(text, other))
+            planted += 1
+    return place, planted

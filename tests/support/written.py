@@ -1,0 +1,91 @@
+"""Every kind of release, for the tests of their JSON; chance decides little."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from decimal import Decimal
+from typing import Any
+
+import safeselect as s
+from safeselect.ledger import pending_release
+
+COUNTS = {"tea": 50_000, "milk": 20_000, 7: 30_000}
+PARAMETERS: dict[str, Any] = {"epsilon": "1/3", "sensitivity": 1}
+ROWS = [[3, 2000, 5], [2000, 3, 5]]
+UNKNOWN: dict[str, Any] = {"k": 2, "k_bar": 3, "epsilon": 1, "delta": "1e-9", "places": "all"}
+
+CALLS: dict[str, Callable[..., Any]] = {
+    "a selection": lambda **o: s.permute_and_flip(COUNTS, **PARAMETERS, **o),
+    "a position": lambda **o: s.exponential_mechanism(
+        [3, 90_000], monotonic=True, **PARAMETERS, **o
+    ),
+    "a base": lambda **o: s.exponential_mechanism_base2(
+        COUNTS, base="1/2", sensitivity="1/2", grid="1/1000", **o
+    ),
+    "a gap": lambda **o: s.permute_and_flip_with_gap(COUNTS, gap_grid="1/7", **PARAMETERS, **o),
+    "of a range": lambda **o: s.permute_and_flip(COUNTS, epsilon=1, range_="3/2", **o),
+    "an odd label": lambda **o: s.permute_and_flip({(1, "b"): 1, None: 2}, **PARAMETERS, **o),
+    "a wild text": lambda **o: s.permute_and_flip({'"\udc80\n\x00\u2028é': 1}, **PARAMETERS, **o),
+    "a huge integer": lambda **o: s.permute_and_flip({-(10**19_000): 1}, **PARAMETERS, **o),
+    "a vast integer": lambda **o: s.permute_and_flip({10**30_000: 1}, **PARAMETERS, **o),
+    "top k": lambda **o: s.top_k(COUNTS, k=2, **PARAMETERS, **o),
+    "top k of rho": lambda **o: s.top_k(COUNTS, k=3, rho="1/10", sensitivity=1, **o),
+    "top k of delta": lambda **o: s.top_k([1, 2, 3], k=2, delta="1e-6", **PARAMETERS, **o),
+    "top k by base 2": lambda **o: s.top_k(
+        COUNTS, k=2, mechanism="exponential_base2", **PARAMETERS, **o
+    ),
+    "top k with gaps": lambda **o: s.top_k_with_gaps(COUNTS, k=2, **PARAMETERS, **o),
+    "a set": lambda **o: s.top_k(
+        COUNTS, k=2, mechanism="laplace", epsilon="1/10", delta="1e-6", sensitivity=1, **o
+    ),
+    "a set of odd labels": lambda **o: s.top_k(
+        [1, 2, 3],
+        labels=[{"a": 1}, 1, "1"],
+        k=3,
+        mechanism="laplace",
+        epsilon="1/10",
+        delta="1e-6",
+        sensitivity=1,
+        **o,
+    ),
+    "rows": lambda **o: s.select_many(ROWS, **PARAMETERS, **o),
+    "rows with labels": lambda **o: s.select_many(ROWS, labels=["x", 2, 0.5], **PARAMETERS, **o),
+    "rows of mappings": lambda **o: s.top_k_many([COUNTS, COUNTS], k=2, **PARAMETERS, **o),
+    "rows of positions": lambda **o: s.top_k_many(ROWS, k=2, rho=1, sensitivity=1, **o),
+    "above": lambda **o: s.top_k_above(COUNTS, threshold=25_000, k=3, **PARAMETERS, **o),
+    "none above": lambda **o: s.top_k_above(COUNTS, threshold=10**9, k=3, **PARAMETERS, **o),
+    "discovered": lambda **o: s.unknown_domain_top_k(COUNTS, **UNKNOWN, **o),
+    "discovered, capped": lambda **o: s.unknown_domain_top_k(
+        Counter({"tea": 70_000, Decimal(3): 60_000, 10**6000: 40_000}),
+        noise="gumbel",
+        max_contributions=2,
+        **{**UNKNOWN, "k_bar": (2, 3)},
+        **o,
+    ),
+    "discovered with counts": lambda **o: s.unknown_domain_top_k(
+        COUNTS, max_contributions=3, **UNKNOWN, **o
+    ),
+    "nothing discovered": lambda **o: s.unknown_domain_top_k(
+        {}, max_contributions=3, **UNKNOWN, **o
+    ),
+}
+
+RHO = ("top k of rho", "rows of positions")
+"""Those that cost rho, which goes to a budget of its own."""
+
+
+def opened(monkeypatch: Any, scope: Any) -> list[str]:
+    """What a ledger commits to of two sessions: an opening, and an end."""
+    seen: list[str] = []
+
+    def spy(salt: bytes, output: str) -> str:
+        seen.append(output)
+        return real(salt, output)
+
+    real = pending_release.commitment
+    monkeypatch.setattr(pending_release, "commitment", spy)
+    s.SparseVector(threshold=3, k=2, epsilon="1/2", sensitivity=1, ledger=scope)
+    with s.PayWhatYouGet(outcomes=9, queries=3, epsilon=1, delta="1e-9", ledger=scope) as session:
+        session.query(COUNTS, k=2, k_bar=2, places="all")
+    return seen

@@ -1,0 +1,131 @@
+"""Execute the claims: break the code that keeps each, and see that its evidence fails.
+
+docs/claims.md says which tests are evidence for which claim.  `tests/support/breaks.py` says which
+code keeps a claim, and how it is broken.  For each break all evidence of its claims is run on a
+broken copy of the repository, piece by piece until each fails once.  Evidence that no break of its
+claim makes fail is listed, and is an error.
+
+    make execute ARGS='--claims C5 C7 --minutes 20'
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
+from time import monotonic
+
+ROOT = Path(__file__).parents[1]
+for folder in (ROOT / "tests" / "support", ROOT / "tools"):
+    sys.path.insert(0, str(folder))
+
+from breaks import BREAKS, Break
+
+import claims
+
+COPIED = ("src", "tests", "tools", "docs", "examples", "requirements", "benchmarks", "fuzz")
+FILES = ("pyproject.toml", "README.md", "SECURITY.md", "CONTRIBUTING.md", "CHANGELOG.md", "LICENSE")
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the breaks, print what noticed none; 1 if there is such evidence."""
+    words = argparse.ArgumentParser(description="Break the code of each claim.")
+    known = sorted({claim for each in BREAKS for claim in each.claims}, key=number)
+    words.add_argument("--claims", nargs="+", choices=known, default=known)
+    words.add_argument("--minutes", type=float, default=600, help="when to stop")
+    words.add_argument("--seconds", type=float, default=900, help="of one break, at most")
+    options = words.parse_args(arguments)
+    end = monotonic() + 60 * options.minutes
+    waiting = {pair for pair in claims.evidence() if pair[0] in options.claims}
+    total, tried, untried = len(waiting), 0, []
+    for each in BREAKS:
+        mine = sorted(pair for pair in waiting if pair[0] in each.claims)
+        if not mine:
+            continue
+        left = min(options.seconds, end - monotonic())
+        if left < 10:
+            untried.append(each)
+            continue
+        tried += 1
+        start = monotonic()
+        failed = broken(each, {test for _, test in mine}, left)
+        found = {pair for pair in mine if pair[1] in failed}
+        waiting -= found
+        print(
+            f"{' '.join(each.claims):6} {each.path}::{each.function}: "
+            f"{len(found)} of {len(mine)} failed, {monotonic() - start:.0f} s",
+            flush=True,
+        )
+    print(f"breaks made: {tried}")
+    print(f"not made for want of time: {len(untried)}")
+    print(f"evidence: {total}")
+    print(f"failed under a break: {total - len(waiting)}")
+    print(f"no break noticed: {len(waiting)}")
+    print("\n".join(f"    {claim} {test}" for claim, test in sorted(waiting)))
+    return int(bool(waiting))
+
+
+def number(claim: str) -> int:
+    """By number, not by letters."""
+    return int(claim.removeprefix("C"))
+
+
+def broken(change: Break, tests: Iterable[str], seconds: float) -> set[str]:
+    """The tests, or files of tests, of which one fails in a broken copy.
+
+    Raises:
+        ValueError: the text to be changed is not in its place exactly once.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        place = copy(Path(folder), change)
+        result = place / "failed.json"
+        run(place, sorted(tests), result, seconds)
+        # What was noticed before the time was over counts.
+        return set(json.loads(result.read_text())) if result.exists() else set()
+
+
+def copy(place: Path, change: Break) -> Path:
+    """A copy of the repository with this change."""
+    for name in COPIED:
+        shutil.copytree(ROOT / name, place / name, ignore=shutil.ignore_patterns("__pycache__"))
+    for name in FILES:
+        shutil.copy(ROOT / name, place)
+    path = place / change.path
+    source = path.read_text()
+    if source.count(change.text) != 1:
+        raise ValueError(f"{change.path} has {source.count(change.text)} times: {change.text}")
+    path.write_text(source.replace(change.text, change.other))
+    return place
+
+
+def run(place: Path, tests: list[str], result: Path, seconds: float) -> None:
+    """Run each test, or file, until it fails once; `claim_evidence` writes down which did."""
+    calm = ["-q", "--tb=no", "-p", "no:cacheprovider", "-p", "no:xdist", "-p", "claim_evidence"]
+    path = os.pathsep.join(str(place / part) for part in ("src", "tests/support", "tools"))
+    with suppress(subprocess.TimeoutExpired):
+        subprocess.run(
+            [sys.executable, "-m", "pytest", *calm, "--continue-on-collection-errors", *tests],
+            cwd=place,
+            env={
+                **os.environ,
+                "PYTHONPATH": path,
+                "PYTHONDONTWRITEBYTECODE": "1",
+                "HYPOTHESIS_PROFILE": "first_failure",
+                "CLAIM_EVIDENCE": str(result),
+            },
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            timeout=seconds,
+            check=False,
+        )
+
+
+if __name__ == "__main__":
+    sys.exit(main())
