@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import Unpack, final
 
 from safeselect.accounting.cost import PrivacyCost
+from safeselect.promises.records import exact_text
 from safeselect.randomness.source import Source, resolve
 from safeselect.scores.reading import Reading, Sensitivity, flag
 from safeselect.selection._arguments import Options, Scope, read_ledger
@@ -16,7 +17,6 @@ from safeselect.selection._table import Calibration, Row, choose_engine
 
 __all__ = ["Arguments"]
 
-_recorded = lru_cache(maxsize=256)(Sensitivity.as_record)
 _calibrated = lru_cache(maxsize=256)(Row.calibrate)  # of public numbers alone
 
 
@@ -81,7 +81,7 @@ class Arguments:
         if engine is not None:
             choose_engine(engine)
         told = {
-            **_recorded(change, reading),
+            **_recorded(change, reading, range_in_steps),
             "minimize": "yes" if minimize else "no",
             "engine": engine or "array",
         }
@@ -91,3 +91,10 @@ class Arguments:
     def calibrate(self, row: Row, mechanism: str, k: int = 1, rows: int = 1) -> Calibration:
         """The noise of a row of the table: for k of the candidates, in each of some rows."""
         return _calibrated(row, mechanism, self.cost, self.range_in_steps, k, rows)
+
+
+@lru_cache(maxsize=256)
+def _recorded(change: Sensitivity, reading: Reading, range_in_steps: Fraction) -> dict[str, str]:
+    """What is said of the scores, with the range that the noise covers."""
+    covered = exact_text(range_in_steps * reading.step)
+    return change.as_record(reading) | {"effective_range": covered}
