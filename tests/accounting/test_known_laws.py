@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 from safeselect import (
     ApproximateDP,
     BoundedRange,
+    GaussianDP,
     LaplaceDominated,
     ParameterError,
     PureDP,
@@ -29,7 +30,6 @@ from safeselect import (
 from safeselect.accounting import (
     DiscreteGaussian,
     DiscreteLaplace,
-    GaussianDP,
     RandomizedResponse,
     compose_delta,
     laws,

@@ -41,7 +41,7 @@ def test_two_of_three_open_a_scope_and_raise_a_budget(tmp_path: Path) -> None:
     path = tmp_path / "l"
     ledger = guarded(path)
     scope(ledger).begin(pure(1))
-    with pytest.raises(BudgetError):
+    with pytest.raises(BudgetError, match="does not allow this release: it costs epsilon"):
         scope(ledger).begin(pure())
     wanted = ledger.propose.limit("a", limit="epsilon", to=2, reason="a second year")
     assert wanted.content["before"] == "1"

@@ -127,7 +127,9 @@ def test_mechanism_purpose_and_the_callers_own_words_belong_to_the_question() ->
     ):
         with pytest.raises(ParameterError, match="another question"):
             another()
-    with pytest.raises(RepeatedRequest):
+    with pytest.raises(
+        RepeatedRequest, match=", and was released; nothing was charged again and nothing drawn"
+    ):
         select(there.asked(ID, question="column=colour"))
 
 
@@ -137,10 +139,14 @@ def test_the_scopes_belong_to_the_question_in_any_order() -> None:
     a, b = scope(ledger), scope(ledger, "b")
     select((a & b).asked(ID))
     for repeated in (a & b, b & a):
-        with pytest.raises(RepeatedRequest) as caught:
+        with pytest.raises(
+            RepeatedRequest, match=", and was released; nothing was charged again and nothing drawn"
+        ) as caught:
             select(repeated.asked(ID))
         assert caught.value.scope == repeated.name
-    with pytest.raises(RepeatedRequest):
+    with pytest.raises(
+        RepeatedRequest, match=", and was released; nothing was charged again and nothing drawn"
+    ):
         select(a.asked(ID) & b)
     with pytest.raises(ParameterError, match="another question"):
         select(a.asked(ID))
@@ -187,7 +193,9 @@ def test_a_repeated_request_is_told_where_nothing_is_left_and_where_the_scope_is
     there = scope(ledger)
     select(there.asked(ID), epsilon="1/2")
     select(there, epsilon="1/2")
-    with pytest.raises(RepeatedRequest):
+    with pytest.raises(
+        RepeatedRequest, match=", and was released; nothing was charged again and nothing drawn"
+    ):
         select(there.asked(ID), epsilon="1/2")
     ledger = Ledger.create(":memory:", {"a": Budget(**TERMS, epsilon=1)}, max_refusals=1)
     there = scope(ledger)
@@ -195,7 +203,9 @@ def test_a_repeated_request_is_told_where_nothing_is_left_and_where_the_scope_is
         safeselect.permute_and_flip(
             [1, float("nan")], epsilon="1/10", sensitivity=1, ledger=there.asked(ID)
         )
-    with pytest.raises(RepeatedRequest) as caught:
+    with pytest.raises(
+        RepeatedRequest, match=", and was aborted; nothing was charged again and nothing drawn"
+    ) as caught:
         safeselect.permute_and_flip([1, 2], epsilon="1/10", sensitivity=1, ledger=there.asked(ID))
     assert caught.value.outcome == "aborted"
 
@@ -225,7 +235,10 @@ def test_a_charge_without_an_outcome_is_told_as_such(ledger: Ledger) -> None:
         there.begin(pure())
     assert caught.value.outcome is None
     # What is drawn anew for each try does not belong to the question.
-    with pytest.raises(RepeatedRequest):
+    with pytest.raises(
+        RepeatedRequest,
+        match=", and has no outcome yet; nothing was charged again and nothing drawn",
+    ):
         there.begin(charge)
 
 
@@ -266,7 +279,9 @@ def test_an_outbox_that_fails_withholds_the_answer(
     if keeps:
         with pytest.raises(LedgerError, match="the outcome of charge 2 is in the ledger already"):
             ledger.finish(*box.entries[ID])
-    with pytest.raises(RepeatedRequest) as repeated:
+    with pytest.raises(
+        RepeatedRequest, match=", and was aborted; nothing was charged again and nothing drawn"
+    ) as repeated:
         select(scope(ledger).asked(ID, outbox=box))
     assert repeated.value.outcome == "aborted"
 
@@ -302,7 +317,9 @@ CALLS: dict[str, Callable[[Any], Any]] = {
 def test_every_mechanism_knows_requests(name: str) -> None:
     ledger, box = new(":memory:", epsilon=1, delta="1e-6"), Box()
     CALLS[name](scope(ledger).asked(ID, outbox=box))
-    with pytest.raises(RepeatedRequest) as caught:
+    with pytest.raises(
+        RepeatedRequest, match="this request was charged before, in record"
+    ) as caught:
         CALLS[name](scope(ledger).asked(ID, outbox=box))
     assert caught.value.outcome == (None if name == "paying" else "released")
     # A session that is settled at its end has answered before: there is no answer to be kept.
@@ -319,7 +336,10 @@ def test_a_process_killed_between_outbox_and_ledger_is_finished_by_another(tmp_p
 
     child = start_child(lambda: select(scope(ledger).asked(ID, outbox=kept_then_killed)))
     assert ended(child) == -signal.SIGKILL
-    with pytest.raises(RepeatedRequest) as caught:
+    with pytest.raises(
+        RepeatedRequest,
+        match=", and has no outcome yet; nothing was charged again and nothing drawn",
+    ) as caught:
         select(scope(ledger).asked(ID))
     assert caught.value.outcome is None
     charge, salt, output = json.loads(entry.read_text())
@@ -429,7 +449,9 @@ def test_a_released_line_that_is_not_on_the_disk_yet_is_made_durable_before_it_i
         durable.append(os.fstat(opened.fileno()).st_size)
 
     def repeats() -> None:
-        with pytest.raises(RepeatedRequest):
+        with pytest.raises(
+            RepeatedRequest, match=", and was released; nothing was charged again and nothing drawn"
+        ):
             scope(other).asked(ID).begin(pure())
 
     size = path.stat().st_size
@@ -498,7 +520,9 @@ def test_requests_are_known_after_a_ledger_was_skimmed(
     assert 0 < after._book.state(lambda checker: checker.carried_at) == min(places[2:])
     assert after._book.state(lambda checker: checker.requests) == before.requests
     for number in range(20):
-        with pytest.raises(RepeatedRequest) as caught:
+        with pytest.raises(
+            RepeatedRequest, match="this request was charged before, in record"
+        ) as caught:
             scope(after).asked(f"r{number}").begin(pure("1/100"))
         assert caught.value.outcome == ["released", "aborted"][number % 2]
     receipt = after.finish(2, SALT, "late")

@@ -127,7 +127,7 @@ def test_what_cannot_be_joined() -> None:
         with pytest.raises(ParameterError, match="one unit and one kind of neighbours"):
             a & ledger.scope(name, unit=unit, neighbours=neighbours, purpose=PURPOSE)
     for wrong in ("analyst", None, 1, ledger):
-        with pytest.raises(TypeError):
+        with pytest.raises(TypeError, match=r"unsupported operand type\(s\) for \&:"):
             a & wrong
 
 

@@ -86,7 +86,9 @@ def test_it_charges_several_scopes_and_knows_requests_and_the_outbox() -> None:
     with both.charge(PureDP("1/10"), mechanism=SUM) as pending:
         receipt = pending.released("x")
     assert entries == [("r", 3, receipt.salt, "x")]
-    with pytest.raises(RepeatedRequest):
+    with pytest.raises(
+        RepeatedRequest, match=", and was released; nothing was charged again and nothing drawn"
+    ):
         both.charge(PureDP("1/10"), mechanism=SUM)
     assert len(last(ledger))
     assert kinds(ledger)[-2:] == ["charged", "released"]
@@ -242,12 +244,16 @@ def test_a_hook_is_told_of_charges_refusals_and_outcomes(tmp_path: Path) -> None
     )
     there = scope(ledger) & scope(ledger, "b")
     safeselect.permute_and_flip([1, 2], epsilon="1/4", sensitivity=1, ledger=there.asked("r"))
-    with pytest.raises(RepeatedRequest):
+    with pytest.raises(
+        RepeatedRequest, match=", and was released; nothing was charged again and nothing drawn"
+    ):
         safeselect.permute_and_flip([1, 2], epsilon="1/4", sensitivity=1, ledger=there.asked("r"))
-    with pytest.raises(BudgetError):
+    with pytest.raises(BudgetError, match="does not allow this release: it costs epsilon"):
         there.begin(pure(2))
     there.begin(pure()).aborted("error")
-    with pytest.raises(SourceError):
+    with pytest.raises(
+        SourceError, match="the source gave a nonce that this ledger has seen: its randomness is a"
+    ):
         there.begin(pure(nonce=bytes.fromhex(charges(ledger)[0]["nonce"])))
     told = ["charged", "released", "repeated", "refused", "charged", "aborted", "failed"]
     assert log.kinds == told
@@ -282,7 +288,7 @@ def test_a_session_that_is_settled_and_a_busy_ledger_are_told(tmp_path: Path) ->
     assert log.kinds == ["charged", "settled"]
 
     def work(_: object) -> None:
-        with pytest.raises(LedgerBusy):
+        with pytest.raises(LedgerBusy, match="seconds: nothing was charged, try again"):
             there.begin(pure())
 
     there = scope(ledger)
@@ -303,7 +309,9 @@ def test_a_hook_gets_no_data() -> None:
         ),
     ]
     calls[0]()
-    with pytest.raises(ScoreError):
+    with pytest.raises(
+        ScoreError, match="the scores cannot be read as the arguments say; what was charged stays"
+    ):
         calls[1]()
     assert log.kinds == ["charged", "released", "charged", "aborted"]
     said = "".join(

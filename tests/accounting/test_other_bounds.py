@@ -14,10 +14,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from safeselect import BoundedRange, LaplaceDominated, PureDP, compose
+from safeselect import BoundedRange, GaussianDP, LaplaceDominated, PureDP, compose
 from safeselect.accounting import (
     DiscreteLaplace,
-    GaussianDP,
     RandomizedResponse,
     compose_delta,
     optimal_pure_delta,

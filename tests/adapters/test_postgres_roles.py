@@ -532,7 +532,7 @@ def test_a_schema_of_format_1_is_used_as_it_is(server: Server, place: Place) -> 
     scope(old).asked("r").begin(pure()).released("x", b"s" * 32)
     old.add_scope("b", Budget(**TERMS, epsilon=1))
     (scope(old) & scope(old, "b")).begin(pure("8/10"))
-    with pytest.raises(BudgetError):
+    with pytest.raises(BudgetError, match="does not allow this release: it costs epsilon"):
         scope(old).begin(pure())
     assert old.check().count == 8
     with pytest.raises(LedgerError, match="is not of format 2"):
@@ -608,7 +608,7 @@ def test_an_error_in_a_transaction_leaves_a_connection_that_works(place: Place) 
     ledger = Ledger.open(place.store(CHARGER))
     before = backends(place)
     for _ in range(3):
-        with pytest.raises(BudgetError):
+        with pytest.raises(BudgetError, match="does not allow this release: it costs epsilon"):
             scope(ledger).begin(pure(2))
         with pytest.raises(LedgerError, match="lacks a permission"):
             ledger.add_scope("b", Budget(**TERMS, epsilon=1))

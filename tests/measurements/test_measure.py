@@ -152,7 +152,9 @@ def test_a_value_that_is_no_integer(bad: object) -> None:
     with pytest.raises(ScoreError, match="values must be integers") as told:
         measure([1, bad], epsilon=1, sensitivity_l1=1)
     ledger = new(MemoryStore(), epsilon=3)
-    with pytest.raises(ScoreError) as failed:
+    with pytest.raises(
+        ScoreError, match="the scores cannot be read as the arguments say; what was charged stays"
+    ) as failed:
         measure([1, bad], epsilon=1, sensitivity_l1=1, ledger=scope(ledger))
     assert str(failed.value) == UNREADABLE
     assert "987" not in str(told.value)

@@ -254,7 +254,9 @@ def test_a_count_that_is_no_integer_has_one_sentence_after_the_charge(bad: objec
     with pytest.raises(ScoreError, match="counts must be integers") as told:
         select_partitions({"secret": bad}, **COST)
     ledger = new(MemoryStore(), epsilon=3, delta="1e-3")
-    with pytest.raises(ScoreError) as failed:
+    with pytest.raises(
+        ScoreError, match="the scores cannot be read as the arguments say; what was charged stays"
+    ) as failed:
         select_partitions({"secret": bad}, **COST, ledger=scope(ledger))
     assert str(failed.value) == UNREADABLE
     assert failed.value.__context__ is None

@@ -49,9 +49,9 @@ BREAKS = (
     Break(
         _BOTH,
         "noise/laws.py",
-        "enclose",
-        "    return high - ((2 << precision + 64) // nearer >> 64) - 4, high\n",
-        "    return (high - ((2 << precision + 64) // nearer >> 64) - 4) // 2, high // 2 + 1\n",
+        "enclose_all",
+        "        found.append((high - (two // nearer >> 64) - 4, high))\n",
+        "        found.append(((high - (two // nearer >> 64) - 4) // 2, high // 2 + 1))\n",
     ),
     Break(
         _LAW,
@@ -85,8 +85,8 @@ BREAKS = (
         _LAW,
         "noise/plan.py",
         "fixed_point",
-        "    return FixedPoint(steps, shift, int(unit * 2**back), back)\n",
-        "    return FixedPoint(steps, shift, 2 * int(unit * 2**back), back)\n",
+        "    return FixedPoint(steps, shift, unit << back >> _DIGITS, back)\n",
+        "    return FixedPoint(steps, shift, 2 * (unit << back >> _DIGITS), back)\n",
     ),
     Break(
         _LAW,
@@ -223,9 +223,9 @@ BREAKS = (
         "randomness/bits.py",
         "_fill",
         "            for start in range(0, len(view), request):\n"
-        "                self._source.fill(view[start : start + request])\n",
+        "                self.source.fill(view[start : start + request])\n",
         "            for start in range(0, len(view), request):\n"
-        "                self._source.fill(view[start : start + request])\n"
+        "                self.source.fill(view[start : start + request])\n"
         "            view[len(view) // 2 :] = bytes(len(view) - len(view) // 2)\n",
     ),
     Break(
@@ -396,8 +396,8 @@ BREAKS = (
         ("C4",),
         "selection/_call.py",
         "__enter__",
-        "                self.scores_on_grid = self._read()\n                self.bits = Bits(self._source)\n",
-        "                self.scores_on_grid = self._read()\n                self.bits = Bits(self._source)\n"
+        "                self.scores_on_grid = self._read()\n                self.bits = Bits(self.arguments.source)\n",
+        "                self.scores_on_grid = self._read()\n                self.bits = Bits(self.arguments.source)\n"
         "                self.bits.take(int(self.scores_on_grid.max()) % 2)\n",
     ),
     Break(
@@ -616,10 +616,10 @@ BREAKS = (
         ("C12",),
         "selection/_call.py",
         "released",
-        "        effective = self.range_in_steps * self.reading.step\n",
+        "        return result if self._pending is None else",
         "        import warnings\n\n"
         "        warnings.warn('released')\n"
-        "        effective = self.range_in_steps * self.reading.step\n",
+        "        return result if self._pending is None else",
     ),
     # ------------------------------------------------------------------------------ C13: release
     Break(

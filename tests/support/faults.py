@@ -212,8 +212,8 @@ FAULTS: dict[str, Changes] = {
     "lists are charged per query what they return": (
         (
             "sessions/pay_what_you_get.py",
-            "            self._spend(len(found) - k, 0)  # returns what was reserved and not used\n",
-            "            self._spend(-query.draws - 1 + len(found), 0)\n",
+            "            self._spend(min(len(found) + 1, k) - k, 0)\n",
+            "            self._spend(len(found) - k, 0)\n",
         ),
     ),
     "a batch states what one row costs": (
@@ -228,9 +228,9 @@ FAULTS: dict[str, Changes] = {
     "a record names another mechanism": (
         (
             "selection/_call.py",
-            "            self._pending = self._scope.prepare(mechanism, guarantee, parts, told)\n",
+            "            self._pending = self.arguments.scope.prepare(mechanism, guarantee, parts, told)\n",
             "            mechanism = mechanism.replace('exponential', 'laplace')\n"
-            "            self._pending = self._scope.prepare(mechanism, guarantee, parts, told)\n",
+            "            self._pending = self.arguments.scope.prepare(mechanism, guarantee, parts, told)\n",
         ),
     ),
     "a release that failed is refunded": MUTANTS["refund on error"].changes,
@@ -249,8 +249,8 @@ FAULTS: dict[str, Changes] = {
         ),
         (
             "unknown_domain/_bottom.py",
-            "        monotonic=True,\n        source=source,\n        ledger=ledger,\n",
-            "        monotonic=False,\n        source=source,\n        ledger=ledger,\n",
+            "sensitivity=1, monotonic=True, source=source, ledger=ledger, engine=engine",
+            "sensitivity=1, monotonic=False, source=source, ledger=ledger, engine=engine",
         ),
     ),
     "bits are shared across a fork": (
@@ -275,22 +275,22 @@ FAULTS: dict[str, Changes] = {
     "the charge comes after the release": (
         (
             "selection/_call.py",
-            "                self._pending.charge(self._source, self.bits)\n",
+            "                self._utc = self._pending.charge(self.bits.source, self.bits)\n",
             "",
         ),
         (
             "selection/_call.py",
             "        return result if self._pending is None else",
             "        if self._pending is not None:\n"
-            "            self._pending.charge(self._source, self.bits)\n"
+            "            self._pending.charge(self.bits.source, self.bits)\n"
             "        return result if self._pending is None else",
         ),
     ),
     "a session charges after its first bits": (
         (
             "sessions/_opening.py",
-            "            pending.charge(source, bits)\n            drawn = draw(bits)\n",
-            "            drawn = draw(bits)\n            pending.charge(source, bits)\n",
+            "            utc = pending.charge(source, bits)\n            drawn = draw(bits)\n",
+            "            drawn = draw(bits)\n            utc = pending.charge(source, bits)\n",
         ),
     ),
     "a session is charged half": (

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from fractions import Fraction
 from functools import cache, lru_cache
 from math import isqrt
@@ -11,11 +10,12 @@ from gmpy2 import mpfr, mpq
 
 from safeselect.accounting.bounds import pure_sum
 from safeselect.accounting.composition import MOST_PARTS, composed_epsilon
+from safeselect.accounting.largest import BITS, NUDGE, largest, nearer, rounded
 from safeselect.accounting.optimum.certified import quick_epsilon
 from safeselect.accounting.theorems.equal_pure import MOST_EQUAL, EqualPure, newton_epsilon
 from safeselect.accounting.theorems.renyi import epsilon_at_order, epsilon_by_orders
 from safeselect.errors import ParameterError
-from safeselect.exact.interval import Interval, contexts
+from safeselect.exact.interval import contexts
 from safeselect.exact.parameters import Number, describe, integer, rational
 from safeselect.promises.guarantees import BoundedRange, LaplaceDominated, PureDP
 
@@ -24,18 +24,14 @@ __all__ = ["Family", "calibrate", "per_draw_epsilon"]
 Family = type[BoundedRange] | type[LaplaceDominated] | type[PureDP]
 
 _FAMILIES = (BoundedRange, LaplaceDominated, PureDP)
-_BITS = 32  # significant bits of a calibrated epsilon: short rates, at most 2**-31 of it given up
 _GUESS_BITS = 128
 _SURE_GUESS = Fraction(1, 2**60)  # where an epsilon of 2**-30 cancels less than half of the digits
-_NUDGE = Fraction(1, 2 ** (_BITS + 2))
-_MOST_STEPS = 1000  # of a search that usually takes 8, but may begin far away
 _MOST_ORDERS = 12  # tried one after the other; 4 are usual
-_SEARCHED = 128  # bits of a bound in a search: its result is checked by `compose`
 _HAZARD = 24  # terms of a continued fraction
-_MOST_TRIES = 8  # of the search for the adaptive optimum; 3 are usual
 _ALIKE = Fraction(1, 2**18)  # near the best order its rate is flat: the rest is the square of this
+_SEARCHED = 128  # bits of a bound in a search: its result is checked by `compose`
+_MOST_TRIES = 8  # of the search for the adaptive optimum; 3 are usual
 _QUICK_ENOUGH = Fraction(1, 2**12)
-_FASTEST = Fraction(2**32)  # growth of a step of a search that begins far away
 
 
 def calibrate(
@@ -117,9 +113,9 @@ def per_draw_epsilon(
     each = _without_the_optimum(family, count, epsilon, delta)
     # Rounding and the search for an order leave a small slack, and yet the draws must add up to at
     # most the total.  The cut doubles, so this loop ends.
-    cut = Fraction(1, 2**_BITS)
+    cut = Fraction(1, 2**BITS)
     while each > least and composed_epsilon([(family(each), count)], delta, None) > epsilon:
-        each, cut = _rounded(each * (1 - cut), _BITS), 2 * cut
+        each, cut = rounded(each * (1 - cut), BITS), 2 * cut
     # Without delta every draw may cost epsilon / count, so the result is at least that.
     each = max(least, each)
     if family is PureDP or count == 1:
@@ -130,14 +126,14 @@ def per_draw_epsilon(
         return None if isinstance(part, PureDP) else quick_epsilon(part, count, delta, epsilon)
 
     growth = _growth(family, count, each, epsilon)
-    each = _nearer(quick, epsilon, each, _QUICK_ENOUGH, growth)
+    each = nearer(quick, epsilon, each, _QUICK_ENOUGH, growth)
     if precision is None:
         return each
 
     def composed(rate: Fraction) -> Fraction:
         return composed_epsilon([(family(rate), count)], delta, precision)
 
-    return _nearer(composed, epsilon, each, precision, growth)
+    return nearer(composed, epsilon, each, precision, growth)
 
 
 def _growth(family: Family, count: int, rate: Fraction, epsilon: Fraction) -> Fraction:
@@ -148,10 +144,10 @@ def _growth(family: Family, count: int, rate: Fraction, epsilon: Fraction) -> Fr
     """
     each = rate / 2 if family is BoundedRange else rate
     mu = each * isqrt(count << 32) / (1 << 16)
-    at = hazard = _rounded(mu / 2 + epsilon / mu)
+    at = hazard = rounded(mu / 2 + epsilon / mu)
     for number in range(_HAZARD, 0, -1):
-        hazard = _rounded(at + number / hazard)
-    return max(Fraction(1), _rounded(mu * hazard / epsilon))
+        hazard = rounded(at + number / hazard)
+    return max(Fraction(1), rounded(mu * hazard / epsilon))
 
 
 def _without_the_optimum(
@@ -166,7 +162,7 @@ def _without_the_optimum(
         def alone(rate: Fraction) -> Fraction:
             return family(rate).approximate(delta).epsilon
 
-        return _largest(alone, epsilon, epsilon)
+        return largest(alone, epsilon, epsilon)
 
     def added(rate: Fraction) -> Fraction:
         return pure_sum([(family(rate), count)]).approximate(delta).epsilon
@@ -175,11 +171,11 @@ def _without_the_optimum(
     def newton(rate: Fraction) -> Fraction:
         return newton_epsilon(EqualPure(rate, count), delta, epsilon)
 
-    best = _largest(added, epsilon, epsilon / count)
+    best = largest(added, epsilon, epsilon / count)
     best = max(best, _by_orders(family, count, epsilon, delta, best))
-    more = _rounded(best * (1 + 4 * _NUDGE))
+    more = rounded(best * (1 + 4 * NUDGE))
     if count <= MOST_EQUAL and newton(more) <= epsilon:
-        best = _largest(newton, epsilon, more)
+        best = largest(newton, epsilon, more)
     return best
 
 
@@ -199,7 +195,7 @@ def _by_orders(
 
         if cost(best) > epsilon:
             break  # another bound allowed this rate, and moments do not
-        last, best = best, _largest(cost, epsilon, best)
+        last, best = best, largest(cost, epsilon, best)
         if best <= last * (1 + _ALIKE):
             break
     return best
@@ -216,12 +212,12 @@ def _largest_of_rho(family: Family, count: int, rho: Fraction) -> Fraction:
         return count * family(each).zcdp.rho
 
     if rho / count > _SURE_GUESS:
-        each = _rounded(_guess(family, rho / count), _BITS)
+        each = rounded(_guess(family, rho / count), BITS)
         for _ in range(2):
             if cost(each) <= rho:
                 return each
-            each = _rounded(each - each * _NUDGE, _BITS)
-    return _largest(cost, rho, rho / count)
+            each = rounded(each - each * NUDGE, BITS)
+    return largest(cost, rho, rho / count)
 
 
 def _guess(family: Family, rho: Fraction) -> Fraction:
@@ -255,95 +251,3 @@ def _guess(family: Family, rho: Fraction) -> Fraction:
         last, root_of_last, at = at, root_of_at, context.add(at, step)
     above, below = at.as_integer_ratio()
     return Fraction(int(above), int(below))
-
-
-def _nearer(
-    cost: Callable[[Fraction], Fraction | None],
-    limit: Fraction,
-    start: Fraction,
-    near: Fraction,
-    growth: Fraction,
-) -> Fraction:
-    """A larger number than the start that surely costs at most the limit, if one is near.
-
-    The cost is taken for a power of the number: of `growth`, then of what two tries say.  Each try
-    aims a little below the limit.
-    """
-    best, last, high = start, None, None
-    at = start
-    for _ in range(_MOST_TRIES):
-        found = cost(at)
-        if not found:
-            break
-        if found <= limit:
-            best = max(best, at)
-        elif high is None or at < high:
-            high = at
-        if found <= limit <= found * (1 + near):
-            break
-        if last is not None and last[0] != at and last[1] != found:
-            growth = _log(found / last[1]) / _log(at / last[0])
-        last = at, found
-        following = at * _exp(_log(limit * (1 - near / 4) / found) / growth) if growth else best
-        if not best < following or (high is not None and following >= high):
-            following = (best + high) / 2 if high is not None else 2 * best
-        at = _rounded(following, _BITS)
-        if not best < at:
-            break
-    return best
-
-
-def _log(value: Fraction) -> Fraction:
-    return Interval.of(value, _SEARCHED).log().fractions()[0]
-
-
-def _exp(value: Fraction) -> Fraction:
-    return Interval.of(value, _SEARCHED).exp().fractions()[0]
-
-
-def _largest(cost: Callable[[Fraction], Fraction], limit: Fraction, start: Fraction) -> Fraction:
-    """The largest number of 32 significant bits that surely costs at most the limit.
-
-    The secant of the last two tries gives the next, a little beyond it.  So the largest number
-    within the limit and the smallest number above it approach each other.
-
-    Requires: the cost rises with the number.
-    """
-    low, high, growth = start, start, Fraction(2)
-    last = cost_of_last = Fraction(0)
-    while (cost_of_at := cost(low)) > limit:
-        low, high = low / 2, low
-    at = low
-    for _ in range(_MOST_STEPS):
-        if cost_of_at <= limit:
-            low = at
-        else:
-            high = at
-        if low < high and (high - low) * 2**_BITS <= low:
-            break
-        following, rise = low, cost_of_at - cost_of_last
-        if rise:
-            beyond = 1 + _NUDGE if cost_of_at <= limit else 1 - _NUDGE
-            following = _rounded((at + (limit - cost_of_at) * (at - last) / rise) * beyond)
-        last, cost_of_last = at, cost_of_at
-        if low < high:
-            at = following if low < following < high else _between(low, high)
-        elif low < following < 2 * low:
-            at = following
-        else:
-            at, growth = low * growth, min(growth * growth, _FASTEST)
-        cost_of_at = cost(at)
-    return _rounded(low, _BITS)
-
-
-def _between(low: Fraction, high: Fraction) -> Fraction:
-    """The middle, on a scale of powers of two where the two are far apart."""
-    bits = (high / low).__floor__().bit_length()
-    return low * Fraction(2) ** (bits // 2) if bits > 2 else _rounded((low + high) / 2)
-
-
-def _rounded(value: Fraction, bits: int = _BITS + 16) -> Fraction:
-    """The value rounded down to so many significant bits."""
-    size = value.numerator.bit_length() - value.denominator.bit_length()
-    unit = Fraction(2) ** (size - bits)
-    return (value // unit) * unit

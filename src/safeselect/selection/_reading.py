@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import Unpack, final
 
 from safeselect.accounting.cost import PrivacyCost
+from safeselect.promises.records import exact_text
 from safeselect.randomness.source import Source, resolve
 from safeselect.scores.reading import Reading, Sensitivity, flag
 from safeselect.selection._arguments import Options, Scope, read_ledger
@@ -17,7 +18,6 @@ from safeselect.selection._weights import GivenWeights
 
 __all__ = ["Arguments"]
 
-_recorded = lru_cache(maxsize=256)(Sensitivity.as_record)
 _calibrated = lru_cache(maxsize=256)(Row.calibrate)  # of public numbers alone
 
 
@@ -86,7 +86,7 @@ class Arguments:
         weights = given("weights")
         weights = None if weights is None else GivenWeights.read(weights)
         told = {
-            **_recorded(change, reading),
+            **_recorded(change, reading, range_in_steps),
             "minimize": "yes" if minimize else "no",
             "engine": engine or "array",
         }
@@ -107,3 +107,10 @@ class Arguments:
             return plan
         self.weights.check(plan.row, plan.k)
         return replace(plan, mechanism=plan.mechanism.replace("/", "_weighted/"))
+
+
+@lru_cache(maxsize=256)
+def _recorded(change: Sensitivity, reading: Reading, range_in_steps: Fraction) -> dict[str, str]:
+    """What is said of the scores, with the range that the noise covers."""
+    covered = exact_text(range_in_steps * reading.step)
+    return change.as_record(reading) | {"effective_range": covered}

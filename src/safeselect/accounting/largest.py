@@ -1,0 +1,109 @@
+"""The largest number that surely costs at most a limit, for costs that rise with the number."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+
+from safeselect.exact.interval import Interval
+
+__all__ = ["BITS", "NUDGE", "largest", "nearer", "rounded"]
+
+BITS = 32  # significant bits of a calibrated epsilon: short rates, at most 2**-31 of it given up
+NUDGE = Fraction(1, 2 ** (BITS + 2))
+_MOST_STEPS = 1000  # of a search that usually takes 8, but may begin far away
+_SEARCHED = 128  # bits of a bound in a search: its result is checked by `compose`
+_MOST_TRIES = 8  # of the search for the adaptive optimum; 3 are usual
+_FASTEST = Fraction(2**32)  # growth of a step of a search that begins far away
+
+
+def nearer(
+    cost: Callable[[Fraction], Fraction | None],
+    limit: Fraction,
+    start: Fraction,
+    near: Fraction,
+    growth: Fraction,
+) -> Fraction:
+    """A larger number than the start that surely costs at most the limit, if one is near.
+
+    The cost is taken for a power of the number: of `growth`, then of what two tries say.  Each try
+    aims a little below the limit.
+    """
+    best, last, high = start, None, None
+    at = start
+    for _ in range(_MOST_TRIES):
+        found = cost(at)
+        if not found:
+            break
+        if found <= limit:
+            best = max(best, at)
+        elif high is None or at < high:
+            high = at
+        if found <= limit <= found * (1 + near):
+            break
+        if last is not None and last[0] != at and last[1] != found:
+            growth = _log(found / last[1]) / _log(at / last[0])
+        last = at, found
+        following = at * _exp(_log(limit * (1 - near / 4) / found) / growth) if growth else best
+        if not best < following or (high is not None and following >= high):
+            following = (best + high) / 2 if high is not None else 2 * best
+        at = rounded(following, BITS)
+        if not best < at:
+            break
+    return best
+
+
+def _log(value: Fraction) -> Fraction:
+    return Interval.of(value, _SEARCHED).log().fractions()[0]
+
+
+def _exp(value: Fraction) -> Fraction:
+    return Interval.of(value, _SEARCHED).exp().fractions()[0]
+
+
+def largest(cost: Callable[[Fraction], Fraction], limit: Fraction, start: Fraction) -> Fraction:
+    """The largest number of 32 significant bits that surely costs at most the limit.
+
+    The secant of the last two tries gives the next, a little beyond it.  So the largest number
+    within the limit and the smallest number above it approach each other.
+
+    Requires: the cost rises with the number.
+    """
+    low, high, growth = start, start, Fraction(2)
+    last = cost_of_last = Fraction(0)
+    while (cost_of_at := cost(low)) > limit:
+        low, high = low / 2, low
+    at = low
+    for _ in range(_MOST_STEPS):
+        if cost_of_at <= limit:
+            low = at
+        else:
+            high = at
+        if low < high and (high - low) * 2**BITS <= low:
+            break
+        following, rise = low, cost_of_at - cost_of_last
+        if rise:
+            beyond = 1 + NUDGE if cost_of_at <= limit else 1 - NUDGE
+            following = rounded((at + (limit - cost_of_at) * (at - last) / rise) * beyond)
+        last, cost_of_last = at, cost_of_at
+        if low < high:
+            at = following if low < following < high else _between(low, high)
+        elif low < following < 2 * low:
+            at = following
+        else:
+            at, growth = low * growth, min(growth * growth, _FASTEST)
+        cost_of_at = cost(at)
+    return rounded(low, BITS)
+
+
+def _between(low: Fraction, high: Fraction) -> Fraction:
+    """The middle, on a scale of powers of two where the two are far apart."""
+    bits = (high / low).__floor__().bit_length()
+    return low * Fraction(2) ** (bits // 2) if bits > 2 else rounded((low + high) / 2)
+
+
+def rounded(value: Fraction, bits: int = BITS + 16) -> Fraction:
+    """The value rounded down to so many significant bits."""
+    size = value.numerator.bit_length() - value.denominator.bit_length()
+    unit = Fraction(2) ** (size - bits)
+    return (value // unit) * unit
