@@ -50,7 +50,7 @@ def test_one_command_and_one_verdict(case: Case, capfdbinary: Run) -> None:
 
 
 def test_the_certificate_fits_its_schema(certified: str) -> None:
-    validator = Draft202012Validator(json_schema("safeselect.certificate/1"))
+    validator = Draft202012Validator(json_schema("safeselect.certificate/2"))
     validator.validate(json.loads(certified))
     for name in json.loads(certified):
         content = json.loads(certified)
@@ -401,7 +401,7 @@ FORGERIES: dict[str, tuple[Callable[[Case], object], str, str]] = {
     "a certificate without checks": (
         certificate(checks=[]),
         "certificate",
-        "It is no whole certificate of schema safeselect.certificate/1.",
+        "It is no whole certificate of schema safeselect.certificate/2.",
     ),
     "a certificate of another schema": (
         certificate(schema="safeselect.certificate/0"),

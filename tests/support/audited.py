@@ -15,6 +15,7 @@ import pytest
 from ledgers import chained
 
 import safeselect as s
+from safeselect.audit.code import Running
 from safeselect.audit.report import certificate_json
 from safeselect.audit.verify import QUICK, checks, found
 from safeselect.cli import main
@@ -31,7 +32,14 @@ CREATED, SCOPE, OTHER, EARLIER, EARLIER_OUT, CHARGED, RELEASED = range(7)
 def certificate() -> str:
     """A certificate of this code, with two of its checks."""
     made = [found(check, QUICK) for check in list(checks())[:2]]
-    return certificate_json(made, effort=QUICK, utc="2026-01-01T00:00:00Z", library=library())
+    return certificate_json(
+        made,
+        effort=QUICK,
+        utc="2026-01-01T00:00:00Z",
+        library=library(),
+        running=Running({"safeselect": "0" * 64}, 1, 0, ()),
+        extensions={"numpy": "1" * 64},
+    )
 
 
 class Case:

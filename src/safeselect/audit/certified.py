@@ -11,9 +11,12 @@ from safeselect.audit.line import Line
 
 __all__ = ["compare_code"]
 
-_SCHEMA = "safeselect.certificate/1"
-_KEYS = {"schema", "utc", "effort", "library", "passed", "checks"}
-_CHECK = {"kind", "name", "claim", "passed", "detail"}
+_SCHEMA = "safeselect.certificate/2"
+_KEYS = {
+    *("schema", "utc", "effort", "library", "code", "passed", "mechanisms", "not_cleared"),
+    *("aspects", "not_looked_at", "checks"),
+}
+_CHECK = {"kind", "name", "claim", "aspect", "passed", "detail"}
 _TREE = re.compile("[0-9a-f]{64}", re.ASCII)
 _ARITHMETIC = ("python", "numpy", "gmpy2", "gmp")
 
