@@ -11,7 +11,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 from safeselect.accounting.cost import rounded_text
 from safeselect.accounting.gaussian import AnyGuarantee
@@ -34,7 +33,7 @@ _BITS = 1024
 _UNIT = Fraction(1, 2**_BITS)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, init=False)
 class Budget:
     """The cap on all releases of one scope together, in exactly one of four forms.
 
@@ -66,25 +65,20 @@ class Budget:
     _caps: Amounts = field(init=False, repr=False, compare=False)
     _told: dict[str, Content] = field(init=False, repr=False, compare=False)
 
-    if TYPE_CHECKING:  # the fields are exact; what is handed over may be any exact number
-
-        def __init__(
-            self,
-            unit: str,
-            neighbours: str,
-            epsilon: Number | None = None,
-            delta: Number | None = None,
-            rho: Number | None = None,
-            order: Number | None = None,
-        ) -> None: ...
-
-    def __post_init__(self) -> None:
-        text(self.unit, "unit")
-        text(self.neighbours, "neighbours")
-        for name in ("epsilon", "delta", "rho", "order"):
-            value = getattr(self, name)
-            if value is not None:
-                object.__setattr__(self, name, _read(value, name))
+    def __init__(
+        self,
+        unit: str,
+        neighbours: str,
+        epsilon: Number | None = None,
+        delta: Number | None = None,
+        rho: Number | None = None,
+        order: Number | None = None,
+    ) -> None:
+        object.__setattr__(self, "unit", text(unit, "unit"))
+        object.__setattr__(self, "neighbours", text(neighbours, "neighbours"))
+        numbers = {"epsilon": epsilon, "delta": delta, "rho": rho, "order": order}
+        for name, value in numbers.items():
+            object.__setattr__(self, name, None if value is None else _read(value, name))
         given = {name for name in ("epsilon", "delta", "rho", "order") if getattr(self, name)}
         forms = ({"epsilon"}, {"rho"}, {"epsilon", "delta"}, {"epsilon", "delta", "order"})
         if given not in forms:
