@@ -17,7 +17,7 @@ import safeselect.selection.one
 from safeselect.audit.code import check_code, code_digest, extensions, running
 from safeselect.audit.finding import Refuted
 
-_CALL = 'return _one(Call(scores, **options), TABLE["permute_and_flip"], "permute_and_flip/1")'
+_CALL = "return PermuteAndFlip(**options)(scores, labels=labels)"
 ARGMAX = (f"    {_CALL}\n", f'    options["epsilon"] = 100\n    {_CALL}\n')
 """With so large an epsilon the largest score always wins."""
 
@@ -26,7 +26,7 @@ import json
 from safeselect import permute_and_flip
 from safeselect.audit.code import running
 from safeselect.audit.verify import QUICK, checks, found
-from safeselect.ledger.records.provenance import library
+from safeselect.promises.provenance import library
 wins = sum(permute_and_flip([0, 1], epsilon=1, sensitivity=1).index for _ in range(200))
 (check,) = (check for check in checks() if check.kind == "code")
 finding = found(check, QUICK)
@@ -88,9 +88,9 @@ def test_the_code_that_is_loaded_here_is_the_sources():
 
 def test_a_function_that_was_replaced_is_seen(monkeypatch):
     before = running().digest
-    monkeypatch.setattr(safeselect.selection.one, "_one", lambda *_: None)
+    monkeypatch.setattr(safeselect.selection.prepared, "_keep", lambda *_: None)
     assert running().digest != before
-    with pytest.raises(Refuted, match=r"safeselect\.selection\.one\._one"):
+    with pytest.raises(Refuted, match=r"safeselect\.selection\.prepared\._keep"):
         check_code(8)
 
 
@@ -105,10 +105,10 @@ def test_a_method_whose_code_was_replaced_is_seen(monkeypatch):
 
 
 def test_code_of_the_same_name_in_place_of_a_functions_is_seen(monkeypatch):
-    function = safeselect.selection.one._one
+    function = safeselect.selection.prepared._keep
     broken = function.__code__.replace(co_consts=(*function.__code__.co_consts, 7))
     monkeypatch.setattr(function, "__code__", broken)
-    assert "safeselect.selection.one._one" in running().differing
+    assert "safeselect.selection.prepared._keep" in running().differing
 
 
 @pytest.mark.parametrize(
