@@ -106,8 +106,8 @@ def _grouped(release: GroupedTopK, told: Mapping[str, str]) -> Line:
     k, groups = _limit(told, "k"), _limit(told, "groups")
     if len(release.groups) != groups or any(len(row) > k for row in release.labels):
         return _fails(
-            f"It has {len(release.groups)} groups, and {groups} of {k} items each at most were paid "
-            "for."
+            f"It has {len(release.groups)} groups, and {groups} of {k} items each at most were "
+            "paid for."
         )
     if any(len(set(row)) < len(row) for row in release.labels):
         return _fails("It names an item twice in a group.")
