@@ -23,8 +23,8 @@ from written import CALLS, COUNTS, EVERY, RHO, TABLES, UNKNOWN, opened
 
 import safeselect
 from safeselect import Budget, Counts, InputError, Ledger, ParameterError, from_json, json_schema
+from safeselect.ledger.records.provenance import library
 from safeselect.partitions import StatedStrategy
-from safeselect.promises.provenance import library
 from safeselect.releases import SCHEMAS, OtherLabel, Release
 
 Json = dict[str, Any]

@@ -75,6 +75,7 @@ CALLS: dict[str, Callable[..., Any]] = {
     ),
 }
 
+ONE = PrivacyCost.read(epsilon=1, rho=None, delta=None)
 KEYS: dict[str, Any] = {"epsilon": 1, "delta": "1e-9", "max_partitions": 3}
 
 
@@ -113,9 +114,7 @@ TABLES: dict[str, Callable[..., Any]] = {
         plan_unknown(ApproximateDP(1, "1e-9"), (2, 3), 2, 3), k=2, max_contributions="3", **o
     ),
     "groups of candidates": lambda **o: by_group(
-        plan_known(
-            PrivacyCost.read(epsilon=1, rho=None, delta=None), ["tea", "7", "milk"], 2, 2, None
-        ),
+        plan_known(ONE, ["tea", "7", "milk"], 2, 2, None),
         k=2,
         candidates="3",
         **o,
