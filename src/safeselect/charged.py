@@ -1,7 +1,7 @@
 """Charge, read, draw, commit: the order of a release whose input is not a list of candidates.
 
 `selection._call` keeps the same order for scores of candidates.  Here it is for anything that can
-be read by one function: counts of keys, or numbers to be measured.
+be read by one function: counts of keys or of groups, or numbers to be measured.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import Generic, TypeVar
 
 from safeselect.accounting.kinds import AnyGuarantee
 from safeselect.errors import ScoreError
+from safeselect.promises.statement import Statement
 from safeselect.randomness.bits import Bits
 from safeselect.randomness.source import Source
 from safeselect.selection._arguments import PendingRelease, Result, Scope
@@ -47,10 +48,12 @@ class Charged(Generic[_Read]):
     Attributes:
         values: what was read; private.
         bits: the random bits of this release.
+        statement: what the result says of itself.
     """
 
     values: _Read
     bits: Bits
+    statement: Statement
     _pending: PendingRelease | None
 
     def released(self, result: Result) -> Result:
@@ -60,11 +63,19 @@ class Charged(Generic[_Read]):
 
 @contextmanager
 def charged(
-    scope: Scope | None, source: Source, charge: Charge, read: Callable[[], _Read]
+    scope: Scope | None,
+    source: Source,
+    charge: Charge,
+    read: Callable[[], _Read],
+    *,
+    unit: str | None = None,
 ) -> Iterator[Charged[_Read]]:
     """Charge the scope, read the values and give out the bits, in this order.
 
     Without a scope the values are read before the source is asked for anything.
+
+    Args:
+        unit: who is protected, where the values say it; a scope says it for itself.
 
     Raises:
         ScoreError: the values cannot be read.  After a charge there is one sentence for all
@@ -72,14 +83,20 @@ def charged(
     """
     if scope is None:
         values = read()
+        said = Statement.of(charge.parameters, unit=unit, neighbours=None, utc=None)
         with Bits(source) as bits:
-            yield Charged(values, bits, None)
+            yield Charged(values, bits, said, None)
         return
     pending = scope.prepare(charge.mechanism, charge.guarantee, charge.parts, charge.parameters)
     with Bits(source) as bits:
         try:
-            pending.charge(source, bits)
-            yield Charged(_once_charged(read), bits, pending)
+            said = Statement.of(
+                charge.parameters,
+                unit=scope.unit,
+                neighbours=scope.neighbours,
+                utc=pending.charge(source, bits),
+            )
+            yield Charged(_once_charged(read), bits, said, pending)
         except BaseException as error:
             pending.end(error)
             raise

@@ -29,6 +29,7 @@ from safeselect import (
 )
 from safeselect.ledger import Checker, Record, check_log, log_lines
 from safeselect.ledger.records.budget import exact_texts
+from safeselect.ledger.records.provenance import library
 from safeselect.ledger.records.record import (
     canonical,
     commitment,
@@ -37,7 +38,6 @@ from safeselect.ledger.records.record import (
     record_hash,
     text,
 )
-from safeselect.promises.provenance import library
 
 
 @pytest.fixture

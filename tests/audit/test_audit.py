@@ -16,6 +16,7 @@ import pytest
 from audited import CHARGED, CREATED, EARLIER, EARLIER_OUT, RELEASED, SCOPE, Case, Json, hmac
 from audited import certificate as new_certificate
 from jsonschema import Draft202012Validator
+from written import EVERY, RHO
 
 from safeselect import from_json, json_schema
 from safeselect.audit.theorems import _THEOREMS, is_known
@@ -518,3 +519,149 @@ def test_how_it_is_not_called(case: Case, capfdbinary: Run) -> None:
 
 def test_every_proved_mechanism_is_known() -> None:
     assert all(is_known(f"{name}/1") and not is_known(f"{name}/2") for name in _THEOREMS)
+
+
+# --------------------------------------------------------------------------- releases of all kinds
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_a_release_of_every_kind_holds(
+    tmp_path: Path, certified: str, capfdbinary: Run, name: str
+) -> None:
+    case = Case(tmp_path, certified, call=EVERY[name], of_rho=name in RHO)
+    code, lines, last = case.audit(capfdbinary)
+    assert code == 0, lines
+    assert last == f"HOLDS: all {len(lines)} comparisons"
+
+
+def both(**wrong: str) -> Callable[[Case], None]:
+    """Release and record say another parameter."""
+
+    def forge(case: Case) -> None:
+        case.release["parameters"].update(wrong)
+        case.rewrite(lambda records: records[CHARGED]["parameters"].update(wrong))
+
+    return forge
+
+
+def cheaper(kind: str, number: str, value: str = "1/10000") -> Callable[[Case], None]:
+    """Release, guarantee of the record and its draws say what the noise does not give."""
+
+    def forge(case: Case) -> None:
+        less = {"type": kind, number: value}
+        case.release["guarantee"] = less
+
+        def change(records: list[Json]) -> None:
+            records[CHARGED]["guarantee"] = less
+            records[CHARGED]["parts"] = [{"count": "1", "each": less}]
+
+        case.rewrite(change)
+
+    return forge
+
+
+OF_TABLES: dict[str, tuple[str, Callable[[Case], None], str, str]] = {
+    "a rate that is too large": ("a measurement", release(rate="1"), "range", "does not cover"),
+    "a variance that is too small": (
+        "a discrete gaussian",
+        release(sigma_squared="3"),
+        "range",
+        "Noise of sigma_squared 3 does not cover a sensitivity_l2_squared of 1",
+    ),
+    "a rounded variance that is too small": (
+        "a rounded gaussian",
+        release(sigma_squared="95"),
+        "range",
+        "does not cover",
+    ),
+    "no noise": ("a rounded gaussian", release(sigma_squared="0"), "range", "does not cover"),
+    "a smaller mu": (
+        "a rounded gaussian",
+        cheaper("GaussianDP", "mu_squared"),
+        "range",
+        "does not cover",
+    ),
+    "Gaussian-DP of discrete noise": (
+        "a discrete gaussian",
+        cheaper("GaussianDP", "mu_squared", "1/4"),
+        "range",
+        "measure_discrete_gaussian/1 has no guarantee of type GaussianDP.",
+    ),
+    "a larger sensitivity": (
+        "a measurement",
+        both(sensitivity_l1="3"),
+        "range",
+        "does not cover a sensitivity_l1 of 3",
+    ),
+    "no sensitivity": ("a measurement", both(sensitivity_l1="x"), "range", "does not say how far"),
+    "values that were not asked for": (
+        "a measurement of integers",
+        release(values=["1", "2", "3"]),
+        "shape",
+        "another number of values",
+    ),
+    "more keys of a user": (
+        "keys",
+        release(max_partitions="4"),
+        "shape",
+        "Its max_partitions is not that of its parameters.",
+    ),
+    "another threshold": (
+        "keys",
+        release(pre_threshold="1"),
+        "shape",
+        "Its pre_threshold is not that of its parameters.",
+    ),
+    "draws of another user": (
+        "keys with counts",
+        release(parts={"count": "2"}),
+        "draws",
+        "The release says 2 x",
+    ),
+    "counts that were not asked for": (
+        "keys with counts",
+        both(with_counts="no"),
+        "shape",
+        "It has counts that its parameters do not have",
+    ),
+    "more items in a group": (
+        "groups",
+        release(labels=[["a", "b", "c"], [], []]),
+        "shape",
+        "and 3 of 2 items each at most were paid for",
+    ),
+    "an item twice": ("groups", release(labels=[["a", "a"], [], []]), "shape", "names an item twi"),
+    "more groups": (
+        "groups",
+        release(groups=["x", "y", "z", "u"], labels=[[], [], [], []]),
+        "shape",
+        "It has 4 groups, and 3 of",
+    ),
+    "groups of another noise": (
+        "groups of candidates",
+        release(noise_rate="9"),
+        "shape",
+        "Its noise_rate is not that of its parameters.",
+    ),
+    "a number that is none": ("groups", both(k="x"), "shape", "is no number"),
+    "a strategy of another user": (
+        "a strategy",
+        release(parts={"count": "2"}),
+        "draws",
+        "The release says 2 x",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", OF_TABLES)
+def test_forgeries_of_what_is_made_of_tables_are_refused_with_a_sentence(
+    tmp_path: Path, certified: str, capfdbinary: Run, name: str
+) -> None:
+    kind, forge, what, said = OF_TABLES[name]
+    case = Case(tmp_path, certified, call=EVERY[kind], of_rho=kind in RHO)
+    forge(case)
+    code, lines, last = case.audit(capfdbinary)
+    assert code == 3
+    assert said in lines[what], lines
+    assert not lines[what].startswith("holds")
+    assert what in last

@@ -22,7 +22,7 @@ import safeselect
 from safeselect import ApproximateDP, BoundedRange, ParameterError, PureDP, ScoreError
 from safeselect.accounting import composed_epsilon
 from safeselect.exact.interval import Interval
-from safeselect.selection import _call
+from safeselect.selection import _call, _reading
 from safeselect.testing import DeterministicSource
 from safeselect.unknown_domain import _bottom, top_k
 from safeselect.unknown_domain._bottom import ListQuery, draw_list, open_call, read_contributions
@@ -50,11 +50,12 @@ def cases(group: str) -> list[Any]:
 def teller_engines(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let `engine=` take an engine of the test's own."""
     choose = _call.choose_engine
-    monkeypatch.setattr(
-        _call,
-        "choose_engine",
-        lambda engine: engine if isinstance(engine, Teller) else choose(engine),
-    )
+    for module in (_call, _reading):
+        monkeypatch.setattr(
+            module,
+            "choose_engine",
+            lambda engine: engine if isinstance(engine, Teller) else choose(engine),
+        )
     named = top_k.named_engine
     monkeypatch.setattr(
         top_k,

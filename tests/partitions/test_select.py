@@ -243,6 +243,9 @@ def test_a_release_is_charged_once_and_has_its_receipt() -> None:
         "max_partitions": "1",
         "pre_threshold": "1",
         "with_counts": "no",
+        "sensitivity": "1",
+        "monotonic": "yes",
+        "effective_range": "1",
     }
     assert kept.receipt is not None
     with pytest.raises(BudgetError, match="does not allow"):

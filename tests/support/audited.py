@@ -20,8 +20,8 @@ from safeselect.audit.report import certificate_json
 from safeselect.audit.verify import QUICK, checks, found
 from safeselect.cli import main
 from safeselect.ledger import HmacSigner, Signer
+from safeselect.ledger.records.provenance import library
 from safeselect.ledger.records.record import commitment
-from safeselect.promises.provenance import library
 
 Json = dict[str, Any]
 Forgery = Callable[["Case"], object]
@@ -39,15 +39,26 @@ def certificate() -> str:
 class Case:
     """What an auditor is given; `write` puts it into files."""
 
-    def __init__(self, folder: Path, certified: str, signer: Signer | None = None) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        certified: str,
+        signer: Signer | None = None,
+        call: Callable[..., Any] | None = None,
+        of_rho: bool = False,
+    ) -> None:
         self.folder, self.signer = folder, signer
-        budgets = {"a": s.Budget(**TERMS, epsilon=5), "b": s.Budget(**TERMS, rho=5)}
+        more = {} if call is None else {"delta": "1/100"}
+        budgets = {"a": s.Budget(**TERMS, epsilon=5, **more), "b": s.Budget(**TERMS, rho=5)}
         ledger = s.Ledger.create(folder / "budget.ledger", budgets, signer=signer)
         scope = ledger.scope("a", **TERMS, purpose="a test")
         counts = {"tea": 50_000, "milk": 20_000, "rum": 5}
         many: Json = {"k": 2, "epsilon": 1, "sensitivity": 1, "mechanism": "permute_and_flip"}
         self.earlier = json.loads(s.top_k(counts, **many, ledger=scope).to_json())
-        self.release: Json = json.loads(s.top_k(counts, **many, ledger=scope).to_json())
+        if of_rho:
+            scope = ledger.scope("b", **TERMS, purpose="a test")
+        made = s.top_k(counts, **many, ledger=scope) if call is None else call(ledger=scope)
+        self.release: Json = json.loads(made.to_json())
         self.log = (folder / "budget.ledger").read_bytes()
         self.head = ledger.head
         self.certificate: Json = json.loads(certified)

@@ -92,7 +92,7 @@ BREAKS = (
         _LAW,
         "noise/plan.py",
         "_contenders",
-        "    return ranked + (_excess(ranked, WINDOW) - 1) + (_excess(ranked, law.steep) - 1)\n",
+        "    return ranked + (_excess(ranked, window) - 1) + (_excess(ranked, law.steep) - 1)\n",
         "    return ranked\n",
     ),
     Break(

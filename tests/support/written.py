@@ -8,7 +8,11 @@ from decimal import Decimal
 from typing import Any
 
 import safeselect as s
+from safeselect.accounting.cost import PrivacyCost
+from safeselect.groups import plan_known, plan_unknown, release_by_group
 from safeselect.ledger import pending_release
+from safeselect.promises.guarantees import ApproximateDP
+from safeselect.randomness.source import resolve
 
 COUNTS = {"tea": 50_000, "milk": 20_000, 7: 30_000}
 PARAMETERS: dict[str, Any] = {"epsilon": "1/3", "sensitivity": 1}
@@ -71,7 +75,56 @@ CALLS: dict[str, Callable[..., Any]] = {
     ),
 }
 
-RHO = ("top k of rho", "rows of positions")
+ONE = PrivacyCost.read(epsilon=1, rho=None, delta=None)
+KEYS: dict[str, Any] = {"epsilon": 1, "delta": "1e-9", "max_partitions": 3}
+
+
+def by_group(plan: Any, *, k: int, ledger: Any = None, **told: str) -> Any:
+    """Three groups, of which the last has no row."""
+    groups = ["May", "June", "\u00e9"]
+    counts = {"May": {"tea": 50_000, "milk": 20_000}, "June": {"7": 30_000}, "\u00e9": {}}
+    told = {"k": str(k), **told}
+    return release_by_group(plan, groups, 2, told, resolve(None), lambda: counts, scope=ledger)
+
+
+TABLES: dict[str, Callable[..., Any]] = {
+    "keys": lambda **o: s.select_partitions(COUNTS, pre_threshold=10, **KEYS, **o),
+    "keys with counts": lambda **o: s.select_partitions(
+        {**COUNTS, "\u2028": 70_000, -(10**60): 90_000}, with_counts=True, **KEYS, **o
+    ),
+    "no keys": lambda **o: s.select_partitions({}, with_counts=True, **KEYS, **o),
+    "a strategy": lambda **o: s.partition_strategy(**KEYS, **o),
+    "a strategy with counts": lambda **o: s.partition_strategy(
+        with_counts=True, pre_threshold=10, **KEYS, **o
+    ),
+    "a measurement": lambda **o: s.measure(COUNTS, epsilon="1/3", sensitivity_l1=2, **o),
+    "a measurement of integers": lambda **o: s.measure(
+        [-(10**60), 0], epsilon="1/3", sensitivity_l1="1/2", **o
+    ),
+    "a discrete gaussian": lambda **o: s.measure(
+        [3, 4], labels=["x", (1, 2)], rho="1/8", sensitivity_l2_squared=1, **o
+    ),
+    "a rounded gaussian": lambda **o: s.measure(
+        COUNTS, mu="1/8", sensitivity_l2_squared="3/2", **o
+    ),
+    "groups": lambda **o: by_group(
+        plan_unknown(ApproximateDP(1, "1e-9"), (2, 3), 2, None), k=2, **o
+    ),
+    "groups with counts": lambda **o: by_group(
+        plan_unknown(ApproximateDP(1, "1e-9"), (2, 3), 2, 3), k=2, max_contributions="3", **o
+    ),
+    "groups of candidates": lambda **o: by_group(
+        plan_known(ONE, ["tea", "7", "milk"], 2, 2, None),
+        k=2,
+        candidates="3",
+        **o,
+    ),
+}
+"""What is made of tables; their parameters are others than those of scores."""
+
+EVERY = CALLS | TABLES
+
+RHO = ("top k of rho", "rows of positions", "a discrete gaussian", "a rounded gaussian")
 """Those that cost rho, which goes to a budget of its own."""
 
 

@@ -14,14 +14,16 @@ from typing import Any
 
 from safeselect.accounting.kinds import AnyGuarantee
 from safeselect.audit.line import Line
+from safeselect.audit.shapes import noise_of, shape_of
 from safeselect.audit.theorems import is_known, theorem
 from safeselect.errors import SafeSelectError
 from safeselect.ledger import Budget, Record
 from safeselect.ledger.records.fields import charges_of
 from safeselect.ledger.records.record import commitment, read_numbers
+from safeselect.measurements import Measurement
 from safeselect.promises.records import exact_text, guarantee_record
 from safeselect.releases import Release
-from safeselect.releases._fields import Fields, count, guarantee
+from safeselect.releases._fields import Fields, any_guarantee, count
 from safeselect.scores.reading import Reading, Sensitivity
 from safeselect.sessions._opening import Opened
 
@@ -81,8 +83,8 @@ def compare(release: Release, charge: Fact) -> Iterator[Line]:
     yield _same("guarantee", promised, recorded, place)
     yield _draws(release, charge)
     yield _parameters(dict(said.parameters), charge["parameters"], place)
-    yield _range(charge)
-    yield _shape(release)
+    yield noise_of(release) if isinstance(release, Measurement) else _range(charge)
+    yield shape_of(release)
     for name, own in (("unit", said.unit), ("neighbours", said.neighbours)):
         stated = sorted({str(each["terms"].get(name)) for each in charges_of(charge)})
         yield _same(name, own, " and ".join(stated), place)
@@ -139,7 +141,7 @@ def _draws(release: Release, charge: Fact) -> Line:
 def _recorded(charge: Fact) -> tuple[tuple[AnyGuarantee, int], ...]:
     """Read the draws of a charge, whose form a replay does not check."""
     return tuple(
-        (fields.take("each", guarantee), fields.take("count", count))
+        (fields.take("each", any_guarantee), fields.take("count", count))
         for fields in (Fields(each, "a part") for each in charge["parts"])
     )
 
@@ -199,44 +201,11 @@ def _range(charge: Fact) -> Line:
     )
 
 
-def _shape(release: Release) -> Line:
-    """No more was released than the parameters allow."""
-    what, told = "shape", dict(release.statement.parameters)
-    if isinstance(release, Opened):
-        return Line(what, True, "It is the opening or the end of a session, and releases no label.")
-    limits = {}
-    for name in ("k", "candidates", "rows"):
-        try:
-            limits[name] = count(told.get(name, "1"), name)
-        except SafeSelectError:
-            return Line(what, False, f"The parameter {name} is no number.")
-    labels: Any = getattr(release, "labels", None)
-    flat = [1] if labels is None else _flat(labels)
-    if len(flat) > limits["k"] * limits["rows"]:
-        return Line(
-            what, False, f"It has {len(flat)} labels, and no more than {limits['k']} were paid for."
-        )
-    indices: Any = getattr(release, "indices", getattr(release, "index", None))
-    places = [] if indices is None else _flat(indices)
-    if limits["k"] > limits["candidates"] or any(i >= limits["candidates"] for i in places):
-        return Line(what, False, "It has more places than there were candidates.")
-    return Line(
-        what, True, f"{len(flat)} of {limits['candidates']} candidates, as the parameters allow."
-    )
-
-
-def _flat(values: Any) -> list[Any]:
-    listed = values.tolist() if hasattr(values, "tolist") else values
-    if isinstance(listed, int):
-        return [listed]
-    return [each for value in listed for each in (value if isinstance(value, list) else [value])]
-
-
 def _price(charge: Fact) -> Line:
     """A replay adds up what was charged; that it is what the guarantee costs is compared here."""
     what = "price"
     try:
-        whole = guarantee(charge["guarantee"], "guarantee")
+        whole = any_guarantee(charge["guarantee"], "guarantee")
         parts = _recorded(charge)
         for each in charges_of(charge):
             price = Budget.of(each["terms"]).price(whole, parts)

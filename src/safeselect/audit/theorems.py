@@ -14,6 +14,8 @@ _GAPS = "Ding et al. (2023); docs/mathematics.md, theorem 6"
 _SPARSE = "Ding et al. (2023); docs/mathematics.md, theorems 12.1 and 12.2"
 _SPARSE_WHOLE = "docs/mathematics.md, theorem 12.1"
 _LISTS = "Durfee and Rogers (2019); docs/mathematics.md, theorem 7"
+_COUNTED = "Durfee and Rogers (2019); docs/mathematics.md, theorem 8"
+_GROUPS = "groups of which a user changes so many, composed"
 _KEYS = "Desfontaines, Voss and Gipson (2022), theorem 1; docs/keys.md"
 
 _WEIGHTS = "public weights: docs/mathematics.md, section 18"
@@ -53,12 +55,16 @@ _THEOREMS = {
     "adaptive_sparse_vector_laplace": _SPARSE,
     "adaptive_sparse_vector_geometric": _SPARSE_WHOLE,
     "unknown_domain_top_k_gumbel": _LISTS,
-    "unknown_domain_top_k_laplace": "Durfee and Rogers (2019); docs/mathematics.md, theorem 8",
+    "unknown_domain_top_k_laplace": _COUNTED,
     "best_of": "Papernot and Steinke (2022), theorem 2; docs/mathematics.md, theorem 10",
     "first_above": "Liu and Talwar (2019), algorithm 1; docs/mathematics.md, section 18",
     "quantile": _QUANTILE,
     "quantiles": f"{_QUANTILE}; levels: after Kaplan, Schnapp and Stemmer (2022)",
     "pay_what_you_get_gumbel": "Durfee and Rogers (2019); docs/mathematics.md, theorem 9",
+    "top_k_by_group_gumbel": f"{_GROUPS}; {_LISTS}",
+    "top_k_by_group_laplace": f"{_GROUPS}; {_COUNTED}",
+    "top_k_by_group_permute_and_flip": f"{_GROUPS}; peeling; {_PERMUTE_AND_FLIP}",
+    "top_k_by_group_exponential": f"{_GROUPS}; {_PEELED}; {_EXPONENTIAL}",
     "select_partitions": _KEYS,
     "select_partitions_with_counts": _KEYS,
     "partition_strategy": _KEYS,

@@ -14,7 +14,7 @@ from safeselect.audit.code import extensions, running
 from safeselect.audit.report import certificate_json, line, summary
 from safeselect.audit.verify import FULL, QUICK, run
 from safeselect.errors import InputError
-from safeselect.promises.provenance import library
+from safeselect.ledger.records.provenance import library
 
 __all__ = ["add_verify", "run_verify"]
 

@@ -9,10 +9,10 @@ from safeselect.accounting.kinds import AnyGuarantee
 from safeselect.ledger.records.approvals import Approvers
 from safeselect.ledger.records.balance import Balance
 from safeselect.ledger.records.budget import Amounts, Budget, add, exact_texts
+from safeselect.ledger.records.provenance import library
 from safeselect.ledger.records.record import utc_now
 from safeselect.ledger.records.signatures import Signer, key_of
 from safeselect.ledger.store import Torn
-from safeselect.promises.provenance import library
 from safeselect.promises.records import Content, guarantee_record
 
 __all__ = [

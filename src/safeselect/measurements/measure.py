@@ -151,7 +151,8 @@ def measure(
         ((noise.guarantee, 1),),
         {"values": str(cells.size), name: exact_text(sensitivity)},
     )
-    with charged(scope, chosen, charge, lambda: _whole(cells)) as call:
+    unit = values.unit if isinstance(values, Counts) else None
+    with charged(scope, chosen, charge, lambda: _whole(cells), unit=unit) as call:
         drawn = noise.draw(cells.size, call.bits)
         return call.released(
             Measurement(
@@ -163,6 +164,7 @@ def measure(
                 parts=(noise.guarantee,),
                 mechanism=charge.mechanism,
                 source=source_name(chosen),
+                statement=call.statement,
             )
         )
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
 from safeselect.accounting.kinds import AnyGuarantee
 from safeselect.promises.records import Receipt
+from safeselect.promises.statement import Statement
 from safeselect.scores.candidates import label_text
-from safeselect.selection._results import to_json_line
+from safeselect.selection._results import to_json_line, written_labels
 
 __all__ = ["Measurement"]
 
@@ -27,6 +28,7 @@ class Measurement:
         parts: `guarantee` alone.
         mechanism: name of the mechanism and version of its law.
         source: where the random bytes came from.
+        statement: the public facts that a reader needs: unit, neighbours, parameters, library.
         receipt: with `ledger=`, where the record of the release is and the salt of its commitment.
     """
 
@@ -38,6 +40,7 @@ class Measurement:
     parts: tuple[AnyGuarantee, ...]
     mechanism: str
     source: str
+    statement: Statement = field(repr=False)
     receipt: Receipt | None = None
 
     def __repr__(self) -> str:
@@ -46,12 +49,15 @@ class Measurement:
         return f"Measurement(values=[{shown}], guarantee={self.guarantee!r})"
 
     def to_json(self) -> str:
-        """One line of JSON, schema "safeselect.measurement/1"; numbers are strings."""
-        labels = None if self.labels is None else [label_text(label) for label in self.labels]
+        """One line of JSON, schema "safeselect.measurement/1"; numbers are strings.
+
+        `safeselect.from_json` reads it; the keys stand in the JSON Schema of this name.
+        """
+        named = {"labels": None} if self.labels is None else written_labels(self.labels)
         return to_json_line(
             "safeselect.measurement/1",
             self,
+            **named,
             values=[label_text(value) for value in self.values],
-            labels=labels,
             parts=None,
         )

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from fractions import Fraction
 
 from safeselect.promises.guarantees import ApproximateDP
-from safeselect.promises.records import Receipt, guarantee_record
+from safeselect.promises.records import Receipt
+from safeselect.promises.statement import Statement
 from safeselect.scores.candidates import label_text
-from safeselect.selection._results import to_json_line
+from safeselect.selection._results import equal_parts, to_json_line, written_labels
 from safeselect.unknown_domain._items import Label
 
-__all__ = ["SelectedPartitions"]
+__all__ = ["SelectedPartitions", "StatedStrategy"]
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -29,6 +30,7 @@ class SelectedPartitions:
         parts: the guarantees of the decisions about the keys of one user.
         mechanism: name of the mechanism and version of its law.
         source: where the random bytes came from.
+        statement: the public facts that a reader needs: unit, neighbours, parameters, library.
         receipt: with `ledger=`, the place of the release's record and the salt of its commitment.
     """
 
@@ -41,6 +43,7 @@ class SelectedPartitions:
     parts: tuple[ApproximateDP, ...]
     mechanism: str
     source: str
+    statement: Statement = field(repr=False)
     receipt: Receipt | None = None
 
     def __repr__(self) -> str:
@@ -49,17 +52,51 @@ class SelectedPartitions:
             label_text(label) if isinstance(label, int) else repr(label) for label in self.labels
         )
         rest = [
-            f"{field.name}={getattr(self, field.name)!r}"
-            for field in fields(self)[1:]
-            if field.name != "parts"
+            f"{each.name}={getattr(self, each.name)!r}"
+            for each in fields(self)[1:]
+            if each.repr and each.name != "parts"
         ]
         return f"SelectedPartitions(labels=[{shown}], {', '.join(rest)})"
 
     def to_json(self) -> str:
-        """One line of JSON, schema "safeselect.selected-partitions/1"; numbers are strings."""
+        """One line of JSON, schema "safeselect.selected-partitions/1"; numbers are strings.
+
+        `safeselect.from_json` reads it; the keys stand in the JSON Schema of this name.
+        """
+        counts = None if self.counts is None else [label_text(count) for count in self.counts]
         return to_json_line(
             "safeselect.selected-partitions/1",
             self,
-            labels=[label_text(label) for label in self.labels],
-            parts={"count": str(len(self.parts)), "each": guarantee_record(self.parts[0])},
+            **written_labels(self.labels),
+            counts=counts,
+            parts=equal_parts(self.parts),
         )
+
+
+@dataclass(frozen=True, slots=True)
+class StatedStrategy:
+    """A strategy in public terms: a ledger commits to this, because the decisions come later.
+
+    Attributes:
+        guarantee: what all decisions cost together.
+        parts: the guarantees of the decisions about the keys of one user.
+        mechanism: name of the mechanism and version of its law.
+        source: where the random bytes come from.
+        statement: the public facts that a reader needs: unit, neighbours, parameters, library.
+        receipt: with `ledger=`, the place of the strategy's record and the salt of its commitment.
+    """
+
+    guarantee: ApproximateDP
+    parts: tuple[ApproximateDP, ...]
+    mechanism: str
+    source: str
+    statement: Statement = field(repr=False)
+    receipt: Receipt | None = None
+
+    def to_json(self) -> str:
+        """One line of JSON, schema "safeselect.partition-strategy/1"; numbers are strings.
+
+        `safeselect.from_json` reads it; the keys stand in the JSON Schema of this name.
+        """
+        schema = "safeselect.partition-strategy/1"
+        return to_json_line(schema, self, parts=equal_parts(self.parts))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from safeselect.charged import charged
-from safeselect.counts import check_partitions
+from safeselect.counts import Counts, check_partitions
 from safeselect.exact.parameters import Number
 from safeselect.partitions.results import SelectedPartitions
 from safeselect.partitions.terms import Terms
@@ -96,7 +96,8 @@ def select_partitions(
     chosen = resolve(source)
     held = hold_counts(counts, labels, 0)
     charge = terms.charge("select_partitions")
-    with charged(scope, chosen, charge, held.found) as call:
+    unit = counts.unit if isinstance(counts, Counts) else None
+    with charged(scope, chosen, charge, held.found, unit=unit) as call:
         kept = _kept(call.values, terms, call.bits)
         return call.released(
             SelectedPartitions(
@@ -109,6 +110,7 @@ def select_partitions(
                 parts=terms.parts,
                 mechanism=charge.mechanism,
                 source=source_name(chosen),
+                statement=call.statement,
             )
         )
 

@@ -13,16 +13,18 @@ from safeselect.charged import charged
 from safeselect.counts import Counts, check_partitions
 from safeselect.errors import ParameterError, ScoreError
 from safeselect.exact.parameters import Number
+from safeselect.partitions.results import StatedStrategy
 from safeselect.partitions.table import KeepTable
 from safeselect.partitions.terms import Terms
 from safeselect.partitions.thresholds import SEED_BYTES, draw_thresholds, keyed_threshold
 from safeselect.promises.guarantees import ApproximateDP
-from safeselect.promises.records import Receipt, guarantee_record
+from safeselect.promises.records import Receipt
+from safeselect.promises.statement import NOT_STATED, Statement
 from safeselect.randomness.bits import Bits
 from safeselect.randomness.source import Source, resolve
 from safeselect.scores.containers import hand_over
-from safeselect.selection._arguments import Scope, read_ledger, unit_of
-from safeselect.selection._results import source_name, to_json_line
+from safeselect.selection._arguments import Scope, read_ledger
+from safeselect.selection._results import source_name
 from safeselect.unknown_domain._histogram import NOT_WHOLE, whole_counts
 from safeselect.unknown_domain._items import item, whole
 
@@ -46,7 +48,7 @@ class PartitionStrategy:
         guarantee: what all decisions cost together.
         mechanism: name of the mechanism and version of its law.
         source: where the random bytes come from.
-        unit: who is protected, by the ledger's scope; None without one.
+        statement: the public facts that a reader needs: unit, neighbours, parameters, library.
         receipt: with `ledger=`, the place of the record and the salt of its commitment, which is to
             these public parameters: the decisions are made later, elsewhere.
     """
@@ -55,9 +57,9 @@ class PartitionStrategy:
     guarantee: ApproximateDP
     mechanism: str
     source: str
+    statement: Statement
     _seed: bytes
     _bytes: Source | None = None
-    unit: str | None = None
     receipt: Receipt | None = None
 
     def __repr__(self) -> str:
@@ -65,22 +67,22 @@ class PartitionStrategy:
 
     def __reduce__(self) -> tuple[Any, ...]:
         # A source belongs to its process.
-        kept = (self.terms, self.guarantee, self.mechanism, self.source, self._seed, None)
-        return PartitionStrategy, (*kept, self.unit, self.receipt)
+        said = (self.terms, self.guarantee, self.mechanism, self.source, self.statement)
+        return PartitionStrategy, (*said, self._seed, None, self.receipt)
 
     def to_json(self) -> str:
-        """One line of JSON, schema "safeselect.partition-strategy/1"; it does not hold the seed."""
-        each = {"count": str(self.terms.max_partitions), "each": guarantee_record(self.terms.each)}
-        return to_json_line(
-            "safeselect.partition-strategy/1",
-            self,
-            terms=None,
-            _seed=None,
-            _bytes=None,
-            parts=each,
-            pre_threshold=str(self.terms.pre_threshold),
-            with_counts="yes" if self.terms.with_counts else "no",
-        )
+        """One line of JSON, schema "safeselect.partition-strategy/1"; it does not hold the seed.
+
+        `safeselect.from_json` reads it as a `StatedStrategy`: whoever has no seed decides nothing.
+        """
+        parts = self.terms.parts
+        said = (self.guarantee, parts, self.mechanism, self.source, self.statement, self.receipt)
+        return StatedStrategy(*said).to_json()
+
+    @property
+    def unit(self) -> str | None:
+        """Who is protected, by the ledger's scope; None without one."""
+        return None if self.statement.unit == NOT_STATED else self.statement.unit
 
     @property
     def _table(self) -> KeepTable:
@@ -241,7 +243,7 @@ def partition_strategy(
                 source=source_name(chosen),
                 _seed=bytes(seed),
                 _bytes=chosen,
-                unit=unit_of(scope),
+                statement=call.statement,
             )
         )
 

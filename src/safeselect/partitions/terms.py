@@ -88,6 +88,10 @@ class Terms:
             "max_partitions": str(self.max_partitions),
             "pre_threshold": str(self.pre_threshold),
             "with_counts": "yes" if self.with_counts else "no",
+            # A user counts once for a key, so this is no choice of the caller's.
+            "sensitivity": "1",
+            "monotonic": "yes",
+            "effective_range": "1",
         }
         mechanism = f"{name}_with_counts/1" if self.with_counts else f"{name}/1"
         return Charge(mechanism, self.total, ((self.each, self.max_partitions),), told)

@@ -65,9 +65,6 @@ def read_exact(written: str) -> Fraction:
 
 def guarantee_record(guarantee: Any) -> dict[str, Content]:
     """A guarantee as content: its type and its numbers, or the guarantee that it is about."""
-    content: dict[str, Content] = {"type": type(guarantee).__name__}
-    for field in fields(guarantee):
-        value = getattr(guarantee, field.name)
-        is_number = isinstance(value, Fraction)
-        content[field.name] = exact_text(value) if is_number else guarantee_record(value)
-    return content
+    given = ((field.name, getattr(guarantee, field.name)) for field in fields(guarantee))
+    told = {n: exact_text(v) if isinstance(v, Fraction) else guarantee_record(v) for n, v in given}
+    return {"type": type(guarantee).__name__, **told}

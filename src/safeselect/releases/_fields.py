@@ -12,6 +12,7 @@ from dataclasses import fields as kind_fields
 from fractions import Fraction
 from typing import Any, NoReturn, TypeVar
 
+from safeselect.accounting.gaussian import GaussianDP
 from safeselect.errors import InputError, ParameterError
 from safeselect.promises.guarantees import (
     ApproximateDP,
@@ -23,11 +24,20 @@ from safeselect.promises.guarantees import (
 )
 from safeselect.promises.records import read_exact
 
-__all__ = ["Fields", "count", "exact", "guarantee", "matched", "parse_json", "refuse", "text"]
+__all__ = [
+    *("Fields", "any_guarantee", "count", "exact", "guarantee", "matched"),
+    *("parse_json", "refuse", "text"),
+]
 
-_GUARANTEES: dict[str, type[Guarantee]] = {
+Readable = Guarantee | GaussianDP
+"""What is read.  Not `Repeated`: the outputs of private runs are a caller's, and not read back."""
+
+_GUARANTEES: dict[str, type[Readable]] = {
     kind.__name__: kind
-    for kind in (BoundedRange, LaplaceDominated, PureDP, ZeroConcentratedDP, ApproximateDP)
+    for kind in (
+        *(BoundedRange, LaplaceDominated, PureDP, ZeroConcentratedDP, ApproximateDP),
+        GaussianDP,
+    )
 }
 _MOST_DIGITS = 100_000
 _COUNT = re.compile("0|[1-9][0-9]{0,18}", re.ASCII)
@@ -156,7 +166,15 @@ def exact(value: object, name: str) -> Fraction:
 
 
 def guarantee(value: object, name: str) -> Guarantee:
-    """Read a guarantee, of one of the five kinds."""
+    """Read a guarantee, of one of the five kinds that a selection has."""
+    found = any_guarantee(value, name)
+    if isinstance(found, GaussianDP):
+        refuse(f"{name!r} has a type that no selection has")
+    return found
+
+
+def any_guarantee(value: object, name: str) -> Readable:
+    """Read a guarantee of a selection or of a measurement."""
     fields = Fields(value, name)
     kind = _GUARANTEES.get(fields.take("type", text))
     if kind is None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from safeselect.promises.guarantees import Guarantee
+from safeselect.accounting.kinds import AnyGuarantee
+from safeselect.promises.guarantees import ApproximateDP, Guarantee
 from safeselect.promises.records import Receipt
 from safeselect.promises.statement import Statement
 from safeselect.releases._fields import Fields, count, exact, guarantee, matched, refuse, text
@@ -18,15 +19,18 @@ from safeselect.releases._fields import Fields, count, exact, guarantee, matched
 __all__ = [
     "MOST_DRAWS",
     "OtherLabel",
+    "approximate",
     "array",
     "as_many",
     "draws",
     "equal_draws",
     "labelled",
     "listed",
+    "listed_draws",
     "read_common",
     "read_counts",
     "read_exacts",
+    "read_integers",
     "read_labels",
     "read_places",
 ]
@@ -54,10 +58,12 @@ _UTC = matched("[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z")
 _TREE = matched("[0-9a-f]{64}|unreadable")
 
 
-def read_common(fields: Fields) -> dict[str, Any]:
-    """Read what every release has."""
+def read_common(
+    fields: Fields, promise: Callable[[Any, str], AnyGuarantee] = guarantee
+) -> dict[str, Any]:
+    """Read what every release has; its guarantee is one that `promise` reads."""
     return {
-        "guarantee": fields.take("guarantee", guarantee),
+        "guarantee": fields.take("guarantee", promise),
         "mechanism": fields.take("mechanism", _MECHANISM),
         "source": fields.take("source", text),
         "statement": _statement(fields),
@@ -162,6 +168,30 @@ def as_many(labels: tuple[Any, ...], found: tuple[Any, ...] | None) -> Any:
 def equal_draws(fields: Fields, chosen: int) -> tuple[Guarantee, ...]:
     """Read the draws of a call that chose so many: one for all of them, or one for each."""
     return draws(fields.object("parts"), max(chosen, 1))
+
+
+def listed_draws(value: object, name: str) -> tuple[Guarantee, ...]:
+    """Read draws of several guarantees, one after the other."""
+    parts: list[Guarantee] = []
+    for each in listed(value, name):
+        parts += draws(Fields(each, "a part"), MOST_DRAWS - len(parts))
+    return tuple(parts)
+
+
+def read_integers(value: object, name: str) -> tuple[int, ...]:
+    """Read a list of integers, of any size."""
+    numbers = read_exacts(value, name)
+    if any(each.denominator != 1 for each in numbers):
+        refuse(f"{name!r} must be integers")
+    return tuple(map(int, numbers))
+
+
+def approximate(value: object, name: str) -> ApproximateDP:
+    """Read a guarantee that has a delta."""
+    found = guarantee(value, name)
+    if not isinstance(found, ApproximateDP):
+        refuse(f"{name!r} has not the type that such a release has")
+    return found
 
 
 def draws(part: Fields, most: int) -> tuple[Guarantee, ...]:

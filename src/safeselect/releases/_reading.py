@@ -8,22 +8,31 @@ from typing import Any
 
 from safeselect.errors import ParameterError
 from safeselect.exact.parameters import describe
-from safeselect.promises.guarantees import ApproximateDP, Guarantee
+from safeselect.groups import GroupedTopK
+from safeselect.measurements import Measurement
+from safeselect.partitions import SelectedPartitions, StatedStrategy
+from safeselect.promises.guarantees import ApproximateDP
 from safeselect.releases._fields import Fields, count, exact, parse_json, refuse, text
 from safeselect.releases._parts import (
-    MOST_DRAWS,
     OtherLabel,
     array,
     as_many,
-    draws,
     equal_draws,
     labelled,
     listed,
+    listed_draws,
     read_common,
     read_counts,
     read_exacts,
+    read_integers,
     read_labels,
     read_places,
+)
+from safeselect.releases._tables import (
+    grouped,
+    measurement,
+    selected_partitions,
+    stated_strategy,
 )
 from safeselect.selection import Selection, Selections, TopAbove, TopK, TopSet
 from safeselect.sessions._opening import Opened
@@ -38,6 +47,10 @@ Release = (
     | Selections[Any]
     | TopAbove[Any]
     | DiscoveredTopK
+    | SelectedPartitions
+    | StatedStrategy
+    | Measurement
+    | GroupedTopK
     | Opened
 )
 
@@ -54,8 +67,9 @@ def from_json(written: str) -> Release:
         written: one JSON object, of a schema that `docs/releases.md` lists.
 
     Returns:
-        Selection, TopK, TopSet, Selections, TopAbove or DiscoveredTopK; for what a ledger holds of
-        a session, the statement of its opening or its end.
+        Selection, TopK, TopSet, Selections, TopAbove, DiscoveredTopK, SelectedPartitions,
+        Measurement or GroupedTopK; for what a ledger holds of a session, the statement of its
+        opening or its end; for that of a strategy, its public terms.
 
     Raises:
         InputError: it is no such text.
@@ -160,9 +174,7 @@ def _top_above(fields: Fields) -> TopAbove[Any]:
 
 def _discovered(fields: Fields) -> DiscoveredTopK:
     labels = read_labels(fields)
-    counts = as_many(labels, fields.maybe("counts", read_exacts))
-    if any(each.denominator != 1 for each in counts or ()):
-        refuse("'counts' must be integers")
+    counts = as_many(labels, fields.maybe("counts", read_integers))
     fields.maybe("count_noise", lambda value, _: value)  # follows from the rest; compared at last
     common = read_common(fields)
     if counts is not None and not isinstance(common["guarantee"], ApproximateDP):
@@ -172,19 +184,12 @@ def _discovered(fields: Fields) -> DiscoveredTopK:
         count(told.get("max_contributions", ""), "max_contributions")
     return DiscoveredTopK(
         labels=labels,
-        counts=None if counts is None else tuple(map(int, counts)),
+        counts=counts,
         k_bar=fields.take("k_bar", count),
         offset=fields.take("offset", exact),
-        parts=_parts(fields.take("parts", listed)),
+        parts=fields.take("parts", listed_draws),
         **common,
     )
-
-
-def _parts(written: list[Any]) -> tuple[Guarantee, ...]:
-    parts: list[Guarantee] = []
-    for each in written:
-        parts += draws(Fields(each, "a part"), MOST_DRAWS - len(parts))
-    return tuple(parts)
 
 
 def _session(fields: Fields) -> Opened:
@@ -202,5 +207,9 @@ _READERS: dict[str, Callable[[Fields], Release]] = {
     "safeselect.selections/3": _selections,
     "safeselect.top-above/3": _top_above,
     "safeselect.discovered-top-k/2": _discovered,
+    "safeselect.selected-partitions/1": selected_partitions,
+    "safeselect.partition-strategy/1": stated_strategy,
+    "safeselect.measurement/1": measurement,
+    "safeselect.grouped-top-k/1": grouped,
     "safeselect.session/2": _session,
 }

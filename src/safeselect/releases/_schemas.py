@@ -21,6 +21,10 @@ SCHEMAS = (
     "safeselect.top-above/3",
     "safeselect.discovered-top-k/2",
     "safeselect.session/2",
+    "safeselect.selected-partitions/1",
+    "safeselect.partition-strategy/1",
+    "safeselect.measurement/1",
+    "safeselect.grouped-top-k/1",
     "safeselect.certificate/2",
 )
 """What `json_schema` knows."""

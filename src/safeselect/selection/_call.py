@@ -17,6 +17,7 @@ import numpy as np
 from safeselect.errors import ParameterError, ScoreError
 from safeselect.exact.parameters import integer
 from safeselect.noise import Ranking
+from safeselect.noise.arrays import Indices
 from safeselect.noise.weights import Weights
 from safeselect.promises.guarantees import Guarantee
 from safeselect.promises.statement import Statement
@@ -28,7 +29,7 @@ from safeselect.selection._arguments import PendingRelease, Result
 from safeselect.selection._reading import Arguments
 from safeselect.selection._results import Selection, TopK, source_name
 from safeselect.selection._table import Calibration, choose_engine
-from safeselect.selection._weights import CandidateWeights
+from safeselect.selection._weights import GivenWeights
 
 __all__ = ["CANDIDATES", "UNREADABLE", "Call"]
 
@@ -73,8 +74,8 @@ class Call:
     """
 
     __slots__ = (
-        *("_pending", "_threshold", "_told", "_unit", "_utc", "_weights", "added", "arguments"),
-        *("bits", "candidates", "engine", "rows", "scores_on_grid", "size"),
+        *("_pending", "_threshold", "_told", "_unit", "_utc", "_places", "_weights", "added"),
+        *("arguments", "bits", "candidates", "engine", "rows", "scores_on_grid", "size"),
     )
     bits: Bits
     scores_on_grid: GridScores
@@ -97,11 +98,12 @@ class Call:
         self.engine = choose_engine(arguments.engine)
         self.candidates = take(scores, labels=labels)
         self.size = self.candidates.size + (threshold is not None)
-        self._weights: CandidateWeights | None = None
+        self._weights: GivenWeights | None = None
+        self._places: Indices | None = None
         self.added: Weights | None = None
         if arguments.weights is not None:
             self._weights = arguments.weights.of(self.candidates.labels, self.size)
-            self.size = self._weights.places.size
+            self.size = sum(map(bool, self._weights.values))
         self.rows = len(self.candidates.rows)
         self._unit = unit if arguments.scope is None else arguments.scope.unit
         in_rows = self.candidates.is_matrix and isinstance(scores, (list, tuple))
@@ -126,14 +128,13 @@ class Call:
             k: how many candidates are chosen (in each row).
             more: further public parameters, for the record.
         """
-        weights = self._weights
         self._told = told = {
             **self.arguments.told,
             **more,
             "candidates": str(self.size),
             "k": str(k),
             **({"rows": str(self.rows)} if self.candidates.is_matrix else {}),
-            **({} if weights is None else {"weights": weights.digest()}),
+            **({"weights": self._weights.digest()} if self._weights else {}),
         }
         if self.arguments.scope is not None:
             parts = parts or ((guarantee, 1),)
@@ -143,7 +144,7 @@ class Call:
     def draws(self, plan: Calibration, more: Mapping[str, str] = _NOTHING) -> Self:
         """State that the draws of this plan will be released, for `with`."""
         if self._weights is not None:
-            self._weights, self.added = self._weights.used_by(plan.row)
+            self._places, self.added = self._weights.used_by(plan.row)
         parts = ((plan.each, plan.draws),)
         return self.release(plan.guarantee, plan.mechanism, parts=parts, k=plan.k, more=more)
 
@@ -151,13 +152,13 @@ class Call:
         """Rank the candidates, inside `with`; with gaps, if a step for them is given."""
         unit = None if gap_grid is None else gap_grid / self.arguments.reading.step
         found = plan.rank(self.engine, self.scores_on_grid, self.bits, unit, self.added)
-        if self._weights is None:
+        if self._places is None:
             return found
         return Ranking(tuple(self.candidates_at(found.indices).tolist()), found.gaps)
 
     def candidates_at(self, places: Any) -> Any:
         """The candidates at these places of the scores: weights may remove or repeat some."""
-        return places if self._weights is None else np.take(self._weights.places, places)
+        return places if self._places is None else np.take(self._places, places)
 
     def released(self, result: Result) -> Result:
         """The result, with its receipt once its record is written."""
@@ -236,9 +237,9 @@ class Call:
             size=self.arguments.size,
             threshold=self._threshold,
         )
-        if self._weights is None:
+        if self._places is None:
             return scores
-        taken = np.take(scores, self._weights.places, axis=-1)
+        taken = np.take(scores, self._places, axis=-1)
         scores.fill(0)
         return taken
 

@@ -22,7 +22,7 @@ from safeselect.noise.weights import Weights
 from safeselect.promises.records import exact_text
 from safeselect.selection._table import Row
 
-__all__ = ["CandidateWeights", "GivenWeights"]
+__all__ = ["GivenWeights"]
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -70,45 +70,34 @@ class GivenWeights:
                 "2**24 at most, with one permute-and-flip; write mechanism='exponential'"
             )
 
-    def of(self, labels: tuple[object, ...] | None, size: int) -> CandidateWeights:
-        """The weights of the candidates of one call.
+    def of(self, labels: tuple[object, ...] | None, size: int) -> Self:
+        """The same in the order of the candidates of one call.
 
         Raises:
             ParameterError: there is not one for each of them.
         """
-        values = self.values
-        if size != len(values):
-            raise _wrong(f"{size} ")
+        values: list[Any] = [*self.values]
         if self.labelled is not None:
-            try:
-                values = tuple(self.labelled[name] for name in labels or range(size))
-            except (KeyError, TypeError):
-                raise _wrong(f"{size} ") from None
-        return CandidateWeights(values, np.flatnonzero([value > 0 for value in values]))
+            with suppress(TypeError):  # a label that cannot be hashed is not among theirs
+                values = [self.labelled.get(name) for name in labels or range(size)]
+        if not size == len(values) == len(self.values) or None in values:
+            raise _wrong(f"{size} ")
+        return replace(self, values=tuple(values))
 
+    def used_by(self, row: Row) -> tuple[Indices, Weights | None]:
+        """As the mechanism of a row uses them: which candidates take part, and what is added.
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class CandidateWeights:
-    """Weights of the candidates of one call.
-
-    Args:
-        values: one for each candidate, in the order of the scores.
-        places: int64: the candidates that take part, each as often as it has copies.
-    """
-
-    values: tuple[Fraction, ...]
-    places: Indices
-
-    def used_by(self, row: Row) -> tuple[Self, Weights | None]:
-        """The same as the mechanism of a row uses them, and what the engine adds, if anything.
+        Each candidate takes part as often as it has copies.
 
         Raises:
             ParameterError: one is more than 2**4096 times another.
         """
-        kept = [value for value in self.values if value]
-        if _is_measure(row):
-            return self, Weights.of(kept)
-        return replace(self, places=np.repeat(self.places, [int(value) for value in kept])), None
+        if not _is_measure(row):
+            return np.repeat(
+                np.arange(len(self.values)), [int(value) for value in self.values]
+            ), None
+        places = np.flatnonzero([value > 0 for value in self.values])
+        return places, Weights.of([value for value in self.values if value])
 
     def digest(self) -> str:
         """sha256 of the exact texts of all weights, with commas between them, for a ledger."""

@@ -30,12 +30,12 @@ from safeselect.adapters.tables._cap import choose_cap
 from safeselect.adapters.tables._counting import count_distinct_users, largest_counts
 from safeselect.adapters.tables._described import TableAs
 from safeselect.adapters.tables._files import shown
-from safeselect.adapters.tables._grouped import GroupedTopK
 from safeselect.adapters.tables._keys import read_labels
 from safeselect.adapters.tables._ready_scores import read_scores
 from safeselect.adapters.tables._select_keys import select_keys
 from safeselect.adapters.tables._top_items import top_items
 from safeselect.errors import InputError
+from safeselect.groups import GroupedTopK
 
 __all__ = [
     "GroupedTopK",

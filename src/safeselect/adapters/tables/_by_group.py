@@ -7,26 +7,27 @@ groups make, not as many as all groups make: in the others nothing depends on th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable
 from contextlib import ExitStack
 from typing import Literal
 
 from safeselect.accounting.cost import PrivacyCost, caution
-from safeselect.adapters.tables._group_plans import ALL, Plan, Tables, plan_known, plan_unknown
-from safeselect.adapters.tables._grouped import GroupedTopK
 from safeselect.adapters.tables._keyed import Keyed, open_keyed
 from safeselect.adapters.tables._keys import read_labels, warn_if_same
 from safeselect.adapters.tables._sql import AMONG_CANDIDATES, GROUPED_COUNTS
 from safeselect.counts import check_unit
-from safeselect.errors import InputError, ParameterError, ScoreError
+from safeselect.errors import InputError, ParameterError
 from safeselect.exact.parameters import Number, describe, integer
-from safeselect.promises.records import exact_text
-from safeselect.promises.statement import Statement
-from safeselect.randomness.bits import Bits
+from safeselect.groups import (
+    ALL,
+    GroupedTopK,
+    Tables,
+    plan_known,
+    plan_unknown,
+    release_by_group,
+)
 from safeselect.randomness.source import Source, resolve
-from safeselect.selection._arguments import PendingRelease, Scope, read_ledger, unit_of
-from safeselect.selection._call import UNREADABLE
-from safeselect.selection._results import source_name
+from safeselect.selection._arguments import Scope, read_ledger, unit_of
 from safeselect.selection._table import Peeled
 from safeselect.unknown_domain._bottom import (
     read_contributions,
@@ -157,8 +158,7 @@ def top_items_by_group(
             contributions=ALL if max_contributions is None else max_contributions,
             known="" if known is None else AMONG_CANDIDATES,
         )
-        told = {"k": str(count), "groups": str(len(public)), "max_groups": str(changed)}
-        told |= {"sensitivity": "1", "monotonic": "yes", "effective_range": "1"}
+        told = {"k": str(count)}
         told |= {} if known is None else {"candidates": str(len(known))}
         if max_contributions is not None:
             told["max_contributions"] = str(max_contributions)
@@ -166,7 +166,9 @@ def top_items_by_group(
         def read() -> Tables:
             return _read(stack, keyed, sql, public, known)
 
-        return _release(plan, public, changed, told, unit, bytes_from, scope, read)
+        return release_by_group(
+            plan, public, changed, told, bytes_from, read, unit=unit, scope=scope
+        )
 
 
 def _read_max_groups(max_groups: object, size: int) -> int:
@@ -187,59 +189,3 @@ def _read(
         for name, label, users in keyed.fetch_grouped(sql, groups, known):
             found[name][label] = users
     return found
-
-
-def _release(
-    plan: Plan,
-    groups: list[str],
-    changed: int,
-    told: Mapping[str, str],
-    unit: str | None,
-    source: Source,
-    scope: Scope | None,
-    read: Callable[[], Tables],
-) -> GroupedTopK:
-    """Charge, read the rows, draw, and tell the ledger, in this order."""
-    told = {**told, "noise_rate": exact_text(plan.noise_rate)}
-    pending: PendingRelease | None = None
-    utc = None
-    if scope is not None:
-        pending = scope.prepare(plan.mechanism, plan.guarantee, plan.parts, told)
-    try:
-        if pending is not None:
-            with Bits(source) as bits:
-                utc = pending.charge(source, bits)
-        rows = plan.draw(read() if pending is None else _read_once_charged(read), source)
-        result = GroupedTopK(
-            tuple(groups),
-            tuple(labels for labels, _ in rows),
-            None if plan.places == ALL or rows[0][1] is None else tuple(c or () for _, c in rows),
-            changed,
-            plan.noise_rate,
-            plan.k_bar,
-            plan.offset,
-            plan.guarantee,
-            tuple(part for part, times in plan.parts for _ in range(times)),
-            plan.mechanism,
-            source_name(source),
-            Statement.of(
-                told,
-                unit=unit_of(scope) or unit,
-                neighbours=None if scope is None else scope.neighbours,
-                utc=utc,
-            ),
-        )
-        return result if pending is None else pending.released(result)
-    except BaseException as error:
-        if pending is not None:
-            pending.end(error)
-        raise
-
-
-def _read_once_charged(read: Callable[[], Tables]) -> Tables:
-    """Any fault of the rows gives the same message: the fault depends on private values."""
-    try:
-        return read()
-    except Exception:  # noqa: BLE001 - also errors of libraries and of memory
-        failed = ScoreError(UNREADABLE)
-    raise failed  # outside the handler, so that it has no exception as its context

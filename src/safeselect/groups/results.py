@@ -82,7 +82,10 @@ class GroupedTopK:
         return CountNoise.of(self.noise_rate * cap, cap)
 
     def to_json(self) -> str:
-        """One line of JSON, schema "safeselect.grouped-top-k/1"; numbers are strings."""
+        """One line of JSON, schema "safeselect.grouped-top-k/1"; numbers are strings.
+
+        `safeselect.from_json` reads it; the keys stand in the JSON Schema of this name.
+        """
         content: dict[str, object] = {
             "groups": list(self.groups),
             "labels": [list(row) for row in self.labels],

@@ -1,0 +1,148 @@
+"""A release against its own parameters: it is what was paid for, and has the noise for it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any
+
+from safeselect.accounting.gaussian import GaussianDP
+from safeselect.accounting.kinds import AnyGuarantee
+from safeselect.audit.line import Line
+from safeselect.errors import SafeSelectError
+from safeselect.groups import GroupedTopK
+from safeselect.measurements import Measurement
+from safeselect.partitions import SelectedPartitions, StatedStrategy
+from safeselect.promises.guarantees import PureDP, ZeroConcentratedDP
+from safeselect.promises.records import exact_text
+from safeselect.releases import Release
+from safeselect.releases._fields import count, exact
+from safeselect.sessions._opening import Opened
+
+__all__ = ["noise_of", "shape_of"]
+
+_SHAPE = "shape"
+_TWICE = ("max_partitions", "pre_threshold", "max_groups", "noise_rate")
+"""What some releases say as a field, and among their parameters."""
+
+_COSTS: Mapping[str, type[AnyGuarantee]] = {
+    "measure_discrete_laplace/1": PureDP,
+    "measure_discrete_gaussian/1": ZeroConcentratedDP,
+    "measure_rounded_gaussian/1": GaussianDP,
+}
+"""Discrete Gaussian noise is not Gaussian-DP."""
+
+
+def shape_of(release: Release) -> Line:
+    """No more was released than the parameters allow."""
+    told = dict(release.statement.parameters)
+    if isinstance(release, Opened):
+        return _holds("It is the opening or the end of a session, and releases no label.")
+    if isinstance(release, StatedStrategy):
+        return _holds("It is a strategy in public terms, and releases no key.")
+    for name in _TWICE:
+        own: Any = getattr(release, name, None)
+        if own is not None and name in told and exact_text(Fraction(own)) != told[name]:
+            return _fails(f"Its {name} is not that of its parameters.")
+    if isinstance(release, Measurement):
+        return _measured(release, told)
+    if isinstance(release, SelectedPartitions):
+        return _keys(release, told)
+    try:
+        return _grouped(release, told) if isinstance(release, GroupedTopK) else _few(release, told)
+    except SafeSelectError:
+        return _fails("A parameter that says how much was asked for is no number.")
+
+
+def noise_of(release: Measurement) -> Line:
+    """The noise covers the declared sensitivity, for what the measurement costs."""
+    told, cost = dict(release.statement.parameters), release.guarantee
+    if not isinstance(cost, _COSTS.get(release.mechanism, ())):
+        kind = type(cost).__name__
+        return Line("range", False, f"{release.mechanism} has no guarantee of type {kind}.")
+    if isinstance(cost, PureDP):
+        norm, noise, name = "sensitivity_l1", release.rate, "rate"
+    else:
+        norm, noise, name = "sensitivity_l2_squared", release.sigma_squared, "sigma_squared"
+    try:
+        change = exact(told.get(norm), norm)
+    except SafeSelectError:
+        change = None
+    if change is None or change <= 0 or noise is None:
+        return Line("range", False, "The record does not say how far a unit may move the values.")
+    if isinstance(cost, PureDP):
+        covered = noise * change <= cost.epsilon
+    elif isinstance(cost, ZeroConcentratedDP):
+        covered = noise * 2 * cost.rho >= change
+    else:
+        covered = isinstance(cost, GaussianDP) and noise * cost.mu_squared >= change
+    if noise <= 0 or not covered:
+        return Line(
+            "range",
+            False,
+            f"Noise of {name} {exact_text(noise)} does not cover a {norm} of {exact_text(change)} "
+            "for that guarantee.",
+        )
+    return Line(
+        "range",
+        True,
+        f"Noise of {name} {exact_text(noise)} covers the declared {norm} of {exact_text(change)}.",
+    )
+
+
+def _few(release: Any, told: Mapping[str, str]) -> Line:
+    k, candidates, rows = (_limit(told, name) for name in ("k", "candidates", "rows"))
+    labels: Any = getattr(release, "labels", None)
+    flat = [1] if labels is None else _flat(labels)
+    if len(flat) > k * rows:
+        return _fails(f"It has {len(flat)} labels, and no more than {k} were paid for.")
+    indices: Any = getattr(release, "indices", getattr(release, "index", None))
+    places = [] if indices is None else _flat(indices)
+    if k > candidates or any(i >= candidates for i in places):
+        return _fails("It has more places than there were candidates.")
+    return _holds(f"{len(flat)} of {candidates} candidates, as the parameters allow.")
+
+
+def _grouped(release: GroupedTopK, told: Mapping[str, str]) -> Line:
+    k, groups = _limit(told, "k"), _limit(told, "groups")
+    if len(release.groups) != groups or any(len(row) > k for row in release.labels):
+        return _fails(
+            f"It has {len(release.groups)} groups, and {groups} of {k} items each at most were "
+            "paid for."
+        )
+    if any(len(set(row)) < len(row) for row in release.labels):
+        return _fails("It names an item twice in a group.")
+    return _holds(f"{groups} groups of {k} items at most, as the parameters allow.")
+
+
+def _keys(release: SelectedPartitions, told: Mapping[str, str]) -> Line:
+    if (release.counts is not None) is not (told.get("with_counts") == "yes"):
+        return _fails("It has counts that its parameters do not have, or lacks them.")
+    if len(release.parts) != release.max_partitions:
+        return _fails("It pays for other keys of a user than its parameters say.")
+    return _holds(f"{len(release.labels)} keys; how many may be shown has no limit.")
+
+
+def _measured(release: Measurement, told: Mapping[str, str]) -> Line:
+    if told.get("values") != str(len(release.values)):
+        return _fails("It has another number of values than its parameters say.")
+    return _holds(f"{len(release.values)} values, as the parameters say.")
+
+
+def _limit(told: Mapping[str, str], name: str) -> int:
+    return count(told.get(name, "1"), name)
+
+
+def _flat(values: Any) -> list[Any]:
+    listed = values.tolist() if hasattr(values, "tolist") else values
+    if isinstance(listed, int):
+        return [listed]
+    return [each for value in listed for each in (value if isinstance(value, list) else [value])]
+
+
+def _holds(sentence: str) -> Line:
+    return Line(_SHAPE, True, sentence)
+
+
+def _fails(sentence: str) -> Line:
+    return Line(_SHAPE, False, sentence)
