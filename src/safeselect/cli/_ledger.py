@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 import warnings
 from collections.abc import Callable
 from functools import reduce
@@ -24,6 +25,7 @@ from safeselect.ledger import (
     Record,
     Scope,
     Verifier,
+    append,
     convert,
     kept_records,
     log_lines,
@@ -41,6 +43,7 @@ def run_ledger(options: argparse.Namespace) -> tuple[int, str, str]:
         "create": _create,
         "add": _add,
         "reopen": _reopen,
+        "append": _append,
         "convert": _convert,
         "show": _show,
         "export": _export,
@@ -100,6 +103,17 @@ def _reopen(options: argparse.Namespace) -> tuple[int, str, str]:
     ledger = _opened_ledger(options.file, options)
     ledger.reopen(options.scope, reason=options.reason)
     return 0, f"{ledger.head}\n", f"scope {shown(options.scope)} answers again; {_NEW_HEAD}"
+
+
+def _append(options: argparse.Namespace) -> tuple[int, str, str]:
+    lines = sys.stdin.buffer.read() if options.lines == "-" else _read(options.lines)
+    checker = append(
+        options.file,
+        lines.splitlines(keepends=True),
+        verifier=_verifier(options),
+        head=options.head,
+    )
+    return 0, f"{checker.head}\n", f"the ledger has {checker.count} records; {_NEW_HEAD}"
 
 
 def _convert(options: argparse.Namespace) -> tuple[int, str, str]:

@@ -18,10 +18,10 @@ from functools import partial
 from typing import TypeVar, final
 
 from safeselect.errors import LedgerDamaged, LedgerError, LedgerRolledBack, ParameterError
-from safeselect.ledger.anchor import Anchor, ask, place_of, publish
+from safeselect.ledger.elsewhere import Elsewhere
 from safeselect.ledger.entries import Written, made, opened_scope, was_torn
 from safeselect.ledger.events import OnEvent
-from safeselect.ledger.following import REPLACED, following
+from safeselect.ledger.following import REPLACED, following, rows_between
 from safeselect.ledger.known import Known, judged
 from safeselect.ledger.records.approvals import Approvers
 from safeselect.ledger.records.budget import Budget
@@ -45,8 +45,8 @@ class Book:
     """The records of one ledger: made with `make` or read with `read`."""
 
     __slots__ = (
-        *("_anchor", "_anchored", "_closed", "_expected", "_known", "_seen", "_signer", "_store"),
-        *("_tried", "_turn", "_verifier", "id", "on_event"),
+        *("_closed", "_elsewhere", "_known", "_seen", "_signer", "_store", "_tried", "_turn"),
+        *("_verifier", "id", "on_event"),
     )
 
     def __init__(
@@ -54,12 +54,10 @@ class Book:
         store: Store,
         signer: Signer | None,
         verifier: Verifier | None,
-        anchor: Anchor | None = None,
+        elsewhere: Elsewhere,
     ) -> None:
         self.id = ""
-        self._anchor = anchor
-        self._anchored = -1  # the greatest place that is known to be published
-        self._expected: str | None = None  # the anchor's head, which must be among the records
+        self._elsewhere = elsewhere
         self.on_event: OnEvent | None = None
         self._closed = False
         self._store = store
@@ -78,14 +76,13 @@ class Book:
         signer: Signer | None,
         id_: str,
         budgets: Mapping[str, tuple[Budget, int]],
-        approvers: Approvers | None = None,
-        anchor: Anchor | None = None,
+        approvers: Approvers | None,
+        elsewhere: Elsewhere,
     ) -> Book:
         """Write the first records: the ledger's, and one for each scope."""
-        book = cls(store, signer, None, anchor)
+        book = cls(store, signer, None, elsewhere)
         book.id = id_
-        if anchor is not None and ask(anchor) is not None:
-            raise LedgerError("the anchor knows a ledger already: each has an anchor of its own")
+        elsewhere.check_unused()
         first = [made(signer, store.about(), approvers)]
         first += [opened_scope(name, *terms) for name, terms in budgets.items()]
 
@@ -97,7 +94,7 @@ class Book:
             return known
 
         book._know(store.create(work))
-        book._publish(str(book._seen))
+        book._tell(str(book._seen))
         return book
 
     @classmethod
@@ -107,7 +104,7 @@ class Book:
         signer: Signer | None,
         verifier: Verifier | None,
         head: str | None,
-        anchor: Anchor | None = None,
+        elsewhere: Elsewhere,
     ) -> Book:
         """Replay all records.
 
@@ -115,7 +112,7 @@ class Book:
             ParameterError: the ledger has another key.
             LedgerError: it cannot be read, or a record fails its check.
         """
-        book = cls(store, signer, verifier, anchor)
+        book = cls(store, signer, verifier, elsewhere)
         for row in store.read(lambda journal: journal.rows(0, 1)):
             first = Checker()
             first.check(row.body, row.hash, row.signature)
@@ -123,8 +120,7 @@ class Book:
                 raise ParameterError("signer is not the one with which the ledger was made")
             book.id = first.ledger
         book._seen = head
-        if anchor is not None and book._ask() is None:
-            raise LedgerError("the anchor knows no ledger: publish the head of this one there")
+        elsewhere.check_used()
         book._turn.take(book._look)
         return book
 
@@ -183,33 +179,27 @@ class Book:
         if self._closed:
             raise LedgerError(f"the ledger {self.name!r} was closed: open it again")
         known = self._store.read(self._caught_up)
-        if self._anchor is not None and known.last.seq > self._anchored:
-            # Whatever is told of a record is anchored first, if it continues what was anchored.
-            self._ask()
+        if self._elsewhere.is_behind(known.last.seq):
+            # Whatever is told of a record is sent first, if it continues what was sent before.
+            self._elsewhere.ask()
             known = self._store.read(self._caught_up)
-            self._publish(known.checker.head)
+            self._tell(known.checker.head)
         return known
 
-    def _ask(self) -> str | None:
-        """Ask the anchor for the head that must be among the records."""
-        self._expected = None if self._anchor is None else ask(self._anchor)
-        return self._expected
+    def _tell(self, head: str) -> None:
+        """Bring what is kept elsewhere up to this head."""
 
-    def _publish(self, head: str) -> None:
-        """Publish a head that continues what the anchor has, or see that it goes further."""
-        if self._anchor is None:
-            return
-        while self._expected is None or place_of(self._expected) < place_of(head):
-            self._expected = publish(self._anchor, head, self._expected)
-            if self._expected != head:  # another process was quicker
-                self._store.read(self._caught_up)
-        self._anchored = place_of(head)
+        def rows_after(after: str | None, head: str) -> Iterator[list[Row]]:
+            at = None if self._known is None else self._known.at(after)
+            return rows_between(self._store, after, head, at)
+
+        self._elsewhere.bring(head, rows_after, lambda: self._store.read(self._caught_up))
 
     def _written(self, decide: Callable[[Checker], Written]) -> int:
         known = self._known
         if known is None or self._closed:
             known = self._look()  # the long first read needs no lock
-        self._ask()
+        self._elsewhere.ask()
         if known.checker.signer and self._signer is None:
             raise LedgerError("the ledger is signed: open it with signer= to write to it")
         while True:
@@ -219,7 +209,7 @@ class Book:
             self._know(known)
             if not is_torn:
                 break
-        self._publish(known.checker.head)
+        self._tell(known.checker.head)
         if known.checker.count >= max(known.checker.carried_at, self._tried) + CARRY_EVERY:
             self._carry()
         return reading.row.seq
@@ -251,9 +241,9 @@ class Book:
         self.id = known.checker.ledger
 
     def _caught_up(self, journal: Journal) -> Known:
-        """Read and check the new records, among them the one that the anchor names."""
+        """Read and check the new records, among them those that are known elsewhere."""
         known = self._known
-        if known is None or not known.expects(self._expected):
+        if known is None or not all(map(known.expects, self._elsewhere.expected)):
             return self._replayed(journal)
         rows = following(journal, known.last)
         if rows:
@@ -294,5 +284,6 @@ class Book:
 
     def _new_checker(self) -> Checker:
         checker = Checker(self._verifier, self._seen)
-        checker.want(self._expected)
+        for head in self._elsewhere.expected:
+            checker.want(head)
         return checker

@@ -10,24 +10,19 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from typing import final
 
-from safeselect.errors import ParameterError
-from safeselect.exact.parameters import describe
-from safeselect.ledger.anchor import Anchor, read_anchor
+from safeselect.ledger.anchor import Anchor, Receiver
 from safeselect.ledger.arguments import (
     check_budget,
+    read_elsewhere,
     read_entry,
     read_hook,
     read_place,
     read_refusals,
+    read_terms,
 )
 from safeselect.ledger.book import Book
 from safeselect.ledger.events import OnEvent
-from safeselect.ledger.management import (
-    add_scope,
-    enact,
-    reopen,
-    unapproved,
-)
+from safeselect.ledger.management import add_scope, enact, reopen, unapproved
 from safeselect.ledger.pending_release import balance_of, finish_request
 from safeselect.ledger.proposals import Proposals
 from safeselect.ledger.records.approvals import Proposal, read_approvers
@@ -71,6 +66,7 @@ class Ledger:
         approvers: Iterable[Verifier] = (),
         approvals_needed: int | None = None,
         anchor: Anchor | None = None,
+        ship: Receiver | None = None,
         on_event: OnEvent | None = None,
     ) -> Ledger:
         """Make a new ledger.
@@ -85,6 +81,7 @@ class Ledger:
                 later scope and every raised limit.
             approvals_needed: how many of them must sign; all by default.
             anchor: keeps the newest head elsewhere, so that a ledger that was rolled back is found.
+            ship: keeps every line elsewhere, so that an older copy is made whole again.
             on_event: a function that gets an `Event` after each charge, refusal and outcome, for
                 logs and metrics.  What it raises becomes a warning.
 
@@ -92,13 +89,9 @@ class Ledger:
             ParameterError: a parameter is wrong.
             LedgerError: the place exists already, or cannot be written.
         """
-        if not isinstance(budgets, Mapping):
-            raise ParameterError(f"budgets must map names of scopes to Budget: {describe(budgets)}")
-        for name, budget in budgets.items():
-            check_budget(name, budget)
-        limit = read_refusals(max_refusals, "max_refusals")
-        terms = {name: (budget, limit) for name, budget in budgets.items()}
-        hook, key, elsewhere = read_hook(on_event), read_signer(signer), read_anchor(anchor)
+        terms = read_terms(budgets, max_refusals)
+        hook, key = read_hook(on_event), read_signer(signer)
+        elsewhere = read_elsewhere(anchor, ship)
         people = read_approvers(approvers, approvals_needed, key, len(terms))
         book = Book.make(read_place(place), key, os.urandom(16).hex(), terms, people, elsewhere)
         book.on_event = hook
@@ -113,6 +106,7 @@ class Ledger:
         verifier: Verifier | None = None,
         head: str | None = None,
         anchor: Anchor | None = None,
+        ship: Receiver | None = None,
         on_event: OnEvent | None = None,
     ) -> Ledger:
         """Open a ledger that exists, and check every record.
@@ -125,7 +119,7 @@ class Ledger:
             verifier: checks signatures for readers; by default the signer.
             head: a head that was published earlier.  Without one nobody can tell whether the end
                 of the records was cut off before this call.
-            anchor, on_event: as for `create`.
+            anchor, ship, on_event: as for `create`.
 
         Raises:
             ParameterError: a parameter is wrong, or the signer is not the ledger's.
@@ -135,7 +129,7 @@ class Ledger:
         """
         read_head(head)
         hook, keys = read_hook(on_event), (read_signer(signer), read_verifier(verifier))
-        book = Book.read(read_place(place), *keys, head, read_anchor(anchor))
+        book = Book.read(read_place(place), *keys, head, read_elsewhere(anchor, ship))
         book.on_event = hook
         return cls(book)
 
