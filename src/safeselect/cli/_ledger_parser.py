@@ -108,5 +108,7 @@ def _add_public_key(parser: argparse.ArgumentParser) -> None:
         "--public-key",
         metavar="HEX",
         type=bytes.fromhex,
-        help="the 32 bytes of the Ed25519 key of a signed ledger, in 64 hexadecimal digits",
+        action="append",
+        help="the 32 bytes of an Ed25519 key of a signed ledger, in 64 hexadecimal digits; given "
+        "several times, every key of the ledger must be among them",
     )

@@ -14,17 +14,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
-from functools import partial
 from typing import TypeVar, final
 
-from safeselect.errors import LedgerDamaged, LedgerError, LedgerRolledBack, ParameterError
+from safeselect.errors import LedgerDamaged, LedgerError, ParameterError
 from safeselect.ledger.elsewhere import Elsewhere
 from safeselect.ledger.entries import Written, made, opened_scope, was_torn
 from safeselect.ledger.events import OnEvent
-from safeselect.ledger.following import REPLACED, following, rows_between
+from safeselect.ledger.following import all_rows, following, rows_between
 from safeselect.ledger.known import Known, judged
 from safeselect.ledger.records.approvals import Approvers
 from safeselect.ledger.records.budget import Budget
+from safeselect.ledger.records.keys import may_lead
 from safeselect.ledger.records.reading import Reading
 from safeselect.ledger.records.replay import Checker
 from safeselect.ledger.records.signatures import Signer, Verifier, is_key
@@ -116,7 +116,7 @@ class Book:
         for row in store.read(lambda journal: journal.rows(0, 1)):
             first = Checker()
             first.check(row.body, row.hash, row.signature)
-            if signer is not None and not is_key(signer, first.signer):
+            if signer is not None and not may_lead(first.signer, signer):
                 raise ParameterError("signer is not the one with which the ledger was made")
             book.id = first.ledger
         book._seen = head
@@ -128,6 +128,11 @@ class Book:
     def name(self) -> str:
         """The ledger's name in messages."""
         return self._store.name
+
+    @property
+    def signer(self) -> Signer | None:
+        """The key that signs, if there is one."""
+        return self._signer
 
     @property
     def verifier(self) -> Verifier | None:
@@ -142,31 +147,24 @@ class Book:
         """Return the last record."""
         return self._turn.take(self._look).last
 
-    def write(self, decide: Callable[[Checker], Written]) -> int:
+    def write(self, decide: Callable[[Checker], Written], signer: Signer | None = None) -> int:
         """Write the record that `decide` returns, unless it raises; return the record's place.
+
+        Args:
+            signer: another key, which signs this record and the later ones of this process.
 
         Raises:
             LedgerError: it could not be written, or a record fails its check.
         """
-        return self._turn.take(lambda: self._written(decide))
+        return self._turn.take(lambda: self._written(decide, signer))
 
     def rows(self) -> Iterator[Row]:
-        """Yield all rows that exist now, oldest first, as they are stored.
+        """Return all rows that exist now, oldest first, as they are stored.
 
         Raises:
             LedgerRolledBack: the last of them disappeared before it was reached.
         """
-        end = self.last()
-        last: Row | None = None
-        while last is None or last.seq < end.seq:
-            batch = self._store.read(partial(following, last=last))
-            if not batch:
-                raise LedgerRolledBack(REPLACED)
-            for row in batch[: end.seq - batch[0].seq + 1]:
-                yield row
-                last = row
-        if last.hash != end.hash:
-            raise LedgerRolledBack(REPLACED)
+        return all_rows(self._store, self.last())
 
     def close(self) -> None:
         """Close the store; nothing is read or written any more."""
@@ -195,32 +193,39 @@ class Book:
 
         self._elsewhere.bring(head, rows_after, lambda: self._store.read(self._caught_up))
 
-    def _written(self, decide: Callable[[Checker], Written]) -> int:
+    def _written(self, decide: Callable[[Checker], Written], signer: Signer | None = None) -> int:
         known = self._known
         if known is None or self._closed:
             known = self._look()  # the long first read needs no lock
         self._elsewhere.ask()
-        if known.checker.signer and self._signer is None:
+        if known.checker.signer and self._signer is None and signer is None:
             raise LedgerError("the ledger is signed: open it with signer= to write to it")
         while True:
-            known, reading, is_torn = self._store.write(lambda journal: self._add(journal, decide))
+            known, reading, is_torn = self._store.write(
+                lambda journal: self._add(journal, decide, signer)
+            )
             self._known = None
             known.take(reading)
             self._know(known)
             if not is_torn:
                 break
+        self._signer = signer or self._signer
         self._tell(known.checker.head)
         if known.checker.count >= max(known.checker.carried_at, self._tried) + CARRY_EVERY:
             self._carry()
         return reading.row.seq
 
     def _add(
-        self, journal: Journal, decide: Callable[[Checker], Written]
+        self, journal: Journal, decide: Callable[[Checker], Written], signer: Signer | None
     ) -> tuple[Known, Reading, bool]:
         """Append one record: of a torn end, if there is one, else the requested one."""
-        known, torn = self._caught_up(journal), journal.torn
+        known = self._caught_up(journal)
+        # The old key may be lost, so that nobody could sign that an end was torn.
+        torn = journal.torn if signer is None else None
+        if signer is None:
+            self._check_signer(known.checker)
         written = decide(known.checker) if torn is None else was_torn(torn)
-        reading = judged(known.checker, written, self.id, self._signer)
+        reading = judged(known.checker, written, self.id, signer or self._signer)
         return known, replace(reading, row=journal.append(reading.row)), torn is not None
 
     def _carry(self) -> None:
@@ -264,6 +269,8 @@ class Book:
             for row in rows:
                 known.take(checker.read(row, verify=False))
                 last = row
+        if last is not None:
+            self._check_signer(checker)
         checker.finish()
         if last is None:
             raise LedgerDamaged("there is no record; every ledger has at least one")
@@ -282,8 +289,12 @@ class Book:
                 return checker, skim(checker, lines)
         return self._new_checker(), None
 
+    def _check_signer(self, checker: Checker) -> None:
+        if self._signer is not None and not is_key(self._signer, checker.signer):
+            raise ParameterError("signer is not the one with which the ledger is signed now")
+
     def _new_checker(self) -> Checker:
         checker = Checker(self._verifier, self._seen)
         for head in self._elsewhere.expected:
-            checker.want(head)
+            checker.heads.want(head)
         return checker

@@ -11,7 +11,7 @@ from safeselect.ledger.records.fields import read_head
 from safeselect.ledger.records.record import START, record_hash
 from safeselect.ledger.store import Journal, Row, Store
 
-__all__ = ["REPLACED", "following", "rows_between"]
+__all__ = ["REPLACED", "all_rows", "following", "rows_between"]
 
 _BATCH = 1000  # rows per read
 REPLACED = (
@@ -34,6 +34,24 @@ def following(journal: Journal, last: Row | None) -> list[Row]:
     if not rows or rows[0] != last:
         raise LedgerRolledBack(REPLACED)
     return rows[1:]
+
+
+def all_rows(store: Store, end: Row) -> Iterator[Row]:
+    """Yield all rows up to this one, as they are stored.
+
+    Raises:
+        LedgerRolledBack: the last of them disappeared before it was reached.
+    """
+    last: Row | None = None
+    while last is None or last.seq < end.seq:
+        batch = store.read(partial(following, last=last))
+        if not batch:
+            raise LedgerRolledBack(REPLACED)
+        for row in batch[: end.seq - batch[0].seq + 1]:
+            yield row
+            last = row
+    if last.hash != end.hash:
+        raise LedgerRolledBack(REPLACED)
 
 
 def rows_between(store: Store, after: str | None, head: str, at: int | None) -> Iterator[list[Row]]:

@@ -50,7 +50,7 @@ class Known:
             return True
         place, hash_ = found
         if place > self.last.seq:
-            self.checker.want(head)
+            self.checker.heads.want(head)
             return True
         if place not in self.recent:
             return False

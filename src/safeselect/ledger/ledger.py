@@ -33,6 +33,7 @@ from safeselect.ledger.records.record import Record, text
 from safeselect.ledger.records.replay import Checker
 from safeselect.ledger.records.requests import Request, request_hash
 from safeselect.ledger.records.signatures import Signer, Verifier, read_signer, read_verifier
+from safeselect.ledger.rotation import rotate
 from safeselect.ledger.scope import Scope, scope_of
 from safeselect.ledger.store import Store
 from safeselect.promises.records import Receipt
@@ -82,8 +83,7 @@ class Ledger:
             approvals_needed: how many of them must sign; all by default.
             anchor: keeps the newest head elsewhere, so that a ledger that was rolled back is found.
             ship: keeps every line elsewhere, so that an older copy is made whole again.
-            on_event: a function that gets an `Event` after each charge, refusal and outcome, for
-                logs and metrics.  What it raises becomes a warning.
+            on_event: gets an `Event` after each charge, refusal and outcome; what it raises warns.
 
         Raises:
             ParameterError: a parameter is wrong.
@@ -117,8 +117,7 @@ class Ledger:
             place: the ledger's place.
             signer: required to write to a signed ledger.
             verifier: checks signatures for readers; by default the signer.
-            head: a head that was published earlier.  Without one nobody can tell whether the end
-                of the records was cut off before this call.
+            head: one that was published earlier; without it a cut of the end is not found.
             anchor, ship, on_event: as for `create`.
 
         Raises:
@@ -161,8 +160,7 @@ class Ledger:
         """Open another scope, if nobody approves.
 
         Raises:
-            ParameterError: a parameter is wrong, the scope exists already, or approvers must sign
-                (`propose.scope`).
+            ParameterError: a parameter is wrong, the scope exists, or approvers must sign.
         """
         check_budget(name, budget)
         limit = read_refusals(max_refusals, "max_refusals")
@@ -179,8 +177,7 @@ class Ledger:
             refusals: how many more refusals close it again, 1 to 1000.
 
         Raises:
-            ParameterError: a parameter is wrong, the scope is not closed, or approvers must sign
-                (`propose.reopening`).
+            ParameterError: a parameter is wrong, the scope is open, or approvers must sign.
         """
         more, why = read_refusals(refusals, "refusals"), text(reason, "reason")
         known = text(name, "scope")
@@ -199,10 +196,21 @@ class Ledger:
             approvals: what `safeselect.ledger.approve` returned to each of the approvers.
 
         Raises:
-            ParameterError: too few approvers signed this; or scopes or limits have changed since it
-                was proposed; nothing was written.
+            ParameterError: too few signed this, or limits changed since; nothing was written.
         """
         enact(self._book, proposal, approvals)
+
+    def rotate(self, key: Signer, approvals: Iterable[Mapping[str, str]] = ()) -> None:
+        """Let another key sign from now on; open the ledger with the old one as `signer=`.
+
+        Args:
+            key: the new key of Ed25519.
+            approvals: if the old key is lost: what approvers signed of `propose.key`.
+
+        Raises:
+            ParameterError: it is no such key or was used before, or nobody may hand over to it.
+        """
+        rotate(self._book, key, approvals)
 
     def scope(self, name: str, *, unit: str, neighbours: str, purpose: str) -> Scope:
         """Return the scope that mechanisms take as `ledger=`.
@@ -278,8 +286,7 @@ class Ledger:
         """Check every record, and return the checker with every scope's balance.
 
         Args:
-            head: a head that was published earlier; without one nobody can tell whether the end of
-                the records was cut off.
+            head: one that was published earlier; without it a cut of the end is not found.
             verifier: checks the signatures; by default the signer, if there is one.
 
         Raises:

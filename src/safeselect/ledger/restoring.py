@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 
 from safeselect.errors import LedgerDamaged, ParameterError
 from safeselect.exact.parameters import describe
@@ -24,6 +24,7 @@ def append(
     *,
     verifier: Verifier | None = None,
     head: str | None = None,
+    accepted: Set[str] = frozenset(),
 ) -> Checker:
     """Add the lines that an older copy of a ledger lacks: all of them, or none.
 
@@ -36,6 +37,8 @@ def append(
             receiver got, or an exported log.
         verifier: checks the signatures; required for a signed ledger.
         head: a head that must be among the records then.
+        accepted: public keys in hexadecimal digits; with any, every key of the ledger must be among
+            them.
 
     Returns:
         Checker: the state that follows from all records.
@@ -47,7 +50,7 @@ def append(
         LedgerRolledBack: the head is not among the records; nothing was written.
         LedgerError: the place cannot be used.
     """
-    checker, given = Checker(read_verifier(verifier), head), _rows(lines)
+    checker, given = Checker(read_verifier(verifier), head, accepted), _rows(lines)
 
     def work(journal: Journal) -> Checker:
         last: Row | None = None
