@@ -16,8 +16,12 @@ from tapes import TapeSource
 
 from safeselect import (
     Budget,
+    ExponentialMechanism,
+    ExponentialMechanismBase2,
     Ledger,
     ParameterError,
+    PermuteAndFlip,
+    TopKMechanism,
     exponential_mechanism,
     exponential_mechanism_base2,
     exponential_mechanism_with_gap,
@@ -298,6 +302,48 @@ def test_wrong_weights_are_refused_before_anything_is_charged(weights, match):
         with pytest.raises(ParameterError, match=match):
             exponential_mechanism(scores, weights=weights, epsilon=1, sensitivity=1, ledger=scope)
     assert made.balance("main").spent["epsilon"] == 0
+
+
+def test_a_label_that_cannot_be_hashed_has_no_weight():
+    """The weights of a mapping are never taken in its own order."""
+    for labels in ([["a"], ["b"]], ["a", ["b"]]):
+        with pytest.raises(ParameterError, match="weights must be 2 numbers"):
+            exponential_mechanism(
+                [1, 2], labels=labels, weights={"b": 1, "a": 2}, epsilon=1, sensitivity=1
+            )
+
+
+def test_prepared_mechanisms_read_weights_once_and_look_labels_up_in_each_call():
+    weights = {"a": 0, "b": 3, "c": "1/2"}
+    choose = ExponentialMechanism(epsilon=1, sensitivity=1, weights=weights)
+    weights["a"] = 10**6
+    assert choose.mechanism == "exponential_mechanism_weighted/1"
+    for order in ("abc", "cba", "bac"):
+        found = [choose([9, 9, 9], labels=[*order]) for _ in range(40)]
+        assert {each.label for each in found} == {"b", "c"}
+        assert {order[each.index] for each in found} == {"b", "c"}
+        assert found[0].mechanism == choose.mechanism
+        assert found[0].statement == choose([1, 2, 3], labels=[*order]).statement
+    with pytest.raises(ParameterError, match="weights must be 2 numbers"):
+        choose([1, 2], labels=["b", "c"])
+    with pytest.raises(ParameterError, match="weights must be 3 numbers"):
+        choose([1, 2, 3], labels=["a", "b", "d"])
+    with pytest.raises(ParameterError, match="weights= goes with"):
+        PermuteAndFlip(epsilon=1, sensitivity=1, weights=[1, "1/2"])
+    with pytest.raises(ParameterError, match="not all zero"):
+        TopKMechanism(k=1, mechanism="exponential", epsilon=1, sensitivity=1, weights=[0, 0])
+    copies = PermuteAndFlip(epsilon=1, sensitivity=1, weights=[0, 5, 0])
+    assert {copies([9, 1, 9]).index for _ in range(20)} == {1}
+    base2 = ExponentialMechanismBase2(base="1/2", sensitivity=1, weights=[1, 0])
+    assert (base2([1, 50]).index, base2.mechanism) == (0, "exponential_mechanism_base2_weighted/1")
+    several = TopKMechanism(
+        k=2, mechanism="exponential", epsilon=1, sensitivity=1, weights=[1, 0, "3/2"]
+    )
+    assert set(several([1, 9, 1]).indices) == {0, 2}
+    with pytest.raises(ParameterError, match="k must be between 1 and 1"):
+        TopKMechanism(k=2, mechanism="exponential", epsilon=1, sensitivity=1, weights=[1, 0])(
+            [1, 2]
+        )
 
 
 @pytest.mark.parametrize(

@@ -29,7 +29,6 @@ from safeselect.selection._arguments import PendingRelease, Result
 from safeselect.selection._reading import Arguments
 from safeselect.selection._results import Selection, TopK, source_name
 from safeselect.selection._table import Calibration, choose_engine
-from safeselect.selection._weights import GivenWeights
 
 __all__ = ["CANDIDATES", "UNREADABLE", "Call"]
 
@@ -98,11 +97,11 @@ class Call:
         self.engine = choose_engine(arguments.engine)
         self.candidates = take(scores, labels=labels)
         self.size = self.candidates.size + (threshold is not None)
-        self._weights: GivenWeights | None = None
+        given = arguments.weights
+        self._weights = given and given.of(self.candidates.labels, self.size)
         self._places: Indices | None = None
         self.added: Weights | None = None
-        if arguments.weights is not None:
-            self._weights = arguments.weights.of(self.candidates.labels, self.size)
+        if self._weights:
             self.size = sum(map(bool, self._weights.values))
         self.rows = len(self.candidates.rows)
         self._unit = unit if arguments.scope is None else arguments.scope.unit
@@ -152,13 +151,11 @@ class Call:
         """Rank the candidates, inside `with`; with gaps, if a step for them is given."""
         unit = None if gap_grid is None else gap_grid / self.arguments.reading.step
         found = plan.rank(self.engine, self.scores_on_grid, self.bits, unit, self.added)
-        if self._places is None:
-            return found
-        return Ranking(tuple(self.candidates_at(found.indices).tolist()), found.gaps)
+        return Ranking(tuple(self.candidates_at(found.indices)), found.gaps)
 
     def candidates_at(self, places: Any) -> Any:
         """The candidates at these places of the scores: weights may remove or repeat some."""
-        return places if self._places is None else np.take(self._places, places)
+        return places if self._places is None else np.take(self._places, places).tolist()
 
     def released(self, result: Result) -> Result:
         """The result, with its receipt once its record is written."""

@@ -83,8 +83,7 @@ class Arguments:
         engine = options.get("engine")
         if engine is not None:
             choose_engine(engine)
-        weights = given("weights")
-        weights = None if weights is None else GivenWeights.read(weights)
+        weights = None if given("weights") is None else GivenWeights.read(given("weights"))
         told = {
             **_recorded(change, reading, range_in_steps),
             "minimize": "yes" if minimize else "no",

@@ -76,13 +76,13 @@ class GivenWeights:
         Raises:
             ParameterError: there is not one for each of them.
         """
-        values: list[Any] = [*self.values]
-        if self.labelled is not None:
-            with suppress(TypeError):  # a label that cannot be hashed is not among theirs
-                values = [self.labelled.get(name) for name in labels or range(size)]
-        if not size == len(values) == len(self.values) or None in values:
+        values: tuple[Fraction, ...] = ()
+        with suppress(KeyError, TypeError):  # a label that cannot be hashed is not among theirs
+            by = self.labelled
+            values = self.values if by is None else tuple(by[n] for n in labels or range(size))
+        if not size == len(values) == len(self.values):
             raise _wrong(f"{size} ")
-        return replace(self, values=tuple(values))
+        return replace(self, values=values)
 
     def used_by(self, row: Row) -> tuple[Indices, Weights | None]:
         """As the mechanism of a row uses them: which candidates take part, and what is added.
@@ -93,9 +93,7 @@ class GivenWeights:
             ParameterError: one is more than 2**4096 times another.
         """
         if not _is_measure(row):
-            return np.repeat(
-                np.arange(len(self.values)), [int(value) for value in self.values]
-            ), None
+            return np.repeat(np.arange(len(self.values)), np.array(self.values, int)), None
         places = np.flatnonzero([value > 0 for value in self.values])
         return places, Weights.of([value for value in self.values if value])
 

@@ -135,7 +135,7 @@ def _changed(call: Call, max_rows: object) -> tuple[int, dict[str, str]]:
 
 
 def _released(call: Call, plan: Calibration, indices: NDArray[np.int64]) -> Selections[Any]:
-    indices = call.candidates_at(indices)
+    indices = np.array(call.candidates_at(indices), dtype=np.int64)
     names, winners = call.candidates.labels, indices
     if names is not None:
         # The names get a new order, which follows from the winners and not from the data.
