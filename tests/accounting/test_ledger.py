@@ -298,7 +298,7 @@ def test_a_signed_ledger_is_written_to_with_its_key_alone(place: Any) -> None:
     with pytest.raises(ParameterError, match="not the one"):
         Ledger.open(place, signer=HmacSigner(b"k" * 32, key_id="vault 8"))
     # Another key under the same name is found before anything is written.
-    with pytest.raises(LedgerDamaged, match="the signature of record 2 is wrong"):
+    with pytest.raises(LedgerDamaged, match="the signature of record 0 is wrong"):
         Ledger.open(place, signer=HmacSigner(b"x" * 32, key_id="vault 7"))
     assert Ledger.open(place, verifier=signer).check().verifier is signer
     assert reader.check(verifier=signer).count == 3

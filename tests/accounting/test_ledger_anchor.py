@@ -150,7 +150,7 @@ def test_an_anchor_that_keeps_nothing_withholds_the_answer(tmp_path: Path) -> No
     ledger, register = made(tmp_path / "l")
     there = scope(ledger)
     register.publish = lambda head, after: None  # type: ignore[method-assign]
-    with pytest.raises(LedgerError, match="did not keep the head"):
+    with pytest.raises(LedgerError, match="the anchor did not keep what it was told"):
         there.begin(pure())
 
 

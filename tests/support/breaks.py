@@ -552,7 +552,7 @@ BREAKS = (
         ("C9",),
         "ledger/records/replay.py",
         "read",
-        "        self.check_wanted(self.count, row.hash)\n",
+        "        self.heads.check(self.count, row.hash)\n",
         "",
     ),
     Break(

@@ -120,10 +120,10 @@ FAULTS: dict[str, Changes] = {
     # ------------------------------------------------------------------ the slow path for the fast
     "the coarse decision of a batch is never refined": (
         ("noise/rows.py", "    block.refine(least, more, winners)\n", ""),
-        ("noise/rows.py", "    if np.min(margins) < _CLEAR:", "    if False:"),
+        ("noise/rows.py", "    if np.min(margins) < clear:", "    if False:"),
     ),
     "ties of a batch go to the first": (
-        ("noise/rows.py", "    if np.min(margins) < _CLEAR:", "    if np.min(margins) < 0:"),
+        ("noise/rows.py", "    if np.min(margins) < clear:", "    if np.min(margins) < 0:"),
     ),
     "the second round of peeling sees the first one's words": (
         (
@@ -145,9 +145,9 @@ FAULTS: dict[str, Changes] = {
     "ties by the index": (
         (
             "selection/_call.py",
-            "        return plan.rank(self.engine, self.scores_on_grid, self.bits, unit)\n",
-            "        found = plan.rank(self.engine, self.scores_on_grid, self.bits, unit)\n"
-            "        return Ranking(tuple(sorted(found.indices)), found.gaps)\n",
+            "        if self._places is None:\n            return found\n",
+            "        if self._places is None:\n"
+            "            return Ranking(tuple(sorted(found.indices)), found.gaps)\n",
         ),
     ),
     # ------------------------------------------------------------------ calibration

@@ -15,7 +15,7 @@ from safeselect.randomness.memory import Generation, generation
 __all__ = ["OLD_FORMAT", "Kept", "Rows"]
 
 OLD_FORMAT = 1
-_OWNERS = ("scope", "raised")
+_OWNERS = ("scope", "raised", "key")
 
 
 @final

@@ -4,7 +4,7 @@ Nobody but the owner writes to a table.  Others call functions that run with the
 judge each record as every process does: its one spelling, hash, place, scopes, totals and caps.
 
 - A charger has `begin_charge` and `append`: charges and their outcomes.
-- An approver has `begin_charge` and `approve`: new scopes and raised limits.
+- An approver has `begin_charge` and `approve`: new scopes, raised limits and another signing key.
 - A reader has SELECT on the records, and so have the others.
 
 The server has no keys, so signatures and approvals are left to the processes.  All literals are
@@ -30,7 +30,7 @@ GRANTS = {
 }
 """The functions that a role may execute, by its duty."""
 
-_KINDS = ("created", "scope", "charged", "released", "aborted", "settled", "raised")
+_KINDS = ("created", "scope", "charged", "released", "aborted", "settled", "raised", "key")
 
 _TABLES = (
     "CREATE TABLE format (version integer NOT NULL)",
@@ -152,7 +152,7 @@ END$$""",
     """CREATE FUNCTION approve(body text, hash text, signature text) RETURNS void
 SECURITY DEFINER {settings} AS
 $$BEGIN
-    PERFORM put(body, hash, signature, ARRAY['scope', 'raised']);
+    PERFORM put(body, hash, signature, ARRAY['scope', 'raised', 'key']);
 END$$""",
     # A function may be executed by everybody until that is taken away.
     "REVOKE ALL ON ALL FUNCTIONS IN SCHEMA {schema} FROM PUBLIC",

@@ -117,7 +117,8 @@ class PostgresStore:
         Args:
             role: the role's name: lower-case letters, digits and underscores.
             duty: "reader" reads records, "charger" also charges and writes outcomes, "approver"
-                also opens scopes and raises limits.  No role writes to a table.
+                also opens scopes, raises limits and replaces the signing key.  No role writes to
+                a table.
 
         Raises:
             ParameterError: the name is not plain, or there is no such duty.

@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import Any
 
 from safeselect.audit.finding import Refuted
-from safeselect.audit.mechanisms import LISTS, ONE_SHOT, SESSIONS
+from safeselect.audit.mechanisms import KEYS, LISTS, MEASURES, ONE_SHOT, SESSIONS
 from safeselect.audit.trials import OpenSSLSource, refused, release
 from safeselect.errors import BudgetError, ParameterError, SafeSelectError
 from safeselect.ledger import Budget, Ledger
@@ -45,14 +45,16 @@ class _Witness(OpenSSLSource):
         self.failing = False
 
     def fill(self, buffer: Any, /) -> None:
-        self.seen.append(self._ledger.balance("a").spent["epsilon"])
+        self.seen.append(next(iter(self._ledger.balance("a").spent.values())))
         if self.failing:
             raise OSError
         super().fill(buffer)
 
 
-def _ledger(neighbours: str = "add_remove", **caps: Any) -> tuple[Ledger, Any]:
-    budget = Budget(_UNIT, neighbours, **(caps or {"epsilon": 10, "delta": "1/5"}))
+def _ledger(name: str, most: object = 10, neighbours: str = "add_remove") -> tuple[Ledger, Any]:
+    paid, _ = _whole_cost(name)
+    caps: dict[str, Any] = {paid: most} | ({"delta": "1/5"} if paid == "epsilon" else {})
+    budget = Budget(_UNIT, neighbours, **caps)
     ledger = Ledger.create(":memory:", {"a": budget})
     return ledger, ledger.scope("a", unit=_UNIT, neighbours=neighbours, purpose="verification")
 
@@ -63,17 +65,19 @@ def _outcomes(ledger: Ledger) -> list[str]:
 
 
 def _charged_first(name: str) -> None:
-    ledger, scope = _ledger()
+    ledger, scope = _ledger(name)
     source = _Witness(ledger)
     with _tested(source, name):
         result = release(name, source=source, ledger=scope)
     spent = ledger.balance("a").spent
     guarantee = result.guarantee
-    if not source.seen or set(source.seen) != {spent["epsilon"]}:
+    paid, cost = _whole_cost(name)
+    if not source.seen or set(source.seen) != {spent[paid]}:
         raise Refuted("bits were drawn before the ledger was charged")
-    if spent["epsilon"] != _whole_cost(name) or spent["epsilon"] != guarantee.epsilon:
+    stated = guarantee.epsilon if paid == "epsilon" else guarantee.zcdp.rho
+    if spent[paid] != cost or cost != stated:
         raise Refuted("what was charged is not what was asked for")
-    if spent["delta"] != getattr(guarantee, "delta", 0) and name in LISTS:
+    if name in {**LISTS, **KEYS} and spent["delta"] != guarantee.delta:
         raise Refuted("the delta that was charged is not what was asked for")
     if _outcomes(ledger) not in (["charged", "released"], ["charged", "settled"]):
         raise Refuted("there is not one charge with one outcome")
@@ -85,14 +89,17 @@ def _charged_first(name: str) -> None:
     ledger.check()
 
 
-def _whole_cost(name: str) -> Fraction:
+def _whole_cost(name: str) -> tuple[str, Fraction]:
+    """What budgets add up for it, and how much of that a release costs."""
     if name in ONE_SHOT:
-        return Fraction(ONE_SHOT[name].cost["epsilon"])
-    return Fraction(1)
+        return "epsilon", Fraction(ONE_SHOT[name].cost["epsilon"])
+    if name in MEASURES and "Gaussian" in MEASURES[name].noise:
+        return "rho", Fraction(1, 8)  # mu = 1/2 has rho = mu**2 / 2
+    return "epsilon", Fraction(1)
 
 
 def _refused_draws_nothing(name: str) -> None:
-    ledger, scope = _ledger(epsilon="1/9", delta="1/5")
+    ledger, scope = _ledger(name, "1/9")
     source = _Witness(ledger)
     with _tested(source, name):
         refused(BudgetError, name, source=source, ledger=scope)
@@ -101,12 +108,13 @@ def _refused_draws_nothing(name: str) -> None:
 
 
 def _a_failure_keeps_the_charge(name: str) -> None:
-    ledger, scope = _ledger()
+    ledger, scope = _ledger(name)
     source = _Witness(ledger)
     with _tested(source, name):
         source.failing = True
         refused(SafeSelectError, name, source=source, ledger=scope)
-    if ledger.balance("a").spent["epsilon"] != _whole_cost(name):
+    paid, cost = _whole_cost(name)
+    if ledger.balance("a").spent[paid] != cost:
         raise Refuted("a release that failed gave its charge back")
     if set(_outcomes(ledger)) & {"released"}:
         raise Refuted("a release that failed is recorded as released")
@@ -114,7 +122,10 @@ def _a_failure_keeps_the_charge(name: str) -> None:
 
 def _replaced_neighbours(name: str) -> None:
     """Where neighbours replace, scores move both ways: `monotonic` must be refused, uncharged."""
-    ledger, scope = _ledger("replace_one")
+    ledger, scope = _ledger(name, neighbours="replace_one")
+    if name in MEASURES:  # whose sensitivity is declared for either
+        release(name, ledger=scope)
+        return
     more = {"monotonic": True} if name in SESSIONS else {}
     refused(ParameterError, name, ledger=scope, **more)
     if _outcomes(ledger):

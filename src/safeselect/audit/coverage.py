@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from safeselect.audit.mechanisms import LISTS, SESSIONS, names
+from safeselect.audit.mechanisms import LISTS, SESSIONS, names, noise_of
 from safeselect.audit.verify import Finding
 
 __all__ = ["ASPECTS", "NEVER", "coverage", "not_cleared"]
@@ -15,10 +15,10 @@ ASPECTS: Mapping[str, str] = {
     "samplers": "the laws of scalar samplers, from all strings of bits",
     "noise": "quantiles, tables, decisions, and whose each random word is",
     "privacy": "the cost over neighbours of small instances, or the rates and offsets it rests on",
-    "few candidates": "releases from three candidates, two items or two answers, against their law",
-    "thousands": "releases from 1000 to 5000 candidates, items or values",
-    "hundreds of thousands": "releases from 140 000 to 300 000 candidates, items or values",
-    "joint": "pairs: two releases, rows, places, counts, queries, sessions",
+    "few candidates": "releases from two or three candidates, items, keys, values or answers",
+    "thousands": "releases from 1000 to 5000 candidates, items, keys or values",
+    "hundreds of thousands": "releases from 140 000 to 300 000 candidates, items, keys or values",
+    "joint": "pairs: two releases, rows, groups, places, counts, keys, values, queries, sessions",
     "charge": "one charge before the first bit, kept when the source fails",
     "fork": "a child of a fork releases other things, and cannot use an open session",
     "sources": "foreign sources are named and mixed, predictable ones refused",
@@ -31,7 +31,7 @@ NEVER: tuple[str, ...] = (
     "running time, memory faults, and what libraries and the interpreter do",
     "adapters to other libraries, and ledgers in files and databases",
     "the scalar tier as a whole (engine='reference'), but for its samplers",
-    "calibration with rho or with delta, but for the mechanisms that always have a delta",
+    "calibration with rho or with delta, but for the mechanisms that always have one of them",
 )
 """What this command looks at for no mechanism."""
 
@@ -64,7 +64,8 @@ def not_cleared(findings: Iterable[Finding]) -> list[str]:
 def _why_not(name: str, aspect: str) -> str:
     if aspect == "samplers":
         return "not looked at: it draws with no scalar sampler"
-    if aspect == "noise" and name in {**SESSIONS, **LISTS}:
+    by_samplers = name in {**SESSIONS, **LISTS} or noise_of(name) == "discrete Laplace"
+    if aspect == "noise" and by_samplers:
         return "not looked at: its noise is drawn by the samplers"
     if aspect == "privacy" and name in _NO_INSTANCE:
         return f"not looked at: {_NO_INSTANCE[name]}"

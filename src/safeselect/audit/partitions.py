@@ -42,13 +42,23 @@ class PartitionTable:
         what = "keys with counts" if self.with_counts else "keys"
         return f"{what}, ({self.epsilon}, {self.delta}), {self.max_partitions} a user"
 
+    @property
+    def mechanisms(self) -> tuple[str, ...]:
+        """The mechanisms that use such a table."""
+        more = "_with_counts" if self.with_counts else ""
+        return tuple(f"{word}{more}/1" for word in ("select_partitions", "partition_strategy"))
+
+    @property
+    def _each(self) -> ApproximateDP:
+        return for_each_key(ApproximateDP(self.epsilon, self.delta), self.max_partitions)
+
     def examine(self, effort: int) -> str:
-        """Check the table, and that thresholds are drawn from it.
+        """Check the table.
 
         Raises:
             Refuted: something does not hold.
         """
-        each = for_each_key(ApproximateDP(self.epsilon, self.delta), self.max_partitions)
+        each = self._each
         if 1 - (1 - each.delta) ** self.max_partitions > self.delta:
             raise Refuted("the keys of one user cost more delta than is claimed")
         if each.epsilon * self.max_partitions != self.epsilon:
@@ -57,8 +67,18 @@ class PartitionTable:
         pairs = check_table(
             table, each.epsilon, each.delta, with_counts=self.with_counts, effort=effort
         )
-        _check_draws(table)
         return f"{table.certain + 1} rows" + (f", counts of {pairs} pairs" if pairs else "")
+
+    def examine_draws(self, effort: int) -> str:
+        """Check that thresholds are drawn from the table.
+
+        Raises:
+            Refuted: one is not.
+        """
+        each = self._each
+        table = keep_table(each.epsilon, each.delta, with_counts=self.with_counts)
+        _check_draws(table)
+        return f"words beside {table.certain} rows give the thresholds of their sides"
 
 
 def partition_tables() -> Iterator[PartitionTable]:

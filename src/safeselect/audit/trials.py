@@ -9,7 +9,7 @@ from hashlib import shake_256
 from typing import Any
 
 from safeselect.audit.finding import Refuted
-from safeselect.audit.mechanisms import LISTS, ONE_SHOT, SESSIONS
+from safeselect.audit.mechanisms import KEYS, LISTS, MEASURES, ONE_SHOT, SESSIONS
 from safeselect.sessions import PayWhatYouGet
 
 __all__ = [
@@ -62,6 +62,10 @@ def release(name: str, **more: Any) -> Any:
     if (listed := LISTS.get(name)) is not None:
         given = {"epsilon": 1, "delta": "1/1000000", **listed.arguments, **more}
         return listed.ask({"a": 900, "b": 905}, k=2, k_bar=2, places="all", **given)
+    if name in KEYS:
+        return KEYS[name].run({1: 900, 2: 1}, **more)
+    if name in MEASURES:
+        return MEASURES[name].run([900, -3], **more)
     session = SESSIONS[name].open(**{**_session(name), **more})
     session.query(5)
     session.query_many([-(10**9), 5])
@@ -91,6 +95,12 @@ def fingerprint(name: str, **more: Any) -> Hashable:
             listed.ask(counts, k=2, k_bar=500, places="all", epsilon=1, **given) for _ in range(2)
         )
         return tuple(found.labels for found in calls)
+    if name in KEYS:
+        # With four users a key is kept about one time in three.
+        return tuple(KEYS[name].ask(dict.fromkeys(range(300), 4), **more)[1])
+    if name in MEASURES:
+        noisy: Hashable = MEASURES[name].run([0] * 60, **more).values
+        return noisy
     whole = SESSIONS[name].noise == "geometric"
     fine = {"epsilon": "1/1000000000"} if whole else {"gap_grid": Fraction(1, 1 << 40)}
     session = SESSIONS[name].open(**{**_session(name), **fine, **more})

@@ -24,8 +24,16 @@ from functools import partial
 from safeselect.audit.charges import check_charge
 from safeselect.audit.code import check_code
 from safeselect.audit.finding import Refuted
+from safeselect.audit.keys import check_few_keys, check_many_keys, check_two_keys
 from safeselect.audit.lists import check_bottom, check_list, check_many_items, check_two_counts
-from safeselect.audit.mechanisms import LISTS, ONE_SHOT, SESSIONS, names, noise_of
+from safeselect.audit.measures import (
+    check_cost,
+    check_few_values,
+    check_many_values,
+    check_two_values,
+    check_words,
+)
+from safeselect.audit.mechanisms import KEYS, LISTS, MEASURES, ONE_SHOT, SESSIONS, names, noise_of
 from safeselect.audit.noise import (
     LAWS,
     check_decision,
@@ -120,7 +128,9 @@ def checks() -> Iterator[Check]:
         slow = instance.k > 1 or (instance.gap and not instance.monotonic)
         yield Check("privacy", instance.name, "C2", instance.examine, "privacy", concerned, slow)
     for table in partition_tables():
-        yield Check("privacy", table.name, "C2", table.examine, "privacy")
+        mine = table.mechanisms
+        yield Check("noise", table.name, "C1", table.examine_draws, "noise", mine)
+        yield Check("privacy", table.name, "C2", table.examine, "privacy", mine)
     for release in releases():
         examine = partial(check_releases, release)
         concerned = release.mechanisms
@@ -129,6 +139,7 @@ def checks() -> Iterator[Check]:
     yield from _one_shot()
     yield from _lists()
     yield from _sessions()
+    yield from _keys_and_measures()
     for name in names():
         yield Check(
             "rules", f"{name}: charge", "C8", partial(check_charge, name), "charge", (name,)
@@ -143,7 +154,7 @@ def _bits_and_noise() -> Iterator[Check]:
     yield Check("bits", "a fork", "C6", check_forked, "bits")
     peeled = tuple(name for name, case in ONE_SHOT.items() if case.anew)
     yield Check("bits", "rounds of peeling", "C1", check_rounds, "noise", peeled)
-    counted = tuple(name for name, case in LISTS.items() if case.noise == "laplace")
+    counted = tuple(name for name in names() if noise_of(name) == "discrete Laplace")
     yield Check("bits", "arrays of noise", "C1", check_variates, "bits", counted)
     geometric = tuple(name for name in SESSIONS if name.endswith("_geometric/1"))
     for primitive in primitives():
@@ -213,5 +224,33 @@ def _sessions() -> Iterator[Check]:
             ("hundreds of thousands", 140_000, True),
         ):
             many = partial(check_session_many, case, size)
+            label = f"{name}: {size} values"
+            yield Check("releases", label, "C1", many, aspect, (name,), only_full)
+
+
+_MANY = (("thousands", 5000, False), ("hundreds of thousands", 150_000, True))
+
+
+def _keys_and_measures() -> Iterator[Check]:
+    for name, case in KEYS.items():
+        few, two = partial(check_few_keys, case), partial(check_two_keys, case)
+        yield Check("releases", f"{name}: few", "C1", few, "few candidates", (name,))
+        yield Check("releases", f"{name}: pairs", "C1", two, "joint", (name,))
+        for aspect, size, only_full in _MANY:
+            many = partial(check_many_keys, case, size)
+            yield Check("releases", f"{name}: {size} keys", "C1", many, aspect, (name,), only_full)
+    for name, measured in MEASURES.items():
+        for what, check, aspect, claim in (
+            ("few", check_few_values, "few candidates", "C1"),
+            ("pairs", check_two_values, "joint", "C1"),
+            ("cost", check_cost, "privacy", "C2"),
+        ):
+            examine = partial(check, measured)
+            yield Check("releases", f"{name}: {what}", claim, examine, aspect, (name,))
+        if "Gaussian" in measured.noise:
+            words = partial(check_words, measured)
+            yield Check("noise", f"{name}: words", "C1", words, "noise", (name,))
+        for aspect, size, only_full in _MANY:
+            many = partial(check_many_values, measured, size)
             label = f"{name}: {size} values"
             yield Check("releases", label, "C1", many, aspect, (name,), only_full)

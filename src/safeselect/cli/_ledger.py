@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 import warnings
 from collections.abc import Callable
 from functools import reduce
@@ -13,7 +14,7 @@ from pathlib import Path
 from safeselect.accounting.cost import rounded_text
 from safeselect.adapters.ed25519 import Ed25519Verifier
 from safeselect.cli._escape import shown
-from safeselect.cli._releases import Release, raised, releases
+from safeselect.cli._releases import Release, raised, releases, replaced_keys
 from safeselect.cli._report import report
 from safeselect.errors import InputError, LedgerDamaged, ParameterError, SafeSelectWarning
 from safeselect.ledger import (
@@ -24,11 +25,13 @@ from safeselect.ledger import (
     Record,
     Scope,
     Verifier,
+    append,
     convert,
     kept_records,
     log_lines,
 )
 from safeselect.ledger.records.record import commitment
+from safeselect.ledger.records.signatures import is_key
 
 __all__ = ["open_scope", "run_ledger"]
 
@@ -41,6 +44,7 @@ def run_ledger(options: argparse.Namespace) -> tuple[int, str, str]:
         "create": _create,
         "add": _add,
         "reopen": _reopen,
+        "append": _append,
         "convert": _convert,
         "show": _show,
         "export": _export,
@@ -102,6 +106,14 @@ def _reopen(options: argparse.Namespace) -> tuple[int, str, str]:
     return 0, f"{ledger.head}\n", f"scope {shown(options.scope)} answers again; {_NEW_HEAD}"
 
 
+def _append(options: argparse.Namespace) -> tuple[int, str, str]:
+    lines = sys.stdin.buffer.read() if options.lines == "-" else _read(options.lines)
+    rows = lines.splitlines(keepends=True)
+    verifier, accepted = _verifier(options), _accepted(options)
+    checker = append(options.file, rows, verifier=verifier, head=options.head, accepted=accepted)
+    return 0, f"{checker.head}\n", f"the ledger has {checker.count} records; {_NEW_HEAD}"
+
+
 def _convert(options: argparse.Namespace) -> tuple[int, str, str]:
     checker = convert(options.file, options.new)
     said = f"all {checker.count} records are in the new file; nothing charges to the old one"
@@ -148,6 +160,10 @@ def _show(options: argparse.Namespace) -> tuple[int, str, str]:
     if checker.approvers is not None:
         people = f"{checker.approvers.needed} of {len(checker.approvers.keys)}"
         lines.append(f"{people} approvers sign every new scope and raised limit")
+    lines += [
+        shown(f"{content['seq']} {content['utc']} {said}")
+        for content, said in replaced_keys(records)
+    ]
     lines.append(f"head {checker.head}")
     return 0, "".join(f"{line}\n" for line in lines), _all_fine(checker)
 
@@ -215,7 +231,7 @@ def _report(options: argparse.Namespace) -> tuple[int, str, str]:
 
 def _checked(options: argparse.Namespace) -> tuple[Checker, list[Record]]:
     """Return all records of a ledger or an exported log, after checking each."""
-    checker = Checker(_verifier(options), options.head)
+    checker = Checker(_verifier(options), options.head, _accepted(options))
     return checker, _records(options.file, checker)
 
 
@@ -234,8 +250,16 @@ def _verifier(options: argparse.Namespace) -> Verifier | None:
         return HmacSigner(_read(options.key_file), key_id=_signed_by(options.file)["key_id"])
     if options.public_key is not None:
         signer = _signed_by(options.file, "ed25519", "--public-key")
-        return Ed25519Verifier(options.public_key, key_id=signer["key_id"])
+        keys = [Ed25519Verifier(key, key_id=signer["key_id"]) for key in options.public_key]
+        first = [key for key in keys if is_key(key, signer)]
+        return (first or keys)[0]
     return None
+
+
+def _accepted(options: argparse.Namespace) -> frozenset[str]:
+    """Return the keys of `--public-key` if there are several: no other one may have signed."""
+    keys = options.public_key or []
+    return frozenset(key.hex() for key in keys) if len(keys) > 1 else frozenset()
 
 
 def _signed_by(

@@ -55,6 +55,9 @@ def add_ledger(commands: Any) -> None:
     reopen.add_argument("--reason", required=True, metavar="TEXT", help="why; for the record")
     old = _action(actions, "convert", "bring a ledger in a SQLite file over to a new file")
     old.add_argument("new", metavar="NEW", help="the new file")
+    more = _action(actions, "append", "make an older copy whole from the lines of its receiver")
+    more.add_argument("lines", metavar="LINES", nargs="?", default="-", help="a file; or input")
+    _add_public_key(more)
     for name, purpose in (
         ("show", "print where each scope stands, and every charge"),
         ("export", "print all records, one line of JSON each"),
@@ -62,12 +65,7 @@ def add_ledger(commands: Any) -> None:
         ("report", "print a page of HTML for an auditor"),
     ):
         action = _action(actions, name, purpose)
-        action.add_argument(
-            "--public-key",
-            metavar="HEX",
-            type=bytes.fromhex,
-            help="the 32 bytes of the Ed25519 key of a signed ledger, in 64 hexadecimal digits",
-        )
+        _add_public_key(action)
         if name == "verify":
             action.add_argument(
                 "--release", metavar="JSON", help="a release with its receipt, to be found in it"
@@ -102,4 +100,15 @@ def _add_key(parser: Any) -> None:
     parser.add_argument("--head", help="a head of the ledger that was published earlier")
     parser.add_argument(
         "--key-file", metavar="KEY", help="file with the HMAC key of a signed ledger"
+    )
+
+
+def _add_public_key(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--public-key",
+        metavar="HEX",
+        type=bytes.fromhex,
+        action="append",
+        help="the 32 bytes of an Ed25519 key of a signed ledger, in 64 hexadecimal digits; given "
+        "several times, every key of the ledger must be among them",
     )

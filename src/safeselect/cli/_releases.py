@@ -11,7 +11,7 @@ from safeselect.ledger import EXTERNAL, Budget, Record
 from safeselect.ledger.records.fields import charges_of
 from safeselect.ledger.records.record import read_numbers
 
-__all__ = ["Release", "raised", "releases"]
+__all__ = ["Release", "raised", "releases", "replaced_keys"]
 
 
 @dataclass(slots=True)
@@ -57,6 +57,18 @@ def raised(scope: str, records: Iterable[Record]) -> list[tuple[dict[str, Any], 
             by = f", approved by {count}" if count else ""
             said = f"raised {content['limit']} from {content['before']} to {content['after']}{by}"
             found.append((content, f"{said}: {content['reason']}"))
+    return found
+
+
+def replaced_keys(records: Iterable[Record]) -> list[tuple[dict[str, Any], str]]:
+    """Return the records that replaced the signing key, each with what it did in words."""
+    found = []
+    for record in records:
+        content = record.content
+        if content["kind"] == "key":
+            count = len(content["approvals"])
+            by = f"approved by {count}" if count else "handed over by the key before it"
+            found.append((content, f"key {content['signer']['public_key']} signs, {by}"))
     return found
 
 

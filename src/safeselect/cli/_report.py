@@ -67,6 +67,8 @@ def _summary(made: str, checker: Checker, found: Sequence[Release]) -> Iterator[
     else:
         which = f"{checker.signer['algorithm']}, key {checker.signer['key_id']}"
         signed = f"{which}: {'checked' if checker.verifier else 'not checked here'}"
+        if len(checker.keys.used) > 1:
+            signed += f"; the keys, one after the other: {', '.join(checker.keys.used)}"
     yield "<p>Every record was checked: hashes, order, running totals, caps and nonces.</p>"
     yield _facts(
         {

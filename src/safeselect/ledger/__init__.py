@@ -1,6 +1,6 @@
 """A privacy budget that outlives the process, and a record of every release."""
 
-from safeselect.ledger.anchor import Anchor
+from safeselect.ledger.anchor import Anchor, Receiver
 from safeselect.ledger.asking import Outbox
 from safeselect.ledger.conversion import convert
 from safeselect.ledger.events import Event, OnEvent
@@ -17,6 +17,7 @@ from safeselect.ledger.records.record import Record
 from safeselect.ledger.records.replay import Checker
 from safeselect.ledger.records.requests import Request
 from safeselect.ledger.records.signatures import HmacSigner, Signer, Verifier
+from safeselect.ledger.restoring import append
 from safeselect.ledger.scope import Scope
 from safeselect.ledger.store import Journal, Row, Store, Torn
 
@@ -36,6 +37,7 @@ __all__ = [
     "Pending",
     "Proposal",
     "Proposals",
+    "Receiver",
     "Record",
     "Request",
     "Row",
@@ -44,6 +46,7 @@ __all__ = [
     "Store",
     "Torn",
     "Verifier",
+    "append",
     "approve",
     "check_log",
     "convert",

@@ -1,18 +1,18 @@
-"""The anchor: a place for the newest head, outside the reach of who may replace the ledger.
+"""What is kept of a ledger elsewhere, outside the reach of who may replace the ledger.
 
-A ledger that was rolled back as a whole, with a snapshot of its machine or an older copy of its
-file, is consistent in itself.  Only somebody who knows a later head can tell.
+An anchor has its newest head.  A ledger that was rolled back as a whole, with a snapshot of its
+machine or an older copy of its file, is consistent in itself; only somebody who knows a later head
+can tell.  A receiver has its lines, with which an older copy is made whole again.
 """
 
 from __future__ import annotations
 
 from typing import Protocol, runtime_checkable
 
-from safeselect.errors import LedgerError, ParameterError
+from safeselect.errors import ParameterError
 from safeselect.exact.parameters import describe
-from safeselect.ledger.records.fields import read_head
 
-__all__ = ["Anchor", "ask", "place_of", "publish", "read_anchor"]
+__all__ = ["Anchor", "Receiver", "read_anchor", "read_receiver"]
 
 
 @runtime_checkable
@@ -32,6 +32,23 @@ class Anchor(Protocol):
         """
 
 
+@runtime_checkable
+class Receiver(Protocol):
+    """A copy of one ledger's lines, on another machine; several processes use it at once.
+
+    Both functions answer durably, or raise: then nothing is charged, or nothing released.
+    """
+
+    def last(self) -> str | None:
+        """Return the head of the last line: its place and hash, "12:9f86d0…"; None without one."""
+
+    def send(self, lines: list[bytes], after: str | None) -> None:
+        """Keep lines, each with its newline, if the last head is still `after`; else none of them.
+
+        Compare and keep in one step, or two processes could both add lines in one place.
+        """
+
+
 def read_anchor(value: object) -> Anchor | None:
     """Check an argument `anchor=`.
 
@@ -43,41 +60,12 @@ def read_anchor(value: object) -> Anchor | None:
     return value
 
 
-def ask(anchor: Anchor) -> str | None:
-    """Return the last head.
+def read_receiver(value: object) -> Receiver | None:
+    """Check an argument `ship=`.
 
     Raises:
-        LedgerError: there is no answer, or it is no head.
+        ParameterError: it lacks members of a Receiver.
     """
-    try:
-        head = anchor.last()
-        read_head(head)
-    except ParameterError:
-        raise LedgerError("the anchor answered with something that is no head") from None
-    except Exception as error:  # noqa: BLE001 - any failure forbids a charge
-        raise LedgerError(f"the anchor failed with {type(error).__name__}") from None
-    return head
-
-
-def publish(anchor: Anchor, head: str, after: str | None) -> str:
-    """Publish a head; return the last one then, which must be among the ledger's records.
-
-    Raises:
-        LedgerError: the anchor failed, or kept nothing.
-    """
-    try:
-        anchor.publish(head, after)
-    except Exception as error:  # noqa: BLE001 - any failure withholds the answer
-        raise LedgerError(
-            f"the anchor failed with {type(error).__name__}: nothing is released, and the charge "
-            "may stand"
-        ) from None
-    now = ask(anchor)
-    if now is None or now == after:
-        raise LedgerError("the anchor did not keep the head that was published")
-    return now
-
-
-def place_of(head: str) -> int:
-    """Return the place that a head names."""
-    return int(head.split(":")[0])
+    if value is not None and (isinstance(value, type) or not isinstance(value, Receiver)):
+        raise ParameterError(f"ship must have the members of Receiver, got {describe(value)}")
+    return value

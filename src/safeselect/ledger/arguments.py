@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 
 from safeselect.errors import ParameterError
 from safeselect.exact.parameters import describe, integer
+from safeselect.ledger.anchor import read_anchor, read_receiver
+from safeselect.ledger.elsewhere import Elsewhere
 from safeselect.ledger.events import OnEvent
 from safeselect.ledger.pending_release import SALT_BYTES
 from safeselect.ledger.records.budget import Budget
@@ -14,7 +17,14 @@ from safeselect.ledger.store import Store
 from safeselect.ledger.stores.file import FileStore
 from safeselect.ledger.stores.memory import MemoryStore
 
-__all__ = ["check_budget", "read_entry", "read_hook", "read_place", "read_refusals"]
+__all__ = [
+    "check_budget",
+    "read_elsewhere",
+    "read_entry",
+    "read_hook",
+    "read_place",
+    "read_refusals",
+]
 
 
 def read_place(place: str | os.PathLike[str] | Store) -> Store:
@@ -28,6 +38,15 @@ def read_place(place: str | os.PathLike[str] | Store) -> Store:
     if not isinstance(place, (str, os.PathLike)) or not isinstance(os.fspath(place), str):
         raise ParameterError(f"a ledger is at a path or in a Store, not {describe(place)}")
     return MemoryStore() if os.fspath(place) == ":memory:" else FileStore(place)
+
+
+def read_elsewhere(anchor: object, ship: object) -> Elsewhere:
+    """Check arguments `anchor=` and `ship=`.
+
+    Raises:
+        ParameterError: one lacks members of an Anchor, or of a Receiver.
+    """
+    return Elsewhere(read_anchor(anchor), read_receiver(ship))
 
 
 def read_entry(charge: object, salt: object, output: object) -> int:
@@ -63,6 +82,20 @@ def read_refusals(value: object, name: str) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= 1000:
         raise ParameterError(f"{name} must be a whole number from 1 to 1000, got {describe(value)}")
     return value
+
+
+def read_terms(budgets: object, max_refusals: object) -> dict[str, tuple[Budget, int]]:
+    """Check the scopes of a new ledger; return the budget and the limit of refusals of each.
+
+    Raises:
+        ParameterError: they are something else.
+    """
+    if not isinstance(budgets, Mapping):
+        raise ParameterError(f"budgets must map names of scopes to Budget: {describe(budgets)}")
+    for name, budget in budgets.items():
+        check_budget(name, budget)
+    limit = read_refusals(max_refusals, "max_refusals")
+    return {name: (budget, limit) for name, budget in budgets.items()}
 
 
 def check_budget(name: object, budget: object) -> None:

@@ -14,17 +14,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
-from functools import partial
 from typing import TypeVar, final
 
-from safeselect.errors import LedgerDamaged, LedgerError, LedgerRolledBack, ParameterError
-from safeselect.ledger.anchor import Anchor, ask, place_of, publish
+from safeselect.errors import LedgerDamaged, LedgerError, ParameterError
+from safeselect.ledger.elsewhere import Elsewhere
 from safeselect.ledger.entries import Written, made, opened_scope, was_torn
 from safeselect.ledger.events import OnEvent
-from safeselect.ledger.following import REPLACED, following
+from safeselect.ledger.following import all_rows, following, rows_between
 from safeselect.ledger.known import Known, judged
 from safeselect.ledger.records.approvals import Approvers
 from safeselect.ledger.records.budget import Budget
+from safeselect.ledger.records.keys import may_lead
 from safeselect.ledger.records.reading import Reading
 from safeselect.ledger.records.replay import Checker
 from safeselect.ledger.records.signatures import Signer, Verifier, is_key
@@ -45,8 +45,8 @@ class Book:
     """The records of one ledger: made with `make` or read with `read`."""
 
     __slots__ = (
-        *("_anchor", "_anchored", "_closed", "_expected", "_known", "_seen", "_signer", "_store"),
-        *("_tried", "_turn", "_verifier", "id", "on_event"),
+        *("_closed", "_elsewhere", "_known", "_seen", "_signer", "_store", "_tried", "_turn"),
+        *("_verifier", "id", "on_event"),
     )
 
     def __init__(
@@ -54,12 +54,10 @@ class Book:
         store: Store,
         signer: Signer | None,
         verifier: Verifier | None,
-        anchor: Anchor | None = None,
+        elsewhere: Elsewhere,
     ) -> None:
         self.id = ""
-        self._anchor = anchor
-        self._anchored = -1  # the greatest place that is known to be published
-        self._expected: str | None = None  # the anchor's head, which must be among the records
+        self._elsewhere = elsewhere
         self.on_event: OnEvent | None = None
         self._closed = False
         self._store = store
@@ -78,14 +76,13 @@ class Book:
         signer: Signer | None,
         id_: str,
         budgets: Mapping[str, tuple[Budget, int]],
-        approvers: Approvers | None = None,
-        anchor: Anchor | None = None,
+        approvers: Approvers | None,
+        elsewhere: Elsewhere,
     ) -> Book:
         """Write the first records: the ledger's, and one for each scope."""
-        book = cls(store, signer, None, anchor)
+        book = cls(store, signer, None, elsewhere)
         book.id = id_
-        if anchor is not None and ask(anchor) is not None:
-            raise LedgerError("the anchor knows a ledger already: each has an anchor of its own")
+        elsewhere.check_unused()
         first = [made(signer, store.about(), approvers)]
         first += [opened_scope(name, *terms) for name, terms in budgets.items()]
 
@@ -97,7 +94,7 @@ class Book:
             return known
 
         book._know(store.create(work))
-        book._publish(str(book._seen))
+        book._tell(str(book._seen))
         return book
 
     @classmethod
@@ -107,7 +104,7 @@ class Book:
         signer: Signer | None,
         verifier: Verifier | None,
         head: str | None,
-        anchor: Anchor | None = None,
+        elsewhere: Elsewhere,
     ) -> Book:
         """Replay all records.
 
@@ -115,16 +112,15 @@ class Book:
             ParameterError: the ledger has another key.
             LedgerError: it cannot be read, or a record fails its check.
         """
-        book = cls(store, signer, verifier, anchor)
+        book = cls(store, signer, verifier, elsewhere)
         for row in store.read(lambda journal: journal.rows(0, 1)):
             first = Checker()
             first.check(row.body, row.hash, row.signature)
-            if signer is not None and not is_key(signer, first.signer):
+            if signer is not None and not may_lead(first.signer, signer):
                 raise ParameterError("signer is not the one with which the ledger was made")
             book.id = first.ledger
         book._seen = head
-        if anchor is not None and book._ask() is None:
-            raise LedgerError("the anchor knows no ledger: publish the head of this one there")
+        elsewhere.check_used()
         book._turn.take(book._look)
         return book
 
@@ -132,6 +128,11 @@ class Book:
     def name(self) -> str:
         """The ledger's name in messages."""
         return self._store.name
+
+    @property
+    def signer(self) -> Signer | None:
+        """The key that signs, if there is one."""
+        return self._signer
 
     @property
     def verifier(self) -> Verifier | None:
@@ -146,31 +147,24 @@ class Book:
         """Return the last record."""
         return self._turn.take(self._look).last
 
-    def write(self, decide: Callable[[Checker], Written]) -> int:
+    def write(self, decide: Callable[[Checker], Written], signer: Signer | None = None) -> int:
         """Write the record that `decide` returns, unless it raises; return the record's place.
+
+        Args:
+            signer: another key, which signs this record and the later ones of this process.
 
         Raises:
             LedgerError: it could not be written, or a record fails its check.
         """
-        return self._turn.take(lambda: self._written(decide))
+        return self._turn.take(lambda: self._written(decide, signer))
 
     def rows(self) -> Iterator[Row]:
-        """Yield all rows that exist now, oldest first, as they are stored.
+        """Return all rows that exist now, oldest first, as they are stored.
 
         Raises:
             LedgerRolledBack: the last of them disappeared before it was reached.
         """
-        end = self.last()
-        last: Row | None = None
-        while last is None or last.seq < end.seq:
-            batch = self._store.read(partial(following, last=last))
-            if not batch:
-                raise LedgerRolledBack(REPLACED)
-            for row in batch[: end.seq - batch[0].seq + 1]:
-                yield row
-                last = row
-        if last.hash != end.hash:
-            raise LedgerRolledBack(REPLACED)
+        return all_rows(self._store, self.last())
 
     def close(self) -> None:
         """Close the store; nothing is read or written any more."""
@@ -183,54 +177,55 @@ class Book:
         if self._closed:
             raise LedgerError(f"the ledger {self.name!r} was closed: open it again")
         known = self._store.read(self._caught_up)
-        if self._anchor is not None and known.last.seq > self._anchored:
-            # Whatever is told of a record is anchored first, if it continues what was anchored.
-            self._ask()
+        if self._elsewhere.is_behind(known.last.seq):
+            # Whatever is told of a record is sent first, if it continues what was sent before.
+            self._elsewhere.ask()
             known = self._store.read(self._caught_up)
-            self._publish(known.checker.head)
+            self._tell(known.checker.head)
         return known
 
-    def _ask(self) -> str | None:
-        """Ask the anchor for the head that must be among the records."""
-        self._expected = None if self._anchor is None else ask(self._anchor)
-        return self._expected
+    def _tell(self, head: str) -> None:
+        """Bring what is kept elsewhere up to this head."""
 
-    def _publish(self, head: str) -> None:
-        """Publish a head that continues what the anchor has, or see that it goes further."""
-        if self._anchor is None:
-            return
-        while self._expected is None or place_of(self._expected) < place_of(head):
-            self._expected = publish(self._anchor, head, self._expected)
-            if self._expected != head:  # another process was quicker
-                self._store.read(self._caught_up)
-        self._anchored = place_of(head)
+        def rows_after(after: str | None, head: str) -> Iterator[list[Row]]:
+            at = None if self._known is None else self._known.at(after)
+            return rows_between(self._store, after, head, at)
 
-    def _written(self, decide: Callable[[Checker], Written]) -> int:
+        self._elsewhere.bring(head, rows_after, lambda: self._store.read(self._caught_up))
+
+    def _written(self, decide: Callable[[Checker], Written], signer: Signer | None = None) -> int:
         known = self._known
         if known is None or self._closed:
             known = self._look()  # the long first read needs no lock
-        self._ask()
-        if known.checker.signer and self._signer is None:
+        self._elsewhere.ask()
+        if known.checker.signer and self._signer is None and signer is None:
             raise LedgerError("the ledger is signed: open it with signer= to write to it")
         while True:
-            known, reading, is_torn = self._store.write(lambda journal: self._add(journal, decide))
+            known, reading, is_torn = self._store.write(
+                lambda journal: self._add(journal, decide, signer)
+            )
             self._known = None
             known.take(reading)
             self._know(known)
             if not is_torn:
                 break
-        self._publish(known.checker.head)
+        self._signer = signer or self._signer
+        self._tell(known.checker.head)
         if known.checker.count >= max(known.checker.carried_at, self._tried) + CARRY_EVERY:
             self._carry()
         return reading.row.seq
 
     def _add(
-        self, journal: Journal, decide: Callable[[Checker], Written]
+        self, journal: Journal, decide: Callable[[Checker], Written], signer: Signer | None
     ) -> tuple[Known, Reading, bool]:
         """Append one record: of a torn end, if there is one, else the requested one."""
-        known, torn = self._caught_up(journal), journal.torn
+        known = self._caught_up(journal)
+        # The old key may be lost, so that nobody could sign that an end was torn.
+        torn = journal.torn if signer is None else None
+        if signer is None:
+            self._check_signer(known.checker)
         written = decide(known.checker) if torn is None else was_torn(torn)
-        reading = judged(known.checker, written, self.id, self._signer)
+        reading = judged(known.checker, written, self.id, signer or self._signer)
         return known, replace(reading, row=journal.append(reading.row)), torn is not None
 
     def _carry(self) -> None:
@@ -251,9 +246,9 @@ class Book:
         self.id = known.checker.ledger
 
     def _caught_up(self, journal: Journal) -> Known:
-        """Read and check the new records, among them the one that the anchor names."""
+        """Read and check the new records, among them those that are known elsewhere."""
         known = self._known
-        if known is None or not known.expects(self._expected):
+        if known is None or not all(map(known.expects, self._elsewhere.expected)):
             return self._replayed(journal)
         rows = following(journal, known.last)
         if rows:
@@ -274,6 +269,8 @@ class Book:
             for row in rows:
                 known.take(checker.read(row, verify=False))
                 last = row
+        if last is not None:
+            self._check_signer(checker)
         checker.finish()
         if last is None:
             raise LedgerDamaged("there is no record; every ledger has at least one")
@@ -292,7 +289,12 @@ class Book:
                 return checker, skim(checker, lines)
         return self._new_checker(), None
 
+    def _check_signer(self, checker: Checker) -> None:
+        if self._signer is not None and not is_key(self._signer, checker.signer):
+            raise ParameterError("signer is not the one with which the ledger is signed now")
+
     def _new_checker(self) -> Checker:
         checker = Checker(self._verifier, self._seen)
-        checker.want(self._expected)
+        for head in self._elsewhere.expected:
+            checker.heads.want(head)
         return checker

@@ -11,6 +11,7 @@ from safeselect.ledger.records.balance import Balance
 from safeselect.ledger.records.budget import Amounts, Budget, add, exact_texts
 from safeselect.ledger.records.provenance import library
 from safeselect.ledger.records.record import utc_now
+from safeselect.ledger.records.replay import Checker
 from safeselect.ledger.records.signatures import Signer, key_of
 from safeselect.ledger.store import Torn
 from safeselect.promises.records import Content, guarantee_record
@@ -24,6 +25,7 @@ __all__ = [
     "more_refusals",
     "opened_scope",
     "raised",
+    "replaced",
     "was_torn",
 ]
 
@@ -126,6 +128,17 @@ def raised(scope: str, limit: str, before: str, after: str, reason: str) -> Writ
         "before": before,
         "after": after,
         "reason": reason,
+        "approvals": [],
+    }
+
+
+def replaced(checker: Checker, signer: Mapping[str, str]) -> Written:
+    """Return the record of another signing key; nobody has handed over or approved yet."""
+    return "key", {
+        "utc": utc_now(),
+        "signer": dict(signer),
+        "replaces": checker.signer["public_key"],
+        "handover": "",
         "approvals": [],
     }
 

@@ -25,18 +25,18 @@ class Known:
     """The state that follows from all rows up to the last.
 
     Attributes:
-        recent: the last hashes, by place.
+        recent: the last hashes, by place, each with the store's place of it.
     """
 
     checker: Checker
     last: Row
-    recent: dict[int, str] = field(default_factory=dict)
+    recent: dict[int, tuple[str, int]] = field(default_factory=dict)
 
     def take(self, reading: Reading) -> None:
         """Apply the record that the checker has just judged."""
         self.checker.take(reading)
         self.last = row = reading.row
-        self.recent[row.seq] = row.hash
+        self.recent[row.seq] = row.hash, row.at
         self.recent.pop(row.seq - _RECENT, None)
 
     def expects(self, head: str | None) -> bool:
@@ -50,11 +50,18 @@ class Known:
             return True
         place, hash_ = found
         if place > self.last.seq:
-            self.checker.want(head)
+            self.checker.heads.want(head)
             return True
-        if self.recent.get(place, hash_) != hash_:
-            raise LedgerRolledBack(f"record {place} is another one than the anchor says")
-        return place in self.recent
+        if place not in self.recent:
+            return False
+        if self.recent[place][0] != hash_:
+            raise LedgerRolledBack(f"record {place} is another one than was published")
+        return True
+
+    def at(self, head: str | None) -> int | None:
+        """Return the store's place of the row of a head, if it is among the last."""
+        found = read_head(head)
+        return self.recent[found[0]][1] if found is not None and found[0] in self.recent else None
 
 
 def judged(checker: Checker, written: Written, ledger: str, signer: Signer | None) -> Reading:

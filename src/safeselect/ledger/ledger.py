@@ -10,24 +10,19 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from typing import final
 
-from safeselect.errors import ParameterError
-from safeselect.exact.parameters import describe
-from safeselect.ledger.anchor import Anchor, read_anchor
+from safeselect.ledger.anchor import Anchor, Receiver
 from safeselect.ledger.arguments import (
     check_budget,
+    read_elsewhere,
     read_entry,
     read_hook,
     read_place,
     read_refusals,
+    read_terms,
 )
 from safeselect.ledger.book import Book
 from safeselect.ledger.events import OnEvent
-from safeselect.ledger.management import (
-    add_scope,
-    enact,
-    reopen,
-    unapproved,
-)
+from safeselect.ledger.management import add_scope, enact, reopen, unapproved
 from safeselect.ledger.pending_release import balance_of, finish_request
 from safeselect.ledger.proposals import Proposals
 from safeselect.ledger.records.approvals import Proposal, read_approvers
@@ -38,6 +33,7 @@ from safeselect.ledger.records.record import Record, text
 from safeselect.ledger.records.replay import Checker
 from safeselect.ledger.records.requests import Request, request_hash
 from safeselect.ledger.records.signatures import Signer, Verifier, read_signer, read_verifier
+from safeselect.ledger.rotation import rotate
 from safeselect.ledger.scope import Scope, scope_of
 from safeselect.ledger.store import Store
 from safeselect.promises.records import Receipt
@@ -71,6 +67,7 @@ class Ledger:
         approvers: Iterable[Verifier] = (),
         approvals_needed: int | None = None,
         anchor: Anchor | None = None,
+        ship: Receiver | None = None,
         on_event: OnEvent | None = None,
     ) -> Ledger:
         """Make a new ledger.
@@ -85,20 +82,16 @@ class Ledger:
                 later scope and every raised limit.
             approvals_needed: how many of them must sign; all by default.
             anchor: keeps the newest head elsewhere, so that a ledger that was rolled back is found.
-            on_event: a function that gets an `Event` after each charge, refusal and outcome, for
-                logs and metrics.  What it raises becomes a warning.
+            ship: keeps every line elsewhere, so that an older copy is made whole again.
+            on_event: gets an `Event` after each charge, refusal and outcome; what it raises warns.
 
         Raises:
             ParameterError: a parameter is wrong.
             LedgerError: the place exists already, or cannot be written.
         """
-        if not isinstance(budgets, Mapping):
-            raise ParameterError(f"budgets must map names of scopes to Budget: {describe(budgets)}")
-        for name, budget in budgets.items():
-            check_budget(name, budget)
-        limit = read_refusals(max_refusals, "max_refusals")
-        terms = {name: (budget, limit) for name, budget in budgets.items()}
-        hook, key, elsewhere = read_hook(on_event), read_signer(signer), read_anchor(anchor)
+        terms = read_terms(budgets, max_refusals)
+        hook, key = read_hook(on_event), read_signer(signer)
+        elsewhere = read_elsewhere(anchor, ship)
         people = read_approvers(approvers, approvals_needed, key, len(terms))
         book = Book.make(read_place(place), key, os.urandom(16).hex(), terms, people, elsewhere)
         book.on_event = hook
@@ -113,6 +106,7 @@ class Ledger:
         verifier: Verifier | None = None,
         head: str | None = None,
         anchor: Anchor | None = None,
+        ship: Receiver | None = None,
         on_event: OnEvent | None = None,
     ) -> Ledger:
         """Open a ledger that exists, and check every record.
@@ -123,9 +117,8 @@ class Ledger:
             place: the ledger's place.
             signer: required to write to a signed ledger.
             verifier: checks signatures for readers; by default the signer.
-            head: a head that was published earlier.  Without one nobody can tell whether the end
-                of the records was cut off before this call.
-            anchor, on_event: as for `create`.
+            head: one that was published earlier; without it a cut of the end is not found.
+            anchor, ship, on_event: as for `create`.
 
         Raises:
             ParameterError: a parameter is wrong, or the signer is not the ledger's.
@@ -135,7 +128,7 @@ class Ledger:
         """
         read_head(head)
         hook, keys = read_hook(on_event), (read_signer(signer), read_verifier(verifier))
-        book = Book.read(read_place(place), *keys, head, read_anchor(anchor))
+        book = Book.read(read_place(place), *keys, head, read_elsewhere(anchor, ship))
         book.on_event = hook
         return cls(book)
 
@@ -167,8 +160,7 @@ class Ledger:
         """Open another scope, if nobody approves.
 
         Raises:
-            ParameterError: a parameter is wrong, the scope exists already, or approvers must sign
-                (`propose.scope`).
+            ParameterError: a parameter is wrong, the scope exists, or approvers must sign.
         """
         check_budget(name, budget)
         limit = read_refusals(max_refusals, "max_refusals")
@@ -185,8 +177,7 @@ class Ledger:
             refusals: how many more refusals close it again, 1 to 1000.
 
         Raises:
-            ParameterError: a parameter is wrong, the scope is not closed, or approvers must sign
-                (`propose.reopening`).
+            ParameterError: a parameter is wrong, the scope is open, or approvers must sign.
         """
         more, why = read_refusals(refusals, "refusals"), text(reason, "reason")
         known = text(name, "scope")
@@ -205,10 +196,21 @@ class Ledger:
             approvals: what `safeselect.ledger.approve` returned to each of the approvers.
 
         Raises:
-            ParameterError: too few approvers signed this; or scopes or limits have changed since it
-                was proposed; nothing was written.
+            ParameterError: too few signed this, or limits changed since; nothing was written.
         """
         enact(self._book, proposal, approvals)
+
+    def rotate(self, key: Signer, approvals: Iterable[Mapping[str, str]] = ()) -> None:
+        """Let another key sign from now on; open the ledger with the old one as `signer=`.
+
+        Args:
+            key: the new key of Ed25519.
+            approvals: if the old key is lost: what approvers signed of `propose.key`.
+
+        Raises:
+            ParameterError: it is no such key or was used before, or nobody may hand over to it.
+        """
+        rotate(self._book, key, approvals)
 
     def scope(self, name: str, *, unit: str, neighbours: str, purpose: str) -> Scope:
         """Return the scope that mechanisms take as `ledger=`.
@@ -284,8 +286,7 @@ class Ledger:
         """Check every record, and return the checker with every scope's balance.
 
         Args:
-            head: a head that was published earlier; without one nobody can tell whether the end of
-                the records was cut off.
+            head: one that was published earlier; without it a cut of the end is not found.
             verifier: checks the signatures; by default the signer, if there is one.
 
         Raises:

@@ -1,9 +1,10 @@
-"""Proposals of new scopes and raised limits, in a ledger that was created with approvers."""
+"""Proposals of new scopes, raised limits and keys, in a ledger that was created with approvers."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+from safeselect.errors import ParameterError
 from safeselect.exact.parameters import Number, rational
 from safeselect.ledger.arguments import check_budget, read_refusals
 from safeselect.ledger.book import Book
@@ -12,6 +13,8 @@ from safeselect.ledger.records.approvals import Proposal
 from safeselect.ledger.records.balance import MAX_REFUSALS
 from safeselect.ledger.records.budget import Budget
 from safeselect.ledger.records.record import text
+from safeselect.ledger.records.signatures import Verifier, read_verifier
+from safeselect.ledger.rotation import propose_key
 
 __all__ = ["Proposals"]
 
@@ -55,3 +58,14 @@ class Proposals:
         more, why = read_refusals(refusals, "refusals"), text(reason, "reason")
         known = text(name, "scope")
         return self._book.state(lambda checker: propose(checker, reopen(checker, known, more, why)))
+
+    def key(self, key: Verifier) -> Proposal:
+        """Return the proposal of another signing key, when the one in force is lost.
+
+        Args:
+            key: the next key, of Ed25519; its public half is enough.
+        """
+        new = read_verifier(key)
+        if new is None:
+            raise ParameterError("key must be the next key, got None")
+        return self._book.state(lambda checker: propose_key(checker, new))

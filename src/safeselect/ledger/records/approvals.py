@@ -1,11 +1,10 @@
 """Approvals: new scopes and raised limits that several people must sign before they hold.
 
 A ledger may be created with approvers, by their public Ed25519 keys.  From then on a new scope or a
-raised limit holds the signatures of as many different approvers as were said to be needed.  They
-sign what changes, before and after, and the hash of the last such record.  So an approval is used
-once, and only in a ledger whose scopes and limits are those that the approver saw.
-
-An adapter checks the keys, imported by name when there is an approval to check.
+raised limit holds the signatures of as many different approvers as were said to be needed; so does
+a new signing key, when the one before it is lost.  They sign what changes, before and after, and
+the hash of the last such record.  So an approval is used once, and only in a ledger whose scopes,
+limits and keys are those that the approver saw.
 """
 
 from __future__ import annotations
@@ -13,19 +12,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from importlib import import_module
 from typing import Any
 
-from safeselect.errors import LedgerDamaged, LedgerError, ParameterError
+from safeselect.errors import LedgerDamaged, ParameterError
 from safeselect.exact.parameters import describe
 from safeselect.ledger.records.record import canonical, parse
-from safeselect.ledger.records.signatures import Signer, Verifier
+from safeselect.ledger.records.signatures import PUBLIC_KEY, Signer, Verifier, public_verifier
 from safeselect.promises.records import Content
 
 __all__ = ["Approvers", "Proposal", "approve", "check_approved", "read_approvers"]
 
 _SIGNED = b"safeselect/approval/1\x00"
-_KEY = re.compile(r"[0-9a-f]{64}", re.ASCII)
 _SIGNATURE = re.compile(r"[0-9a-f]{128}", re.ASCII)
 _COUNT = re.compile(r"0|[1-9][0-9]{0,5}", re.ASCII)
 _UNSIGNED = {"schema", "seq", "previous", "utc", "approvals"}
@@ -62,7 +59,7 @@ class Approvers:
         if (
             content.keys() != {"keys", "needed", "scopes"}
             or not isinstance(keys, list)
-            or not all(isinstance(key, str) and _KEY.fullmatch(key) for key in keys)
+            or not all(isinstance(key, str) and PUBLIC_KEY.fullmatch(key) for key in keys)
             or not all(isinstance(n, str) and _COUNT.fullmatch(n) for n in (needed, scopes))
         ):
             raise LedgerDamaged("record 0 does not say who approves")
@@ -203,12 +200,7 @@ def check_approved(
 
 def _is_signed(key: str, message: bytes, signature: str) -> bool:
     try:
-        verifier = import_module("safeselect.adapters.ed25519").Ed25519Verifier(
-            bytes.fromhex(key), key_id="approver"
-        )
-        return bool(verifier.verify(message, bytes.fromhex(signature)))
-    except ParameterError as error:  # the library is not installed
-        raise LedgerError(f"the approvals of this ledger cannot be checked: {error}") from None
+        return public_verifier(key).verify(message, bytes.fromhex(signature))
     except ValueError:  # it is no key of Ed25519
         return False
 
@@ -217,6 +209,6 @@ def _read_approval(content: object, where: str) -> tuple[str, str]:
     if isinstance(content, dict) and content.keys() == {"key", "signature"}:
         key, signature = content["key"], content["signature"]
         are_texts = isinstance(key, str) and isinstance(signature, str)
-        if are_texts and _KEY.fullmatch(key) and _SIGNATURE.fullmatch(signature):
+        if are_texts and PUBLIC_KEY.fullmatch(key) and _SIGNATURE.fullmatch(signature):
             return key, signature
     raise LedgerDamaged(f"{where} holds something that is no approval")

@@ -63,6 +63,8 @@ _NEW: dict[str, _Types] = {
         "reason": str,
         "approvals": list,
     },
+    # Another key signs from this record on.
+    "key": {"utc": str, "signer": dict, "replaces": str, "handover": str, "approvals": list},
     # The bytes of an unfinished write were cut off.
     "torn": {"length": str, "sha256": str},
     # All that follows from the records before it, so that opening need not replay them.

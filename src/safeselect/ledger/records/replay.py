@@ -11,10 +11,11 @@ its own record judged before it writes it.
 from __future__ import annotations
 
 import re
+from collections.abc import Set
 from dataclasses import dataclass, field
 from hashlib import sha256
 
-from safeselect.errors import LedgerDamaged, LedgerRolledBack
+from safeselect.errors import LedgerDamaged
 from safeselect.ledger.records.approvals import Approvers, check_approved
 from safeselect.ledger.records.balance import Balance, charged, raised, refused
 from safeselect.ledger.records.fields import (
@@ -22,13 +23,14 @@ from safeselect.ledger.records.fields import (
     Fields,
     charges_of,
     head_of,
-    read_head,
     read_record,
 )
+from safeselect.ledger.records.heads import Heads
+from safeselect.ledger.records.keys import Keys
 from safeselect.ledger.records.reading import Open, Reading, check_spent, read_open
 from safeselect.ledger.records.record import START, record_hash
 from safeselect.ledger.records.requests import Requests
-from safeselect.ledger.records.signatures import Verifier, check_signature, check_signer
+from safeselect.ledger.records.signatures import Verifier
 from safeselect.ledger.store import Row
 
 __all__ = ["Checker"]
@@ -39,29 +41,31 @@ class Checker:
     """The state that follows from the records so far; `check` takes the next one.
 
     Attributes:
-        verifier: checks signatures; without it the signatures of a ledger are not checked.
+        verifier: checks signatures, as one of the ledger's keys; without it those of a ledger are
+            not checked.
         published: a head that must be among the records.
+        accepted: public keys; with any, every key of the ledger must be among them.
         ledger: identity of the ledger.
         count: the number of records so far.
         last: hash of the last record.
-        signer: algorithm and name of the key; empty for a ledger without signatures.
         scopes: the balance of each scope.
         torn: the number of replayed records that report bytes cut off.
         carried_at: the number of records at the last record of kind "carried".
         unfinished: the number of bytes after the last whole record, if a file was read.
         nonces: the nonces of all charges.
         requests: all requests that were charged.
-        wanted: heads that are still to be found, by place.
+        heads: heads that are still to be found.
         approvers: who approves new scopes and raised limits, if anybody.
-        changed: hash of the last record of a scope or a limit, or of the first record.
+        changed: hash of the last record of a scope, a limit or a key, or of the first record.
+        keys: the key that signs, and those before it.
     """
 
     verifier: Verifier | None = None
     published: str | None = None
+    accepted: Set[str] = frozenset()
     ledger: str = ""
     count: int = 0
     last: str = START
-    signer: dict[str, str] = field(default_factory=dict)
     scopes: dict[str, Balance] = field(default_factory=dict)
     torn: int = 0
     carried_at: int = 0
@@ -70,12 +74,19 @@ class Checker:
     requests: Requests = field(default_factory=Requests)
     _open: dict[int, Open] = field(default_factory=dict)
     _known: dict[tuple[object, ...], Open] = field(default_factory=dict)
-    wanted: dict[int, str] = field(default_factory=dict)
+    heads: Heads = field(default_factory=Heads)
     approvers: Approvers | None = None
     changed: str = ""
+    keys: Keys = field(init=False)
 
     def __post_init__(self) -> None:
-        self.want(self.published)
+        self.heads.want(self.published)
+        self.keys = Keys(self.verifier, self.accepted)
+
+    @property
+    def signer(self) -> dict[str, str]:
+        """Algorithm and name of the key in force; empty for a ledger without signatures."""
+        return self.keys.signer
 
     @property
     def pending(self) -> set[str]:
@@ -110,7 +121,7 @@ class Checker:
         """Judge the next record, and change nothing.
 
         Args:
-            verify: whether to check its signature; a later record's signature covers it too.
+            verify: whether to check its signature, if a later record's signature covers it too.
 
         Raises:
             LedgerDamaged, LedgerRolledBack: as `check` does.
@@ -124,22 +135,24 @@ class Checker:
         if (record["kind"] == "created") != (self.count == 0):
             raise LedgerDamaged(f"{where} is of a kind that does not belong at this place")
         if self.count == 0:
-            check_signer(record["signer"], self.verifier, where)
+            self.keys.check_first(row, record["signer"], where)
             if "approvers" in record:
                 Approvers.of(record["approvers"], record["signer"])
         elif record["ledger"] != self.ledger:
             raise LedgerDamaged(f"{where} belongs to another ledger")
-        signer = record["signer"] if self.count == 0 else self.signer
-        check_signature(row, signer, self.verifier if verify else None)
-        self.check_wanted(self.count, row.hash)
+        elif record["kind"] == "key":
+            self.keys.check_next(row, record, self.approvers, self.changed, where)
+        else:
+            self.keys.check(row, verify=verify)
+        self.heads.check(self.count, row.hash)
         return self._follow(row, record, where)
 
     def take(self, reading: Reading) -> None:
         """Apply the record that `read` has just judged."""
         if self.count == 0:
-            self.ledger, self.signer = reading.record["ledger"], reading.record["signer"]
+            self.ledger = reading.record["ledger"]
             if "approvers" in reading.record:
-                self.approvers = Approvers.of(reading.record["approvers"], self.signer)
+                self.approvers = Approvers.of(reading.record["approvers"], reading.record["signer"])
         self.scopes |= reading.scopes
         if reading.nonce is not None:
             self.nonces.add(reading.nonce)
@@ -153,29 +166,12 @@ class Checker:
         self.torn += reading.record["kind"] == "torn"
         if reading.record["kind"] == "carried":
             self.carried_at = self.count + 1
-        if reading.record["kind"] in ("created", "scope", "raised"):
+        if reading.record["kind"] in ("created", "key"):
+            self.keys.take(reading.record["signer"])
+        if reading.record["kind"] in ("created", "scope", "raised", "key"):
             self.changed = reading.row.hash
-        self.wanted.pop(self.count, None)
+        self.heads.wanted.pop(self.count, None)
         self.count, self.last = self.count + 1, reading.row.hash
-
-    def want(self, head: str | None) -> None:
-        """Take in a head that was published, of a record to come.
-
-        Raises:
-            LedgerRolledBack: another head with its place is awaited already.
-        """
-        found = read_head(head)
-        if found is not None and self.wanted.setdefault(*found) != found[1]:
-            raise LedgerRolledBack(f"two different heads were published for record {found[0]}")
-
-    def check_wanted(self, seq: int, hash_: str) -> None:
-        """Compare a record with the published heads that name its place.
-
-        Raises:
-            LedgerRolledBack: one names another record.
-        """
-        if self.wanted.get(seq, hash_) != hash_:
-            raise LedgerRolledBack(f"record {seq} is another one than the published head says")
 
     def verify(self, row: Row) -> None:
         """Check the signature of a row, if `read` judged the row without it.
@@ -183,21 +179,19 @@ class Checker:
         Raises:
             LedgerDamaged: the signature is wrong.
         """
-        check_signature(row, self.signer, self.verifier)
+        self.keys.check(row)
 
     def finish(self) -> None:
         """Check that nothing is missing at the end, as far as the published head can show.
 
         Raises:
-            LedgerDamaged: there is no record.
+            LedgerDamaged: there is no record, or it is not signed with the verifier's key.
             LedgerRolledBack: the record that the published head names is missing.
         """
         if not self.count:
             raise LedgerDamaged("there is no record; every ledger has at least one")
-        if any(place >= self.count for place in self.wanted):
-            raise LedgerRolledBack(
-                f"the records end at {self.count - 1}, before the published head: the end was cut"
-            )
+        self.keys.finish()
+        self.heads.finish(self.count)
 
     def carried(self) -> Fields:
         """Return the content of a record of kind "carried": all that follows so far."""

@@ -10,14 +10,16 @@ from __future__ import annotations
 import hmac
 import re
 from collections.abc import Mapping
-from typing import NoReturn, Protocol, cast, final, runtime_checkable
+from importlib import import_module
+from typing import NoReturn, Protocol, final, runtime_checkable
 
-from safeselect.errors import LedgerDamaged, ParameterError
+from safeselect.errors import LedgerDamaged, LedgerError, ParameterError
 from safeselect.exact.parameters import describe
 from safeselect.ledger.records.record import text
 from safeselect.ledger.store import Row
 
 __all__ = [
+    "PUBLIC_KEY",
     "HmacSigner",
     "Signer",
     "Verifier",
@@ -25,6 +27,7 @@ __all__ = [
     "check_signer",
     "is_key",
     "key_of",
+    "public_verifier",
     "read_signer",
     "read_verifier",
     "signed_message",
@@ -33,6 +36,8 @@ __all__ = [
 _SIGNED = b"safeselect/signature/1\x00"
 _SIGNATURE = re.compile(r"([0-9a-f]{2})+", re.ASCII)
 _SHORTEST_KEY = 32
+PUBLIC_KEY = re.compile(r"[0-9a-f]{64}", re.ASCII)
+"""A public key of Ed25519 in a record."""
 
 
 @runtime_checkable
@@ -119,30 +124,40 @@ def key_of(key: Verifier | None) -> dict[str, str]:
 
 
 def is_key(key: Verifier, said: Mapping[str, str]) -> bool:
-    """Whether the first record of a ledger names this key.
+    """Whether a record names this key: by its public key, or else by its name.
 
     Older records name no public key, and a user's own verifier need not have one.
     """
     own = key_of(key)
-    return bool(said) and all(
-        own.get(name) == said.get(name)
-        for name in ("algorithm", "key_id", "public_key")
-        if name != "public_key" or (name in own and name in said)
-    )
+    which = "public_key" if "public_key" in own and "public_key" in said else "key_id"
+    return bool(said) and all(own[name] == said.get(name) for name in ("algorithm", which))
 
 
-def check_signer(signer: Mapping[str, object], verifier: Verifier | None, where: str) -> None:
+def public_verifier(public_key: str) -> Verifier:
+    """Return the verifier of a public key of Ed25519; an adapter checks its signatures.
+
+    Raises:
+        LedgerError: the library is not installed.
+        ValueError: it is no key of Ed25519.
+    """
+    try:
+        adapter = import_module("safeselect.adapters.ed25519")
+        verifier: Verifier = adapter.Ed25519Verifier(bytes.fromhex(public_key), key_id="key")
+    except ParameterError as error:
+        raise LedgerError(f"signatures of this ledger cannot be checked: {error}") from None
+    return verifier
+
+
+def check_signer(signer: Mapping[str, object], where: str) -> None:
     """Check the first record's statement about the key.
 
     Raises:
-        LedgerDamaged: it names no key, or another than the one that is to verify.
+        LedgerDamaged: it names no key.
     """
     if not all(isinstance(value, str) for value in signer.values()) or (
         signer and not signer.keys() >= {"algorithm", "key_id"}
     ):
         raise LedgerDamaged(f"{where} names no key")
-    if verifier is not None and not is_key(verifier, cast("Mapping[str, str]", signer)):
-        raise LedgerDamaged("the ledger is not signed with the key that is to verify it")
 
 
 def check_signature(row: Row, signer: Mapping[str, str], verifier: Verifier | None) -> None:

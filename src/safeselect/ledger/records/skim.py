@@ -24,9 +24,10 @@ __all__ = ["Carrying", "skim"]
 
 _HASH, _BODY = slice(9, 73), 84  # their places in a line
 _SIGNATURE, _PREVIOUS = b',"signature":"', b'"previous":"'
+_KEY = b'"kind":"key"'
 _NONCE, _REQUEST, _OUTCOME = b'"nonce":"', b'"request":{"asked":', b'{"charge":"'
 
-# How the records of scopes and limits begin, and no others: their fields are sorted.
+# How the records of scopes, limits and keys begin, and no others: their fields are sorted.
 _CHANGES = (b'{"after":', b'{"approvals":', b'{"caps":')
 
 
@@ -49,8 +50,8 @@ def skim(checker: Checker, lines: Iterator[tuple[int, bytes]]) -> Row:
     first = read_line(line, 0, at)
     checker.take(checker.read(first, verify=False))
     last, nonces, requests = checker.last.encode(), checker.nonces, checker.requests
-    wanted, count = checker.wanted, 0
-    for count, (at, line) in enumerate(lines, 1):  # noqa: B007 - both are used of the last one
+    wanted, count = checker.heads.wanted, 0
+    for count, (at, line) in enumerate(lines, 1):
         body = line[_BODY : line.rfind(_SIGNATURE)]
         stated = line[_HASH]
         if sha256(RECORD_DOMAIN + body).hexdigest().encode() != stated:
@@ -61,9 +62,11 @@ def skim(checker: Checker, lines: Iterator[tuple[int, bytes]]) -> Row:
             raise LedgerDamaged(f"record {count} does not follow the record before it")
         last = stated
         if body.startswith(_CHANGES):
+            if _KEY in body:
+                _replace_key(checker, read_line(line, count, at))
             checker.changed = stated.decode()
         if count in wanted:
-            checker.check_wanted(count, stated.decode())
+            checker.heads.check(count, stated.decode())
         place = body.find(_NONCE)
         if place >= 0:
             nonces.add(int(body[place + 9 : place + 41], 16))
@@ -77,3 +80,12 @@ def skim(checker: Checker, lines: Iterator[tuple[int, bytes]]) -> Row:
         raise LedgerDamaged(f"record {count} carries nothing over")
     checker.adopt(row, record)
     return row
+
+
+def _replace_key(checker: Checker, row: Row) -> None:
+    """Take in a record of another key; its hash and its place are checked already."""
+    where = f"record {row.seq}"
+    record = read_record(row.body, where)
+    if record["kind"] == "key":
+        checker.keys.check_next(row, record, checker.approvers, checker.changed, where)
+        checker.keys.take(record["signer"])

@@ -113,7 +113,7 @@ class FileStore:
         return done
 
     def write(self, work: Callable[[Journal], T]) -> T:
-        """Lock the file, run the work, and put its row on the disk; at most one a transaction."""
+        """Lock the file, run the work, and put its rows on the disk."""
         try:
             return self._written(work)
         except OSError as error:
@@ -144,10 +144,9 @@ class FileStore:
             end = end_of_lines(file, here.st_size)
             journal = FileJournal(file, end, here.st_size)
             done = work(journal)
-            for line in journal.lines:
-                self._append(file, end, line, born)
-                end += len(line)
-                self._durable = (here.st_dev, here.st_ino, end)
+            if lines := b"".join(journal.lines):
+                self._append(file, end, lines, born)
+                self._durable = (here.st_dev, here.st_ino, end + len(lines))
             fcntl.flock(file, fcntl.LOCK_UN)
         return done
 
@@ -168,14 +167,14 @@ class FileStore:
                 self._durable = (here.st_dev, here.st_ino, end)
         return done
 
-    def _append(self, file: FileIO, end: int, line: bytes, born: Generation) -> None:
-        """Write one line at the end, and return when it is on the disk and in its place."""
+    def _append(self, file: FileIO, end: int, lines: bytes, born: Generation) -> None:
+        """Write lines at the end, and return when they are on the disk and in their place."""
         if generation() != born:
             raise LedgerError("this process was forked in the middle of a charge of its parent's")
         if os.fstat(file.fileno()).st_size != end:
             self._cut(file, end)
         try:
-            if file.write(line) != len(line):
+            if file.write(lines) != len(lines):
                 raise OSError(errno.ENOSPC, "short write")
             _sync(file)
         except OSError:
@@ -185,7 +184,7 @@ class FileStore:
             _sync(file)
             self._broken = False
             raise
-        if self._check_place(file).st_size != end + len(line):
+        if self._check_place(file).st_size != end + len(lines):
             raise LedgerError(
                 f"somebody else changed the file {self.name!r} while a record was written: nothing "
                 "is released, and the charge may stand"

@@ -1,0 +1,419 @@
+"""Another key signs: handed over by the one before it, or approved when that is lost."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ledgers import TERMS, pure, scope
+from workers import kinds
+
+from safeselect import Budget, Ledger, LedgerDamaged, LedgerError, ParameterError
+from safeselect.cli._main import main
+from safeselect.ledger import Checker, HmacSigner, Proposal, append, approve, book, kept_records
+from safeselect.ledger.records.keys import handover_message
+from safeselect.ledger.records.lines import log_line
+from safeselect.ledger.records.record import START, canonical, record_hash
+from safeselect.ledger.records.signatures import key_of, signed_message
+
+cryptography = pytest.importorskip("cryptography")
+
+from safeselect.adapters.ed25519 import Ed25519Signer, Ed25519Verifier  # noqa: E402
+
+pytestmark = pytest.mark.claim("C9")
+
+OLD, NEW, LATE, EVE = (Ed25519Signer(bytes([n]) * 32, key_id=f"k{n}") for n in range(10, 14))
+ANN, BEN, CID = (Ed25519Signer(bytes([n]) * 32, key_id=f"k{n}") for n in range(1, 4))
+HMAC = HmacSigner(b"k" * 32, key_id="k")
+BUDGETS = {"a": Budget(**TERMS, epsilon=100)}
+
+
+def public(key: Ed25519Signer) -> Ed25519Verifier:
+    return Ed25519Verifier(key.public_key, key_id="an auditor's name for it")
+
+
+def made(place: Any, signer: Any = OLD, *, approvers: bool = True) -> Ledger:
+    """Two of three approve."""
+    people = [public(each) for each in (ANN, BEN, CID)] if approvers else []
+    needed = 2 if approvers else None
+    return Ledger.create(place, BUDGETS, signer=signer, approvers=people, approvals_needed=needed)
+
+
+def spend(ledger: Ledger) -> None:
+    scope(ledger).begin(pure()).released("x", b"s" * 32)
+
+
+def signed(proposal: Proposal, *people: Ed25519Signer) -> list[dict[str, str]]:
+    return [approve(Proposal(proposal.text), each) for each in people]
+
+
+def rotated(path: Path) -> Ledger:
+    """OLD signs records 0 to 3, NEW 4 to 6, LATE, which was approved, 7 to 9."""
+    ledger = made(path)
+    spend(ledger)
+    ledger.rotate(NEW)
+    spend(ledger)
+    lost = Ledger.open(path)
+    late = Ed25519Verifier(LATE.public_key, key_id=LATE.key_id)
+    lost.rotate(LATE, signed(lost.propose.key(late), ANN, CID))
+    spend(lost)
+    return lost
+
+
+def test_whoever_knows_one_key_verifies_all_records(tmp_path: Path) -> None:
+    path = tmp_path / "l"
+    ledger = rotated(path)
+    assert [(n, k) for n, k in enumerate(kinds(ledger)) if k == "key"] == [(4, "key"), (7, "key")]
+    for key in (OLD, NEW, LATE):
+        again = Ledger.open(path, verifier=public(key))
+        checker = again.check()
+        assert checker.signer == key_of(LATE)
+        assert checker.keys.used == [each.public_key.hex() for each in (OLD, NEW, LATE)]
+    spend(Ledger.open(path, signer=LATE))
+    spend(Ledger.open(path, signer=LATE, verifier=public(OLD)))
+    for key in (EVE, ANN):
+        with pytest.raises(LedgerDamaged, match="not signed with the key that is to verify it"):
+            Ledger.open(path, verifier=public(key))
+        with pytest.raises(LedgerDamaged, match="not signed with the key that is to verify it"):
+            ledger.check(verifier=public(key))
+    for key in (OLD, NEW, EVE):
+        with pytest.raises(ParameterError, match="signer is not the one"):
+            Ledger.open(path, signer=key)
+
+
+def test_a_process_with_the_old_key_charges_no_more(tmp_path: Path) -> None:
+    path = tmp_path / "l"
+    ledger = made(path)
+    there = scope(ledger)
+    Ledger.open(path, signer=OLD).rotate(NEW)
+    size = path.stat().st_size
+    with pytest.raises(ParameterError, match="signer is not the one with which the ledger is"):
+        there.begin(pure())
+    assert path.stat().st_size == size
+    assert ledger.balance("a").spent["epsilon"] == 0  # it may still look
+
+
+def test_a_long_ledger_opens_with_the_keys_before_its_totals_were_carried(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(book, "CARRY_EVERY", 12)
+    path = tmp_path / "l"
+    ledger = rotated(path)
+    for _ in range(4):
+        spend(ledger)
+    assert kinds(ledger)[-1] == "released"
+    assert "carried" in kinds(ledger)
+    for key in (OLD, NEW, LATE):
+        assert Ledger.open(path, verifier=public(key)).head == ledger.head
+    with pytest.raises(LedgerDamaged, match="not signed with the key"):
+        Ledger.open(path, verifier=public(EVE))
+    again = Ledger.open(path, signer=LATE)
+    again.rotate(EVE)
+    with pytest.raises(ParameterError, match="signed records of the ledger before"):
+        again.rotate(NEW)
+
+
+def test_a_lost_key_is_replaced_though_the_end_is_torn(tmp_path: Path) -> None:
+    path = tmp_path / "l"
+    made(path)
+    with path.open("ab") as file:
+        file.write(b'{"hash":"')
+    lost = Ledger.open(path)
+    lost.rotate(NEW, signed(lost.propose.key(NEW), ANN, BEN))
+    spend(lost)
+    assert Ledger.open(path, verifier=public(OLD)).check().count == 5
+
+
+def test_only_the_old_key_or_approvers_hand_over(tmp_path: Path) -> None:
+    path = tmp_path / "l"
+    ledger, without = made(path), made(tmp_path / "m", approvers=False)
+    head = ledger.head
+    lost = Ledger.open(path)
+    proposal = lost.propose.key(NEW)
+    assert proposal.content["replaces"] == OLD.public_key.hex()
+    other = made(tmp_path / "n")
+    for approvals, said in (
+        ([], "the key in force hands over to the next"),
+        (signed(proposal, ANN), "needs 2 approvals and has 1"),
+        (signed(proposal, ANN, ANN), "twice by one key"),
+        (signed(proposal, ANN, EVE), "no approver's"),
+        (signed(proposal, ANN, OLD), "no approver's"),
+        (signed(lost.propose.key(LATE), ANN, BEN), "is not for this"),
+        (signed(other.propose.key(NEW), ANN, BEN), "is not for this"),
+        ("x", "approvals must be a list"),
+        (7, "approvals must be a list"),
+    ):
+        with pytest.raises(ParameterError, match=said):
+            lost.rotate(NEW, approvals)  # type: ignore[arg-type]
+    with pytest.raises(ParameterError, match="nobody approves"):
+        Ledger.open(tmp_path / "m").rotate(NEW, signed(proposal, ANN, BEN))
+    with pytest.raises(ParameterError, match="nobody approves"):
+        without.propose.key(NEW)
+    for key, said in (
+        (HMAC, "must be one of Ed25519"),
+        (OLD, "signed records of the ledger before"),
+        (ANN, "cannot be an approver's"),
+        (public(NEW), "signer must have the members"),
+        (None, "must be the new signer"),
+        (7, "signer must have the members"),
+    ):
+        with pytest.raises(ParameterError, match=said):
+            ledger.rotate(key)  # type: ignore[arg-type]
+
+    class Wrong:
+        algorithm, key_id, public_key = "ed25519", "x", NEW.public_key
+        sign, verify = EVE.sign, EVE.verify
+
+    with pytest.raises(ParameterError, match="signs otherwise than its public key says"):
+        ledger.rotate(Wrong())
+    assert ledger.head == head
+    for place, signer in ((":memory:", None), (":memory:", HMAC)):
+        with pytest.raises(ParameterError, match="only a key of Ed25519 that the records state"):
+            made(place, signer, approvers=False).rotate(NEW)
+    lost.rotate(NEW, signed(proposal, ANN, BEN))
+
+
+def test_approvals_of_a_key_are_used_once(tmp_path: Path) -> None:
+    path = tmp_path / "l"
+    ledger = made(path)
+    first = signed(ledger.propose.key(NEW), ANN, BEN)
+    ledger.rotate(LATE)
+    with pytest.raises(ParameterError, match="is not for this"):
+        ledger.rotate(NEW, first)
+    more = ledger.propose.scope("c", Budget(**TERMS, epsilon=1))
+    second = signed(ledger.propose.key(NEW), ANN, BEN)
+    ledger.enact(more, signed(more, ANN, BEN))
+    with pytest.raises(ParameterError, match="is not for this"):
+        ledger.rotate(NEW, second)
+
+
+def test_approvers_do_not_vouch_for_lines_that_the_old_key_did_not_sign(tmp_path: Path) -> None:
+    """Whoever writes the file adds a line; nobody has the old key, and nobody would notice."""
+    path = tmp_path / "l"
+    spend(made(path))
+    lines = path.read_bytes().splitlines(keepends=True)
+    last = json.loads(lines[-1])
+    last["record"]["commitment"] = "0" * 64
+    body = canonical(last["record"])
+    path.write_bytes(b"".join(lines[:-1]) + log_line(body, record_hash(body), last["signature"]))
+    lost = Ledger.open(path)
+    approvals = signed(lost.propose.key(NEW), ANN, BEN)
+    with pytest.raises(LedgerDamaged, match="the signature of record 3 is wrong"):
+        lost.rotate(NEW, approvals)
+
+
+def rechained(
+    path: Path, place: int, change: Callable[[dict[str, Any]], object], keys: list[Any]
+) -> None:
+    """Change a record and compute the chain anew, signed by whom the forger likes.
+
+    Args:
+        keys: for each record who signs it; None leaves the signature empty.
+    """
+    records = [json.loads(line)["record"] for line in path.read_bytes().splitlines()]
+    lines, before = b"", START
+    for number, record in enumerate(records):
+        record["previous"] = before
+        if number == place:
+            change(record)
+        body = canonical(record)
+        before = record_hash(body)
+        key = keys[number]
+        lines += log_line(body, before, key.sign(signed_message(before)).hex() if key else "")
+    path.write_bytes(lines)
+
+
+def keyed(path: Path, place: int) -> list[Any]:
+    """A ledger of 7 records, of which that at this place replaces OLD by NEW; who signed them."""
+    ledger = made(path)
+    for number in range(2, 7):
+        if number == place:
+            ledger.rotate(NEW)
+        else:
+            scope(ledger).begin(pure())
+    return [NEW if number >= place else OLD for number in range(7)]
+
+
+def by(key: Any, **more: Any) -> Callable[[dict[str, Any]], object]:
+    """Sign the handover with this key."""
+
+    def change(record: dict[str, Any]) -> None:
+        record.update(more)
+        record["handover"] = key.sign(handover_message(record)).hex()
+
+    return change
+
+
+def approved(*people: Any, ledger: str = "") -> Callable[[dict[str, Any]], object]:
+    """Put approvals in place of the handover."""
+
+    def change(record: dict[str, Any]) -> None:
+        record["handover"] = ""
+        told = Proposal.of({**record, **({"ledger": ledger} if ledger else {})}, "0" * 64)
+        record["approvals"] = [approve(told, each) for each in people]
+
+    return change
+
+
+ANYBODY = key_of(EVE)
+
+
+@pytest.mark.parametrize("place", [2, 4, 6])
+@pytest.mark.parametrize("pinned", [None, OLD, NEW])
+@pytest.mark.parametrize(
+    ("change", "after", "said"),
+    [
+        (lambda record: record.update(handover=""), NEW, "not signed by the key that it replaces"),
+        (lambda record: None, None, "has no signature"),
+        (lambda record: None, OLD, "the signature of record . is wrong"),
+        (by(NEW), NEW, "not signed by the key that it replaces"),
+        (by(EVE), NEW, "not signed by the key that it replaces"),
+        (by(ANN), NEW, "not signed by the key that it replaces"),
+        (by(NEW, signer=ANYBODY), EVE, "not signed by the key that it replaces"),
+        (lambda record: record.update(signer=ANYBODY), EVE, "not signed by the key that it"),
+        (by(OLD, replaces=EVE.public_key.hex()), NEW, "does not replace the key that there was"),
+        (by(OLD, signer=key_of(OLD)), OLD, "signed records before"),
+        (by(OLD, signer=key_of(ANN)), ANN, "lets an approver's key sign"),
+        (by(OLD, signer=key_of(HMAC)), NEW, "names no key of Ed25519"),
+        (by(OLD, signer={**key_of(NEW), "more": "x"}), NEW, "names no key of Ed25519"),
+        (by(OLD, signer={**key_of(NEW), "public_key": "x"}), NEW, "names no key of Ed25519"),
+        (by(OLD, signer={**key_of(NEW), "public_key": ["x"]}), NEW, "names no key|fields"),
+        (by(OLD, signer={}), NEW, "names no key of Ed25519"),
+        (approved(), NEW, "not signed by the key that it replaces"),
+        (approved(ANN), NEW, "is not for this|needs 2"),
+        (approved(ANN, BEN, ledger="0" * 32), NEW, "is not for this"),
+        (lambda record: record.update(approvals=[{}]), NEW, "holds approvals where"),
+        (lambda record: record.update(handover="x"), NEW, "not signed by the key that it"),
+        (lambda record: record.update(ledger="0" * 32), NEW, "belongs to another ledger"),
+        (lambda record: record.update(kind="torn"), NEW, "fields of its kind"),
+    ],
+)
+def test_forged_records_of_keys(
+    tmp_path: Path, place: int, pinned: Any, change: Any, after: Any, said: str
+) -> None:
+    """First, in the middle and last; by whoever may write the file, with or without a pinned key.
+
+    The forger has every later key, and gives everything else that a reader wants to see.
+    """
+    path = tmp_path / "l"
+    keys = keyed(path, place)
+    rechained(path, place, lambda record: None, keys)
+    verifier = public(pinned) if pinned else None
+    Ledger.open(path, verifier=verifier).check()
+    honest = keys[:place]
+    rechained(path, place, change, honest + [after or EVE] * (7 - place))
+    if after is None:
+        lines = path.read_bytes().splitlines(keepends=True)
+        signature = json.loads(lines[place])["signature"]
+        lines[place] = lines[place].replace(signature.encode(), b"")
+        path.write_bytes(b"".join(lines))
+    for look in (
+        lambda: Ledger.open(path, verifier=verifier),
+        lambda: list(kept_records(path, Checker(verifier))),
+    ):
+        with pytest.raises(LedgerDamaged, match=said):
+            look()
+
+
+def test_a_record_of_another_ledger_is_refused(tmp_path: Path) -> None:
+    """Both have the same keys; the handover of one is put into the other."""
+    keyed(tmp_path / "m", 2)
+    foreign = json.loads((tmp_path / "m").read_bytes().splitlines()[2])["record"]
+    path = tmp_path / "l"
+    keys = keyed(path, 2)
+    rechained(path, 2, lambda record: record.update(handover=foreign["handover"]), keys)
+    with pytest.raises(LedgerDamaged, match="not signed by the key that it replaces"):
+        Ledger.open(path)
+
+
+@pytest.mark.parametrize("pinned", [OLD, NEW])
+def test_whoever_has_none_of_the_keys_forges_no_ledger_that_a_pinned_key_verifies(
+    tmp_path: Path, pinned: Ed25519Signer
+) -> None:
+    """A ledger of the forger's own, with his key first, that "leads" to the pinned key."""
+    path = tmp_path / "l"
+    ledger = made(path, EVE)
+    spend(ledger)
+    ledger.rotate(LATE)
+    keys = [EVE] * 4 + [LATE]
+    for change in (by(EVE, signer=key_of(pinned)), lambda record: None):
+        shutil.copy(path, tmp_path / "forged")
+        rechained(tmp_path / "forged", 4, change, keys)
+        with pytest.raises(LedgerDamaged, match=r"signature of record 4 is wrong|not signed with"):
+            Ledger.open(tmp_path / "forged", verifier=public(pinned))
+
+
+def test_a_first_record_that_only_states_the_pinned_key_names_no_approvers(tmp_path: Path) -> None:
+    """The forger's own approvers "replace" the pinned key, which signed nothing, by his."""
+    path = tmp_path / "l"
+    people = [public(CID)]
+    ledger = Ledger.create(path, BUDGETS, signer=EVE, approvers=people)
+    spend(ledger)
+    ledger.rotate(LATE)
+    spend(ledger)
+    changed: list[str] = []
+
+    def approve_own(record: dict[str, Any]) -> None:
+        record.update(handover="", replaces=OLD.public_key.hex())
+        record["approvals"] = [approve(Proposal.of(record, changed[0]), CID)]
+
+    keys = [EVE] * 4 + [LATE] * 3
+    rechained(path, 0, lambda record: record.update(signer=key_of(OLD)), keys)
+    changed.append(json.loads(path.read_bytes().splitlines()[1])["hash"])
+    rechained(path, 4, approve_own, keys)
+    for look in (
+        lambda: Ledger.open(path, verifier=public(OLD)),
+        lambda: Ledger.open(path, signer=LATE),
+        lambda: list(kept_records(path, Checker(public(OLD)))),
+    ):
+        with pytest.raises(LedgerDamaged, match="the signature of record 0 is wrong"):
+            look()
+
+
+def test_the_command_pins_keys_and_shows_them(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "l"
+    rotated(path)
+    old, new, late, eve = (each.public_key.hex() for each in (OLD, NEW, LATE, EVE))
+    for pinned, code in (
+        ([], 3),
+        ([old], 0),
+        ([new], 0),
+        ([late], 0),
+        ([eve], 3),
+        ([old, new, late], 0),
+        ([late, old, new, eve], 0),
+        ([old, new], 3),
+        ([eve, late], 3),
+        ([eve, ANN.public_key.hex()], 3),
+    ):
+        words = ["ledger", "verify", str(path)]
+        for each in pinned:
+            words += ["--public-key", each]
+        assert main(words) == code, (pinned, capsys.readouterr().err)
+    capsys.readouterr()
+    assert main(["ledger", "show", str(path), "--public-key", old]) == 0
+    out = capsys.readouterr().out
+    assert f"{new} signs, handed over by the key before it" in out
+    assert f"{late} signs, approved by 2" in out
+    assert main(["ledger", "report", str(path), "--public-key", old]) == 0
+    page = capsys.readouterr().out
+    assert all(each in page for each in (old, new, late))
+    assert main(["ledger", "export", str(path), "--public-key", old]) == 0
+    log = tmp_path / "log"
+    log.write_text(capsys.readouterr().out)
+    assert log.read_bytes() == path.read_bytes()
+    assert main(["ledger", "verify", str(log), "--public-key", new]) == 0
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join(lines[:3]))
+    with pytest.raises(ParameterError, match="only with its verifier"):
+        append(path, lines)
+    with pytest.raises(LedgerError, match="not signed with the key"):
+        append(path, lines, verifier=public(EVE))
+    append(path, lines, verifier=public(OLD))
+    assert log.read_bytes() == path.read_bytes()
