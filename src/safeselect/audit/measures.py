@@ -37,7 +37,7 @@ def check_few_values(case: MeasureCase, every: int) -> str:
         Refuted: the shares of the outcomes contradict it.
     """
     count = 3000 if every == 1 else 400
-    found = Counter(_noise(case, [5, -3]) for _ in range(count))
+    found: Counter[Hashable] = Counter(_noise(case, [5, -3]) for _ in range(count))
     gate(found, count, _pairs(case))
     return f"{count} releases of two values follow their law"
 
@@ -111,8 +111,8 @@ def check_words(case: MeasureCase, every: int) -> str:
             tail += 2 * law.get(d, 0.0)
             # Words of 64 digits, nearer than any two thresholds, and farther than floats err.
             if tail > 2.0**-30:
-                for factor, found in ((1 + 2.0**-36, d - 1), (1 - 2.0**-36, d)):
-                    word = int(tail * factor * 2.0**64)
+                near, off = int(tail * 2.0**64), int(tail * 2.0**28) + 4
+                for word, found in ((near + off, d - 1), (near - off, d)):
                     if word < 1 << 64:
                         words.append(word)
                         wanted.append(found)
