@@ -14,8 +14,9 @@ from written import TABLES
 from safeselect.accounting.cost import PrivacyCost
 from safeselect.audit.code import Running
 from safeselect.audit.coverage import ASPECTS, coverage, not_cleared
-from safeselect.audit.mechanisms import KEYS, LISTS, MEASURES, ONE_SHOT, SESSIONS, names, noise_of
+from safeselect.audit.mechanisms import LISTS, ONE_SHOT, SESSIONS, names, noise_of
 from safeselect.audit.report import certificate_json, summary
+from safeselect.audit.tables import KEYS, MEASURES
 from safeselect.audit.theorems import _THEOREMS, is_known
 from safeselect.audit.verify import FULL, QUICK, Finding, checks
 from safeselect.errors import ParameterError

@@ -13,8 +13,9 @@ from safeselect import partitions
 from safeselect.audit import measures
 from safeselect.audit.finding import Refuted
 from safeselect.audit.lists import check_bottom, check_list
-from safeselect.audit.mechanisms import KEYS, LISTS, MEASURES, ONE_SHOT
+from safeselect.audit.mechanisms import LISTS, ONE_SHOT
 from safeselect.audit.paths import check_few
+from safeselect.audit.tables import KEYS, MEASURES
 from safeselect.audit.verify import FULL, QUICK, Check, checks, found
 
 KINDS = (*KEYS, *MEASURES, *(name for name in (*ONE_SHOT, *LISTS) if "_by_group_" in name))

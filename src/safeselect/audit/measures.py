@@ -17,8 +17,8 @@ import numpy as np
 
 from safeselect.audit.cells import Enclosure
 from safeselect.audit.finding import Refuted
-from safeselect.audit.mechanisms import MeasureCase
 from safeselect.audit.releases import gate
+from safeselect.audit.tables import MeasureCase
 from safeselect.variates.gaussian import DiscreteGaussian, RoundedGaussian
 from safeselect.variates.inversion import draw_symmetric
 
