@@ -17,11 +17,14 @@ from ledgers import new, scope
 
 import safeselect
 from safeselect import (
+    Budget,
     BudgetError,
     ExponentialMechanism,
     ExponentialMechanismBase2,
+    Ledger,
     ParameterError,
     PermuteAndFlip,
+    RepeatedRequest,
     ReportNoisyMax,
     ScoreError,
     SourceError,
@@ -238,3 +241,51 @@ def test_a_wrong_parameter_is_refused_at_once(
 ) -> None:
     with pytest.raises(error, match=says):
         prepare(**given)
+
+
+# ------------------------------------------------------------------------------- on a ledger
+
+
+def two_scopes() -> tuple[Ledger, Any, Any]:
+    kinds = {"unit": "person", "neighbours": "add_remove"}
+    budgets = {name: Budget(**kinds, epsilon=5, delta="1/100") for name in ("a", "b")}
+    ledger = Ledger.create(":memory:", budgets)
+    one, other = (ledger.scope(name, **kinds, purpose="a test") for name in budgets)
+    return ledger, one, other
+
+
+PAID = {name: pair for name, pair in PAIRS.items() if {"epsilon", "base"} & pair[2].keys()}
+
+
+@pytest.mark.parametrize("name", PAID)
+def test_on_two_scopes_every_call_charges_both(name: str) -> None:
+    prepare, _, given = PAID[name]
+    ledger, one, other = two_scopes()
+    choose = prepare(**COUNTS, **given, ledger=one & other)
+    assert not any(ledger.balance(each).spent["epsilon"] for each in "ab")
+    receipts = set()
+    for calls in (1, 2, 3):
+        found = choose([3, 900, 5, 7])
+        receipts.add(found.receipt.record)
+        price = Budget("person", "add_remove", epsilon=1, delta="1/2").price(found.guarantee)
+        for name_of_scope in "ab":
+            spent = ledger.balance(name_of_scope).spent
+            assert spent == {name: calls * amount for name, amount in price.items()}
+    assert len(receipts) == 3
+    ledger.check()
+
+
+@pytest.mark.parametrize("name", PAID)
+def test_one_that_asks_a_request_refuses_the_second_call(name: str) -> None:
+    """Every call is the same request, so the second one is a repetition: nothing is charged."""
+    prepare, _, given = PAID[name]
+    ledger, one, other = two_scopes()
+    for scope_of_both, what in ((one.asked("r-1"), "a"), ((one & other).asked("r-2"), "b")):
+        choose = prepare(**COUNTS, **given, ledger=scope_of_both)
+        choose([3, 900, 5, 7])
+        spent = ledger.balance(what).spent
+        for scores in ([3, 900, 5, 7], [900, 3, 5, 7]):
+            with pytest.raises(RepeatedRequest, match="this request was charged before"):
+                choose(scores)
+            assert ledger.balance(what).spent == spent
+    ledger.check()

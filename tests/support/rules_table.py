@@ -28,6 +28,7 @@ class Case:
         cost: what it costs; `double` costs twice as much.
         scores: three candidates, or rows of them, or counts; None for a session.
         ask: of a session, one query whose answer may be anything.
+        prepared: whether it is made with the arguments, and then called with the scores.
         monotonic: whether it takes `monotonic=`; otherwise its counts are monotonic always.
     """
 
@@ -37,6 +38,7 @@ class Case:
     scores: Any = None
     ask: Callable[[Any], Any] | None = None
     monotonic: bool = True
+    prepared: bool = False
 
     @property
     def change(self) -> dict[str, Any]:
@@ -55,7 +57,11 @@ class Case:
         given = {name: value for name, value in given.items() if value is not None}
         if self.ask is not None:
             return function(**given)
-        return function(self.scores if scores is None else scores, **given)
+        own = self.scores if scores is None else scores
+        if self.prepared:
+            labels = given.pop("labels", None)
+            return function(**given)(own, labels=labels)
+        return function(own, **given)
 
 
 THREE = [3, 5, 4]
@@ -109,6 +115,18 @@ for _word in ("exponential", "exponential_base2", "permute_and_flip", "one_shot_
 CALLS["top_k laplace"] = Case(
     "top_k", {"k": 2, "mechanism": "laplace"}, {"epsilon": EPSILON, "delta": "1/100"}, THREE
 )
+
+for _name in ("PermuteAndFlip", "ExponentialMechanism", "ExponentialMechanismBase2"):
+    _word = _name.replace("Base2", "_base2")
+    CALLS[f"prepared {_word}"] = Case(_name, scores=THREE, prepared=True)
+for _word in ("exponential", "laplace", "gumbel"):
+    CALLS[f"prepared noisy max {_word}"] = Case(
+        "ReportNoisyMax", {"noise": _word}, scores=THREE, prepared=True
+    )
+for _word in ("exponential", "exponential_base2", "permute_and_flip", "one_shot_exponential"):
+    CALLS[f"prepared top k {_word}"] = Case(
+        "TopKMechanism", {"k": 2, "mechanism": _word}, scores=THREE, prepared=True
+    )
 
 SESSIONS: dict[str, Case] = {
     f"{_name} {_word}": Case(

@@ -9,7 +9,8 @@ from fractions import Fraction
 from typing import Any
 
 from safeselect.audit.finding import Refuted
-from safeselect.audit.mechanisms import KEYS, LISTS, MEASURES, ONE_SHOT, SESSIONS
+from safeselect.audit.mechanisms import LISTS, ONE_SHOT, SESSIONS
+from safeselect.audit.tables import KEYS, MEASURES
 from safeselect.audit.trials import OpenSSLSource, refused, release
 from safeselect.errors import BudgetError, ParameterError, SafeSelectError
 from safeselect.ledger import Budget, Ledger

@@ -16,8 +16,8 @@ from typing import Any
 
 from safeselect.audit.cells import Enclosure
 from safeselect.audit.finding import Refuted
-from safeselect.audit.mechanisms import KEY_COST, KeyCase
 from safeselect.audit.releases import gate
+from safeselect.audit.tables import KEY_COST, KeyCase
 
 __all__ = ["check_few_keys", "check_many_keys", "check_two_keys", "half_kept"]
 

@@ -17,8 +17,8 @@ import numpy as np
 
 from safeselect.audit.cells import Enclosure
 from safeselect.audit.finding import Refuted
-from safeselect.audit.mechanisms import MeasureCase
 from safeselect.audit.releases import gate
+from safeselect.audit.tables import MeasureCase
 from safeselect.variates.gaussian import DiscreteGaussian, RoundedGaussian
 from safeselect.variates.inversion import draw_symmetric
 
@@ -111,8 +111,8 @@ def check_words(case: MeasureCase, every: int) -> str:
             tail += 2 * law.get(d, 0.0)
             # Words of 64 digits, nearer than any two thresholds, and farther than floats err.
             if tail > 2.0**-30:
-                for factor, found in ((1 + 2.0**-36, d - 1), (1 - 2.0**-36, d)):
-                    word = int(tail * factor * 2.0**64)
+                near, off = int(tail * 2.0**64), int(tail * 2.0**28) + 4
+                for word, found in ((near + off, d - 1), (near - off, d)):
                     if word < 1 << 64:
                         words.append(word)
                         wanted.append(found)

@@ -16,8 +16,7 @@ from math import log, sqrt
 from typing import Any, Literal, get_args
 
 from safeselect.audit.grouped import first_of_groups, rows_of_groups
-from safeselect.measurements import measure
-from safeselect.partitions import partition_strategy, select_partitions
+from safeselect.audit.tables import KEYS, MEASURES
 from safeselect.selection import (
     exponential_mechanism,
     exponential_mechanism_base2,
@@ -39,15 +38,10 @@ from safeselect.unknown_domain import unknown_domain_top_k
 from safeselect.variates import Kind
 
 __all__ = [
-    "KEYS",
-    "KEY_COST",
     "LISTS",
-    "MEASURES",
     "ONE_SHOT",
     "SESSIONS",
-    "KeyCase",
     "ListCase",
-    "MeasureCase",
     "OneShot",
     "SessionCase",
     "names",
@@ -146,54 +140,6 @@ class ListCase:
     ask: Callable[..., Any]
     arguments: Mapping[str, Any] = field(default_factory=dict)
     bottoms: int = 1
-
-
-@dataclass(frozen=True, slots=True)
-class KeyCase:
-    """A selection of keys.
-
-    Args:
-        name: as above.
-        with_counts: whether noisy counts are released.
-        make: (counts, arguments) -> a result.
-        ways: from a result and the counts to what is released of each key: None if it is not kept,
-            otherwise its count, or True.
-    """
-
-    name: str
-    with_counts: bool
-    make: Callable[..., Any]
-    ways: tuple[Callable[[Any, Mapping[int, int]], list[Any]], ...]
-
-    def run(self, counts: Mapping[int, int], **more: Any) -> Any:
-        """Make a release, or a strategy."""
-        given = {**KEY_COST, "max_partitions": 1, "with_counts": self.with_counts, **more}
-        return self.make(counts, **given)
-
-    def ask(self, counts: Mapping[int, int], way: int = 0, **more: Any) -> tuple[Any, list[Any]]:
-        """Make a release; it, and what is released of each key."""
-        made = self.run(counts, **more)
-        return made, self.ways[way](made, counts)
-
-
-@dataclass(frozen=True, slots=True)
-class MeasureCase:
-    """A measurement: `name` as above, the name of its noise, and what it costs.
-
-    Args:
-        arguments: the cost and the sensitivity, in this order.
-        parameter: of the noise at this cost: its rate, or sigma squared.
-    """
-
-    name: str
-    noise: str
-    arguments: Mapping[str, Any]
-    parameter: float
-    call: Callable[..., Any] = measure
-
-    def run(self, values: Any, **more: Any) -> Any:
-        """Measure these values."""
-        return self.call(values, **{**self.arguments, **more})
 
 
 def _one_shot() -> Iterator[OneShot]:
@@ -302,64 +248,6 @@ LISTS: Mapping[str, ListCase] = {
         ListCase("top_k_by_group_gumbel/1", "gumbel", first_of_groups),
         ListCase("top_k_by_group_laplace/1", "laplace", first_of_groups, {"max_contributions": 1}),
         ListCase("pay_what_you_get_gumbel/1", "gumbel", _pay_what_you_get, bottoms=2),
-    )
-}
-"""By name."""
-
-
-KEY_COST: Mapping[str, Any] = {"epsilon": 1, "delta": "1/100"}
-
-
-def _kept(result: Any, counts: Mapping[int, int]) -> list[Any]:
-    found = dict(zip(result.labels, result.counts or (True,) * len(result.labels), strict=True))
-    return [found.get(key) for key in counts]
-
-
-def _strategy(_: Mapping[int, int], **given: Any) -> Any:
-    return partition_strategy(**given)
-
-
-def _by_column(strategy: Any, counts: Mapping[int, int]) -> list[Any]:
-    return [True if kept else None for kept in strategy.keep_column(list(counts.values())).tolist()]
-
-
-def _by_key(strategy: Any, counts: Mapping[int, int]) -> list[Any]:
-    return [strategy.keep_keyed(key, users) or None for key, users in counts.items()]
-
-
-def _one_by_one(strategy: Any, counts: Mapping[int, int]) -> list[Any]:
-    return [strategy.should_keep(users) or None for users in counts.values()]
-
-
-def _count_by_key(strategy: Any, counts: Mapping[int, int]) -> list[Any]:
-    return [strategy.noisy_count_keyed(key, users) for key, users in counts.items()]
-
-
-def _count_one_by_one(strategy: Any, counts: Mapping[int, int]) -> list[Any]:
-    return [strategy.noisy_count_if_kept(users) for users in counts.values()]
-
-
-KEYS: Mapping[str, KeyCase] = {
-    case.name: case
-    for case in (
-        KeyCase("select_partitions/1", False, select_partitions, (_kept,)),
-        KeyCase("select_partitions_with_counts/1", True, select_partitions, (_kept,)),
-        KeyCase("partition_strategy/1", False, _strategy, (_by_column, _by_key, _one_by_one)),
-        KeyCase(
-            "partition_strategy_with_counts/1", True, _strategy, (_count_by_key, _count_one_by_one)
-        ),
-    )
-}
-"""By name."""
-
-MEASURES: Mapping[str, MeasureCase] = {
-    f"measure_{noise.replace(' ', '_').lower()}/1": MeasureCase(
-        f"measure_{noise.replace(' ', '_').lower()}/1", noise, given, parameter
-    )
-    for noise, given, parameter in (
-        ("discrete Laplace", {"epsilon": 1, "sensitivity_l1": 1}, 1.0),
-        ("discrete Gaussian", {"rho": "1/8", "sensitivity_l2_squared": 1}, 4.0),
-        ("rounded Gaussian", {"mu": "1/2", "sensitivity_l2_squared": 1}, 4.0),
     )
 }
 """By name."""

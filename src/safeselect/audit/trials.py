@@ -9,7 +9,8 @@ from hashlib import shake_256
 from typing import Any
 
 from safeselect.audit.finding import Refuted
-from safeselect.audit.mechanisms import KEYS, LISTS, MEASURES, ONE_SHOT, SESSIONS
+from safeselect.audit.mechanisms import LISTS, ONE_SHOT, SESSIONS
+from safeselect.audit.tables import KEYS, MEASURES
 from safeselect.sessions import PayWhatYouGet
 
 __all__ = [

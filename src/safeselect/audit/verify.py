@@ -33,7 +33,7 @@ from safeselect.audit.measures import (
     check_two_values,
     check_words,
 )
-from safeselect.audit.mechanisms import KEYS, LISTS, MEASURES, ONE_SHOT, SESSIONS, names, noise_of
+from safeselect.audit.mechanisms import LISTS, ONE_SHOT, SESSIONS, names, noise_of
 from safeselect.audit.noise import (
     LAWS,
     check_decision,
@@ -54,6 +54,7 @@ from safeselect.audit.sessions import (
     check_queries,
     check_session_many,
 )
+from safeselect.audit.tables import KEYS, MEASURES
 from safeselect.audit.words import (
     check_near_ties,
     check_owners,
