@@ -437,12 +437,12 @@ def test_a_released_line_that_is_not_on_the_disk_yet_is_made_durable_before_it_i
     def dies() -> None:
         pending = there.asked(ID, outbox=box).begin(pure())
         with monkeypatch.context() as patch:
-            patch.setattr(file, "_sync", lambda _: os.kill(os.getpid(), signal.SIGKILL))
+            patch.setattr(file, "sync", lambda _: os.kill(os.getpid(), signal.SIGKILL))
             pending.released("blue", SALT)
 
     assert ended(start_child(dies)) == -signal.SIGKILL
     durable: list[int] = []
-    real = file._sync
+    real = file.sync
 
     def watched(opened: Any) -> None:
         real(opened)
@@ -456,7 +456,7 @@ def test_a_released_line_that_is_not_on_the_disk_yet_is_made_durable_before_it_i
 
     size = path.stat().st_size
     assert path.read_bytes().count(b'"kind":"released"') == 1
-    monkeypatch.setattr(file, "_sync", watched)
+    monkeypatch.setattr(file, "sync", watched)
     for tell in (
         repeats,
         lambda: Ledger.open(path).request(ID),
@@ -471,7 +471,7 @@ def test_a_released_line_that_is_not_on_the_disk_yet_is_made_durable_before_it_i
     def fails(_: object) -> None:
         raise OSError(5, "Input/output error")
 
-    monkeypatch.setattr(file, "_sync", fails)
+    monkeypatch.setattr(file, "sync", fails)
     for tell in (
         lambda: scope(Ledger.open(path)).asked(ID).begin(pure()),
         lambda: Ledger.open(path).finish(2, SALT, "blue"),
@@ -487,7 +487,7 @@ def test_a_sync_that_fails_after_the_line_was_read_under_the_lock_tells_nothing(
     ledger = new(path, epsilon=1)
     there = scope(Ledger.open(path))
     scope(ledger).asked(ID).begin(pure()).released("blue", SALT)
-    monkeypatch.setattr(file, "_sync", lambda _: (_ for _ in ()).throw(OSError(5, "error")))
+    monkeypatch.setattr(file, "sync", lambda _: (_ for _ in ()).throw(OSError(5, "error")))
     with pytest.raises(LedgerError, match="look at the disk") as caught:
         there.asked(ID).begin(pure())
     assert not isinstance(caught.value, BudgetError)

@@ -7,12 +7,12 @@ from contextlib import suppress
 from typing import Any, final
 from weakref import finalize
 
-from safeselect.errors import LedgerDamaged
+from safeselect.errors import LedgerDamaged, LedgerError
 from safeselect.ledger import Row, Torn
 from safeselect.ledger.stores.turn import guard
 from safeselect.randomness.memory import Generation, generation
 
-__all__ = ["OLD_FORMAT", "Kept", "Rows"]
+__all__ = ["OLD_FORMAT", "Borrowed", "Kept", "Rows"]
 
 OLD_FORMAT = 1
 _OWNERS = ("scope", "raised", "key")
@@ -53,6 +53,46 @@ def _close(connection: Any, born: Generation) -> None:
 
 
 _LOST: list[Any] = []
+
+
+@final
+class Borrowed:
+    """A connection of a pool, set up for one transaction, and given back as it was."""
+
+    __slots__ = ("_before", "_pool", "connection", "warnings")
+
+    def __init__(self, pool: Any, tuple_row: Any) -> None:
+        connection = pool.getconn()
+        guard(connection)
+        self._pool, self.connection, self.warnings = pool, connection, list[str]()
+        self._before = {name: getattr(connection, name) for name in _SETTINGS}
+        try:
+            if connection.info.encoding != "utf-8":
+                raise LedgerError("the connections of the pool must have client_encoding=utf8")
+            connection.autocommit, connection.row_factory = True, tuple_row
+            connection.prepare_threshold = None  # another pool may be behind this one
+            connection.add_notice_handler(self._notice)
+        except BaseException:
+            pool.putconn(connection)
+            raise
+
+    def _notice(self, notice: Any) -> None:
+        self.warnings.append(notice.severity)
+
+    def give_back(self, idle: object) -> None:
+        """Give it back; close it first if its transaction did not end."""
+        try:
+            self.connection.remove_notice_handler(self._notice)
+            if self.connection.closed or self.connection.info.transaction_status != idle:
+                self.connection.close()
+            else:
+                for name, value in self._before.items():
+                    setattr(self.connection, name, value)
+        finally:
+            self._pool.putconn(self.connection)
+
+
+_SETTINGS = ("autocommit", "row_factory", "prepare_threshold")
 
 
 @final

@@ -5,7 +5,8 @@
 - Every process replays and checks the rows, as with a file, and does not trust the server.  The
   server judges each record too (`_postgres_schema.py`): only the owner may write to a table, and
   roles execute functions, by their duty: reader, charger, approver.
-- Each thread keeps one connection.  A forked child loses its parent's.
+- Each thread keeps one connection, or each transaction borrows one from a pool.  A forked child
+  loses its parent's.
 - A writer takes the ledger's lock before it reads; readers do not wait.
 - A commit is on the server's disk before it returns.  A server that does not wait for its disk is
   refused.  So is a standby server: if it lags behind, that looks like a rollback.  A warning during
@@ -25,7 +26,7 @@ from importlib import import_module
 from typing import Any, Literal, TypeVar, final
 from weakref import WeakSet
 
-from safeselect.adapters._postgres_rows import OLD_FORMAT, Kept, Rows
+from safeselect.adapters._postgres_rows import OLD_FORMAT, Borrowed, Kept, Rows
 from safeselect.adapters._postgres_schema import FORMAT, GRANTS, schema_of
 from safeselect.errors import LedgerBusy, LedgerError, ParameterError
 from safeselect.exact.parameters import describe
@@ -63,18 +64,32 @@ class PostgresStore:
 
     Args:
         conninfo: how to connect, in libpq's words.  No message repeats it: it may hold a password.
+            Each thread keeps a connection of its own.
         schema: the schema's name: lower-case letters, digits and underscores.
         wait: seconds to wait for another writer.
+        pool: instead of conninfo, a `psycopg_pool.ConnectionPool`, from which each transaction
+            borrows a connection.  It stays yours to close, and others may use it.
 
     Raises:
         ParameterError: an argument is wrong, or psycopg is not installed.
     """
 
-    __slots__ = ("_conninfo", "_kept", "_psycopg", "_schema", "_threads", "_wait")
+    __slots__ = (
+        *("_born", "_conninfo", "_kept", "_pool", "_psycopg", "_schema", "_threads"),
+        "_wait",
+    )
 
-    def __init__(self, conninfo: str, *, schema: str, wait: int = 30) -> None:
-        if not isinstance(conninfo, str):
+    def __init__(
+        self, conninfo: str | None = None, *, schema: str, wait: int = 30, pool: Any = None
+    ) -> None:
+        if (conninfo is None) == (pool is None):
+            raise ParameterError("give conninfo, or pool= instead of it")
+        if conninfo is not None and not isinstance(conninfo, str):
             raise ParameterError("conninfo must be text in libpq's words")
+        if pool is not None and not all(
+            callable(getattr(pool, name, None)) for name in ("getconn", "putconn")
+        ):
+            raise ParameterError(f"pool must be a psycopg_pool.ConnectionPool: {describe(pool)}")
         if not isinstance(schema, str) or not _NAME.fullmatch(schema):
             raise ParameterError(f"schema must be a plain lower-case name, got {describe(schema)}")
         try:
@@ -82,6 +97,7 @@ class PostgresStore:
         except ImportError:
             raise ParameterError("PostgreSQL needs psycopg: safeselect[postgres]") from None
         self._conninfo, self._schema, self._wait = conninfo, schema, wait
+        self._pool, self._born = pool, generation()
         self._threads = threading.local()
         self._kept: WeakSet[Kept] = WeakSet()
 
@@ -152,7 +168,7 @@ class PostgresStore:
             return work(Rows(connection, self.name, self._format(connection)))
 
     def close(self) -> None:
-        """Close the connections of all threads; the next use makes new ones."""
+        """Close the connections of all threads, but no pool; the next use makes new ones."""
         for kept in list(self._kept):
             kept.close()
 
@@ -187,14 +203,23 @@ class PostgresStore:
                 raise
 
     @contextmanager
-    def _begun(self, mode: str) -> Iterator[Kept]:
-        """Begin a transaction on this thread's connection, or on a new one."""
+    def _begun(self, mode: str) -> Iterator[Kept | Borrowed]:
+        """Begin a transaction on a connection of the pool, on this thread's or on a new one."""
         # Only our schema is on the path: no other schema's table can replace ours.
         begin = (
             f"BEGIN TRANSACTION ISOLATION LEVEL {mode}; "
             f"SET LOCAL search_path = {self._schema}, pg_temp; "
             f"SET LOCAL synchronous_commit = on; SET LOCAL lock_timeout = '{self._wait}s'"
         )
+        if self._pool is not None:
+            borrowed = self._borrowed()
+            try:
+                borrowed.connection.execute(begin)
+                yield borrowed
+            finally:
+                if generation() == self._born:
+                    borrowed.give_back(self._psycopg.pq.TransactionStatus.IDLE)
+            return
         # While it is in use nobody else has it: not a handler that interrupts this transaction, and
         # not the next transaction of this thread, should an interrupt leave this one half done.
         kept: Kept | None = getattr(self._threads, "kept", None)
@@ -222,6 +247,21 @@ class PostgresStore:
         finally:
             if kept.is_usable(self._psycopg.pq.TransactionStatus.IDLE):
                 self._threads.kept = kept
+
+    def _borrowed(self) -> Borrowed:
+        if generation() != self._born:
+            raise LedgerError(
+                "this process was forked after the store got its pool: make both anew in the child"
+            )
+        try:
+            return Borrowed(self._pool, self._psycopg.rows.tuple_row)
+        except self._psycopg.OperationalError as error:
+            if type(error).__name__ not in ("PoolTimeout", "TooManyRequests"):
+                raise
+            raise LedgerBusy(
+                f"the ledger in {self.name}: the pool had no connection in time; nothing was "
+                "charged, try again"
+            ) from None
 
     @contextmanager
     def _told(self) -> Iterator[None]:

@@ -29,6 +29,7 @@ from safeselect.ledger import (
     convert,
     kept_records,
     log_lines,
+    repair,
 )
 from safeselect.ledger.records.record import commitment
 from safeselect.ledger.records.signatures import is_key
@@ -44,6 +45,7 @@ def run_ledger(options: argparse.Namespace) -> tuple[int, str, str]:
         "create": _create,
         "add": _add,
         "reopen": _reopen,
+        "repair": _repair,
         "append": _append,
         "convert": _convert,
         "show": _show,
@@ -112,6 +114,19 @@ def _append(options: argparse.Namespace) -> tuple[int, str, str]:
     verifier, accepted = _verifier(options), _accepted(options)
     checker = append(options.file, rows, verifier=verifier, head=options.head, accepted=accepted)
     return 0, f"{checker.head}\n", f"the ledger has {checker.count} records; {_NEW_HEAD}"
+
+
+def _repair(options: argparse.Namespace) -> tuple[int, str, str]:
+    signer = None
+    if options.key_file is not None:
+        signer = HmacSigner(_read(options.key_file), key_id=_signed_by(options.file)["key_id"])
+    kept = repair(options.file, signer=signer, head=options.head)
+    ledger = Ledger.open(options.file, signer=signer)
+    said = (
+        f"what followed the last good line is in {shown(str(kept))}, and what it charged counts no "
+        f"more: charge that anew; {_NEW_HEAD}"
+    )
+    return 0, f"{ledger.head}\n", said
 
 
 def _convert(options: argparse.Namespace) -> tuple[int, str, str]:

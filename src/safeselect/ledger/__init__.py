@@ -17,7 +17,7 @@ from safeselect.ledger.records.record import Record
 from safeselect.ledger.records.replay import Checker
 from safeselect.ledger.records.requests import Request
 from safeselect.ledger.records.signatures import HmacSigner, Signer, Verifier
-from safeselect.ledger.restoring import append
+from safeselect.ledger.restoring import append, repair
 from safeselect.ledger.scope import Scope
 from safeselect.ledger.store import Journal, Row, Store, Torn
 
@@ -52,4 +52,5 @@ __all__ = [
     "convert",
     "kept_records",
     "log_lines",
+    "repair",
 ]

@@ -1,21 +1,33 @@
-"""Makes an older copy of a ledger whole again, from the lines that its receiver has."""
+"""By hand: makes an older copy whole from the lines of its receiver; repairs a damaged file."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Set
+from pathlib import Path
 
 from safeselect.errors import LedgerDamaged, ParameterError
 from safeselect.exact.parameters import describe
-from safeselect.ledger.arguments import read_place
+from safeselect.ledger.anchor import Anchor, Receiver
+from safeselect.ledger.arguments import read_elsewhere, read_place
+from safeselect.ledger.entries import was_torn
 from safeselect.ledger.following import following
+from safeselect.ledger.known import judged
 from safeselect.ledger.records.fields import read_record
-from safeselect.ledger.records.lines import read_line
+from safeselect.ledger.records.lines import log_line, read_line
 from safeselect.ledger.records.replay import Checker
-from safeselect.ledger.records.signatures import Verifier, read_verifier
+from safeselect.ledger.records.signatures import (
+    Signer,
+    Verifier,
+    is_key,
+    read_signer,
+    read_verifier,
+)
 from safeselect.ledger.store import Journal, Row, Store
+from safeselect.ledger.stores.file import FileStore
+from safeselect.ledger.stores.journal import FileJournal
 
-__all__ = ["append"]
+__all__ = ["append", "repair"]
 
 
 def append(
@@ -77,6 +89,71 @@ def append(
     return read_place(place).write(work)
 
 
+def repair(
+    place: str | os.PathLike[str],
+    *,
+    signer: Signer | None = None,
+    head: str | None = None,
+    anchor: Anchor | None = None,
+    ship: Receiver | None = None,
+) -> Path:
+    """Move what follows the last good line of a damaged file out of it, so that it can be used.
+
+    What was moved counts no more, and it may have charged something: to restore a copy and `append`
+    the lines is better.  The bytes stay in a file beside the ledger.  A record of kind "torn"
+    states their length and hash.
+
+    Args:
+        place: the file.
+        signer: the key of a signed ledger.
+        head, anchor, ship: what is known elsewhere of the ledger, as for `Ledger.open`.
+
+    Returns:
+        Path: the new file with the bytes that were moved.
+
+    Raises:
+        ParameterError: the ledger is not damaged; or a parameter is wrong.
+        LedgerDamaged: not even the first record is good.
+        LedgerRolledBack: a head, an anchor or a receiver knows a record after the last good line.
+        LedgerError: the file cannot be used, or the anchor or the receiver does not answer.
+    """
+    key, elsewhere = read_signer(signer), read_elsewhere(anchor, ship)
+    if not isinstance(place, (str, os.PathLike)) or place == ":memory:":
+        raise ParameterError(f"only a file is repaired, got {describe(place)}")
+    checker = Checker(key, head)
+
+    def work(journal: FileJournal) -> tuple[int, Row]:
+        elsewhere.ask()
+        for each in elsewhere.expected:
+            checker.heads.want(each)
+        end, is_damaged = _good_lines(journal, checker)
+        if checker.signer and key is None:
+            raise ParameterError("the ledger is signed: give its key as signer=")
+        checker.finish()
+        if not is_damaged:
+            raise ParameterError("the ledger is not damaged: there is nothing to repair")
+        if key is not None and not is_key(key, checker.signer):
+            raise ParameterError("signer is not the one with which the ledger is signed now")
+        torn = was_torn(journal.torn_from(end))
+        return end, judged(checker, torn, checker.ledger, key).row
+
+    return FileStore(place).replace_end(work)
+
+
+def _good_lines(journal: FileJournal, checker: Checker) -> tuple[int, bool]:
+    """Check all lines up to the first that is not good; return where they end, and if one is."""
+    end, is_damaged = 0, False
+    for count in (_BATCH, 1):  # the batch with a line that is none is read again, line by line
+        try:
+            while rows := journal.rows(checker.count, count, end):
+                for row in rows:
+                    checker.check(row.body, row.hash, row.signature)
+                    end += len(log_line(row.body, row.hash, row.signature))
+        except LedgerDamaged:
+            is_damaged = True
+    return end, is_damaged
+
+
 def _rows(lines: object) -> dict[int, Row]:
     """Return the rows of lines that follow each other, by place."""
     if isinstance(lines, (str, bytes)) or not isinstance(lines, Iterable):
@@ -105,4 +182,4 @@ def _stored(row: Row) -> tuple[str, str, str]:
     return row.body, row.hash, row.signature
 
 
-_DIGITS = 18
+_BATCH, _DIGITS = 1000, 18

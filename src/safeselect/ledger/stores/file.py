@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import errno
 import os
-import sys
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -23,9 +22,10 @@ from pathlib import Path
 from typing import TypeVar, final
 
 from safeselect.errors import LedgerBusy, LedgerError
-from safeselect.ledger.store import Journal
+from safeselect.ledger.records.lines import log_line
+from safeselect.ledger.store import Journal, Row
 from safeselect.ledger.stores.journal import FileJournal, end_of_lines
-from safeselect.ledger.stores.place import check_file_system, check_modes
+from safeselect.ledger.stores.place import check_file_system, check_modes, said, sync, sync_folder
 from safeselect.ledger.stores.turn import guard, pause
 from safeselect.randomness.memory import Generation, generation
 
@@ -37,15 +37,6 @@ except ImportError:  # Windows: the package works, a ledger in a file does not
 __all__ = ["FileStore", "end_found"]
 
 T = TypeVar("T")
-
-_TOLD = {
-    errno.ENOSPC: "could not be written: the disk is full",
-    errno.EDQUOT: "could not be written: the quota is used up",
-    errno.EFBIG: "could not be written: no file may be so large here",
-    errno.EROFS: "cannot be written: its file system is read-only",
-    errno.EISDIR: "is no ledger: it is a folder",
-    errno.EIO: "could not be read or written: look at the disk",
-}
 
 
 @final
@@ -107,9 +98,9 @@ class FileStore:
             with suppress(OSError, ValueError):
                 os.unlink(made)
         try:
-            _sync_folder(self._path)
+            sync_folder(self._path)
         except OSError as error:
-            raise self._said(error, "written") from None
+            raise said(error, self.name, "written") from None
         return done
 
     def write(self, work: Callable[[Journal], T]) -> T:
@@ -117,14 +108,56 @@ class FileStore:
         try:
             return self._written(work)
         except OSError as error:
-            raise self._said(error, "written") from None
+            raise said(error, self.name, "written") from None
 
     def read(self, work: Callable[[Journal], T]) -> T:
         """Find the last newline under the lock; then run the work, without it, and sync."""
         try:
             return self._read(work)
         except OSError as error:
-            raise self._said(error, "read") from None
+            raise said(error, self.name, "read") from None
+
+    def replace_end(self, work: Callable[[FileJournal], tuple[int, Row]]) -> Path:
+        """Put a row in place of all bytes from a place on; return the new file that keeps them.
+
+        The work returns that place, and the row.
+        """
+        try:
+            return self._replaced(work)
+        except OSError as error:
+            raise said(error, self.name, "written") from None
+
+    def _replaced(self, work: Callable[[FileJournal], tuple[int, Row]]) -> Path:
+        born = generation()
+        check_modes(self._path)
+        with FileIO(self._path, "r+") as file:
+            guard(file)
+            self._lock(file, fcntl.LOCK_EX)
+            size = self._check_place(file).st_size
+            self._check_once(file)
+            journal = FileJournal(file, end_of_lines(file, size), size)
+            end, row = work(journal)
+            line = log_line(row.body, row.hash, row.signature)
+            if generation() != born:
+                raise LedgerError("this process was forked in the middle of its parent's repair")
+            kept = self._path.with_name(f"{self._path.name}.torn-{os.urandom(8).hex()}")
+            with FileIO(
+                os.open(kept, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600), "w"
+            ) as copy:
+                for chunk in journal.chunks(end):
+                    if copy.write(chunk) != len(chunk):
+                        raise OSError(errno.ENOSPC, "short write")
+                sync(copy)
+            sync_folder(self._path)
+            # Written over the bytes before the rest is cut: a crash in between leaves a ledger that
+            # is still damaged, never one that lacks bytes and does not say so.
+            if os.pwrite(file.fileno(), line, end) != len(line):
+                raise OSError(errno.ENOSPC, "short write")
+            sync(file)
+            os.ftruncate(file.fileno(), end + len(line))
+            sync(file)
+            self._check_place(file)
+        return kept
 
     def _written(self, work: Callable[[Journal], T]) -> T:
         born = generation()
@@ -163,7 +196,7 @@ class FileStore:
             if (device, inode) != (here.st_dev, here.st_ino) or end > durable:
                 # A line may have a writer that died before it was on the disk.
                 if not os.fstatvfs(file.fileno()).f_flag & os.ST_RDONLY:
-                    _sync(file)
+                    sync(file)
                 self._durable = (here.st_dev, here.st_ino, end)
         return done
 
@@ -176,12 +209,12 @@ class FileStore:
         try:
             if file.write(lines) != len(lines):
                 raise OSError(errno.ENOSPC, "short write")
-            _sync(file)
+            sync(file)
         except OSError:
             # Only the writer of a line takes it back, and only when its sync failed.
             self._broken = generation() == born
             os.ftruncate(file.fileno(), end)
-            _sync(file)
+            sync(file)
             self._broken = False
             raise
         if self._check_place(file).st_size != end + len(lines):
@@ -198,7 +231,7 @@ class FileStore:
                 f"the last line of {self.name!r} is torn, and the file may only grow: lift that "
                 "once (chattr -a), charge, and set it again"
             ) from None
-        _sync(file)
+        sync(file)
 
     def _lock(self, file: FileIO, kind: int) -> None:
         """Wait for the lock, which belongs to this descriptor."""
@@ -240,15 +273,7 @@ class FileStore:
                 pass
             else:
                 raise LedgerError(f"locks do not hold on the file system of {self.name!r}")
-        _sync_folder(self._path)
-
-    def _said(self, error: OSError, done: str) -> LedgerError:
-        problem = _TOLD.get(error.errno or 0, f"could not be {done}: {error.strerror}")
-        if isinstance(error, FileNotFoundError):
-            return LedgerError(f"there is no file {self.name!r}; Ledger.create makes one")
-        if isinstance(error, PermissionError):
-            problem = f"cannot be {done}: it, or its folder, is read-only or not yours"
-        return LedgerError(f"the ledger {self.name!r} {problem}")
+        sync_folder(self._path)
 
 
 def _opened(path: Path) -> FileIO:
@@ -272,20 +297,3 @@ def end_found(file: FileIO) -> tuple[int, int]:
     if fcntl is not None:
         fcntl.flock(file, fcntl.LOCK_UN)
     return end, size
-
-
-def _sync(file: FileIO) -> None:
-    if sys.platform == "darwin":
-        fcntl.fcntl(file, fcntl.F_FULLFSYNC)
-    else:
-        os.fdatasync(file.fileno())
-
-
-def _sync_folder(path: Path) -> None:
-    """Sync the file's name to the disk too; of a symbolic link, both names."""
-    for folder in {path.parent, Path(os.path.realpath(path)).parent}:
-        opened = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
-        try:
-            os.fsync(opened)
-        finally:
-            os.close(opened)

@@ -61,12 +61,23 @@ class FileJournal:
     @property
     def torn(self) -> Torn | None:
         """The bytes after the last whole line."""
-        if self._size == self._end:
-            return None
+        return None if self._size == self._end else self.torn_from(self._end)
+
+    def torn_from(self, start: int) -> Torn:
+        """Describe all bytes from a place on."""
         digest = sha256()
-        for chunk in self._chunks(self._end, self._size):
+        for chunk in self.chunks(start):
             digest.update(chunk)
-        return Torn(self._size - self._end, digest.hexdigest())
+        return Torn(self._size - start, digest.hexdigest())
+
+    def chunks(self, start: int) -> Iterator[bytes]:
+        """Yield all bytes from a place on."""
+        while start < self._size:
+            chunk = os.pread(self._file.fileno(), min(_CHUNK, self._size - start), start)
+            if not chunk:
+                return
+            yield chunk
+            start += len(chunk)
 
     def rows(self, first: int, count: int, at: int = 0) -> list[Row]:
         """Return the rows from a line on."""
@@ -116,11 +127,3 @@ class FileJournal:
         self.lines.append(line)
         self._next += len(line)
         return placed
-
-    def _chunks(self, start: int, end: int) -> Iterator[bytes]:
-        while start < end:
-            chunk = os.pread(self._file.fileno(), min(_CHUNK, end - start), start)
-            if not chunk:
-                return
-            yield chunk
-            start += len(chunk)

@@ -2,21 +2,53 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import stat
 import sys
 import warnings
+from io import FileIO
 from pathlib import Path
 
 from safeselect.errors import LedgerError, SafeSelectWarning
 from safeselect.randomness.source import require_production
 
-__all__ = ["check_file_system", "check_modes", "file_system"]
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
+
+__all__ = ["check_file_system", "check_modes", "file_system", "said", "sync", "sync_folder"]
 
 _GOOD = frozenset({"ext2", "ext3", "ext4", "xfs", "btrfs", "zfs", "f2fs", "apfs"})
 _PASSING = frozenset({"tmpfs", "overlay", "unknown"})
 _OCTAL = re.compile(r"\\([0-7]{3})")
+
+
+_TOLD = {
+    errno.ENOSPC: "could not be written: the disk is full",
+    errno.EDQUOT: "could not be written: the quota is used up",
+    errno.EFBIG: "could not be written: no file may be so large here",
+    errno.EROFS: "cannot be written: its file system is read-only",
+    errno.EISDIR: "is no ledger: it is a folder",
+    errno.EIO: "could not be read or written: look at the disk",
+}
+
+
+def said(error: OSError, name: str, done: str) -> LedgerError:
+    """Return the error to raise for a failure of a ledger's file.
+
+    Args:
+        name: the path of the file.
+        done: what could not be done: "read" or "written".
+    """
+    problem = _TOLD.get(error.errno or 0, f"could not be {done}: {error.strerror}")
+    if isinstance(error, FileNotFoundError):
+        return LedgerError(f"there is no file {name!r}; Ledger.create makes one")
+    if isinstance(error, PermissionError):
+        problem = f"cannot be {done}: it, or its folder, is read-only or not yours"
+    return LedgerError(f"the ledger {name!r} {problem}")
 
 
 def file_system(path: Path) -> str:
@@ -81,3 +113,21 @@ def check_modes(path: Path) -> None:
             raise LedgerError(
                 f"anybody may replace the ledger {str(path)!r}: say chmod o-w for its folder"
             )
+
+
+def sync(file: FileIO) -> None:
+    """Return when the file is on the disk."""
+    if sys.platform == "darwin":
+        fcntl.fcntl(file, fcntl.F_FULLFSYNC)
+    else:
+        os.fdatasync(file.fileno())
+
+
+def sync_folder(path: Path) -> None:
+    """Sync the file's name to the disk too; of a symbolic link, both names."""
+    for folder in {path.parent, Path(os.path.realpath(path)).parent}:
+        opened = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            os.fsync(opened)
+        finally:
+            os.close(opened)

@@ -1,0 +1,256 @@
+"""Repair, by hand: what follows the last good line is moved out of a damaged file and recorded."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ledgers import new, pure, scope
+from workers import ended, kinds, start_child
+
+from safeselect import Ledger, LedgerDamaged, LedgerError, LedgerRolledBack, ParameterError
+from safeselect.cli._main import main
+from safeselect.ledger import HmacSigner, append, repair, restoring
+
+pytestmark = pytest.mark.claim("C9")
+
+HMAC = HmacSigner(b"k" * 32, key_id="k")
+
+
+class Place:
+    """An anchor and a receiver that only answer."""
+
+    def __init__(self, head: str | None) -> None:
+        self.head = head
+
+    def last(self) -> str | None:
+        if self.head == "fails":
+            raise OSError
+        return self.head
+
+    def publish(self, head: str, after: str | None) -> None: ...
+
+    def send(self, lines: list[bytes], after: str | None) -> None: ...
+
+
+def made(path: Path, signer: Any = None) -> list[bytes]:
+    """The lines of a ledger of 8 records."""
+    ledger = new(path, signer=signer)
+    for _ in range(3):
+        scope(ledger).begin(pure()).released("x", b"s" * 32)
+    return path.read_bytes().splitlines(keepends=True)
+
+
+def head(lines: list[bytes], place: int) -> str:
+    return f"{place}:{json.loads(lines[place])['hash']}"
+
+
+def spoil(line: bytes) -> bytes:
+    return line.replace(b"kind", b"king", 1)
+
+
+@pytest.mark.parametrize("batch", [1000, 2])
+@pytest.mark.parametrize("place", [1, 4, 6, 7])
+@pytest.mark.parametrize(
+    "change",
+    [
+        spoil,
+        lambda line: b"\n",
+        lambda line: b"",
+        lambda line: line + line,
+        lambda line: b"x" * 300_000 + b"\n",
+        lambda line: b"\0" * len(line) + b"\n",
+        lambda line: line[:-1] + b" \n",
+    ],
+)
+@pytest.mark.parametrize("tail", [b"", b'{"hash":"'])
+def test_what_follows_the_last_good_line_is_moved(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    batch: int,
+    place: int,
+    change: Callable[[bytes], bytes],
+    tail: bytes,
+) -> None:
+    monkeypatch.setattr(restoring, "_BATCH", batch)
+    path = tmp_path / "l"
+    lines = made(path)
+    good = b"".join(lines[: place + 1 if change(b"x") == b"xx" else place])
+    bad = (b"".join([*lines[:place], change(lines[place]), *lines[place + 1 :]]) + tail)[
+        len(good) :
+    ]
+    path.write_bytes(good + bad)
+    if bad.removesuffix(tail).count(b"\n") == 0 or (
+        place == 7 and change(b"y")[:1] in (b"", b"\0")
+    ):
+        # Nothing, or a page that never reached the disk: the next writer cuts that off.
+        with pytest.raises(ParameterError, match="not damaged"):
+            repair(path)
+        return
+    with pytest.raises(LedgerDamaged):
+        Ledger.open(path)
+    kept = repair(path)
+    assert kept.read_bytes() == bad
+    assert kept.stat().st_mode & 0o777 == 0o600
+    assert path.read_bytes().startswith(good)
+    ledger = Ledger.open(path)
+    *_, record = ledger.records()
+    assert record.content["kind"] == "torn"
+    assert record.content["length"] == str(len(bad))
+    assert record.content["sha256"] == hashlib.sha256(bad).hexdigest()
+    assert ledger.check().count == good.count(b"\n") + 1
+    if place > 1:
+        scope(ledger).begin(pure())
+    with pytest.raises(ParameterError, match="not damaged: there is nothing to repair"):
+        repair(path)
+
+
+def test_an_undamaged_ledger_is_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "l"
+    lines = made(path)
+    for tail in (b"", b'{"hash":"', b"\0\0\n"):
+        path.write_bytes(b"".join(lines) + tail)
+        before = path.read_bytes()
+        with pytest.raises(ParameterError, match="not damaged: there is nothing to repair"):
+            repair(path)
+        assert path.read_bytes() == before
+    assert os.listdir(tmp_path) == ["l"]
+    for wrong in (":memory:", 7, None):
+        with pytest.raises(ParameterError, match="only a file is repaired"):
+            repair(wrong)  # type: ignore[arg-type]
+    with pytest.raises(LedgerError, match="there is no file"):
+        repair(tmp_path / "none")
+
+
+@pytest.mark.parametrize("by", ["head", "anchor", "ship"])
+def test_what_is_known_elsewhere_is_never_moved(tmp_path: Path, by: str) -> None:
+    path = tmp_path / "l"
+    lines = made(path)
+    path.write_bytes(b"".join([*lines[:5], spoil(lines[5]), *lines[6:]]))
+    before = path.read_bytes()
+
+    def known(head: str) -> dict[str, Any]:
+        return {by: head if by == "head" else Place(head)}
+
+    for place in (5, 7):
+        with pytest.raises(LedgerRolledBack, match="before the published head"):
+            repair(path, **known(head(lines, place)))
+    with pytest.raises(LedgerRolledBack, match="another one than the published head"):
+        repair(path, **known(f"3:{'0' * 64}"))
+    if by != "head":
+        with pytest.raises(LedgerError, match="failed with OSError"):
+            repair(path, **known("fails"))
+    assert path.read_bytes() == before
+    assert os.listdir(tmp_path) == ["l"]
+    repair(path, **known(head(lines, 4)))
+    assert kinds(Ledger.open(path))[-1] == "torn"
+
+
+def test_better_than_repair_are_the_lines_of_a_receiver(tmp_path: Path) -> None:
+    path = tmp_path / "l"
+    lines = made(path)
+    path.write_bytes(b"".join([*lines[:5], spoil(lines[5]), *lines[6:]]))
+    with pytest.raises(LedgerDamaged):
+        append(path, lines)
+    path.write_bytes(b"".join(lines[:5]))
+    assert append(path, lines).count == 8
+
+
+def test_no_good_record_and_another_kind_of_file(tmp_path: Path) -> None:
+    path = tmp_path / "l"
+    for content in (b"", b"x\n", b"\n", spoil(made(tmp_path / "m")[0])):
+        path.write_bytes(content)
+        path.chmod(0o600)
+        with pytest.raises(LedgerDamaged, match="there is no record"):
+            repair(path)
+        assert path.read_bytes() == content
+
+
+def test_a_signed_ledger_is_repaired_with_its_key(tmp_path: Path) -> None:
+    path = tmp_path / "l"
+    lines = made(path, HMAC)
+    signature = json.loads(lines[5])["signature"].encode()
+    path.write_bytes(b"".join(lines).replace(signature, b"0" * len(signature)))
+    before = path.read_bytes()
+    with pytest.raises(ParameterError, match="the ledger is signed: give its key"):
+        repair(path)
+    for key in (HmacSigner(b"o" * 32, key_id="k"), HmacSigner(b"o" * 32, key_id="o")):
+        with pytest.raises(LedgerDamaged, match="there is no record"):
+            repair(path, signer=key)
+    assert path.read_bytes() == before
+    repair(path, signer=HMAC)
+    ledger = Ledger.open(path, signer=HMAC)
+    assert kinds(ledger)[-2:] == ["charged", "torn"]
+    scope(ledger).begin(pure())
+
+
+def test_a_process_that_saw_more_refuses(tmp_path: Path) -> None:
+    path = tmp_path / "l"
+    lines = made(path)
+    ledger = Ledger.open(path)
+    there = scope(ledger)
+    path.write_bytes(b"".join([*lines[:5], spoil(lines[5]), *lines[6:]]))
+    repair(path)
+    with pytest.raises(LedgerRolledBack, match="lacks a record"):
+        there.begin(pure())
+
+
+@pytest.mark.parametrize("call", ["write", "pwrite", "fdatasync", "ftruncate", "fsync"])
+def test_a_repair_that_dies_loses_nothing(tmp_path: Path, call: str) -> None:
+    """Killed before each call: the bytes are in the file still, or beside it."""
+    path = tmp_path / "l"
+    lines = made(path)
+    damaged = b"".join([*lines[:5], spoil(lines[5]), *lines[6:]])
+    bad = damaged[len(b"".join(lines[:5])) :]
+    for number in range(3):
+        for each in tmp_path.iterdir():
+            each.unlink()
+        path.write_bytes(damaged)
+        path.chmod(0o600)
+
+        def work(number: int = number) -> None:
+            calls = []
+            plain = getattr(os, call, None)
+
+            def dying(*arguments: Any) -> Any:
+                calls.append(call)
+                if len(calls) > number:
+                    os._exit(7)
+                return plain(*arguments)  # type: ignore[misc]
+
+            if plain is not None:
+                setattr(os, call, dying)
+            repair(path)
+
+        if ended(start_child(work)) == 0:
+            break
+        left = b"".join(each.read_bytes() for each in tmp_path.iterdir() if each != path)
+        assert path.read_bytes() == damaged or bad in left
+        if path.read_bytes() != damaged and b"torn" not in path.read_bytes():
+            pytest.fail("the bytes are gone and no record says so")
+        if b'"kind":"torn"' not in path.read_bytes():
+            repair(path)
+        assert b"torn" in path.read_bytes()
+
+
+def test_the_command_repairs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "l"
+    lines = made(path)
+    assert main(["ledger", "repair", str(path)]) == 2
+    path.write_bytes(b"".join([*lines[:5], spoil(lines[5]), *lines[6:]]))
+    shutil.copy(path, tmp_path / "copy")
+    assert main(["ledger", "repair", str(path), "--head", head(lines, 7)]) == 3
+    assert path.read_bytes() == (tmp_path / "copy").read_bytes()
+    capsys.readouterr()
+    assert main(["ledger", "repair", str(path), "--head", head(lines, 4)]) == 0
+    said = capsys.readouterr()
+    assert said.out == f"{Ledger.open(path).head}\n"
+    assert "l.torn-" in said.err
+    assert "charge that anew" in said.err
+    assert main(["ledger", "verify", str(path)]) == 0

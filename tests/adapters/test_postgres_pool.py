@@ -1,0 +1,191 @@
+"""PostgreSQL by a pool: many threads share a few connections, and others use them too."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import Any
+
+import pytest
+from ledgers import new, pure, scope
+from postgres import Server, needs_postgres, running_server
+from workers import ended, kinds, start_child
+
+from safeselect import Ledger, LedgerBusy, LedgerError, ParameterError
+from safeselect.adapters.postgres import PostgresStore
+
+psycopg_pool = pytest.importorskip("psycopg_pool")
+
+pytestmark = [pytest.mark.claim("C9"), needs_postgres]
+
+THREADS, EACH = 24, 3
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Server]:
+    with running_server() as started:
+        yield started
+
+
+def pool_of(server: Server, size: int = 2, **options: Any) -> Any:
+    kwargs = options.pop("kwargs", {})
+    return psycopg_pool.ConnectionPool(
+        server.conninfo,
+        min_size=1,
+        max_size=size,
+        open=True,
+        kwargs={"application_name": "pooled", "client_encoding": "utf8", **kwargs},
+        **options,
+    )
+
+
+def test_many_threads_share_two_connections(server: Server) -> None:
+    import psycopg
+
+    with pool_of(server) as pool:
+        ledger = new(PostgresStore(schema="many", pool=pool), epsilon=1000)
+        ledgers = [Ledger.open(PostgresStore(schema="many", pool=pool)) for _ in range(3)]
+        failed: list[BaseException] = []
+
+        def work(mine: Ledger) -> None:
+            try:
+                for _ in range(EACH):
+                    scope(mine).begin(pure()).released("x", b"s" * 32)
+            except BaseException as error:
+                failed.append(error)
+
+        threads = [
+            threading.Thread(target=work, args=(ledgers[number % 3],)) for number in range(THREADS)
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert not failed
+        with psycopg.connect(server.conninfo) as other:
+            query = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'pooled'"
+            count = other.execute(query).fetchone()
+        assert count is not None
+        assert 1 <= count[0] <= 2
+        ledger.close()
+        assert ledgers[0].balance("a").spent["epsilon"] == Fraction(THREADS * EACH, 10)
+        assert kinds(ledgers[1]).count("released") == THREADS * EACH
+
+
+def test_connections_go_back_as_they_were(server: Server) -> None:
+    from psycopg.rows import dict_row
+
+    options = {"row_factory": dict_row, "prepare_threshold": 7}
+    with pool_of(server, 1, kwargs=options) as pool:
+        ledger = new(PostgresStore(schema="settings", pool=pool))
+        for _ in range(2):
+            scope(ledger).begin(pure()).released("x", b"s" * 32)
+            with pool.connection() as connection:
+                assert connection.autocommit is False
+                assert connection.row_factory is dict_row
+                assert connection.prepare_threshold == 7
+                assert connection.execute("SELECT 1 AS one").fetchone() == {"one": 1}
+                path = connection.execute("SHOW search_path").fetchone()
+                assert "settings" not in path["search_path"]
+        with pytest.raises(LedgerError, match="is there already"):
+            new(PostgresStore(schema="settings", pool=pool))
+        scope(ledger).begin(pure())
+
+
+def test_a_transaction_that_did_not_end_gives_no_half_of_it_back(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pool_of(server, 1) as pool:
+        ledger = new(PostgresStore(schema="half", pool=pool))
+        there, count = scope(ledger), len(kinds(ledger))
+        store: Any = ledger._book._store
+        with pytest.raises(KeyboardInterrupt):
+            store.write(_interrupt)
+        assert len(kinds(ledger)) == count
+        there.begin(pure())
+        assert len(kinds(ledger)) == count + 1
+
+
+def _interrupt(_: Any) -> None:
+    raise KeyboardInterrupt
+
+
+def test_an_exhausted_pool_is_busy_and_a_closed_one_unusable(server: Server) -> None:
+    with pool_of(server, 1, timeout=0.2) as pool:
+        ledger = new(PostgresStore(schema="busy", pool=pool))
+        there, count = scope(ledger), len(kinds(ledger))
+        with (
+            pool.connection(),
+            pytest.raises(LedgerBusy, match="no connection in time; nothing was charged"),
+        ):
+            there.begin(pure())
+        assert len(kinds(ledger)) == count
+    with pytest.raises(LedgerError, match="cannot be reached") as caught:
+        there.begin(pure())
+    assert not isinstance(caught.value, LedgerBusy)
+
+
+def test_connections_that_the_server_ended_are_replaced(server: Server) -> None:
+    import psycopg
+
+    check = psycopg_pool.ConnectionPool.check_connection
+    with pool_of(server, 2, check=check) as pool:
+        ledger = new(PostgresStore(schema="ended", pool=pool))
+        there = scope(ledger)
+        with psycopg.connect(server.conninfo, autocommit=True) as other:
+            other.execute(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+                "WHERE application_name = 'pooled'"
+            )
+        there.begin(pure()).released("x", b"s" * 32)
+
+
+def test_a_child_needs_a_pool_of_its_own(server: Server) -> None:
+    with pool_of(server) as pool:
+        ledger = new(PostgresStore(schema="forked", pool=pool))
+        there = scope(ledger)
+
+        def work() -> None:
+            with pytest.raises(LedgerError, match="forked after the store got its pool"):
+                there.begin(pure())
+            with pool_of(server) as own:
+                mine = Ledger.open(PostgresStore(schema="forked", pool=own))
+                scope(mine).begin(pure()).released("x", b"s" * 32)
+
+        assert ended(start_child(work)) == 0
+        there.begin(pure())
+        assert kinds(ledger).count("charged") == 2
+
+
+def test_a_key_is_replaced_on_the_server(server: Server) -> None:
+    pytest.importorskip("cryptography")
+    from safeselect.adapters.ed25519 import Ed25519Signer
+
+    old, new_key = (Ed25519Signer(bytes([n]) * 32, key_id=f"k{n}") for n in (1, 2))
+    with pool_of(server) as pool:
+        ledger = new(PostgresStore(schema="keys", pool=pool), signer=old)
+        ledger.rotate(new_key)
+        scope(ledger).begin(pure())
+        again = Ledger.open(PostgresStore(schema="keys", pool=pool), signer=new_key)
+        assert kinds(again) == ["created", "scope", "key", "charged"]
+        again.check()
+
+
+def test_wrong_arguments() -> None:
+    for arguments, said in (
+        ({}, "give conninfo, or pool="),
+        ({"conninfo": "x", "pool": object()}, "give conninfo, or pool="),
+        ({"pool": object()}, "must be a psycopg_pool.ConnectionPool"),
+        ({"pool": "x"}, "must be a psycopg_pool.ConnectionPool"),
+    ):
+        with pytest.raises(ParameterError, match=said):
+            PostgresStore(schema="x", **arguments)  # type: ignore[arg-type]
+
+
+def test_a_pool_with_another_encoding_is_refused(server: Server) -> None:
+    with (
+        pool_of(server, kwargs={"client_encoding": "latin1"}) as pool,
+        pytest.raises(LedgerError, match="client_encoding=utf8"),
+    ):
+        new(PostgresStore(schema="latin", pool=pool))
