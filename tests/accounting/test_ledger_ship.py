@@ -137,7 +137,9 @@ def test_lines_of_writers_that_died_are_sent_before_they_are_told(
         with pytest.raises(LedgerError, match="the receiver of lines failed"):
             tell()
     kept.deaf = False
-    with pytest.raises(RepeatedRequest):
+    with pytest.raises(
+        RepeatedRequest, match=", and was released; nothing was charged again and nothing drawn"
+    ):
         scope(reader).asked("r0").begin(pure("1/1000"))
     assert b"".join(kept.lines) == path.read_bytes()
     assert kept.most <= 100

@@ -122,7 +122,7 @@ def test_insertions_deletions_and_reorderings_are_found(ledger: Ledger) -> None:
         with pytest.raises(LedgerError):
             check(other)
     other_ledger = lines(new(":memory:"))
-    with pytest.raises(LedgerError):
+    with pytest.raises(LedgerError, match="does not follow the record before it"):
         check(log + other_ledger[1:])
 
 

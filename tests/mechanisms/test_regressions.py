@@ -468,7 +468,7 @@ def test_no_state_is_left_between_calls():
     for wrong in ({"epsilon": -1}, {"grid": 0}, {"labels": ["a"]}):
         with pytest.raises(ParameterError):
             permute_and_flip([1, 2], **{"epsilon": 1, "sensitivity": 1, **wrong})
-    with pytest.raises(SourceError):
+    with pytest.raises(SourceError, match="the source failed while drawing bytes"):
         permute_and_flip([1, 2], epsilon=1, sensitivity=1, source=Odd("raises"))
     after = [
         winner(

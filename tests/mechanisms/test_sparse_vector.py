@@ -174,7 +174,7 @@ def test_every_run_is_the_one_defined(kind, options, noise, support, many):
                 assert answer.cost == (0 if branch is None else costs[branch])
                 assert answer.remaining == budget // max(costs)
         if len(expected) < len(VALUES):
-            with pytest.raises(BudgetError):
+            with pytest.raises(BudgetError, match="this session has given all the answers above t"):
                 run.query(0)
         # One noise for the threshold, then one for each branch of each value, of the right rate.
         rates = [1] + [cost / 2 for cost in costs] * len(expected)
@@ -407,7 +407,9 @@ def test_a_session_ends_with_its_last_answer(kind, engine):
         assert found.remaining == session.remaining == 0
         assert session._session._noise is None  # dropped, not only locked
         for call in (lambda s=session: s.query(0), lambda s=session: s.query_many([10**9])):
-            with pytest.raises(BudgetError) as caught:
+            with pytest.raises(
+                BudgetError, match="this session has given all the answers above t"
+            ) as caught:
                 call()
             messages.add(str(caught.value))
     assert len(messages) == 1
@@ -429,7 +431,7 @@ def test_the_adaptive_session_keeps_accounts():
     middle = session.query(8)
     assert (middle.branch, middle.cost, middle.budget) == ("middle", whole / 2, whole / 4)
     assert middle.remaining == session.remaining == 0
-    with pytest.raises(BudgetError):
+    with pytest.raises(BudgetError, match="this session has given all the answers above t"):
         session.query(50)  # a quarter is left, but it would not pay for a "middle"
 
 
@@ -465,7 +467,7 @@ class Source:
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_source_that_fails_ends_the_session_though_it_recovers(kind, engine):
-    with pytest.raises(SourceError):
+    with pytest.raises(SourceError, match="the device failed"):
         opened(kind, source=Source(0), engine=engine)
     for error in (SourceError("the device failed"), KeyboardInterrupt()):
         source = Source(40, error)
@@ -480,7 +482,7 @@ def test_a_source_that_fails_ends_the_session_though_it_recovers(kind, engine):
 
 def test_a_source_that_fails_in_the_middle_of_many_ends_the_session_too():
     session = opened(source=Source(3))
-    with pytest.raises(SourceError):
+    with pytest.raises(SourceError, match="the device failed"):
         session.query_many([-(10**6)] * 10_000)
     with pytest.raises(SourceError, match="ended"):
         session.query(0)
@@ -524,7 +526,7 @@ def test_no_copy_no_pickle_no_subclass_and_a_silent_repr(kind):
 def test_answers_are_frozen():
     session = opened(k=1, epsilon=2**20)
     for result in (session.query(0), session.query_many([50])):
-        with pytest.raises(FrozenInstanceError):
+        with pytest.raises(FrozenInstanceError, match="cannot assign to field"):
             result.budget = 1
 
 

@@ -213,15 +213,15 @@ def test_a_tied_gumbel_word_goes_on_to_the_next(noise_rate, levels):
             assert noise.floor == (t - 1 if below else t)
             assert bits.consumed == 128
     if nats > Fraction(1, 2**20):
-        with pytest.raises(SourceError):
+        with pytest.raises(SourceError, match="the tape ended"):
             floor_of(LazyGumbel, noise_rate, levels, 64)(scripted(tie))
 
 
 def test_gumbel_words_of_zeros_and_ones_decide_nothing():
     for word in (0, 2**64 - 1):
-        with pytest.raises(SourceError):
+        with pytest.raises(SourceError, match="the tape ended"):
             LazyGumbel(scripted(word), DECAYS[0])
-        with pytest.raises(SourceError):
+        with pytest.raises(SourceError, match="the tape ended"):
             LazyGumbel(scripted(word, word), DECAYS[0])
     # -ln(-ln 2**-64) = -3.79 and the mirror image at the top: 128 ones give about 88.7.
     assert LazyGumbel(scripted(0, 2**63), DECAYS[0]).floor == -4
@@ -270,6 +270,6 @@ def test_levels_are_checked(kind, levels):
     bits = endless("levels")
     noise = kind(bits, DECAYS[0])
     drawn = bits.consumed
-    with pytest.raises(ParameterError):
+    with pytest.raises(ParameterError, match="levels must be an int of at least"):
         noise.refine(bits, levels)
     assert (noise.level, bits.consumed) == (0, drawn)

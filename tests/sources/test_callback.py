@@ -114,7 +114,7 @@ def test_a_failure_within_the_nonce(position):
     source = CallbackSource(device, max_chunk=1)
     source.begin()
     device.answer = after(position, lambda n: None)
-    with pytest.raises(SourceError):
+    with pytest.raises(SourceError, match="the callback of the source answered something"):
         source.begin()
 
 

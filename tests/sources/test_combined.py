@@ -70,7 +70,7 @@ def test_it_fails_if_either_fails(order, error):
     good, bad = SystemSource(), Plain(error=error)
     source = CombinedSource(*[good, bad][::order])
     buffer = bytearray(b"\xff" * 16)
-    with pytest.raises(SourceError) as caught:
+    with pytest.raises(SourceError, match="the source failed while drawing bytes") as caught:
         source.fill(buffer)
     assert buffer == bytes(16)
     assert "secret" not in str(caught.value)
@@ -116,7 +116,7 @@ def test_parts_that_cancel_are_noticed():
 @pytest.mark.parametrize("nonce", [None, b"short", "0123456789abcdef", bytearray(16), bytes(17)])
 def test_a_wrong_nonce_of_a_part_is_an_error(nonce):
     source = CombinedSource(SystemSource(), Plain(begin=lambda: nonce))
-    with pytest.raises(SourceError):
+    with pytest.raises(SourceError, match="the source gave a nonce that is not of"):
         source.begin()
 
 

@@ -158,12 +158,5 @@ ELSEWHERE = {
     "first_above": "tests/mechanisms/test_private_candidates.py: the same",
     "quantile": "tests/mechanisms/test_quantiles.py: it takes values, and no scores",
     "quantiles": "tests/mechanisms/test_quantiles.py: the same",
-    **dict.fromkeys(
-        [
-            *("PermuteAndFlip", "ExponentialMechanism", "ExponentialMechanismBase2"),
-            *("ReportNoisyMax", "TopKMechanism"),
-        ],
-        "tests/mechanisms/test_prepared.py: the functions here prepare them and call them once",
-    ),
 }
 """What draws, and has the rules of the ledger in a file of its own, for this reason."""

@@ -32,6 +32,7 @@ NEVER: tuple[str, ...] = (
     "adapters to other libraries, and ledgers in files and databases",
     "the scalar tier as a whole (engine='reference'), but for its samplers",
     "calibration with rho or with delta, but for the mechanisms that always have one of them",
+    "releases with weights, quantiles, and the best of several private runs",
 )
 """What this command looks at for no mechanism."""
 

@@ -81,7 +81,7 @@ _VERSION = "1"  # of every law so far
 def is_known(mechanism: str) -> bool:
     """Whether this library has a mechanism of this name and version of its law."""
     name, _, version = mechanism.partition("/")
-    return name in _THEOREMS and version == _VERSION
+    return name.removesuffix("_weighted") in _THEOREMS and version == _VERSION
 
 
 def theorem(mechanism: str) -> str:

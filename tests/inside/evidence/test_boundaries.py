@@ -84,7 +84,7 @@ NO_SIZES = {
         *("tables._PRECISION", "tables._STEP_BITS", "tables._KEY_BITS"),
         *("bernoulli._GUARD", "lazy._GUARD", "_bottom._FINEST", "_bottom._PER_NAT"),
         *("_rankings._DIGITS", "_variates._DIGITS", "_terms._MOST_PARTS", "_terms._MEAN_PLACES"),
-        *("_session._REFINED",),
+        *("_session._REFINED", "plan._DIGITS"),
     },
     "an error or a distance: near ties and edges of reach in test_batches and test_rankings": {
         *("tables.ERROR", "tables.REACH", "tables.LOSS", "plan.WINDOW"),
@@ -94,8 +94,10 @@ NO_SIZES = {
         *("guard.NONCE_BYTES", "source._FRESH_BYTES", "guard.CANARY_BYTES"),
     },
     "what people are told: where a warning begins, how much of a name is kept": {
-        "foreign._LONGEST_NAME",
+        *("foreign._LONGEST_NAME", "_views._LONGEST", "_views._SHOWN", "_discovered._PLACES"),
+        *("items._COMPETING", "_results._LONGEST_INTEGER"),
     },
+    "more than any memory holds": {"prepared._MOST"},
     "start-up tests of sources: tests/sources/test_startup.py": {
         *("guard._BLOCK", "guard._BLOCKS", "guard._REPETITION_CUTOFF"),
         *("guard._WINDOW", "guard._PROPORTION_CUTOFF", "guard._MONOBIT_LIMIT"),

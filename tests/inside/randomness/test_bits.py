@@ -120,7 +120,7 @@ def test_the_largest_take():
 def test_other_counts_are_refused_before_anything_is_drawn(count):
     source = RecordingSource(SystemSource())
     bits = Bits(source)
-    with pytest.raises(ParameterError):
+    with pytest.raises(ParameterError, match="the number of bits must be an integer from"):
         bits.take(count)
     assert source.requests == []
     assert 0 <= bits.take(8) < 256
