@@ -78,7 +78,7 @@ class Ledger:
             signer: signs every record; every later writer needs the same key.
             max_refusals: a scope is closed at this number of calls that were charged and then
                 refused for their private input, 1 to 1000.
-            approvers: keys of Ed25519, such as `Ed25519Verifier`s, of the people who approve every
+            approvers: keys of Ed25519, each an `Ed25519Verifier`, of the people who approve every
                 later scope and every raised limit.
             approvals_needed: how many of them must sign; all by default.
             anchor: keeps the newest head elsewhere, so that a ledger that was rolled back is found.
