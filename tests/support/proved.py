@@ -102,6 +102,7 @@ def decide(
         precision=SCALE,
         rate=(slow << GUARD, fast << GUARD),
         gap_unit=Fraction(1, over),
+        weights=None,
     )
     scores = [place % 2 for place in range(len(ends))]
     noise = [
