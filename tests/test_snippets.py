@@ -37,6 +37,7 @@ OTHER_KINDS = {
     "{include}": "a page of this list",
     "{eval-rst}": "Sphinx",
     "{toctree}": "Sphinx",
+    "sql": "a recipe, which tests/adapters/test_postgres_counts.py runs on a real server",
 }
 
 # Commands that are not run here, by how they begin, and why.
@@ -61,6 +62,7 @@ NOT_RUN = {
 BLOCKS_NOT_RUN = {
     "from dpmm.models.aim import": "tests/adapters/test_synthetic_data.py, with `make dropins`",
     "import diffprivlib.models.forest": "tests/adapters/test_diffprivlib.py, with `make dropins`",
+    "import psycopg\n": "tests/adapters/test_postgres_counts.py, with a server",
     "from safeselect.adapters.postgres import": "tests/adapters/test_postgres.py, with a server",
 }
 NEEDS = {"docs/adapters.md": ("opendp", "dp_accounting")}  # a page runs where these are installed
@@ -98,6 +100,7 @@ def commands(text: str) -> Iterator[tuple[str, list[str]]]:
 def trips(names: dict[str, Any]) -> None:
     rows = "SELECT 'city ' || i % 7 AS city, i AS rider FROM range(100) AS numbers(i)"
     duckdb.execute(f"COPY ({rows}) TO 'trips.parquet' (FORMAT parquet)")
+    Path("carriers.txt").write_text("AA\nB6\nDL\nUA\n")
 
 
 def visits(names: dict[str, Any]) -> None:

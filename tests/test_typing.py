@@ -87,8 +87,10 @@ from safeselect import (
     exponential_mechanism, exponential_mechanism_base2, exponential_mechanism_with_gap,
     gap_confidence_bound, gap_p_value, permute_and_flip, permute_and_flip_with_gap,
     report_noisy_max, report_noisy_max_with_gap, select_many, top_k, top_k_above, top_k_many,
-    top_k_with_gaps, unknown_domain_top_k,
+    top_k_with_gaps, unknown_domain_top_k, best_of, first_above, from_json, json_schema, measure,
+    partition_strategy, quantile, quantiles, select_partitions,
 )
+from safeselect.private_candidates import CoveredScope
 
 votes = {"tea": 5, "milk": 900}
 ledger = Ledger.create(":memory:", {"votes": Budget("person", "add_remove", epsilon=2)})
@@ -131,8 +133,18 @@ chance = gap_p_value(1, rate=1, noise="laplace")
 bound = gap_confidence_bound(
     1, threshold=3, alpha="1/20", threshold_rate=1, value_rate=2, noise="laplace"
 )
-better = estimate_from_gaps([1, 2], [1], variance_ratio=1)
+better = estimate_from_gaps([1, 2], [1], rate=1, noise="exponential", measured_rate=1)
 near = estimate_from_threshold(1, 1, threshold=2, variance_ratio=1)
+kept = select_partitions({"tea": 5}, epsilon=1, delta="1e-6", max_partitions=1).to_json()
+strategy = partition_strategy(epsilon=1, delta="1e-6", max_partitions=1)
+released = from_json(measure([1, 2], epsilon=1, sensitivity_l1=1).to_json())
+fields: list[str] = list(json_schema("safeselect.selection/3"))
+middle = quantile([1, 2, 3], quantile="1/2", lowest=0, highest=9, epsilon=1)
+several = quantiles([1, 2, 3], quantiles=["1/4", "1/2"], lowest=0, highest=9, epsilon=1)
+def run(covered: CoveredScope) -> tuple[int, str]:
+    return 1, permute_and_flip(votes, epsilon="1/4", sensitivity=1, ledger=covered).label
+chosen: str | None = best_of(run, base=PureDP(Fraction(1, 4)), gamma="1/2").output
+first: str | None = first_above(run, threshold=0, base=PureDP(Fraction(1, 4)), gamma="1/2").output
 source = CombinedSource(OpenSSLSource(), CallbackSource(lambda count: bytes(count)))
 signer = HmacSigner(bytes(32), key_id="a")
 counts = Counts({"tea": 5}, places="all")

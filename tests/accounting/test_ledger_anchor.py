@@ -139,9 +139,7 @@ def test_whoever_publishes_second_after_both_had_asked_is_refused(
         plain(head, after)
 
     register.publish = slow  # type: ignore[method-assign]
-    with pytest.raises(
-        LedgerRolledBack, match=r"is another one than|the records end at"
-    ):
+    with pytest.raises(LedgerRolledBack, match=r"is another one than|the records end at"):
         scope(Ledger.open(clone, anchor=register)).begin(pure())
     assert kinds(Ledger.open(path, anchor=register)).count("charged") == 2
 

@@ -55,6 +55,6 @@ def test_the_page_runs(capsys: pytest.CaptureFixture[str]) -> None:
             continue  # in an environment of their own: `make dropins`
         exec(compile(block, "docs/adapters.md", "exec"), names)  # noqa: S102 - our own page
     printed = capsys.readouterr().out.splitlines()
-    assert len(printed) == 6
+    assert len(printed) == 8
     assert "the budget is spent" in printed
     assert names["winner"] in range(4)

@@ -244,6 +244,8 @@ def test_every_function_with_an_epsilon_is_here() -> None:
         for room in (selection, sessions, unknown_domain, planning)
         for name in room.__all__
         if callable(getattr(safeselect, name, None))
+        # The functions prepare these, and so warn.
+        and getattr(safeselect, name).__module__ != "safeselect.selection.prepared"
         and "epsilon" in inspect.signature(getattr(safeselect, name)).parameters
     }
     assert with_epsilon == set(CALLS)

@@ -78,4 +78,4 @@ def test_thresholds_of_another_row_are_refuted(monkeypatch: pytest.MonkeyPatch) 
     draw = partitions.draw_thresholds
     monkeypatch.setattr(partitions, "draw_thresholds", lambda *given: draw(*given) + 1)
     with pytest.raises(Refuted, match="not of its row"):
-        next(partition_tables()).examine(QUICK)
+        next(partition_tables()).examine_draws(QUICK)

@@ -443,6 +443,10 @@ def test_what_is_missed_at_a_huge_gap_is_bounded_by_what_is_missed_at_a_smaller(
 
 
 def test_every_function_is_called():
-    """But for those that only hold what they are given."""
+    """But for those that only hold what they are given, or have bounds in tests of their own.
+
+    Releases in JSON: tests/releases; quantiles and private runs: tests/mechanisms.
+    """
     functions = {name for name in safeselect.__all__ if inspect.isfunction(vars(safeselect)[name])}
-    assert functions - {"compose"} <= FUNCTIONS.keys()
+    others = {"from_json", "json_schema", "quantile", "quantiles", "best_of", "first_above"}
+    assert functions - {"compose"} - others <= FUNCTIONS.keys()

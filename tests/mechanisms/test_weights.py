@@ -279,7 +279,7 @@ def test_a_weight_of_zero_is_never_chosen_and_costs_no_bit():
         ([1, 2], "weights must be 3 numbers"),
         ([1, 2, 3, 4], "weights must be 3 numbers"),
         ([1, 2, -1], "weights must be at least zero"),
-        ([1, 2, "x"], "weights must be a finite number"),
+        ([1, 2, "x"], "weights must be numbers in the order"),
         ([1, 2, float("nan")], "weights must be a finite number"),
         ([1, 2, None], "weights must be"),
         ([1, 2, True], "weights must be a number"),

@@ -105,7 +105,7 @@ _EARLY = """\
             return level
 """
 _CHARGED = """\
-                self._pending.charge(self.bits.source, self.bits)
+                self._utc = self._pending.charge(self.bits.source, self.bits)
 """
 _RELEASED = "        return result if self._pending is None else"
 _LATE = """\
@@ -357,7 +357,7 @@ MUTANTS = {
             ),
         ),
         "C2",
-        "verify privacy: keys, (1, 1/1000000), 1 a user",
+        "verify noise: keys, (1, 1/1000000), 1 a user",
     ),
     "growth of a table rounded up": Mutant(
         (("partitions/table.py", ".exp().scaled(bits)[0]", ".exp().scaled(bits)[1]"),),

@@ -3,7 +3,8 @@
 Read the files in this order: `_stopping`, `_cover`, `_results`, `best_of`.
 """
 
+from safeselect.private_candidates._cover import CoveredScope
 from safeselect.private_candidates._results import ChosenRun
 from safeselect.private_candidates.best_of import best_of, first_above
 
-__all__ = ["ChosenRun", "best_of", "first_above"]
+__all__ = ["ChosenRun", "CoveredScope", "best_of", "first_above"]

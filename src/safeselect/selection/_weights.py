@@ -49,7 +49,15 @@ class GivenWeights:
         if not isinstance(weights, (str, bytes, Set)):
             with suppress(TypeError):
                 given = list(weights) if names is None else [weights[name] for name in names]
-        values = tuple(rational(each, "weights", zero=True) for each in given)
+        values: tuple[Fraction, ...] = ()
+        failed: ParameterError | None = None
+        try:
+            values = tuple(rational(each, "weights", zero=True) for each in given)
+        except ParameterError as error:
+            failed = error
+        if failed is not None:  # outside the handler, so that it is no context of the other error
+            # Text is not quoted: it may be the labels, handed over by mistake.
+            raise _wrong("") if any(isinstance(each, str) for each in given) else failed
         if not any(values):
             raise _wrong("")
         return cls(values, None if names is None else dict(zip(names, values, strict=True)))
