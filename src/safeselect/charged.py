@@ -1,7 +1,7 @@
 """Charge, read, draw, commit: the order of a release whose input is not a list of candidates.
 
 `selection._call` keeps the same order for scores of candidates.  Here it is for anything that can
-be read by one function: counts of keys or of groups, or numbers to be measured.
+be read by one function: counts of keys or of groups, numbers, or nothing at all.
 """
 
 from __future__ import annotations
@@ -12,12 +12,11 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from safeselect.accounting.kinds import AnyGuarantee
-from safeselect.errors import ScoreError
 from safeselect.promises.statement import Statement
 from safeselect.randomness.bits import Bits
 from safeselect.randomness.source import Source
 from safeselect.selection._arguments import PendingRelease, Result, Scope
-from safeselect.selection._call import UNREADABLE
+from safeselect.selection._call import UNREADABLE, once_charged
 
 __all__ = ["Charge", "Charged", "charged"]
 
@@ -69,6 +68,8 @@ def charged(
     read: Callable[[], _Read],
     *,
     unit: str | None = None,
+    neighbours: str | None = None,
+    unreadable: str = UNREADABLE,
 ) -> Iterator[Charged[_Read]]:
     """Charge the scope, read the values and give out the bits, in this order.
 
@@ -76,6 +77,8 @@ def charged(
 
     Args:
         unit: who is protected, where the values say it; a scope says it for itself.
+        neighbours: which data sets are compared, where the call says it; else the scope does.
+        unreadable: the one sentence for values that cannot be read after a charge.
 
     Raises:
         ScoreError: the values cannot be read.  After a charge there is one sentence for all
@@ -83,7 +86,7 @@ def charged(
     """
     if scope is None:
         values = read()
-        said = Statement.of(charge.parameters, unit=unit, neighbours=None, utc=None)
+        said = Statement.of(charge.parameters, unit=unit, neighbours=neighbours, utc=None)
         with Bits(source) as bits:
             yield Charged(values, bits, said, None)
         return
@@ -93,19 +96,11 @@ def charged(
             said = Statement.of(
                 charge.parameters,
                 unit=scope.unit,
-                neighbours=scope.neighbours,
+                neighbours=scope.neighbours if neighbours is None else neighbours,
                 utc=pending.charge(source, bits),
             )
-            yield Charged(_once_charged(read), bits, said, pending)
+            yield Charged(once_charged(read, unreadable), bits, said, pending)
         except BaseException as error:
             pending.end(error)
             raise
         pending.end(None)
-
-
-def _once_charged(read: Callable[[], _Read]) -> _Read:
-    try:
-        return read()
-    except Exception:  # noqa: BLE001 - also errors of libraries and of memory
-        failed = ScoreError(UNREADABLE)
-    raise failed  # outside the handler, so that it has no exception as its context

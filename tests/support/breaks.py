@@ -403,11 +403,10 @@ BREAKS = (
     Break(
         ("C4",),
         "selection/_call.py",
-        "_read_once_charged",
-        "            return self._read()\n",
-        "            found = self._read()\n"
-        "            self.bits.take(int(found.max()) % 2)\n"
-        "            return found\n",
+        "__enter__",
+        "                self.scores_on_grid = once_charged(self._read)\n",
+        "                self.scores_on_grid = once_charged(self._read)\n"
+        "                self.bits.take(int(self.scores_on_grid.max()) % 2)\n",
     ),
     Break(
         ("C4",),

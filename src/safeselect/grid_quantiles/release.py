@@ -8,14 +8,14 @@ from fractions import Fraction
 from typing import Any
 
 from safeselect.accounting.cost import PrivacyCost
-from safeselect.errors import ParameterError, ScoreError
+from safeselect.charged import Charge, charged
+from safeselect.errors import ParameterError
 from safeselect.exact.parameters import Number, describe, integer, rational
 from safeselect.grid_quantiles._grid import Grid, listed
 from safeselect.grid_quantiles._point import draw_point
 from safeselect.grid_quantiles._results import Quantiles
 from safeselect.promises.guarantees import BoundedRange
 from safeselect.promises.records import exact_text
-from safeselect.promises.statement import Statement
 from safeselect.randomness.bits import Bits
 from safeselect.randomness.source import Source, resolve
 from safeselect.selection._arguments import Scope, read_ledger
@@ -205,48 +205,27 @@ def _quantiles(
     mechanism = "quantiles/1" if several else "quantile/1"
     told = {**grid.as_record(), "neighbours": str(neighbours), "max_contributions": str(count)}
     told["quantiles"] = ", ".join(map(exact_text, targets))
-    pending = None
-    unit = utc = None
-    if scope is not None:
-        unit = scope.unit
-        parts = ((BoundedRange(each), levels),)
-        pending = scope.prepare(mechanism, guarantee, parts, told)
-    cells = grid.cells(column) if pending is None else []
+    charge = Charge(mechanism, guarantee, ((BoundedRange(each), levels),), told)
 
     def rate(target: Fraction) -> Fraction:
         return spent / (count * _range(target, replaced and not several))
 
-    with Bits(source) as bits:
-        try:
-            if pending is not None:
-                utc = pending.charge(source, bits)
-                cells = _read_once_charged(grid, column)
-            order = sorted(targets)
-            points = _split(cells, (0, grid.points - 1), order, rate, bits)
-            drawn = dict(zip(order, points, strict=True))
-            result = Quantiles(
+    said = {"neighbours": str(neighbours), "unreadable": UNREADABLE.replace("scores", "values")}
+    with charged(scope, source, charge, lambda: grid.cells(column), **said) as call:
+        order = sorted(targets)
+        points = _split(call.values, (0, grid.points - 1), order, rate, call.bits)
+        drawn = dict(zip(order, points, strict=True))
+        return call.released(
+            Quantiles(
                 tuple(grid.point(drawn[target]) for target in targets),
                 targets,
                 guarantee,
                 (BoundedRange(each),) * levels,
                 mechanism,
                 source_name(source),
-                Statement.of(told, unit=unit, neighbours=str(neighbours), utc=utc),
+                call.statement,
             )
-            return result if pending is None else pending.released(result)
-        except BaseException as error:
-            if pending is not None:
-                pending.end(error)
-            raise
-
-
-def _read_once_charged(grid: Grid, column: list[Any]) -> list[int]:
-    """Any fault of the values gives the same message: the fault depends on private values."""
-    try:
-        return grid.cells(column)
-    except Exception:  # noqa: BLE001 - also errors of memory
-        failed = ScoreError(UNREADABLE.replace("scores", "values"))
-    raise failed  # outside the handler, so that it has no exception as its context
+        )
 
 
 def _share(value: Any) -> Fraction:

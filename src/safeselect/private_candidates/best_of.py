@@ -9,6 +9,7 @@ from typing import Any
 
 from safeselect.accounting.kinds import AnyGuarantee
 from safeselect.accounting.repetition import Base, Repeated
+from safeselect.charged import Charge, charged
 from safeselect.errors import ParameterError
 from safeselect.exact.parameters import Number, describe, rational
 from safeselect.private_candidates._cover import CoveredScope
@@ -16,7 +17,6 @@ from safeselect.private_candidates._results import ChosenRun, Out
 from safeselect.private_candidates._stopping import Stopping
 from safeselect.promises.guarantees import PureDP
 from safeselect.promises.records import exact_text
-from safeselect.promises.statement import Statement
 from safeselect.randomness.bits import Bits
 from safeselect.randomness.source import Source, resolve
 from safeselect.scores.reading import flag
@@ -194,30 +194,20 @@ class _Call:
         enough: _Place | None,
     ) -> ChosenRun[Any]:
         """Charge, make the runs, and release the best, or the first that is good enough."""
-        scope = self._scope
-        parts = ((guarantee, 1),)
-        pending = None if scope is None else scope.prepare(mechanism, guarantee, parts, told)
-        unit, by = (None, None) if scope is None else (scope.unit, scope.neighbours)
-        utc = None
-        with Bits(self._source) as bits:
-            try:
-                if pending is not None:
-                    utc = pending.charge(self._source, bits)
-                found, score, output = self._runs(bits, enough)
-                result: ChosenRun[Any] = ChosenRun(
+        charge = Charge(mechanism, guarantee, ((guarantee, 1),), told)
+        with charged(self._scope, self._source, charge, lambda: None) as call:
+            found, score, output = self._runs(call.bits, enough)
+            return call.released(
+                ChosenRun(
                     output,
                     score,
                     found,
                     guarantee,
                     mechanism,
                     source_name(self._source),
-                    Statement.of(told, unit=unit, neighbours=by, utc=utc),
+                    call.statement,
                 )
-                return result if pending is None else pending.released(result)
-            except BaseException as error:
-                if pending is not None:
-                    pending.end(error)
-                raise
+            )
 
     def _runs(self, bits: Bits, enough: _Place | None) -> tuple[bool, Any, Any]:
         """Whether there is a run to release, its score and its output."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
 from types import MappingProxyType
-from typing import Any, Self, cast
+from typing import Any, Self, TypeVar, cast
 
 import numpy as np
 
@@ -30,7 +30,9 @@ from safeselect.selection._reading import Arguments
 from safeselect.selection._results import Selection, TopK, source_name
 from safeselect.selection._table import Calibration, choose_engine
 
-__all__ = ["CANDIDATES", "UNREADABLE", "Call"]
+__all__ = ["CANDIDATES", "UNREADABLE", "Call", "once_charged"]
+
+Read = TypeVar("Read")
 
 CANDIDATES = "the number of candidates"
 UNREADABLE = (
@@ -221,7 +223,7 @@ class Call:
             else:
                 self.bits = Bits(self.arguments.source)
                 self._utc = self._pending.charge(self.bits.source, self.bits)
-                self.scores_on_grid = self._read_once_charged()
+                self.scores_on_grid = once_charged(self._read)
         except BaseException as error:
             self.__exit__(None, error, None)
             raise
@@ -239,14 +241,6 @@ class Call:
         taken = np.take(scores, self._places, axis=-1)
         scores.fill(0)
         return taken
-
-    def _read_once_charged(self) -> GridScores:
-        """Any fault of the scores gives the same message: the fault depends on private values."""
-        try:
-            return self._read()
-        except Exception:  # noqa: BLE001 - also errors of libraries and of memory
-            failed = ScoreError(UNREADABLE)
-        raise failed  # outside the handler, so that it has no exception as its context
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         # Where entering failed, `steps` or `bits` may not exist.
@@ -278,3 +272,15 @@ class Call:
     def positions(self, indices: tuple[int, ...]) -> tuple[int, ...] | None:
         """These positions, if positions among the candidates may be released."""
         return indices if self.candidates.positions else None
+
+
+def once_charged(read: Callable[[], Read], unreadable: str = UNREADABLE) -> Read:
+    """Read what is paid for.
+
+    Any fault of the values gives the same message: the fault depends on private values.
+    """
+    try:
+        return read()
+    except Exception:  # noqa: BLE001 - also errors of libraries and of memory
+        failed = ScoreError(unreadable)
+    raise failed  # outside the handler, so that it has no exception as its context
