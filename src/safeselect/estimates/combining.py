@@ -67,16 +67,10 @@ def estimate_fixed_from_gaps(
         >>> estimate_fixed_from_gaps([100, 90], [20], variance_ratio=1)
         (Fraction(205, 2), Fraction(175, 2))
     """
-    measured = read_released_list(measurements, "measurements")
-    k = len(measured)
-    if k < 1:
-        raise ParameterError("measurements must not be empty")
-    between = [centred(gap, gap_grid) for gap in read_released_list(gaps, "gaps")]
-    if len(between) not in (k - 1, k):
-        raise ParameterError(f"{k} measurements need {k - 1} or {k} gaps, got {len(between)}")
+    measured, between = read_winners(measurements, gaps, gap_grid)
     ratio = rational(variance_ratio, "variance_ratio")
     # How far each winner lies below the first, by the gaps.
-    below = list(accumulate(between[: k - 1], initial=Fraction(0)))
+    below = list(accumulate(between[: len(measured) - 1], initial=Fraction(0)))
     best = _mean([own + down for own, down in zip(measured, below, strict=True)])
     return tuple(
         _average(own, best - down, ratio) for own, down in zip(measured, below, strict=True)
@@ -188,6 +182,24 @@ def threshold_error_ratio(variance_ratio: Number) -> Fraction:
 def centred(gap: Fraction, gap_grid: object) -> Fraction:
     """The middle of the grid cell in which the gap lies."""
     return gap if gap_grid is None else gap + rational(gap_grid, "gap_grid") / 2
+
+
+def read_winners(
+    measurements: object, gaps: object, gap_grid: object
+) -> tuple[list[Fraction], list[Fraction]]:
+    """Read the measurements of k winners, and their k or k - 1 gaps, centred.
+
+    Raises:
+        ParameterError: there are none, or another number of gaps, or one is no number.
+    """
+    measured = read_released_list(measurements, "measurements")
+    k = len(measured)
+    if k < 1:
+        raise ParameterError("measurements must not be empty")
+    between = [centred(gap, gap_grid) for gap in read_released_list(gaps, "gaps")]
+    if len(between) not in (k - 1, k):
+        raise ParameterError(f"{k} measurements need {k - 1} or {k} gaps, got {len(between)}")
+    return measured, between
 
 
 def _mean(values: Sequence[Fraction]) -> Fraction:

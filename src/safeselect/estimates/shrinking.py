@@ -22,7 +22,7 @@ from typing import Literal
 from safeselect.errors import ParameterError
 from safeselect.estimates._released import read_gap, read_released_list
 from safeselect.estimates._shrunk import SAFE_NATS, Shrunk
-from safeselect.estimates.combining import centred, variance_ratio
+from safeselect.estimates.combining import centred, read_winners, variance_ratio
 from safeselect.exact.interval import Interval, rounded_up
 from safeselect.exact.parameters import Number, rational
 
@@ -201,15 +201,9 @@ def _read(
     measured_rate: object,
     gap_grid: object,
 ) -> Shrunk:
-    measured = read_released_list(measurements, "measurements")
-    k = len(measured)
-    if k < 1:
-        raise ParameterError("measurements must not be empty")
-    between = [centred(gap, gap_grid) for gap in read_released_list(gaps, "gaps")]
-    if len(between) not in (k - 1, k):
-        raise ParameterError(f"{k} measurements need {k - 1} or {k} gaps, got {len(between)}")
+    measured, between = read_winners(measurements, gaps, gap_grid)
     ratio, own, safe = _public(rate, noise, measured_rate)
-    if len(between) < k:
+    if len(between) < len(measured):
         between, safe = [*between, Fraction(0)], None
     heights = tuple(accumulate(reversed(between)))[::-1]
     return Shrunk(tuple(measured), heights, ratio, own, safe)
