@@ -27,7 +27,7 @@ from safeselect.unknown_domain._threshold import laplace_failure, laplace_offset
 __all__ = ["ItemPlan", "ItemPlans", "explain_items"]
 
 _CHANCE = Fraction(19, 20)  # to show
-_COMPETING = 10  # times k: the default of k_bar, as for `top_items`
+COMPETING = 10  # times k: the default of k_bar, also of `top_items`
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +133,7 @@ def explain_items(
         users more than the item in place 51 has, to show with probability 0.95; 0 if ...
     """
     count = integer(k, "k", minimum=1, maximum=2**20)
-    _, places, _ = read_places(count, _COMPETING * count if k_bar is None else k_bar)
+    _, places, _ = read_places(count, COMPETING * count if k_bar is None else k_bar)
     cap = read_contributions(max_contributions)
     groups = integer(max_groups, "max_groups", minimum=1, maximum=2**31 - 1)
     plans = []

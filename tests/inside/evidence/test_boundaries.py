@@ -95,7 +95,7 @@ NO_SIZES = {
     },
     "what people are told: where a warning begins, how much of a name is kept": {
         *("foreign._LONGEST_NAME", "_views._LONGEST", "_views._SHOWN", "_discovered._PLACES"),
-        *("items._COMPETING", "_results._LONGEST_INTEGER"),
+        *("items.COMPETING", "_results._LONGEST_INTEGER"),
     },
     "more than any memory holds": {"prepared._MOST"},
     "start-up tests of sources: tests/sources/test_startup.py": {

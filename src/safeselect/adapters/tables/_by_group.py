@@ -26,6 +26,7 @@ from safeselect.groups import (
     plan_unknown,
     release_by_group,
 )
+from safeselect.planning.items import COMPETING
 from safeselect.randomness.source import Source, resolve
 from safeselect.selection._arguments import Scope, read_ledger, unit_of
 from safeselect.selection._table import Peeled
@@ -35,8 +36,6 @@ from safeselect.unknown_domain._bottom import (
 )
 
 __all__ = ["top_items_by_group"]
-
-_COMPETING = 10  # times k: the default of k_bar
 
 
 def top_items_by_group(
@@ -150,7 +149,7 @@ def top_items_by_group(
             if rho is not None:
                 raise ParameterError("an unknown domain needs epsilon and delta, not rho")
             bound = read_contributions(max_contributions)
-            asked = (count, _COMPETING * count if k_bar is None else k_bar)
+            asked = (count, COMPETING * count if k_bar is None else k_bar)
             plan = plan_unknown(read_total(epsilon, delta), asked, changed, bound)
         sql = GROUPED_COUNTS.format(
             groups=changed,

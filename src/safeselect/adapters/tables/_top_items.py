@@ -16,6 +16,7 @@ from safeselect.counts import check_unit
 from safeselect.errors import ParameterError
 from safeselect.exact.parameters import Number, describe, integer, rational
 from safeselect.ledger import Scope
+from safeselect.planning.items import COMPETING
 from safeselect.randomness.source import Source
 from safeselect.scores.reading import exactly_one
 from safeselect.selection import TopK, TopSet, top_k
@@ -31,7 +32,6 @@ _NEEDS_DELTA = (
     "without looking at the data, or candidates_are_public=True if the set of items in the table "
     "is public knowledge"
 )
-_COMPETING = 10  # times k: the default of k_bar
 
 
 def top_items(
@@ -136,7 +136,7 @@ def top_items(
         raise ParameterError(_NEEDS_DELTA)
     if mechanism is not None:
         raise ParameterError("mechanism goes with known candidates")
-    competing = _COMPETING * count if k_bar is None else k_bar
+    competing = COMPETING * count if k_bar is None else k_bar
     _, _, most = read_places(count, competing)
     with ExitStack() as stack:
         largest = open_largest(
