@@ -20,6 +20,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 from safeselect.audit.charges import check_charge
 from safeselect.audit.code import check_code
@@ -195,63 +196,65 @@ def _one_shot() -> Iterator[Check]:
                 )
 
 
+_Looks = tuple[tuple[str, Callable[[Any, int], str], str, str], ...]
+_Size = tuple[str, int, bool]
+_MANY: tuple[_Size, ...] = (
+    ("thousands", 5000, False),
+    ("hundreds of thousands", 150_000, True),
+)
+
+
+def _releases(
+    name: str,
+    case: object,
+    looks: _Looks,
+    check_many: Callable[[Any, int, int], str],
+    noun: str,
+    sizes: tuple[_Size, ...] = _MANY,
+) -> Iterator[Check]:
+    """The checks of one mechanism, and those of its releases from many."""
+    for what, check, aspect, claim in looks:
+        yield Check("releases", f"{name}: {what}", claim, partial(check, case), aspect, (name,))
+    for aspect, size, only_full in sizes:
+        many = partial(check_many, case, size)
+        yield Check("releases", f"{name}: {size} {noun}", "C1", many, aspect, (name,), only_full)
+
+
 def _lists() -> Iterator[Check]:
+    looks: _Looks = (
+        ("lists", check_list, "few candidates", "C1"),
+        ("bottom", check_bottom, "privacy", "C2"),
+        ("pairs", check_two_counts, "joint", "C1"),
+    )
     for name, case in LISTS.items():
-        for what, check, aspect, claim in (
-            ("lists", check_list, "few candidates", "C1"),
-            ("bottom", check_bottom, "privacy", "C2"),
-            ("pairs", check_two_counts, "joint", "C1"),
-        ):
-            yield Check("releases", f"{name}: {what}", claim, partial(check, case), aspect, (name,))
-        for aspect, size, only_full in (
-            ("thousands", 5000, False),
-            ("hundreds of thousands", 150_000, True),
-        ):
-            many = partial(check_many_items, case, size)
-            label = f"{name}: {size} items"
-            yield Check("releases", label, "C1", many, aspect, (name,), only_full)
+        yield from _releases(name, case, looks, check_many_items, "items")
 
 
 def _sessions() -> Iterator[Check]:
+    looks: _Looks = (
+        ("answers", check_answers, "few candidates", "C1"),
+        ("queries", check_queries, "joint", "C1"),
+        ("budget", check_budget, "privacy", "C2"),
+    )
+    sizes = ("thousands", 3000, False), ("hundreds of thousands", 140_000, True)
     for name, case in SESSIONS.items():
-        for what, check, aspect, claim in (
-            ("answers", check_answers, "few candidates", "C1"),
-            ("queries", check_queries, "joint", "C1"),
-            ("budget", check_budget, "privacy", "C2"),
-        ):
-            yield Check("releases", f"{name}: {what}", claim, partial(check, case), aspect, (name,))
-        for aspect, size, only_full in (
-            ("thousands", 3000, False),
-            ("hundreds of thousands", 140_000, True),
-        ):
-            many = partial(check_session_many, case, size)
-            label = f"{name}: {size} values"
-            yield Check("releases", label, "C1", many, aspect, (name,), only_full)
-
-
-_MANY = (("thousands", 5000, False), ("hundreds of thousands", 150_000, True))
+        yield from _releases(name, case, looks, check_session_many, "values", sizes)
 
 
 def _keys_and_measures() -> Iterator[Check]:
+    of_keys: _Looks = (
+        ("few", check_few_keys, "few candidates", "C1"),
+        ("pairs", check_two_keys, "joint", "C1"),
+    )
     for name, case in KEYS.items():
-        few, two = partial(check_few_keys, case), partial(check_two_keys, case)
-        yield Check("releases", f"{name}: few", "C1", few, "few candidates", (name,))
-        yield Check("releases", f"{name}: pairs", "C1", two, "joint", (name,))
-        for aspect, size, only_full in _MANY:
-            many = partial(check_many_keys, case, size)
-            yield Check("releases", f"{name}: {size} keys", "C1", many, aspect, (name,), only_full)
+        yield from _releases(name, case, of_keys, check_many_keys, "keys")
+    of_values: _Looks = (
+        ("few", check_few_values, "few candidates", "C1"),
+        ("pairs", check_two_values, "joint", "C1"),
+        ("cost", check_cost, "privacy", "C2"),
+    )
     for name, measured in MEASURES.items():
-        for what, check, aspect, claim in (
-            ("few", check_few_values, "few candidates", "C1"),
-            ("pairs", check_two_values, "joint", "C1"),
-            ("cost", check_cost, "privacy", "C2"),
-        ):
-            examine = partial(check, measured)
-            yield Check("releases", f"{name}: {what}", claim, examine, aspect, (name,))
         if "Gaussian" in measured.noise:
             words = partial(check_words, measured)
             yield Check("noise", f"{name}: words", "C1", words, "noise", (name,))
-        for aspect, size, only_full in _MANY:
-            many = partial(check_many_values, measured, size)
-            label = f"{name}: {size} values"
-            yield Check("releases", label, "C1", many, aspect, (name,), only_full)
+        yield from _releases(name, measured, of_values, check_many_values, "values")
