@@ -11,7 +11,7 @@ from safeselect.promises.guarantees import Guarantee
 from safeselect.promises.records import Receipt, exact_text, guarantee_record
 from safeselect.promises.statement import Statement
 from safeselect.selection._results import to_json_line
-from safeselect.selection._views import by_adapter, short_text
+from safeselect.selection._views import short_text, views
 from safeselect.unknown_domain import CountNoise
 
 __all__ = ["GroupedTopK"]
@@ -50,10 +50,7 @@ class GroupedTopK:
     statement: Statement = field(repr=False)
     receipt: Receipt | None = None
 
-    to_dict = by_adapter("to_dict", "Columns as a dict of lists: what `to_pandas` shows.")
-    to_pandas = by_adapter("to_pandas", "A pandas DataFrame with a row for each item of a group.")
-    to_polars = by_adapter("to_polars", "A polars DataFrame with a row for each item of a group.")
-    plot = by_adapter("plot", "A matplotlib figure of the result; needs safeselect[plots].")
+    to_dict, to_pandas, to_polars, plot = views("item of a group")
 
     def __repr__(self) -> str:
         return short_text(self, self.groups, len(self))

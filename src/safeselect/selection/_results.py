@@ -13,7 +13,7 @@ from safeselect.promises.records import Receipt, exact_text, guarantee_record
 from safeselect.promises.statement import Statement
 from safeselect.randomness.source import Source
 from safeselect.scores.candidates import Label, label_text
-from safeselect.selection._views import by_adapter, rate, short_text
+from safeselect.selection._views import rate, short_text, views
 
 __all__ = [
     *("Selection", "TopK", "TopSet", "equal_parts", "kind_of", "kinds_of"),
@@ -51,10 +51,7 @@ class Selection(Generic[Label]):
     gap: Fraction | None = None
     receipt: Receipt | None = None
 
-    to_dict = by_adapter("to_dict", "Columns as a dict of lists: what `to_pandas` shows.")
-    to_pandas = by_adapter("to_pandas", "A pandas DataFrame with a row for each candidate.")
-    to_polars = by_adapter("to_polars", "A polars DataFrame with a row for each candidate.")
-    plot = by_adapter("plot", "A matplotlib figure of the result; needs safeselect[plots].")
+    to_dict, to_pandas, to_polars, plot = views()
 
     def __repr__(self) -> str:
         return short_text(self, (self.label,), 1)
@@ -112,10 +109,7 @@ class TopK(Generic[Label]):
     gaps: tuple[Fraction, ...] | None = None
     receipt: Receipt | None = None
 
-    to_dict = by_adapter("to_dict", "Columns as a dict of lists: what `to_pandas` shows.")
-    to_pandas = by_adapter("to_pandas", "A pandas DataFrame with a row for each candidate.")
-    to_polars = by_adapter("to_polars", "A polars DataFrame with a row for each candidate.")
-    plot = by_adapter("plot", "A matplotlib figure of the result; needs safeselect[plots].")
+    to_dict, to_pandas, to_polars, plot = views()
 
     def __repr__(self) -> str:
         return short_text(self, self.labels, len(self))
@@ -176,10 +170,7 @@ class TopSet(Generic[Label]):
     statement: Statement = field(repr=False)
     receipt: Receipt | None = None
 
-    to_dict = by_adapter("to_dict", "Columns as a dict of lists: what `to_pandas` shows.")
-    to_pandas = by_adapter("to_pandas", "A pandas DataFrame with a row for each candidate.")
-    to_polars = by_adapter("to_polars", "A polars DataFrame with a row for each candidate.")
-    plot = by_adapter("plot", "A matplotlib figure of the result; needs safeselect[plots].")
+    to_dict, to_pandas, to_polars, plot = views()
 
     def __repr__(self) -> str:
         return short_text(self, sorted(self.labels, key=label_text), len(self))

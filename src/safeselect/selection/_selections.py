@@ -15,7 +15,7 @@ from safeselect.promises.records import Receipt
 from safeselect.promises.statement import Statement
 from safeselect.scores.candidates import Label, label_text
 from safeselect.selection._results import equal_parts, kind_of, kinds_of, texts, to_json_line
-from safeselect.selection._views import by_adapter, rate, short_text
+from safeselect.selection._views import rate, short_text, views
 
 __all__ = ["Selections"]
 
@@ -50,10 +50,7 @@ class Selections(Generic[Label]):
     base: Fraction | None = None
     receipt: Receipt | None = None
 
-    to_dict = by_adapter("to_dict", "Columns as a dict of lists: what `to_pandas` shows.")
-    to_pandas = by_adapter("to_pandas", "A pandas DataFrame with a row for each candidate.")
-    to_polars = by_adapter("to_polars", "A polars DataFrame with a row for each candidate.")
-    plot = by_adapter("plot", "A matplotlib figure of the result; needs safeselect[plots].")
+    to_dict, to_pandas, to_polars, plot = views()
 
     def __repr__(self) -> str:
         return short_text(self, self.labels, len(self))

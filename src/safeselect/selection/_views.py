@@ -15,7 +15,7 @@ from typing import Any
 from safeselect.promises.guarantees import Guarantee
 from safeselect.scores.candidates import label_text
 
-__all__ = ["by_adapter", "rate", "short_text"]
+__all__ = ["by_adapter", "rate", "short_text", "views"]
 
 _SHOWN = 10  # labels
 _LONGEST = 40  # characters of a label
@@ -30,6 +30,16 @@ def by_adapter(name: str, purpose: str) -> Callable[..., Any]:
     method.__name__ = method.__qualname__ = name
     method.__doc__ = purpose
     return method
+
+
+def views(row: str = "candidate") -> tuple[Callable[..., Any], ...]:
+    """`to_dict`, `to_pandas`, `to_polars` and `plot` of a result with a row for each of these."""
+    return (
+        by_adapter("to_dict", "Columns as a dict of lists: what `to_pandas` shows."),
+        by_adapter("to_pandas", f"A pandas DataFrame with a row for each {row}."),
+        by_adapter("to_polars", f"A polars DataFrame with a row for each {row}."),
+        by_adapter("plot", "A matplotlib figure of the result; needs safeselect[plots]."),
+    )
 
 
 def short_text(result: Any, labels: Iterable[object], count: int) -> str:

@@ -18,7 +18,7 @@ from safeselect.selection._call import Call
 from safeselect.selection._reading import Arguments
 from safeselect.selection._results import to_json_line, written_labels
 from safeselect.selection._table import one_draw, read_choice
-from safeselect.selection._views import by_adapter, rate, short_text
+from safeselect.selection._views import rate, short_text, views
 from safeselect.selection.gaps import GapNoise, in_scores, read_gap_grid
 
 __all__ = ["TopAbove", "top_k_above"]
@@ -52,10 +52,7 @@ class TopAbove(Generic[Label]):
     statement: Statement = field(repr=False)
     receipt: Receipt | None = None
 
-    to_dict = by_adapter("to_dict", "Columns as a dict of lists: what `to_pandas` shows.")
-    to_pandas = by_adapter("to_pandas", "A pandas DataFrame with a row for each candidate.")
-    to_polars = by_adapter("to_polars", "A polars DataFrame with a row for each candidate.")
-    plot = by_adapter("plot", "A matplotlib figure of the result; needs safeselect[plots].")
+    to_dict, to_pandas, to_polars, plot = views()
 
     def __repr__(self) -> str:
         return short_text(self, self.labels, len(self))

@@ -15,7 +15,7 @@ from safeselect.promises.guarantees import ApproximateDP, Guarantee
 from safeselect.promises.records import Content, Receipt, exact_text, guarantee_record
 from safeselect.promises.statement import Statement
 from safeselect.selection._results import to_json_line, written_labels
-from safeselect.selection._views import by_adapter, rate, short_text
+from safeselect.selection._views import rate, short_text, views
 from safeselect.unknown_domain._items import Label
 
 __all__ = ["CountNoise", "DiscoveredTopK"]
@@ -115,10 +115,7 @@ class DiscoveredTopK:
     statement: Statement = field(repr=False)
     receipt: Receipt | None = None
 
-    to_dict = by_adapter("to_dict", "Columns as a dict of lists: what `to_pandas` shows.")
-    to_pandas = by_adapter("to_pandas", "A pandas DataFrame with a row for each candidate.")
-    to_polars = by_adapter("to_polars", "A polars DataFrame with a row for each candidate.")
-    plot = by_adapter("plot", "A matplotlib figure of the result; needs safeselect[plots].")
+    to_dict, to_pandas, to_polars, plot = views()
 
     def __repr__(self) -> str:
         return short_text(self, self.labels, len(self))
