@@ -220,7 +220,7 @@ def test_an_aborted_request_does_not_leave_its_identity_free(ledger: Ledger) -> 
         def fill(self, buffer: Any, /) -> None:
             raise SourceError("no bits")
 
-    with pytest.raises(SourceError):
+    with pytest.raises(SourceError, match="no bits"):
         select(scope(ledger).asked(ID), source=Failing())
     assert kinds(ledger)[2:] == ["charged", "aborted"]
     with pytest.raises(RepeatedRequest, match="and was aborted") as caught:
