@@ -8,7 +8,7 @@ building blocks documented in `safeselect.reference`, `safeselect.noise` and
 import safeselect.columns  # noqa: F401 - so that columns of other libraries are read
 from safeselect.accounting import Composition, calibrate, compose
 from safeselect.accounting.gaussian import GaussianDP
-from safeselect.accounting.repetition import Repeated
+from safeselect.accounting.repetition import PoissonRepeated, Repeated
 from safeselect.counts import Counts
 from safeselect.errors import (
     BudgetError,
@@ -113,6 +113,7 @@ __all__ = [
     "PartitionStrategy",
     "PayWhatYouGet",
     "PermuteAndFlip",
+    "PoissonRepeated",
     "PureDP",
     "Quantiles",
     "Receipt",

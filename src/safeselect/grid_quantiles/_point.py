@@ -18,7 +18,6 @@ Reveals: the requests to the source follow from the number of points, but with p
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import accumulate, chain, islice

@@ -51,8 +51,9 @@ def quantile(
     P(g) is proportional to exp(-rate d(g)) for each point g of the grid, d(g) being how far
     quantile n is from the interval #{x < g} .. #{x <= g}, for n values x, each clamped to the grid
     and rounded down to it.  d is the error in ranks: at most (R / epsilon) ln(M / beta) with
-    probability 1 - beta, M being the number of points: a wide grid costs little.  Where no bounds are known, write those of the type, such
-    as lowest=-2**63, highest=2**63 - 1, which costs 44 R / epsilon ranks.
+    probability 1 - beta, M being the number of points: a wide grid costs little.
+    Where no bounds are known, write those of the type, such as lowest=-2**63, highest=2**63 - 1,
+    which costs 44 R / epsilon ranks.
 
     Guarantee: BoundedRange(epsilon), with rate = epsilon / R: R = 2 max(quantile, 1 - quantile) for
         add/remove neighbours, 2 for replace-one, 1 for the quantiles 0 and 1; each

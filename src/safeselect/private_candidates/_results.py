@@ -22,9 +22,10 @@ class ChosenRun(Generic[Out]):
     """One of many private runs.
 
     Attributes:
-        output: what the run released beside its score; None where no run passed a threshold.
-        score: its score, as the run returned it; None where no run passed a threshold.
-        found: whether there is one; always true for `best_of`.
+        output: what the run released beside its score; None where there is no run to release.
+        score: its score, as the run returned it; None where there is no run to release.
+        found: whether there is one: false where no run passed a threshold, or where a Poisson
+            number of runs was 0; always true for `best_of` without `mean`.
         guarantee: what the whole call costs.
         mechanism: name of the mechanism and version of its law.
         source: where the random bytes came from that decide how many runs there are.
