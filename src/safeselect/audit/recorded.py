@@ -14,16 +14,19 @@ from typing import Any
 
 from safeselect.accounting.kinds import AnyGuarantee
 from safeselect.audit.line import Line
+from safeselect.audit.points import range_of_points, range_of_run
 from safeselect.audit.shapes import noise_of, shape_of
 from safeselect.audit.theorems import is_known, theorem
 from safeselect.errors import SafeSelectError
+from safeselect.grid_quantiles import Quantiles
 from safeselect.ledger import Budget, Record
 from safeselect.ledger.records.fields import charges_of
 from safeselect.ledger.records.record import commitment, read_numbers
 from safeselect.measurements import Measurement
+from safeselect.private_candidates import ChosenRun
 from safeselect.promises.records import exact_text, guarantee_record
 from safeselect.releases import Release
-from safeselect.releases._fields import Fields, any_guarantee, count
+from safeselect.releases._fields import Fields, count, every_guarantee
 from safeselect.scores.reading import Reading, Sensitivity
 from safeselect.sessions._opening import Opened
 
@@ -83,7 +86,7 @@ def compare(release: Release, charge: Fact) -> Iterator[Line]:
     yield _same("guarantee", promised, recorded, place)
     yield _draws(release, charge)
     yield _parameters(dict(said.parameters), charge["parameters"], place)
-    yield noise_of(release) if isinstance(release, Measurement) else _range(charge)
+    yield _covered(release, charge)
     yield shape_of(release)
     for name, own in (("unit", said.unit), ("neighbours", said.neighbours)):
         stated = sorted({str(each["terms"].get(name)) for each in charges_of(charge)})
@@ -98,6 +101,15 @@ def compare(release: Release, charge: Fact) -> Iterator[Line]:
         f"version {code.get('version')}, source {code.get('source_tree_sha256')}",
         place,
     )
+
+
+def _covered(release: Release, charge: Fact) -> Line:
+    """Whether the noise covers what one unit changes, as far as the release and its record say."""
+    if isinstance(release, Measurement):
+        return noise_of(release)
+    if isinstance(release, Quantiles):
+        return range_of_points(release)
+    return range_of_run(release) if isinstance(release, ChosenRun) else _range(charge)
 
 
 def _same(what: str, own: str, recorded: str, place: str) -> Line:
@@ -141,7 +153,7 @@ def _draws(release: Release, charge: Fact) -> Line:
 def _recorded(charge: Fact) -> tuple[tuple[AnyGuarantee, int], ...]:
     """Read the draws of a charge, whose form a replay does not check."""
     return tuple(
-        (fields.take("each", any_guarantee), fields.take("count", count))
+        (fields.take("each", every_guarantee), fields.take("count", count))
         for fields in (Fields(each, "a part") for each in charge["parts"])
     )
 
@@ -205,7 +217,7 @@ def _price(charge: Fact) -> Line:
     """A replay adds up what was charged; that it is what the guarantee costs is compared here."""
     what = "price"
     try:
-        whole = any_guarantee(charge["guarantee"], "guarantee")
+        whole = every_guarantee(charge["guarantee"], "guarantee")
         parts = _recorded(charge)
         for each in charges_of(charge):
             price = Budget.of(each["terms"]).price(whole, parts)

@@ -10,7 +10,7 @@ from safeselect.accounting.kinds import AnyGuarantee
 from safeselect.promises.records import Receipt
 from safeselect.promises.statement import Statement
 from safeselect.scores.candidates import label_text
-from safeselect.selection._results import to_json_line
+from safeselect.selection._results import kind_of, to_json_line
 
 __all__ = ["ChosenRun", "Out"]
 
@@ -43,14 +43,16 @@ class ChosenRun(Generic[Out]):
     receipt: Receipt | None = None
 
     def to_json(self) -> str:
-        """One line of JSON, schema "safeselect.chosen-run/1"; output and score as text."""
-        return to_json_line(
-            "safeselect.chosen-run/1",
-            self,
-            output=_text(self.output) if self.found else None,
-            score=_text(self.score) if self.found else None,
-            found="yes" if self.found else "no",
-        )
+        """One line of JSON, schema "safeselect.chosen-run/1"; output and score as text.
+
+        Where there is a run, `output_kind` and `score_kind` say what the two were, as for labels.
+        """
+        told = dict.fromkeys(("output", "output_kind", "score", "score_kind"))
+        if self.found:
+            told = {"output": _text(self.output), "output_kind": kind_of(self.output)}
+            told |= {"score": _text(self.score), "score_kind": kind_of(self.score)}
+        found = "yes" if self.found else "no"
+        return to_json_line("safeselect.chosen-run/1", self, found=found, **told)
 
 
 def _text(value: object) -> str:
