@@ -135,6 +135,9 @@ BASE = s.PureDP("1/10")
 
 POINTS: dict[str, Callable[..., Any]] = {
     "a median": lambda **o: s.quantile([1, 2, 3], quantile="1/2", **GRID, **o),
+    "a median from below": lambda **o: s.quantile(
+        [1, 2, 3], quantile="1/2", ties="below", **GRID, **o
+    ),
     "quartiles": lambda **o: s.quantiles(
         range(99), quantiles=["3/4", "1/4", "1/2"], ties="below", **GRID, **o
     ),
