@@ -355,6 +355,13 @@ FAULTS: dict[str, Changes] = {
             "            lows[place] += logs[0][0]\n            highs[place] += logs[0][1]\n",
         ),
     ),
+    "weights are not in the bounds that choose who is compared": (
+        (
+            "noise/weights.py",
+            "        return np.take(np.array(logs, dtype), self.which)\n",
+            "        return np.take(np.zeros(len(logs), dtype), self.which)\n",
+        ),
+    ),
     "a candidate has one copy whatever its weight": (
         (
             "selection/_weights.py",

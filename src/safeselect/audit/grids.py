@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Hashable, Iterator, Sequence
 from fractions import Fraction
 from functools import cache, partial
@@ -22,7 +23,8 @@ _VALUES = (1, 1, 1, 4, 4, 7)
 _LAST = 8
 _SHARE = Fraction(2, 3)
 _SEVERAL = (Fraction(1, 4), Fraction(1, 2), Fraction(3, 4))
-_FEW = (0, 0, 1, 2, 2, 2)
+_FEW = (0,) * 12 + (1,) * 16 + (2,) * 12
+_SHARP = 8  # an epsilon at which other scores would give other points
 _TIES = {"below": 1, "interval": 2}
 _FINE = {"below": 1, "interval": 16}
 """How many places of its point a value has, where there are several quantiles."""
@@ -73,8 +75,8 @@ def _fingerprint(ties: str, several: bool, **more: Any) -> Hashable:
 def _few(ties: str, several: bool, every: int) -> str:
     count = 3000 if every == 1 else 50
     for neighbours in _NEIGHBOURS:
-        found, law = _found(ties, several, neighbours, count), _law(ties, several, neighbours)
-        follow(found, law)
+        found = _found(ties, several, neighbours, count, _SHARP)
+        follow(found, _law(ties, several, neighbours, _SHARP))
     return f"{2 * count} releases of few values follow the law over the grid"
 
 
@@ -82,30 +84,31 @@ def _pairs(ties: str, several: bool, every: int) -> str:
     count = 2000 if every == 1 else 50
     middle = 1 if several else 0
     law: dict[Hashable, float] = {}
-    for points, chance in _law(ties, several, "add_remove").items():
+    for points, chance in _law(ties, several, "add_remove", 1).items():
         point = points[middle]  # type: ignore[index]
         law[point] = law.get(point, 0.0) + chance
-    found = [points[middle] for points in _found(ties, several, "add_remove", 2 * count)]
+    found = [points[middle] for points in _found(ties, several, "add_remove", 2 * count, 1)]
     independent(found, law)
     return f"{count} pairs are independent"
 
 
-def _found(ties: str, several: bool, neighbours: str, count: int) -> list[Any]:
+def _found(ties: str, several: bool, neighbours: str, count: int, epsilon: int) -> list[Any]:
     last = 2 if several else _LAST
-    releases = (_release(ties, several, neighbours=neighbours, highest=last) for _ in range(count))
+    given: dict[str, Any] = {"neighbours": neighbours, "highest": last, "epsilon": epsilon}
+    releases = (_release(ties, several, **given) for _ in range(count))
     return [release.values for release in releases]
 
 
 @cache
-def _law(ties: str, several: bool, neighbours: str) -> Chances:
+def _law(ties: str, several: bool, neighbours: str, epsilon: int) -> Chances:
     """The law of the values, by the published range and the score over points."""
     replaced = neighbours == "replace_one"
     if not several:
         spread = 2.0 if replaced else 2.0 * max(_SHARE, 1 - _SHARE)
-        one = _chances(_shares(_VALUES, 1), 0, _LAST, float(_SHARE), 1 / spread, ties)
+        one = _chances(_shares(_VALUES, 1), 0, _LAST, float(_SHARE), epsilon / spread, ties)
         return {(point,): chance for point, chance in enumerate(one)}
-    cost = (0.25 if replaced else 0.5) * _FINE[ties]  # of a level, or half of it, in shares
-    return _of_three(_FEW, 2, cost / _FINE[ties], ties, _FINE[ties])
+    cost = epsilon * (0.25 if replaced else 0.5)  # of a level, or half of it
+    return _of_three(_FEW, 2, cost, ties, _FINE[ties])
 
 
 def _of_three(
@@ -132,7 +135,7 @@ def _of_three(
 
 
 def _shares(values: Sequence[int], fine: int) -> list[int]:
-    return [value * fine + place for value in values for place in range(fine)]
+    return sorted(value * fine + place for value in values for place in range(fine))
 
 
 def _chances(
@@ -142,8 +145,7 @@ def _chances(
     wanted = share * len(shares)
     away = []
     for point in range(first, last + 1):
-        low = sum(x < point for x in shares)
-        high = sum(x <= point for x in shares)
+        low, high = bisect_left(shares, point), bisect_right(shares, point)
         distance = max(low - wanted, wanted - high, 0.0)
         away.append(abs(low - wanted) if ties == "below" else distance)
     heavy = [exp(-rate * each) for each in away]

@@ -14,8 +14,8 @@ from safeselect.audit.others import Chances, Look, OneShotCase, OtherCase, follo
 
 __all__ = ["weighted"]
 
-_SCORES = (3, 1, 0)
-_WEIGHTS = (1, 4, 3)
+_SCORES = (1, 0, 0)
+_WEIGHTS = (1, 60, 3)  # so that the second wins mostly, and without weights the first
 _EQUAL = 200
 
 
@@ -59,18 +59,18 @@ def _fingerprint(case: OneShotCase, **more: Any) -> Hashable:
 
 
 def _few(case: OneShotCase, every: int) -> str:
-    count = 3000 if every == 1 else 30
+    count = 3000 if every == 1 else 40
     follow(_places(case, _SCORES, _WEIGHTS, count), _law(case, _SCORES, _WEIGHTS))
     if every == 1:
-        without = (4, 0, 3)  # the second takes no part
+        without = (40, 0, 3)  # the second takes no part
         follow(_places(case, _SCORES, without, count), _law(case, _SCORES, without))
     return f"{count} releases from 3 candidates follow the law with weights"
 
 
 def _pairs(case: OneShotCase, every: int) -> str:
     count = 3000 if every == 1 else 25
-    equals = (7, 7, 7)
-    independent(_places(case, equals, _WEIGHTS, 2 * count), _law(case, equals, _WEIGHTS))
+    equals, weights = (7, 7, 7), (1, 2, 1)
+    independent(_places(case, equals, weights, 2 * count), _law(case, equals, weights))
     return f"{count} pairs are independent"
 
 
@@ -89,12 +89,12 @@ def _many(case: OneShotCase, n: int, every: int) -> str:
 
 def _neighbours(case: OneShotCase, every: int) -> str:
     """The law at the documented rate, on all neighbours of small scores."""
-    claim = float(case.cost["epsilon"])
+    claim, weights = float(case.cost["epsilon"]), (1, 3, 2)
     worst, pairs = 0.0, 0
-    for scores in product(range(3), repeat=3):
-        one = _law(case, scores, _WEIGHTS)
+    for scores in product(range(3 if every == 1 else 2), repeat=3):
+        one = _law(case, scores, weights)
         for moved in product((0, 1), repeat=3):
-            other = _law(case, [s + m for s, m in zip(scores, moved, strict=True)], _WEIGHTS)
+            other = _law(case, [s + m for s, m in zip(scores, moved, strict=True)], weights)
             worst = max(worst, *(abs(log(one[place] / other[place])) for place in one))
             pairs += 1
     return loss(worst, claim, pairs)
@@ -127,15 +127,17 @@ def _law(case: OneShotCase, scores: Sequence[int], weights: Sequence[int]) -> Ch
 
 def _copies(scores: Sequence[int], weights: Sequence[int]) -> Chances:
     """Permute-and-flip on the list with copies: an integral of a polynomial."""
-    keep = [exp(s - max(scores)) for s in scores]
+    keep = [Fraction(exp(s - max(scores))) for s in scores]
     law: dict[Hashable, float] = {}
     for i, weight in enumerate(weights):
         if not weight:
             continue
-        polynomial = [weight * keep[i]]
+        polynomial = [weight * keep[i]]  # exact: its terms cancel
         for j, other in enumerate(weights):
             for _ in range(other - (i == j)):
-                shifted = [0.0, *(-keep[j] * c for c in polynomial)]
-                polynomial = [a + b for a, b in zip([*polynomial, 0.0], shifted, strict=True)]
-        law[(i,)] = sum(c / (power + 1) for power, c in enumerate(polynomial))
+                shifted = [Fraction(0), *(-keep[j] * c for c in polynomial)]
+                polynomial = [
+                    a + b for a, b in zip([*polynomial, Fraction(0)], shifted, strict=True)
+                ]
+        law[(i,)] = float(sum(c / (power + 1) for power, c in enumerate(polynomial)))
     return law
