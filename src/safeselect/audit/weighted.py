@@ -77,14 +77,14 @@ def _pairs(case: OneShotCase, every: int) -> str:
 def _many(case: OneShotCase, n: int, every: int) -> str:
     """Of many equal candidates each weight wins as often as it weighs, in each part of the list."""
     count = (60 if n < 10_000 else 20) if every == 1 else 20
-    weights = [1 + i % 3 for i in range(n)]
+    weights = [1 if i % 100 else 1000 for i in range(n)]
     part = -(-n // 4)
     chances: dict[Hashable, float] = {}
     for i, weight in enumerate(weights):
         chances[weight, i // part] = chances.get((weight, i // part), 0.0) + weight / sum(weights)
     found = _places(case, [7] * n, weights, count)
     follow([(weights[first], first // part) for first, *_ in found], chances)
-    return f"{count} releases of {n} equal candidates with three weights follow their law"
+    return f"{count} releases of {n} equal candidates with two weights follow their law"
 
 
 def _neighbours(case: OneShotCase, every: int) -> str:
