@@ -91,7 +91,8 @@ def test_what_adapters_of_tables_release_is_known_here():
         if callable(getattr(tables, name))
         and "ledger" in signature(getattr(tables, name)).parameters
     }
-    assert charging == {"choose_cap", "select_keys", "top_items", "top_items_by_group"}
+    lists = {"select_keys", "top_items", "top_items_by_group"}
+    assert charging == {"choose_cap", "table_quantiles", *lists}
 
 
 def test_whose_guarantee_is_known_is_looked_at_and_no_other():

@@ -10,7 +10,7 @@ from safeselect.accounting.cost import PrivacyCost
 from safeselect.charged import Charge, charged
 from safeselect.errors import ParameterError
 from safeselect.exact.parameters import Number, describe, integer, rational
-from safeselect.grid_quantiles._grid import Grid, listed
+from safeselect.grid_quantiles._grid import Grid, reader
 from safeselect.grid_quantiles._part import Part
 from safeselect.grid_quantiles._point import Law, draw_point
 from safeselect.grid_quantiles._results import Quantiles
@@ -213,7 +213,7 @@ def _quantiles(
     # Of several, a replaced value may change two parts of a level: each is drawn at half the cost.
     spent = each / 2 if several and replaced else each
     source = resolve(source)
-    column = listed(values)
+    later = reader(values)
     version = 1 if ties == "below" else 2
     mechanism = f"quantiles/{version}" if several else f"quantile/{version}"
     fine = _FINE if several and version == 2 else 1
@@ -225,8 +225,15 @@ def _quantiles(
         moved = count * _range(target, replaced and not several) * fine
         return Law(target, spent / moved, str(ties))
 
-    said = {"neighbours": str(neighbours), "unreadable": UNREADABLE.replace("scores", "values")}
-    with charged(scope, source, charge, lambda: grid.cells(column), **said) as call:
+    with charged(
+        scope,
+        source,
+        charge,
+        lambda: grid.cells(later.read()),
+        unit=later.unit,
+        neighbours=str(neighbours),
+        unreadable=UNREADABLE.replace("scores", "values"),
+    ) as call:
         order = sorted(targets)
         part = Part.whole(call.values, grid.points, fine)
         points = [point // fine for point in _split(part, order, law_of, call.bits)]
