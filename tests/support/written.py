@@ -174,7 +174,7 @@ POINTS: dict[str, Callable[..., Any]] = {
     "no run at all": lambda **o: s.best_of(
         tried(1, 2), base=BASE, mean="1/1000000000000000000000000000000", **o
     ),
-    "runs of poisson": lambda **o: s.best_of(tried(1, 2), base=s.BoundedRange(1), mean=200, **o),
+    "runs of poisson": lambda **o: s.best_of(tried(1, 2), base=s.BoundedRange("1/20"), mean=60, **o),
     "a run above": lambda **o: s.first_above(tried(9, "x"), threshold=5, base=BASE, gamma=0.5, **o),
     "no run above": lambda **o: s.first_above(
         tried(9, "x"), threshold=10, base=BASE, gamma="0.9", **o
