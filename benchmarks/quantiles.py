@@ -3,10 +3,13 @@
 Two errors are looked at.  In ranks: the distance of q n from what lies below the released point and
 what does not lie above it, over n.  In values: the distance of the point from the quantile itself.
 A release of diffprivlib is a real number between two values.  It is put on the grid in three ways:
-rounded up, which keeps how many values lie below it, down, and to the nearest point.  The second
-table is of quartiles, for which diffprivlib divides epsilon by three.
+rounded up, which keeps how many values lie below it, down, and to the nearest point.
 
-    python benchmarks/quantiles.py [runs]
+    python benchmarks/quantiles.py [runs]    means of so many releases, also of quartiles, for which
+                                             diffprivlib divides epsilon by three
+    python benchmarks/quantiles.py exact     the means themselves, for single quantiles: sums over
+                                             all points by the law that the package draws from, and
+                                             by the law of `diffprivlib.tools.quantile`
 """
 
 from __future__ import annotations
@@ -15,14 +18,18 @@ import sys
 import warnings
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
-from math import ceil, floor
+from fractions import Fraction
+from itertools import pairwise
+from math import ceil, exp, floor
 from pathlib import Path
 from statistics import fmean
 
 import numpy as np
-from diffprivlib.tools import quantile as other
 
 from safeselect import quantiles
+from safeselect.grid_quantiles._part import Part
+from safeselect.grid_quantiles._point import Law
+from safeselect.grid_quantiles.release import _range
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "examples"))
 from flights import by_plane
@@ -50,14 +57,73 @@ def row(ordered: list[int], drawn: Sequence[Sequence[int]], shares: Sequence[flo
     return f"{fmean(each[0] for each in found):.3%}, {fmean(each[1] for each in found):.3g}"
 
 
+def exact(values: list[int], last: int, share: Fraction, epsilon: Fraction) -> list[str]:
+    """The means of both errors by the laws, in the order of the table."""
+    ordered = sorted(values)
+    each = [errors(ordered, point, float(share)) for point in range(last + 1)]
+    laws = [ours(ordered, last, share, epsilon, ties) for ties in ("interval", "below")]
+    up, down = theirs(ordered, last, float(share), float(epsilon))
+    laws += [up, down, [(a + b) / 2 for a, b in zip(up, down, strict=True)]]
+    return [
+        f"{sum(p * e[0] for p, e in zip(law, each, strict=True)):.4%}, "
+        f"{sum(p * e[1] for p, e in zip(law, each, strict=True)):.4g}"
+        for law in laws
+    ]
+
+
+def ours(
+    ordered: list[int], last: int, share: Fraction, epsilon: Fraction, ties: str
+) -> list[float]:
+    """The chance of each point, as the package draws it."""
+    law = Law(share, epsilon / _range(share, False), ties)
+    runs, _ = law.powers(Part.whole(ordered, last + 1, 1), 256)
+    total = sum((after - start) * power for start, after, power in runs)
+    chances = [0.0] * (last + 1)
+    for start, after, power in runs:
+        chances[start:after] = [power / total] * (after - start)
+    return chances
+
+
+def theirs(
+    ordered: list[int], last: int, share: float, epsilon: float
+) -> tuple[list[float], list[float]]:
+    """The chance of each point where diffprivlib's number is rounded up, and where down.
+
+    It draws an interval between neighbouring values, with weight its length times
+    exp(-epsilon / 2 |i - q n|), and then a number in it; the nearest point is as often either.
+    """
+    ends = [0, *ordered, last]
+    heavy = [exp(-epsilon / 2 * abs(i - share * len(ordered))) for i in range(len(ends) - 1)]
+    total = sum(w * (b - a) for w, (a, b) in zip(heavy, pairwise(ends), strict=True))
+    up, down = [0.0] * (last + 1), [0.0] * (last + 1)
+    for weight, (a, b) in zip(heavy, pairwise(ends), strict=True):
+        for point in range(a, b):
+            down[point] += weight / total
+            up[point + 1] += weight / total
+    return up, down
+
+
 def main() -> None:
-    runs = int(sys.argv[1]) if len(sys.argv) > 1 else 1000
-    warnings.simplefilter("ignore")
     planes = by_plane().values()
     columns = {
         "flights": ([len(plane) for plane in planes], 2000),
         "destinations": ([len({f.destination for f in plane}) for plane in planes], 104),
     }
+    if sys.argv[1:] == ["exact"]:
+        for name, (values, highest) in columns.items():
+            for text in ("1/2", "9/10"):
+                for epsilon in EPSILONS:
+                    cells = exact(values, highest, Fraction(text), Fraction(epsilon))
+                    print(f"| {name} | {text} | {epsilon} | {' | '.join(cells)} |")
+        return
+    measure(columns, int(sys.argv[1]) if len(sys.argv) > 1 else 1000)
+
+
+def measure(columns: dict[str, tuple[list[int], int]], runs: int) -> None:
+    """Print the table of measured errors."""
+    from diffprivlib.tools import quantile as other
+
+    warnings.simplefilter("ignore")
     print(
         '| column | quantile | ε | safeselect | ties="below" | diffprivlib, up | down | nearest |'
     )
