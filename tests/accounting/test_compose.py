@@ -312,7 +312,9 @@ def test_calibrate_checks_its_parameters():
         {"epsilon": 1, "k": True},
         {"epsilon": 1, "delta": 1},
     ):
-        with pytest.raises(ParameterError):
+        with pytest.raises(
+            ParameterError, match=r"delta must|epsilon must|give exactly one|k must"
+        ):
             calibrate(PureDP, **{"k": 3, **wrong})
     for family in (ZeroConcentratedDP, ApproximateDP, "PureDP", PureDP(1), int):
         with pytest.raises(ParameterError, match="family must be one of"):

@@ -215,7 +215,7 @@ def test_exhaustively_for_three(law: Law, contenders: int) -> None:
 
 
 def test_another_law_is_noticed() -> None:
-    with pytest.raises(AssertionError):
+    with pytest.raises(AssertionError, match="assert"):
         compatible(plan(GUMBEL, 1, DECAYS[0], False), [0, 9], 5, 2, NoiseRate(Fraction(1, 3)))
 
 
