@@ -2,9 +2,9 @@
 
 docs/claims.md says which tests are evidence for which claim.  `tests/support/breaks.py` says which
 code keeps a claim, and how it is broken.  For each break the evidence of its claims is run on a
-broken copy of the repository, piece by piece until each fails once: first, for all breaks, what names
-the broken module, then what is left.  Evidence that no break of its claim makes fail is listed, and
-is an error.
+broken copy of the repository, piece by piece until each fails once: first, for all breaks, what
+names the broken module, then what is left.  Evidence that no break of its claim makes fail is
+listed, and is an error.
 
     make execute ARGS='--claims C5 C7 --minutes 20'
 """
