@@ -415,6 +415,20 @@ BREAKS = (
         "        distance = terms.denominator * terms.cut(value)\n",
         "        distance = terms.denominator * terms.cut(value)\n        bits.take(value % 2)\n",
     ),
+    Break(
+        ("C4",),
+        "noise/rows.py",
+        "combine_rows",
+        "    public.fixed_rate.apply(short)\n",
+        "    if np.any(short):\n        public.fixed_rate.apply(short)\n",
+    ),
+    Break(
+        ("C4",),
+        "scores/floats.py",
+        "float_steps",
+        "    offset = best * (abs(above) * q >= p * below << 66)\n",
+        "    offset = 0.0\n    if abs(above) * q >= p * below << 66:\n        offset = best\n",
+    ),
     # ------------------------------------------------------------------------- C5, C6, C7: bits
     Break(
         ("C5",),
@@ -426,9 +440,16 @@ BREAKS = (
     Break(
         ("C5",),
         "randomness/guard.py",
+        "_run",
+        "            self.failed = True\n            raise SourceError(found)\n",
+        "            raise SourceError(found)\n",
+    ),
+    Break(
+        ("C5",),
+        "randomness/guard.py",
         "_attempt",
-        "            if type(taken) is not bytes or len(taken) != count:\n",
-        "            taken = bytes(taken)[:count].ljust(count, b'x')\n            if False:\n",
+        "            if self.vouched:\n                raise\n",
+        "",
     ),
     Break(
         ("C5",),
@@ -577,7 +598,7 @@ BREAKS = (
         "",
     ),
     Break(
-        ("C10",),
+        ("C10", "C5"),
         "selection/_call.py",
         "__exit__",
         "            self.scores_on_grid.fill(0)\n",
