@@ -176,8 +176,8 @@ fuzz: $(FUZZ)/.installed ## look for hostile input, a minute for each target
 	$(FUZZ)/bin/python fuzz/run.py $(SECONDS_EACH) $(ARGS)
 
 clean: ## remove everything that make created
-	rm -rf .venv .venv-bench .venv-docs .venv-fuzz .venv-matrix .venv-mutants .venv-oldest .venv-pipeline-dp .venv-release .venv-spark docs/_build fuzz/found proofs/build
-	rm -rf .venv .venv-bench .venv-docs .venv-dropins .venv-fuzz .venv-matrix .venv-mutants .venv-oldest .venv-release .venv-spark docs/_build fuzz/found proofs/build
+	rm -rf .venv .venv-bench .venv-docs .venv-dropins .venv-fuzz .venv-matrix .venv-mutants .venv-oldest .venv-pipeline-dp .venv-release .venv-spark
+	rm -rf docs/_build fuzz/found proofs/build
 	rm -rf dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
@@ -244,6 +244,8 @@ $(PIPELINE)/.installed: pyproject.toml
 	$(NEEDS_PYTHON)
 	$(PYTHON) -m venv $(PIPELINE)
 	$(PIPELINE)/bin/python $(INSTALL) --editable '.[laws]' 'pipeline-dp>=0.3'
+	@touch $@
+
 # Not with the others: dpmm wants an OpenDP of its own, and diffprivlib an older scikit-learn.
 $(DROPINS)/.installed: pyproject.toml
 	$(NEEDS_PYTHON)

@@ -15,8 +15,9 @@ import pytest
 
 ASKED: list[str] = []
 FAILED: set[str] = set()
+STOPPED: set[str] = set()
 LONGEST = 60
-"""Seconds of one test: a break may make a loop endless."""
+"""Seconds of one test: a break may make a loop endless.  Its other cases are not waited for."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -39,8 +40,8 @@ def too_slow(_signal: int, _frame: object) -> None:
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    if pieces(item.nodeid) <= FAILED:
-        pytest.skip("this piece of evidence has failed already")
+    if pieces(item.nodeid) <= FAILED or item.nodeid.partition("[")[0] in STOPPED:
+        pytest.skip("this piece of evidence has failed already, or takes too long")
     signal.signal(signal.SIGALRM, too_slow)
     signal.alarm(LONGEST)
 
@@ -51,6 +52,8 @@ def pytest_runtest_teardown() -> None:
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
     # A test that was stopped because it took long has failed to pass, but it has noticed nothing.
-    if report.failed and "took too long" not in str(report.longrepr):
+    if report.failed and "took too long" in str(report.longrepr):
+        STOPPED.add(report.nodeid.partition("[")[0])
+    elif report.failed:
         FAILED.update(pieces(report.nodeid))
         Path(os.environ["CLAIM_EVIDENCE"]).write_text(json.dumps(sorted(FAILED)))
