@@ -165,7 +165,7 @@ def bars(title: str, names: list[str], columns: Mapping[str, list[Any]]) -> Any:
             [max(0, most - count) for count, most in zip(counts, high, strict=True)],
         ]
         axes.barh(places, counts, xerr=width, color="#8fb0d9", ecolor="#000000", capsize=2)
-        axes.set_xlabel("users, with noise; interval of 95 %")
+        axes.set_xlabel("users, as far as they count, with noise; interval of 95 % for the noise")
     elif "gap" in columns:
         axes.barh(places, columns["gap"][: len(names)], color="#8fb0d9")
         axes.set_xlabel("lead over the next, with noise")
