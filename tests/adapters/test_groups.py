@@ -21,7 +21,7 @@ from safeselect import (
     ZeroConcentratedDP,
     compose,
 )
-from safeselect.adapters.tables import GroupedTopK, top_items_by_group
+from safeselect.adapters.tables import GroupedTopK, TableAs, top_items_by_group
 from safeselect.adapters.tables._counting import open_keyed
 from safeselect.adapters.tables._sql import GROUPED_COUNTS
 
@@ -68,6 +68,34 @@ def moved(before, after) -> dict[str, int]:
         for group in before.keys() | after.keys()
     }
     return {group: change for group, change in changes.items() if change}
+
+
+def test_groups_and_candidates_are_read_like_the_cells_and_released_as_stated():
+    """A list of groups as people write them, of a table whose cells are tidied."""
+    rows = [(f" {month.upper()} ", city.upper(), rider) for month, city, rider in ROWS]
+    tidy = TableAs(table(rows), trim=True, casefold=True)
+    found = top_items_by_group(tidy, **SURE, k=7, max_groups="all")
+    assert found.groups == tuple(MONTHS)
+    assert [set(found[month]) for month in MONTHS] == [{f"city{n}" for n in range(7)}] * 4
+    some = {**SURE, "delta": None, "candidates": ["City3", "City4"]}
+    known = top_items_by_group(tidy, **some, k=2, max_groups="all")
+    assert {each for row in known.labels for each in row} == {"City3", "City4"}
+    with pytest.raises(InputError, match="group 2 is read as group 1 is"):
+        top_items_by_group(tidy, **{**SURE, "groups": ["May", "may "]}, k=1)
+
+
+def test_a_list_that_no_column_holds_is_refused_before_the_charge():
+    ledger = Ledger.create(
+        ":memory:", {"trips": Budget("rider", "add_remove", epsilon=99, delta="0.1")}
+    )
+    scope = ledger.scope("trips", unit="rider", neighbours="add_remove", purpose="lists")
+    years = pa.table({"month": [2024, 2025], "city": [1, 2], "rider": [1, 2]})
+    asked = {**COLUMNS, "k": 1, "epsilon": 1, "ledger": scope}
+    with pytest.raises(InputError, match="group 1 is not an integer in plain decimal form"):
+        top_items_by_group(years, **asked, groups=["May"], delta="1e-9")
+    with pytest.raises(InputError, match="candidate 2 is not an integer in plain decimal form"):
+        top_items_by_group(years, **asked, groups=[2024], candidates=[1, "x"])
+    assert ledger.balance("trips").left["epsilon"] == 99
 
 
 @pytest.mark.parametrize("groups", [1, 2, 4])

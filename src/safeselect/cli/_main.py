@@ -22,10 +22,12 @@ from functools import partial
 from typing import Any
 
 from safeselect import DiscoveredTopK, SelectedPartitions, TopK, TopSet, explain, top_k
+from safeselect.adapters.results import plot, plot_path, save_plot
 from safeselect.adapters.tables import GroupedTopK
 from safeselect.adapters.tables._ready_scores import open_scores
 from safeselect.cli._audit import run_audit
 from safeselect.cli._counting import count_items
+from safeselect.cli._counting_parser import table_of
 from safeselect.cli._escape import escaped
 from safeselect.cli._keys import run_keys
 from safeselect.cli._ledger import open_scope, run_ledger
@@ -88,6 +90,7 @@ def _main(arguments: Sequence[str] | None) -> int:
             if said:
                 _say(said)
             return code
+        picture = plot_path(options.plot) if getattr(options, "plot", None) else None
         result = _MAKE[options.command](options)
         _release(result, as_json=options.json)
         unit = options.unit + _content(result, options.command)
@@ -95,6 +98,8 @@ def _main(arguments: Sequence[str] | None) -> int:
         if result.receipt is not None:
             receipt = result.receipt
             _say(f"record {receipt.record} of ledger {receipt.ledger}; salt {receipt.salt.hex()}")
+        if picture is not None and (trouble := save_plot(plot(result), picture)):
+            _say(f"safeselect: warning: {trouble}")
         return 0
     except KeyboardInterrupt:
         return 130
@@ -137,7 +142,7 @@ def _parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
 
 def _select(options: argparse.Namespace) -> Release:
     ledger = open_scope(options)
-    opened = open_scores(options.file, label=options.label, score=options.score)
+    opened = open_scores(table_of(options), label=options.label, score=options.score)
     with opened as (labels, scores):
         private: Any = scores
         released: Release = top_k(

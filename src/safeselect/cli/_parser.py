@@ -8,8 +8,8 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any, NoReturn
 
 from safeselect.cli._audit import add_audit
-from safeselect.cli._counting_parser import add_groups_and_form
-from safeselect.cli._keys import add_keys
+from safeselect.cli._counting_parser import add_form, add_groups
+from safeselect.cli._keys import FILES, add_keys
 from safeselect.cli._ledger_parser import add_charging, add_ledger
 from safeselect.cli._numbers import count, number
 from safeselect.cli._verify import add_verify
@@ -94,7 +94,11 @@ def build_parser() -> argparse.ArgumentParser:
     unknown.add_argument(
         "--max-contributions", type=count, metavar="D", help="count a user for D items at most"
     )
-    add_groups_and_form(counting)
+    add_groups(counting)
+    counting.add_argument(
+        "--plot", metavar="FILE", help="draw the release too, in a .png, .svg or .pdf file"
+    )
+    add_form(counting)
     counting.add_argument(
         "--rows",
         type=count,
@@ -135,6 +139,7 @@ def build_parser() -> argparse.ArgumentParser:
         help="adding a unit never moves two scores in opposite directions: half the noise",
     )
     _add_grid(ready)
+    add_form(ready)
     ready.add_argument("--minimize", action="store_true", help="prefer small scores")
     ready.set_defaults(
         command="select",
@@ -231,13 +236,7 @@ def _command(commands: Any, name: str, purpose: str, epilog: str) -> argparse.Ar
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    several: dict[str, Any] = {"nargs": "+"} if name == "top-k" else {}
-    parser.add_argument(
-        "file",
-        metavar="FILE",
-        help="a .csv, .csv.gz or .parquet file" + "; or several, taken together" * bool(several),
-        **several,
-    )
+    parser.add_argument("file", metavar="FILE", nargs="+", help=FILES)
     _add_total(parser)
     parser.add_argument(
         "--mechanism",

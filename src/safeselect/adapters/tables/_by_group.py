@@ -7,7 +7,7 @@ groups make, not as many as all groups make: in the others nothing depends on th
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
 from typing import Literal
 
@@ -139,6 +139,10 @@ def top_items_by_group(
     with ExitStack() as stack:
         keyed = stack.enter_context(open_keyed(table, item, user, memory, progress, group))
         public = keyed.groups() if stated is None else stated
+        # Cell -> label as it was stated.
+        read_as = public if stated is None else keyed.as_read(stated, "grp")
+        items = {} if known is None else dict(zip(keyed.as_read(known), known, strict=True))
+        names = dict(zip(read_as, public, strict=True))
         if not public:
             raise InputError("the table has no group, and its set of groups is public")
         changed = _read_max_groups(max_groups, len(public))
@@ -163,7 +167,7 @@ def top_items_by_group(
             told["max_contributions"] = str(max_contributions)
 
         def read() -> Tables:
-            return _read(stack, keyed, sql, public, known)
+            return _read(stack, keyed, sql, names, None if known is None else items)
 
         return release_by_group(
             plan, public, changed, told, bytes_from, read, unit=unit, scope=scope
@@ -180,11 +184,20 @@ def _read_max_groups(max_groups: object, size: int) -> int:
 
 
 def _read(
-    opened: ExitStack, keyed: Keyed, sql: str, groups: list[str], known: list[str] | None
+    opened: ExitStack,
+    keyed: Keyed,
+    sql: str,
+    groups: Mapping[str, str],
+    known: Mapping[str, str] | None,
 ) -> Tables:
-    """The counts of each group; closes the table, so that nothing is open while noise is drawn."""
-    found: dict[str, dict[str, int]] = {name: {} for name in groups}
+    """The counts of each group; closes the table, so that nothing is open while noise is drawn.
+
+    Args:
+        groups, known: from what a cell holds to the label as it was stated.
+    """
+    found: dict[str, dict[str, int]] = {name: {} for name in groups.values()}
     with opened:
-        for name, label, users in keyed.fetch_grouped(sql, groups, known):
-            found[name][label] = users
+        cells = keyed.fetch_grouped(sql, [*groups], None if known is None else [*known])
+        for group, item, users in cells:
+            found[groups[group]][item if known is None else known[item]] = users
     return found
