@@ -246,6 +246,8 @@ $(PIPELINE)/.installed: pyproject.toml
 	$(NEEDS_PYTHON)
 	$(PYTHON) -m venv $(PIPELINE)
 	$(PIPELINE)/bin/python $(INSTALL) --editable '.[laws]' 'pipeline-dp>=0.3'
+	@touch $@
+
 # Each alone: dpmm pins NumPy, OpenDP and a scikit-learn that diffprivlib finds too old, and mbi
 # wants a newer NumPy.
 $(DROPINS)/dpmm/.installed: NEEDS = 'dpmm>=0.1.9'

@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
+from safeselect.presentation import to_json_line
 from safeselect.promises.guarantees import Guarantee
 from safeselect.promises.records import Receipt, exact_text, guarantee_record
 from safeselect.promises.statement import Statement
-from safeselect.selection._results import to_json_line
 
 __all__ = ["Quantiles"]
 

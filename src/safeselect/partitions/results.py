@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field, fields
 from fractions import Fraction
 
+from safeselect.presentation import equal_parts, to_json_line, written_labels
 from safeselect.promises.guarantees import ApproximateDP
 from safeselect.promises.records import Receipt
 from safeselect.promises.statement import Statement
 from safeselect.scores.candidates import label_text
-from safeselect.selection._results import equal_parts, to_json_line, written_labels
 from safeselect.unknown_domain._items import Label
 
 __all__ = ["SelectedPartitions", "StatedStrategy"]

@@ -17,7 +17,7 @@ from safeselect.planning.items import COMPETING, plan_items
 from safeselect.promises.guarantees import ApproximateDP
 from safeselect.scores.reading import flag
 from safeselect.selection._table import TABLE
-from safeselect.selection._views import by_adapter
+from safeselect.selection._results import by_adapter
 from safeselect.unknown_domain._bottom import read_contributions, read_places, read_total
 
 __all__ = [
@@ -140,7 +140,7 @@ def explain_groups(
     max_contributions: int | None = None,
     mechanism: str | None = None,
 ) -> GroupPlans:
-    """Return what each `max_groups` does to lists by group, from *public* facts; no data is touched.
+    """Return what each `max_groups` does to lists by group, from *public* facts; no data is read.
 
     Method: a user of m groups counts in C of them, chosen by a hash that knows no sizes, so a group
         keeps the share min(m, C) / m of such users.  The noise is that of C lists.  An item needs

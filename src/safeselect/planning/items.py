@@ -13,7 +13,7 @@ from safeselect.exact.interval import Interval, rounded_up
 from safeselect.exact.parameters import Number, integer
 from safeselect.planning._numbers import aligned, decimal
 from safeselect.promises.guarantees import ApproximateDP
-from safeselect.selection._views import by_adapter
+from safeselect.selection._results import by_adapter
 from safeselect.unknown_domain import CountNoise
 from safeselect.unknown_domain._bottom import (
     ListQuery,

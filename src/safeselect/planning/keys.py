@@ -14,7 +14,7 @@ from safeselect.partitions.table import KeepTable
 from safeselect.partitions.terms import Terms
 from safeselect.planning._numbers import aligned, decimal
 from safeselect.promises.guarantees import ApproximateDP
-from safeselect.selection._views import by_adapter
+from safeselect.selection._results import by_adapter
 
 __all__ = ["KeyPlan", "KeyPlans", "explain_keys"]
 

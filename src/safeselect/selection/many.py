@@ -16,7 +16,7 @@ from safeselect.scores.candidates import Label, read_matrix
 from safeselect.selection._arguments import Labels, Options, Rows, explicit
 from safeselect.selection._call import Call
 from safeselect.selection._reading import Arguments
-from safeselect.selection._selections import Selections
+from safeselect.selection._results import Selections
 from safeselect.selection._table import TABLE, Calibration, Peeled, read_choice
 
 __all__ = ["select_many", "top_k_many"]

@@ -16,9 +16,8 @@ from safeselect.scores.candidates import Label
 from safeselect.selection._arguments import Labels, Parameters, Scores, explicit
 from safeselect.selection._call import Call
 from safeselect.selection._reading import Arguments
-from safeselect.selection._results import to_json_line, written_labels
+from safeselect.selection._results import in_one_line, noise_rate_of, views, written_as
 from safeselect.selection._table import one_draw, read_choice
-from safeselect.selection._views import rate, short_text, views
 from safeselect.selection.gaps import GapNoise, in_scores, read_gap_grid
 
 __all__ = ["TopAbove", "top_k_above"]
@@ -52,10 +51,8 @@ class TopAbove(Generic[Label]):
     statement: Statement = field(repr=False)
     receipt: Receipt | None = None
 
+    __repr__, to_json = in_one_line, written_as("safeselect.top-above/3")
     to_dict, to_pandas, to_polars, plot = views()
-
-    def __repr__(self) -> str:
-        return short_text(self, self.labels, len(self))
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -69,7 +66,7 @@ class TopAbove(Generic[Label]):
     @property
     def noise_rate(self) -> Fraction | None:
         """The rate of the noise per score unit, 1 / scale; None where `base` is given."""
-        return rate(self, self.guarantee, int(dict(self.statement.parameters)["k"]))
+        return noise_rate_of(self)
 
     @property
     def effective_range(self) -> Fraction | None:
@@ -78,13 +75,6 @@ class TopAbove(Generic[Label]):
         It is what was declared, and what reading the scores adds.
         """
         return self.statement.effective_range
-
-    def to_json(self) -> str:
-        """One line of JSON, schema "safeselect.top-above/3"; numbers are strings.
-
-        `safeselect.from_json` reads it; the keys stand in the JSON Schema of this name.
-        """
-        return to_json_line("safeselect.top-above/3", self, **written_labels(self.labels))
 
 
 @explicit(Parameters)

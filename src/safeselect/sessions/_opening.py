@@ -6,13 +6,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
+from safeselect.presentation import to_json_line
 from safeselect.promises.guarantees import Guarantee
 from safeselect.promises.records import Receipt
 from safeselect.promises.statement import Statement
 from safeselect.randomness.bits import Bits
 from safeselect.randomness.source import Source
 from safeselect.selection._arguments import PendingRelease, Scope
-from safeselect.selection._results import source_name, to_json_line
+from safeselect.selection._results import source_name
 
 __all__ = ["Opened", "open_session", "reserve_session"]
 
