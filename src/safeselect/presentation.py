@@ -1,15 +1,17 @@
 """Results for readers: one line of JSON, one line for people, the rate of the noise.
 
 What goes in was released, so everything here is post-processing: no release depends on it.  The
-classes of results in `safeselect.selection` find this module by `present_with`, at the end.
+classes of results find this module by `present_with`, at the end; frames and plots are made by
+`adapters.results`, which is imported when a method asks for it.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import fields
 from fractions import Fraction
+from importlib import import_module
 from itertools import islice
 from typing import Any
 
@@ -19,7 +21,6 @@ from safeselect.promises.guarantees import Guarantee
 from safeselect.promises.records import exact_text, guarantee_record
 from safeselect.scores.candidates import label_text
 from safeselect.selection._results import (
-    Presentation,
     Selection,
     Selections,
     TopK,
@@ -27,14 +28,14 @@ from safeselect.selection._results import (
 )
 from safeselect.selection.top_k_above import TopAbove
 
-__all__ = ["equal_parts", "rate", "short_text", "to_json_line", "written_labels"]
+__all__ = ["equal_parts", "rate", "to_json_line", "written_labels"]
 
 _SHOWN = 10  # labels
 _LONGEST = 40  # characters of a label
 _LONGEST_INTEGER = 2**16  # bits of a label that is read as an integer again
 
 
-def short_text(result: Any) -> str:
+def _short_text(result: Any) -> str:
     """A result in one line: the first labels, what it cost, the mechanism, and a receipt.
 
     Labels are text in quotes, without control characters, and cut where they are long.
@@ -80,7 +81,7 @@ def _noise_rate(result: Any) -> Fraction | None:
     return rate(result, result.parts[0], len(result) if once else 1)
 
 
-def _to_json(schema: str, result: Any) -> str:
+def _to_json(result: Any, schema: str) -> str:
     if isinstance(result, TopAbove):
         return to_json_line(schema, result, **written_labels(result.labels))
     if isinstance(result, Selection):
@@ -156,4 +157,16 @@ def to_json_line(schema: str, result: Any, **content: object) -> str:
     return json.dumps(present, sort_keys=True, ensure_ascii=True)
 
 
-present_with(Presentation(_to_json, short_text, _noise_rate))
+def _present(name: str, result: Any, *more: str) -> Any:
+    """What the method of this name of a result returns."""
+    if name in _OWN:
+        return _OWN[name](result, *more)
+    return getattr(import_module("safeselect.adapters.results"), name)(result)
+
+
+_OWN: dict[str, Callable[..., Any]] = {
+    "short_text": _short_text,
+    "to_json": _to_json,
+    "noise_rate": _noise_rate,
+}
+present_with(_present)

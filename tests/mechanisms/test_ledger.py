@@ -407,7 +407,7 @@ def test_with_a_ledger_too_the_requests_do_not_depend_on_scores(name: str) -> No
 
 
 def call(ledger: Ledger) -> Call:
-    arguments = Arguments.read(epsilon=1, sensitivity=1, monotonic=True, ledger=scope(ledger))
+    arguments = Arguments.read({"epsilon": 1, **COUNTS, "ledger": scope(ledger)})
     return Call([1, 5, 3], arguments)
 
 

@@ -198,8 +198,10 @@ def results() -> set[str]:
     for path in SOURCES:
         for each in ast.walk(ast.parse(path.read_bytes())):
             if isinstance(each, ast.ClassDef) and "Protocol" not in map(ast.unparse, each.bases):
-                methods = [item.name for item in each.body if isinstance(item, ast.FunctionDef)]
-                found |= {each.name} if "to_json" in methods else set()
+                members = [item.name for item in each.body if isinstance(item, ast.FunctionDef)]
+                assigned = (item.targets for item in each.body if isinstance(item, ast.Assign))
+                members += [ast.unparse(name) for names in assigned for name in names]
+                found |= {each.name} if "to_json" in ", ".join(members) else set()
     return found
 
 

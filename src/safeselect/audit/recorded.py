@@ -163,8 +163,8 @@ def _parameters(own: Mapping[str, str], recorded: Mapping[str, str], place: str)
 
 def _range(charge: Fact) -> Line:
     """The range that noise covers follows from what was declared; noise that covers less leaks."""
-    what, told = "range", charge["parameters"]
-    monotonic = told.get("monotonic") == "yes"
+    what, stated = "range", charge["parameters"]
+    monotonic = stated.get("monotonic") == "yes"
     replaced = any(each["terms"].get("neighbours") == "replace_one" for each in charges_of(charge))
     if monotonic and replaced:
         return Line(
@@ -173,18 +173,18 @@ def _range(charge: Fact) -> Line:
             "Scores are declared monotonic, but neighbours replace one unit by another, which "
             "moves scores both ways.",
         )
-    grid = told.get("grid", "none")
+    grid = stated.get("grid", "none")
     try:
         change = Sensitivity.read(
-            sensitivity=told.get("sensitivity"), range_=told.get("range"), monotonic=monotonic
+            sensitivity=stated.get("sensitivity"), range_=stated.get("range"), monotonic=monotonic
         )
         reading = Reading.read(
             grid=None if grid == "none" else grid,
-            on_grid=told.get("on_grid") == "yes",
-            score_error=told.get("score_error"),
+            on_grid=stated.get("on_grid") == "yes",
+            score_error=stated.get("score_error"),
         )
         needed = change.range_in_steps(reading) * reading.step
-        covered = read_numbers({"range": told.get("effective_range")}, "the record")["range"]
+        covered = read_numbers({"range": stated.get("effective_range")}, "the record")["range"]
     except SafeSelectError:
         return Line(what, False, "The record does not say how far a unit may move the scores.")
     if covered < needed:

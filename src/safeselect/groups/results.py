@@ -11,7 +11,7 @@ from safeselect.presentation import to_json_line
 from safeselect.promises.guarantees import Guarantee
 from safeselect.promises.records import Receipt, exact_text, guarantee_record
 from safeselect.promises.statement import Statement
-from safeselect.selection._results import in_one_line, views
+from safeselect.selection._results import presented, views
 from safeselect.unknown_domain import CountNoise
 
 __all__ = ["GroupedTopK"]
@@ -50,7 +50,7 @@ class GroupedTopK:
     statement: Statement = field(repr=False)
     receipt: Receipt | None = None
 
-    __repr__ = in_one_line
+    __repr__ = presented("short_text", "One line.")
     to_dict, to_pandas, to_polars, plot = views("item of a group")
 
     def __len__(self) -> int:

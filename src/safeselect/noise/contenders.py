@@ -110,8 +110,8 @@ def _by_keys(
         return out if weights is None else np.add(out, part(weights, where), out=out)
 
     places, values = largest(scores_on_grid.size, count + 1, read, np.uint32, public.bits)
-    plain = np.greater_equal(np.take(draws.words, places), np.uint16(1 << draws.tail_bits))
-    np.multiply(values, plain, out=values)
+    no_tails = np.greater_equal(np.take(draws.words, places), np.uint16(1 << draws.tail_bits))
+    np.multiply(values, no_tails, out=values)
     tails, tail_values = _tail_keys(scores_on_grid, draws, public, near, gone)
     if weights is not None:
         # A key of 0 stays: it stands for no candidate.

@@ -17,7 +17,7 @@ from safeselect.planning.items import COMPETING, plan_items
 from safeselect.promises.guarantees import ApproximateDP
 from safeselect.scores.reading import flag
 from safeselect.selection._table import TABLE
-from safeselect.selection._results import by_adapter
+from safeselect.selection._results import presented
 from safeselect.unknown_domain._bottom import read_contributions, read_places, read_total
 
 __all__ = [
@@ -76,7 +76,7 @@ class GroupPlans:
     known: bool
     plans: tuple[GroupPlan, ...]
 
-    plot = by_adapter("plot_groups", "A matplotlib figure of users against max_groups.")
+    plot = presented("plot_groups", "A matplotlib figure of users against max_groups.")
 
     def best(self, epsilon: Number | None = None) -> GroupPlan:
         """The plan with the fewest users; of equal ones that which counts users in most groups.

@@ -13,7 +13,7 @@ from safeselect.exact.interval import Interval, rounded_up
 from safeselect.exact.parameters import Number, integer
 from safeselect.planning._numbers import aligned, decimal
 from safeselect.promises.guarantees import ApproximateDP
-from safeselect.selection._results import by_adapter
+from safeselect.selection._results import presented
 from safeselect.unknown_domain import CountNoise
 from safeselect.unknown_domain._bottom import (
     ListQuery,
@@ -67,7 +67,7 @@ class ItemPlans:
     max_groups: int
     plans: tuple[ItemPlan, ...]
 
-    plot = by_adapter("plot_items", "A matplotlib figure of users against epsilon.")
+    plot = presented("plot_items", "A matplotlib figure of users against epsilon.")
 
     def to_dict(self) -> dict[str, list[Fraction | int | None]]:
         """The columns epsilon, users, offset and standard_deviation, exact."""

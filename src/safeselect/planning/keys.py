@@ -14,7 +14,7 @@ from safeselect.partitions.table import KeepTable
 from safeselect.partitions.terms import Terms
 from safeselect.planning._numbers import aligned, decimal
 from safeselect.promises.guarantees import ApproximateDP
-from safeselect.selection._results import by_adapter
+from safeselect.selection._results import presented
 
 __all__ = ["KeyPlan", "KeyPlans", "explain_keys"]
 
@@ -58,7 +58,7 @@ class KeyPlans:
     with_counts: bool
     plans: tuple[KeyPlan, ...]
 
-    plot = by_adapter("plot_items", "A matplotlib figure of users against epsilon.")
+    plot = presented("plot_items", "A matplotlib figure of users against epsilon.")
 
     def to_dict(self) -> dict[str, list[Fraction | int | None]]:
         """The columns epsilon, half, users, certain and standard_deviation, exact."""

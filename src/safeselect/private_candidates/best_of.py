@@ -97,9 +97,9 @@ def best_of(
     """
     guarantee = Repeated(base, eta, gamma)  # type: ignore[arg-type]  # it reads them
     smaller = flag(minimize, "minimize")
-    told = {"minimize": "yes" if smaller else "no"}
+    parameters = {"minimize": "yes" if smaller else "no"}
     call = _Call(run, base, guarantee.gamma, guarantee.eta, smaller, source, ledger)
-    return call.released(guarantee, "best_of/1", told, None)
+    return call.released(guarantee, "best_of/1", parameters, None)
 
 
 def first_above(
@@ -151,14 +151,14 @@ def first_above(
         )
     place, smaller = rational(threshold, "threshold", signed=True), flag(minimize, "minimize")
     guarantee = PureDP(2 * base.pure.epsilon)
-    told = {
+    parameters = {
         "base": f"{type(base).__name__} {exact_text(base.pure.epsilon)}",
         "gamma": exact_text(one.gamma),
         "minimize": "yes" if smaller else "no",
         "threshold": exact_text(place),
     }
     call = _Call(run, base, one.gamma, one.eta, smaller, source, ledger)
-    return call.released(guarantee, "first_above/1", told, _place(place, smaller))
+    return call.released(guarantee, "first_above/1", parameters, _place(place, smaller))
 
 
 class _Call:
@@ -190,11 +190,11 @@ class _Call:
         self,
         guarantee: AnyGuarantee,
         mechanism: str,
-        told: Mapping[str, str],
+        parameters: Mapping[str, str],
         enough: _Place | None,
     ) -> ChosenRun[Any]:
         """Charge, make the runs, and release the best, or the first that is good enough."""
-        charge = Charge(mechanism, guarantee, ((guarantee, 1),), told)
+        charge = Charge(mechanism, guarantee, ((guarantee, 1),), parameters)
         with charged(self._scope, self._source, charge, lambda: None) as call:
             found, score, output = self._runs(call.bits, enough)
             return call.released(

@@ -233,12 +233,12 @@ def _packed(values: tuple[Any, ...]) -> np.ndarray[Any, Any] | None:
         # struct packs every object with an `__index__`.  Integers of another class than Python's
         # add up to an object of their own class.  The sum takes a third of the time of a look at
         # each class.
-        plain = type(sum(values)) is int
+        are_ints = type(sum(values)) is int
     except MemoryError:
         raise
     except Exception:  # noqa: BLE001 - any cell may raise; its class is checked below
-        words, plain = b"", False
-    if not plain:
+        words, are_ints = b"", False
+    if not are_ints:
         kinds = set(map(type, values))
         if kinds.issubset(FLOATS):
             return np.array(values, dtype=np.float64)

@@ -75,7 +75,7 @@ class Call:
     """
 
     __slots__ = (
-        *("_pending", "_threshold", "_told", "_unit", "_utc", "_places", "_weights", "added"),
+        *("_pending", "_threshold", "_parameters", "_unit", "_utc", "_places", "_weights", "added"),
         *("arguments", "bits", "candidates", "engine", "rows", "scores_on_grid", "size"),
     )
     bits: Bits
@@ -95,7 +95,7 @@ class Call:
         self._threshold = threshold
         self._pending: PendingRelease | None = None
         self._utc: str | None = None
-        self._told = _NOTHING
+        self._parameters = _NOTHING
         self.engine = choose_engine(arguments.engine)
         self.candidates = take(scores, labels=labels)
         self.size = self.candidates.size + (threshold is not None)
@@ -129,8 +129,8 @@ class Call:
             k: how many candidates are chosen (in each row).
             more: further public parameters, for the record.
         """
-        self._told = told = {
-            **self.arguments.told,
+        self._parameters = parameters = {
+            **self.arguments.recorded,
             **more,
             "candidates": str(self.size),
             "k": str(k),
@@ -139,7 +139,7 @@ class Call:
         }
         if self.arguments.scope is not None:
             parts = parts or ((guarantee, 1),)
-            self._pending = self.arguments.scope.prepare(mechanism, guarantee, parts, told)
+            self._pending = self.arguments.scope.prepare(mechanism, guarantee, parts, parameters)
         return self
 
     def draws(self, plan: Calibration, more: Mapping[str, str] = _NOTHING) -> Self:
@@ -168,7 +168,7 @@ class Call:
         """What the result says of itself, once the call is charged."""
         scope = self.arguments.scope
         by = None if scope is None else scope.neighbours
-        return Statement.of(self._told, unit=self._unit, neighbours=by, utc=self._utc)
+        return Statement.of(self._parameters, unit=self._unit, neighbours=by, utc=self._utc)
 
     def said(self, plan: Calibration) -> dict[str, Any]:
         """The fields that all results of a plan share."""
@@ -190,11 +190,11 @@ class Call:
             return self.top_k(plan, self.rank(plan))
 
     def selection(
-        self, plan: Calibration, ranking: Ranking, gap: Fraction | None = None
+        self, plan: Calibration, ranking: Ranking, gaps: tuple[Fraction | None, ...] = (None,)
     ) -> Selection[Any]:
         """The result of a call that chose one candidate, released."""
-        (label,), places = self.labels(ranking.indices), self.positions(ranking.indices)
-        index, base = None if places is None else places[0], plan.noise_rate.base
+        (label,), (gap,) = self.labels(ranking.indices), gaps
+        (index,), base = self.positions(ranking.indices) or (None,), plan.noise_rate.base
         return self.released(Selection(label, index, **self.said(plan), base=base, gap=gap))
 
     def top_k(
@@ -233,7 +233,7 @@ class Call:
         scores = self.candidates.scores_on_grid(
             self.arguments.reading,
             minimize=self.arguments.minimize,
-            size=self.arguments.size,
+            size=self.arguments.change.size,
             threshold=self._threshold,
         )
         if self._places is None:

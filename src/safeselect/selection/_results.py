@@ -1,7 +1,7 @@
 """The results of calls: frozen, without any score, noise value or count of random bits.
 
-A result holds what was released.  `safeselect.presentation` writes it as JSON and shows it, and
-`adapters.results` makes frames and plots; no release depends on either.
+A result holds what was released.  `safeselect.presentation` shows it and writes it as JSON; no
+release depends on that.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
-from importlib import import_module
 from typing import Any, Generic
 
 import numpy as np
@@ -22,58 +21,20 @@ from safeselect.randomness.source import Source
 from safeselect.scores.candidates import Label, label_text
 
 __all__ = [
-    *("Presentation", "Selection", "Selections", "TopK", "TopSet", "by_adapter", "in_one_line"),
-    *("noise_rate_of", "present_with", "source_name", "views", "written_as"),
+    *("Selection", "Selections", "TopK", "TopSet", "present_with", "presented", "rate"),
+    *("source_name", "texts", "views"),
 ]
 
 
-@dataclass(frozen=True, slots=True)
-class Presentation:
-    """What `safeselect.presentation` makes of a result that was released.
-
-    Attributes:
-        to_json: (schema, result) -> one line of JSON.
-        short_text: one line for people.
-        noise_rate: the rate of the noise per score unit, from what the result states.
-    """
-
-    to_json: Callable[[str, Any], str]
-    short_text: Callable[[Any], str]
-    noise_rate: Callable[[Any], Fraction | None]
+_PRESENTERS: list[Callable[..., Any]] = []
+present_with = _PRESENTERS.append  # (name, result, ...) -> what the method of that name returns
 
 
-_PRESENTATIONS: list[Presentation] = []
-present_with = _PRESENTATIONS.append
-
-
-def written_as(schema: str) -> Callable[[Any], str]:
-    """The method `to_json` of a result, which writes this schema."""
-
-    def to_json(self: Any) -> str:
-        return _PRESENTATIONS[0].to_json(schema, self)
-
-    to_json.__doc__ = f"""One line of JSON, schema "{schema}"; numbers are strings.
-
-        `safeselect.from_json` reads it; the keys stand in the JSON Schema of this name.
-        """
-    return to_json
-
-
-def in_one_line(result: Any) -> str:
-    """The `repr` of a result."""
-    return _PRESENTATIONS[0].short_text(result)
-
-
-def noise_rate_of(result: Any) -> Fraction | None:
-    """The rate of the noise per score unit, 1 / scale; None where `base` is given."""
-    return _PRESENTATIONS[0].noise_rate(result)
-
-
-def by_adapter(name: str, purpose: str) -> Callable[..., Any]:
-    """A method that `safeselect.adapters.results` carries out; imported when it is called."""
+def presented(name: str, purpose: str, *more: str) -> Callable[..., Any]:
+    """A method that `safeselect.presentation` carries out on a result that was released."""
 
     def method(self: Any) -> Any:
-        return getattr(import_module("safeselect.adapters.results"), name)(self)
+        return _PRESENTERS[0](name, self, *more)
 
     method.__name__ = method.__qualname__ = name
     method.__doc__ = purpose
@@ -83,11 +44,26 @@ def by_adapter(name: str, purpose: str) -> Callable[..., Any]:
 def views(row: str = "candidate") -> tuple[Callable[..., Any], ...]:
     """`to_dict`, `to_pandas`, `to_polars` and `plot` of a result with a row for each of these."""
     return (
-        by_adapter("to_dict", "Columns as a dict of lists: what `to_pandas` shows."),
-        by_adapter("to_pandas", f"A pandas DataFrame with a row for each {row}."),
-        by_adapter("to_polars", f"A polars DataFrame with a row for each {row}."),
-        by_adapter("plot", "A matplotlib figure of the result; needs safeselect[plots]."),
+        presented("to_dict", "Columns as a dict of lists: what `to_pandas` shows."),
+        presented("to_pandas", f"A pandas DataFrame with a row for each {row}."),
+        presented("to_polars", f"A polars DataFrame with a row for each {row}."),
+        presented("plot", "A matplotlib figure of the result; needs safeselect[plots]."),
     )
+
+
+def texts(schema: str) -> tuple[Callable[[Any], str], Callable[[Any], str]]:
+    """`__repr__` and `to_json` of a result that is written in this schema."""
+    purpose = f"""One line of JSON, schema "{schema}"; numbers are strings.
+
+        `safeselect.from_json` reads it; the keys stand in the JSON Schema of this name.
+        """
+    return presented("short_text", "One line."), presented("to_json", purpose, schema)
+
+
+def rate(result: Any) -> Fraction | None:
+    """The rate of the noise per score unit, 1 / scale; None where `base` is given."""
+    found: Fraction | None = _PRESENTERS[0]("noise_rate", result)
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,20 +96,17 @@ class Selection(Generic[Label]):
     gap: Fraction | None = None
     receipt: Receipt | None = None
 
-    __repr__, to_json = in_one_line, written_as("safeselect.selection/3")
+    __repr__, to_json = texts("safeselect.selection/3")
     to_dict, to_pandas, to_polars, plot = views()
 
     @property
     def noise_rate(self) -> Fraction | None:
         """The rate of the noise per score unit, 1 / scale; None where `base` is given."""
-        return noise_rate_of(self)
+        return rate(self)
 
     @property
     def effective_range(self) -> Fraction | None:
-        """The range of the change of the scores that the noise covers, in score units.
-
-        It is what was declared, and what reading the scores adds.
-        """
+        """The range of the change of the scores that the noise covers, in score units."""
         return self.statement.effective_range
 
 
@@ -167,7 +140,7 @@ class TopK(Generic[Label]):
     gaps: tuple[Fraction, ...] | None = None
     receipt: Receipt | None = None
 
-    __repr__, to_json = in_one_line, written_as("safeselect.top-k/3")
+    __repr__, to_json = texts("safeselect.top-k/3")
     to_dict, to_pandas, to_polars, plot = views()
 
     def __len__(self) -> int:
@@ -182,14 +155,11 @@ class TopK(Generic[Label]):
     @property
     def noise_rate(self) -> Fraction | None:
         """The rate of the noise per score unit, 1 / scale; None where `base` is given."""
-        return noise_rate_of(self)
+        return rate(self)
 
     @property
     def effective_range(self) -> Fraction | None:
-        """The range of the change of the scores that the noise covers, in score units.
-
-        It is what was declared, and what reading the scores adds.
-        """
+        """The range of the change of the scores that the noise covers, in score units."""
         return self.statement.effective_range
 
 
@@ -218,7 +188,7 @@ class TopSet(Generic[Label]):
     statement: Statement = field(repr=False)
     receipt: Receipt | None = None
 
-    __repr__, to_json = in_one_line, written_as("safeselect.top-set/3")
+    __repr__, to_json = texts("safeselect.top-set/3")
     to_dict, to_pandas, to_polars, plot = views()
 
     def __len__(self) -> int:
@@ -232,10 +202,7 @@ class TopSet(Generic[Label]):
 
     @property
     def effective_range(self) -> Fraction | None:
-        """The range of the change of the scores that the noise covers, in score units.
-
-        It is what was declared, and what reading the scores adds.
-        """
+        """The range of the change of the scores that the noise covers, in score units."""
         return self.statement.effective_range
 
 
@@ -269,7 +236,7 @@ class Selections(Generic[Label]):
     base: Fraction | None = None
     receipt: Receipt | None = None
 
-    __repr__, to_json = in_one_line, written_as("safeselect.selections/3")
+    __repr__, to_json = texts("safeselect.selections/3")
     to_dict, to_pandas, to_polars, plot = views()
 
     def __len__(self) -> int:
@@ -284,7 +251,7 @@ class Selections(Generic[Label]):
     @property
     def noise_rate(self) -> Fraction | None:
         """The rate of the noise per score unit, 1 / scale; None where `base` is given."""
-        return noise_rate_of(self)
+        return rate(self)
 
     @property
     def labels(self) -> list[Any]:
@@ -295,10 +262,7 @@ class Selections(Generic[Label]):
 
     @property
     def effective_range(self) -> Fraction | None:
-        """The range of the change of the scores that the noise covers, in score units.
-
-        It is what was declared, and what reading the scores adds.
-        """
+        """The range of the change of the scores that the noise covers, in score units."""
         return self.statement.effective_range
 
 

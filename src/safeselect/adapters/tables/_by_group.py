@@ -161,16 +161,16 @@ def top_items_by_group(
             contributions=ALL if max_contributions is None else max_contributions,
             known="" if known is None else AMONG_CANDIDATES,
         )
-        told = {"k": str(count)}
-        told |= {} if known is None else {"candidates": str(len(known))}
+        parameters = {"k": str(count)}
+        parameters |= {} if known is None else {"candidates": str(len(known))}
         if max_contributions is not None:
-            told["max_contributions"] = str(max_contributions)
+            parameters["max_contributions"] = str(max_contributions)
 
         def read() -> Tables:
             return _read(stack, keyed, sql, names, None if known is None else items)
 
         return release_by_group(
-            plan, public, changed, told, bytes_from, read, unit=unit, scope=scope
+            plan, public, changed, parameters, bytes_from, read, unit=unit, scope=scope
         )
 
 
