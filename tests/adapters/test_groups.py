@@ -24,6 +24,7 @@ from safeselect import (
 from safeselect.adapters.tables import GroupedTopK, TableAs, top_items_by_group
 from safeselect.adapters.tables._counting import open_keyed
 from safeselect.adapters.tables._sql import GROUPED_COUNTS
+from safeselect.planning import explain_groups
 
 pytest.importorskip("duckdb")
 pa = pytest.importorskip("pyarrow")
@@ -276,3 +277,33 @@ def test_the_offsets_of_the_page():
         ]
         written = [int(cell.rpartition("(")[2].rstrip(") |")) for cell in line.split("|")[3:7]]
         assert written == [round(float(offset)) for offset in offsets]
+
+
+def test_stated_facts_choose_in_how_many_groups_a_user_counts():
+    ledger = Ledger.create(
+        ":memory:", {"trips": Budget("rider", "add_remove", epsilon=99, delta="0.1")}
+    )
+    scope = ledger.scope("trips", unit="rider", neighbours="add_remove", purpose="lists")
+    asked = {**COLUMNS, "groups": MONTHS, "k": 2, "epsilon": 1, "delta": "1e-7"}
+    for facts in (1, 3, {1: 50, 4: 50}):
+        found = top_items_by_group(table(), **asked, groups_per_user=facts, ledger=scope)
+        best = explain_groups(2, [1], "1e-7", groups=4, groups_per_user=facts).best()
+        same = top_items_by_group(table(), **asked, max_groups=best.max_groups)
+        assert (found.max_groups, found.offset, found.parts) == (
+            best.max_groups,
+            same.offset,
+            same.parts,
+        )
+    assert (
+        dict(found.statement.parameters)["groups_per_user"]
+        == "1/2 of users in 1, 1/2 of users in 4"
+    )
+    assert safeselect.from_json(found.to_json()) == found
+    known = {**asked, "delta": None, "candidates": ["city1", "city2"]}
+    for cost in ({}, {"epsilon": None, "rho": "0.1"}):
+        chosen = top_items_by_group(table(), **{**known, **cost}, groups_per_user=3)
+        assert chosen.max_groups == 3
+    with pytest.raises(ParameterError, match="either max_groups or groups_per_user"):
+        top_items_by_group(table(), **asked, groups_per_user=3, max_groups=1)
+    with pytest.raises(ParameterError, match="groups_per_user must be"):
+        top_items_by_group(table(), **asked, groups_per_user="all")

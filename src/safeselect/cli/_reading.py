@@ -49,12 +49,17 @@ def _bias(noise: CountNoise) -> str:
 
 def _groups(result: GroupedTopK) -> str:
     some, every = result.max_groups, len(result)
+    facts = dict(result.statement.parameters).get("groups_per_user")
+    chosen = f"; so chosen for {facts} groups, as stated" if facts else ""
     if some == every:
-        return f"groups: {every}; users count in all of theirs, and all groups share the budget"
+        return (
+            f"groups: {every}; users count in all of theirs, and all groups share the budget"
+            f"{chosen}"
+        )
     share = "each group has the whole budget" if some == 1 else f"{some} groups share the budget"
     return (
         f"groups: {every}; a user counts in {some} of them at most, chosen by a hash, so that "
-        f"{share}; users of more groups are missing in the others"
+        f"{share}; users of more groups are missing in the others{chosen}"
     )
 
 

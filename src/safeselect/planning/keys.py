@@ -28,7 +28,7 @@ class KeyPlan:
     Attributes:
         epsilon: the total cost, with delta.
         each: what the decision about one key costs.
-        half: the fewest users with which a key is kept with probability 1/2 or more.
+        even_odds: the fewest users with which a key is kept with probability 1/2 or more.
         users: the same for 19/20.
         certain: the fewest users with which a key is always kept.
         standard_deviation: of the noise of a count, rounded up to a thousandth; None where no
@@ -37,7 +37,7 @@ class KeyPlan:
 
     epsilon: Fraction
     each: ApproximateDP
-    half: int
+    even_odds: int
     users: int
     certain: int
     standard_deviation: Fraction | None
@@ -61,10 +61,10 @@ class KeyPlans:
     plot = by_adapter("plot_items", "A matplotlib figure of users against epsilon.")
 
     def to_dict(self) -> dict[str, list[Fraction | int | None]]:
-        """The columns epsilon, half, users, certain and standard_deviation, exact."""
+        """The columns epsilon, even_odds, users, certain and standard_deviation, exact."""
         return {
             "epsilon": [plan.epsilon for plan in self.plans],
-            "half": [plan.half for plan in self.plans],
+            "even_odds": [plan.even_odds for plan in self.plans],
             "users": [plan.users for plan in self.plans],
             "certain": [plan.certain for plan in self.plans],
             "standard_deviation": [plan.standard_deviation for plan in self.plans],
@@ -85,7 +85,7 @@ class KeyPlans:
                 (
                     rounded_text(plan.epsilon),
                     f"{plan.users} users",
-                    str(plan.half),
+                    str(plan.even_odds),
                     str(plan.certain),
                     "-" if deviation is None else decimal(deviation),
                 )
@@ -135,10 +135,10 @@ def explain_keys(
             with_counts=with_counts,
         )
         above = terms.pre_threshold - 1
-        half, users = (_least(terms.table, chance) + above for chance in _CHANCES)
+        even_odds, users = (_least(terms.table, chance) + above for chance in _CHANCES)
         deviation = _deviation(terms.table) if terms.with_counts else None
         certain = terms.table.certain + above
-        plans.append(KeyPlan(terms.total.epsilon, terms.each, half, users, certain, deviation))
+        plans.append(KeyPlan(terms.total.epsilon, terms.each, even_odds, users, certain, deviation))
     if not plans:
         raise ParameterError("give one epsilon or more")
     shared = terms.max_partitions, terms.pre_threshold, terms.with_counts
