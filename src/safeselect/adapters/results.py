@@ -5,7 +5,7 @@ What goes in was released, so everything here is post-processing.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
 from fractions import Fraction
 from importlib import import_module
@@ -14,6 +14,8 @@ from typing import Any
 
 from safeselect.accounting.cost import rounded_text
 from safeselect.errors import InputError, ParameterError
+from safeselect.partitions import SelectedPartitions
+from safeselect.planning.keys import plan_keys
 from safeselect.scores.candidates import label_text
 from safeselect.selection import Selection, Selections, TopSet
 
@@ -56,16 +58,31 @@ def to_dict(result: Any) -> dict[str, list[Any]]:
     if isinstance(result, TopSet):
         # Labels and positions of a set have no common order, so only the labels are told.
         return {"label": sorted(result.labels, key=label_text)}
+    if isinstance(result, SelectedPartitions):
+        noise = plan_keys(result.terms).noise_95
+        # In the order of their names, which is no rank.
+        return _with_counts({"label": list(result.labels)}, result.counts, noise or (0, 0))
     labels = list(result.labels)
     columns = {"rank": list(range(1, len(labels) + 1)), "label": labels}
     if (indices := getattr(result, "indices", None)) is not None:
         columns["index"] = list(indices)
     if (gaps := getattr(result, "gaps", None)) is not None:
         columns["gap"] = [float(gap) for gap in gaps]
-    if (noise := getattr(result, "count_noise", None)) is not None:
-        columns["count"] = list(result.counts)
-        columns["low"] = [max(0, count - noise.within_95) for count in result.counts]
-        columns["high"] = [max(0, count + noise.within_95) for count in result.counts]
+    counted = getattr(result, "count_noise", None)
+    width = 0 if counted is None else counted.within_95
+    return _with_counts(columns, getattr(result, "counts", None), (-width, width))
+
+
+def _with_counts(
+    columns: dict[str, list[Any]], counts: Sequence[int] | None, noise: tuple[int, int]
+) -> dict[str, list[Any]]:
+    """Add the counts, and their intervals for noise that lies between these numbers."""
+    if counts is None:
+        return columns
+    low, high = noise
+    columns["count"] = list(counts)
+    columns["low"] = [max(0, count - high) for count in counts]
+    columns["high"] = [max(0, count - low) for count in counts]
     return columns
 
 

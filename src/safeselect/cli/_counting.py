@@ -63,7 +63,7 @@ def _by_group(options: argparse.Namespace, candidates: Any, ledger: Any) -> Grou
         epsilon=options.epsilon,
         delta=options.delta,
         rho=options.rho,
-        groups=None if options.groups is None else read_candidates(options.groups),
+        groups=None if options.groups is None else read_candidates(options.groups, what="group"),
         groups_are_public=options.groups_are_public,
         max_groups=options.max_groups,
         groups_per_user=options.groups_per_user,

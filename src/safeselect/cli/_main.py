@@ -67,7 +67,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     with warnings.catch_warnings():
         warnings.simplefilter("always", SafeSelectWarning)
-        warnings.showwarning = partial(_show, warnings.showwarning)
+        warnings.showwarning = partial(_show, warnings.showwarning, set())
         return _main(arguments)
 
 
@@ -221,11 +221,17 @@ def _noise(result: Release) -> str:
 
 
 def _show(
-    show: Callable[..., None], message: Warning | str, category: type[Warning], *where: Any
+    show: Callable[..., None],
+    said: set[str],
+    message: Warning | str,
+    category: type[Warning],
+    *where: Any,
 ) -> None:
-    """Show a warning of ours as one sentence, and others as usual."""
+    """Show a warning of ours as one sentence, once, and others as usual."""
     if issubclass(category, SafeSelectWarning):
-        _say(f"safeselect: warning: {message}")
+        if str(message) not in said:
+            _say(f"safeselect: warning: {message}")
+        said.add(str(message))
     else:
         show(message, category, *where)
 
