@@ -283,6 +283,9 @@ def test_a_column_that_is_not_there_is_looked_for_near(tmp_path: Path) -> None:
         count_distinct_users(TableAs(tmp_path / "may.csv", delimiter=";"), **keys)
     with pytest.raises(InputError, match=r"named 'city'; there is one whose name differs in cap"):
         count_distinct_users(pa.table({"CITY": ["x"], "rider": [1]}), **keys)
+    nested = pd.DataFrame([[1, 2]], columns=pd.MultiIndex.from_tuples([("city", 1), ("rider", 2)]))
+    with pytest.raises(InputError, match=r"the table has no column named 'city'$"):
+        count_distinct_users(nested, **keys)
     with pytest.raises(InputError, match=r"no column named 'town'$"):
         count_distinct_users(tmp_path / "may.csv", item="town", user="rider")
 

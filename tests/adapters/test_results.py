@@ -248,3 +248,33 @@ def test_rates_of_sessions():
 def test_indices_are_plain_integers():
     found = safeselect.select_many(np.array([[3, 900], [900, 3]]), **COST).to_dict()
     assert all(type(value) is int for name in ("label", "index", "row") for value in found[name])
+
+
+def test_keys_are_a_container_without_ranks():
+    asked = {"epsilon": 1, "delta": "1e-9", "max_partitions": 1}
+    found = safeselect.select_partitions(USERS, **asked, with_counts=True)
+    assert (list(found), len(found)) == (["milk", "rum", "tea"], 3)
+    columns = found.to_dict()
+    assert list(columns) == ["label", "count", "low", "high"]
+    assert columns["count"] == list(found.counts)
+    assert safeselect.select_partitions(USERS, **asked).to_dict() == {"label": list(found)}
+    assert repr(found).startswith("<SelectedPartitions ['milk', 'rum', 'tea'], ApproximateDP(")
+    pandas = pytest.importorskip("pandas")
+    assert isinstance(found.to_pandas(), pandas.DataFrame)
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), [(1, "1e-9"), ("0.2", "1e-6"), (3, "1e-4")])
+def test_intervals_of_kept_counts_hold_95_percent_and_not_much_more(epsilon, delta):
+    """By the law of the thresholds, from the stated probabilities."""
+    asked = {"epsilon": epsilon, "delta": delta, "max_partitions": 1, "with_counts": True}
+    strategy = safeselect.partition_strategy(**asked)
+    columns = safeselect.select_partitions({"a": 10**6}, **asked).to_dict()
+    noise = [columns["count"][0] - columns["high"][0], columns["count"][0] - columns["low"][0]]
+    chance = strategy.probability_of_keep
+    centre = strategy.terms.table.centre  # the noise is centre - J, and P(J <= n) = chance(n)
+    inside = chance(centre - noise[0]) - chance(centre - noise[1] - 1)
+    assert inside >= Fraction(95, 100)
+    for low, high in ((noise[0] + 1, noise[1]), (noise[0], noise[1] - 1)):
+        assert chance(centre - low) - chance(centre - high - 1) < Fraction(975, 1000)
+    tails = chance(centre - noise[1] - 1), 1 - chance(centre - noise[0])
+    assert max(tails) <= Fraction(1, 40)

@@ -183,8 +183,8 @@ def test_a_wrong_list_of_candidates_is_refused(
 ) -> None:
     with pytest.raises(InputError, match=sentence):
         read_candidates(write(tmp_path / "c.txt", content))
-    with pytest.raises(InputError, match="cannot be read as a list"):
-        read_candidates(tmp_path / "missing.txt")
+    with pytest.raises(InputError, match="does not exist; it should list groups, one a line"):
+        read_candidates(tmp_path / "missing.txt", what="group")
 
 
 @pytest.mark.parametrize("wrong", ["Oslo", 7, [1.5], [True], [None], [], ["\udc80"], [2**200]])

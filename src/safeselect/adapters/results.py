@@ -5,7 +5,7 @@ What goes in was released, so everything here is post-processing.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
 from fractions import Fraction
 from importlib import import_module
@@ -14,10 +14,21 @@ from typing import Any
 
 from safeselect.accounting.cost import rounded_text
 from safeselect.errors import InputError, ParameterError
+from safeselect.partitions import SelectedPartitions
+from safeselect.planning.keys import plan_keys
 from safeselect.scores.candidates import label_text
 from safeselect.selection import Selection, Selections, TopSet
 
-__all__ = ["plot", "plot_items", "plot_path", "save_plot", "to_dict", "to_pandas", "to_polars"]
+__all__ = [
+    "plot",
+    "plot_groups",
+    "plot_items",
+    "plot_path",
+    "save_plot",
+    "to_dict",
+    "to_pandas",
+    "to_polars",
+]
 
 _PLOTS = "pip install 'safeselect[plots]'"
 _SHOWN = 200  # bars
@@ -47,16 +58,31 @@ def to_dict(result: Any) -> dict[str, list[Any]]:
     if isinstance(result, TopSet):
         # Labels and positions of a set have no common order, so only the labels are told.
         return {"label": sorted(result.labels, key=label_text)}
+    if isinstance(result, SelectedPartitions):
+        noise = plan_keys(result.terms).noise_95
+        # In the order of their names, which is no rank.
+        return _with_counts({"label": list(result.labels)}, result.counts, noise or (0, 0))
     labels = list(result.labels)
     columns = {"rank": list(range(1, len(labels) + 1)), "label": labels}
     if (indices := getattr(result, "indices", None)) is not None:
         columns["index"] = list(indices)
     if (gaps := getattr(result, "gaps", None)) is not None:
         columns["gap"] = [float(gap) for gap in gaps]
-    if (noise := getattr(result, "count_noise", None)) is not None:
-        columns["count"] = list(result.counts)
-        columns["low"] = [max(0, count - noise.within_95) for count in result.counts]
-        columns["high"] = [max(0, count + noise.within_95) for count in result.counts]
+    counted = getattr(result, "count_noise", None)
+    width = 0 if counted is None else counted.within_95
+    return _with_counts(columns, getattr(result, "counts", None), (-width, width))
+
+
+def _with_counts(
+    columns: dict[str, list[Any]], counts: Sequence[int] | None, noise: tuple[int, int]
+) -> dict[str, list[Any]]:
+    """Add the counts, and their intervals for noise that lies between these numbers."""
+    if counts is None:
+        return columns
+    low, high = noise
+    columns["count"] = list(counts)
+    columns["low"] = [max(0, count - high) for count in counts]
+    columns["high"] = [max(0, count - low) for count in counts]
     return columns
 
 
@@ -183,18 +209,48 @@ def bars(title: str, names: list[str], columns: Mapping[str, list[Any]]) -> Any:
 
 
 def plot_items(plans: Any) -> Any:
-    """Return a figure: how many users an item needs to show, against epsilon, on log scales."""
+    """Return a figure: how many users an item or a key needs, against epsilon, on log scales."""
+    columns = plans.to_dict()
+    names = [rounded_text(each) for each in columns["epsilon"]]
+    figure, axes = _log_scales(
+        plans, "epsilon", [float(each) for each in columns["epsilon"]], names
+    )
+    axes.plot([float(each) for each in columns["epsilon"]], columns["users"], "o-", c="#2b5c9e")
+    return figure
+
+
+def plot_groups(plans: Any) -> Any:
+    """Return a figure: users that an item needs against max_groups, a line for each epsilon."""
+    columns = plans.to_dict()
+    ticks = list(dict.fromkeys(columns["max_groups"]))
+    figure, axes = _log_scales(plans, "max_groups; the best is circled", ticks, map(str, ticks))
+    for epsilon in dict.fromkeys(columns["epsilon"]):
+        mine = [place for place, each in enumerate(columns["epsilon"]) if each == epsilon]
+        across, up = ([columns[name][place] for place in mine] for name in ("max_groups", "users"))
+        (line,) = axes.plot(across, up, "o-", label=f"epsilon = {rounded_text(epsilon)}")
+        best = plans.best(epsilon)
+        axes.plot([best.max_groups], [best.users], "o", ms=11, mfc="none", c=line.get_color())
+    axes.legend(fontsize=9)
+    return figure
+
+
+def _log_scales(plans: Any, name: str, ticks: list[Any], names: Iterable[str]) -> tuple[Any, Any]:
+    """An empty figure of users on log scales, with these ticks below and plain numbers beside."""
     _library("matplotlib", _PLOTS)
     figure = import_module("matplotlib.figure").Figure(figsize=(6, 3.6), layout="constrained")
     axes = figure.subplots()
-    columns = plans.to_dict()
-    axes.loglog(
-        [float(each) for each in columns["epsilon"]], columns["users"], "o-", color="#2b5c9e"
-    )
-    axes.set_xlabel("epsilon")
-    axes.set_ylabel("users that an item needs to show")
-    axes.set_title(str(plans).partition("\n")[0], fontsize=9)
-    return figure
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    axes.set_xticks(ticks, list(names))
+    axes.set_xticks([], minor=True)
+    axes.yaxis.set_major_formatter("{x:.0f}")
+    axes.yaxis.set_minor_formatter("{x:.0f}")
+    axes.tick_params(axis="y", which="both", labelsize=8)
+    axes.grid(axis="y", which="both", alpha=0.3)
+    axes.set_xlabel(name)
+    axes.set_ylabel("users that an item needs")
+    axes.set_title(str(plans).partition("\n")[0], fontsize=9, wrap=True)
+    return figure, axes
 
 
 def plot_path(path: str) -> Path:

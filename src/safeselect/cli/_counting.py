@@ -63,9 +63,10 @@ def _by_group(options: argparse.Namespace, candidates: Any, ledger: Any) -> Grou
         epsilon=options.epsilon,
         delta=options.delta,
         rho=options.rho,
-        groups=None if options.groups is None else read_candidates(options.groups),
+        groups=None if options.groups is None else read_candidates(options.groups, what="group"),
         groups_are_public=options.groups_are_public,
-        max_groups=options.max_groups or 1,
+        max_groups=options.max_groups,
+        groups_per_user=options.groups_per_user,
         candidates=candidates,
         k_bar=options.k_bar,
         max_contributions=options.max_contributions,
@@ -79,8 +80,11 @@ def _by_group(options: argparse.Namespace, candidates: Any, ledger: Any) -> Grou
 def _check_options(options: argparse.Namespace) -> None:
     """Refuse, in the command line's terms, what `top_items` would refuse in Python's."""
     named = options.groups is not None or options.groups_are_public
-    if options.group_by is None and (named or options.max_groups is not None):
-        raise ParameterError("--groups, --groups-are-public and --max-groups go with --group-by")
+    many = options.max_groups, options.groups_per_user
+    if options.group_by is None and (named or many != (None, None)):
+        raise ParameterError(
+            "--groups, --groups-are-public, --max-groups and --groups-per-user go with --group-by"
+        )
     if options.group_by is not None:
         if not named:
             raise ParameterError(

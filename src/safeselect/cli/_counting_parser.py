@@ -21,7 +21,14 @@ def add_groups(counting: argparse.ArgumentParser) -> None:
         action="store_true",
         help="assert that the set of groups in the file is public knowledge",
     )
-    grouped.add_argument(
+    many = grouped.add_mutually_exclusive_group()
+    many.add_argument(
+        "--groups-per-user",
+        type=count,
+        metavar="M",
+        help="in how many groups a usual user is, as a public fact; it chooses --max-groups",
+    )
+    many.add_argument(
         "--max-groups",
         type=_count_or_all,
         metavar="C",

@@ -16,13 +16,14 @@ from safeselect.planning._numbers import aligned, decimal
 from safeselect.planning.items import COMPETING, plan_items
 from safeselect.promises.guarantees import ApproximateDP
 from safeselect.scores.reading import flag
-from safeselect.selection._table import TABLE
 from safeselect.selection._results import presented
+from safeselect.selection._table import TABLE, read_choice
 from safeselect.unknown_domain._bottom import read_contributions, read_places, read_total
 
 __all__ = [
     "GroupPlan",
     "GroupPlans",
+    "Need",
     "best_max_groups",
     "explain_groups",
     "need_known",
@@ -140,7 +141,7 @@ def explain_groups(
     max_contributions: int | None = None,
     mechanism: str | None = None,
 ) -> GroupPlans:
-    """Return what each `max_groups` does to lists by group, from *public* facts; no data is read.
+    """Return what each `max_groups` does to lists by group, from *public* facts; touches no data.
 
     Method: a user of m groups counts in C of them, chosen by a hash that knows no sizes, so a group
         keeps the share min(m, C) / m of such users.  The noise is that of C lists.  An item needs
@@ -221,8 +222,9 @@ def need_known(cost: PrivacyCost, k: int, mechanism: object) -> Need:
     The other one wins with probability exp(-r t) / 2 by permute-and-flip, and 1 / (1 + exp(r t)) by
     the exponential mechanism, for a lead of t and noise of rate r.
     """
-    name: Any = "permute_and_flip" if cost.is_pure else "exponential"
-    name = mechanism or name
+    if mechanism is not None:
+        read_choice(mechanism, "mechanism", ("permute_and_flip", "exponential"))
+    name: Any = mechanism or ("permute_and_flip" if cost.is_pure else "exponential")
     missed = 1 - _CHANCE
     odds = 1 / (2 * missed) if name == "permute_and_flip" else _CHANCE / missed
 

@@ -16,9 +16,10 @@ from safeselect.planning._numbers import aligned, decimal
 from safeselect.promises.guarantees import ApproximateDP
 from safeselect.selection._results import presented
 
-__all__ = ["KeyPlan", "KeyPlans", "explain_keys"]
+__all__ = ["KeyPlan", "KeyPlans", "explain_keys", "plan_keys"]
 
 _CHANCES = Fraction(1, 2), Fraction(19, 20)
+_TAIL = Fraction(1, 40)
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,19 +29,22 @@ class KeyPlan:
     Attributes:
         epsilon: the total cost, with delta.
         each: what the decision about one key costs.
-        half: the fewest users with which a key is kept with probability 1/2 or more.
+        even_odds: the fewest users with which a key is kept with probability 1/2 or more.
         users: the same for 19/20.
         certain: the fewest users with which a key is always kept.
         standard_deviation: of the noise of a count, rounded up to a thousandth; None where no
             counts are released.
+        noise_95: with counts, (low, high) between which the noise of a count lies with probability
+            0.95 or more, before any key is left out: the users are the count less so much.
     """
 
     epsilon: Fraction
     each: ApproximateDP
-    half: int
+    even_odds: int
     users: int
     certain: int
     standard_deviation: Fraction | None
+    noise_95: tuple[int, int] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,10 +65,10 @@ class KeyPlans:
     plot = presented("plot_items", "A matplotlib figure of users against epsilon.")
 
     def to_dict(self) -> dict[str, list[Fraction | int | None]]:
-        """The columns epsilon, half, users, certain and standard_deviation, exact."""
+        """The columns epsilon, even_odds, users, certain and standard_deviation, exact."""
         return {
             "epsilon": [plan.epsilon for plan in self.plans],
-            "half": [plan.half for plan in self.plans],
+            "even_odds": [plan.even_odds for plan in self.plans],
             "users": [plan.users for plan in self.plans],
             "certain": [plan.certain for plan in self.plans],
             "standard_deviation": [plan.standard_deviation for plan in self.plans],
@@ -85,7 +89,7 @@ class KeyPlans:
                 (
                     rounded_text(plan.epsilon),
                     f"{plan.users} users",
-                    str(plan.half),
+                    str(plan.even_odds),
                     str(plan.certain),
                     "-" if deviation is None else decimal(deviation),
                 )
@@ -134,15 +138,23 @@ def explain_keys(
             pre_threshold=pre_threshold,
             with_counts=with_counts,
         )
-        above = terms.pre_threshold - 1
-        half, users = (_least(terms.table, chance) + above for chance in _CHANCES)
-        deviation = _deviation(terms.table) if terms.with_counts else None
-        certain = terms.table.certain + above
-        plans.append(KeyPlan(terms.total.epsilon, terms.each, half, users, certain, deviation))
+        plans.append(plan_keys(terms))
     if not plans:
         raise ParameterError("give one epsilon or more")
     shared = terms.max_partitions, terms.pre_threshold, terms.with_counts
     return KeyPlans(terms.total.delta, *shared, tuple(plans))
+
+
+def plan_keys(terms: Terms) -> KeyPlan:
+    """What these terms buy."""
+    table, above = terms.table, terms.pre_threshold - 1
+    even_odds, users = (_least(table, chance) for chance in _CHANCES)
+    found = terms.total.epsilon, terms.each, even_odds + above, users + above, table.certain + above
+    if not terms.with_counts:
+        return KeyPlan(*found, None, None)
+    # P(J <= n) is row n, and the noise is centre - J.
+    low = table.centre - _least(table, 1 - _TAIL)
+    return KeyPlan(*found, _deviation(table), (low, table.centre - _least(table, _TAIL)))
 
 
 def _least(table: KeepTable, chance: Fraction) -> int:

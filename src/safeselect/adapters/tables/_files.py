@@ -148,8 +148,8 @@ def position(names: list[str], wanted: str, place: str) -> int:
     return names.index(wanted)
 
 
-def _folded(name: str) -> str:
-    return " ".join(name.split()).casefold()
+def _folded(name: object) -> object:
+    return " ".join(name.split()).casefold() if isinstance(name, str) else name
 
 
 def delimiter_with(file: Path, encoding: str, wanted: str) -> str | None:
