@@ -134,6 +134,11 @@ def test_an_endless_tail_is_a_contender_whatever_its_score(law: Law) -> None:
     # is then below 2**-208 and not yet bounded; 64 digits later it is about 2**-209.
     lost = rankings.refine(steps, draws, public, Script(0, 1, 2, 0, 1, 2, HALF, *[1] * 9))
     assert lost.indices == (1,)
+    # That is worth 143 nats, also with Laplace noise: more than 140 steps.
+    steps = np.array([0, 140, 130, 80], dtype=np.uint64)
+    assert rankings.combine(steps, draws, public) is None
+    won = rankings.refine(steps, draws, public, Script(0, 1, 2, 0, 1, 2, HALF, *[1] * 9))
+    assert won.indices == (0,)
 
 
 def test_tail_words_take_their_further_digits_into_account() -> None:
