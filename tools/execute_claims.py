@@ -4,7 +4,7 @@ docs/claims.md says which tests are evidence for which claim.  `tests/support/br
 code keeps a claim, and how it is broken.  For each break the evidence of its claims is run on a
 broken copy of the repository, piece by piece until each fails once: first, for all breaks, what
 names the broken module, then what is left.  Evidence that no break of its claim makes fail is
-listed, and is an error.
+listed, and is an error; so is a case that fails without a break, too.
 
     make execute ARGS='--claims C5 C7 --minutes 20'
 """
@@ -36,7 +36,7 @@ FILES = ("pyproject.toml", "README.md", "SECURITY.md", "CONTRIBUTING.md", "CHANG
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the breaks, print what noticed none; 1 if there is such evidence."""
+    """Run the breaks, print what noticed none, and what fails anyhow; 1 if there is any."""
     words = argparse.ArgumentParser(description="Break the code of each claim.")
     known = sorted({claim for each in BREAKS for claim in each.claims}, key=number)
     words.add_argument("--claims", nargs="+", choices=known, default=known)
@@ -45,7 +45,7 @@ def main(arguments: list[str] | None = None) -> int:
     options = words.parse_args(arguments)
     end = monotonic() + 60 * options.minutes
     waiting = {pair for pair in claims.evidence() if pair[0] in options.claims}
-    total, made, untried = len(waiting), set[Break](), set[Break]()
+    total, made, untried, cases = len(waiting), set[Break](), set[Break](), set[str]()
     for each, narrow in [(each, narrow) for narrow in (True, False) for each in BREAKS]:
         mine = sorted(
             (claim, test)
@@ -61,6 +61,7 @@ def main(arguments: list[str] | None = None) -> int:
         made.add(each)
         start = monotonic()
         failed = broken(each, {test for _, test in mine}, left)
+        cases.update(failed.values())
         found = {pair for pair in mine if pair[1] in failed}
         waiting -= found
         print(
@@ -74,7 +75,10 @@ def main(arguments: list[str] | None = None) -> int:
     print(f"failed under a break: {total - len(waiting)}")
     print(f"no break noticed: {len(waiting)}")
     print("\n".join(f"    {claim} {test}" for claim, test in sorted(waiting)))
-    return int(bool(waiting))
+    anyhow = sorted(broken(None, cases, options.seconds))
+    print(f"failed without a break: {len(anyhow)}")
+    print("\n".join(f"    {case}" for case in anyhow))
+    return int(bool(waiting) or bool(anyhow))
 
 
 def number(claim: str) -> int:
@@ -88,8 +92,11 @@ def is_near(change: Break, test: str) -> bool:
     return Path(change.path).stem in words or change.function in words
 
 
-def broken(change: Break, tests: Iterable[str], seconds: float) -> set[str]:
-    """The tests, or files of tests, of which one fails in a broken copy.
+def broken(change: Break | None, tests: Iterable[str], seconds: float) -> dict[str, str]:
+    """The tests, files or cases that fail in a broken copy, each with its first case that does.
+
+    Args:
+        change: what is broken, or None for a copy as it is.
 
     Raises:
         ValueError: the text to be changed is not in its place exactly once.
@@ -97,22 +104,24 @@ def broken(change: Break, tests: Iterable[str], seconds: float) -> set[str]:
     with tempfile.TemporaryDirectory() as folder:
         place = copy(Path(folder), change)
         result = place / "failed.json"
-        run(place, sorted(tests), result, seconds)
+        if tests:
+            run(place, sorted(tests), result, seconds)
         # What was noticed before the time was over counts.
-        return set(json.loads(result.read_text())) if result.exists() else set()
+        return dict(json.loads(result.read_text())) if result.exists() else {}
 
 
-def copy(place: Path, change: Break) -> Path:
+def copy(place: Path, change: Break | None) -> Path:
     """A copy of the repository with this change."""
     for name in COPIED:
         shutil.copytree(ROOT / name, place / name, ignore=shutil.ignore_patterns("__pycache__"))
     for name in FILES:
         shutil.copy(ROOT / name, place)
-    path = place / change.path
-    source = path.read_text()
-    if source.count(change.text) != 1:
-        raise ValueError(f"{change.path} has {source.count(change.text)} times: {change.text}")
-    path.write_text(source.replace(change.text, change.other))
+    if change is not None:
+        path = place / change.path
+        source = path.read_text()
+        if source.count(change.text) != 1:
+            raise ValueError(f"{change.path} has {source.count(change.text)} times: {change.text}")
+        path.write_text(source.replace(change.text, change.other))
     return place
 
 

@@ -98,6 +98,23 @@ def test_even_those_equal_draw_on():
     assert fits(counts, {0: 0.5, 1: 0.5})
 
 
+class Same(Tape):
+    """All that is filled is the same; only what is taken differs."""
+
+    def fill(self, buffer: memoryview) -> None:
+        self.requests.append(len(buffer))
+        buffer[:] = bytes([77]) * len(buffer)
+
+
+@pytest.mark.parametrize("select", MANY.values())
+def test_a_whole_batch_of_equal_words_draws_on(select):
+    tape = Same(1)
+    winners = select(np.zeros((300, 2), dtype=np.uint64), NoiseRate(Fraction(1)), tape)
+    assert winners.dtype == np.int64
+    assert sum(each < 0 for each in tape.requests) >= 600  # taken, two by two
+    assert fits(Counter(winners.tolist()), {0: 0.5, 1: 0.5})
+
+
 def test_more_unclear_rows_than_there_is_room_for():
     """Far beyond the capacity, which has probability below 2**-41: all are settled all the same."""
     n, rows = 3, 400
