@@ -103,8 +103,8 @@ def _cells(labels: Any) -> list[Any]:
     if dimensions != 1:
         raise ParameterError(f"labels must have one dimension, got {dimensions}")
     kind = getattr(labels, "dtype", None)
-    # Dates and time spans, which NumPy would turn into integers; dates, lists and structs of polars,
-    # which panics at dates that Python does not have, and tells standard error of it.
+    # Dates and time spans, which NumPy would turn into integers.  Dates, lists and structs of
+    # polars, which panics at dates that Python lacks, and tells standard error of it.
     if getattr(kind, "kind", "") in ("M", "m") or any(
         hasattr(kind, name) and getattr(kind, name)() for name in ("is_temporal", "is_nested")
     ):
