@@ -27,6 +27,7 @@ __all__ = ["Draws", "composition_of", "law_of"]
 Draws = Sequence[tuple[AnyGuarantee, int]]
 """The guarantees of draws, each with the number of them."""
 
+_MANY = 10_000  # draws, above which the certified optimum takes too long
 _STRENGTH = (BoundedRange, LaplaceDominated)
 """The kinds that only some laws have, the strongest first; each implies those after it."""
 
@@ -90,7 +91,7 @@ def _bounds(whole: AnyGuarantee, draws: Draws) -> Iterator[bool]:
             delta = _sum([(each.delta, count) for each, count in approximate])
             yield epsilon <= whole.epsilon and delta <= whole.delta
         listed = [each for each, count in draws for _ in range(count)]
-        for precision in (None, "1e-6"):
+        for precision in (None, "1e-6")[: 1 if len(listed) > _MANY else 2]:
             found = compose(listed, delta=whole.delta, precision=precision).guarantee
             yield isinstance(found, ApproximateDP) and (
                 found.epsilon <= whole.epsilon and found.delta <= whole.delta
