@@ -19,7 +19,10 @@ try:
 except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
-__all__ = ["check_file_system", "check_modes", "file_system", "said", "sync", "sync_folder"]
+__all__ = [
+    *("check_file_system", "check_modes", "check_name", "file_system", "said", "sync"),
+    "sync_folder",
+]
 
 _GOOD = frozenset({"ext2", "ext3", "ext4", "xfs", "btrfs", "zfs", "f2fs", "apfs"})
 _PASSING = frozenset({"tmpfs", "overlay", "unknown"})
@@ -93,6 +96,20 @@ def check_file_system(path: Path, *, warn: bool) -> str:
     if warn:
         warnings.warn(said, SafeSelectWarning, stacklevel=2)
     return kind
+
+
+def check_name(path: str) -> None:
+    """Refuse a path that the system cannot be asked for.
+
+    Raises:
+        LedgerError: it holds a NUL, or characters that names of files cannot have.
+    """
+    try:
+        can_be = b"\0" not in os.fsencode(path)
+    except UnicodeEncodeError:
+        can_be = False
+    if not can_be:
+        raise LedgerError(f"there is no file {path!r}, and can be none of this name")
 
 
 def check_modes(path: Path) -> None:
