@@ -452,6 +452,8 @@ def test_a_read_only_ledger_can_be_read_and_not_charged(path: Path) -> None:
 @pytest.mark.parametrize("name", ["a\0b", "a\ud800b"], ids=["NUL", "surrogate"])
 def test_a_name_that_no_file_has_is_a_ledger_error(tmp_path: Path, name: str) -> None:
     place = f"{tmp_path}/{name}"
-    for use in (Ledger.open, new, repair):
+    for use in (Ledger.open, repair):
         with pytest.raises(LedgerError, match="can be none of this name"):
             use(place)
+    with pytest.raises(LedgerError, match="it has no such name"):
+        new(place)

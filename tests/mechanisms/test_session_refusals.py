@@ -77,7 +77,7 @@ def test_private_bits_are_not_read_by_refusals_of_many_sessions(name: str) -> No
 def test_one_session_is_refused_once(name: str) -> None:
     ledger = ledger_of()
     session = OPEN[name](epsilon="1/2", ledger=scope(ledger))
-    with pytest.raises(ScoreError) as first:
+    with pytest.raises(ScoreError, match="what was charged stays charged") as first:
         ASK[name](session, None)
     assert first.value.__context__ is None
     assert outcomes(ledger) == ["charged", "input"]
@@ -126,7 +126,7 @@ def test_a_closed_scope_answers_no_open_session(name: str, value: object) -> Non
         ":memory:", {"a": Budget(**TERMS, epsilon=1, delta="1/1000")}, max_refusals=1
     )
     open_before, refused = (OPEN[name](epsilon="1/9", ledger=scope(ledger)) for _ in range(2))
-    with pytest.raises(ScoreError):
+    with pytest.raises(ScoreError, match="what was charged stays charged"):
         ASK[name](refused, None)
     head = ledger.head
     with pytest.raises(BudgetError, match="scope 'a' is closed") as caught:
@@ -169,7 +169,7 @@ def test_a_call_under_way_when_its_scope_closes_tells_nothing(value: object) -> 
     thread = threading.Thread(target=call)
     thread.start()
     assert charged.wait(20)
-    with pytest.raises(ScoreError):
+    with pytest.raises(ScoreError, match="what was charged stays charged"):
         safeselect.permute_and_flip([1, None], epsilon="1/9", sensitivity=1, ledger=scope(ledger))
     closed.set()
     thread.join()

@@ -102,19 +102,22 @@ class Reserved:
 
 
 def reserve_session(
-    scope: Scope,
+    scope: Scope | None,
     source: Source,
     guarantee: Guarantee,
     mechanism: str,
     parts: tuple[tuple[Guarantee, int], ...],
     parameters: Mapping[str, str],
     draw: Callable[[Bits], _Drawn],
-) -> tuple[_Drawn, Reserved]:
-    """Charge a session its whole cost, then draw its first noise.
+) -> tuple[_Drawn, Reserved | None]:
+    """Charge a session its whole cost, then draw its first noise; without a scope only draw.
 
     If the process dies before the session's end is recorded, the charge has no outcome, and it
     stands.
     """
+    if scope is None:
+        with Bits(source) as bits:
+            return draw(bits), None
     pending = scope.prepare(mechanism, guarantee, parts, parameters)
     with Bits(source) as bits:
         try:

@@ -41,7 +41,7 @@ from safeselect.scores.values import read_values
 from safeselect.selection._arguments import Scope
 from safeselect.selection._results import source_name
 from safeselect.sessions._answers import Answer, Answers
-from safeselect.sessions._opening import Reserved, reserve_session
+from safeselect.sessions._opening import reserve_session
 from safeselect.sessions._terms import BELOW, Branch, SessionParameters, compare
 from safeselect.variates import EnclosedNoise, Variates
 
@@ -90,18 +90,8 @@ class Session:
     """
 
     __slots__ = (
-        "_below",
-        "_bits",
-        "_born",
-        "_busy",
-        "_end",
-        "_engine",
-        "_lock",
-        "_most",
-        "_noise",
-        "_reserved",
-        "_source",
-        "terms",
+        *("_below", "_bits", "_born", "_busy", "_end", "_engine", "_lock", "_most"),
+        *("_noise", "_reserved", "_source", "terms"),
     )
 
     def __init__(
@@ -120,20 +110,15 @@ class Session:
         # before the ledger records the opening, because a source may refuse to begin.
         self._bits = Bits(source, piece=self._bytes(1))
         self._noise: EnclosedNoise | None
-        self._reserved: Reserved | None = None
-        if scope is None:
-            with Bits(source) as bits:
-                self._noise = self._draw(terms.noise_rate, bits)
-        else:
-            self._noise, self._reserved = reserve_session(
-                scope,
-                source,
-                terms.guarantee,
-                terms.mechanism,
-                ((terms.guarantee, 1),),
-                terms.as_record,
-                lambda bits: self._draw(terms.noise_rate, bits),
-            )
+        self._noise, self._reserved = reserve_session(
+            scope,
+            source,
+            terms.guarantee,
+            terms.mechanism,
+            ((terms.guarantee, 1),),
+            terms.as_record,
+            lambda bits: self._draw(terms.noise_rate, bits),
+        )
 
     @property
     def receipt(self) -> Receipt | None:
@@ -177,11 +162,7 @@ class Session:
         raise ScoreError(_UNREAD[1])  # also for a library's or a memory error about the values
 
     def close(self) -> None:
-        """End the session, drop its noise and, on a ledger, settle it.
-
-        Raises:
-            LedgerError: the record could not be written; `close` tries it again.
-        """
+        """End the session, drop its noise and, on a ledger, settle it: see `SparseVector`."""
         if generation() != self._born:
             # Without the lock: a thread that held it at the fork holds it for ever.
             self._finish(_ELSEWHERE)
@@ -215,8 +196,7 @@ class Session:
                 raise
             else:
                 if self.remaining == 0:
-                    # The answer is paid for, so a failed record must not lose it; `close` tries
-                    # again.
+                    # A record that fails must not lose what is paid for; `close` tries it again.
                     with suppress(LedgerError):
                         self._settle()
                 return found

@@ -37,10 +37,7 @@ from safeselect.unknown_domain._threshold import published_guarantee
 __all__ = ["PayWhatYouGet", "Spent"]
 
 _MOST = 2**20
-_UNREAD = (
-    "this session ended with counts that cannot be read as the arguments say; what was charged "
-    "stays charged"
-)
+_UNREAD = "this session ended with counts that cannot be read; what was charged stays charged"
 _MECHANISM = "pay_what_you_get_gumbel/1"
 _COUNTS = {"sensitivity": "1", "monotonic": "yes", "effective_range": "1"}
 
@@ -79,13 +76,11 @@ class PayWhatYouGet:
     Reveals: `spent` follows from what was released.
 
     A session belongs to one process: it cannot be copied, and a child of a fork cannot spend from
-    it.  Threads take turns.
-
-    With a ledger, one record charges the whole cost when the session opens.  A second record
-    settles it when the session is exhausted or closed, and states how many outcomes and queries
-    were used.  The charge stands however much was used, and also if the process dies before the
-    second record.  At counts that cannot be read the session ends, and the second record counts the
-    refusal.  A session on a scope that is closed answers nothing.
+    it.  Threads take turns.  With a ledger, one record charges the whole cost when the session
+    opens.  A second one settles it when the session is exhausted or closed, and states how many
+    outcomes and queries were used; the charge stands with and without it.  At counts that cannot be
+    read the session ends, and the second record counts the refusal.  While the scope is closed, the
+    session answers nothing.
 
     Args:
         outcomes: how many outcomes all queries may cost together.
@@ -190,8 +185,7 @@ class PayWhatYouGet:
                 cannot be read, and the query was spent, because that depends on the counts.  With a
                 ledger that ends the session.
             BudgetError: too little of the session's budget is left, or it or the ledger's scope is
-                closed; nothing was spent.
-            LedgerError: the ledger cannot be used.
+                closed (`LedgerError`: the ledger cannot be used); nothing was spent.
             SourceError: the source failed, or the session belongs to another process.
         """
         # Before the lock, which a fork may have copied while it was held.
@@ -217,8 +211,8 @@ class PayWhatYouGet:
                 self._busy = False
             # Returns the draws that were reserved and not made: min(r + 1, k) were.
             self._spend(min(len(found) + 1, k) - k, 0)
-            if self._exhausted:
-                # The answer is paid for, so a failed record must not lose it; `close` tries again.
+            if 0 in (self.remaining.outcomes, self.remaining.queries):
+                # A record that fails must not lose what is paid for; `close` tries it again.
                 with suppress(LedgerError):
                     self._tell()
         return DiscoveredTopK(
@@ -237,8 +231,7 @@ class PayWhatYouGet:
         """End the session; with a ledger, settle it unless that was done when it was exhausted.
 
         Raises:
-            LedgerError: the record could not be written.  The session is closed; `close` tries
-                the record again.
+            LedgerError: the record could not be written; `close` tries it again.
         """
         if generation() != self._born:
             return  # the process that opened it settles it
@@ -281,14 +274,14 @@ class PayWhatYouGet:
             if self._reserved is None or hasattr(call, "scores_on_grid"):
                 raise
             self._end = ScoreError(_UNREAD)
-        # The error depends on the counts: with a ledger, one sentence, which is counted.
+        # The error depends on the counts: on a ledger, one sentence, which is counted.
         raise self._reserved.refused(_UNREAD)
 
     def _require(self, worst: int) -> None:
         left = self.remaining
         if self._busy:
             raise ParameterError("this session was asked while it was answering")
-        if self._end is not None:
+        if self._end:
             raise type(self._end)(str(self._end))
         if left.queries < 1:
             raise BudgetError("the session has no queries left")
@@ -300,11 +293,6 @@ class PayWhatYouGet:
 
     def _spend(self, outcomes: int, queries: int) -> None:
         self._spent = Spent(self._spent.outcomes + outcomes, self._spent.queries + queries)
-
-    @property
-    def _exhausted(self) -> bool:
-        """Whether not even a query for one label is left."""
-        return self.remaining.queries < 1 or self.remaining.outcomes < 1
 
     def _tell(self) -> None:
         """Record once what was used, if there is a ledger."""

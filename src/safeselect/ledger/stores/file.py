@@ -25,14 +25,7 @@ from safeselect.errors import LedgerBusy, LedgerError
 from safeselect.ledger.records.lines import log_line
 from safeselect.ledger.store import Journal, Row
 from safeselect.ledger.stores.journal import FileJournal, end_of_lines
-from safeselect.ledger.stores.place import (
-    check_file_system,
-    check_modes,
-    check_name,
-    said,
-    sync,
-    sync_folder,
-)
+from safeselect.ledger.stores.place import check_file_system, check_modes, said, sync, sync_folder
 from safeselect.ledger.stores.turn import guard, pause
 from safeselect.randomness.memory import Generation, generation
 
@@ -55,7 +48,7 @@ class FileStore:
         wait: seconds to wait for other users of the file.
 
     Raises:
-        LedgerError: this system cannot lock files as a ledger needs, or no file has such a name.
+        LedgerError: this system cannot lock files as a ledger needs.
     """
 
     __slots__ = ("_broken", "_durable", "_path", "_ready", "_wait")
@@ -64,7 +57,6 @@ class FileStore:
         if fcntl is None:
             raise LedgerError("a ledger in a file needs Unix's flock: use PostgreSQL here")
         self._path = Path(os.fspath(path)).absolute()
-        check_name(self.name)
         self._wait = wait
         self._ready: Generation | None = None  # the process that checked the place
         self._durable = (0, 0, 0)  # device, inode, and the synced length
@@ -99,12 +91,11 @@ class FileStore:
                 os.link(made, self._path)
             except FileExistsError:
                 raise LedgerError(f"there is a file {self.name!r} already: open it") from None
-            except OSError as error:
-                raise LedgerError(
-                    f"the file {self.name!r} cannot be made: {error.strerror}"
-                ) from None
+            except (OSError, ValueError) as error:
+                why = getattr(error, "strerror", None) or "it has no such name"
+                raise LedgerError(f"the file {self.name!r} cannot be made: {why}") from None
         finally:
-            with suppress(OSError):
+            with suppress(OSError, ValueError):
                 os.unlink(made)
         try:
             sync_folder(self._path)

@@ -19,10 +19,7 @@ try:
 except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
-__all__ = [
-    *("check_file_system", "check_modes", "check_name", "file_system", "said", "sync"),
-    "sync_folder",
-]
+__all__ = ["check_file_system", "check_modes", "file_system", "said", "sync", "sync_folder"]
 
 _GOOD = frozenset({"ext2", "ext3", "ext4", "xfs", "btrfs", "zfs", "f2fs", "apfs"})
 _PASSING = frozenset({"tmpfs", "overlay", "unknown"})
@@ -98,20 +95,6 @@ def check_file_system(path: Path, *, warn: bool) -> str:
     return kind
 
 
-def check_name(path: str) -> None:
-    """Refuse a path that the system cannot be asked for.
-
-    Raises:
-        LedgerError: it holds a NUL, or characters that names of files cannot have.
-    """
-    try:
-        can_be = b"\0" not in os.fsencode(path)
-    except UnicodeEncodeError:
-        can_be = False
-    if not can_be:
-        raise LedgerError(f"there is no file {path!r}, and can be none of this name")
-
-
 def check_modes(path: Path) -> None:
     """Refuse a path that is not a file, or that others may write to or replace.
 
@@ -119,7 +102,10 @@ def check_modes(path: Path) -> None:
         LedgerError: the path is refused.
         OSError: it does not exist, or cannot be examined.
     """
-    file = os.stat(path)
+    try:
+        file = os.stat(path)
+    except ValueError:  # a NUL, or characters that names of files cannot have
+        raise LedgerError(f"there is no file {str(path)!r}, and can be none of this name") from None
     if not stat.S_ISREG(file.st_mode):
         raise LedgerError(f"{str(path)!r} is not a ledger: it is not a file")
     if file.st_mode & stat.S_IWOTH:
