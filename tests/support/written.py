@@ -10,7 +10,7 @@ from typing import Any
 import safeselect as s
 from safeselect.accounting.cost import PrivacyCost
 from safeselect.groups import plan_known, plan_unknown, release_by_group
-from safeselect.ledger import pending_release
+from safeselect.ledger import pending
 from safeselect.promises.guarantees import ApproximateDP
 from safeselect.randomness.source import resolve
 
@@ -129,16 +129,16 @@ RHO = ("top k of rho", "rows of positions", "a discrete gaussian", "a rounded ga
 
 
 def opened(monkeypatch: Any, scope: Any) -> list[str]:
-    """What a ledger commits to of two sessions: an opening, and an end."""
+    """What a ledger commits to of two sessions, at the end of each."""
     seen: list[str] = []
 
     def spy(salt: bytes, output: str) -> str:
         seen.append(output)
         return real(salt, output)
 
-    real = pending_release.commitment
-    monkeypatch.setattr(pending_release, "commitment", spy)
-    s.SparseVector(threshold=3, k=2, epsilon="1/2", sensitivity=1, ledger=scope)
+    real = pending.commitment
+    monkeypatch.setattr(pending, "commitment", spy)
+    s.SparseVector(threshold=3, k=2, epsilon="1/2", sensitivity=1, ledger=scope).close()
     with s.PayWhatYouGet(outcomes=9, queries=3, epsilon=1, delta="1e-9", ledger=scope) as session:
         session.query(COUNTS, k=2, k_bar=2, places="all")
     return seen

@@ -14,8 +14,8 @@ from typing import Any
 
 from safeselect.accounting.kinds import AnyGuarantee
 from safeselect.audit.line import Line
+from safeselect.audit.promised import Draws, composition_of, law_of
 from safeselect.audit.shapes import noise_of, shape_of
-from safeselect.audit.theorems import is_known, theorem
 from safeselect.errors import SafeSelectError
 from safeselect.ledger import Budget, Record
 from safeselect.ledger.records.fields import charges_of
@@ -78,10 +78,15 @@ def compare(release: Release, charge: Fact) -> Iterator[Line]:
     said = release.statement
     place = charge["seq"]
     yield _same("mechanism", release.mechanism, charge["mechanism"], place)
-    yield _law(charge["mechanism"])
     promised, recorded = _written(release.guarantee), _plainly(charge["guarantee"])
+    try:
+        draws = _recorded(charge)
+    except SafeSelectError:
+        draws = ()
+    yield law_of(charge["mechanism"], release.guarantee, draws)
     yield _same("guarantee", promised, recorded, place)
-    yield _draws(release, charge)
+    yield _draws(release, promised, draws, place)
+    yield composition_of(release.guarantee, promised, draws)
     yield _parameters(dict(said.parameters), charge["parameters"], place)
     yield noise_of(release) if isinstance(release, Measurement) else _range(charge)
     yield shape_of(release)
@@ -115,27 +120,23 @@ def _plainly(content: Fact) -> str:
     return f"{content.get('type')}({numbers})"
 
 
-def _law(mechanism: str) -> Line:
-    if is_known(mechanism):
-        return Line("law", True, f"The guarantee of {mechanism} is proved: {theorem(mechanism)}.")
-    return Line(
-        "law", False, f"This library has no mechanism {mechanism}, so nothing here proves its law."
-    )
-
-
-def _draws(release: Release, charge: Fact) -> Line:
+def _draws(release: Release, promised: str, draws: Draws, place: str) -> Line:
+    if not draws:
+        return Line("draws", False, f"Record {place} does not name its draws.")
+    recorded = "; ".join(f"{number} x {_written(each)}" for each, number in draws)
     parts: tuple[AnyGuarantee, ...] | None = getattr(release, "parts", None)
-    if parts is None:
+    if parts is not None:
+        own = [f"{len(list(same))} x {_written(each)}" for each, same in groupby(parts)]
+        return _same("draws", "; ".join(own), recorded, place)
+    if isinstance(release, Opened):
+        return Line("draws", True, f"The session names no draws, and record {place} {recorded}.")
+    if recorded != f"1 x {promised}":
         return Line(
-            "draws", True, "The release names no single draws; the record's are in its price."
+            "draws",
+            False,
+            f"The release is one draw of {promised}, and record {place} says {recorded}.",
         )
-    own = [f"{len(list(same))} x {_written(each)}" for each, same in groupby(parts)]
-    try:
-        found = _recorded(charge)
-    except SafeSelectError:
-        return Line("draws", False, f"Record {charge['seq']} does not name its draws.")
-    recorded = [f"{number} x {_written(each)}" for each, number in found]
-    return _same("draws", "; ".join(own), "; ".join(recorded), charge["seq"])
+    return Line("draws", True, f"Release and record {place} both say {recorded}.")
 
 
 def _recorded(charge: Fact) -> tuple[tuple[AnyGuarantee, int], ...]:
@@ -232,6 +233,8 @@ def _source(own: str, charge: Fact) -> Line:
         return Line(
             "source", False, f"The random bytes came from {name}, a source for tests: NOT PRIVATE."
         )
+    if source.get("health") not in ("passed", "not tested"):
+        return Line("source", False, f"It is {name}, and its tests were: {source.get('health')}.")
     if own != name:
         return Line(
             "source", False, f"The release says {own}, and record {charge['seq']} says {name}."

@@ -98,6 +98,8 @@ def _few(release: Any, public: Mapping[str, str]) -> Line:
     flat = [1] if labels is None else _flat(labels)
     if len(flat) > k * rows:
         return _fails(f"It has {len(flat)} labels, and no more than {k} were paid for.")
+    if rows == 1 and _repeats(flat):
+        return _fails("It names a candidate twice.")
     indices: Any = getattr(release, "indices", getattr(release, "index", None))
     places = [] if indices is None else _flat(indices)
     if k > candidates or any(i >= candidates for i in places):
@@ -129,6 +131,12 @@ def _measured(release: Measurement, public: Mapping[str, str]) -> Line:
     if public.get("values") != str(len(release.values)):
         return _fails("It has another number of values than its parameters say.")
     return _holds(f"{len(release.values)} values, as the parameters say.")
+
+
+def _repeats(labels: list[Any]) -> bool:
+    """Whether a label is there twice, of those that are read as what they were."""
+    known = [(type(label), label) for label in labels if isinstance(label, (int, str))]
+    return len(set(known)) < len(known)
 
 
 def _limit(public: Mapping[str, str], name: str) -> int:
