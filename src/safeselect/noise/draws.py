@@ -9,8 +9,9 @@ slot's digits are as uniform as digits drawn for that candidate from the start.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 from math import isqrt
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,8 +34,7 @@ Known = tuple[int, int]
 """The known digits of V: (v, bits) for v / 2**bits <= V <= (v + 1) / 2**bits."""
 
 
-@dataclass(frozen=True, slots=True)
-class Draws:
+class Draws(NamedTuple):
     """Random numbers for n candidates and for the slots.
 
     Args:
@@ -54,12 +54,12 @@ class Draws:
     slot_bits: int
     width: int = 0
     tail_bits: int = TAIL_BITS
-    words: Numbers = field(default_factory=lambda: _NO_WORDS)
-    noise: NDArray[np.int64] = field(default_factory=lambda: _NONE)
-    tails: Indices = field(default_factory=lambda: _NONE)
-    tail_counts: Indices = field(default_factory=lambda: _NONE)
-    extra: Numbers = field(default_factory=lambda: _NO_WORDS)
-    endless: list[int] = field(default_factory=list)
+    words: Numbers = _NO_WORDS
+    noise: NDArray[np.int64] = _NONE
+    tails: Indices = _NONE
+    tail_counts: Indices = _NONE
+    extra: Numbers = _NO_WORDS
+    endless: Sequence[int] = ()
 
     def known(self, candidates: list[int], slots: list[int]) -> list[Known]:
         """The known digits of V of some candidates, once each has been given a slot.

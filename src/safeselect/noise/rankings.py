@@ -191,15 +191,15 @@ def certified_order(
     Reveals: nothing; the number of steps follows from the number of candidates.
     """
     slow, fast = plan.rate if precision == plan.precision else rate(plan.noise_rate, precision)
-    bounds = list(zip(scores, enclose_all(plan.law, known, precision), strict=True))
+    bounds, minus = list(zip(scores, enclose_all(plan.law, known, precision), strict=True)), -fast
     lows = [(slow * score >> GUARD) + low for score, (low, _) in bounds]
-    highs = [high - (-fast * score >> GUARD) for score, (_, high) in bounds]
+    highs = [high - (minus * score >> GUARD) for score, (_, high) in bounds]
     if plan.weights is not None:
         plan.weights.add(candidates, lows, highs, precision)
     order = sorted(range(len(lows)), key=lows.__getitem__, reverse=True)
     first, others = order[: plan.ranked], [highs[i] for i in order[plan.ranked :]]
     if ceiling is not None:
-        others.append((ceiling[1] << precision - 32) - (-fast * ceiling[0] >> GUARD))
+        others.append((ceiling[1] << precision - 32) - (minus * ceiling[0] >> GUARD))
     # Each of the first must lie above the upper bounds of all candidates behind it.
     behind, decided = max(others, default=-UNBOUNDED), []
     for i in reversed(first):
