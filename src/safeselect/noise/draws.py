@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from safeselect.noise.arrays import Indices, Numbers, random_lanes, to_integers
+from safeselect.noise.arrays import Indices, Numbers, random_lanes, take, to_integers
 from safeselect.noise.laws import Law
 from safeselect.noise.plan import DIRECT_LIMIT, FINE_LIMIT, Plan
 from safeselect.noise.tables import TAIL_BITS, TAIL_DIGITS, bound_table, noise_table, read_noise
@@ -71,7 +71,7 @@ class Draws(NamedTuple):
         if not self.words.size:
             return [(slot, self.slot_bits) for slot in slots]
         which = np.array(candidates, dtype=np.int64)
-        words = to_integers(np.take(self.words, which))
+        words = to_integers(take(self.words, which))
         if not self.tails.size:
             return list(map(self._joined, words, slots))
         # The tails ascend, so a candidate's own place is the first that is not below it.
@@ -125,7 +125,7 @@ def draw_noise(n: int, law: Law, bits: Bits, count: int, slot_bits: int) -> Draw
     """
     lanes = random_lanes(n + count * slot_bits // 64, bits)
     words, noise = lanes[:n], np.empty(n, dtype=np.int64)
-    read_noise(noise_table(law), np.copy(words), noise)
+    read_noise(noise_table(law), words.copy(), noise)
     slots = _integers(lanes[n:], slot_bits) if slot_bits else [0] * count
     return Draws(slots, slot_bits, 64, words=words, noise=noise)
 

@@ -23,7 +23,7 @@ import numpy as np
 
 from safeselect.errors import ParameterError
 from safeselect.exact.rate import NoiseRate
-from safeselect.noise.arrays import Numbers, to_integers
+from safeselect.noise.arrays import Numbers, take, to_integers
 from safeselect.noise.contenders import Ceiling, contenders
 from safeselect.noise.draws import Draws, Known, draw
 from safeselect.noise.laws import LAWS, UNBOUNDED, enclose_all
@@ -220,4 +220,4 @@ def certified_order(
 
 
 def _scores(scores_on_grid: Numbers, candidates: list[int]) -> list[int]:
-    return to_integers(np.take(scores_on_grid, np.array(candidates, dtype=np.int64)))
+    return to_integers(take(scores_on_grid, np.array(candidates, dtype=np.int64)))
