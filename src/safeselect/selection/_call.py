@@ -8,7 +8,9 @@ it read the scores, and only then does it draw a bit.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from fractions import Fraction
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, Self, TypeVar, cast
 
@@ -99,11 +101,11 @@ class Call:
         self.engine = choose_engine(arguments.engine)
         self.candidates = take(scores, labels=labels)
         self.size = self.candidates.size + (threshold is not None)
-        given = arguments.weights
-        self._weights = given and given.of(self.candidates.labels, self.size)
+        self._weights = None
         self._places: Indices | None = None
         self.added: Weights | None = None
-        if self._weights:
+        if arguments.weights is not None:
+            self._weights = arguments.weights.of(self.candidates.labels, self.size)
             self.size = sum(map(bool, self._weights.values))
         self.rows = len(self.candidates.rows)
         self._unit = unit if arguments.scope is None else arguments.scope.unit
@@ -129,14 +131,12 @@ class Call:
             k: how many candidates are chosen (in each row).
             more: further public parameters, for the record.
         """
-        self._parameters = parameters = {
-            **self.arguments.recorded,
-            **more,
-            "candidates": str(self.size),
-            "k": str(k),
-            **({"rows": str(self.rows)} if self.candidates.is_matrix else {}),
-            **({"weights": self._weights.digest()} if self._weights else {}),
-        }
+        counted = {"candidates": str(self.size), "k": str(k)}
+        self._parameters = parameters = {**self.arguments.recorded, **more, **counted}
+        if self.candidates.is_matrix:
+            parameters["rows"] = str(self.rows)
+        if self._weights is not None:
+            parameters["weights"] = self._weights.digest()
         if self.arguments.scope is not None:
             parts = parts or ((guarantee, 1),)
             self._pending = self.arguments.scope.prepare(mechanism, guarantee, parts, parameters)
@@ -153,6 +153,8 @@ class Call:
         """Rank the candidates, inside `with`; with gaps, if a step for them is given."""
         unit = None if gap_grid is None else gap_grid / self.arguments.reading.step
         found = plan.rank(self.engine, self.scores_on_grid, self.bits, unit, self.added)
+        if self._places is None:
+            return found
         return Ranking(tuple(self.candidates_at(found.indices)), found.gaps)
 
     def candidates_at(self, places: Any) -> Any:
@@ -168,7 +170,8 @@ class Call:
         """What the result says of itself, once the call is charged."""
         scope = self.arguments.scope
         by = None if scope is None else scope.neighbours
-        return Statement.of(self._parameters, unit=self._unit, neighbours=by, utc=self._utc)
+        said = _stated(tuple(self._parameters.items()), self._unit, by)
+        return said if self._utc is None else replace(said, utc=self._utc)
 
     def said(self, plan: Calibration) -> dict[str, Any]:
         """The fields that all results of a plan share."""
@@ -272,6 +275,11 @@ class Call:
     def positions(self, indices: tuple[int, ...]) -> tuple[int, ...] | None:
         """These positions, if positions among the candidates may be released."""
         return indices if self.candidates.positions else None
+
+
+@lru_cache(maxsize=256)  # all of it is public, and the same in each call with equal arguments
+def _stated(parameters: tuple[tuple[str, str], ...], unit: str | None, by: str | None) -> Statement:
+    return Statement.of(dict(parameters), unit=unit, neighbours=by, utc=None)
 
 
 def once_charged(read: Callable[[], Read], unreadable: str = UNREADABLE) -> Read:
