@@ -229,7 +229,7 @@ def test_what_is_wrong_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     run_python(Block("python", "x = 1\nx  # 1\nx  # one\n", 1), {}, "page")
     run_python(Block("python", ">>> 1 + 1\n2\n", 1), {}, "page")
     for text in ("x = 1\nx  # 2\n", ">>> 1 + 1\n3\n"):
-        with pytest.raises(AssertionError):
+        with pytest.raises(AssertionError, match="page"):
             run_python(Block("python", text, 1), {}, "page")
     right = "$ safeselect explain -k 1 --epsilon 1 -n 1 --gap 1\n"
     printed = run_console(right[2:])
@@ -240,5 +240,5 @@ def test_what_is_wrong_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         "safeselect\n",
         "$ safeselect top-k x.csv --item a --user b -k 1 --epsilon 1 --delta 1e-9\n",
     ):
-        with pytest.raises(AssertionError):
+        with pytest.raises(AssertionError, match=r"page|assert"):
             check_console(Block("console", text, 1), "page", monkeypatch)

@@ -252,7 +252,7 @@ def test_composition() -> None:
     )
     queries = adaptive([1, 2, 3])
     assert {queries(mine), queries(theirs)} <= {0, 1, 2}
-    with pytest.raises(dp.OpenDPException):
+    with pytest.raises(dp.OpenDPException, match=r"no more|exhaust|limit|left|queries|allow"):
         queries(mine)  # nothing is left
 
 
@@ -268,7 +268,7 @@ def test_an_odometer_and_a_filter() -> None:
     limited = dp.c.make_privacy_filter(odometer, d_in=1, d_out=2.5 * mine.map(1))([1, 2, 3])
     limited(mine)
     limited(mine)
-    with pytest.raises(dp.OpenDPException):
+    with pytest.raises(dp.OpenDPException, match=r"budget|filter|exceed"):
         limited(mine)  # a third does not fit
 
 

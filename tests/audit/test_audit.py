@@ -45,7 +45,8 @@ def test_one_command_and_one_verdict(case: Case, capfdbinary: Run) -> None:
     assert last == f"HOLDS: all {len(lines)} comparisons"
     assert list(lines) == [
         *("release", "log", "signatures", "head", "commitment", "mechanism", "law", "guarantee"),
-        *("draws", "parameters", "range", "shape", "unit", "neighbours", "price", "time"),
+        *("draws", "composition", "parameters", "range", "shape", "unit", "neighbours"),
+        *("price", "time"),
         *("source", "code that ran", "certificate", "certified law", "loaded code"),
         *("certified code", "libraries"),
     ]

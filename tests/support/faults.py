@@ -227,9 +227,9 @@ FAULTS: dict[str, Changes] = {
     "a record names another mechanism": (
         (
             "selection/_call.py",
-            "            self._pending = self.arguments.scope.prepare(mechanism, guarantee, parts, told)\n",
+            "            self._pending = self.arguments.scope.prepare(mechanism, guarantee, parts, parameters)\n",
             "            mechanism = mechanism.replace('exponential', 'laplace')\n"
-            "            self._pending = self.arguments.scope.prepare(mechanism, guarantee, parts, told)\n",
+            "            self._pending = self.arguments.scope.prepare(mechanism, guarantee, parts, parameters)\n",
         ),
     ),
     "a release that failed is refunded": MUTANTS["refund on error"].changes,
@@ -248,8 +248,8 @@ FAULTS: dict[str, Changes] = {
         ),
         (
             "unknown_domain/_bottom.py",
-            "sensitivity=1, monotonic=True, source=source, ledger=ledger, engine=engine",
-            "sensitivity=1, monotonic=False, source=source, ledger=ledger, engine=engine",
+            '{"sensitivity": 1, "monotonic": True, "source": source, "ledger": ledger}',
+            '{"sensitivity": 1, "monotonic": False, "source": source, "ledger": ledger}',
         ),
     ),
     "bits are shared across a fork": (

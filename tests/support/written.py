@@ -11,7 +11,7 @@ from typing import Any
 import safeselect as s
 from safeselect.accounting.cost import PrivacyCost
 from safeselect.groups import plan_known, plan_unknown, release_by_group
-from safeselect.ledger import pending_release
+from safeselect.ledger import pending
 from safeselect.promises.guarantees import ApproximateDP
 from safeselect.randomness.source import resolve
 
@@ -174,7 +174,9 @@ POINTS: dict[str, Callable[..., Any]] = {
     "no run at all": lambda **o: s.best_of(
         tried(1, 2), base=BASE, mean="1/1000000000000000000000000000000", **o
     ),
-    "runs of poisson": lambda **o: s.best_of(tried(1, 2), base=s.BoundedRange("1/20"), mean=60, **o),
+    "runs of poisson": lambda **o: s.best_of(
+        tried(1, 2), base=s.BoundedRange("1/20"), mean=60, **o
+    ),
     "a run above": lambda **o: s.first_above(tried(9, "x"), threshold=5, base=BASE, gamma=0.5, **o),
     "no run above": lambda **o: s.first_above(
         tried(9, "x"), threshold=10, base=BASE, gamma="0.9", **o
@@ -195,16 +197,16 @@ RHO = (
 
 
 def opened(monkeypatch: Any, scope: Any) -> list[str]:
-    """What a ledger commits to of two sessions: an opening, and an end."""
+    """What a ledger commits to of two sessions, at the end of each."""
     seen: list[str] = []
 
     def spy(salt: bytes, output: str) -> str:
         seen.append(output)
         return real(salt, output)
 
-    real = pending_release.commitment
-    monkeypatch.setattr(pending_release, "commitment", spy)
-    s.SparseVector(threshold=3, k=2, epsilon="1/2", sensitivity=1, ledger=scope)
+    real = pending.commitment
+    monkeypatch.setattr(pending, "commitment", spy)
+    s.SparseVector(threshold=3, k=2, epsilon="1/2", sensitivity=1, ledger=scope).close()
     with s.PayWhatYouGet(outcomes=9, queries=3, epsilon=1, delta="1e-9", ledger=scope) as session:
         session.query(COUNTS, k=2, k_bar=2, places="all")
     return seen

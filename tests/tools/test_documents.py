@@ -23,7 +23,7 @@ def documents(monkeypatch: pytest.MonkeyPatch) -> Any:
     import documents
 
     yield documents
-    for name in ("documents", "report", "cases", "work"):
+    for name in ("documents", "report", "bars", "otherwise", "cases", "work"):
         sys.modules.pop(name, None)
 
 

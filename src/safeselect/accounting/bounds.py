@@ -232,7 +232,7 @@ def _by_quick(parts: list[tuple[Accounted, int]], delta: Fraction, known: Bound)
     part, count = parts[0]
     if not isinstance(part, (BoundedRange, LaplaceDominated)):
         return None
-    found = quick_epsilon(part, count, delta, known.value)
+    found = quick_epsilon(part, count, delta)
     if found is None or found >= known.value:
         return None
     return Bound(found, bracket_theorem([(part, count)]))

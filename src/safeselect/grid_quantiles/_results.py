@@ -8,10 +8,10 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
+from safeselect.presentation import kinds_of, to_json_line
 from safeselect.promises.guarantees import Guarantee
 from safeselect.promises.records import Receipt, exact_text, guarantee_record
 from safeselect.promises.statement import Statement
-from safeselect.selection._results import kinds_of, to_json_line
 
 __all__ = ["Quantiles"]
 

@@ -125,9 +125,8 @@ class _CoveredRelease:
         """Return the result as it is: it has no receipt."""
         return result
 
-    def settled(self, closed: object, spent: Mapping[str, int]) -> NoReturn:
-        """Refuse: only sessions with delta are settled, and no base covers them."""
-        raise ParameterError("a session that is settled cannot be part of a run")
+    def settled(self, closed: object, spent: Mapping[str, int]) -> None:
+        """Do nothing: a session in a run has no receipt."""
 
     def end(self, error: BaseException | None) -> None:
         """Do nothing: the call that paid says what became of it."""

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
 from safeselect.accounting.kinds import AnyGuarantee
+from safeselect.presentation import kind_of, to_json_line
 from safeselect.promises.records import Receipt
 from safeselect.promises.statement import Statement
 from safeselect.scores.candidates import label_text
-from safeselect.selection._results import kind_of, to_json_line
 
 __all__ = ["ChosenRun", "Out"]
 

@@ -104,10 +104,10 @@ def best_of(
     """
     guarantee, law = _repetition(base, gamma, eta, mean)
     smaller = flag(minimize, "minimize")
-    told = {"minimize": "yes" if smaller else "no"}
+    parameters = {"minimize": "yes" if smaller else "no"}
     mechanism = "best_of/1" if mean is None else "best_of_poisson/1"
     call = _Call(run, base, law, smaller, source, ledger)
-    return call.released(guarantee, mechanism, told, None)
+    return call.released(guarantee, mechanism, parameters, None)
 
 
 def first_above(
@@ -159,7 +159,7 @@ def first_above(
         )
     place, smaller = rational(threshold, "threshold", signed=True), flag(minimize, "minimize")
     guarantee = PureDP(2 * base.pure.epsilon)
-    told = {
+    parameters = {
         "base": f"{type(base).__name__} {exact_text(base.pure.epsilon)}",
         "gamma": exact_text(one.gamma),
         "minimize": "yes" if smaller else "no",
@@ -167,7 +167,7 @@ def first_above(
     }
     law = NegativeBinomial(one.eta, one.gamma)
     call = _Call(run, base, law, smaller, source, ledger)
-    return call.released(guarantee, "first_above/1", told, _place(place, smaller))
+    return call.released(guarantee, "first_above/1", parameters, _place(place, smaller))
 
 
 def _repetition(
@@ -214,11 +214,11 @@ class _Call:
         self,
         guarantee: AnyGuarantee,
         mechanism: str,
-        told: Mapping[str, str],
+        parameters: Mapping[str, str],
         enough: _Place | None,
     ) -> ChosenRun[Any]:
         """Charge, make the runs, and release the best, or the first that is good enough."""
-        charge = Charge(mechanism, guarantee, ((guarantee, 1),), told)
+        charge = Charge(mechanism, guarantee, ((guarantee, 1),), parameters)
         with charged(self._scope, self._source, charge, lambda: None) as call:
             found, score, output = self._runs(call.bits, enough)
             return call.released(

@@ -186,8 +186,8 @@ def _discovered(fields: Fields) -> DiscoveredTopK:
     if counts is not None and not isinstance(common["guarantee"], ApproximateDP):
         refuse("'guarantee' has not the type that counts have")
     if counts is not None:
-        told = dict(common["statement"].parameters)
-        count(told.get("max_contributions", ""), "max_contributions")
+        parameters = dict(common["statement"].parameters)
+        count(parameters.get("max_contributions", ""), "max_contributions")
     return DiscoveredTopK(
         labels=labels,
         counts=counts,

@@ -137,7 +137,7 @@ class AdaptiveSparseVector:
 
     @property
     def receipt(self) -> Receipt | None:
-        """With `ledger=`, the receipt of the record of its opening."""
+        """With `ledger=`, once the session is settled: the receipt of the record of its use."""
         return self._session.receipt
 
     @property
@@ -154,7 +154,11 @@ class AdaptiveSparseVector:
         return self._session.query_many(values)
 
     def close(self) -> None:
-        """End the session and drop the threshold's noise."""
+        """End the session, drop the threshold's noise and, with a ledger, settle it.
+
+        Raises:
+            LedgerError: the record could not be written; `close` tries it again.
+        """
         self._session.close()
 
     def __enter__(self) -> AdaptiveSparseVector:

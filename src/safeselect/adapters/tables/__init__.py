@@ -53,8 +53,12 @@ __all__ = [
 ]
 
 
-def read_candidates(path: str | os.PathLike[str]) -> list[str]:
-    r"""Read a public list of candidates: UTF-8 text, one a line, all different.
+def read_candidates(path: str | os.PathLike[str], *, what: str = "candidate") -> list[str]:
+    r"""Read a public list of candidates, or of groups: UTF-8 text, one a line, all different.
+
+    Args:
+        path: of the file.
+        what: "candidate" or "group", for messages.
 
     Returns:
         The lines, in their order, without their ends.
@@ -73,16 +77,18 @@ def read_candidates(path: str | os.PathLike[str]) -> list[str]:
         ['tea', 'milk']
     """
     lines: list[str] | None = None
+    if not os.path.lexists(path):
+        raise InputError(f"{shown(path)} does not exist; it should list {what}s, one a line")
     try:
         with open(path, "rb") as file:
             lines = file.read().decode("utf-8-sig").split("\n")
     except (OSError, ValueError):
         pass
     if lines is None:
-        raise InputError(f"{shown(path)} cannot be read as a list of candidates in UTF-8")
+        raise InputError(f"{shown(path)} cannot be read as a list of {what}s in UTF-8")
     if lines[-1] == "":
         lines.pop()
     labels = [line.removesuffix("\r") for line in lines]
     if "" in labels:
         raise InputError(f"line {labels.index('') + 1} of {shown(path)} is empty")
-    return read_labels(labels)
+    return read_labels(labels, what)

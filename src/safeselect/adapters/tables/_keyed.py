@@ -16,8 +16,11 @@ from safeselect.adapters.tables._keys import (
 )
 from safeselect.adapters.tables._spark import SparkTable, is_spark, open_spark
 from safeselect.adapters.tables._sql import GROUPS, ITEMS
+from safeselect.errors import InputError
 
 __all__ = ["Keyed", "open_keyed"]
+
+_LISTED = {"item": "candidate", "grp": "group"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,10 +38,26 @@ class Keyed:
             if kind is not None and kind not in FLOATS:
                 require_key(kind, name)
 
-    def check_candidates(self, labels: list[str]) -> None:
-        """Refuse candidates that no column of this declared type can hold."""
-        if self.table.types["item"] in INTEGERS | FLOATS:
-            require_plain_integers(labels, self.names["item"])
+    def as_read(self, labels: list[str], ours: str = "item") -> list[str]:
+        """Return a public list as cells with its text are read; all different still.
+
+        Raises:
+            InputError: two labels become the same cell, or none, or fit no cell of the column.
+        """
+        what = _LISTED[ours]
+        found: dict[str, int] = {}
+        for place, label in enumerate(self.table.tidied(labels), 1):
+            if label is None:
+                raise InputError(f"{what} {place} has nothing but blanks, which are trimmed")
+            if label in found:
+                raise InputError(
+                    f"{what} {place} is read as {what} {found[label]} is: both become the same "
+                    "cell, so state one of them"
+                )
+            found[label] = place
+        if self.table.types[ours] in INTEGERS | FLOATS:
+            require_plain_integers([*found], self.names[ours], what)
+        return [*found]
 
     def items(self) -> list[str]:
         """Return the set of items, which the caller asserted to be public."""
@@ -50,7 +69,7 @@ class Keyed:
         kinds = self._load("item", "person")
         if candidates is not None:
             if kinds["item"] in INTEGERS:
-                require_plain_integers(candidates, self.names["item"])
+                require_plain_integers(candidates, self.names["item"], _LISTED["item"])
             self.table.store_candidates(candidates)
         return self.table.fetch(sql)
 
@@ -66,7 +85,7 @@ class Keyed:
         kinds = self._load("item", "person", "grp")
         for labels, ours in ((groups, "grp"), (candidates or [], "item")):
             if kinds[ours] in INTEGERS:
-                require_plain_integers(labels, self.names[ours])
+                require_plain_integers(labels, self.names[ours], _LISTED[ours])
         self.table.store_groups(groups)
         if candidates is not None:
             self.table.store_candidates(candidates)
