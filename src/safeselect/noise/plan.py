@@ -187,6 +187,7 @@ def _contenders(law: Law, ranked: int, window: int = WINDOW) -> int:
     return ranked + (_excess(ranked, window) - 1) + (_excess(ranked, law.steep) - 1)
 
 
+@lru_cache(maxsize=256)
 def _excess(ranked: int, words: int) -> int:
     """The least m with P(Bin(ranked + m - 1, words / 2**16) >= m) <= 2**-42, by a union bound.
 
