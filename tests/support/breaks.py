@@ -365,9 +365,8 @@ BREAKS = (
         ("C3",),
         "noise/plan.py",
         "rate",
-        "    return noise_rate.nats(precision + GUARD + 64).scaled(precision + GUARD)\n",
-        "    float(precision)\n"
-        "    return noise_rate.nats(precision + GUARD + 64).scaled(precision + GUARD)\n",
+        "    return noise_rate.scaled(precision + GUARD)\n",
+        "    float(precision)\n    return noise_rate.scaled(precision + GUARD)\n",
     ),
     Break(
         ("C3", "C2"),
