@@ -298,8 +298,8 @@ BREAKS = (
         _PRIVATE,
         "promises/guarantees.py",
         "zcdp",
-        "        return _concentrated(self, lambda e, _: e + (-e).expm1())\n",
-        "        return _concentrated(self, lambda e, _: (e + (-e).expm1()) / Interval.of(4, e.precision))\n",
+        "        return _concentrated(self, lambda _, e: e + (-e).expm1())\n",
+        "        return _concentrated(self, lambda _, e: (e + (-e).expm1()) / Interval.of(4, e.precision))\n",
     ),
     Break(
         _PRIVATE,
