@@ -73,8 +73,7 @@ class Draws(NamedTuple):
         which = np.array(candidates, dtype=np.int64)
         words = to_integers(take(self.words, which))
         if not self.tails.size:
-            spare = self.slot_bits
-            return [(w << spare | s, self.width + spare) for w, s in zip(words, slots, strict=True)]
+            return list(map(self._joined, words, slots))
         # The tails ascend, so a candidate's own place is the first that is not below it.
         places = np.minimum(np.searchsorted(self.tails, which), self.tails.size - 1)
         is_tail = np.equal(np.take(self.tails, places), which)
