@@ -298,8 +298,8 @@ BREAKS = (
         _PRIVATE,
         "promises/guarantees.py",
         "zcdp",
-        "        return _concentrated(self, lambda e, _: e + (-e).expm1())\n",
-        "        return _concentrated(self, lambda e, _: (e + (-e).expm1()) / Interval.of(4, e.precision))\n",
+        "        return _concentrated(self, lambda _, e: e + (-e).expm1())\n",
+        "        return _concentrated(self, lambda _, e: (e + (-e).expm1()) / Interval.of(4, e.precision))\n",
     ),
     Break(
         _PRIVATE,
@@ -365,9 +365,8 @@ BREAKS = (
         ("C3",),
         "noise/plan.py",
         "rate",
-        "    return noise_rate.nats(precision + GUARD + 64).scaled(precision + GUARD)\n",
-        "    float(precision)\n"
-        "    return noise_rate.nats(precision + GUARD + 64).scaled(precision + GUARD)\n",
+        "    return noise_rate.scaled(precision + GUARD)\n",
+        "    float(precision)\n    return noise_rate.scaled(precision + GUARD)\n",
     ),
     Break(
         ("C3", "C2"),
