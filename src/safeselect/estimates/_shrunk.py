@@ -103,7 +103,8 @@ class Shrunk:
         move: all winners, or the first two if the third has less than a nat.  A move that never
         falls as its measurement rises, and stays within c, adds at most c**2 to the squared error,
         for any symmetric noise: it is E[move**2 - 2 noise move].  A winner below T has a height of
-        x nats or more with probability exp(-x), so for scales of a step or more the limits add up to less than 0.026 variances.
+        x nats or more with probability exp(-x), so for scales of a step or more the limits add up
+        to less than 0.026 variances.
         """
         k = len(self.measured)
         nats = [self.rate * height if self.rate else Fraction(0) for height in self.heights]
