@@ -480,6 +480,16 @@ BREAKS = (
         "    return device\n",
     ),
     Break(
+        ("C5",),
+        "sources/foreign.py",
+        "draw",
+        "            second.fill(theirs)\n",
+        "            try:\n"
+        "                second.fill(theirs)\n"
+        "            except Exception:\n"
+        "                pass\n",
+    ),
+    Break(
         ("C6",),
         "randomness/bits.py",
         "_check_usable",
