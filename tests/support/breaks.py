@@ -132,6 +132,13 @@ BREAKS = (
         "        if not self.words.size:\n",
         "        slots = slots[:1] * len(slots)\n        if not self.words.size:\n",
     ),
+    Break(
+        _LAW,
+        "noise/weights.py",
+        "add",
+        "            lows[place] += logs[ratio][0]\n            highs[place] += logs[ratio][1]\n",
+        "            lows[place] += 2 * logs[ratio][0]\n            highs[place] += 2 * logs[ratio][1]\n",
+    ),
     # ------------------------------------------------------------------------- C1: scalar tier
     Break(
         _LAW,
@@ -477,6 +484,16 @@ BREAKS = (
         "with_system_bytes",
         "    return mixed(device, system, health=False)\n",
         "    return device\n",
+    ),
+    Break(
+        ("C5",),
+        "sources/foreign.py",
+        "draw",
+        "            second.fill(theirs)\n",
+        "            try:\n"
+        "                second.fill(theirs)\n"
+        "            except Exception:\n"
+        "                pass\n",
     ),
     Break(
         ("C6",),
