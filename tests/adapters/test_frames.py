@@ -290,6 +290,12 @@ def test_a_column_that_is_not_there_is_looked_for_near(tmp_path: Path) -> None:
         count_distinct_users(tmp_path / "may.csv", item="town", user="rider")
 
 
+def test_a_spark_frame_is_tidied_where_it_is() -> None:
+    made = type("DataFrame", (), {"__module__": "pyspark.sql.dataframe"})()
+    with pytest.raises(ParameterError, match="tidy its columns there"):
+        count_distinct_users(TableAs(made, trim=True), item="city", user="rider")
+
+
 def test_another_encoding_is_suspected(tmp_path: Path) -> None:
     (tmp_path / "may.csv").write_bytes("city,rider\nMünchen,1\n".encode("latin-1"))
     (tmp_path / "head.csv").write_bytes("städte,rider\nx,1\n".encode("latin-1"))

@@ -362,3 +362,8 @@ def test_every_form_of_a_table_has_the_same_counts(tmp_path, form, known):
 def test_every_statement_scans_the_rows_once():
     statements = [getattr(_sql, name) for name in _sql.__all__ if name != "AMONG_CANDIDATES"]
     assert {each.count("safeselect_rows") for each in statements} == {1}
+
+
+def test_a_pair_for_k_bar_goes_without_groups():
+    with pytest.raises(ParameterError, match="k_bar must be an integer"):
+        top_items_by_group(table(), **SURE, k=1, k_bar=(5, 10))

@@ -75,6 +75,7 @@ def test_data_text_plot_and_command(capsys):
     ("change", "message"),
     [
         ({"epsilons": []}, "one epsilon or more"),
+        ({"epsilons": "x"}, "epsilon must be"),
         ({"delta": 0}, "delta"),
         ({"max_partitions": 0}, "max_partitions"),
         ({"pre_threshold": 0}, "pre_threshold"),

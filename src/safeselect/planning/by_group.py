@@ -12,13 +12,13 @@ from safeselect.accounting.cost import PrivacyCost, rounded_text
 from safeselect.errors import ParameterError
 from safeselect.exact.interval import Interval, rounded_up
 from safeselect.exact.parameters import Number, describe, integer, rational
-from safeselect.planning._numbers import aligned, decimal
-from safeselect.planning.items import COMPETING, plan_items
+from safeselect.planning._numbers import aligned, decimal, each_of
+from safeselect.planning.items import plan_items, read_k_bar
 from safeselect.promises.guarantees import ApproximateDP
 from safeselect.scores.reading import flag
 from safeselect.selection._results import presented
 from safeselect.selection._table import TABLE, read_choice
-from safeselect.unknown_domain._bottom import read_contributions, read_places, read_total
+from safeselect.unknown_domain._bottom import read_contributions, read_total
 
 __all__ = [
     "GroupPlan",
@@ -131,7 +131,7 @@ class GroupPlans:
 
 def explain_groups(
     k: int,
-    epsilons: Iterable[Number],
+    epsilons: Number | Iterable[Number],
     delta: Number | None = None,
     *,
     groups: int,
@@ -149,7 +149,7 @@ def explain_groups(
 
     Args:
         k, delta, k_bar, max_contributions, mechanism: as for `top_items_by_group`.
-        epsilons: total costs to compare.
+        epsilons: total costs to compare, one or several.
         groups: how many groups there are.
         groups_per_user: in how many groups a usual user is; or number of groups -> number of users
             who are in so many.  From last year's figures, another market, or a guess; not from the
@@ -171,7 +171,7 @@ def explain_groups(
     size = integer(groups, "groups", minimum=1, maximum=2**31 - 1)
     shares = read_groups_per_user(groups_per_user)
     plans = []
-    for epsilon in epsilons:
+    for epsilon in each_of(epsilons):
         if flag(known, "known"):
             if (k_bar, max_contributions) != (None, None):
                 raise ParameterError("k_bar and max_contributions go with an unknown domain")
@@ -179,13 +179,10 @@ def explain_groups(
             spent, need = cost.epsilon, need_known(cost, count, mechanism)
         else:
             total = read_total(epsilon, delta)
-            _, places, _ = read_places(count, COMPETING * count if k_bar is None else k_bar)
-            cap = read_contributions(max_contributions)
+            places, cap = read_k_bar(count, k_bar), read_contributions(max_contributions)
             spent, need = total.epsilon, need_unknown(total, count, places, cap)
         for most, kept, (users, deviation) in _tried(size, shares, need):
             plans.append(GroupPlan(spent or Fraction(0), most, kept, ceil(users), deviation))
-    if not plans:
-        raise ParameterError("give one epsilon or more")
     return GroupPlans(count, size, shares, known, tuple(plans))
 
 

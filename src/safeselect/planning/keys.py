@@ -8,11 +8,10 @@ from fractions import Fraction
 from math import isqrt
 
 from safeselect.accounting.cost import rounded_text
-from safeselect.errors import ParameterError
 from safeselect.exact.parameters import Number
 from safeselect.partitions.table import KeepTable
 from safeselect.partitions.terms import Terms
-from safeselect.planning._numbers import aligned, decimal
+from safeselect.planning._numbers import aligned, decimal, each_of
 from safeselect.promises.guarantees import ApproximateDP
 from safeselect.selection._results import presented
 
@@ -102,7 +101,7 @@ class KeyPlans:
 
 
 def explain_keys(
-    epsilons: Iterable[Number],
+    epsilons: Number | Iterable[Number],
     delta: Number,
     *,
     max_partitions: int = 1,
@@ -114,7 +113,7 @@ def explain_keys(
     Exactness: read off the table that `select_partitions` draws from.
 
     Args:
-        epsilons: total costs to compare.
+        epsilons: total costs to compare, one or several.
         delta, max_partitions, pre_threshold, with_counts: as for `select_partitions`.
 
     Raises:
@@ -130,7 +129,7 @@ def explain_keys(
         users as they are counted, to be kept with probability 0.95, 0.5 and 1; ...
     """
     plans = []
-    for epsilon in epsilons:
+    for epsilon in each_of(epsilons):
         terms = Terms.read(
             epsilon=epsilon,
             delta=delta,
@@ -139,8 +138,6 @@ def explain_keys(
             with_counts=with_counts,
         )
         plans.append(plan_keys(terms))
-    if not plans:
-        raise ParameterError("give one epsilon or more")
     shared = terms.max_partitions, terms.pre_threshold, terms.with_counts
     return KeyPlans(terms.total.delta, *shared, tuple(plans))
 

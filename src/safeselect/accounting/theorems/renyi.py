@@ -46,6 +46,7 @@ Parts = Sequence[tuple[AnyGuarantee, int]]
 """Guarantees, each with how often it occurs."""
 
 _START = Fraction(8)  # a - 1 where a search for an order begins
+_FLOOR = -3000  # of ln delta: `above_zero` says 2**-4000 at least
 _SEARCHED_EXACTLY = 64  # kinds of parts up to which the search looks at each of them
 
 
@@ -190,8 +191,14 @@ def delta_by_orders(parts: Parts, epsilon: Fraction) -> tuple[Fraction, Fraction
         leading = Interval.of(excess * epsilon, precision)
         return moments.log_product(listed) + moments.constant - leading
 
+    def least(precision: int) -> Interval:
+        # The exponential of a number far below would have millions of digits.
+        found, floor = log_delta(parts, best, precision), Interval.of(_FLOOR, precision)
+        ends = max(found.lower, floor.lower), max(found.upper, floor.upper)
+        return Interval(*ends, precision).exp()
+
     best = argmin(lambda excess: log_delta(summary, excess, 96 + lost), _START)
-    bound = above_zero(lambda precision: log_delta(parts, best, precision).exp())
+    bound = above_zero(least)
     return min(Fraction(1), bound), best
 
 

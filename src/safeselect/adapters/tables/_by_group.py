@@ -33,14 +33,13 @@ from safeselect.planning.by_group import (
     need_unknown,
     read_groups_per_user,
 )
-from safeselect.planning.items import COMPETING
+from safeselect.planning.items import read_k_bar
 from safeselect.promises.records import exact_text
 from safeselect.randomness.source import Source, resolve
 from safeselect.selection._arguments import Scope, read_ledger, unit_of
 from safeselect.selection._table import Peeled
 from safeselect.unknown_domain._bottom import (
     read_contributions,
-    read_places,
     read_total,
 )
 
@@ -169,7 +168,7 @@ def top_items_by_group(
             if rho is not None:
                 raise ParameterError("an unknown domain needs epsilon and delta, not rho")
             bound, total = read_contributions(max_contributions), read_total(epsilon, delta)
-            _, places, _ = read_places(count, COMPETING * count if k_bar is None else k_bar)
+            places = read_k_bar(count, k_bar)
             changed = _read_max_groups(
                 max_groups, *stated_facts, need_unknown(total, count, places, bound)
             )

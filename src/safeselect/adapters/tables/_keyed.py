@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from safeselect.adapters.tables._described import TableAs
 from safeselect.adapters.tables._duckdb import Table, open_table
 from safeselect.adapters.tables._keys import (
     FLOATS,
@@ -16,7 +17,7 @@ from safeselect.adapters.tables._keys import (
 )
 from safeselect.adapters.tables._spark import SparkTable, is_spark, open_spark
 from safeselect.adapters.tables._sql import GROUPS, ITEMS
-from safeselect.errors import InputError
+from safeselect.errors import InputError, ParameterError
 
 __all__ = ["Keyed", "open_keyed"]
 
@@ -108,6 +109,11 @@ def open_keyed(
     group: str | None = None,
 ) -> Iterator[Keyed]:
     """Open a table and check its columns' names and declared types."""
+    if isinstance(table, TableAs) and is_spark(table.table):
+        raise ParameterError(
+            "a Spark DataFrame is counted where it is: tidy its columns there, for example with "
+            "pyspark.sql.functions lower and trim, and pass it without TableAs"
+        )
     columns = {"item": item, "person": user} | ({} if group is None else {"grp": group})
     opened = (
         open_spark(table, columns)
