@@ -9,10 +9,13 @@ from typing import Any
 from safeselect.accounting.gaussian import GaussianDP
 from safeselect.accounting.kinds import AnyGuarantee
 from safeselect.audit.line import Line
+from safeselect.audit.points import shape_of_points, shape_of_run
 from safeselect.errors import SafeSelectError
+from safeselect.grid_quantiles import Quantiles
 from safeselect.groups import GroupedTopK
 from safeselect.measurements import Measurement
 from safeselect.partitions import SelectedPartitions, StatedStrategy
+from safeselect.private_candidates import ChosenRun
 from safeselect.promises.guarantees import PureDP, ZeroConcentratedDP
 from safeselect.promises.records import exact_text
 from safeselect.releases import Release
@@ -40,6 +43,10 @@ def shape_of(release: Release) -> Line:
         return _holds("It is the opening or the end of a session, and releases no label.")
     if isinstance(release, StatedStrategy):
         return _holds("It is a strategy in public terms, and releases no key.")
+    if isinstance(release, Quantiles):
+        return shape_of_points(release)
+    if isinstance(release, ChosenRun):
+        return shape_of_run(release)
     for name in _TWICE:
         own: Any = getattr(release, name, None)
         if own is not None and name in public and exact_text(Fraction(own)) != public[name]:
@@ -98,6 +105,8 @@ def _few(release: Any, public: Mapping[str, str]) -> Line:
     flat = [1] if labels is None else _flat(labels)
     if len(flat) > k * rows:
         return _fails(f"It has {len(flat)} labels, and no more than {k} were paid for.")
+    if rows == 1 and _repeats(flat):
+        return _fails("It names a candidate twice.")
     indices: Any = getattr(release, "indices", getattr(release, "index", None))
     places = [] if indices is None else _flat(indices)
     if k > candidates or any(i >= candidates for i in places):
@@ -129,6 +138,12 @@ def _measured(release: Measurement, public: Mapping[str, str]) -> Line:
     if public.get("values") != str(len(release.values)):
         return _fails("It has another number of values than its parameters say.")
     return _holds(f"{len(release.values)} values, as the parameters say.")
+
+
+def _repeats(labels: list[Any]) -> bool:
+    """Whether a label is there twice, of those that are read as what they were."""
+    known = [(type(label), label) for label in labels if isinstance(label, (int, str))]
+    return len(set(known)) < len(known)
 
 
 def _limit(public: Mapping[str, str], name: str) -> int:

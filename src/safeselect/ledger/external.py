@@ -13,7 +13,7 @@ from safeselect.accounting.kinds import AnyGuarantee
 from safeselect.errors import BudgetError, LedgerError, ParameterError, SourceError
 from safeselect.exact.parameters import describe
 from safeselect.ledger.entries import Charge
-from safeselect.ledger.pending_release import SALT_BYTES, Pending, Reason
+from safeselect.ledger.pending import SALT_BYTES, Pending, Reason
 from safeselect.ledger.records.record import text
 from safeselect.promises.records import Receipt
 

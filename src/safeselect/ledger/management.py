@@ -10,7 +10,7 @@ from safeselect.errors import LedgerDamaged, ParameterError
 from safeselect.exact.parameters import describe
 from safeselect.ledger.book import Book
 from safeselect.ledger.entries import Written, more_refusals, opened_scope, raised
-from safeselect.ledger.pending_release import balance_of
+from safeselect.ledger.pending import balance_of
 from safeselect.ledger.records.approvals import Proposal
 from safeselect.ledger.records.budget import Budget
 from safeselect.ledger.records.record import utc_now
