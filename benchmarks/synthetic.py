@@ -1,14 +1,15 @@
 """AIM and MST with their own selection and with ours, in turns, on the Adult table.
 
-For each: the mean total variation over all pairs of columns between table and synthetic table, the
-time of a run and of its selections, and rho: what the program claims, what its selections cost on a
-ledger, and what its noise costs besides.
+For each: the mean total variation over all pairs of columns between table and synthetic table; the
+processor time of a run and of its selections; and rho: what the program claims, what its selections
+cost on a ledger, and what its noise costs besides.
 
     python benchmarks/synthetic.py CHECKOUT mbi aim 10
     python benchmarks/synthetic.py CHECKOUT dpmm mst 10
 
 CHECKOUT is https://github.com/ryan112358/mbi, whose `mechanisms` are in no package and whose `data`
-has the table.  `mbi` needs the package mbi; `dpmm`, in an environment of its own, the package dpmm.
+has the table.  `mbi` needs what the package mbi needs, and takes `src` of the checkout, which fits
+its mechanisms; `dpmm` needs the package dpmm, in an environment of its own.
 """
 
 from __future__ import annotations
@@ -57,11 +58,11 @@ class Watch:
         """The mechanism, timed; epsilon is the argument at this place."""
 
         def timed(*given: Any, **more: Any) -> Any:
-            started = time.perf_counter()
+            started = time.process_time()
             try:
                 return mechanism(*given, **more)
             finally:
-                self.seconds += time.perf_counter() - started
+                self.seconds += time.process_time() - started
                 self.selections += 1
                 self.claimed += float(given[place]) ** 2 / 8
 
@@ -105,7 +106,7 @@ Run = Callable[[Any, Watch, int], tuple[Table, float]]
 
 def mbi_runs(checkout: Path, name: str, data: Table, sizes: dict[str, int]) -> Run:
     """The mechanisms of private-pgm.  A run returns the synthetic table, and rho as it claims."""
-    sys.path.insert(0, str(checkout / "mechanisms"))
+    sys.path[:0] = [str(checkout / "mechanisms"), str(checkout / "src")]
     mbi, code = importlib.import_module("mbi"), importlib.import_module(name)
     domain = mbi.Domain.fromdict(sizes)
     whole = mbi.Dataset({column: values.tolist() for column, values in data.items()}, domain)
@@ -197,10 +198,10 @@ def main() -> None:
             ledger = Ledger.create(":memory:", {"rows": Budget(**TERMS, rho=1)})
             scope = ledger.scope("rows", **TERMS, purpose="synthetic data")
             ours = partial(exponential_mechanism, ledger=scope) if side == "ours" else None
-            watch, started = Watch(), time.perf_counter()
+            watch, started = Watch(), time.process_time()
             with contextlib.redirect_stdout(io.StringIO()):
                 made, rho = run(ours, watch, turn + 1)
-            seconds = time.perf_counter() - started
+            seconds = time.process_time() - started
             charged = 1 - float(ledger.balance("rows").left["rho"])
             total = watch.noise + (charged if ours else watch.claimed)
             line = {

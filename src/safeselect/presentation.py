@@ -28,7 +28,9 @@ from safeselect.selection._results import (
 )
 from safeselect.selection.top_k_above import TopAbove
 
-__all__ = ["equal_parts", "rate", "to_json_line", "written_labels"]
+__all__ = [
+    *("equal_parts", "kind_of", "kinds_of", "rate", "to_json_line", "written_labels"),
+]
 
 _SHOWN = 10  # labels
 _LONGEST = 40  # characters of a label
@@ -85,7 +87,7 @@ def _to_json(result: Any, schema: str) -> str:
     if isinstance(result, TopAbove):
         return to_json_line(schema, result, **written_labels(result.labels))
     if isinstance(result, Selection):
-        label = {"label": label_text(result.label), "label_kind": _kind_of(result.label)}
+        label = {"label": label_text(result.label), "label_kind": kind_of(result.label)}
         return to_json_line(schema, result, **label)
     content = {"parts": equal_parts(result.parts)}
     if isinstance(result, TopK):
@@ -93,7 +95,7 @@ def _to_json(result: Any, schema: str) -> str:
     if isinstance(result, Selections):
         return to_json_line(schema, result, **content, **_in_rows(result))
     # Labels and indices of a set are sorted each by themselves: they have no common order.
-    labels = sorted(result.labels, key=lambda each: (label_text(each), _kind_of(each)))
+    labels = sorted(result.labels, key=lambda each: (label_text(each), kind_of(each)))
     indices = None if result.indices is None else _texts(sorted(result.indices))
     return to_json_line(schema, result, **content, **written_labels(labels), indices=indices)
 
@@ -105,22 +107,22 @@ def _in_rows(result: Selections[Any]) -> dict[str, object]:
     if result.names is not None:
         # The texts of labels, and not the labels: a label may be a list, which is no row.
         texts = np.fromiter(map(label_text, result.names), dtype=object)
-        each = [_kind_of(name) for name in result.names]
-        kinds = _kinds_of([each[place] for place in result.winners.ravel().tolist()])
+        each = [kind_of(name) for name in result.names]
+        kinds = kinds_of([each[place] for place in result.winners.ravel().tolist()])
         labels = texts[result.winners].tolist()
     indices = None if result.indices is None else _texts(result.indices.tolist())
     shown = {"labels": _texts(labels), "label_kinds": kinds, "indices": indices}
     return {**shown, "winners": None, "names": None}
 
 
-def _kind_of(label: object) -> str:
+def kind_of(label: object) -> str:
     """What a written label was: "text", "integer", or "other", of which only the text is kept."""
     if type(label) is int and label.bit_length() <= _LONGEST_INTEGER:
         return "integer"
     return "text" if isinstance(label, str) else "other"
 
 
-def _kinds_of(each: list[str]) -> str | list[str]:
+def kinds_of(each: list[str]) -> str | list[str]:
     """The kinds of some labels: one word if all are of one kind."""
     return each[0] if len(set(each)) == 1 else each or "text"
 
@@ -128,7 +130,7 @@ def _kinds_of(each: list[str]) -> str | list[str]:
 def written_labels(labels: Iterable[object]) -> dict[str, object]:
     """Labels as content for JSON: their texts, and what each of them was."""
     names = list(labels)
-    return {"labels": [*map(label_text, names)], "label_kinds": _kinds_of([*map(_kind_of, names)])}
+    return {"labels": [*map(label_text, names)], "label_kinds": kinds_of([*map(kind_of, names)])}
 
 
 def _texts(value: Any) -> Any:

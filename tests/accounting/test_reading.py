@@ -12,7 +12,15 @@ import mpmath
 import numpy as np
 import pytest
 
-from safeselect.accounting import DiscreteGaussian
+from safeselect import (
+    BoundedRange,
+    GaussianDP,
+    LaplaceDominated,
+    ParameterError,
+    ZeroConcentratedDP,
+    compose,
+)
+from safeselect.accounting import DiscreteGaussian, DiscreteLaplace, compose_delta, composed_epsilon
 from safeselect.accounting.optimum.backward import Curve, backward
 from safeselect.accounting.optimum.bracket import Profile
 from safeselect.accounting.optimum.masses import Masses, certain
@@ -121,3 +129,47 @@ def test_what_a_law_leaves_out_counts():
     beyond = max(high for _, high in atoms.losses) + 1
     assert atoms.above([beyond]) == [atoms.beyond]
     assert sum(high for _, high in atoms.masses) + atoms.beyond >= 1 << 60
+
+
+# --------------------------------------------------------------------------------------- far out
+
+
+def test_a_profile_far_out_is_read_as_near():
+    """Places at which the curve is 1 are not listed; here all are, in fractions."""
+    curve = [Fraction(float(v)) for v in CURVE]
+    for upper in (True, False):
+        weights = [0] * 200 + [1 << 18, 1 << 19]
+        found = Profile.of(Masses(-2, weights, 3 if upper else 0, 20, upper), CURVE, STEP)
+        assert len(found.below) < 70
+        for place in (0, 140, 197, 199, 201):
+            with mpmath.workdps(30):
+                total = mpmath.mpf(3 if upper else 0)
+                for loss, weight in ((198, 1 << 18), (199, 1 << 19)):
+                    s = place - loss
+                    f = mp(curve[abs(s)]) if abs(s) < 4 else mpmath.mpf(0)
+                    if s < 0:
+                        f = 1 - mpmath.exp(mp(STEP) * s) * (1 - f)
+                    total += weight * f
+                error = mpmath.mpf(int(found.at(place))) - total
+                assert (-1e-9 if upper else -5) < error < (5 if upper else 1e-9)
+
+
+def test_lists_of_a_thousand_million_end():
+    """Losses of tens of millions of steps, of which no list of places is made."""
+    parts = [(DiscreteLaplace("1/7", 2), 5000), (DiscreteLaplace("1/5"), 10**9)]
+    found = composed_epsilon([*parts, (LaplaceDominated("1/2"), 6)], "1/10", Fraction(1, 100))
+    assert 19_000_000 < found < 21_000_000
+
+
+def test_deltas_too_small_to_be_stated_are_the_least():
+    least = Fraction(1, 2**4000)
+    for epsilon in (10**4, 10**6, 10**30):
+        assert GaussianDP(1).delta(epsilon) == least
+    assert least < GaussianDP(1).delta(70) < Fraction(1, 2**3000)
+    noise = [ZeroConcentratedDP("0.01"), GaussianDP(9)]
+    assert compose_delta(noise, 10**6).guarantee.delta == least
+    large = [*noise, BoundedRange(10**30)]
+    assert compose_delta(large, 10**30 + 10**29).guarantee.delta == least
+    with pytest.raises(ParameterError, match="no delta below 1 is proved"):
+        compose_delta(large, 10**6)
+    assert compose([GaussianDP(1)] * 2, "1e-300").guarantee.epsilon < 60

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from functools import partial
 from math import exp
 from multiprocessing import get_context
 from typing import Any
@@ -216,3 +217,39 @@ def test_mst_of_dpmm_runs_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
     assert sum(eps**2 / 8 for _, eps in calls) <= model.rho / 3 * (1 + 1e-9)
     assert (made["a"] == made["a2"]).mean() > 0.8
     assert (made["b"] == made["b2"]).mean() > 0.8
+
+
+@pytest.mark.filterwarnings("default::DeprecationWarning:scipy")
+def test_aim_of_dpmm_costs_what_it_claims(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its noise and, on a ledger, its choices; two columns that are copies are measured."""
+    aim: Any = pytest.importorskip("dpmm.models.aim", reason="dpmm is not installed")
+    import pandas as pd
+
+    ledger, noise = new(":memory:", rho=1), [0.0]
+    gaussian = aim.gaussian_noise
+
+    def counted(sigma: float, size: Any) -> Any:
+        noise[0] += 0.5 / sigma**2
+        return gaussian(sigma=sigma, size=size)
+
+    charged = partial(exponential_mechanism, ledger=scope(ledger))
+    monkeypatch.setattr(aim.AIM, "exponential_mechanism", staticmethod(charged))
+    monkeypatch.setattr(aim, "gaussian_noise", counted)
+    rng = np.random.default_rng(3)
+    a, b, c = (rng.integers(0, 3, 4000) for _ in range(3))
+    table = pd.DataFrame({"a": a, "copy": a, "b": b, "c": c})
+    model = aim.AIM(
+        epsilon=2.0,
+        delta=1e-6,
+        prng=np.random.RandomState(1),
+        rounds=8,
+        n_iters=30,
+        domain=dict.fromkeys(table, 3),
+        n_jobs=1,
+    )
+    model.fit(table)
+    spent = 1 - float(ledger.balance("a").left["rho"])
+    assert 0 < spent <= 0.1 * model.rho * (1 + 1e-9)  # a tenth is for the choices
+    assert 0.9 * model.rho < spent + noise[0] <= model.rho * (1 + 1e-9)
+    made = model.generate(4000)
+    assert (made["a"] == made["copy"]).mean() > 0.8

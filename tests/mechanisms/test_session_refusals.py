@@ -262,3 +262,22 @@ def test_a_session_that_asks_itself_is_refused_and_does_not_hang() -> None:
     session.query({"b": 5}, k=1, k_bar=1, places="all")
     assert asked
     assert session.spent.queries == 1
+
+
+@pytest.mark.parametrize("name", OPEN)
+def test_an_error_of_a_block_is_not_hidden_by_one_of_its_end(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: Any) -> Any:
+        raise LedgerError("the disk is full")
+
+    ledger = ledger_of()
+    with pytest.raises(KeyboardInterrupt, match="outside"):  # noqa: PT012, SIM117
+        with OPEN[name](epsilon="1/4", ledger=scope(ledger)):
+            monkeypatch.setattr(MemoryStore, "write", full)
+            raise KeyboardInterrupt("from outside")
+    monkeypatch.undo()
+    session = OPEN[name](epsilon="1/4", ledger=scope(ledger))
+    monkeypatch.setattr(MemoryStore, "write", full)
+    with pytest.raises(LedgerError, match="the disk is full"), session:
+        pass

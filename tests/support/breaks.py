@@ -132,6 +132,13 @@ BREAKS = (
         "        if not self.words.size:\n",
         "        slots = slots[:1] * len(slots)\n        if not self.words.size:\n",
     ),
+    Break(
+        _LAW,
+        "noise/weights.py",
+        "add",
+        "            lows[place] += logs[ratio][0]\n            highs[place] += logs[ratio][1]\n",
+        "            lows[place] += 2 * logs[ratio][0]\n            highs[place] += 2 * logs[ratio][1]\n",
+    ),
     # ------------------------------------------------------------------------- C1: scalar tier
     Break(
         _LAW,
@@ -298,8 +305,8 @@ BREAKS = (
         _PRIVATE,
         "promises/guarantees.py",
         "zcdp",
-        "        return _concentrated(self, lambda e, _: e + (-e).expm1())\n",
-        "        return _concentrated(self, lambda e, _: (e + (-e).expm1()) / Interval.of(4, e.precision))\n",
+        "        return _concentrated(self, lambda _, e: e + (-e).expm1())\n",
+        "        return _concentrated(self, lambda _, e: (e + (-e).expm1()) / Interval.of(4, e.precision))\n",
     ),
     Break(
         _PRIVATE,
@@ -365,9 +372,8 @@ BREAKS = (
         ("C3",),
         "noise/plan.py",
         "rate",
-        "    return noise_rate.nats(precision + GUARD + 64).scaled(precision + GUARD)\n",
-        "    float(precision)\n"
-        "    return noise_rate.nats(precision + GUARD + 64).scaled(precision + GUARD)\n",
+        "    return noise_rate.scaled(precision + GUARD)\n",
+        "    float(precision)\n    return noise_rate.scaled(precision + GUARD)\n",
     ),
     Break(
         ("C3", "C2"),
@@ -478,6 +484,16 @@ BREAKS = (
         "with_system_bytes",
         "    return mixed(device, system, health=False)\n",
         "    return device\n",
+    ),
+    Break(
+        ("C5",),
+        "sources/foreign.py",
+        "draw",
+        "            second.fill(theirs)\n",
+        "            try:\n"
+        "                second.fill(theirs)\n"
+        "            except Exception:\n"
+        "                pass\n",
     ),
     Break(
         ("C6",),

@@ -69,7 +69,7 @@ def quantile(
     shares = [rational(each, "quant", zero=True) for each in _each(quant)]
     if not shares or max(shares) > 1:
         raise ParameterError("quant must be a number from 0 to 1, or a list of such numbers")
-    rows, shape = _rows(np.asarray(array), axis, keepdims)
+    rows, shape = _rows(array, axis, keepdims)
     ends = _bounds(bounds, len(rows), len(shape))
     cost = rational(number(epsilon), "epsilon") / (len(shares) * len(rows))
     accounts, spent = _accountant(accountant), (cost.numerator / cost.denominator, 0)
@@ -150,8 +150,11 @@ def _each(given: Any) -> list[Any]:
     return [number(given)]
 
 
-def _rows(values: Any, axis: Any, keepdims: object) -> tuple[Any, tuple[int, ...]]:
+def _rows(array: Any, axis: Any, keepdims: object) -> tuple[Any, tuple[int, ...]]:
     """The values of each output as a row, and the shape of all outputs."""
+    if isinstance(array, np.ma.MaskedArray):
+        raise ParameterError("array must not be masked; write for example array.compressed()")
+    values = np.asarray(array)
     if values.dtype.kind == "b":
         values = values.astype(np.int64)
     if axis is None and not keepdims:

@@ -14,16 +14,19 @@ from typing import Any
 
 from safeselect.accounting.kinds import AnyGuarantee
 from safeselect.audit.line import Line
+from safeselect.audit.points import range_of_points, range_of_run
 from safeselect.audit.promised import Draws, composition_of, law_of
 from safeselect.audit.shapes import noise_of, shape_of
 from safeselect.errors import SafeSelectError
+from safeselect.grid_quantiles import Quantiles
 from safeselect.ledger import Budget, Record
 from safeselect.ledger.records.fields import charges_of
 from safeselect.ledger.records.record import commitment, read_numbers
 from safeselect.measurements import Measurement
+from safeselect.private_candidates import ChosenRun
 from safeselect.promises.records import exact_text, guarantee_record
 from safeselect.releases import Release
-from safeselect.releases._fields import Fields, any_guarantee, count
+from safeselect.releases._fields import Fields, count, every_guarantee
 from safeselect.scores.reading import Reading, Sensitivity
 from safeselect.sessions._opening import Opened
 
@@ -88,7 +91,7 @@ def compare(release: Release, charge: Fact) -> Iterator[Line]:
     yield _draws(release, promised, draws, place)
     yield composition_of(release.guarantee, promised, draws)
     yield _parameters(dict(said.parameters), charge["parameters"], place)
-    yield noise_of(release) if isinstance(release, Measurement) else _range(charge)
+    yield _covered(release, charge)
     yield shape_of(release)
     for name, own in (("unit", said.unit), ("neighbours", said.neighbours)):
         stated = sorted({str(each["terms"].get(name)) for each in charges_of(charge)})
@@ -105,6 +108,15 @@ def compare(release: Release, charge: Fact) -> Iterator[Line]:
     )
 
 
+def _covered(release: Release, charge: Fact) -> Line:
+    """Whether the noise covers what one unit changes, as far as the release and its record say."""
+    if isinstance(release, Measurement):
+        return noise_of(release)
+    if isinstance(release, Quantiles):
+        return range_of_points(release)
+    return range_of_run(release) if isinstance(release, ChosenRun) else _range(charge)
+
+
 def _same(what: str, own: str, recorded: str, place: str) -> Line:
     if own == recorded:
         return Line(what, True, f"Release and record {place} both say {own}.")
@@ -116,7 +128,8 @@ def _written(value: AnyGuarantee) -> str:
 
 
 def _plainly(content: Fact) -> str:
-    numbers = ", ".join(f"{k} = {v}" for k, v in sorted(content.items()) if k != "type")
+    told = {k: _plainly(v) if isinstance(v, Mapping) else v for k, v in content.items()}
+    numbers = ", ".join(f"{k} = {v}" for k, v in sorted(told.items()) if k != "type")
     return f"{content.get('type')}({numbers})"
 
 
@@ -142,7 +155,7 @@ def _draws(release: Release, promised: str, draws: Draws, place: str) -> Line:
 def _recorded(charge: Fact) -> tuple[tuple[AnyGuarantee, int], ...]:
     """Read the draws of a charge, whose form a replay does not check."""
     return tuple(
-        (fields.take("each", any_guarantee), fields.take("count", count))
+        (fields.take("each", every_guarantee), fields.take("count", count))
         for fields in (Fields(each, "a part") for each in charge["parts"])
     )
 
@@ -206,7 +219,7 @@ def _price(charge: Fact) -> Line:
     """A replay adds up what was charged; that it is what the guarantee costs is compared here."""
     what = "price"
     try:
-        whole = any_guarantee(charge["guarantee"], "guarantee")
+        whole = every_guarantee(charge["guarantee"], "guarantee")
         parts = _recorded(charge)
         for each in charges_of(charge):
             price = Budget.of(each["terms"]).price(whole, parts)

@@ -9,10 +9,13 @@ from typing import Any
 from safeselect.accounting.gaussian import GaussianDP
 from safeselect.accounting.kinds import AnyGuarantee
 from safeselect.audit.line import Line
+from safeselect.audit.points import shape_of_points, shape_of_run
 from safeselect.errors import SafeSelectError
+from safeselect.grid_quantiles import Quantiles
 from safeselect.groups import GroupedTopK
 from safeselect.measurements import Measurement
 from safeselect.partitions import SelectedPartitions, StatedStrategy
+from safeselect.private_candidates import ChosenRun
 from safeselect.promises.guarantees import PureDP, ZeroConcentratedDP
 from safeselect.promises.records import exact_text
 from safeselect.releases import Release
@@ -40,6 +43,10 @@ def shape_of(release: Release) -> Line:
         return _holds("It is the opening or the end of a session, and releases no label.")
     if isinstance(release, StatedStrategy):
         return _holds("It is a strategy in public terms, and releases no key.")
+    if isinstance(release, Quantiles):
+        return shape_of_points(release)
+    if isinstance(release, ChosenRun):
+        return shape_of_run(release)
     for name in _TWICE:
         own: Any = getattr(release, name, None)
         if own is not None and name in public and exact_text(Fraction(own)) != public[name]:

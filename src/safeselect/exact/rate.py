@@ -58,6 +58,13 @@ class NoiseRate:
         rate = Interval.of(self.rate, precision)
         return rate if self.base is None else rate * -Interval.of(self.base, precision).log()
 
+    def scaled(self, bits: int) -> tuple[int, int]:
+        """Integers (low, high) with low <= nats * 2**bits <= high; at most 2 apart."""
+        if self.base is not None:
+            return self.nats(bits + 64).scaled(bits)
+        above, below = self.rate.numerator << bits, self.rate.denominator
+        return above // below, -(-above // below)
+
     def power(self, numerator: int, level: int, precision: int) -> Interval:
         """Enclose rho ** (numerator / 2**level) to about `precision` significant bits.
 

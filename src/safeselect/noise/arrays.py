@@ -39,7 +39,6 @@ GridScores = NDArray[np.uint64]
 # These are the methods themselves.  On few numbers, NumPy's functions of these names spend most of
 # the time before they call the methods.
 argmax = np.ndarray.argmax
-put = np.ndarray.put
 take = np.ndarray.take
 largest_of = np.ndarray.max
 
@@ -117,11 +116,10 @@ def best_and_rest(values: Integers, m: int, bits: int | None = None) -> tuple[In
 def _peeled(values: Integers, m: int) -> tuple[Indices, Integers]:
     """The places of m maxima, and the values with the least number of the dtype at these places."""
     rest, places = values.copy(), np.empty(m, dtype=np.int64)
-    least = np.array([np.iinfo(values.dtype).min], dtype=values.dtype)
+    least = np.iinfo(values.dtype).min
     for i in range(m):
-        place = places[i : i + 1]
-        argmax(rest, 0, place, keepdims=True)
-        put(rest, place, least)
+        places[i] = place = argmax(rest)
+        rest[place] = least
     return places, rest
 
 

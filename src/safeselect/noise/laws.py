@@ -133,11 +133,8 @@ def enclose_all(
 ) -> list[tuple[int, int]]:
     """`enclose` for each (v, bits)."""
     found, quick, cut, two = [], law.quick, DIGITS - precision, 2 << precision + 64
-    last, ones = 0, 0
     for v, bits in known:
-        if bits != last:
-            last, ones = bits, (1 << bits) - 1
-        nearer = min(v, ones - v)  # over the cell, min(V, 1 - V) >= nearer / 2**bits
+        nearer = min(v, (1 << bits) - 1 - v)  # over the cell, min(V, 1 - V) >= nearer / 2**bits
         if nearer == 0:
             found.append((-UNBOUNDED, UNBOUNDED))
             continue

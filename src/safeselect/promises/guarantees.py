@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 
 from safeselect.exact.interval import Interval, above_zero
 from safeselect.exact.parameters import Number, rational
@@ -26,9 +27,6 @@ __all__ = [
     "PureDP",
     "ZeroConcentratedDP",
 ]
-
-
-_ONE = Fraction(1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +53,7 @@ class PureDP:
 
         Source: Bun and Steinke (2016), Proposition 3.3, in its tight form.
         """
-        return _concentrated(self, lambda e, one: -(e * (-e).expm1()) / (one + (-e).exp()))
+        return _concentrated(self, lambda one, e: -(e * (-e).expm1()) / (one + (-e).exp()))
 
     def approximate(self, delta: Number) -> ApproximateDP:
         """The smallest epsilon at this delta; the inverse of `delta`.
@@ -63,12 +61,12 @@ class PureDP:
         Source: Kairouz, Oh and Viswanath (2015): randomized response dominates.
         """
         return _approximate(
-            self, delta, lambda e, one, d, _: e + (one - d * (one + (-e).exp())).log()
+            self, delta, lambda one, e, d, _: e + (one - d * (one + (-e).exp())).log()
         )
 
     def delta(self, epsilon: Number) -> Fraction:
         """The smallest delta of (epsilon, delta)-DP: (e**own - e**epsilon) / (1 + e**own)."""
-        return _delta(self, epsilon, lambda own, one, less: -less.expm1() / (one + (-own).exp()))
+        return _delta(self, epsilon, lambda one, own, less: -less.expm1() / (one + (-own).exp()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,15 +98,15 @@ class LaplaceDominated:
 
         Source: Harrison and Manurangsi (2025); the Rényi divergences are those of Mironov (2017).
         """
-        return _concentrated(self, lambda e, _: e + (-e).expm1())
+        return _concentrated(self, lambda _, e: e + (-e).expm1())
 
     def approximate(self, delta: Number) -> ApproximateDP:
         """The smallest epsilon at this delta: own epsilon + 2 ln(1 - delta), or 0."""
-        return _approximate(self, delta, lambda e, _, d, rest: e + (rest.log() + rest.log()))
+        return _approximate(self, delta, lambda _, e, d, rest: e + (rest.log() + rest.log()))
 
     def delta(self, epsilon: Number) -> Fraction:
         """The smallest delta at this epsilon: 1 - e**((epsilon - own epsilon) / 2)."""
-        return _delta(self, epsilon, lambda own, one, less: -(less / (one + one)).expm1())
+        return _delta(self, epsilon, lambda one, own, less: -(less / (one + one)).expm1())
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +137,7 @@ class BoundedRange:
         Source: Cesar and Rogers (2021) for epsilon**2 / 8, `docs/mathematics.md` for the rest.
         """
 
-        def rho(e: Interval, one: Interval) -> Interval:
+        def rho(one: Interval, e: Interval) -> Interval:
             rest = -(-e).expm1()  # 1 - e**-epsilon
             return e * (-e).exp() / rest - one - (e.log() - e - rest.log())
 
@@ -148,7 +146,7 @@ class BoundedRange:
     def approximate(self, delta: Number) -> ApproximateDP:
         """The smallest epsilon at this delta; the inverse of `delta`."""
 
-        def bound(e: Interval, one: Interval, d: Interval, _: Interval) -> Interval:
+        def bound(one: Interval, e: Interval, d: Interval, _: Interval) -> Interval:
             log = (one - (-(d * (-e).expm1())).sqrt()).log()
             return e + (log + log)
 
@@ -160,7 +158,7 @@ class BoundedRange:
         Source: Dong, Durfee and Rogers (2020), the case of one mechanism.
         """
 
-        def bound(own: Interval, one: Interval, less: Interval) -> Interval:
+        def bound(one: Interval, own: Interval, less: Interval) -> Interval:
             root = (less / (one + one)).expm1()
             return -(root * root / (-own).expm1())
 
@@ -172,34 +170,37 @@ Guarantee = _Pure | ZeroConcentratedDP | ApproximateDP
 _Formula = Callable[..., Interval]  # of enclosures of some numbers
 
 
+_one = lru_cache(maxsize=64)(lambda bits: Interval.of(1, bits))
+
+
 def _enclosed(formula: _Formula, *numbers: Fraction) -> Fraction:
-    """The formula of these numbers, rounded up; 0 where it is surely not positive."""
-    return above_zero(lambda bits: formula(*(Interval.of(number, bits) for number in numbers)))
+    """The formula of 1 and these numbers, rounded up; 0 where it is surely not positive."""
+    return above_zero(lambda bits: formula(_one(bits), *(Interval.of(n, bits) for n in numbers)))
 
 
 def _concentrated(guarantee: _Pure, rho: _Formula) -> ZeroConcentratedDP:
-    """The bound on rho, a formula of epsilon and 1, as a guarantee."""
+    """The bound on rho, a formula of 1 and epsilon, as a guarantee."""
     epsilon = guarantee.epsilon
-    return ZeroConcentratedDP(_enclosed(rho, epsilon, _ONE) if epsilon else epsilon)
+    return ZeroConcentratedDP(_enclosed(rho, epsilon) if epsilon else epsilon)
 
 
 def _approximate(guarantee: _Pure, delta: Number, bound: _Formula) -> ApproximateDP:
-    """The bound on epsilon, a formula of epsilon, 1, delta and 1 - delta, as a guarantee."""
+    """The bound on epsilon, a formula of 1, epsilon, delta and 1 - delta, as a guarantee."""
     at = rational(delta, "delta", below=1)
     # Where epsilon = 0 already suffices, the logarithm in `bound` may not exist.
     if not guarantee.epsilon or guarantee.delta(0) <= at:
         return ApproximateDP(Fraction(0), at)
     # The guarantee's own epsilon holds without any delta, so rounding up must not exceed it.
-    epsilon = _enclosed(bound, guarantee.epsilon, _ONE, at, 1 - at)
+    epsilon = _enclosed(bound, guarantee.epsilon, at, 1 - at)
     return ApproximateDP(min(guarantee.epsilon, epsilon), at)
 
 
 def _delta(guarantee: _Pure, epsilon: Number, bound: _Formula) -> Fraction:
-    """The bound on delta, a formula of own epsilon, 1 and epsilon less own epsilon.
+    """The bound on delta, a formula of 1, own epsilon and epsilon less own epsilon.
 
     Where the guarantee's own epsilon is no larger, 0.
     """
     at = rational(epsilon, "epsilon", zero=True)
     if at >= guarantee.epsilon:
         return Fraction(0)
-    return min(_ONE, _enclosed(bound, guarantee.epsilon, _ONE, at - guarantee.epsilon))
+    return min(Fraction(1), _enclosed(bound, guarantee.epsilon, at - guarantee.epsilon))

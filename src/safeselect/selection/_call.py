@@ -198,7 +198,8 @@ class Call:
         """The result of a call that chose one candidate, released."""
         (label,), (gap,) = self.labels(ranking.indices), gaps
         (index,), base = self.positions(ranking.indices) or (None,), plan.noise_rate.base
-        return self.released(Selection(label, index, **self.said(plan), base=base, gap=gap))
+        said = plan.guarantee, plan.mechanism, self.source_name, self.statement
+        return self.released(Selection(label, index, *said, base, gap))
 
     def top_k(
         self, plan: Calibration, ranking: Ranking, gaps: tuple[Fraction, ...] | None = None

@@ -45,6 +45,11 @@ __all__ = [
 _MOST = 2**31 - 1  # candidates: more do not fit the memory of a call
 
 
+def _choose(self: Any, scores: Scores[Label], *, labels: Labels[Label] = None) -> Selection[Label]:
+    """Choose one candidate; scores and labels, and errors, as for `permute_and_flip`."""
+    return Call(scores, self._arguments, labels=labels).choose(self._plan)
+
+
 @final
 @dataclass(frozen=True, slots=True, init=False, eq=False)
 class PermuteAndFlip:
@@ -78,9 +83,7 @@ class PermuteAndFlip:
         arguments = Arguments.read(options)
         _keep(self, arguments, arguments.calibrate(TABLE["permute_and_flip"], "permute_and_flip/1"))
 
-    def __call__(self, scores: Scores[Label], *, labels: Labels[Label] = None) -> Selection[Label]:
-        """Choose one candidate; scores and labels, and errors, as for `permute_and_flip`."""
-        return Call(scores, self._arguments, labels=labels).choose(self._plan)
+    __call__ = _choose
 
 
 @final
@@ -106,9 +109,7 @@ class ExponentialMechanism:
         arguments = Arguments.read(options)
         _keep(self, arguments, arguments.calibrate(TABLE["exponential"], "exponential_mechanism/1"))
 
-    def __call__(self, scores: Scores[Label], *, labels: Labels[Label] = None) -> Selection[Label]:
-        """Choose one candidate; scores and labels, and errors, as for `permute_and_flip`."""
-        return Call(scores, self._arguments, labels=labels).choose(self._plan)
+    __call__ = _choose
 
 
 @final
@@ -150,9 +151,7 @@ class ExponentialMechanismBase2:
             plan = arguments.weighted(plan)
         _keep(self, arguments, plan)
 
-    def __call__(self, scores: Scores[Label], *, labels: Labels[Label] = None) -> Selection[Label]:
-        """Choose one candidate; scores and labels, and errors, as for `permute_and_flip`."""
-        return Call(scores, self._arguments, labels=labels).choose(self._plan)
+    __call__ = _choose
 
 
 @final
@@ -185,9 +184,7 @@ class ReportNoisyMax:
         arguments = Arguments.read(options)
         _keep(self, arguments, arguments.calibrate(row, f"report_noisy_max_{noise}/1"))
 
-    def __call__(self, scores: Scores[Label], *, labels: Labels[Label] = None) -> Selection[Label]:
-        """Choose one candidate; scores and labels, and errors, as for `permute_and_flip`."""
-        return Call(scores, self._arguments, labels=labels).choose(self._plan)
+    __call__ = _choose
 
 
 Ordered = Peeled | Literal["one_shot_exponential"]

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Protocol, TypeVar, final, runtime_checkable
 
-from safeselect.errors import ScoreError
+from safeselect.errors import LedgerError, ScoreError
 from safeselect.presentation import to_json_line
 from safeselect.promises.guarantees import Guarantee
 from safeselect.promises.records import Receipt
@@ -16,7 +16,7 @@ from safeselect.randomness.source import Source
 from safeselect.selection._arguments import PendingRelease, Scope
 from safeselect.selection._results import source_name
 
-__all__ = ["Opened", "Reserved", "reserve_session"]
+__all__ = ["Opened", "Reserved", "leave", "reserve_session"]
 
 _Drawn = TypeVar("_Drawn")
 
@@ -100,6 +100,15 @@ class Reserved:
             )
             self.receipt = self._pending.settled(closed, spent)
             self._pending = None
+
+
+def leave(close: Callable[[], None], error: BaseException | None) -> None:
+    """Close a session at the end of its block; an error of the block is not hidden by another."""
+    try:
+        close()
+    except LedgerError:
+        if error is None:
+            raise
 
 
 def reserve_session(

@@ -15,6 +15,7 @@ from safeselect.randomness.source import Source, resolve
 from safeselect.selection._arguments import Scope, read_ledger
 from safeselect.selection._table import named_engine
 from safeselect.sessions._answers import Answer, Answers
+from safeselect.sessions._opening import leave
 from safeselect.sessions._session import Session
 from safeselect.sessions._terms import SQRT2, SessionArguments
 from safeselect.variates import Kind
@@ -170,4 +171,4 @@ class AdaptiveSparseVector:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self.close()
+        leave(self.close, error)

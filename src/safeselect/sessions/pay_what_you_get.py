@@ -18,7 +18,7 @@ from safeselect.randomness.source import Source, resolve
 from safeselect.selection._arguments import Scope, read_ledger, unit_of
 from safeselect.selection._call import Call
 from safeselect.selection._table import choose_engine
-from safeselect.sessions._opening import Reserved, reserve_session
+from safeselect.sessions._opening import Reserved, leave, reserve_session
 from safeselect.unknown_domain._bottom import (
     ListQuery,
     draw_list,
@@ -242,8 +242,8 @@ class PayWhatYouGet:
     def __enter__(self) -> PayWhatYouGet:
         return self
 
-    def __exit__(self, *_: object) -> None:
-        self.close()
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        leave(self.close, error)
 
     def published(self) -> ApproximateDP:
         """Return, for comparison, the guarantee of Theorem 2 of Durfee and Rogers (2019).

@@ -15,6 +15,7 @@ from safeselect.randomness.source import Source, resolve
 from safeselect.selection._arguments import Scope, read_ledger
 from safeselect.selection._table import named_engine
 from safeselect.sessions._answers import Answer, Answers
+from safeselect.sessions._opening import leave
 from safeselect.sessions._session import Session
 from safeselect.sessions._terms import SessionArguments
 from safeselect.variates import Kind
@@ -193,4 +194,4 @@ class SparseVector:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self.close()
+        leave(self.close, error)

@@ -22,7 +22,9 @@ Places = npt.NDArray[np.intp]
 MARGIN = 44
 """A value is moved by this many bits below its own size: roundings are below 2**-48 of it."""
 
-_BLOCKS = 64  # blocks of offsets t that are tried first; the best are halved
+_BLOCKS = 64  # cells up to which each is looked at; of more, blocks, of which the best are halved
+_FIRST = 16  # such blocks at first
+_ENOUGH = 2**15  # numbers at a time, so that they stay near the processor
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,18 +91,17 @@ def climb(values: Floats, tables: Tables, length: int) -> tuple[Floats, Places]:
 
     Over a cell of offsets, with u = e**t and chords of f, the objective is C + A u + B / u.  It is
     at most the chord of its ends plus K v (1 - v), where K is half its largest bend.  So it is at
-    most the larger end plus (K - |difference of the ends|) / 4.  Wide cells come first.  A cell
-    with a bound below a value found elsewhere is dropped; the others are halved.
+    most the larger end plus (K - |difference of the ends|) / 4.  Where there are many, wide cells
+    come first.  One with a bound below a value found elsewhere is dropped; the others are halved.
     """
-    level = max(0, -(-tables.cells // _BLOCKS) - 1).bit_length()
-    dents = _dents(values, tables) if level else values
+    if tables.cells <= _BLOCKS:
+        return _all_cells(values, tables, length)
+    level = (-(-tables.cells // _FIRST) - 1).bit_length()
+    dents = _dents(values, tables)
     raised = _raised(values, dents, tables, level)
     offsets = np.arange(0, tables.cells, 2**level)
     offsets = np.minimum(offsets, tables.cells - 2**level)
     high, ends = _all_bounds(raised, tables, length, offsets, level)
-    if not level:
-        cells = high.argmax(axis=1)
-        return high[np.arange(length), cells], cells
     best = ends.max(axis=1)
     best = best * (1 - np.ldexp(1, -MARGIN)) - _most_raised(values, raised, length, tables)
     places, kept = np.nonzero(high >= best[:, np.newaxis])
@@ -121,6 +122,19 @@ def climb(values: Floats, tables: Tables, length: int) -> tuple[Floats, Places]:
     where = np.flatnonzero(high >= tops[places])
     firsts = np.flatnonzero(np.diff(places[where], prepend=-1))
     return tops, offsets[where[firsts]]
+
+
+def _all_cells(values: Floats, tables: Tables, length: int) -> tuple[Floats, Places]:
+    """The same where every cell is looked at, for some places at a time."""
+    tops, found = np.empty(length), np.empty(length, np.intp)
+    offsets = np.arange(tables.cells)
+    rows = -(-_ENOUGH // tables.cells)
+    for first in range(0, length, rows):
+        count = min(rows, length - first)
+        high, _ = _all_bounds(values[first:], tables, count, offsets, 0)
+        found[first : first + count] = best = high.argmax(axis=1)
+        tops[first : first + count] = high[np.arange(count), best]
+    return tops, found
 
 
 def _all_bounds(

@@ -1,8 +1,8 @@
 """Counts and scores from files, frames, DuckDB and Spark; `_sql` has every query on the data.
 
 An engine counts, and safeselect randomises.  The results of this module are exact and *private*,
-except for the releases of `top_items` and `select_keys`.  Pass them to a mechanism; do not print
-them.
+except for the releases of `top_items`, `select_keys` and `table_quantiles`.  Pass them to a
+mechanism; do not print them.
 
 - A row whose item or user is NULL is dropped.  In a CSV file an empty cell is NULL and everything
   else is text: "7", "07" and " 7" are three users.
@@ -31,6 +31,7 @@ from safeselect.adapters.tables._counting import count_distinct_users, largest_c
 from safeselect.adapters.tables._described import TableAs
 from safeselect.adapters.tables._files import shown
 from safeselect.adapters.tables._keys import read_labels
+from safeselect.adapters.tables._quantiles import table_quantiles
 from safeselect.adapters.tables._ready_scores import read_scores
 from safeselect.adapters.tables._select_keys import select_keys
 from safeselect.adapters.tables._top_items import top_items
@@ -46,6 +47,7 @@ __all__ = [
     "read_candidates",
     "read_scores",
     "select_keys",
+    "table_quantiles",
     "top_items",
     "top_items_by_group",
 ]

@@ -18,7 +18,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -160,7 +160,7 @@ def open_table(
     *,
     memory: str | None = None,
     progress: bool = False,
-    whole: bool = False,
+    whole: Collection[str] = (),
 ) -> Iterator[Table]:
     """Open a table for the length of a `with` block.
 
@@ -170,7 +170,8 @@ def open_table(
         columns: our name -> the column's name in the table.
         memory: the most memory that the engine may use, such as "2GB"; beyond it, it uses disk.
         progress: report on standard error how far a long statement is.
-        whole: read columns of floats as integers; a number that is not whole is an error.
+        whole: of which columns, by our names, floats are read as integers; a number that is not
+            whole is an error.
 
     Raises:
         InputError: there is no DuckDB, no such file or no such column, or the table is unreadable.
@@ -239,7 +240,7 @@ def _view(
     sources: Sequence[_Source],
     columns: Mapping[str, str],
     described: TableAs,
-    whole: bool,
+    whole: Collection[str],
 ) -> Mapping[str, str]:
     """Make the view of these columns and return their types.  No row is read."""
     selects, found = [], []
@@ -254,7 +255,7 @@ def _view(
         types = {ours: str(known[place][1]) for ours, place in at.items()}
         cells = {ours: identifier(known[place][0]) for ours, place in at.items()}
         for ours, kind in types.items():
-            if kind in _EXACT_UP_TO and whole:
+            if kind in _EXACT_UP_TO and ours in whole:
                 cells[ours] = _WHOLE.format(cell=cells[ours], most=_EXACT_UP_TO[kind])
                 types[ours] = "BIGINT"
             elif kind == "VARCHAR" and not described.is_plain:

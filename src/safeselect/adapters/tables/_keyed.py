@@ -118,7 +118,7 @@ def open_keyed(
     opened = (
         open_spark(table, columns)
         if is_spark(table)
-        else open_table(table, columns, memory=memory, progress=progress, whole=True)
+        else open_table(table, columns, memory=memory, progress=progress, whole=tuple(columns))
     )
     with opened as rows:
         keyed = Keyed(rows, columns)

@@ -1,7 +1,8 @@
 """Every query on the data, in SQL; no other file has one.
 
 Each statement runs unchanged on DuckDB and on Apache Spark.  `safeselect_rows` has two columns:
-`item`, a candidate, and `person`, the protected user.  Both are integers or strings.
+`item`, a candidate, and `person`, the protected user.  Both are integers or strings.  Where values
+are read, `value` stands for `item`, a number or a date.
 
 - A row whose item or person is NULL is dropped by the WHERE clauses here and nowhere else.
 - Neighbours are tables that differ by all rows of one person.  In each statement a person counts at
@@ -25,7 +26,16 @@ __all__ = [
     "ITEMS_PER_USER",
     "LARGEST_CAPPED_COUNTS",
     "LARGEST_COUNTS",
+    "VALUES_OF_USERS",
 ]
+
+VALUES_OF_USERS = """
+SELECT {rule}(found) AS value
+FROM (SELECT {cell} AS found, person FROM safeselect_rows) AS cells
+WHERE found IS NOT NULL AND person IS NOT NULL
+GROUP BY person
+"""
+"""One value for each person, by a public rule; a person's rows move that value alone."""
 
 ITEMS = """
 SELECT DISTINCT CAST(item AS STRING) AS label
