@@ -15,7 +15,7 @@ _STEIN = Fraction(3, 2)  # times the degrees of freedom; 2 is the theorem's boun
 _MOST_LENT = 3  # how many degrees of freedom the lead of safe winners may lend the others
 _FARTHEST = Fraction(5, 2)  # no estimate moves further by one part, in scales
 _FEW = 3  # so few winners leave no degrees of freedom to a second group
-_LEAST = Fraction(1, 20)  # how far few winners move, in scales, where a height may be luck
+_LEAST = Fraction(1, 24)  # how far few winners move, in scales, where a height may be luck
 _DOUBTED = 3  # nats: at such a height they move 8 times as far
 
 
@@ -104,7 +104,7 @@ class Shrunk:
         grows with the winner's height.  A part that never falls as its own noise x rises, and stays
         within c, adds E[part**2 - 2 x part] to the squared error, at most c**2 for any symmetric
         noise.  A winner below T has a height of h nats or more with probability exp(-h), and those
-        after it have less.  So for scales of many steps, harm is below 0.028 variances.
+        after it have less.  So for scales of many steps, harm is below 0.02 variances.
         """
         apart = [own - height for own, height in zip(self.measured, self.heights, strict=True)]
         moves, gain = [Fraction(0)] * len(apart), Fraction(0)
