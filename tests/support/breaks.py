@@ -702,16 +702,24 @@ BREAKS = (
     ),
     Break(
         ("C10",),
-        "randomness/guard.py",
-        "_attempt",
-        "        except Exception:\n"
-        "            if self.vouched:\n"
-        "                raise\n"
-        '            return "the source failed while drawing bytes"\n',
-        "        except Exception as error:\n"
-        "            if self.vouched:\n"
-        "                raise\n"
-        '            return f"the source failed while drawing bytes: {error}"\n',
+        "sources/foreign.py",
+        "asked",
+        "            raise SourceError(failure) from None\n",
+        '            raise SourceError(f"{failure}: {error}") from None\n',
+    ),
+    Break(
+        ("C10",),
+        "columns.py",
+        "_convert",
+        "        raise ScoreError(NULL)\n",
+        '        raise ScoreError(f"{NULL}: {column}")\n',
+    ),
+    Break(
+        ("C10",),
+        "scores/containers.py",
+        "check_known",
+        "    if id(type(scores)) not in _OWN_COUNTS:\n",
+        '    if not hasattr(scores, "check_known"):\n',
     ),
     Break(
         ("C10",),
