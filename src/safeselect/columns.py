@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator, Mapping, ValuesView
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from functools import reduce
 from typing import Any
 
@@ -18,7 +18,7 @@ from safeselect.errors import ParameterError, ScoreError
 from safeselect.scores.containers import TableReader, read_tables_with
 from safeselect.scores.numbers import NULL, Numbers
 
-__all__ = ["index_of"]
+__all__ = ["hushed", "index_of"]
 
 # Classes of other libraries that hold their rows in memory.  A user's subclass of one is not read.
 _TABLES = {
@@ -27,6 +27,7 @@ _TABLES = {
     "pyarrow": ("Array", "ChunkedArray", "Table", "RecordBatch"),
 }
 _WIDE = ("Int128", "UInt128")  # polars' integers for which NumPy has no type
+_PANIC = "pyo3_runtime"  # the module of Rust's panics, which are no Exceptions of Python's
 _ENCODED = ("dictionary<", "run_end_encoded<")  # pyarrow's: their null_count misses nulls
 
 
@@ -59,6 +60,16 @@ def _is_table(kind: type) -> bool:
     return issubclass(kind, tuple(each for each in classes if isinstance(each, type)))
 
 
+@contextmanager
+def hushed() -> Iterator[None]:
+    """Suppress the errors of another library; what comes from outside, as an interrupt, goes on."""
+    try:
+        yield
+    except BaseException as error:
+        if not isinstance(error, Exception) and type(error).__module__ != _PANIC:
+            raise
+
+
 def index_of(scores: Any) -> Any:
     """Return the index of a pandas column or table; None for everything else."""
     kind = type(scores)
@@ -68,8 +79,8 @@ def index_of(scores: Any) -> Any:
 def _instead(kind: type) -> str:
     """Advice on what to write instead of a class that is not read, after a semicolon."""
     if issubclass(kind, (list, tuple, Mapping)):
-        plain = "dict" if issubclass(kind, Mapping) else "list"
-        return f"; a subclass may count as it likes: write {plain}(scores)"
+        builtin = "dict" if issubclass(kind, Mapping) else "list"
+        return f"; a subclass may count as it likes: write {builtin}(scores)"
     if hasattr(kind, "__array__") and not issubclass(kind, np.generic):
         return "; write numpy.asarray(scores)"
     if kind.__name__ == "LazyFrame":
@@ -94,7 +105,7 @@ def _only_column(table: Any) -> Any:
 def _convert(column: Any) -> Numbers:
     """Convert a column to an array, or to Python's integers where NumPy has no such type."""
     nulls, values = 0, None
-    try:
+    with hushed():  # any error becomes ours below, without a context
         if str(getattr(column, "type", "")).startswith(_ENCODED):
             column = column.cast(column.type.value_type)
         # Counted before conversion, because converting turns nulls into NaN or into zeros.
@@ -102,8 +113,6 @@ def _convert(column: Any) -> Numbers:
         if not nulls:
             is_wide = str(getattr(column, "dtype", None)) in _WIDE
             values = list(column.to_list()) if is_wide else np.asarray(column)
-    except Exception:  # noqa: BLE001, S110 - any error becomes ours below, without a context
-        pass
     if nulls:
         raise ScoreError(NULL)
     if values is None:

@@ -21,6 +21,7 @@ from ledgers import new, pure, scope, script
 from workers import LONG, kinds
 
 from safeselect import Ledger, LedgerBusy, LedgerDamaged, LedgerError, LedgerRolledBack
+from safeselect.ledger import repair
 from safeselect.ledger.stores.file import FileStore
 
 pytestmark = [
@@ -99,10 +100,10 @@ def test_every_change_of_the_file_is_found_against_its_head(path: Path) -> None:
         changed = bytearray(whole)
         changed[place] ^= 1 << place % 8
         path.write_bytes(changed)
-        with pytest.raises((LedgerDamaged, LedgerRolledBack)):
+        with pytest.raises((LedgerDamaged, LedgerRolledBack), match=r"record|log"):
             Ledger.open(path, head=head)
         # A running process reads old lines no more, and finds the change when it is asked to.
-        with pytest.raises((LedgerDamaged, LedgerRolledBack)):
+        with pytest.raises((LedgerDamaged, LedgerRolledBack), match=r"record|log"):
             ledger.check()
     path.write_bytes(whole)
     assert ledger.check(head=head).head == head
@@ -446,3 +447,13 @@ def test_a_read_only_ledger_can_be_read_and_not_charged(path: Path) -> None:
         os._exit(1)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
     assert Ledger.open(path).check().count == 4
+
+
+@pytest.mark.parametrize("name", ["a\0b", "a\ud800b"], ids=["NUL", "surrogate"])
+def test_a_name_that_no_file_has_is_a_ledger_error(tmp_path: Path, name: str) -> None:
+    place = f"{tmp_path}/{name}"
+    for use in (Ledger.open, repair):
+        with pytest.raises(LedgerError, match="can be none of this name"):
+            use(place)
+    with pytest.raises(LedgerError, match="it has no such name"):
+        new(place)

@@ -13,6 +13,7 @@ from ledgers import TERMS, new, scope
 from tapes import TapeSource
 
 from safeselect import (
+    Budget,
     BudgetError,
     Counts,
     GaussianDP,
@@ -237,3 +238,20 @@ def test_a_failure_keeps_the_charge_and_a_refusal_draws_nothing(name: str, after
     with pytest.raises(BudgetError, match="does not allow"):
         measure([1, 2], **cost, source=source, ledger=scope(ledger))
     assert source.asked == 0
+
+
+def test_counts_in_which_users_are_replaced_move_twice_as_far() -> None:
+    """The one who leaves takes c contributions away, and the one who comes brings c others."""
+    budget = Budget("person", "replace_one", epsilon=9)
+    ledger = Ledger.create(":memory:", {"a": budget})
+    there = ledger.scope("a", unit="person", neighbours="replace_one", purpose="a test")
+    counts = Counts(dict.fromkeys(range(5), 7), "all", max_contributions=2)
+    with pytest.raises(ParameterError, match="one user in another's place may move 4 of these"):
+        measure(counts, epsilon=1, sensitivity_l1=2, ledger=there)
+    assert measure(counts, epsilon=1, sensitivity_l1=4, ledger=there).receipt is not None
+    with pytest.raises(ParameterError, match="sensitivity_l2_squared must be at least 4"):
+        measure(counts, rho=1, sensitivity_l2_squared=3, ledger=there)
+    uncapped = Counts(dict.fromkeys(range(5), 7), "all")
+    with pytest.raises(ParameterError, match="sensitivity_l1 must be at least 5"):
+        measure(uncapped, epsilon=1, sensitivity_l1=4, ledger=there)
+    assert measure(uncapped, epsilon=1, sensitivity_l1=5, ledger=there).receipt is not None

@@ -18,6 +18,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from held import read_histogram
+from ledgers import new, scope
 
 import safeselect
 from safeselect import PayWhatYouGet, ScoreError
@@ -341,3 +342,62 @@ def test_a_count_that_is_no_integer_is_one_fixed_sentence(wrong: Any) -> None:
         with pytest.raises(ScoreError, match=r"^counts must be integers") as array:
             safeselect.unknown_domain_top_k(np.array([3, wrong]), labels=["a", "b"], **SURE)
         assert str(array.value) == str(other.value)
+
+
+BEYOND = pl.Series([2**62, 0])
+
+
+@pytest.mark.parametrize("charged", [False, True])
+@pytest.mark.parametrize(
+    "labels",
+    [
+        BEYOND.cast(pl.Datetime("ms")),  # at which polars panics, which is no Exception
+        BEYOND.cast(pl.Datetime("us", "Europe/Berlin")),
+        BEYOND.cast(pl.Datetime("ms")).implode().explode().reshape((2, 1)),
+        pl.Series([[each] for each in BEYOND.cast(pl.Datetime("ms")).gather([1, 1])]),
+        pl.DataFrame({"x": BEYOND.cast(pl.Datetime("ms"))}).to_struct(),
+        pl.Series([pa.scalar(5), object()], dtype=pl.Object),
+    ],
+    ids=["a date", "a zone", "arrays", "lists", "structs", "objects"],
+)
+def test_columns_of_labels_that_cannot_be_told_are_no_items(
+    labels: Any, charged: bool, capfd: pytest.CaptureFixture[str]
+) -> None:
+    ledger = new(":memory:", epsilon=8, delta="1e-3")
+    there = scope(ledger) if charged else None
+    found = safeselect.unknown_domain_top_k([MANY, MANY], labels=labels, ledger=there, **SURE)
+    kept = safeselect.select_partitions(
+        [MANY, MANY], labels=labels, epsilon=1, delta="1e-6", max_partitions=1
+    )
+    assert found.labels == kept.labels == ()
+    assert capfd.readouterr().err == ""  # Rust tells of a panic there
+
+
+def test_a_panic_of_a_columns_library_is_a_refusal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rust's panics are BaseExceptions, and quote what they met; a time limit is one too."""
+
+    class PanicException(BaseException):
+        __module__ = "pyo3_runtime"
+
+    def panics(error: BaseException) -> Any:
+        def convert(*_: Any, **__: Any) -> Any:
+            raise error
+
+        return convert
+
+    ledger = new(":memory:", epsilon=8)
+    column = pl.Series([1, 2])
+    call = {"epsilon": 1, "sensitivity": 1, "ledger": scope(ledger)}
+    monkeypatch.setattr(pl.Series, "__array__", panics(PanicException("987654321")))
+    with pytest.raises(ScoreError, match="as the arguments say") as caught:
+        safeselect.permute_and_flip(column, **call)
+    assert caught.value.__context__ is None
+    assert ledger.balance("a").refusals == 1
+    monkeypatch.setattr(pl.Series, "to_list", panics(PanicException("987654321")))
+    monkeypatch.setattr(pl.Series, "__getitem__", panics(PanicException("987654321")))
+    odd = safeselect.unknown_domain_top_k([MANY, MANY], labels=column, **SURE)
+    assert odd.labels == ()
+    for kind in (KeyboardInterrupt, SystemExit, type("Limit", (BaseException,), {})):
+        monkeypatch.setattr(pl.Series, "__array__", panics(kind("from outside")))
+        with pytest.raises(kind, match="from outside"):
+            safeselect.permute_and_flip(column, **call)

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import copy
 import pickle
+from decimal import Decimal
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
+from gmpy2 import mpz
 from ledgers import new, scope
 from tapes import TapeSource
 
@@ -184,3 +187,40 @@ def test_a_failure_keeps_the_charge_and_a_refusal_draws_nothing(after: int) -> N
     with pytest.raises(BudgetError, match="does not allow"):
         partition_strategy(**COST, source=source, ledger=scope(ledger))
     assert source.asked == 0
+
+
+@pytest.mark.parametrize(
+    ("users", "same"),
+    [
+        (5, [5.0, Fraction(5), Decimal(5), Decimal("5.00"), np.int8(5), np.float16(5), mpz(5)]),
+        (1, [True, np.True_, 1.0]),
+        (10**300, [Decimal(10) ** 300, mpz(10) ** 300, Fraction(10**300)]),
+    ],
+)
+def test_equal_numbers_of_users_are_the_same_number(users: Any, same: list[Any]) -> None:
+    strategy = partition_strategy(epsilon=1, delta="1e-3", max_partitions=1)
+    chance = strategy.probability_of_keep(users)
+    assert {strategy.probability_of_keep(each) for each in same} == {chance}
+
+
+class Loud(Fraction):
+    @property
+    def numerator(self) -> int:
+        raise KeyError(987_654_321)
+
+
+@pytest.mark.parametrize(
+    "users",
+    [10**5000, mpz(10) ** 5000, Decimal("1e5000"), 5j, 5 + 0j, Loud(1, 3), 0.5, None, "5", [5]],
+    ids=lambda users: type(users).__name__,
+)
+def test_what_is_no_number_of_users_is_one_sentence(users: Any) -> None:
+    strategy = partition_strategy(epsilon=1, delta="1e-3", max_partitions=1)
+    for ask in (strategy.should_keep, strategy.probability_of_keep, lambda n: keyed(strategy, n)):
+        with pytest.raises(ScoreError, match="counts must be integers, of whatever") as caught:
+            ask(users)
+        assert caught.value.__context__ is None
+
+
+def keyed(strategy: PartitionStrategy, users: Any) -> bool:
+    return strategy.keep_keyed("Oslo", users)

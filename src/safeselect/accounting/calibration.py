@@ -271,7 +271,11 @@ def _guess(family: Family, rho: Fraction) -> Fraction:
             found = context.mul(at, context.tanh(context.div(at, 2)))
         return context.sqrt(found)
 
-    last, root_of_last, at = mpfr(0), mpfr(0), wanted
+    # The first terms of the inverse: rho is epsilon**2 / 8, or epsilon**2 / 2 - epsilon**3 / 6.
+    start = context.mul(wanted, context.sqrt(8 if family is BoundedRange else 2))
+    if family is LaplaceDominated:
+        start = context.add(start, context.div(context.square(start), 6))
+    last, root_of_last, at = mpfr(0), mpfr(0), start
     near = context.div_2exp(wanted, _GUESS_BITS // 2)
     for _ in range(_MOST_TRIES):
         root_of_at = root(at)

@@ -7,7 +7,7 @@ from safeselect.ledger.events import Event, OnEvent
 from safeselect.ledger.external import EXTERNAL, ExternalRelease
 from safeselect.ledger.kept import kept_records
 from safeselect.ledger.ledger import Ledger
-from safeselect.ledger.pending_release import Pending
+from safeselect.ledger.pending import Pending
 from safeselect.ledger.proposals import Proposals
 from safeselect.ledger.records.approvals import Proposal, approve
 from safeselect.ledger.records.balance import Balance

@@ -10,7 +10,7 @@ from safeselect.exact.parameters import describe, integer
 from safeselect.ledger.anchor import read_anchor, read_receiver
 from safeselect.ledger.elsewhere import Elsewhere
 from safeselect.ledger.events import OnEvent
-from safeselect.ledger.pending_release import SALT_BYTES
+from safeselect.ledger.pending import SALT_BYTES
 from safeselect.ledger.records.budget import Budget
 from safeselect.ledger.records.record import text
 from safeselect.ledger.store import Store

@@ -23,7 +23,7 @@ from safeselect.ledger.arguments import (
 from safeselect.ledger.book import Book
 from safeselect.ledger.events import OnEvent
 from safeselect.ledger.management import add_scope, enact, reopen, unapproved
-from safeselect.ledger.pending_release import balance_of, finish_request
+from safeselect.ledger.pending import balance_of, finish_request
 from safeselect.ledger.proposals import Proposals
 from safeselect.ledger.records.approvals import Proposal, read_approvers
 from safeselect.ledger.records.balance import MAX_REFUSALS, Balance

@@ -7,39 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
-from typing import Literal, Protocol, TypeVar, final
+from dataclasses import replace
+from typing import Protocol, TypeVar, final
 
 from safeselect.accounting.kinds import AnyGuarantee
-from safeselect.errors import BudgetError, LedgerError, ParameterError, ScoreError, SourceError
-from safeselect.ledger.asking import Asking
-from safeselect.ledger.book import Book
-from safeselect.ledger.entries import Charge, Written
-from safeselect.ledger.events import Event, reported
-from safeselect.ledger.records.balance import Balance
-from safeselect.ledger.records.record import commitment
-from safeselect.ledger.records.replay import Checker
-from safeselect.promises.records import Content, Receipt
+from safeselect.errors import BudgetError, LedgerError, ScoreError, SourceError
+from safeselect.ledger.entries import Charge
+from safeselect.ledger.pending import SALT_BYTES, Pending, Reason
+from safeselect.promises.records import Receipt
 from safeselect.randomness.bits import Bits
-from safeselect.randomness.memory import Generation, generation
 from safeselect.randomness.source import Source
 from safeselect.sources.observed import observed
 
-__all__ = [
-    "SALT_BYTES",
-    "Pending",
-    "PendingRelease",
-    "Reason",
-    "balance_of",
-    "check_open",
-    "check_process",
-    "finish_request",
-]
-
-SALT_BYTES = 32
-"""Length of the salt that opens the commitment to an output."""
-
-Reason = Literal["source", "interrupt", "error", "input"]
+__all__ = ["PendingRelease"]
 
 
 class Output(Protocol):
@@ -58,121 +38,6 @@ class Output(Protocol):
 
 
 Result = TypeVar("Result", bound=Output)
-
-
-@dataclass(frozen=True, slots=True)
-class Pending:
-    """A charged release, recorded at this place and time, whose outcome this process must write."""
-
-    book: Book
-    charge: int
-    utc: str
-    _born: Generation = field(repr=False, compare=False)
-    _asking: Asking | None = field(repr=False, compare=False)
-    _event: Event = field(repr=False, compare=False)
-
-    def released(self, output: str, salt: bytes) -> Receipt:
-        """Write a commitment to the output; show the output only after this returns.
-
-        The outbox of the request, if there is one, gets the output first.
-
-        Raises:
-            BudgetError: a scope was closed in between; the charge stands.
-            LedgerError: the record could not be written, or the outbox failed; the charge stands.
-        """
-        check_process(self._born)
-        if self._asking is not None:
-            self._asking.deliver(self.charge, salt, output)
-        return finish(self.book, self.charge, output, salt, self._born, self._event)
-
-    def settled(self, output: str, salt: bytes, spent: Mapping[str, int]) -> Receipt:
-        """Write how much of its reserved charge a session used; the charge stands.
-
-        Args:
-            spent: the numbers used, by the names that the charge's parameters have for the limits.
-
-        Raises:
-            LedgerError: the record could not be written.
-        """
-        committed, used = commitment(salt, output), {name: str(n) for name, n in spent.items()}
-        record = self._settle("settled", {"commitment": committed, "spent": {**used}})
-        return Receipt(self.book.id, record, salt)
-
-    def aborted(self, reason: Reason) -> None:
-        """Write that there will be no output; the charge stands.
-
-        Args:
-            reason: "input" if private values caused the refusal.  Such refusals are counted, and
-                too many close the scope.
-        """
-        self._settle("aborted", {"reason": reason})
-
-    def _settle(self, kind: Literal["settled", "aborted"], content: Mapping[str, Content]) -> int:
-        def decide(checker: Checker) -> Written:
-            check_process(self._born)
-            if checker.awaits(self.charge) is None:
-                raise LedgerError(f"the outcome of charge {self.charge} is in the ledger already")
-            return kind, {"charge": str(self.charge), **content}
-
-        event = replace(self._event, kind=kind)
-        return reported(self.book.on_event, event, lambda: self.book.write(decide))
-
-
-class _Released(Exception):
-    """The output is released already, by another process that had it from the outbox."""
-
-
-def finish(
-    book: Book, charge: int, output: str, salt: bytes, born: Generation, event: Event
-) -> Receipt:
-    """Write that this output is released; for a request, it may have been written before.
-
-    Args:
-        event: what was told of the charge.
-
-    Raises:
-        BudgetError: a scope was closed in between.
-        LedgerError: the charge has another outcome, or the record could not be written.
-    """
-    committed = commitment(salt, output)
-
-    def decide(checker: Checker) -> Written:
-        check_process(born)
-        waits, request = checker.awaits(charge), checker.requests.at(charge)
-        if waits is None and request is not None and request.commitment == committed:
-            raise _Released
-        if waits is None:
-            raise LedgerError(f"the outcome of charge {charge} is in the ledger already")
-        for name in waits.scopes:
-            check_open(name, checker.scopes[name])
-        return "released", {"charge": str(charge), "commitment": committed}
-
-    def write() -> int:
-        try:
-            return book.write(decide)
-        except _Released:
-            # Another process wrote the record; a look makes it durable.
-            found = book.state(lambda checker: checker.requests.at(charge))
-        if found is None or found.record is None or found.outcome != "released":
-            raise LedgerError(f"charge {charge} was not released")
-        return found.record
-
-    place = reported(book.on_event, replace(event, kind="released"), write)
-    return Receipt(book.id, place, salt)
-
-
-def finish_request(book: Book, charge: int, output: str, salt: bytes) -> Receipt:
-    """Write that the output of a request is released, by any process.
-
-    Raises:
-        ParameterError: no request was charged there.
-        BudgetError, LedgerError: as `finish`.
-    """
-    if book.state(lambda checker: checker.requests.at(charge)) is None:
-        raise ParameterError(f"no request was charged in record {charge}")
-    waits = book.state(lambda checker: checker.awaits(charge))
-    event = Event("released", waits.scopes if waits else (), "")
-    return finish(book, charge, output, salt, generation(), event)
 
 
 @final
@@ -239,8 +104,13 @@ class PendingRelease:
     def end(self, error: BaseException | None) -> None:
         """Write that there is no output, unless one was released.
 
+        A refusal of private input is told only if it was counted, and while the scopes are open.
+        Otherwise the error is the one that an answer would have met.
+
         Raises:
-            LedgerError: there is no output, and no error explains it.
+            BudgetError: private input was refused, and a scope was closed before.
+            LedgerError: there is no output, and no error explains it; or private input was refused,
+                and the record could not be written.
         """
         if self._pending is None:
             return
@@ -249,7 +119,8 @@ class PendingRelease:
         if isinstance(error, SourceError):
             kind = "source"
         elif isinstance(error, ScoreError):
-            kind = "input"  # after the charge, only private values can still be refused
+            _count_refusal(pending)  # after the charge, only private values can still be refused
+            return
         elif error is not None and not isinstance(error, Exception):
             kind = "interrupt"
         # The error is already being raised; a charge without an outcome stands anyway.
@@ -259,41 +130,20 @@ class PendingRelease:
             raise LedgerError("the mechanism ended without an output; the charge stands")
 
 
-def check_process(born: Generation) -> None:
-    """Check that this process made the charge, as it must also write the outcome.
+def _count_refusal(pending: Pending) -> None:
+    """Write that private input was refused; raise what an answer would have met, if it met a thing.
 
     Raises:
-        LedgerError: this is a child of that process.
+        BudgetError: a scope was closed before.
+        LedgerError: the record could not be written.
     """
-    if generation() != born:
-        raise LedgerError(
-            "this process was forked in the middle of a call of its parent's, to which the charge "
-            "belongs: call anew"
-        )
-
-
-def check_open(scope: str, balance: Balance) -> None:
-    """Refuse every answer of a closed scope, with one sentence.
-
-    Raises:
-        BudgetError: the scope is closed.
-    """
-    if balance.is_closed:
-        raise BudgetError(
-            f"scope {scope!r} is closed: calls that were charged were refused for what the data "
-            "hold, and how often is not differentially private; the owner of the ledger opens it "
-            "again with: safeselect ledger reopen",
-            scope=scope,
-        )
-
-
-def balance_of(checker: Checker, scope: str) -> Balance:
-    """Return the balance of a scope.
-
-    Raises:
-        ParameterError: there is no such scope.
-    """
-    balance = checker.scopes.get(scope)
-    if balance is None:
-        raise ParameterError(f"there is no scope {scope!r} in this ledger")
-    return balance
+    met: BudgetError | LedgerError | None
+    try:
+        met = pending.aborted("input")
+    except LedgerError as error:
+        met = error
+    if met is not None:
+        try:
+            raise met
+        finally:
+            met.__context__ = None  # the refusal that is being handled depends on private values

@@ -13,13 +13,8 @@ from safeselect.ledger.book import Book
 from safeselect.ledger.entries import Charge, Written, amounts, charged
 from safeselect.ledger.events import Event, reported
 from safeselect.ledger.external import ExternalRelease, external_charge
-from safeselect.ledger.pending_release import (
-    Pending,
-    PendingRelease,
-    balance_of,
-    check_open,
-    check_process,
-)
+from safeselect.ledger.pending import Pending, balance_of, check_open, check_process
+from safeselect.ledger.pending_release import PendingRelease
 from safeselect.ledger.records.budget import Amounts, check_cap
 from safeselect.ledger.records.record import text
 from safeselect.ledger.records.replay import Checker
@@ -98,6 +93,20 @@ class Scope:
             raise ParameterError(f"outbox must be a function, got {describe(outbox)}")
         asking = Asking(text(request, "request"), question, outbox)
         return replace(self, asking=asking)
+
+    def check_open(self) -> None:
+        """Refuse every answer of a session if one of the scopes is closed.
+
+        Raises:
+            BudgetError: it is.
+            LedgerError: the ledger cannot be used.
+        """
+
+        def look(checker: Checker) -> None:
+            for name in self.names:
+                check_open(name, balance_of(checker, name))
+
+        self.book.state(look)
 
     def charge(
         self,

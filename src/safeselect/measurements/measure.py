@@ -143,7 +143,7 @@ def measure(
     scope = read_ledger(ledger, monotonic=False)
     chosen = resolve(source)
     cells = read_candidates(values, labels=labels)
-    _check_counts(values, cells.size, noise, unit_of(scope))
+    _check_counts(values, cells.size, noise, scope)
     name, sensitivity = noise.sensitivity
     charge = Charge(
         f"measure_{noise.name}/1",
@@ -192,31 +192,35 @@ def _read_noise(epsilon: object, rho: object, mu: object, l1: object, l2: object
             "changes of all values; write for example sensitivity_l2_squared=1"
         )
     sensitivity = rational(l2, "sensitivity_l2_squared")
-    told = ("sensitivity_l2_squared", sensitivity)
+    parameter = ("sensitivity_l2_squared", sensitivity)
     if rho is not None:
         concentrated = ZeroConcentratedDP(rational(rho, "rho"))
         squared = sensitivity / (2 * concentrated.rho)
-        return _Noise("discrete_gaussian", concentrated, told, sigma_squared=squared)
+        return _Noise("discrete_gaussian", concentrated, parameter, sigma_squared=squared)
     gaussian = GaussianDP(rational(mu, "mu") ** 2)
     squared = sensitivity / gaussian.mu_squared
-    return _Noise("rounded_gaussian", gaussian, told, sigma_squared=squared)
+    return _Noise("rounded_gaussian", gaussian, parameter, sigma_squared=squared)
 
 
-def _check_counts(values: object, size: int, noise: _Noise, unit: str | None) -> None:
+def _check_counts(values: object, size: int, noise: _Noise, scope: Scope | None) -> None:
     """Refuse `Counts` that one user may move by more than the sensitivity; the rest passes."""
     if not isinstance(values, Counts):
         return
-    check_unit(values.unit, unit)
+    check_unit(values.unit, unit_of(scope))
     if values.places != "all":
         raise ParameterError(
             "these are the largest counts of a table, whose items are private: use "
             "select_partitions(..., with_counts=True)"
         )
     name, sensitivity = noise.sensitivity
-    moved = size if values.max_contributions is None else min(size, values.max_contributions)
+    # A user who replaces another takes away the other's contributions and adds as many.
+    replaced = scope is not None and scope.neighbours == "replace_one"
+    cap = values.max_contributions
+    moved = size if cap is None else min(size, cap * (1 + replaced))
     if sensitivity < moved:
+        who = "one user in another's place" if replaced else "one user"
         raise ParameterError(
-            f"one user may move {moved} of these counts by 1 each, so {name} must be at least "
+            f"{who} may move {moved} of these counts by 1 each, so {name} must be at least "
             f"{moved}; or count with max_contributions="
         )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, final
@@ -23,12 +24,16 @@ from safeselect.promises.statement import NOT_STATED, Statement
 from safeselect.randomness.bits import Bits
 from safeselect.randomness.source import Source, resolve
 from safeselect.scores.containers import hand_over
+from safeselect.scores.reading import INTEGERS
+from safeselect.scores.values import read_values
 from safeselect.selection._arguments import Scope, read_ledger
 from safeselect.selection._results import source_name
 from safeselect.unknown_domain._histogram import NOT_WHOLE, whole_counts
-from safeselect.unknown_domain._items import item, whole
+from safeselect.unknown_domain._items import item
 
 __all__ = ["PartitionStrategy", "partition_strategy"]
+
+_WORD = 64  # bits: an integer of more is compared with the limit of all numbers
 
 
 @final
@@ -249,7 +254,9 @@ def partition_strategy(
 
 
 def _read(users: object) -> int:
-    number = whole(users)
-    if number is None:
-        raise ScoreError(NOT_WHOLE)
-    return number
+    """Read one count as a column of it is read: numbers that are equal are the same number."""
+    if type(users) is int and users.bit_length() <= _WORD:
+        return users
+    with suppress(Exception):  # whatever the number raises may quote it
+        return read_values(hand_over([users]), INTEGERS, Fraction(1))[0]
+    raise ScoreError(NOT_WHOLE)

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import NoReturn, TypeVar, final
 
 from safeselect.accounting.kinds import AnyGuarantee
-from safeselect.accounting.repetition import Base, Repeated
+from safeselect.accounting.repetition import Base, PoissonRepeated, Repeated
 from safeselect.errors import ParameterError, SafeSelectError
 from safeselect.exact.parameters import describe
 from safeselect.ledger.records.budget import Budget
@@ -125,9 +125,8 @@ class _CoveredRelease:
         """Return the result as it is: it has no receipt."""
         return result
 
-    def settled(self, closed: object, spent: Mapping[str, int]) -> NoReturn:
-        """Refuse: only sessions with delta are settled, and no base covers them."""
-        raise ParameterError("a session that is settled cannot be part of a run")
+    def settled(self, closed: object, spent: Mapping[str, int]) -> None:
+        """Do nothing: a session in a run has no receipt."""
 
     def end(self, error: BaseException | None) -> None:
         """Do nothing: the call that paid says what became of it."""
@@ -158,6 +157,8 @@ def _said(guarantee: AnyGuarantee) -> str:
     """A guarantee in words for a message; all are public."""
     if isinstance(guarantee, Repeated):
         return f"Repeated({_said(guarantee.base)}, {guarantee.eta}, {guarantee.gamma})"
+    if isinstance(guarantee, PoissonRepeated):
+        return f"PoissonRepeated({_said(guarantee.base)}, {guarantee.mean})"
     try:
         kind, *numbers = map(str, guarantee_record(guarantee).values())
     except (AttributeError, TypeError):

@@ -1,30 +1,40 @@
-"""Opening a session on a ledger: its whole cost is charged before the first of its bits."""
+"""A session on a ledger: charged its whole cost before the first of its bits, and settled once."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Protocol, TypeVar, final, runtime_checkable
 
+from safeselect.errors import LedgerError, ScoreError
+from safeselect.presentation import to_json_line
 from safeselect.promises.guarantees import Guarantee
 from safeselect.promises.records import Receipt
 from safeselect.promises.statement import Statement
 from safeselect.randomness.bits import Bits
 from safeselect.randomness.source import Source
 from safeselect.selection._arguments import PendingRelease, Scope
-from safeselect.selection._results import source_name, to_json_line
+from safeselect.selection._results import source_name
 
-__all__ = ["Opened", "open_session", "reserve_session"]
+__all__ = ["Opened", "Reserved", "leave", "reserve_session"]
 
 _Drawn = TypeVar("_Drawn")
 
 
+@runtime_checkable
+class _Closing(Protocol):
+    """A scope that may be closed while sessions are open."""
+
+    def check_open(self) -> None:
+        """Refuse if answers are withheld, as the outcome of a call would be."""
+
+
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """An opened session: the ledger commits to this, because its answers come later.
+    """A session: the ledger commits to this at its end, because its answers come one by one.
 
     Attributes:
-        spent: what a session used, if its end is recorded.
+        spent: what the session used; None in records of earlier versions, written at its opening.
     """
 
     guarantee: Guarantee
@@ -40,33 +50,68 @@ class Opened:
         return to_json_line("safeselect.session/2", self, **used)
 
 
-def reserve_session(
-    scope: Scope,
-    source: Source,
-    guarantee: Guarantee,
-    mechanism: str,
-    parts: tuple[tuple[Guarantee, int], ...],
-    parameters: Mapping[str, str],
-) -> tuple[PendingRelease, Statement]:
-    """Charge a session its whole cost; `settled` records at its end what was used.
+@final
+class Reserved:
+    """The charge of a session, until the ledger has a record of its end.
 
-    If the process dies in between, the charge has no outcome, and it stands.
+    Attributes:
+        receipt: of the record that settled it; None before, and for a session that was refused.
     """
-    pending = scope.prepare(mechanism, guarantee, parts, parameters)
-    with Bits(source) as bits:
-        try:
-            utc = pending.charge(source, bits)
-        except BaseException as error:
-            pending.end(error)
+
+    __slots__ = ("_opened", "_pending", "_scope", "receipt")
+
+    def __init__(self, scope: Scope, pending: PendingRelease, opened: Opened) -> None:
+        self._scope, self._opened = scope, opened
+        self._pending: PendingRelease | None = pending
+        self.receipt: Receipt | None = None
+
+    def check_open(self) -> None:
+        """Refuse every answer of a closed scope, before a value is looked at.
+
+        Raises:
+            BudgetError: a scope is closed.
+            LedgerError: the ledger cannot be read.
+        """
+        if isinstance(self._scope, _Closing):
+            self._scope.check_open()
+
+    def refused(self, sentence: str) -> ScoreError:
+        """Record that the session ended at a private value; return the one error to raise.
+
+        Raises:
+            BudgetError: a scope was closed in between.
+            LedgerError: the record could not be written, so the refusal is not told.
+        """
+        failed, pending, self._pending = ScoreError(sentence), self._pending, None
+        if pending is not None:
+            pending.end(failed)
+        return failed
+
+    def settle(self, spent: Mapping[str, int]) -> None:
+        """Record what was used, unless the end is recorded.
+
+        Raises:
+            LedgerError: the record could not be written; the caller may try again.
+        """
+        if self._pending is not None:
+            opened = self._opened
+            closed = Opened(
+                opened.guarantee, opened.mechanism, opened.source, opened.statement, {**spent}
+            )
+            self.receipt = self._pending.settled(closed, spent)
+            self._pending = None
+
+
+def leave(close: Callable[[], None], error: BaseException | None) -> None:
+    """Close a session at the end of its block; an error of the block is not hidden by another."""
+    try:
+        close()
+    except LedgerError:
+        if error is None:
             raise
-    return pending, _said(scope, parameters, utc)
 
 
-def _said(scope: Scope, parameters: Mapping[str, str], utc: str | None) -> Statement:
-    return Statement.of(parameters, unit=scope.unit, neighbours=scope.neighbours, utc=utc)
-
-
-def open_session(
+def reserve_session(
     scope: Scope | None,
     source: Source,
     guarantee: Guarantee,
@@ -74,22 +119,22 @@ def open_session(
     parts: tuple[tuple[Guarantee, int], ...],
     parameters: Mapping[str, str],
     draw: Callable[[Bits], _Drawn],
-) -> tuple[_Drawn, Receipt | None]:
-    """Charge a session its whole cost, then draw its first noise; return that and a receipt.
+) -> tuple[_Drawn, Reserved | None]:
+    """Charge a session its whole cost, then draw its first noise; without a scope only draw.
 
-    The ledger commits to the opening of the session.  Its answers come later and are already paid
-    for.
+    If the process dies before the session's end is recorded, the charge has no outcome, and it
+    stands.
     """
-    with Bits(source) as bits:
-        if scope is None:
+    if scope is None:
+        with Bits(source) as bits:
             return draw(bits), None
-        pending = scope.prepare(mechanism, guarantee, parts, parameters)
+    pending = scope.prepare(mechanism, guarantee, parts, parameters)
+    with Bits(source) as bits:
         try:
             utc = pending.charge(source, bits)
             drawn = draw(bits)
-            said = _said(scope, parameters, utc)
-            opened = pending.released(Opened(guarantee, mechanism, source_name(source), said))
         except BaseException as error:
             pending.end(error)
             raise
-        return drawn, opened.receipt
+    said = Statement.of(parameters, unit=scope.unit, neighbours=scope.neighbours, utc=utc)
+    return drawn, Reserved(scope, pending, Opened(guarantee, mechanism, source_name(source), said))

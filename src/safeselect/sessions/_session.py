@@ -7,7 +7,8 @@ Its rules:
 - Each value gets noise of its own.  The noise of all branches is drawn before any is compared.
 - A session ends when its budget is used up, when it is closed, and when anything goes wrong after a
   value was looked at.  So noise that was half drawn is never drawn again.  Whether a value can be
-  read depends on the value, so a session says at most once that it cannot.
+  read depends on the value, so a session says at most once that it cannot, and a ledger counts it.
+- On a ledger whose scope is closed a session answers nothing, whatever the value.
 - It serves one thread at a time, and only in the process that opened it.
 
 The error that is raised depends on the parameters, on the answers released so far and on the
@@ -17,18 +18,21 @@ session's state, never on a value.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from fractions import Fraction
 from threading import RLock
 from typing import TypeVar, final
 
 from safeselect.errors import (
     BudgetError,
+    LedgerError,
     ParameterError,
     SafeSelectError,
     ScoreError,
     SourceError,
 )
 from safeselect.exact.rate import NoiseRate
+from safeselect.promises.records import Receipt
 from safeselect.randomness.bits import Bits, exhausted, rounds
 from safeselect.randomness.memory import generation, sealed
 from safeselect.randomness.source import Source
@@ -37,7 +41,7 @@ from safeselect.scores.values import read_values
 from safeselect.selection._arguments import Scope
 from safeselect.selection._results import source_name
 from safeselect.sessions._answers import Answer, Answers
-from safeselect.sessions._opening import open_session
+from safeselect.sessions._opening import reserve_session
 from safeselect.sessions._terms import BELOW, Branch, SessionParameters, compare
 from safeselect.variates import EnclosedNoise, Variates
 
@@ -86,17 +90,8 @@ class Session:
     """
 
     __slots__ = (
-        "_below",
-        "_bits",
-        "_born",
-        "_busy",
-        "_end",
-        "_engine",
-        "_lock",
-        "_noise",
-        "_source",
-        "receipt",
-        "terms",
+        *("_below", "_bits", "_born", "_busy", "_end", "_engine", "_lock", "_most"),
+        *("_noise", "_reserved", "_source", "terms"),
     )
 
     def __init__(
@@ -110,11 +105,12 @@ class Session:
         self._busy = False
         self._end: tuple[type[SafeSelectError], str] | None = None
         self._below = self._answer_below(terms.epsilon - terms.start)
+        self._most = self._below.remaining
         # One answer's bytes at a time, so no random bits are left over between two answers.  Begun
         # before the ledger records the opening, because a source may refuse to begin.
         self._bits = Bits(source, piece=self._bytes(1))
         self._noise: EnclosedNoise | None
-        self._noise, self.receipt = open_session(
+        self._noise, self._reserved = reserve_session(
             scope,
             source,
             terms.guarantee,
@@ -123,6 +119,11 @@ class Session:
             terms.as_record,
             lambda bits: self._draw(terms.noise_rate, bits),
         )
+
+    @property
+    def receipt(self) -> Receipt | None:
+        """On a ledger, once the session is settled: the receipt of the record of its use."""
+        return None if self._reserved is None else self._reserved.receipt
 
     @property
     def source(self) -> str:
@@ -156,18 +157,19 @@ class Session:
         except ScoreError:
             raise
         except Exception:
-            if self.receipt is None:
+            if self._reserved is None:
                 raise
         raise ScoreError(_UNREAD[1])  # also for a library's or a memory error about the values
 
     def close(self) -> None:
-        """End the session and drop its noise."""
+        """End the session, drop its noise and, on a ledger, settle it: see `SparseVector`."""
         if generation() != self._born:
             # Without the lock: a thread that held it at the fork holds it for ever.
             self._finish(_ELSEWHERE)
             return
         with self._lock:
             self._finish(_CLOSED)
+            self._settle()
 
     def _run(self, work: Callable[[], _Result]) -> _Result:
         """Do the work if the session can answer; end it if anything goes wrong."""
@@ -180,26 +182,37 @@ class Session:
             if self._end is not None:
                 kind, sentence = self._end
                 raise kind(sentence)
+            if self._reserved is not None:
+                self._reserved.check_open()
             self._busy = True
             try:
-                return work()
+                found = work()
             except ScoreError:
                 self._finish(_UNREAD)
-                if self.receipt is None:
+                if self._reserved is None:
                     raise
-                failed = ScoreError(_UNREAD[1])
             except BaseException:
                 self._finish(_FAILED)
                 raise
+            else:
+                if self.remaining == 0:
+                    # A record that fails must not lose what is paid for; `close` tries it again.
+                    with suppress(LedgerError):
+                        self._settle()
+                return found
             finally:
                 self._busy = False
             # The error depends on the value: with a ledger, all errors have one sentence.
-            raise failed
+            raise self._reserved.refused(_UNREAD[1])
 
     def _finish(self, end: tuple[type[SafeSelectError], str]) -> None:
         self._end = self._end or end
         self._noise = None
         self._bits.close()
+
+    def _settle(self) -> None:
+        if self._reserved is not None:
+            self._reserved.settle({"k": self._most - self.remaining})
 
     def _answers(self, values: list[int]) -> Answers:
         found: list[tuple[int, Answer]] = []

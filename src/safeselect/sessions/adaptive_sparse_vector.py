@@ -15,6 +15,7 @@ from safeselect.randomness.source import Source, resolve
 from safeselect.selection._arguments import Scope, read_ledger
 from safeselect.selection._table import named_engine
 from safeselect.sessions._answers import Answer, Answers
+from safeselect.sessions._opening import leave
 from safeselect.sessions._session import Session
 from safeselect.sessions._terms import SQRT2, SessionArguments
 from safeselect.variates import Kind
@@ -137,7 +138,7 @@ class AdaptiveSparseVector:
 
     @property
     def receipt(self) -> Receipt | None:
-        """With `ledger=`, the receipt of the record of its opening."""
+        """With `ledger=`, once the session is settled: the receipt of the record of its use."""
         return self._session.receipt
 
     @property
@@ -154,7 +155,11 @@ class AdaptiveSparseVector:
         return self._session.query_many(values)
 
     def close(self) -> None:
-        """End the session and drop the threshold's noise."""
+        """End the session, drop the threshold's noise and, with a ledger, settle it.
+
+        Raises:
+            LedgerError: the record could not be written; `close` tries it again.
+        """
         self._session.close()
 
     def __enter__(self) -> AdaptiveSparseVector:
@@ -166,4 +171,4 @@ class AdaptiveSparseVector:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self.close()
+        leave(self.close, error)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from fractions import Fraction
-from threading import Lock
+from threading import RLock
 from typing import Literal, final
 
 from safeselect.counts import check_unknown
@@ -15,10 +15,10 @@ from safeselect.promises.guarantees import ApproximateDP, BoundedRange, Guarante
 from safeselect.promises.records import Receipt
 from safeselect.randomness.memory import generation, sealed
 from safeselect.randomness.source import Source, resolve
-from safeselect.selection._arguments import PendingRelease, Scope, read_ledger, unit_of
-from safeselect.selection._results import source_name
+from safeselect.selection._arguments import Scope, read_ledger, unit_of
+from safeselect.selection._call import Call
 from safeselect.selection._table import choose_engine
-from safeselect.sessions._opening import Opened, reserve_session
+from safeselect.sessions._opening import Reserved, leave, reserve_session
 from safeselect.unknown_domain._bottom import (
     ListQuery,
     draw_list,
@@ -30,13 +30,14 @@ from safeselect.unknown_domain._bottom import (
     split_delta,
 )
 from safeselect.unknown_domain._discovered import DiscoveredTopK
-from safeselect.unknown_domain._histogram import hold_counts
+from safeselect.unknown_domain._histogram import HeldCounts, hold_counts
+from safeselect.unknown_domain._items import Label
 from safeselect.unknown_domain._threshold import published_guarantee
 
 __all__ = ["PayWhatYouGet", "Spent"]
 
 _MOST = 2**20
-_UNREAD = "the counts cannot be read as the arguments say; what the query may cost was spent"
+_UNREAD = "this session ended with counts that cannot be read; what was charged stays charged"
 _MECHANISM = "pay_what_you_get_gumbel/1"
 _COUNTS = {"sensitivity": "1", "monotonic": "yes", "effective_range": "1"}
 
@@ -75,12 +76,11 @@ class PayWhatYouGet:
     Reveals: `spent` follows from what was released.
 
     A session belongs to one process: it cannot be copied, and a child of a fork cannot spend from
-    it.  Threads take turns.
-
-    With a ledger, one record charges the whole cost when the session opens.  A second record
-    settles it when the session is exhausted or closed, and states how many outcomes and queries
-    were used.  The charge stands however much was used, and also if the process dies before the
-    second record.
+    it.  Threads take turns.  With a ledger, one record charges the whole cost when the session
+    opens.  A second one settles it when the session is exhausted or closed, and states how many
+    outcomes and queries were used; the charge stands with and without it.  At counts that cannot be
+    read the session ends, and the second record counts the refusal.  While the scope is closed, the
+    session answers nothing.
 
     Args:
         outcomes: how many outcomes all queries may cost together.
@@ -97,9 +97,8 @@ class PayWhatYouGet:
     """
 
     __slots__ = (
-        *("_born", "_closed", "_each", "_engine", "_guarantee", "_limit", "_lock"),
-        *("_odds", "_part", "_pending", "_receipt", "_said", "_source", "_source_name"),
-        *("_spent", "_unit"),
+        *("_born", "_busy", "_each", "_end", "_engine", "_guarantee", "_limit", "_lock"),
+        *("_odds", "_part", "_reserved", "_source", "_spent", "_unit"),
     )
 
     def __init__(
@@ -127,20 +126,18 @@ class PayWhatYouGet:
         self._source = source if source is None else resolve(source)
         scope = read_ledger(ledger, monotonic=True)
         self._unit = unit_of(scope)
-        self._pending: PendingRelease | None = None
+        self._reserved: Reserved | None = None
         if scope is not None:
             parts = (BoundedRange(self._each), most), (ApproximateDP(Fraction(0), self._part), 1)
             told = {name: str(number) for name, number in asdict(self._limit).items()} | _COUNTS
-            known = resolve(source)
-            self._source_name = source_name(known)
-            self._pending, self._said = reserve_session(
-                scope, known, self._guarantee, _MECHANISM, parts, told
+            _, self._reserved = reserve_session(
+                scope, resolve(source), self._guarantee, _MECHANISM, parts, told, lambda _: None
             )
-        self._receipt: Receipt | None = None
-        self._closed = False
+        self._end: BudgetError | ScoreError | None = None
+        self._busy = False
         self._spent = Spent(0, 0)
         self._born = generation()
-        self._lock = Lock()
+        self._lock = RLock()
 
     @property
     def guarantee(self) -> ApproximateDP:
@@ -156,7 +153,7 @@ class PayWhatYouGet:
     @property
     def receipt(self) -> Receipt | None:
         """With `ledger=`, once the session is settled: the receipt of the record of its use."""
-        return self._receipt
+        return None if self._reserved is None else self._reserved.receipt
 
     @property
     def spent(self) -> Spent:
@@ -185,9 +182,10 @@ class PayWhatYouGet:
 
         Raises:
             ParameterError, ScoreError: an argument is wrong, and nothing was spent; or the counts
-                cannot be read, and the query was spent, because that depends on the counts.
-            BudgetError: too little of the session's budget is left, or it is closed; nothing was
-                spent.
+                cannot be read, and the query was spent, because that depends on the counts.  With a
+                ledger that ends the session.
+            BudgetError: too little of the session's budget is left, or it or the ledger's scope is
+                closed (`LedgerError`: the ledger cannot be used); nothing was spent.
             SourceError: the source failed, or the session belongs to another process.
         """
         # Before the lock, which a fork may have copied while it was held.
@@ -202,23 +200,19 @@ class PayWhatYouGet:
             held = hold_counts(counts, labels, most + 1)
             held.unit = self._unit or held.unit
             call = open_call(held, self._source, self._engine)
-            unread = False
-            # The largest cost, before a count is looked at and before the first bit of noise.
-            self._spend(query.draws, 1)
+            if self._reserved is not None:
+                self._reserved.check_open()
+            self._busy = True
             try:
-                with call.release(self.guarantee, _MECHANISM, k=k, more=query.as_record):
-                    found, chosen = draw_list(query, held, call)
-            except (ParameterError, ScoreError):
-                if self._unit is None:
-                    raise
-                unread = True
-            if unread:
-                # The error depends on the counts: with a ledger, one sentence, which is paid for.
-                raise ScoreError(_UNREAD)
+                # The largest cost, before a count is looked at and before the first bit of noise.
+                self._spend(query.draws, 1)
+                found, chosen = self._draw(query, held, call)
+            finally:
+                self._busy = False
             # Returns the draws that were reserved and not made: min(r + 1, k) were.
             self._spend(min(len(found) + 1, k) - k, 0)
-            if self._exhausted:
-                # The answer is paid for, so a failed record must not lose it; `close` tries again.
+            if 0 in (self.remaining.outcomes, self.remaining.queries):
+                # A record that fails must not lose what is paid for; `close` tries it again.
                 with suppress(LedgerError):
                     self._tell()
         return DiscoveredTopK(
@@ -237,20 +231,19 @@ class PayWhatYouGet:
         """End the session; with a ledger, settle it unless that was done when it was exhausted.
 
         Raises:
-            LedgerError: the record could not be written.  The session is closed; `close` tries
-                the record again.
+            LedgerError: the record could not be written; `close` tries it again.
         """
         if generation() != self._born:
             return  # the process that opened it settles it
         with self._lock:
-            self._closed = True
+            self._end = self._end or BudgetError("the session is closed")
             self._tell()
 
     def __enter__(self) -> PayWhatYouGet:
         return self
 
-    def __exit__(self, *_: object) -> None:
-        self.close()
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        leave(self.close, error)
 
     def published(self) -> ApproximateDP:
         """Return, for comparison, the guarantee of Theorem 2 of Durfee and Rogers (2019).
@@ -269,10 +262,27 @@ class PayWhatYouGet:
             self._guarantee.delta - self._part,
         )
 
+    def _draw(
+        self, query: ListQuery, held: HeldCounts, call: Call
+    ) -> tuple[tuple[Label, ...], int]:
+        """Read the counts and draw one list."""
+        try:
+            with call.release(self.guarantee, _MECHANISM, k=query.k, more=query.as_record):
+                return draw_list(query, held, call)
+        except Exception:
+            # Once the counts were read, no error depends on how they read.
+            if self._reserved is None or hasattr(call, "scores_on_grid"):
+                raise
+            self._end = ScoreError(_UNREAD)
+        # The error depends on the counts: on a ledger, one sentence, which is counted.
+        raise self._reserved.refused(_UNREAD)
+
     def _require(self, worst: int) -> None:
         left = self.remaining
-        if self._closed:
-            raise BudgetError("the session is closed")
+        if self._busy:
+            raise ParameterError("this session was asked while it was answering")
+        if self._end:
+            raise type(self._end)(str(self._end))
         if left.queries < 1:
             raise BudgetError("the session has no queries left")
         if left.outcomes < worst:
@@ -284,16 +294,7 @@ class PayWhatYouGet:
     def _spend(self, outcomes: int, queries: int) -> None:
         self._spent = Spent(self._spent.outcomes + outcomes, self._spent.queries + queries)
 
-    @property
-    def _exhausted(self) -> bool:
-        """Whether not even a query for one label is left."""
-        return self.remaining.queries < 1 or self.remaining.outcomes < 1
-
     def _tell(self) -> None:
         """Record once what was used, if there is a ledger."""
-        if self._pending is not None:
-            spent = asdict(self._spent)
-            self._receipt = self._pending.settled(
-                Opened(self._guarantee, _MECHANISM, self._source_name, self._said, spent), spent
-            )
-            self._pending = None
+        if self._reserved is not None:
+            self._reserved.settle(asdict(self._spent))

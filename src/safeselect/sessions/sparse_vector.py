@@ -15,6 +15,7 @@ from safeselect.randomness.source import Source, resolve
 from safeselect.selection._arguments import Scope, read_ledger
 from safeselect.selection._table import named_engine
 from safeselect.sessions._answers import Answer, Answers
+from safeselect.sessions._opening import leave
 from safeselect.sessions._session import Session
 from safeselect.sessions._terms import SessionArguments
 from safeselect.variates import Kind
@@ -48,6 +49,11 @@ class SparseVector:
     A session is one object for one process.  It cannot be copied or pickled, shows no noise, and
     refuses a child of a fork.  Threads may share it.  It is a context manager.
 
+    With a ledger, one record charges the whole cost when the session opens.  A second record
+    settles it when the session is exhausted or closed, and states how many of the k answers were
+    used.  At a value that cannot be read the session ends, and the second record counts the
+    refusal.  A session on a scope that is closed answers nothing.
+
     Args:
         threshold: rational, of either sign, in score units; public.
         k: how many answers above the threshold, 1 .. 2**20; answers below are free.
@@ -62,7 +68,8 @@ class SparseVector:
             every value must be an integer.  With one, the threshold too goes to the nearest step.
         gap_grid: public step of the gaps; by default that of the values.
         source: source of random bytes; the default is a cryptographic generator.
-        ledger: `ledger.scope(...)`: epsilon is charged there before the first bit is drawn.
+        ledger: `ledger.scope(...)`: epsilon is charged there before the first bit is drawn; close
+            the session, or use a `with` block, to record its end.
         engine: "reference" for the scalar tier.
 
     Raises:
@@ -127,7 +134,7 @@ class SparseVector:
 
     @property
     def receipt(self) -> Receipt | None:
-        """With `ledger=`, the receipt of the record of its opening."""
+        """With `ledger=`, once the session is settled: the receipt of the record of its use."""
         return self._session.receipt
 
     @property
@@ -151,7 +158,8 @@ class SparseVector:
 
         Raises:
             ScoreError: the value cannot be read, which ends the session.
-            BudgetError: k answers above the threshold have been given.
+            BudgetError: k answers above the threshold have been given, or the ledger's scope is
+                closed.
             SourceError: the source failed, which ends the session; or the session had ended so
                 before; or it was opened in another process.
             ParameterError: the session is closed.
@@ -170,7 +178,11 @@ class SparseVector:
         return self._session.query_many(values)
 
     def close(self) -> None:
-        """End the session and drop the threshold's noise."""
+        """End the session, drop the threshold's noise and, with a ledger, settle it.
+
+        Raises:
+            LedgerError: the record could not be written; `close` tries it again.
+        """
         self._session.close()
 
     def __enter__(self) -> SparseVector:
@@ -182,4 +194,4 @@ class SparseVector:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self.close()
+        leave(self.close, error)

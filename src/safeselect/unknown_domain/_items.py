@@ -19,6 +19,7 @@ from typing import Any
 import gmpy2
 import numpy as np
 
+from safeselect.columns import hushed
 from safeselect.errors import ParameterError
 from safeselect.scores.numbers import is_integer, to_int
 
@@ -101,18 +102,23 @@ def _cells(labels: Any) -> list[Any]:
     dimensions = len(getattr(labels, "shape", (0,)))
     if dimensions != 1:
         raise ParameterError(f"labels must have one dimension, got {dimensions}")
-    if getattr(getattr(labels, "dtype", None), "kind", "") in ("M", "m"):
-        return [None] * len(labels)  # dates and time spans, which NumPy would turn into integers
+    kind = getattr(labels, "dtype", None)
+    # Dates and time spans, which NumPy would turn into integers.  Dates, lists and structs of
+    # polars, which panics at dates that Python lacks, and tells standard error of it.
+    if getattr(kind, "kind", "") in ("M", "m") or any(
+        hasattr(kind, name) and getattr(kind, name)() for name in ("is_temporal", "is_nested")
+    ):
+        return [None] * len(labels)
     names = [name for name in ("to_pylist", "to_list", "tolist") if hasattr(labels, name)]
     if not names:
         return list(labels)
     for name in names:
-        with suppress(Exception):  # another library's error may quote a label
+        with hushed():  # another library's error may quote a label
             return list(getattr(labels, name)())
     cells: list[Any] = []
     for place in range(len(labels)):
         cells.append(None)
-        with suppress(Exception):
+        with hushed():
             cell = labels[place]
             cells[place] = cell.as_py() if hasattr(cell, "as_py") else cell
     return cells

@@ -102,7 +102,10 @@ def check_modes(path: Path) -> None:
         LedgerError: the path is refused.
         OSError: it does not exist, or cannot be examined.
     """
-    file = os.stat(path)
+    try:
+        file = os.stat(path)
+    except ValueError:  # a NUL, or characters that names of files cannot have
+        raise LedgerError(f"there is no file {str(path)!r}, and can be none of this name") from None
     if not stat.S_ISREG(file.st_mode):
         raise LedgerError(f"{str(path)!r} is not a ledger: it is not a file")
     if file.st_mode & stat.S_IWOTH:
