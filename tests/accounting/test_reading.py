@@ -154,6 +154,7 @@ def test_a_profile_far_out_is_read_as_near():
                 assert (-1e-9 if upper else -5) < error < (5 if upper else 1e-9)
 
 
+@pytest.mark.slow("a product of long laws")
 def test_lists_of_a_thousand_million_end():
     """Losses of tens of millions of steps, of which no list of places is made."""
     parts = [(DiscreteLaplace("1/7", 2), 5000), (DiscreteLaplace("1/5"), 10**9)]
