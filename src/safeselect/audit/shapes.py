@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import fields
 from fractions import Fraction
 from typing import Any
 
@@ -22,7 +23,7 @@ from safeselect.sessions._opening import Opened
 __all__ = ["noise_of", "shape_of"]
 
 _SHAPE = "shape"
-_TWICE = ("max_partitions", "pre_threshold", "max_groups", "noise_rate")
+_TWICE = {"max_partitions", "pre_threshold", "max_groups", "noise_rate"}
 """What some releases say as a field, and among their parameters."""
 
 _COSTS: Mapping[str, type[AnyGuarantee]] = {
@@ -40,9 +41,9 @@ def shape_of(release: Release) -> Line:
         return _holds("It is the opening or the end of a session, and releases no label.")
     if isinstance(release, StatedStrategy):
         return _holds("It is a strategy in public terms, and releases no key.")
-    for name in _TWICE:
-        own: Any = getattr(release, name, None)
-        if own is not None and name in told and exact_text(Fraction(own)) != told[name]:
+    for name in _TWICE & told.keys() & {each.name for each in fields(release)}:
+        own: Any = getattr(release, name)
+        if own is not None and exact_text(Fraction(own)) != told[name]:
             return _fails(f"Its {name} is not that of its parameters.")
     if isinstance(release, Measurement):
         return _measured(release, told)
