@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from audited import CHARGED, Case, Json, certificate
+from written import EVERY
 
 import safeselect as s
 from safeselect.releases import from_json
@@ -148,6 +149,13 @@ FORGERIES: dict[str, tuple[Any, bool, Change, str, str]] = {
         with_parameter(monotonic="perhaps"),
         "range",
         "The record does not say whether all scores move the same way.",
+    ),
+    "a strategy for more keys of a user": (
+        EVERY["a strategy"],
+        False,
+        with_parameter(max_partitions="6"),
+        "shape",
+        "It pays for other keys of a user than its parameters say.",
     ),
     "a label twice": (None, False, twice_a_label, "shape", "It names a candidate twice."),
 }

@@ -26,6 +26,8 @@ _SHAPE = "shape"
 _TWICE = {"max_partitions", "pre_threshold", "max_groups", "noise_rate"}
 """What some releases say as a field, and among their parameters."""
 
+_OTHER_KEYS = "It pays for other keys of a user than its parameters say."
+
 _COSTS: Mapping[str, type[AnyGuarantee]] = {
     "measure_discrete_laplace/1": PureDP,
     "measure_discrete_gaussian/1": ZeroConcentratedDP,
@@ -40,6 +42,8 @@ def shape_of(release: Release) -> Line:
     if isinstance(release, Opened):
         return _holds("It is the opening or the end of a session, and releases no label.")
     if isinstance(release, StatedStrategy):
+        if told.get("max_partitions") != str(len(release.parts)):
+            return _fails(_OTHER_KEYS)
         return _holds("It is a strategy in public terms, and releases no key.")
     for name in _TWICE & told.keys() & {each.name for each in fields(release)}:
         own: Any = getattr(release, name)
@@ -122,7 +126,7 @@ def _keys(release: SelectedPartitions, told: Mapping[str, str]) -> Line:
     if (release.counts is not None) is not (told.get("with_counts") == "yes"):
         return _fails("It has counts that its parameters do not have, or lacks them.")
     if len(release.parts) != release.max_partitions:
-        return _fails("It pays for other keys of a user than its parameters say.")
+        return _fails(_OTHER_KEYS)
     return _holds(f"{len(release.labels)} keys; how many may be shown has no limit.")
 
 
