@@ -126,7 +126,7 @@ def _check_arguments(function: object, name: object, max_chunk: object) -> None:
             f"the callback must be a function n -> bytes, got an object of type "
             f"{type(function).__name__}"
         )
-    inner = function
+    inner: object = function
     while isinstance(inner, partial):
         inner = inner.func
     if predictable_generator(getattr(inner, "__self__", None)):
