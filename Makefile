@@ -14,6 +14,7 @@ BENCH ?= .venv-bench
 SPARK ?= .venv-spark
 PIPELINE ?= .venv-pipeline-dp
 DROPINS ?= .venv-dropins
+TYPES ?= .venv-types
 DOCS ?= .venv-docs
 SITE ?= docs/_build
 RELEASE ?= .venv-release
@@ -53,7 +54,7 @@ FUZZ ?= .venv-fuzz
 SECONDS_EACH ?= 60
 BENCH_PIP := $(BENCH)/bin/python $(INSTALL)
 
-.PHONY: help demo test quick durations docs spark pipeline-dp dropins check format oldest matrix nightly release verify lock claims execute faults reading proofs mutants soak bench bench-docs timing service fuzz clean
+.PHONY: help demo test quick durations docs spark pipeline-dp dropins types check format oldest matrix nightly release verify lock claims execute faults reading proofs mutants soak bench bench-docs timing service fuzz clean
 .DEFAULT_GOAL := help
 
 help: ## show this list
@@ -81,8 +82,13 @@ spark: $(SPARK)/.installed ## run the tests that need Apache Spark, on a local o
 pipeline-dp: $(PIPELINE)/.installed ## run the tests that need PipelineDP
 	$(PIPELINE)/bin/python -m pytest tests/adapters/test_pipeline_dp.py $(ARGS)
 
-dropins: $(DROPINS)/.installed ## run the tests that need dpmm and diffprivlib, in an environment of their own
-	$(DROPINS)/bin/python -m pytest tests/adapters/test_synthetic_data.py tests/adapters/test_diffprivlib.py $(ARGS)
+dropins: $(addprefix $(DROPINS)/,$(addsuffix /.installed,dpmm diffprivlib mbi)) ## run the tests that need dpmm (Python 3.11), diffprivlib and mbi, each in an environment of its own
+	$(DROPINS)/dpmm/bin/python -m pytest tests/adapters/test_synthetic_data.py $(ARGS)
+	$(DROPINS)/mbi/bin/python -m pytest tests/adapters/test_synthetic_data.py $(ARGS)
+	$(DROPINS)/diffprivlib/bin/python -m pytest tests/adapters/test_diffprivlib.py tests/adapters/test_diffprivlib_tools.py $(ARGS)
+
+types: $(TYPES)/.installed ## what mypy and pyright tell a client's program that uses every public function
+	$(TYPES)/bin/python -m pytest tests/test_typing.py $(ARGS)
 
 check: $(VENV)/.dev ## lint, format, types, layers
 	$(BIN)/ruff check .
@@ -176,8 +182,8 @@ fuzz: $(FUZZ)/.installed ## look for hostile input, a minute for each target
 	$(FUZZ)/bin/python fuzz/run.py $(SECONDS_EACH) $(ARGS)
 
 clean: ## remove everything that make created
-	rm -rf .venv .venv-bench .venv-docs .venv-fuzz .venv-matrix .venv-mutants .venv-oldest .venv-pipeline-dp .venv-release .venv-spark docs/_build fuzz/found proofs/build
-	rm -rf .venv .venv-bench .venv-docs .venv-dropins .venv-fuzz .venv-matrix .venv-mutants .venv-oldest .venv-release .venv-spark docs/_build fuzz/found proofs/build
+	rm -rf .venv .venv-bench .venv-docs .venv-dropins .venv-fuzz .venv-matrix .venv-mutants .venv-oldest .venv-pipeline-dp .venv-release .venv-spark .venv-types
+	rm -rf docs/_build fuzz/found proofs/build
 	rm -rf dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
@@ -244,11 +250,24 @@ $(PIPELINE)/.installed: pyproject.toml
 	$(NEEDS_PYTHON)
 	$(PYTHON) -m venv $(PIPELINE)
 	$(PIPELINE)/bin/python $(INSTALL) --editable '.[laws]' 'pipeline-dp>=0.3'
-# Not with the others: dpmm wants an OpenDP of its own, and diffprivlib an older scikit-learn.
-$(DROPINS)/.installed: pyproject.toml
+	@touch $@
+
+# Each alone: dpmm pins NumPy, OpenDP and a scikit-learn that diffprivlib finds too old, and mbi
+# wants a newer NumPy.
+$(DROPINS)/dpmm/.installed: NEEDS = 'dpmm>=0.1.9'
+$(DROPINS)/diffprivlib/.installed: NEEDS = 'diffprivlib>=0.6.6' 'scikit-learn<1.8'
+$(DROPINS)/mbi/.installed: NEEDS = 'mbi>=2.0'
+$(DROPINS)/%/.installed: pyproject.toml
 	$(NEEDS_PYTHON)
-	$(PYTHON) -m venv $(DROPINS)
-	$(DROPINS)/bin/python $(INSTALL) --editable . 'dpmm>=0.1.9' 'diffprivlib>=0.6.6' 'scikit-learn<1.8' hypothesis pytest
+	$(PYTHON) -m venv $(DROPINS)/$*
+	$(DROPINS)/$*/bin/python $(INSTALL) --editable . hypothesis pytest $(NEEDS)
+	@touch $@
+
+# pyright fetches its program when it runs for the first time, so it is in no other environment.
+$(TYPES)/.installed: pyproject.toml
+	$(NEEDS_PYTHON)
+	$(PYTHON) -m venv $(TYPES)
+	$(TYPES)/bin/python $(INSTALL) --editable '.[laws,tables]' mypy pyright
 	@touch $@
 
 $(FUZZ)/.installed: pyproject.toml

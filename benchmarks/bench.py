@@ -15,7 +15,8 @@ from fractions import Fraction
 from functools import partial
 from pathlib import Path
 
-from cases import BARS, Case, bar_cases, grid_cases
+from bars import BARS
+from cases import Case, bar_cases, grid_cases
 from competitors import COMPETITORS
 from documents import write_docs
 from machine import Load, describe_machine, raise_mmap_threshold, warning

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from measure import Call, Unavailable
-from work import Work, make_scores
+from work import Work, make_scores, make_weights
 
 __all__ = ["COMPETITORS"]
 
@@ -49,6 +49,84 @@ def float_gumbel_top(work: Work) -> Call:
         work.k,
     )
     return lambda: np.argpartition(scores + rng.gumbel(scale=scale, size=n), -k)[-k:]
+
+
+def float_weighted(work: Work) -> Call:
+    """The exponential mechanism with weights, by float Gumbel noise."""
+    scores, rng, scale, n = make_scores(work.scores, work.n), _rng(), _scale(work), work.n
+    weights = make_weights(n)
+    return lambda: (scores + np.log(weights) * scale + rng.gumbel(scale=scale, size=n)).argmax()
+
+
+def float_copies(work: Work) -> Call:
+    """Permute-and-flip of the longer list, by float exponential noise."""
+    copies, rng, scale = make_weights(work.n), _rng(), _scale(work)
+    longer = np.repeat(make_scores(work.scores, work.n), copies)
+    return lambda: (longer + rng.exponential(scale, size=longer.size)).argmax()
+
+
+def float_rows(work: Work) -> Call:
+    """Many permute-and-flips by float exponential noise, in one array."""
+    rows, rng, scale = _rows(work), _rng(), _scale(work)
+    return lambda: (rows + rng.exponential(scale, size=rows.shape)).argmax(axis=1)
+
+
+def float_top_rows(work: Work) -> Call:
+    """Many one-shot top-k by float Gumbel noise; not even sorted."""
+    rows, rng, scale, k = _rows(work), _rng(), _scale(work), work.k
+    return lambda: np.argpartition(rows + rng.gumbel(scale=scale, size=rows.shape), -k)[:, -k:]
+
+
+def float_runs(work: Work) -> Call:
+    """The best of a geometric number of float permute-and-flips, two on average; many times."""
+    scores, rng, scale, n = make_scores(work.scores, work.n), _rng(), _scale(work), work.n
+
+    def call() -> None:
+        for _ in range(work.batch):
+            max(
+                int((scores + rng.exponential(scale, size=n)).argmax())
+                for _ in range(rng.geometric(0.5))
+            )
+
+    return call
+
+
+def diffprivlib_quantile(work: Work) -> Call:
+    """diffprivlib's median."""
+    return _diffprivlib_quantile(work, 0.5)
+
+
+def diffprivlib_seven(work: Work) -> Call:
+    """diffprivlib's quantiles, each with a seventh of epsilon."""
+    return _diffprivlib_quantile(work, [each / 8 for each in range(1, 8)])
+
+
+def _diffprivlib_quantile(work: Work, asked: Any) -> Call:
+    try:
+        from diffprivlib import BudgetAccountant, tools
+    except ImportError as error:
+        raise Unavailable("diffprivlib is not installed") from error
+    values, epsilon = make_scores(work.scores, work.n).astype(float), float(work.rate)
+    # An accountant of each call's own: the default one keeps a list, and gets slower.
+    return lambda: tools.quantile(
+        values, asked, epsilon=epsilon, bounds=(0, 999), accountant=BudgetAccountant()
+    )
+
+
+def opendp_quantile(work: Work) -> Call:
+    """OpenDP's median: scores of all points of the grid, then its noisy maximum."""
+    dp, values = _opendp(), make_scores(work.scores, work.n).astype(np.int32)
+    space = dp.vector_domain(dp.atom_domain(T="i32")), dp.symmetric_distance()
+    scores = dp.t.make_quantile_score_candidates(*space, list(range(1000)), alpha=0.5)
+    space = scores.output_domain, scores.output_metric
+    noisy = dp.m.make_noisy_max(*space, dp.max_divergence(), scale=2 * _scale(work), negate=True)
+    measurement = scores >> noisy
+    return lambda: measurement(values)
+
+
+def _rows(work: Work) -> Any:
+    flat = make_scores(work.scores, work.n * work.batch)
+    return np.reshape(flat, (work.batch, work.n))
 
 
 def float_laplace(work: Work) -> Call:
@@ -151,6 +229,14 @@ COMPETITORS = {
     "argmax(scores + rng.gumbel)": float_gumbel,
     "softmax + rng.choice": float_softmax,
     "argpartition(scores + rng.gumbel)": float_gumbel_top,
+    "argmax(scores + log(weights) / rate + rng.gumbel)": float_weighted,
+    "argmax(repeat(scores, copies) + rng.exponential)": float_copies,
+    "argmax(rows + rng.exponential)": float_rows,
+    "argpartition(rows + rng.gumbel)": float_top_rows,
+    "best of a geometric number of runs": float_runs,
+    "diffprivlib quantile": diffprivlib_quantile,
+    "diffprivlib quantile, seven": diffprivlib_seven,
+    "OpenDP quantile scores + noisy max": opendp_quantile,
     "rng.laplace": float_laplace,
     "rng.geometric": float_geometric,
     "OpenDP noisy max (PF)": opendp_permute_and_flip,

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from report import Results, amount, duration, find, verdict
+from report import Results, amount, beside, duration, find, verdict
 
 __all__ = ["figures_page", "reader_page", "write_docs"]
 
@@ -22,6 +22,10 @@ _STAGES = (
     "Medians of each stage at rate 1/4, clock readings included (0.2 µs each), measured after all "
     "else: the machine changes its pace, so look at the shares. Up to 24 candidates "
     "all get exact logarithms; up to 4096 all get finely tabulated noise; beyond, 16-bit keys."
+)
+_RATIO = (
+    "The last column is the ratio to what a user would otherwise run: the float one-liner, or, "
+    "where there is none, another library."
 )
 _TIMING = Path(__file__).parent / "timing" / "results"
 
@@ -188,9 +192,11 @@ def _others(results: Results) -> Iterable[str]:
         "",
         "## The other cases",
         "",
-        "| case | contender | median | each |",
+        _RATIO,
+        "",
+        "| case | contender | median | each | ratio |",
     )
-    yield "|---|---|--:|--:|"
+    yield "|---|---|--:|--:|--:|"
     for name, case in results.items():
         if name.startswith(("grid-", "stages-")):
             continue
@@ -199,7 +205,8 @@ def _others(results: Results) -> Iterable[str]:
             if entry["median"] and entry["unit"] == "ns" and entry.get("n", 0) >= 1000:
                 each = f"{entry['median'] / entry['n']:.3g} ns"
             note = f" ({entry['note']})" if entry["note"] else ""
-            yield f"| {name} | {entry['label']} | {amount(entry)}{note} | {each} |"
+            ratio = beside(entry, case["entries"])
+            yield f"| {name} | {entry['label']} | {amount(entry)}{note} | {each} | {ratio} |"
     yield ""
 
 

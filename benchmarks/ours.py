@@ -13,7 +13,7 @@ import numpy as np
 
 import safeselect
 from measure import Call, Unavailable
-from work import Work, make_scores
+from work import Work, make_scores, make_weights
 
 __all__ = ["OURS", "engine_name"]
 
@@ -193,6 +193,48 @@ def _many(name: str, mechanisms: Iterable[str], work: Work, more: dict[str, Any]
     raise Unavailable(f"{name} knows none of the mechanisms {', '.join(mechanisms)}")
 
 
+def exponential_weighted(work: Work) -> Call:
+    """One exponential mechanism with public weights."""
+    return _one("exponential_mechanism", work, weights=make_weights(work.n).tolist())
+
+
+def permute_and_flip_copies(work: Work) -> Call:
+    """One permute-and-flip where each candidate stands for so many."""
+    return _one("permute_and_flip", work, weights=make_weights(work.n).tolist())
+
+
+def one_quantile(work: Work) -> Call:
+    """The median of n values."""
+    return _quantile(work, "quantile", quantile="1/2")
+
+
+def seven_quantiles(work: Work) -> Call:
+    """Seven quantiles of n values."""
+    return _quantile(work, "quantiles", quantiles=[Fraction(each, 8) for each in range(1, 8)])
+
+
+def _quantile(work: Work, name: str, **asked: Any) -> Call:
+    run, values = _public(name), make_scores(work.scores, work.n)
+    ends = {"lowest": 0, "highest": 999, "neighbours": "replace_one"}  # the law of the others
+    return lambda: run(values, epsilon=work.rate, **ends, **asked)
+
+
+def best_runs(work: Work) -> Call:
+    """The best of a random number of permute-and-flips, two on average; many times."""
+    choose, select = _public("best_of"), _public("permute_and_flip")
+    scores, base = make_scores(work.scores, work.n), safeselect.LaplaceDominated(work.rate)
+
+    def run(scope: Any) -> tuple[int, int]:
+        found = select(scores, epsilon=work.rate, sensitivity=1, monotonic=True, ledger=scope)
+        return found.index, found.index
+
+    def call() -> None:
+        for _ in range(work.batch):
+            choose(run, base=base, gamma="1/2")
+
+    return call
+
+
 def discrete_laplace(work: Work) -> Call:
     """n values of discrete Laplace noise, from fresh bits."""
     return _noise("discrete_laplace", work)
@@ -252,6 +294,11 @@ OURS = {
     "select_many permute_and_flip": many_permute_and_flip,
     "select_many exponential": many_exponential,
     "top_k_many exponential": many_top,
+    "exponential_mechanism, weights": exponential_weighted,
+    "permute_and_flip, copies": permute_and_flip_copies,
+    "quantile": one_quantile,
+    "quantiles, seven": seven_quantiles,
+    "best_of": best_runs,
     "variates.discrete_laplace": discrete_laplace,
     "variates.geometric": geometric,
 }

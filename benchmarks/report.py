@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from cases import Bar
+from bars import Bar
+from otherwise import otherwise
 
 __all__ = [
     "Results",
     "amount",
+    "beside",
     "case_lines",
     "duration",
     "find",
@@ -40,6 +42,13 @@ def amount(entry: dict[str, Any]) -> str:
     return f"{entry['median']:.3g} {entry['unit']}"
 
 
+def beside(entry: dict[str, Any], entries: list[dict[str, Any]]) -> str:
+    """The ratio to what a user would otherwise run, where that was measured in the same case."""
+    medians = {each["label"]: each["median"] for each in entries}
+    other = medians.get(otherwise(entry["label"], medians) or "")
+    return f"{entry['median'] / other:.3g} ×" if entry["median"] and other else ""
+
+
 def case_lines(name: str, case: dict[str, Any]) -> list[str]:
     """One case as plain text."""
     lines = ["", f"{name}: {case['title']}"]
@@ -52,7 +61,8 @@ def case_lines(name: str, case: dict[str, Any]) -> list[str]:
         each = ""
         if entry["median"] and entry["unit"] == "ns" and entry.get("n", 0) >= 1000:
             each = f"{entry['median'] / entry['n']:.3g} ns each"
-        line = f"  {entry['label']:<42} {amount(entry):>10}  {each:<14} {spread:<28}"
+        ratio = beside(entry, entries)
+        line = f"  {entry['label']:<42} {amount(entry):>10}  {each:<14} {ratio:>9} {spread:<28}"
         lines.append(f"{line} {entry['note']}".rstrip())
     return lines
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["FAMILIES", "REAL", "Work", "make_scores"]
+__all__ = ["FAMILIES", "REAL", "Work", "make_scores", "make_weights"]
 
 DATA = Path(__file__).parent / "data"
 FAMILIES = ("uniform", "flat", "zipf", "one-peak")
@@ -61,3 +61,9 @@ def make_scores(family: str, n: int) -> NDArray[np.int64]:
     else:
         raise ValueError(f"no family {family}")
     return scores
+
+
+@lru_cache(maxsize=4)
+def make_weights(n: int) -> NDArray[np.int64]:
+    """Public weights 1 .. 20, always the same ones."""
+    return np.random.default_rng(4).integers(1, 21, n, dtype=np.int64)

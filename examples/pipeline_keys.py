@@ -1,8 +1,8 @@
 """A PipelineDP pipeline whose partitions are selected by safeselect: `make pipeline-dp`.
 
 How many planes flew to each airport?  The airports are found in the data, so which of them show is
-private too.  PipelineDP bounds the planes, counts and adds noise; the decisions are exact, keyed
-and on a ledger.
+private too.  They are selected first, exactly, keyed and on a ledger; then they are public, and
+PipelineDP bounds the planes, counts and adds noise.
 
 Neighbours: all flights of one plane are added or removed.
 Guarantee: (1, 1e-6)-DP for the keys, by safeselect, and 1-DP for the counts, by PipelineDP.
@@ -12,35 +12,27 @@ from __future__ import annotations
 
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
 import pipeline_dp
 from flights import Flight, flights
 
 from safeselect import Budget, Ledger, PartitionStrategy, partition_strategy
+from safeselect.adapters.pipeline_dp import kept_partitions
 
 MOST = 3  # airports for which a plane counts
 TERMS = {"unit": "plane", "neighbours": "add_remove"}
 
 
-class Engine(pipeline_dp.DPEngine):
-    """PipelineDP's engine, but that a strategy of ours decides which partitions are kept."""
-
-    strategy: PartitionStrategy
-
-    def _select_private_partitions_internal(self, col, partitions, rows, *_):
-        def keep(row: Any) -> bool:
-            return self.strategy.keep_keyed(row[0], -(-row[1][0] // rows))
-
-        return self._backend.filter(col, keep, "Filter private partitions")
-
-
 def kept(table: list[Flight], strategy: PartitionStrategy) -> dict[str, float]:
     """The airports that are kept, with their noisy numbers of planes."""
     accountant = pipeline_dp.NaiveBudgetAccountant(total_epsilon=1, total_delta=0)
-    engine = Engine(accountant, pipeline_dp.LocalBackend())
-    engine.strategy = strategy
-    found = engine.aggregate(
+    backend = pipeline_dp.LocalBackend()
+    extractors = pipeline_dp.DataExtractors(
+        privacy_id_extractor=lambda flight: flight.plane,
+        partition_extractor=lambda flight: flight.destination,
+        value_extractor=lambda _: 0,
+    )
+    found = pipeline_dp.DPEngine(accountant, backend).aggregate(
         table,
         pipeline_dp.AggregateParams(
             metrics=[pipeline_dp.Metrics.PRIVACY_ID_COUNT],
@@ -48,10 +40,9 @@ def kept(table: list[Flight], strategy: PartitionStrategy) -> dict[str, float]:
             max_partitions_contributed=MOST,
             max_contributions_per_partition=1,
         ),
-        pipeline_dp.DataExtractors(
-            privacy_id_extractor=lambda flight: flight.plane,
-            partition_extractor=lambda flight: flight.destination,
-            value_extractor=lambda _: 0,
+        extractors,
+        public_partitions=kept_partitions(
+            table, extractors=extractors, backend=backend, strategy=strategy
         ),
     )
     accountant.compute_budgets()

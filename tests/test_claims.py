@@ -75,7 +75,10 @@ def test_a_break_changes_the_place_that_it_names(each):
 def test_evidence_fails_where_its_code_is_broken_and_only_there(function, evidence, unconcerned):
     """A small part of `make execute`, which `make nightly` runs for all claims."""
     (change,) = (each for each in BREAKS if each.function == function)
-    assert execute_claims.broken(change, {evidence, unconcerned}, 120) == {evidence}
+    failed = execute_claims.broken(change, {evidence, unconcerned}, 120)
+    assert failed.keys() == {evidence}
+    assert failed[evidence].startswith(evidence)
+    assert execute_claims.broken(None, {failed[evidence]}, 120) == {}
 
 
 def test_a_break_whose_text_is_gone_is_an_error(tmp_path):

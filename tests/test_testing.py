@@ -580,7 +580,9 @@ class TestCheckSensitivity:
         ],
     )
     def test_other_declarations_are_refused(self, options):
-        with pytest.raises(ParameterError):
+        with pytest.raises(
+            ParameterError, match=r"give exactly one|goes with sensitivity=| must be "
+        ):
             check_sensitivity(count, [("a", "b")], **options)
 
     def test_no_pairs_prove_nothing(self):

@@ -1,9 +1,10 @@
 """Execute the claims: break the code that keeps each, and see that its evidence fails.
 
 docs/claims.md says which tests are evidence for which claim.  `tests/support/breaks.py` says which
-code keeps a claim, and how it is broken.  For each break all evidence of its claims is run on a
-broken copy of the repository, piece by piece until each fails once.  Evidence that no break of its
-claim makes fail is listed, and is an error.
+code keeps a claim, and how it is broken.  For each break the evidence of its claims is run on a
+broken copy of the repository, piece by piece until each fails once: first, for all breaks, what
+names the broken module, then what is left.  Evidence that no break of its claim makes fail is
+listed, and is an error; so is a case that fails without a break, too.
 
     make execute ARGS='--claims C5 C7 --minutes 20'
 """
@@ -35,7 +36,7 @@ FILES = ("pyproject.toml", "README.md", "SECURITY.md", "CONTRIBUTING.md", "CHANG
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the breaks, print what noticed none; 1 if there is such evidence."""
+    """Run the breaks, print what noticed none, and what fails anyhow; 1 if there is any."""
     words = argparse.ArgumentParser(description="Break the code of each claim.")
     known = sorted({claim for each in BREAKS for claim in each.claims}, key=number)
     words.add_argument("--claims", nargs="+", choices=known, default=known)
@@ -44,18 +45,23 @@ def main(arguments: list[str] | None = None) -> int:
     options = words.parse_args(arguments)
     end = monotonic() + 60 * options.minutes
     waiting = {pair for pair in claims.evidence() if pair[0] in options.claims}
-    total, tried, untried = len(waiting), 0, []
-    for each in BREAKS:
-        mine = sorted(pair for pair in waiting if pair[0] in each.claims)
+    total, made, untried, cases = len(waiting), set[Break](), set[Break](), set[str]()
+    for each, narrow in [(each, narrow) for narrow in (True, False) for each in BREAKS]:
+        mine = sorted(
+            (claim, test)
+            for claim, test in waiting
+            if claim in each.claims and is_near(each, test) == narrow
+        )
         if not mine:
             continue
         left = min(options.seconds, end - monotonic())
         if left < 10:
-            untried.append(each)
+            untried.add(each)
             continue
-        tried += 1
+        made.add(each)
         start = monotonic()
         failed = broken(each, {test for _, test in mine}, left)
+        cases.update(failed.values())
         found = {pair for pair in mine if pair[1] in failed}
         waiting -= found
         print(
@@ -63,13 +69,16 @@ def main(arguments: list[str] | None = None) -> int:
             f"{len(found)} of {len(mine)} failed, {monotonic() - start:.0f} s",
             flush=True,
         )
-    print(f"breaks made: {tried}")
-    print(f"not made for want of time: {len(untried)}")
+    print(f"breaks made: {len(made)}")
+    print(f"not made, or not for all, for want of time: {len(untried)}")
     print(f"evidence: {total}")
     print(f"failed under a break: {total - len(waiting)}")
     print(f"no break noticed: {len(waiting)}")
     print("\n".join(f"    {claim} {test}" for claim, test in sorted(waiting)))
-    return int(bool(waiting))
+    anyhow = sorted(broken(None, cases, options.seconds))
+    print(f"failed without a break: {len(anyhow)}")
+    print("\n".join(f"    {case}" for case in anyhow))
+    return int(bool(waiting) or bool(anyhow))
 
 
 def number(claim: str) -> int:
@@ -77,8 +86,17 @@ def number(claim: str) -> int:
     return int(claim.removeprefix("C"))
 
 
-def broken(change: Break, tests: Iterable[str], seconds: float) -> set[str]:
-    """The tests, or files of tests, of which one fails in a broken copy.
+def is_near(change: Break, test: str) -> bool:
+    """Whether a file of tests names the broken module or function: what it says is asked first."""
+    words = (ROOT / test.partition("::")[0]).read_text("utf-8")
+    return Path(change.path).stem in words or change.function in words
+
+
+def broken(change: Break | None, tests: Iterable[str], seconds: float) -> dict[str, str]:
+    """The tests, files or cases that fail in a broken copy, each with its first case that does.
+
+    Args:
+        change: what is broken, or None for a copy as it is.
 
     Raises:
         ValueError: the text to be changed is not in its place exactly once.
@@ -86,28 +104,31 @@ def broken(change: Break, tests: Iterable[str], seconds: float) -> set[str]:
     with tempfile.TemporaryDirectory() as folder:
         place = copy(Path(folder), change)
         result = place / "failed.json"
-        run(place, sorted(tests), result, seconds)
+        if tests:
+            run(place, sorted(tests), result, seconds)
         # What was noticed before the time was over counts.
-        return set(json.loads(result.read_text())) if result.exists() else set()
+        return dict(json.loads(result.read_text())) if result.exists() else {}
 
 
-def copy(place: Path, change: Break) -> Path:
+def copy(place: Path, change: Break | None) -> Path:
     """A copy of the repository with this change."""
     for name in COPIED:
         shutil.copytree(ROOT / name, place / name, ignore=shutil.ignore_patterns("__pycache__"))
     for name in FILES:
         shutil.copy(ROOT / name, place)
-    path = place / change.path
-    source = path.read_text()
-    if source.count(change.text) != 1:
-        raise ValueError(f"{change.path} has {source.count(change.text)} times: {change.text}")
-    path.write_text(source.replace(change.text, change.other))
+    if change is not None:
+        path = place / change.path
+        source = path.read_text()
+        if source.count(change.text) != 1:
+            raise ValueError(f"{change.path} has {source.count(change.text)} times: {change.text}")
+        path.write_text(source.replace(change.text, change.other))
     return place
 
 
 def run(place: Path, tests: list[str], result: Path, seconds: float) -> None:
     """Run each test, or file, until it fails once; `claim_evidence` writes down which did."""
     calm = ["-q", "--tb=no", "-p", "no:cacheprovider", "-p", "no:xdist", "-p", "claim_evidence"]
+    calm.append("--assert=plain")  # nobody reads how values differ
     path = os.pathsep.join(str(place / part) for part in ("src", "tests/support", "tools"))
     with suppress(subprocess.TimeoutExpired):
         subprocess.run(

@@ -51,6 +51,7 @@ PARTS = {
             "evidence": r"^evidence: (\d+)$",
             "failed under a break": r"^failed under a break: (\d+)$",
             "no break noticed": r"^no break noticed: (\d+)$",
+            "anyhow": r"^failed without a break: (\d+)$",
         },
     ),
     "faults": Part(

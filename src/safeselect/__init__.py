@@ -5,10 +5,11 @@ building blocks documented in `safeselect.reference`, `safeselect.noise` and
 `safeselect.estimates`.
 """
 
-import safeselect.columns  # noqa: F401 - so that columns of other libraries are read
+import safeselect.columns  # so that columns of other libraries are read
+import safeselect.presentation  # noqa: F401 - so that results are written and shown
 from safeselect.accounting import Composition, calibrate, compose
 from safeselect.accounting.gaussian import GaussianDP
-from safeselect.accounting.repetition import Repeated
+from safeselect.accounting.repetition import PoissonRepeated, Repeated
 from safeselect.counts import Counts
 from safeselect.errors import (
     BudgetError,
@@ -113,6 +114,7 @@ __all__ = [
     "PartitionStrategy",
     "PayWhatYouGet",
     "PermuteAndFlip",
+    "PoissonRepeated",
     "PureDP",
     "Quantiles",
     "Receipt",

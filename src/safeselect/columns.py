@@ -79,8 +79,8 @@ def index_of(scores: Any) -> Any:
 def _instead(kind: type) -> str:
     """Advice on what to write instead of a class that is not read, after a semicolon."""
     if issubclass(kind, (list, tuple, Mapping)):
-        plain = "dict" if issubclass(kind, Mapping) else "list"
-        return f"; a subclass may count as it likes: write {plain}(scores)"
+        builtin = "dict" if issubclass(kind, Mapping) else "list"
+        return f"; a subclass may count as it likes: write {builtin}(scores)"
     if hasattr(kind, "__array__") and not issubclass(kind, np.generic):
         return "; write numpy.asarray(scores)"
     if kind.__name__ == "LazyFrame":

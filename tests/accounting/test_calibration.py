@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from safeselect import BoundedRange, LaplaceDominated, ParameterError, PureDP
 from safeselect.accounting import calibration, composed_epsilon, per_draw_epsilon
+from safeselect.accounting.largest import nearer, rounded
 from safeselect.accounting.theorems.renyi import epsilon_at_order
 
 FAMILIES = (BoundedRange, LaplaceDominated, PureDP)
@@ -174,6 +175,43 @@ def test_a_fresh_rho_takes_one_proof_or_two(family, monkeypatch):
         found = per_draw_epsilon.__wrapped__(family, 3, rho=rho)
         assert 3 * zcdp.__get__(family(found)).rho <= rho
         assert right * (1 - Fraction(1, 2**30)) < found <= right
+
+
+@pytest.mark.parametrize("power", [Fraction(1), Fraction(3, 2), Fraction(4)])
+@pytest.mark.parametrize("growth", [Fraction(1), Fraction(2), Fraction(9)])
+@pytest.mark.parametrize("first", ["1/1000", "9/10", "11/10", "50"])
+def test_a_search_returns_nothing_that_costs_more(power, growth, first):
+    """Whatever it is told of the cost, and wherever it begins."""
+
+    def cost(at: Fraction) -> Fraction:
+        scaled = rounded(at, 40)
+        return scaled**power.numerator if power.denominator == 1 else scaled + scaled**2 / 3
+
+    near = Fraction(1, 2**9)
+    for limit in (Fraction(1), Fraction(7, 5)):
+        least = Fraction(1, 10**4)
+        found = nearer(cost, limit, least, Fraction(first), near, growth)
+        assert least <= found
+        assert cost(found) <= limit
+        if first in ("9/10", "11/10") and growth <= 2:
+            assert cost(found) >= limit * (1 - 2 * near)
+
+
+@pytest.mark.parametrize(
+    ("family", "count", "epsilon", "delta"),
+    [
+        (BoundedRange, 5, "1", "1e-6"),
+        (LaplaceDominated, 30, "2", "1e-6"),
+        (BoundedRange, 300, "1", "1e-9"),
+        (BoundedRange, 10**5, "1", "1e-6"),
+    ],
+)
+def test_a_rate_is_within_its_total_at_any_precision(family, count, epsilon, delta):
+    """`compose` evaluates the very bound that the calibration used."""
+    total = Fraction(epsilon)
+    each = per_draw_epsilon(family, count, epsilon=total, delta=Fraction(delta))
+    for precision in (Fraction(100), Fraction(1, 10)):
+        assert composed_epsilon([(family(each), count)], delta, precision) <= total
 
 
 def test_a_total_is_needed():

@@ -132,5 +132,5 @@ def test_the_gaussian_limit_of_zcdp_is_the_gaussian_mechanism():
             abs(mpmath.mpf(ours.numerator) / ours.denominator / exact - 1) < mpmath.mpf(10) ** -15
         )
     for wrong in ([], [PureDP(0)], [ApproximateDP(1, "0.1")]):
-        with pytest.raises(ParameterError):
+        with pytest.raises(ParameterError, match="Gaussian limit"):
             gaussian_limit(wrong)

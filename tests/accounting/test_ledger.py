@@ -133,14 +133,19 @@ def test_creating_and_opening_are_two_things(tmp_path: Path) -> None:
     + [{"epsilon": 1, "unit": "\udc80"}, {"epsilon": 1, "neighbours": 7}],
 )
 def test_a_budget_is_one_of_four_forms(wrong: Any) -> None:
-    with pytest.raises(ParameterError):
+    with pytest.raises(
+        ParameterError,
+        match=r"a budget is|at this order| must ",
+    ):
         Budget(**{**TERMS, **wrong})
 
 
 def test_wrong_arguments_are_refused_before_anything_is_made(tmp_path: Path) -> None:
     path = tmp_path / "budget.db"
     for budgets in ({"a": 1}, {"a\n": Budget(**TERMS, epsilon=1)}, {1: 2}, [1], None):
-        with pytest.raises(ParameterError):
+        with pytest.raises(
+            ParameterError, match=r"budgets must map|budget of a scope must|name of a scope must"
+        ):
             Ledger.create(path, budgets)  # type: ignore[arg-type]
     for signer in (b"key" * 20, HmacSigner, object()):
         with pytest.raises(ParameterError, match="signer"):
@@ -151,7 +156,9 @@ def test_wrong_arguments_are_refused_before_anything_is_made(tmp_path: Path) -> 
     assert not path.exists()
     ledger = new(path)
     for name, purpose in (("b", "p"), ("a", ""), ("a", "two\nlines"), ("a", 3), (None, "p")):
-        with pytest.raises(ParameterError):
+        with pytest.raises(
+            ParameterError, match=r"purpose must be|scope must be text|there is no scope"
+        ):
             ledger.scope(name, **TERMS, purpose=purpose)  # type: ignore[arg-type]
 
 
@@ -259,7 +266,7 @@ def test_the_running_total_is_the_exact_sum_of_what_fits(epsilons: list[Fraction
             scope(ledger).begin(pure(epsilon))
             total += epsilon
         else:
-            with pytest.raises(BudgetError):
+            with pytest.raises(BudgetError, match="does not allow this release"):
                 scope(ledger).begin(pure(epsilon))
         assert ledger.balance("a").spent == {"epsilon": total}
     ledger.check()

@@ -170,7 +170,7 @@ def test_no_user_is_looked_at_before_the_charge(
         "arrow": lambda: pa.table(columns),
     }
     table, told = tables[form](), []
-    real_run, real_arrow = _duckdb._run, _duckdb.as_arrow
+    real_run, real_arrow = _duckdb.run, _duckdb.as_arrow
 
     def run(connection: Any, sql: str, *rest: Any) -> Any:
         told.append((ledger.balance("trips").spent["epsilon"], sql))
@@ -180,7 +180,7 @@ def test_no_user_is_looked_at_before_the_charge(
         told.append((ledger.balance("trips").spent["epsilon"], f"brought {names}"))
         return real_arrow(given, names)
 
-    monkeypatch.setattr(_duckdb, "_run", run)
+    monkeypatch.setattr(_duckdb, "run", run)
     monkeypatch.setattr(_duckdb, "as_arrow", as_arrow)
     cost, error = ask(ledger, table, **MODES[mode])
     assert (cost, error) == (1, None)

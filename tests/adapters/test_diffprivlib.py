@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 from collections import Counter
 from collections.abc import Callable
 from math import exp
@@ -61,16 +63,64 @@ def test_what_is_shown_and_returned(name: str) -> None:
     ("given", "error", "says"),
     [
         ({"epsilon": float("inf")}, ParameterError, "epsilon must be a finite number"),
+        ({"epsilon": np.float64(0)}, ParameterError, "epsilon must be greater than zero"),
+        ({"epsilon": 1e12}, ParameterError, "epsilon must be between 1e-8 and 1e8"),
         ({"sensitivity": 0}, ParameterError, "sensitivity must be greater than zero"),
         ({"utility": [1.0, float("inf")]}, ScoreError, "finite"),
         ({"monotonic": "yes"}, ParameterError, "monotonic must be True or False"),
         ({"candidates": ["a"]}, ParameterError, "as many as the scores"),
+        ({"candidates": ["a", "b", "c"]}, ParameterError, "as many as the scores"),
+        ({"utility": []}, ScoreError, "at least one"),
+        ({"utility": [900.5, None]}, ScoreError, "nulls"),
+        ({"utility": (each for each in [900.5])}, ScoreError, "must be a list"),
+        ({"utility": {"a": 900.5, "b": 1}, "candidates": [1, 2]}, ParameterError, "labels="),
     ],
 )
 def test_refusals(name: str, given: dict[str, Any], error: type[Exception], says: str) -> None:
     usual = {"epsilon": 1.0, "sensitivity": 1.0, "utility": [1.0, 2.0]}
-    with pytest.raises(error, match=says):
+    with pytest.raises(error, match=says) as raised:
         getattr(ours, name)(**{**usual, **given}).randomise()
+    assert "900" not in str(raised.value)
+
+
+@BOTH
+def test_a_value_is_refused_and_not_quoted(name: str) -> None:
+    mechanism = getattr(ours, name)(epsilon=1, sensitivity=1, utility=[1, 2])
+    with pytest.raises(ParameterError, match="value must be None, got float"):
+        mechanism.randomise(777123.5)
+
+
+@BOTH
+@pytest.mark.parametrize(
+    ("candidates", "wanted"),
+    [
+        (["a", "a", "b"], "a"),
+        ([[1], [2], [3]], [2]),
+        ([None, None, None], None),
+        (np.array([0.5, 0.25, 0.5]), 0.25),
+    ],
+)
+def test_candidates_may_be_equal_and_of_any_type(name: str, candidates: Any, wanted: Any) -> None:
+    usual = {"epsilon": 1.0, "sensitivity": 1.0, "candidates": candidates}
+    for utility in ([1, 900.5, 2], np.array([1, 900.5, 2]), [np.float32(1), 2**70, np.int8(2)]):
+        assert getattr(ours, name)(utility=utility, **usual).randomise() == wanted
+
+
+@BOTH
+def test_copies_and_pickles_draw_anew(name: str) -> None:
+    first = getattr(ours, name)(epsilon=1.0, sensitivity=1, utility=[0] * 2**16, random_state=1)
+    again = getattr(ours, name)(epsilon=1.0, sensitivity=1, utility=[0] * 2**16, random_state=1)
+    found = [
+        tuple(each.randomise() for _ in range(4))
+        for each in (
+            first,
+            again,
+            first.copy(),
+            copy.deepcopy(first),
+            pickle.loads(pickle.dumps(first)),  # noqa: S301 - our own
+        )
+    ]
+    assert len(set(found)) == 5  # 2**-60 for a right one
 
 
 def test_weights_are_refused() -> None:

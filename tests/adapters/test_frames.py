@@ -11,12 +11,13 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from safeselect import InputError, ParameterError
+from safeselect import Budget, InputError, Ledger, ParameterError
 from safeselect.adapters.tables import (
     TableAs,
     count_distinct_users,
     largest_counts,
     read_scores,
+    top_items,
 )
 
 duckdb = pytest.importorskip("duckdb")
@@ -213,6 +214,96 @@ def test_cells_that_mean_the_same(options: Any, expected: int, column: str) -> N
     else:
         table = TableAs(pa.table({"city": ["a"] * len(MESSY), "rider": MESSY}), **options)
         assert count_distinct_users(table, item="city", user="rider")["a"] == expected
+
+
+@pytest.mark.parametrize("column", ["item", "user"])
+def test_numbers_that_a_program_wrote_as_floats(column: str) -> None:
+    """Half of a user's rows come from a file in which an id was missing."""
+    cells = ["7.0", "7", "7.00", "7.", "-3.0", "-3", "7.5", "x7.0", "7.0 ", "07", None]
+    other = "user" if column == "item" else "item"
+    rows = pa.table({column: cells, other: [str(place) for place in range(len(cells))]})
+    keys = {"item": "item", "user": "user"}
+    tidy = TableAs(rows, whole_numbers=True)
+    if column == "item":
+        expected = {"7": 4, "-3": 2, "7.5": 1, "x7.0": 1, "7.0 ": 1, "07": 1}
+        assert dict(count_distinct_users(tidy, **keys)) == expected
+        trimmed = TableAs(rows, whole_numbers=True, trim=True)
+        assert count_distinct_users(trimmed, **keys)["7"] == 5
+    else:
+        one = pa.table({"user": cells, "item": ["a"] * len(cells)})
+        tidy = TableAs(one, whole_numbers=True)
+        assert dict(count_distinct_users(tidy, **keys)) == {"a": 6}
+        assert dict(count_distinct_users(one, **keys)) == {"a": 10}
+
+
+FORM = {"trim": True, "casefold": True, "nfc": True, "whole_numbers": True}
+
+
+def test_a_public_list_is_read_like_the_cells_and_released_as_stated() -> None:
+    rows = pa.table({"city": MESSY, "rider": list(range(len(MESSY)))})
+    stated = ["Z\u00fcrich", "Rome", "Bern"]
+    tidy = TableAs(rows, **FORM)
+    keys = {"item": "city", "user": "rider"}
+    counts = count_distinct_users(tidy, **keys, candidates=stated)
+    assert dict(counts) == {"Z\u00fcrich": 2, "Rome": 3, "Bern": 0}
+    assert dict(count_distinct_users(rows, **keys, candidates=stated))["Rome"] == 0
+    found = top_items(tidy, **keys, candidates=stated, k=1, epsilon=10_000)
+    assert found.labels == ("Rome",)
+    ids = TableAs(pa.table({"city": ["7.0"], "rider": [1]}), **FORM)
+    assert dict(count_distinct_users(ids, **keys, candidates=["7.0"])) == {"7.0": 1}
+
+
+@pytest.mark.parametrize(
+    ("stated", "message"),
+    [
+        (["Rome", "ROME "], "candidate 2 is read as candidate 1 is"),
+        (["a", "b", " "], "candidate 3 has nothing but blanks"),
+    ],
+)
+def test_a_public_list_must_still_differ_and_nothing_is_charged(
+    stated: list[str], message: str
+) -> None:
+    ledger = Ledger.create(":memory:", {"trips": Budget("rider", "add_remove", epsilon=9)})
+    scope = ledger.scope("trips", unit="rider", neighbours="add_remove", purpose="a list")
+    tidy = TableAs(pa.table({"city": MESSY, "rider": MESSY}), **FORM)
+    with pytest.raises(InputError, match=message):
+        top_items(tidy, item="city", user="rider", k=1, epsilon=1, candidates=stated, ledger=scope)
+    assert ledger.balance("trips").left == {"epsilon": 9}
+
+
+def test_a_column_that_is_not_there_is_looked_for_near(tmp_path: Path) -> None:
+    (tmp_path / "may.csv").write_text("City ;rider\nRome;1\n")
+    (tmp_path / "tab.csv").write_text("city\trider\nRome\t1\n")
+    keys = {"item": "city", "user": "rider"}
+    with pytest.raises(InputError, match=r"'rider' .*but with ';': state delimiter=';'"):
+        count_distinct_users(tmp_path / "may.csv", item="rider", user="City ")
+    with pytest.raises(InputError, match=r"with '\\t': state delimiter='\\t'"):
+        count_distinct_users(tmp_path / "tab.csv", **keys)
+    with pytest.raises(InputError, match=r"named 'city'; there is one whose name differs in cap"):
+        count_distinct_users(TableAs(tmp_path / "may.csv", delimiter=";"), **keys)
+    with pytest.raises(InputError, match=r"named 'city'; there is one whose name differs in cap"):
+        count_distinct_users(pa.table({"CITY": ["x"], "rider": [1]}), **keys)
+    nested = pd.DataFrame([[1, 2]], columns=pd.MultiIndex.from_tuples([("city", 1), ("rider", 2)]))
+    with pytest.raises(InputError, match=r"the table has no column named 'city'$"):
+        count_distinct_users(nested, **keys)
+    with pytest.raises(InputError, match=r"no column named 'town'$"):
+        count_distinct_users(tmp_path / "may.csv", item="town", user="rider")
+
+
+def test_a_spark_frame_is_tidied_where_it_is() -> None:
+    made = type("DataFrame", (), {"__module__": "pyspark.sql.dataframe"})()
+    with pytest.raises(ParameterError, match="tidy its columns there"):
+        count_distinct_users(TableAs(made, trim=True), item="city", user="rider")
+
+
+def test_another_encoding_is_suspected(tmp_path: Path) -> None:
+    (tmp_path / "may.csv").write_bytes("city,rider\nMünchen,1\n".encode("latin-1"))
+    (tmp_path / "head.csv").write_bytes("städte,rider\nx,1\n".encode("latin-1"))
+    with pytest.raises(InputError, match="is in another encoding, which must be stated") as rows:
+        count_distinct_users(tmp_path / "may.csv", item="city", user="rider")
+    assert "nchen" not in str(rows.value)
+    with pytest.raises(InputError, match="in another encoding, state it, such as 'latin-1'"):
+        count_distinct_users(tmp_path / "head.csv", item="city", user="rider")
 
 
 def test_several_files_of_one_form(tmp_path: Path) -> None:

@@ -21,9 +21,10 @@ from safeselect import (
     ZeroConcentratedDP,
     compose,
 )
-from safeselect.adapters.tables import GroupedTopK, top_items_by_group
+from safeselect.adapters.tables import GroupedTopK, TableAs, _sql, top_items_by_group
 from safeselect.adapters.tables._counting import open_keyed
-from safeselect.adapters.tables._sql import GROUPED_COUNTS
+from safeselect.adapters.tables._sql import AMONG_CANDIDATES, GROUPED_COUNTS
+from safeselect.planning import explain_groups
 
 pytest.importorskip("duckdb")
 pa = pytest.importorskip("pyarrow")
@@ -68,6 +69,34 @@ def moved(before, after) -> dict[str, int]:
         for group in before.keys() | after.keys()
     }
     return {group: change for group, change in changes.items() if change}
+
+
+def test_groups_and_candidates_are_read_like_the_cells_and_released_as_stated():
+    """A list of groups as people write them, of a table whose cells are tidied."""
+    rows = [(f" {month.upper()} ", city.upper(), rider) for month, city, rider in ROWS]
+    tidy = TableAs(table(rows), trim=True, casefold=True)
+    found = top_items_by_group(tidy, **SURE, k=7, max_groups="all")
+    assert found.groups == tuple(MONTHS)
+    assert [set(found[month]) for month in MONTHS] == [{f"city{n}" for n in range(7)}] * 4
+    some = {**SURE, "delta": None, "candidates": ["City3", "City4"]}
+    known = top_items_by_group(tidy, **some, k=2, max_groups="all")
+    assert {each for row in known.labels for each in row} == {"City3", "City4"}
+    with pytest.raises(InputError, match="group 2 is read as group 1 is"):
+        top_items_by_group(tidy, **{**SURE, "groups": ["May", "may "]}, k=1)
+
+
+def test_a_list_that_no_column_holds_is_refused_before_the_charge():
+    ledger = Ledger.create(
+        ":memory:", {"trips": Budget("rider", "add_remove", epsilon=99, delta="0.1")}
+    )
+    scope = ledger.scope("trips", unit="rider", neighbours="add_remove", purpose="lists")
+    years = pa.table({"month": [2024, 2025], "city": [1, 2], "rider": [1, 2]})
+    asked = {**COLUMNS, "k": 1, "epsilon": 1, "ledger": scope}
+    with pytest.raises(InputError, match="group 1 is not an integer in plain decimal form"):
+        top_items_by_group(years, **asked, groups=["May"], delta="1e-9")
+    with pytest.raises(InputError, match="candidate 2 is not an integer in plain decimal form"):
+        top_items_by_group(years, **asked, groups=[2024], candidates=[1, "x"])
+    assert ledger.balance("trips").left["epsilon"] == 99
 
 
 @pytest.mark.parametrize("groups", [1, 2, 4])
@@ -248,3 +277,93 @@ def test_the_offsets_of_the_page():
         ]
         written = [int(cell.rpartition("(")[2].rstrip(") |")) for cell in line.split("|")[3:7]]
         assert written == [round(float(offset)) for offset in offsets]
+
+
+def test_stated_facts_choose_in_how_many_groups_a_user_counts():
+    ledger = Ledger.create(
+        ":memory:", {"trips": Budget("rider", "add_remove", epsilon=99, delta="0.1")}
+    )
+    scope = ledger.scope("trips", unit="rider", neighbours="add_remove", purpose="lists")
+    asked = {**COLUMNS, "groups": MONTHS, "k": 2, "epsilon": 1, "delta": "1e-7"}
+    for facts in (1, 3, {1: 50, 4: 50}):
+        found = top_items_by_group(table(), **asked, groups_per_user=facts, ledger=scope)
+        best = explain_groups(2, [1], "1e-7", groups=4, groups_per_user=facts).best()
+        same = top_items_by_group(table(), **asked, max_groups=best.max_groups)
+        assert (found.max_groups, found.offset, found.parts) == (
+            best.max_groups,
+            same.offset,
+            same.parts,
+        )
+    assert (
+        dict(found.statement.parameters)["groups_per_user"]
+        == "1/2 of users in 1, 1/2 of users in 4"
+    )
+    assert safeselect.from_json(found.to_json()) == found
+    known = {**asked, "delta": None, "candidates": ["city1", "city2"]}
+    for cost in ({}, {"epsilon": None, "rho": "0.1"}):
+        chosen = top_items_by_group(table(), **{**known, **cost}, groups_per_user=3)
+        assert chosen.max_groups == 3
+    with pytest.raises(ParameterError, match="either max_groups or groups_per_user"):
+        top_items_by_group(table(), **asked, groups_per_user=3, max_groups=1)
+    with pytest.raises(ParameterError, match="groups_per_user must be"):
+        top_items_by_group(table(), **asked, groups_per_user="all")
+
+
+FORMS = ["arrow", "relation", "query", "polars", "lazy", "pandas", "objects", "csv", "parquet"]
+
+
+def in_form(form: str, folder: Path):
+    """The rows as a table of this form; with those of pandas a missing rider makes floats."""
+    arrow = table([*ROWS, ("May", "city1", None), (None, "city1", 1), ("May", None, 1)])
+    if form == "arrow":
+        return arrow
+    if form in ("relation", "query"):
+        duckdb = pytest.importorskip("duckdb")
+        connection = duckdb.connect()
+        connection.register("given", arrow)
+        connection.execute("CREATE TABLE trips AS SELECT * FROM given")
+        made = connection.table("trips") if form == "relation" else connection.sql("FROM trips")
+        return made
+    if form in ("polars", "lazy"):
+        frame = pytest.importorskip("polars").from_arrow(arrow)
+        return frame if form == "polars" else frame.lazy()
+    pandas = pytest.importorskip("pandas")
+    frame = arrow.to_pandas()
+    assert frame["rider"].dtype == float
+    if form == "objects":
+        return frame.assign(month=frame["month"].astype(object), city=frame["city"].astype(object))
+    if form == "pandas":
+        return frame
+    file = folder / f"trips.{form}"
+    if form == "parquet":
+        frame.to_parquet(file)
+        return str(file)
+    frame.to_csv(file, index=False)
+    assert "59.0" in file.read_text()
+    assert pandas
+    return TableAs(str(file), whole_numbers=True)
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("known", [None, ["city1", "city4"]])
+def test_every_form_of_a_table_has_the_same_counts(tmp_path, form, known):
+    """A stream, such as a relation's, can be read once."""
+    sql = GROUPED_COUNTS.format(
+        groups=2, places=9, contributions=3, known="" if known is None else AMONG_CANDIDATES
+    )
+    found = []
+    for each in (table(), in_form(form, tmp_path)):
+        with open_keyed(each, "city", "rider", None, False, "month") as keyed:
+            found.append(keyed.fetch_grouped(sql, MONTHS, known))
+    assert found[0] == found[1]
+    assert len(found[0]) >= 8
+
+
+def test_every_statement_scans_the_rows_once():
+    statements = [getattr(_sql, name) for name in _sql.__all__ if name != "AMONG_CANDIDATES"]
+    assert {each.count("safeselect_rows") for each in statements} == {1}
+
+
+def test_a_pair_for_k_bar_goes_without_groups():
+    with pytest.raises(ParameterError, match="k_bar must be an integer"):
+        top_items_by_group(table(), **SURE, k=1, k_bar=(5, 10))

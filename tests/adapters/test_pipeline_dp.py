@@ -5,16 +5,19 @@
 
 from __future__ import annotations
 
-import inspect
+from collections import Counter
+from fractions import Fraction
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import pytest
+from chances import fits
 
-from safeselect import partition_strategy
+from safeselect import ParameterError, partition_strategy
+from safeselect.adapters.pipeline_dp import create_partition_selection_strategy
 
-pytest.importorskip("pipeline_dp")
+pipeline_dp = pytest.importorskip("pipeline_dp")
 selection = pytest.importorskip("pydp.algorithms.partition_selection")
 
 pytestmark = pytest.mark.filterwarnings("default")  # PipelineDP's own are not ours to repair
@@ -65,11 +68,6 @@ def test_the_expected_keys_of_one_bounded_table_are_the_same(example: ModuleType
     assert abs(expected - sum(map(theirs.probability_of_keep, counts.values()))) < 1e-9
 
 
-def test_the_swap_takes_ten_lines_at_most(example: ModuleType) -> None:
-    lines = inspect.getsource(example.Engine).split('"""')[2].strip().splitlines()
-    assert len([line for line in lines if line.strip()]) <= 10
-
-
 def test_the_pipeline_keeps_what_the_strategy_keeps(example: ModuleType) -> None:
     strategy = partition_strategy(epsilon=1, delta="1e-6", max_partitions=3)
     table = [example.Flight(f"N{n}", f"airport {n % 9}", "AA", 1) for n in range(300)]
@@ -82,6 +80,71 @@ def test_the_pipeline_keeps_what_the_strategy_keeps(example: ModuleType) -> None
     }
     assert set(example.kept(table, strategy)) - {"rare"} == wanted
     assert set(example.kept(table, strategy)) - {"rare"} == wanted  # computed again: the same
+
+
+def selected(table: dict[str, int], **more: Any) -> list[str]:
+    """The keys that PipelineDP selects; each user is in one of them."""
+    accountant = pipeline_dp.NaiveBudgetAccountant(total_epsilon=1, total_delta=1e-4)
+    engine = pipeline_dp.DPEngine(accountant, pipeline_dp.LocalBackend())
+    rows = [(f"{key} {n}", key) for key, users in table.items() for n in range(users)]
+    found = engine.select_partitions(
+        rows,
+        pipeline_dp.SelectPartitionsParams(max_partitions_contributed=2, **more),
+        pipeline_dp.DataExtractors(
+            privacy_id_extractor=lambda row: row[0], partition_extractor=lambda row: row[1]
+        ),
+    )
+    accountant.compute_budgets()
+    return list(found)
+
+
+@pytest.mark.parametrize("least", [None, 10])
+def test_one_line_makes_its_engine_select_with_ours(
+    monkeypatch: pytest.MonkeyPatch, least: int | None
+) -> None:
+    """With the budget of its accountant, and by its law: a key of few users now and then.
+
+    False alarm: 1e-9; power: `chances.fits`.
+    """
+    asked: list[tuple[Any, ...]] = []
+
+    def ours(*given: Any) -> Any:
+        asked.append(given)
+        return create_partition_selection_strategy(*given)
+
+    monkeypatch.setattr(
+        pipeline_dp.partition_selection, "create_partition_selection_strategy", ours
+    )
+    law = partition_strategy(
+        epsilon=1, delta="1e-4", max_partitions=2, pre_threshold=least or 1
+    ).probability_of_keep
+    users = next(n for n in range(100) if law(n) > Fraction(1, 3))
+    keys = {f"key {n}": users for n in range(600)}
+    kept = selected({**keys, "large": 200, "small": (least or 2) - 1}, pre_threshold=least)
+    assert "large" in kept
+    assert "small" not in kept or least is None
+    chosen = sum(key in keys for key in kept)
+    assert fits(
+        Counter(yes=chosen, no=600 - chosen),
+        {"yes": float(law(users)), "no": 1 - float(law(users))},
+    )
+    kind = pipeline_dp.PartitionSelectionStrategy.TRUNCATED_GEOMETRIC
+    assert set(asked) == {(kind, 1.0, 1e-4, 2, least)}
+    assert len(asked) == 602
+
+
+def test_other_strategies_are_refused_where_it_would_decide(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(
+        pipeline_dp.partition_selection,
+        "create_partition_selection_strategy",
+        create_partition_selection_strategy,
+    )
+    kinds = pipeline_dp.PartitionSelectionStrategy
+    for kind in set(kinds) - {kinds.TRUNCATED_GEOMETRIC}:
+        with pytest.raises(ParameterError, match="strategy must be PartitionSelectionStrategy"):
+            selected({"key": 900}, partition_selection_strategy=kind)
 
 
 def test_the_example_runs(example: ModuleType, capsys: pytest.CaptureFixture[Any]) -> None:

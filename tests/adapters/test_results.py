@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import sys
 from fractions import Fraction
 
@@ -11,6 +12,7 @@ import pytest
 import safeselect
 from safeselect import (
     AdaptiveSparseVector,
+    InputError,
     ParameterError,
     SparseVector,
     top_k,
@@ -18,6 +20,7 @@ from safeselect import (
     top_k_with_gaps,
     unknown_domain_top_k,
 )
+from safeselect.adapters.results import plot_path, save_plot
 from safeselect.noise import rankings
 from safeselect.selection import _table
 
@@ -104,6 +107,56 @@ def test_plots_have_a_place_for_each_label(more):
     for found in (discovered(**more), top_k_with_gaps(USERS, k=2, **COST)):
         (axes,) = found.plot().axes
         assert [each.get_text() for each in axes.get_yticklabels()] == ["tea", "milk"]
+
+
+def test_a_plot_shows_letters_as_they_are_and_hides_nothing_that_is_odd():
+    """Accents and dollar signs stay; control characters and marks that turn text do not."""
+    pytest.importorskip("matplotlib")
+    odd = {"Z\u00fcrich $\\frac$": 50_000, "a\u202eb\n": 20_000, "x" * 99: 9_000, "rare": 0}
+    found = unknown_domain_top_k(
+        odd, k=3, k_bar=3, epsilon=1, delta="1e-9", places="all", max_contributions=2
+    )
+    figure = found.plot()
+    (axes,) = figure.axes
+    shown = [each.get_text() for each in axes.get_yticklabels()]
+    assert shown == ["Z\u00fcrich $\\frac$", "a\\u202eb\\n", "x" * 40 + "..."]
+    title = axes.get_title()
+    assert "epsilon = 1, delta = 1e-9, a user counts for 2 items at most" in title
+    assert [bar.get_width() for bar in axes.patches] == list(found.counts)
+    figure.savefig(io.BytesIO())  # a dollar sign starts no formula
+
+
+def test_a_plot_says_what_it_leaves_out_and_that_nothing_was_found():
+    pytest.importorskip("matplotlib")
+    many = top_k({f"item {place}": 10**6 for place in range(250)}, k=250, **COST).plot()
+    (axes,) = many.axes
+    assert len(axes.get_yticklabels()) == 200
+    assert "the first 200 of 250" in axes.get_title()
+    none = unknown_domain_top_k({}, k=2, k_bar=2, epsilon=1, delta="1e-9", places="all").plot()
+    assert [each.get_text() for each in none.axes[0].texts] == ["nothing was found"]
+
+
+def test_a_plot_is_refused_before_anything_is_drawn(tmp_path, monkeypatch):
+    pytest.importorskip("matplotlib")
+    assert plot_path(str(tmp_path / "a.PNG")) == tmp_path / "a.PNG"
+    with pytest.raises(ParameterError, match=r"must be named \.png, \.svg or \.pdf, got 'a\.gif'"):
+        plot_path("a.gif")
+    with pytest.raises(InputError, match="there is no such directory"):
+        plot_path(str(tmp_path / "none" / "a.png"))
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(ParameterError, match=r"pip install 'safeselect\[plots\]'"):
+        plot_path("a.png")
+
+
+def test_a_plot_that_cannot_be_written_does_not_lose_the_release(tmp_path):
+    pytest.importorskip("matplotlib")
+    figure = discovered().plot()
+    file = tmp_path / "a.svg"
+    assert save_plot(figure, file) is None
+    assert file.read_text("utf-8").startswith("<?xml")
+    trouble = save_plot(figure, tmp_path / "gone" / "a.svg")
+    assert trouble is not None
+    assert trouble.endswith("the release stands")
 
 
 def test_a_repr_is_short_and_has_no_control_characters():
@@ -195,3 +248,33 @@ def test_rates_of_sessions():
 def test_indices_are_plain_integers():
     found = safeselect.select_many(np.array([[3, 900], [900, 3]]), **COST).to_dict()
     assert all(type(value) is int for name in ("label", "index", "row") for value in found[name])
+
+
+def test_keys_are_a_container_without_ranks():
+    asked = {"epsilon": 1, "delta": "1e-9", "max_partitions": 1}
+    found = safeselect.select_partitions(USERS, **asked, with_counts=True)
+    assert (list(found), len(found)) == (["milk", "rum", "tea"], 3)
+    columns = found.to_dict()
+    assert list(columns) == ["label", "count", "low", "high"]
+    assert columns["count"] == list(found.counts)
+    assert safeselect.select_partitions(USERS, **asked).to_dict() == {"label": list(found)}
+    assert repr(found).startswith("<SelectedPartitions ['milk', 'rum', 'tea'], ApproximateDP(")
+    pandas = pytest.importorskip("pandas")
+    assert isinstance(found.to_pandas(), pandas.DataFrame)
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), [(1, "1e-9"), ("0.2", "1e-6"), (3, "1e-4")])
+def test_intervals_of_kept_counts_hold_95_percent_and_not_much_more(epsilon, delta):
+    """By the law of the thresholds, from the stated probabilities."""
+    asked = {"epsilon": epsilon, "delta": delta, "max_partitions": 1, "with_counts": True}
+    strategy = safeselect.partition_strategy(**asked)
+    columns = safeselect.select_partitions({"a": 10**6}, **asked).to_dict()
+    noise = [columns["count"][0] - columns["high"][0], columns["count"][0] - columns["low"][0]]
+    chance = strategy.probability_of_keep
+    centre = strategy.terms.table.centre  # the noise is centre - J, and P(J <= n) = chance(n)
+    inside = chance(centre - noise[0]) - chance(centre - noise[1] - 1)
+    assert inside >= Fraction(95, 100)
+    for low, high in ((noise[0] + 1, noise[1]), (noise[0], noise[1] - 1)):
+        assert chance(centre - low) - chance(centre - high - 1) < Fraction(975, 1000)
+    tails = chance(centre - noise[1] - 1), 1 - chance(centre - noise[0])
+    assert max(tails) <= Fraction(1, 40)

@@ -13,7 +13,14 @@ import pytest
 from tapes import TapeSource
 
 from safeselect import InputError, partition_strategy, unknown_domain_top_k
-from safeselect.adapters.tables import count_distinct_users, largest_counts, select_keys
+from safeselect.adapters.tables import (
+    count_distinct_users,
+    largest_counts,
+    select_keys,
+    top_items_by_group,
+)
+from safeselect.adapters.tables._keyed import open_keyed
+from safeselect.adapters.tables._sql import AMONG_CANDIDATES, GROUPED_COUNTS
 
 pa = pytest.importorskip("pyarrow")
 parquet = pytest.importorskip("pyarrow.parquet")
@@ -194,7 +201,8 @@ def test_the_command_counts_on_spark(tmp_path: Path) -> None:
     more = ("--max-contributions", 2, "--memory", "600MB", "--json")
     code, out, said = command(path, *CALL, *more, "--engine", "spark")
     assert code == 0
-    assert [line.split()[0] for line in said] == ["guarantee", "neighbours:", "mechanism"]
+    first = [line.split()[0] for line in said]
+    assert first == ["guarantee", "neighbours:", "mechanism", "counts:", "the"]
     release = json.loads(out)
     usual = json.loads(command(path, *CALL, *more)[1])
     assert release["labels"] == usual["labels"] == ["a", "b"]
@@ -224,3 +232,50 @@ def test_odd_names_mean_nothing_to_sql(spark: Any) -> None:
     odd = 'a.`b` "c"; DROP'
     frame = spark.createDataFrame([("x", 1), ("x", 2)], "a STRING, b INT").toDF(odd, "user")
     assert count_distinct_users(frame, item=odd, user="user") == {"x": 2}
+
+
+GROUPED = [
+    (("May", "June", "July", None)[place % 4], item, None if user is None else user % 40)
+    for place, (item, user) in enumerate(ROWS)
+]
+
+
+@pytest.mark.parametrize("groups", [1, 2, 3])
+@pytest.mark.parametrize("known", [None, ["café 0", "café 1", "café 4", "none"]])
+def test_counts_of_groups_are_those_of_duckdb_though_every_task_fails_once(
+    spark: Any, tmp_path: Path, groups: int, known: list[str] | None
+) -> None:
+    """The same hashes choose the groups and the items of a user; the driver draws, once."""
+    rows = spark.sparkContext.parallelize(GROUPED, 4).mapPartitions(failing_once(tmp_path))
+    frame = spark.createDataFrame(rows, "month STRING, item STRING, user BIGINT")
+    columns = list(zip(*GROUPED, strict=True))
+    arrow = pa.table(dict(zip(("month", "item", "user"), columns, strict=True)))
+    sql = GROUPED_COUNTS.format(
+        groups=groups, places=9, contributions=4, known="" if known is None else AMONG_CANDIDATES
+    )
+    counts = []
+    for each in (frame, arrow):
+        with open_keyed(each, "item", "user", None, False, "month") as keyed:
+            counts.append(keyed.fetch_grouped(sql, ["May", "July", "August"], known))
+    assert len(list(tmp_path.iterdir())) >= 4  # they did fail
+    assert counts[0] == counts[1]
+    assert {group for group, _, _ in counts[0]} == {"May", "July"}
+
+
+@pytest.mark.parametrize("most", [1, "all"])
+@pytest.mark.parametrize("stated", [["2024", "2025", "2026"], None])
+def test_lists_of_groups_are_those_of_duckdb(spark: Any, most: Any, stated: Any) -> None:
+    rows = [(2024 + user % 2, f"item {user % 5}", user) for user in range(900)]
+    frame = spark.createDataFrame(rows, "year INT, item STRING, user BIGINT")
+    arrow = pa.table(
+        dict(zip(("year", "item", "user"), map(list, zip(*rows, strict=True)), strict=True))
+    )
+    asked = {"group": "year", **KEYS, "k": 3, "epsilon": 9, "delta": "1e-3", "max_groups": most}
+    asked |= {"groups_are_public": True} if stated is None else {"groups": stated}
+    ours, theirs = (
+        top_items_by_group(each, **asked, source=TapeSource(seed=6)) for each in (frame, arrow)
+    )
+    assert ours.groups == theirs.groups == tuple(stated or ["2024", "2025"])
+    assert ours.labels == theirs.labels
+    assert any(ours.labels)
+    assert not [view for view in spark.catalog.listTables() if "safeselect" in view.name]

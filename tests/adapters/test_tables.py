@@ -183,8 +183,8 @@ def test_a_wrong_list_of_candidates_is_refused(
 ) -> None:
     with pytest.raises(InputError, match=sentence):
         read_candidates(write(tmp_path / "c.txt", content))
-    with pytest.raises(InputError, match="cannot be read as a list"):
-        read_candidates(tmp_path / "missing.txt")
+    with pytest.raises(InputError, match="does not exist; it should list groups, one a line"):
+        read_candidates(tmp_path / "missing.txt", what="group")
 
 
 @pytest.mark.parametrize("wrong", ["Oslo", 7, [1.5], [True], [None], [], ["\udc80"], [2**200]])
@@ -230,7 +230,7 @@ CELLS = ["x", "1_000", "0x1", "nan", "inf", "١", "1 2", "1/3", "1e99999", "9" *
 def test_a_cell_that_is_no_number_is_refused_without_being_quoted(
     tmp_path: Path, cell: str
 ) -> None:
-    with pytest.raises(ScoreError) as caught:
+    with pytest.raises(ScoreError, match="must be a number, such as") as caught:
         scores(write(tmp_path / "t.csv", f"item,n\na,1\nb,{cell}\n"))
     wanted = "every score in column 'n' must be a number, such as 7 or 1.25"
     assert str(caught.value) == wanted

@@ -79,8 +79,8 @@ def test_a6_ours_counts_the_smallest_charge():
 @pytest.mark.parametrize("price", [-5, -0.0, 0, math.nan, math.inf, -math.inf, True, "-1/10"])
 def test_a6_ours_takes_no_refund_and_no_nonsense(price):
     ledger = new(":memory:", epsilon=1)
-    with pytest.raises(ParameterError):
+    with pytest.raises(ParameterError, match="epsilon must be"):
         permute_and_flip([3, 1], epsilon=price, sensitivity=1, ledger=scope(ledger))
-    with pytest.raises(ParameterError):
+    with pytest.raises(ParameterError, match="epsilon must be"):
         new(":memory:", epsilon=price)
     assert ledger.balance("a").spent == {"epsilon": 0}

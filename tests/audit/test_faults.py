@@ -22,6 +22,13 @@ SOME = {
     "the charge comes after the release": "rules: permute_and_flip/1: charge",
     "a session is shared across a fork": "rules: sparse_vector_laplace/1: fork",
     "a class is known by its name": "rules: permute_and_flip/1: sources",
+    "weights decide who is compared and not who wins": (
+        "releases: exponential_mechanism_weighted/1: few"
+    ),
+    "quantiles have the noise of half their range": "privacy: quantile/2: neighbours",
+    "what lies above a cut is counted on both sides": "releases: quantiles/2: few",
+    "the number of runs has a longer tail": "noise: best_of/1: words",
+    "where no run passes the best one is released": "releases: first_above/1: few",
 }
 
 
@@ -44,6 +51,6 @@ def test_a_fault_alone_is_noticed(name, tmp_path):
     )
 
 
-@pytest.mark.slow("a process for nine checks")
+@pytest.mark.slow("a process for fourteen checks")
 def test_the_same_checks_pass_on_an_unbroken_copy(tmp_path):
     assert evidence(copy(tmp_path), *(f"verify {check}" for check in SOME.values()))

@@ -16,6 +16,7 @@ from safeselect import (
     Budget,
     LaplaceDominated,
     ParameterError,
+    PoissonRepeated,
     PureDP,
     Repeated,
     ZeroConcentratedDP,
@@ -100,10 +101,21 @@ def concentrated_pair(mu: Fraction) -> tuple[list[mpmath.mpf], list[mpmath.mpf]]
     return laws[0], laws[1]
 
 
-def check(guarantee: Repeated, base_pairs) -> None:
-    f = generating(guarantee.eta, guarantee.gamma)
+def poisson(mean: Fraction):
+    """f(x) = E x**K = exp(mean (x - 1)), which is not 0 at 0: nothing may be released."""
+    return lambda x: mpmath.exp(mp(mean) * (x - 1))
+
+
+def check(guarantee: Repeated | PoissonRepeated, base_pairs) -> None:
+    if isinstance(guarantee, Repeated):
+        f = generating(guarantee.eta, guarantee.gamma)
+    else:
+        f = poisson(guarantee.mean)
     for p, q in base_pairs:
-        one, other = best(p, f), best(q, f)
+        # f(0) is the chance that nothing is released: an outcome of its own.
+        one, other = ([f(mpmath.mpf(0)), *best(law, f)] for law in (p, q))
+        if isinstance(guarantee, Repeated):
+            assert one.pop(0) == 0 == other.pop(0)
         assert abs(mpmath.fsum(one) - 1) < 1e-30
         for order in ORDERS:
             true = renyi(one, other, mp(order)) * (mp(order) - 1)
@@ -136,6 +148,94 @@ def test_concentrated_runs_keep_what_is_promised(eta, gamma, mu):
         p, q = concentrated_pair(Fraction(mu))
         guarantee = Repeated(ZeroConcentratedDP(Fraction(mu) ** 2 / 2), eta, gamma)
         check(guarantee, [(p, q), (q, p), (p[::-1], q[::-1])])
+
+
+MEANS = ["1/50", "1", "30"]
+
+
+@pytest.mark.parametrize("mean", MEANS)
+@pytest.mark.parametrize("epsilon", ["1/20", "2"])
+def test_poisson_runs_keep_what_is_promised(mean, epsilon):
+    with mpmath.workdps(50):
+        pairs = pure_pairs(Fraction(epsilon))
+        check(PoissonRepeated(PureDP(epsilon), mean), pairs)
+        check(PoissonRepeated(PureDP(epsilon).zcdp, mean), pairs)
+
+
+@pytest.mark.parametrize("mean", MEANS)
+@pytest.mark.parametrize("mu", ["1/10", "1/2", "2"])
+def test_poisson_concentrated_runs_keep_what_is_promised(mean, mu):
+    with mpmath.workdps(50):
+        p, q = concentrated_pair(Fraction(mu))
+        guarantee = PoissonRepeated(ZeroConcentratedDP(Fraction(mu) ** 2 / 2), mean)
+        check(guarantee, [(p, q), (q, p), (p[::-1], q[::-1])])
+
+
+def exponential_pairs(epsilon: Fraction, weights: list[str]):
+    """Exponential mechanisms on neighbours, of bounded range epsilon: weights times 1 or e**eps."""
+    for moved in itertools.product((0, 1), repeat=len(weights)):
+        p = [mp(w) for w in weights]
+        q = [w * mpmath.exp(mp(epsilon) * m) for w, m in zip(p, moved, strict=True)]
+        yield [w / mpmath.fsum(p) for w in p], [w / mpmath.fsum(q) for w in q]
+
+
+@pytest.mark.parametrize("mean", MEANS)
+@pytest.mark.parametrize("epsilon", ["1/5", "2"])
+def test_poisson_runs_of_other_kinds_keep_what_is_promised(mean, epsilon):
+    with mpmath.workdps(50):
+        pairs = list(exponential_pairs(Fraction(epsilon), ["1/9", "1", "1/50"]))
+        check(PoissonRepeated(BoundedRange(epsilon), mean), pairs)
+        check(PoissonRepeated(LaplaceDominated(epsilon), mean), pairs)
+
+
+def test_the_published_bound_is_false_for_means_below_one():
+    """A mean of 1/50 and runs that cost next to nothing: it is negative, and no divergence is."""
+    guarantee, order = PoissonRepeated(PureDP("1/20"), "1/50"), mpmath.mpf(2)
+    with mpmath.workdps(50):
+        p, q = pure_pairs(Fraction(1, 20))[0]
+        # Here (ln 2, 0)-DP holds of one run, so the published sum has no middle term.
+        published = renyi(p, q, order) + mpmath.log(mp("1/50")) / (order - 1)
+        f = poisson(Fraction(1, 50))
+        one, other = ([f(mpmath.mpf(0)), *best(law, f)] for law in (p, q))
+        true = renyi(one, other, order)
+        shipped = log_moment(guarantee, Fraction(1), 128).fractions()
+        assert published < 0 <= true <= mp(shipped[1])
+
+
+def test_poisson_runs_cost_little_at_small_epsilons():
+    """Theorem 6: below ln(1 + 1/(a - 1)) the change of probabilities has no price."""
+    one = PoissonRepeated(PureDP("1/100"), 20)
+    for excess in (Fraction(1), Fraction(50)):
+        alone = log_moment(one.base, excess, 128).fractions()[0]
+        bound = log_moment(one, excess, 128).fractions()[1]
+        with mpmath.workdps(50):
+            wanted = mpmath.log(mpmath.exp(-20) + 20 * mpmath.exp(mp(alone)))
+            assert mp(bound) < wanted + 1e-20
+    assert compose([one], delta="1e-6").guarantee.epsilon < one.approximate("1e-6").epsilon
+
+
+def test_a_poisson_repetition_is_priced_recorded_and_refused_as_the_other():
+    free = PoissonRepeated(PureDP(0), 7)
+    assert (free.shift, free.zcdp.rho, free.pure) == (0, 0, PureDP(0))
+    assert log_moment(free, Fraction(1), 96).fractions() == (0, 0)
+    one = PoissonRepeated(ZeroConcentratedDP("1/50"), "1/3")
+    assert one.pure is None
+    assert one.expected_runs == Fraction(1, 3)
+    assert one.approximate("1/2") == ApproximateDP(0, "1/2")
+    assert guarantee_record(one) == {
+        "type": "PoissonRepeated",
+        "base": {"type": "ZeroConcentratedDP", "rho": "1/50"},
+        "mean": "1/3",
+    }
+    at = {"unit": "person", "neighbours": "add_remove"}
+    assert Budget(**at, rho=1).price(one) == {"rho": one.zcdp.rho}
+    pure = PoissonRepeated(PureDP("1/10"), 5)
+    assert compose([pure, PureDP(1)]).guarantee == PureDP(1 + pure.pure.epsilon)
+    for mean, match in ((0, "mean must be greater"), (10**7, "at most 1000000")):
+        with pytest.raises(ParameterError, match=match):
+            PoissonRepeated(PureDP(1), mean)
+    with pytest.raises(ParameterError, match="base must be PureDP"):
+        PoissonRepeated(ApproximateDP(1, "1e-6"), 1)
 
 
 def test_a_smaller_promise_would_be_false():

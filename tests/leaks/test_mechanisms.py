@@ -27,8 +27,6 @@ from sentinels import LABEL, NUMBER, everything_of, found_in, near
 import safeselect
 from safeselect import AdaptiveSparseVector, PayWhatYouGet, SourceError, SparseVector
 
-pytestmark = pytest.mark.filterwarnings("ignore::safeselect.testing.InsecureSourceWarning")
-
 pytestmark = pytest.mark.usefixtures("nothing_is_said")
 
 COST: dict[str, Any] = {"epsilon": 1, "sensitivity": 1}

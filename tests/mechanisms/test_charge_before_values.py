@@ -104,7 +104,9 @@ CALLS: dict[str, Callable[..., Any]] = {
 def refused(call: Callable[..., Any], scores: Any, ledger: Ledger, **options: Any) -> list[int]:
     """A refusal after the charge; returns what the source was asked for."""
     source = RecordingSource(OpenSSLSource())
-    with pytest.raises(ScoreError) as caught:
+    with pytest.raises(
+        ScoreError, match="the scores cannot be read as the arguments say"
+    ) as caught:
         call(scores, source=source, ledger=scope(ledger), **{**COST, **options})
     error = caught.value
     assert str(error) == UNREADABLE
@@ -220,7 +222,9 @@ def test_a_list_that_shrinks_between_the_two_looks():
             buffer[:] = bytes(range(1, len(buffer) + 1))
 
     ledger = new(":memory:")
-    with pytest.raises(ScoreError) as caught:
+    with pytest.raises(
+        ScoreError, match="the scores cannot be read as the arguments say"
+    ) as caught:
         safeselect.permute_and_flip(scores, source=Shrinking(), ledger=scope(ledger), **COST)
     assert str(caught.value) == UNREADABLE
     assert outcomes(ledger) == ["charged", "input"]

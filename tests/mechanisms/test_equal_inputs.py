@@ -370,7 +370,7 @@ def test_counts_that_are_floats_where_a_label_is_missing(mechanism, sensitivity,
 )
 def test_the_range_in_steps_follows_from_the_arguments_alone(given):
     ranges = {
-        Call(scores, Arguments.read(epsilon=1, **given)).arguments.range_in_steps
+        Call(scores, Arguments.read({"epsilon": 1, **given})).arguments.range_in_steps
         for ways in CASES.values()
         for scores in ways.values()
     }

@@ -177,7 +177,7 @@ def test_permute_and_flip_loses_less_than_the_exponential_mechanism():
     ],
 )
 def test_parameters_are_checked(wrong):
-    with pytest.raises(ParameterError):
+    with pytest.raises(ParameterError, match=r" must be |give exactly one"):
         expected_error(**{"n": 10, "k": 2, "gap": 1, "epsilon": 1, "range_": 1, **wrong})
 
 

@@ -8,7 +8,7 @@ from fractions import Fraction
 import pytest
 
 from safeselect import ParameterError, unknown_domain_top_k
-from safeselect.planning import explain_items
+from safeselect.planning import explain_groups, explain_items, explain_keys
 
 CASES = [(5, "0.5", "1e-7"), (5, 1, "1e-7"), (1, 4, "1e-9"), (20, "0.05", "1e-6")]
 
@@ -86,6 +86,7 @@ def test_data_text_and_plot():
         ({"epsilons": []}, "one epsilon or more"),
         ({"k": 0}, "k must be"),
         ({"k_bar": 2}, "k_bar must be"),
+        ({"k_bar": (5, 50)}, "k_bar must be an integer"),
         ({"delta": 0}, "delta"),
         ({"max_groups": 0}, "max_groups"),
         ({"max_contributions": 0}, "max_contributions"),
@@ -95,3 +96,11 @@ def test_data_text_and_plot():
 def test_mistakes(change, message):
     with pytest.raises(ParameterError, match=message):
         explain_items(**{"k": 5, "epsilons": [1], "delta": "1e-7", **change})
+
+
+@pytest.mark.parametrize("one", ["0.5", Fraction(1, 2), 0.5])
+def test_one_epsilon_needs_no_list(one):
+    assert explain_items(5, one, "1e-7") == explain_items(5, ["0.5"], "1e-7")
+    assert explain_keys(one, "1e-7") == explain_keys(["0.5"], "1e-7")
+    facts = {"groups": 3, "groups_per_user": 2}
+    assert explain_groups(5, one, "1e-7", **facts) == explain_groups(5, ["0.5"], "1e-7", **facts)

@@ -66,7 +66,9 @@ def gap_of(result):
 
 
 def refused(call, *arguments, **options) -> str:
-    with pytest.raises(ParameterError) as caught:
+    with pytest.raises(
+        ParameterError, match=r"gap_grid |a gap needs|(k|noise|split|rho) must be"
+    ) as caught:
         call(*arguments, source=Untouched(), **{"sensitivity": 1, **options})
     return str(caught.value)
 
@@ -357,7 +359,7 @@ def test_a_failing_source_gives_an_error_and_wiped_scores(monkeypatch, name, eng
 
     monkeypatch.setattr(Candidates, "scores_on_grid", spy)
     scores = np.arange(1000, 1200)
-    with pytest.raises(SourceError):
+    with pytest.raises(SourceError, match="failed"):
         ALL[name](scores, epsilon="0.01", sensitivity=1, source=Failing(), engine=engine)
     assert not kept[0].any()
     assert scores[0] == 1000

@@ -278,7 +278,10 @@ def test_what_is_refused_is_not_charged(wrong: dict[str, Any]) -> None:
     ledger = new(":memory:")
     before = ledger.head
     usual: dict[str, Any] = {"scores": [1, 5, 3], "epsilon": 1, "sensitivity": 1}
-    with pytest.raises((ParameterError, safeselect.ScoreError)):
+    with pytest.raises(
+        (ParameterError, safeselect.ScoreError),
+        match=r" must |not a seed|give exactly one|goes with grid",
+    ):
         safeselect.permute_and_flip(**{**usual, "ledger": scope(ledger), **wrong})
     for k in (0, 4, "2"):
         with pytest.raises(ParameterError, match=r"k must be an integer, got|k must be between"):
@@ -404,7 +407,7 @@ def test_with_a_ledger_too_the_requests_do_not_depend_on_scores(name: str) -> No
 
 
 def call(ledger: Ledger) -> Call:
-    arguments = Arguments.read(epsilon=1, sensitivity=1, monotonic=True, ledger=scope(ledger))
+    arguments = Arguments.read({"epsilon": 1, **COUNTS, "ledger": scope(ledger)})
     return Call([1, 5, 3], arguments)
 
 

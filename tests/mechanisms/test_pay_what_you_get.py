@@ -173,7 +173,7 @@ def test_a_query_that_fails_keeps_its_reservation() -> None:
     session.query({}, k=1, k_bar=5, places="all")
     assert session.spent.outcomes == 1
     broken.draws = 1
-    with pytest.raises(SourceError):
+    with pytest.raises(SourceError, match="the callback of the source raised an exception"):
         session.query({}, k=3, k_bar=5, places="all")
     # The source refused to begin, and even that costs what might have been drawn.
     assert session.spent == pay_what_you_get.Spent(4, 2)
@@ -188,7 +188,7 @@ def test_noise_that_fails_half_way_keeps_the_reservation(
         raise SourceError("half way")
 
     monkeypatch.setattr(teller, "noisy_top_k", fail)
-    with pytest.raises(SourceError):
+    with pytest.raises(SourceError, match="half way"):
         session.query(COUNTS, k=3, k_bar=3, places="all")
     assert session.spent == pay_what_you_get.Spent(3, 1)
 

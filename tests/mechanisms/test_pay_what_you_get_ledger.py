@@ -102,7 +102,7 @@ def test_an_exhausted_session_is_settled_at_once_and_only_once() -> None:
         session.close()
         session.close()
         for _ in range(2):
-            with pytest.raises(BudgetError):
+            with pytest.raises(BudgetError, match="the session is closed"):
                 session.query({}, k=1, k_bar=1, places="all")
         assert ledger.head == head
 
@@ -139,7 +139,10 @@ def test_a_query_that_failed_is_settled_with_all_it_reserved() -> None:
     source = CallbackSource(breaks, exclusive=True, name="breaks")
     session = PayWhatYouGet(**SESSION, ledger=scope(ledger), source=source)
     broken.append(1)
-    with pytest.raises(SourceError), session:
+    with (
+        pytest.raises(SourceError, match="the callback of the source raised an exception"),
+        session,
+    ):
         session.query({}, **NOTHING)
     assert contents(ledger)[1]["spent"] == {"outcomes": "3", "queries": "1"}
 
@@ -232,7 +235,7 @@ def test_a_process_that_is_killed_keeps_the_reservation(
     checker = ledger.check()
     assert len(checker.pending) == 2
     assert checker.scopes["a"].left == {"epsilon": 0, "delta": 0}
-    with pytest.raises(BudgetError):
+    with pytest.raises(BudgetError, match="does not allow this release: it costs epsilon"):
         PayWhatYouGet(**SESSION, ledger=scope(ledger))
     assert main(["ledger", "verify", str(path)]) == 0
     assert "all 4 records follow" in capsys.readouterr().err

@@ -36,7 +36,7 @@ from safeselect import (
     permute_and_flip,
     top_k,
 )
-from safeselect.private_candidates._stopping import Stopping
+from safeselect.private_candidates._stopping import NegativeBinomial, Poisson, Stopping
 from safeselect.testing import DeterministicSource, ReplaySource
 
 pytestmark = pytest.mark.filterwarnings("ignore::safeselect.testing.InsecureSourceWarning")
@@ -90,7 +90,7 @@ class Word:
 
 def shipped(eta, gamma, count):
     """P(K = 1), ... as enclosures that the shipped object compares with; and their width."""
-    stopping = Stopping(Fraction(eta), Fraction(gamma), Word((1 << 128) - 1))
+    stopping = Stopping(NegativeBinomial(Fraction(eta), Fraction(gamma)), Word((1 << 128) - 1))
     sums = []
     for _ in range(count):
         stopping._advance()
@@ -111,7 +111,10 @@ def test_every_word_stops_where_the_exact_sums_say(eta, gamma):
         places = [int(mpmath.floor(each * 2**fine)) for each in sums]
     undecided = 0
     for word in range(1 << digits):
-        stopping, runs = Stopping(Fraction(eta), Fraction(gamma), Word(word), digits), 0
+        stopping, runs = (
+            Stopping(NegativeBinomial(Fraction(eta), Fraction(gamma)), Word(word), digits),
+            0,
+        )
         low, high = word << fine - digits, word + 1 << fine - digits
         crossed = bisect(places, high - 1) - bisect(places, low)
         try:
@@ -131,9 +134,9 @@ def test_further_digits_decide_as_the_first_would(eta, gamma):
     draw = random.Random(5)
     for _ in range(60):
         words = [draw.getrandbits(size) for size in (6, 64, 64, 64, 64)]
-        short = Stopping(Fraction(eta), Fraction(gamma), iter_bits(words), 6)
+        short = Stopping(NegativeBinomial(Fraction(eta), Fraction(gamma)), iter_bits(words), 6)
         whole = sum(w << 64 * (4 - i) for i, w in enumerate(words))
-        long = Stopping(Fraction(eta), Fraction(gamma), Word(whole), 6 + 256)
+        long = Stopping(NegativeBinomial(Fraction(eta), Fraction(gamma)), Word(whole), 6 + 256)
         while long.goes_on():
             assert short.goes_on()
         assert not short.goes_on()
@@ -232,6 +235,100 @@ def test_the_first_of_the_best_of_k_is_released(eta, gamma):
         seen = [scores[i % 50] for i in range(k)]
         best = min(seen) if trial % 2 else max(seen)
         assert (chosen.score, chosen.output) == (best, seen.index(best))
+
+
+# --------------------------------------------------------------- a Poisson number of runs
+
+MEANS = ["1/100", "1", "7/2", "40"]
+
+
+def poisson_sums(mean, count=400):
+    """P(K <= 0), P(K <= 1), ... from the definition of the law alone."""
+    m = mp(mean)
+    return list(
+        itertools.accumulate(mpmath.exp(-m) * m**k / mpmath.factorial(k) for k in range(count))
+    )
+
+
+@pytest.mark.parametrize("mean", MEANS)
+def test_every_word_stops_where_the_poisson_sums_say(mean):
+    """For all words of 9 digits: K where the digits decide it, and more digits where not."""
+    with mpmath.workdps(60):
+        places = [int(mpmath.floor(each * 2**160)) for each in poisson_sums(mean)]
+    undecided = 0
+    for word in range(1 << 9):
+        stopping, runs = Stopping(Poisson(Fraction(mean)), Word(word), 9), 0
+        low, high = word << 151, word + 1 << 151
+        crossed = bisect(places, high - 1) - bisect(places, low)
+        try:
+            while stopping.goes_on():
+                runs += 1
+        except AssertionError:
+            undecided += 1
+            assert crossed or high == 1 << 160
+        else:
+            assert not crossed
+        assert runs == bisect(places, low)
+    assert 0 < undecided < 1 << 8
+
+
+@pytest.mark.parametrize("mean", MEANS)
+def test_a_poisson_number_of_runs_may_release_nothing(mean):
+    """The first of the best of K; for K = 0 nothing, which says so, and no run was made."""
+    draw, none = random.Random(4), 0
+    with mpmath.workdps(60):
+        sums = [int(each * 2**128) for each in poisson_sums(mean)]
+    for _ in range(40):
+        data = draw.randbytes(256)
+        k = bisect(sums, int.from_bytes(data[:16], "big"))
+        scores = [draw.randrange(4) for _ in range(50)]
+        run, made = scripted(scores)
+        chosen = best_of(run, base=PureDP(1), mean=mean, source=ReplaySource(data))
+        assert chosen.mechanism == "best_of_poisson/1"
+        assert (len(made), chosen.found) == (k, k > 0)
+        seen = [scores[i % 50] for i in range(k)]
+        wanted = (max(seen), seen.index(max(seen))) if seen else (None, None)
+        assert (chosen.score, chosen.output) == wanted
+        none += not k
+    assert none > 0 if Fraction(mean) <= 1 else none < 40
+
+
+@pytest.mark.parametrize(
+    ("given", "match"),
+    [
+        ({}, "either gamma, with eta or without, or mean"),
+        ({"gamma": "1/2", "mean": 3}, "either gamma"),
+        ({"eta": 1, "mean": 3}, "either gamma"),
+        ({"mean": 0}, "mean must be greater than zero"),
+        ({"mean": 10**6 + 1}, "mean must be at most 1000000"),
+        ({"mean": "many"}, "mean must be"),
+    ],
+)
+def test_the_law_of_the_number_of_runs_is_said_once(given, match):
+    made = []
+    with pytest.raises(ParameterError, match=match):
+        best_of(lambda scope: made.append(1), base=PureDP(1), **given)
+    assert not made
+
+
+def test_a_poisson_repetition_is_charged_before_the_first_run():
+    made, scope = ledger(epsilon=3)
+    seen = []
+
+    def run(cover):
+        seen.append(made.balance("main").spent["epsilon"])
+        return 1, 2
+
+    chosen = best_of(run, base=PureDP("1/2"), mean=3, ledger=scope)
+    cost = chosen.guarantee.pure.epsilon
+    assert made.balance("main").spent["epsilon"] == cost
+    assert set(seen) <= {cost}
+    record = next(r.content for r in made.records() if r.content["kind"] == "charged")
+    assert record["guarantee"] == {
+        "type": "PoissonRepeated",
+        "base": {"type": "PureDP", "epsilon": "1/2"},
+        "mean": "3",
+    }
 
 
 def test_the_first_above_stops_at_the_first_that_passes_or_after_k():

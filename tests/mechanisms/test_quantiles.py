@@ -8,6 +8,7 @@ import json
 import math
 from decimal import Decimal
 from fractions import Fraction
+from functools import cache
 from pathlib import Path
 
 import mpmath
@@ -26,8 +27,9 @@ from safeselect import (
     quantile,
     quantiles,
 )
-from safeselect.grid_quantiles._point import Classes, _point, draw_point
-from safeselect.grid_quantiles.release import _range, _split
+from safeselect.grid_quantiles._part import Part
+from safeselect.grid_quantiles._point import Law, _point, draw_point
+from safeselect.grid_quantiles.release import _FINE, _range, _split
 
 CASES = [
     case
@@ -37,6 +39,7 @@ CASES = [
     if case["group"] == "k3"
 ]
 QUANTILES = [Fraction(x) for x in ("0", "1/4", "1/2", "2/3", "1")]
+TIES = ("interval", "below")
 
 
 def cases(name):
@@ -45,27 +48,46 @@ def cases(name):
     return found
 
 
-def grid_law(data, first, last, share, rate):
-    """By definition: every point of the grid, its score in ranks, and the exponential mechanism."""
+def distance(data, g, share, ties):
+    """By definition: how far the wanted rank is from what lies below g, or up to g, in ranks."""
+    below, up_to, wanted = sum(x < g for x in data), sum(x <= g for x in data), share * len(data)
+    if ties == "below":
+        return abs(below - wanted)
+    return max(Fraction(0), below - wanted, wanted - up_to)
+
+
+def grid_law(data, first, last, share, rate, ties="below"):
+    """By definition: every point of the grid, its distance, and the exponential mechanism."""
     with mpmath.workdps(40):
-        scores = [abs(sum(x < g for x in data) - share * len(data)) for g in range(first, last + 1)]
+        away = [Fraction(distance(data, g, share, ties)) for g in range(first, last + 1)]
         terms = [
             mpmath.exp(
                 -mpmath.mpf(rate.numerator * s.numerator) / (rate.denominator * s.denominator)
             )
-            for s in map(Fraction, scores)
+            for s in away
         ]
         return [term / mpmath.fsum(terms) for term in terms]
 
 
-def class_law(data, first, last, share, rate):
-    """The shipped classes: sizes times the shipped powers, as shares."""
-    classes = Classes.of(sorted(data), first, last, share)
-    powers, error = classes.powers(rate, share, 160)
-    sizes = [b - a for a, b in itertools.pairwise(classes.starts)]
-    weights = [size * power for size, power in zip(sizes, powers, strict=True)]
+def whole(data, first, last, fine=1):
+    """All values as a part; fine points and values alike begin at 0."""
+    return Part.whole(sorted(x - first for x in data), last - first + 1, fine)
+
+
+def run_law(part, law):
+    """The shipped runs: first points, sizes, and the chance of each point of a run."""
+    runs, error = law.powers(part, 200)
     assert error < 1 << 20
-    return sizes, [Fraction(weight, sum(weights)) for weight in weights]
+    total = sum((after - start) * power for start, after, power in runs)
+    return [(start, after, Fraction(power, total)) for start, after, power in runs]
+
+
+def point_law(part, law):
+    """The shipped chance of every fine point of a part."""
+    chances = [Fraction(0)] * part.points
+    for start, after, chance in run_law(part, law):
+        chances[start - part.first : after - part.first] = [chance] * (after - start)
+    return chances
 
 
 def near(found, wanted, digits=20):
@@ -80,65 +102,88 @@ def test_published_probabilities_of_classes_and_points(inputs, output):
     share, data = Fraction(inputs["quantile"]), inputs["data"]
     first, last = inputs["lowest"], inputs["highest"]
     rate = Fraction(inputs["epsilon"]) / _range(share, False)
-    sizes, law = class_law(data, first, last, share, rate)
-    assert sizes == output["class_sizes"]
-    assert all(map(near, law, output["class_probabilities"]))
-    points = [law[i] / size for i, size in enumerate(sizes) for _ in range(size)]
+    points = point_law(whole(data, first, last), Law(share, rate, "below"))
     assert all(map(near, points, output["probabilities"]))
+    assert all(map(near, classes(data, first, last, points), output["class_probabilities"]))
 
 
 @pytest.mark.parametrize(("inputs", "output"), cases("quantile_class_probabilities_wide_grid"))
 def test_published_probabilities_of_a_grid_of_all_integers(inputs, output):
     share = Fraction(inputs["quantile"])
     rate = Fraction(inputs["epsilon"]) / _range(share, False)
-    _, law = class_law(inputs["data"], inputs["lowest"], inputs["highest"], share, rate)
-    assert all(near(p, Fraction(q), 25) for p, q in zip(law, output, strict=True))
+    first, data = inputs["lowest"], sorted(inputs["data"])
+    part = whole(data, first, inputs["highest"])
+    by_class = [Fraction(0)] * len(output)
+    for start, after, chance in run_law(part, Law(share, rate, "below")):
+        by_class[sum(x - first < start for x in data)] += (after - start) * chance
+    assert all(near(p, Fraction(q), 25) for p, q in zip(by_class, output, strict=True))
+
+
+def classes(data, first, last, points):
+    """What each number of values below a point has of the chances of points."""
+    found = [Fraction(0)] * (len(data) + 1)
+    for g in range(first, last + 1):
+        found[sum(x < g for x in data)] += points[g - first]
+    return found
 
 
 @pytest.mark.parametrize(("inputs", "output"), cases("recursive_quantiles_joint"))
-def test_published_probabilities_of_three_quantiles(inputs, output, monkeypatch):
+def test_published_probabilities_of_three_quantiles(inputs, output):
     """The shipped recursion with every point as a branch: all outcomes, with exact shares."""
     shares = [Fraction(x) for x in inputs["quantiles"]]
-    epsilon = Fraction(inputs["epsilon_per_level"])
-    law = joint(inputs["data"], inputs["lowest"], inputs["highest"], shares, epsilon, monkeypatch)
+    first = inputs["lowest"]
+    part = whole(inputs["data"], first, inputs["highest"])
+    law = joint(part, shares, Fraction(inputs["epsilon_per_level"]), "below")
     assert abs(sum(law.values()) - 1) < Fraction(1, 10**20)
     likeliest = sorted(law.values(), reverse=True)[:5]
     for outcome, given in output.items():
-        found = law[tuple(map(int, outcome.split(",")))]
+        found = law[tuple(int(x) - first for x in outcome.split(","))]
         assert near(found, given)
         assert found >= likeliest[-1] - Fraction(1, 10**20)
 
 
-def joint(data, first, last, shares, epsilon, monkeypatch):
-    """The law of `_split`, by trying each point wherever it draws one."""
+def joint(part, shares, epsilon, ties):
+    """The law of `_split`, by trying each point wherever it draws one; outcomes are points."""
     law: dict[tuple[int, ...], Fraction] = {}
     pending: list[list[int]] = [[]]
-    while pending:
-        script = pending.pop()
-        trail: list[tuple[int, list[int]]] = []
-        weight = Fraction(1)
+    with pytest.MonkeyPatch.context() as patch:
+        while pending:
+            script = pending.pop()
+            trail: list[Part] = []
+            taken: list[int] = []
+            weight = Fraction(1)
 
-        def draw(cells, low, high, share, rate, bits, script=script, trail=trail):
-            nonlocal weight
-            sizes, by_class = class_law(cells, low, high, share, rate)
-            points = [
-                p / size for p, size in zip(by_class, sizes, strict=True) for _ in range(size)
-            ]
-            at = len(trail)
-            choice = script[at] if at < len(script) else low
-            trail.append((choice, list(range(low, high + 1))))
-            weight *= points[choice - low]
-            return choice
+            def draw(part, law, bits, script=script, trail=trail, taken=taken):
+                nonlocal weight
+                choice = script[len(trail)] if len(trail) < len(script) else part.first
+                taken.append(choice)
+                trail.append(part)
+                weight *= chances(part, law)[choice - part.first]
+                return choice
 
-        monkeypatch.setattr("safeselect.grid_quantiles.release.draw_point", draw)
-        outcome = _split(
-            sorted(data), (first, last), shares, lambda q: epsilon / _range(q, False), None
-        )
-        law[tuple(outcome)] = law.get(tuple(outcome), Fraction(0)) + weight
-        for at in range(len(script), len(trail)):
-            chosen = [choice for choice, _ in trail[:at]]
-            pending += [[*chosen, other] for other in trail[at][1][1:]]
+            patch.setattr("safeselect.grid_quantiles.release.draw_point", draw)
+            outcome = _split(
+                part,
+                shares,
+                lambda q: Law(q, epsilon / (_range(q, False) * part.fine), ties),
+                None,
+            )
+            key = tuple(point // part.fine for point in outcome)
+            law[key] = law.get(key, Fraction(0)) + weight
+            for at in range(len(script), len(trail)):
+                others = range(trail[at].first + 1, trail[at].last + 1)
+                pending += [[*taken[:at], other] for other in others]
     return law
+
+
+@cache
+def _chances(key, law):
+    cells, rest = key
+    return tuple(point_law(Part(list(cells), *rest), law))
+
+
+def chances(part, law):
+    return _chances((tuple(part.cells), (part.fine, part.first, part.last, part.end)), law)
 
 
 def test_all_published_numbers_are_looked_at():
@@ -152,33 +197,50 @@ def test_all_published_numbers_are_looked_at():
 # ------------------------------------------------------- the law, for all small multisets
 
 
+@pytest.mark.parametrize("ties", TIES)
 @pytest.mark.parametrize("share", QUANTILES)
 @pytest.mark.parametrize("size", range(5))
-def test_classes_have_the_law_of_the_grid(share, size):
+def test_runs_have_the_law_of_the_grid(share, size, ties):
     rate = Fraction(3, 4)
     for data in itertools.combinations_with_replacement(range(5), size):
-        law = grid_law(data, 0, 4, share, rate / share.denominator * share.denominator)
-        sizes, by_class = class_law(data, 0, 4, share, rate / share.denominator)
-        at = 0
-        for count, p in zip(sizes, by_class, strict=True):
-            for _ in range(count):
-                assert near(p / count, mpmath.nstr(law[at], 30))
-                at += 1
-        assert at == 5
+        wanted = grid_law(data, 0, 4, share, rate, ties)
+        found = point_law(whole(data, 0, 4), Law(share, rate / share.denominator, ties))
+        assert all(near(p, mpmath.nstr(q, 30)) for p, q in zip(found, wanted, strict=True))
 
 
+@pytest.mark.parametrize("ties", TIES)
+@pytest.mark.parametrize("share", QUANTILES)
+def test_parts_have_the_law_of_their_shares(share, ties):
+    """All parts of small grids: values are `fine` points each, and what lies outside is not there.
+
+    By definition: the part's shares as values of their own, on the part's fine points.
+    """
+    rate = Fraction(3, 4)
+    for fine, data in itertools.product((1, 2, 3), [(), (1,), (0, 0), (1, 1, 2), (0, 2, 2)]):
+        parted = [x * fine + j for x in data for j in range(fine)]
+        for first, last in itertools.combinations_with_replacement(range(3 * fine), 2):
+            for end in {last, last + 1} if last + 1 == 3 * fine else {last}:
+                part = Part(sorted(data), fine, first, last, end)
+                inside = [p for p in parted if first <= p < end]
+                assert part.size == len(inside)
+                wanted = grid_law(inside, first, last, share, rate, ties)
+                found = point_law(part, Law(share, rate / share.denominator, ties))
+                assert all(near(p, mpmath.nstr(q, 30)) for p, q in zip(found, wanted, strict=True))
+
+
+@pytest.mark.parametrize("ties", TIES)
 @pytest.mark.parametrize("share", QUANTILES)
 @pytest.mark.parametrize("data", [(), (2,), (0, 0), (1, 1, 3), (4, 4, 4)])
-def test_every_word_draws_the_point_of_the_exact_sums(share, data):
+def test_every_word_draws_the_point_of_the_exact_sums(share, data, ties):
     """For all words of 8 digits: the point between whose sums all completions lie, or none."""
     rate, open_ = Fraction(3, 4), 0
-    law = grid_law(data, 0, 4, share, rate)
+    law = grid_law(data, 0, 4, share, rate, ties)
     with mpmath.workdps(40):
         sums = [mpmath.mpf(0), *itertools.accumulate(law)]
         sums[-1] = mpmath.mpf(1)
-        classes = Classes.of(sorted(data), 0, 4, share)
+        part, shipped = whole(data, 0, 4), Law(share, rate / share.denominator, ties)
         for word in range(256):
-            found = _point(classes, share, rate / share.denominator, word, 8)
+            found = _point(part, shipped, word, 8)
             low, high = mpmath.mpf(word) / 256, mpmath.mpf(word + 1) / 256
             within = [g for g in range(5) if sums[g] <= low and high <= sums[g + 1]]
             open_ += found is None
@@ -189,40 +251,129 @@ def test_every_word_draws_the_point_of_the_exact_sums(share, data):
     assert open_ <= 8
 
 
+@pytest.mark.parametrize(("far", "seen"), [(1, 10), (20, 5), (1000, 1)])
+def test_points_that_are_left_out_are_within_the_error(far, seen):
+    """Where powers end, what lies beyond is smaller than the error that is stated."""
+    data = sorted(list(range(10)) * far)
+    runs, error = Law(Fraction(1, 2), Fraction(1, 2), "below").powers(whole(data, 0, 9), 64)
+    found = {p: power for start, after, power in runs for p in range(start, after)}
+    assert len(found) == seen
+    away = [distance(data, g, Fraction(1, 2), "below") for g in range(10)]
+    with mpmath.workdps(60):
+        for g in range(10):
+            exact = mpmath.exp(min(away) - int(away[g])) * 2**64
+            assert 0 <= exact - found.get(g, 0) < error < 100
+
+
+def distances_by_point(data, share, ties, top=3):
+    return [distance(data, g, share, ties) for g in range(top + 1)]
+
+
+@pytest.mark.parametrize("ties", TIES)
 @pytest.mark.parametrize("share", QUANTILES)
-def test_the_loss_on_all_small_neighbours(share):
-    """Ranges of the log-ratio: below epsilon for every pair, and near it for some."""
+def test_the_range_of_distances_is_that_of_the_proof(share, ties):
+    """All multisets of up to 5 values on 4 points: never above the range, and equal to it at last.
+
+    Enumerated: R = 2 max(q, 1 - q) for add/remove, 2 for replace, 1 for the quantiles 0 and 1.
+    """
+    stated = {
+        kind: Fraction(_range(share, kind == "replace"), share.denominator)
+        for kind in ("add", "replace")
+    }
+    widest = dict.fromkeys(stated, Fraction(0))
+    for size in range(5):
+        for data in itertools.combinations_with_replacement(range(4), size):
+            grown = [distances_by_point((*data, x), share, ties) for x in range(4)]
+            before = distances_by_point(data, share, ties)
+            pairs = [("add", before, one) for one in grown]
+            pairs += [("replace", one, other) for one, other in itertools.combinations(grown, 2)]
+            for kind, one, other in pairs:
+                moves = [x - y for x, y in zip(other, one, strict=True)]
+                assert max(map(abs, moves)) <= stated[kind]
+                widest[kind] = max(widest[kind], max(moves) - min(moves))
+    assert widest == stated
+
+
+@pytest.mark.parametrize("ties", TIES)
+@pytest.mark.parametrize("share", QUANTILES)
+def test_the_loss_on_all_small_neighbours(share, ties):
+    """Ranges of the log-ratio of the shipped law: at most epsilon for every pair, and near it."""
     widest = {"add_remove": 0.0, "replace_one": 0.0}
+    laws = {}
+
+    def law(data, kind):
+        key = tuple(sorted(data)), kind
+        if key not in laws:
+            rate = Fraction(1, _range(share, kind == "replace_one"))
+            laws[key] = point_law(whole(data, 0, 3), Law(share, rate, ties))
+        return laws[key]
+
     for size in range(4):
         for data in itertools.combinations_with_replacement(range(4), size):
             for extra in range(4):
                 pairs = [("add_remove", data, (*data, extra))]
                 pairs += [("replace_one", (*data, extra), (*data, other)) for other in range(4)]
                 for kind, one, other in pairs:
-                    rate = Fraction(1) / _range(share, kind == "replace_one") * share.denominator
-                    p, q = (grid_law(each, 0, 3, share, rate) for each in (one, other))
-                    ratios = [float(mpmath.log(x / y)) for x, y in zip(p, q, strict=True)]
+                    both = zip(law(one, kind), law(other, kind), strict=True)
+                    ratios = [math.log(x / y) for x, y in both]
                     widest[kind] = max(widest[kind], max(ratios) - min(ratios))
     for found in widest.values():
         assert 0.49 < found < 1 + 1e-12
 
 
-def test_the_loss_of_several_is_that_of_the_levels(monkeypatch):
-    """Three quantiles are two levels: below 2 epsilon, and above 1, so that one is too little."""
-    shares, widest = [Fraction(1, 4), Fraction(1, 2), Fraction(3, 4)], 0.0
-    for data in [(), (0,), (2,), (0, 2), (1, 1), (0, 1, 2), (0, 0, 2)]:
-        for extra in range(3):
-            laws = [
-                joint(each, 0, 2, shares, Fraction(1), monkeypatch)
-                for each in (data, (*data, extra))
-            ]
-            losses = [
-                math.log(laws[0].get(k, Fraction(1)) / laws[1].get(k, Fraction(1)))
-                for k in laws[0].keys() | laws[1].keys()
-            ]
-            assert laws[0].keys() == laws[1].keys()
-            widest = max(widest, max(map(abs, losses)))
-    assert 1 < widest < 2
+SEVERAL = [
+    # quantiles, fine, the last point, the least loss that must be seen
+    (("1/2",), 1, 3, 0.6),
+    (("1/3", "2/3"), 1, 2, 0.75),
+    (("1/4", "1/2", "3/4"), 1, 2, 1.0),
+    (("1/4", "1/2", "3/4"), 2, 1, 0.7),
+    (("1/8", "1/4", "3/8", "1/2", "5/8", "3/4", "7/8"), 1, 1, 1.0),
+]
+
+
+@pytest.mark.parametrize("kind", ["add_remove", "replace_one"])
+@pytest.mark.parametrize("ties", TIES)
+@pytest.mark.parametrize(("asked", "fine", "last", "least"), SEVERAL)
+def test_the_loss_of_several_is_that_of_the_levels(asked, fine, last, least, ties, kind):
+    """The joint law of all outcomes on neighbours, for one nat a level and one value of change."""
+    shares = [Fraction(each) for each in asked]
+    # As shipped: of several, replaced values are drawn at half the cost of a level.
+    epsilon = Fraction(1, 2) if kind == "replace_one" and len(shares) > 1 else Fraction(1)
+    factor = 2 if kind == "replace_one" and len(shares) == 1 else 1
+    laws = {}
+
+    def law(data):
+        key = tuple(sorted(data))
+        if key not in laws:
+            laws[key] = joint(whole(key, 0, last, fine), shares, epsilon / factor, ties)
+        return laws[key]
+
+    values, worst = range(last + 1), 0.0
+    some = [(), (0,), (last,), (0, last), (0, 0, last), tuple(values)]
+    for data, x in itertools.product(some, values):
+        one = data if kind == "add_remove" else (*data, 0)
+        if kind == "replace_one" and not x:
+            continue
+        first, second = law(one), law((*data, x))
+        assert first.keys() == second.keys()
+        worst = max(worst, *(abs(math.log(first[k] / second[k])) for k in first))
+    levels = len(shares).bit_length()
+    assert worst <= levels + 1e-12
+    assert worst > least * (1 if kind == "add_remove" else 0.5)
+
+
+def test_cuts_divide_equal_values():
+    """All values are equal: each quantile finds them, and each part has about its share of them."""
+    part = whole([3] * 1000, 0, 9, _FINE)
+    lower, upper = part.split(3 * _FINE + _FINE // 2)
+    assert (lower.size, upper.size) == (500 * _FINE, 500 * _FINE)
+    shares = ["0.1", "1/4", "1/2", "3/4", "0.9"]
+    found = quantiles([3] * 1000, quantiles=shares, lowest=0, highest=9, epsilon=5)
+    assert found.values == (3,) * 5
+    many = [0] * 700 + list(range(1, 301))
+    found = quantiles(many, quantiles=["1/4", "1/2", "0.85"], lowest=0, highest=300, epsilon=5)
+    assert found.values[:2] == (0, 0)
+    assert 70 < found.values[2] < 230
 
 
 # ---------------------------------------------------------------------------- all inputs
@@ -247,8 +398,8 @@ def test_a_large_epsilon_finds_the_quantile_itself():
         found = quantiles(
             [5, 1, 9, 3, 7], quantiles=["1/5", "4/5"], lowest=0, highest=10, epsilon=10**6
         )
-    assert 1 < found.values[0] <= 3
-    assert 7 < found.values[1] <= 9
+    assert 1 <= found.values[0] <= 3
+    assert 7 <= found.values[1] <= 9
 
 
 DAY = datetime.date(2024, 2, 29)
@@ -324,6 +475,7 @@ def test_values_that_are_none_are_refused_without_being_quoted(values):
         ({"rho": 1}, "epsilon"),
         ({"neighbours": "both"}, "neighbours must be 'add_remove' or 'replace_one'"),
         ({"max_contributions": 0}, "max_contributions must be between"),
+        ({"ties": "above"}, "ties must be 'interval' or 'below'"),
     ],
 )
 def test_wrong_parameters_say_what_to_write(given, match):
@@ -378,32 +530,37 @@ def test_the_cost_is_that_of_the_levels(count):
 
 def test_depth_is_that_of_the_levels(monkeypatch):
     """The recursion itself: no path draws more often than is paid for."""
+    depth = [0]
+
+    def counted(part, order, law_of, bits):
+        depth.append(depth[-1] + bool(order))
+        deepest.append(depth[-1])
+        found = _split(part, order, law_of, bits)
+        depth.pop()
+        return found
+
+    monkeypatch.setattr("safeselect.grid_quantiles.release._split", counted)
+    monkeypatch.setattr(
+        "safeselect.grid_quantiles.release.draw_point", lambda part, law, bits: part.first
+    )
     for count in range(1, 40):
-        deepest = 0
-
-        def draw(cells, low, high, share, rate, bits):
-            nonlocal deepest
-            import inspect
-
-            names = [frame.function for frame in inspect.stack()]
-            deepest = max(deepest, names.count("_split"))
-            return low
-
-        monkeypatch.setattr("safeselect.grid_quantiles.release.draw_point", draw)
+        deepest: list[int] = []
         shares = [Fraction(i, count) for i in range(1, count + 1)]
-        _split([], (0, 9), shares, lambda q: Fraction(1), None)
-        assert deepest == count.bit_length()
+        counted(whole([], 0, 9), shares, lambda q: Law(q, Fraction(1), "below"), None)
+        assert max(deepest) == count.bit_length()
 
 
-def test_rates_are_those_of_the_proof(monkeypatch):
+@pytest.mark.parametrize("ties", TIES)
+def test_rates_are_those_of_the_proof(monkeypatch, ties):
     seen = []
 
-    def draw(cells, low, high, share, rate, bits):
-        seen.append(rate * share.denominator)
-        return low
+    def draw(part, law, bits):
+        assert law.ties == ties
+        seen.append(law.rate * law.quantile.denominator * part.fine)
+        return part.first
 
     monkeypatch.setattr("safeselect.grid_quantiles.release.draw_point", draw)
-    given = {"lowest": 0, "highest": 9, "epsilon": 1}
+    given = {"lowest": 0, "highest": 9, "epsilon": 1, "ties": ties}
     for share, more, rate in [
         ("1/2", {}, 1),
         ("1/4", {}, Fraction(2, 3)),
@@ -417,6 +574,16 @@ def test_rates_are_those_of_the_proof(monkeypatch):
     quantiles([], quantiles=["1/4", "1/2"], neighbours="replace_one", **given)
     # Two levels, and half of each for a value that changes two parts: 1/4 / R, R = 3/2 and 4/3.
     assert sorted(seen) == [Fraction(1, 6), Fraction(3, 16)]
+
+
+def test_the_law_has_its_name():
+    given = {"lowest": 0, "highest": 9, "epsilon": 1}
+    for ties, version in (("interval", 2), ("below", 1)):
+        one = quantile([1], quantile="1/2", ties=ties, **given)
+        two = quantiles([1], quantiles=["1/4", "1/2"], ties=ties, **given)
+        assert (one.mechanism, two.mechanism) == (f"quantile/{version}", f"quantiles/{version}")
+        assert ("ties", ties) in one.statement.parameters
+    assert quantile([1], quantile="1/2", **given).mechanism == "quantile/2"
 
 
 def test_a_ledger_is_charged_before_the_values_are_read():
@@ -433,6 +600,7 @@ def test_a_ledger_is_charged_before_the_values_are_read():
         "neighbours": "add_remove",
         "max_contributions": "1",
         "quantiles": "1/2, 1/4",
+        "ties": "interval",
     }
     assert found.receipt is not None
     assert made.balance("main").spent["epsilon"] == 1
@@ -453,5 +621,5 @@ def test_the_requests_follow_from_the_grid():
     for last, size in ((9, 192), (2**64 - 1, 256)):
         for data in ([], [1, 1, 1], list(range(9))):
             bits = Taken()
-            draw_point(data, 0, last, Fraction(1, 2), Fraction(1, 3), bits)
+            draw_point(whole(data, 0, last), Law(Fraction(1, 2), Fraction(1, 3), "interval"), bits)
             assert bits.sizes == [size]

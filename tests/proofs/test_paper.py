@@ -324,9 +324,45 @@ def test_hazard_rates(
         assert density(x) <= tail(x) * (1 + mpmath.mpf(10) ** -30)
 
 
+# ------------------------------------------------------------- Theorem 19.2: exact, e**epsilon = E
+def keep_law(e: Fraction, delta: Fraction) -> list[Fraction]:
+    """The largest law of Theorem 19.1, with no rounding."""
+    law = [Fraction(0)]
+    while law[-1] < 1:
+        law.append(min(e * law[-1] + delta, 1 - (1 - law[-1] - delta) / e, Fraction(1)))
+    return law
+
+
+def excess(p: dict[object, Fraction], q: dict[object, Fraction], e: Fraction) -> Fraction:
+    """The largest p(S) - e q(S) of an event S."""
+    return sum((max(p[v] - e * q.get(v, Fraction(0)), Fraction(0)) for v in p), Fraction(0))
+
+
+@pytest.mark.parametrize("delta", [Fraction(1, 7), Fraction(1, 50), Fraction(1, 997)], ids=str)
+@pytest.mark.parametrize("e", [Fraction(11, 10), Fraction(3, 2), Fraction(3)], ids=str)
+def test_a_count_of_a_key_costs_nothing_more(e: Fraction, delta: Fraction) -> None:
+    """Both sums of Theorem 19.2 are delta, and no two neighbouring numbers of users exceed it."""
+    law = keep_law(e, delta)
+    g = [b - a for a, b in pairwise(law)] + [Fraction(0)]
+    assert g[0] + sum(max(b - e * a, 0) for a, b in pairwise(g)) == delta
+    assert sum(max(a - e * b, 0) for a, b in pairwise(g)) == delta
+
+    def released(users: int) -> dict[object, Fraction]:
+        kept: dict[object, Fraction] = {
+            users - j: g[j - 1] for j in range(1, users + 1) if j <= len(g)
+        }
+        return kept | {"not kept": 1 - law[min(users, len(law) - 1)]}
+
+    worst = [
+        max(excess(released(n + 1), released(n), e), excess(released(n), released(n + 1), e))
+        for n in range(len(law) + 1)
+    ]
+    assert max(worst) == delta
+
+
 # ------------------------------------------------------------------------- the page's table
 NAMED = r"((?:Theorem|Lemma) L?\d+(?:\.\d+)?|Contender lemma|Identity)"
-TABLE, _, SOURCES = PAGE.split("## 19.")[1].partition("## Sources")
+TABLE, _, SOURCES = PAGE.split("## 20.")[1].partition("## Sources")
 
 
 def test_the_table_lists_every_theorem_with_its_status() -> None:
@@ -347,3 +383,13 @@ def test_every_source_that_the_table_cites_is_listed() -> None:
 def test_consecutive_sections_have_consecutive_numbers() -> None:
     numbers = [int(each) for each in re.findall(r"^## (\d+)\.", PAGE, re.MULTILINE)]
     assert all(b == a + 1 for a, b in pairwise(numbers))
+
+
+def test_the_table_leaves_out_no_section() -> None:
+    """Each has a row: of a theorem that stands in it, or with its number in brackets."""
+    rows = [line.split(" | ")[0] for line in TABLE.splitlines() if line.startswith("| ")]
+    named = {int(each) for row in rows for each in re.findall(r"\((\d+)\)$", row)}
+    theorems = {each: PAGE.index(f"**{each}") for row in rows for each in re.findall(NAMED, row)}
+    starts = {int(m[1]): m.start() for m in re.finditer(r"^## (\d+)\.", PAGE, re.MULTILINE)}
+    found = named | {max(n for n in starts if starts[n] < at) for at in theorems.values()}
+    assert found == set(starts) - {max(starts)}

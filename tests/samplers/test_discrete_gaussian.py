@@ -117,6 +117,6 @@ def test_big_parameters():
 @pytest.mark.parametrize("sigma_squared", [Fraction(0), Fraction(-1), 1, 1.0, "1", None])
 def test_what_is_no_variance_is_refused(sigma_squared):
     bits = endless("refused")
-    with pytest.raises(ParameterError):
+    with pytest.raises(ParameterError, match="sigma_squared must be a positive Fraction"):
         discrete_gaussian(bits, sigma_squared)
     assert bits.consumed == 0

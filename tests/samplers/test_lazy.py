@@ -260,7 +260,7 @@ def test_noise_is_neither_shown_nor_copied(kind):
     noise = kind(endless("silent"), NoiseRate(Fraction(1, 1000)))
     assert str(abs(noise.floor)) not in repr(noise)
     for duplicate in (copy.copy, copy.deepcopy, pickle.dumps):
-        with pytest.raises(TypeError):
+        with pytest.raises(TypeError, match="cannot be copied or pickled"):
             duplicate(noise)
 
 

@@ -78,5 +78,5 @@ def test_known_answer():
 
 @pytest.mark.parametrize("n", [-1, True, 3.0, "3", None])
 def test_what_is_no_length_is_refused(n):
-    with pytest.raises(ParameterError):
+    with pytest.raises(ParameterError, match="n must be an int of at least"):
         permutation(scripted(), n)

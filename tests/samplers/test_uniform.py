@@ -79,6 +79,6 @@ def test_big_limits():
 @pytest.mark.parametrize("n", [0, -1, True, 2.0, "3", Fraction(4), None])
 def test_what_is_no_limit_is_refused(n):
     bits = scripted()
-    with pytest.raises(ParameterError):
+    with pytest.raises(ParameterError, match="n must be an int of at least"):
         uniform_below(bits, n)
     assert bits.consumed == 0

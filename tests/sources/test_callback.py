@@ -101,7 +101,7 @@ def test_a_failure_at_every_byte(position, bad, exclusive):
     device.answer = after(position, bad)
     device.sizes.clear()
     buffer = bytearray(b"\xff" * 256)
-    with pytest.raises(SourceError):
+    with pytest.raises(SourceError, match="the callback of the source"):
         source.fill(buffer)
     assert buffer == bytes(256)
     assert len(device.sizes) == position + 1
@@ -291,7 +291,7 @@ def test_names(options, name):
     ],
 )
 def test_wrong_arguments_are_refused(options):
-    with pytest.raises(ParameterError):
+    with pytest.raises(ParameterError, match=" must be "):
         CallbackSource(os.urandom, **options)
 
 

@@ -147,7 +147,7 @@ def test_one_source_twice_is_refused():
 
 @pytest.mark.parametrize("other", [None, 7, os.urandom, SystemSource])
 def test_what_is_no_source_is_refused(other):
-    with pytest.raises(ParameterError):
+    with pytest.raises(ParameterError, match=r"is not a source|not a seed|not the class"):
         CombinedSource(SystemSource(), other)
-    with pytest.raises(ParameterError):
+    with pytest.raises(ParameterError, match=r"is not a source|not a seed|not the class"):
         CombinedSource(other, SystemSource())

@@ -75,9 +75,9 @@ def test_repr_shows_the_class_only(kind):
 def test_there_is_no_room_for_other_attributes(kind):
     thing = BUILD[kind]()
     assert not hasattr(thing, "__dict__")
-    with pytest.raises(AttributeError):
+    with pytest.raises(AttributeError, match="object has no attribute"):
         thing.seed = 7
     for member in ("begin", "fill"):
         if hasattr(kind, member):
-            with pytest.raises(AttributeError):
+            with pytest.raises(AttributeError, match="object attribute"):
                 setattr(thing, member, lambda *_: bytes(16))

@@ -71,8 +71,8 @@ BREAKS = (
         _LAW,
         "noise/tables.py",
         "read_noise",
-        "    np.add(out, np.take(table.values, index), out=out)\n",
-        "    np.add(out, np.take(table.values, index) // 2, out=out)\n",
+        "    np.add(out, take(table.values, index), out=out)\n",
+        "    np.add(out, take(table.values, index) // 2, out=out)\n",
     ),
     Break(
         _LAW,
@@ -131,6 +131,13 @@ BREAKS = (
         "known",
         "        if not self.words.size:\n",
         "        slots = slots[:1] * len(slots)\n        if not self.words.size:\n",
+    ),
+    Break(
+        _LAW,
+        "noise/weights.py",
+        "add",
+        "            lows[place] += logs[ratio][0]\n            highs[place] += logs[ratio][1]\n",
+        "            lows[place] += 2 * logs[ratio][0]\n            highs[place] += 2 * logs[ratio][1]\n",
     ),
     # ------------------------------------------------------------------------- C1: scalar tier
     Break(
@@ -298,8 +305,8 @@ BREAKS = (
         _PRIVATE,
         "promises/guarantees.py",
         "zcdp",
-        "            return epsilon + (-epsilon).expm1()\n",
-        "            return (epsilon + (-epsilon).expm1()) / Interval.of(4, precision)\n",
+        "        return _concentrated(self, lambda _, e: e + (-e).expm1())\n",
+        "        return _concentrated(self, lambda _, e: (e + (-e).expm1()) / Interval.of(4, e.precision))\n",
     ),
     Break(
         _PRIVATE,
@@ -365,9 +372,8 @@ BREAKS = (
         ("C3",),
         "noise/plan.py",
         "rate",
-        "    return noise_rate.nats(precision + GUARD + 64).scaled(precision + GUARD)\n",
-        "    float(precision)\n"
-        "    return noise_rate.nats(precision + GUARD + 64).scaled(precision + GUARD)\n",
+        "    return noise_rate.scaled(precision + GUARD)\n",
+        "    float(precision)\n    return noise_rate.scaled(precision + GUARD)\n",
     ),
     Break(
         ("C3", "C2"),
@@ -415,6 +421,20 @@ BREAKS = (
         "        distance = terms.denominator * terms.cut(value)\n",
         "        distance = terms.denominator * terms.cut(value)\n        bits.take(value % 2)\n",
     ),
+    Break(
+        ("C4",),
+        "noise/rows.py",
+        "combine_rows",
+        "    public.fixed_rate.apply(short)\n",
+        "    if np.any(short):\n        public.fixed_rate.apply(short)\n",
+    ),
+    Break(
+        ("C4",),
+        "scores/floats.py",
+        "float_steps",
+        "    offset = best * (abs(above) * q >= p * below << 66)\n",
+        "    offset = 0.0\n    if abs(above) * q >= p * below << 66:\n        offset = best\n",
+    ),
     # ------------------------------------------------------------------------- C5, C6, C7: bits
     Break(
         ("C5",),
@@ -426,9 +446,16 @@ BREAKS = (
     Break(
         ("C5",),
         "randomness/guard.py",
+        "_run",
+        "            self.failed = True\n            raise SourceError(found)\n",
+        "            raise SourceError(found)\n",
+    ),
+    Break(
+        ("C5",),
+        "randomness/guard.py",
         "_attempt",
-        "            if type(taken) is not bytes or len(taken) != count:\n",
-        "            taken = bytes(taken)[:count].ljust(count, b'x')\n            if False:\n",
+        "            if self.vouched:\n                raise\n",
+        "",
     ),
     Break(
         ("C5",),
@@ -457,6 +484,16 @@ BREAKS = (
         "with_system_bytes",
         "    return mixed(device, system, health=False)\n",
         "    return device\n",
+    ),
+    Break(
+        ("C5",),
+        "sources/foreign.py",
+        "draw",
+        "            second.fill(theirs)\n",
+        "            try:\n"
+        "                second.fill(theirs)\n"
+        "            except Exception:\n"
+        "                pass\n",
     ),
     Break(
         ("C6",),
@@ -534,6 +571,32 @@ BREAKS = (
         "    return {name: _rounded(price[name]) for name in total}\n",
     ),
     Break(
+        ("C8",),
+        "ledger/records/replay.py",
+        "_outcome",
+        '        elif record["kind"] == "aborted" and record["reason"] == "input":\n',
+        '        if record["kind"] == "aborted":\n'
+        "            for name in charge.scopes:\n"
+        "                was = self.scopes[name]\n"
+        "                nothing = {each: 0 * amount for each, amount in was.spent.items()}\n"
+        "                scopes[name] = Balance(was.budget, nothing)\n"
+        '        if record["kind"] == "aborted" and record["reason"] == "input":\n',
+    ),
+    Break(
+        ("C8",),
+        "ledger/records/reading.py",
+        "check_spent",
+        "    if not used or any(n.denominator != 1 or n > there[name] for name, n in used.items()):\n",
+        "    if not used or any(n.denominator != 1 for name, n in used.items()):\n",
+    ),
+    Break(
+        ("C8", "C10"),
+        "selection/_call.py",
+        "once_charged",
+        "        failed = ScoreError(unreadable)\n",
+        "        raise\n",
+    ),
+    Break(
         ("C9",),
         "ledger/records/record.py",
         "record_hash",
@@ -577,11 +640,84 @@ BREAKS = (
         "",
     ),
     Break(
-        ("C10",),
+        ("C10", "C5"),
         "selection/_call.py",
         "__exit__",
         "            self.scores_on_grid.fill(0)\n",
         "            pass\n",
+    ),
+    Break(
+        ("C10",),
+        "scores/numbers.py",
+        "_no_number",
+        "    name = type(value).__name__\n    if value is None:\n        return ScoreError(NULL)\n",
+        "    name = repr(value)\n",
+    ),
+    Break(
+        ("C10",),
+        "scores/containers.py",
+        "numbers",
+        "        cell = values.dtype.type.__name__\n",
+        "        cell = values.dtype.str\n",
+    ),
+    Break(
+        ("C10",),
+        "scores/candidates.py",
+        "read_candidates",
+        "    return Candidates((column,), column.size, names, positions=brought is None)\n",
+        "    return Candidates((column,), column.size, names)\n",
+    ),
+    Break(
+        ("C10",),
+        "selection/_call.py",
+        "statement",
+        "        return Statement.of(self._told, unit=self._unit, neighbours=by, utc=self._utc)\n",
+        '        told = {**self._told, "first": str(list(self.candidates.rows[0].held)[0])}\n'
+        "        return Statement.of(told, unit=self._unit, neighbours=by, utc=self._utc)\n",
+    ),
+    Break(
+        ("C10",),
+        "randomness/guard.py",
+        "_attempt",
+        "        except Exception:\n"
+        "            if self.vouched:\n"
+        "                raise\n"
+        '            return "the source failed while drawing bytes"\n',
+        "        except Exception as error:\n"
+        "            if self.vouched:\n"
+        "                raise\n"
+        '            return f"the source failed while drawing bytes: {error}"\n',
+    ),
+    Break(
+        ("C10",),
+        "unknown_domain/_items.py",
+        "read_items",
+        '            "labels must be as many as the scores; write one label for each, in the same order"\n',
+        '            f"labels must be as many as the scores, not {len(found)}"\n',
+    ),
+    Break(
+        ("C10",),
+        "unknown_domain/_items.py",
+        "item",
+        "    return None if number is None or number.bit_length() > _MOST_BITS else number\n",
+        "    if number is None:\n"
+        '        raise ParameterError(f"{label!r} is no item")\n'
+        "    return number\n",
+    ),
+    Break(
+        ("C10",),
+        "adapters/tables/_duckdb.py",
+        "_ask",
+        "        broken = _BROKEN in str(error) and _BROKEN not in failure\n",
+        "        broken = _BROKEN in str(error) and _BROKEN not in failure\n"
+        '        failure = f"{failure}: {error}"\n',
+    ),
+    Break(
+        ("C10",),
+        "adapters/_opendp_space.py",
+        "function",
+        "            pass\n",
+        "            raise\n",
     ),
     Break(
         ("C11",),

@@ -227,9 +227,9 @@ FAULTS: dict[str, Changes] = {
     "a record names another mechanism": (
         (
             "selection/_call.py",
-            "            self._pending = self.arguments.scope.prepare(mechanism, guarantee, parts, told)\n",
+            "            self._pending = self.arguments.scope.prepare(mechanism, guarantee, parts, parameters)\n",
             "            mechanism = mechanism.replace('exponential', 'laplace')\n"
-            "            self._pending = self.arguments.scope.prepare(mechanism, guarantee, parts, told)\n",
+            "            self._pending = self.arguments.scope.prepare(mechanism, guarantee, parts, parameters)\n",
         ),
     ),
     "a release that failed is refunded": MUTANTS["refund on error"].changes,
@@ -248,8 +248,8 @@ FAULTS: dict[str, Changes] = {
         ),
         (
             "unknown_domain/_bottom.py",
-            "sensitivity=1, monotonic=True, source=source, ledger=ledger, engine=engine",
-            "sensitivity=1, monotonic=False, source=source, ledger=ledger, engine=engine",
+            '{"sensitivity": 1, "monotonic": True, "source": source, "ledger": ledger}',
+            '{"sensitivity": 1, "monotonic": False, "source": source, "ledger": ledger}',
         ),
     ),
     "bits are shared across a fork": (
@@ -346,6 +346,73 @@ FAULTS: dict[str, Changes] = {
     ),
     "the coin of discrete Laplace noise keeps minus zero": (
         ("reference/discrete_laplace.py", "    if negative and value == 0:\n", "    if False:\n"),
+    ),
+    # ------------------------------------------------------------------ weights, quantiles, runs
+    "weights decide who is compared and not who wins": (
+        (
+            "noise/weights.py",
+            "            lows[place] += logs[ratio][0]\n            highs[place] += logs[ratio][1]\n",
+            "            lows[place] += logs[0][0]\n            highs[place] += logs[0][1]\n",
+        ),
+    ),
+    "weights are not in the bounds that choose who is compared": (
+        (
+            "noise/weights.py",
+            "        return np.take(np.array(logs, dtype), self.which)\n",
+            "        return np.take(np.zeros(len(logs), dtype), self.which)\n",
+        ),
+    ),
+    "a candidate has one copy whatever its weight": (
+        (
+            "selection/_weights.py",
+            "np.repeat(np.arange(len(self.values)), np.array(self.values, int)), None",
+            "np.flatnonzero([value > 0 for value in self.values]), None",
+        ),
+    ),
+    "quantiles have the noise of half their range": (
+        (
+            "grid_quantiles/release.py",
+            "    return 2 * t if replaced else 2 * max(s, t - s)\n",
+            "    return t if replaced else max(s, t - s)\n",
+        ),
+    ),
+    "ties count from below alone": (
+        ("grid_quantiles/_point.py", '        if self.ties == "below":\n', "        if True:\n"),
+    ),
+    "what lies above a cut is counted on both sides": (
+        (
+            "grid_quantiles/_part.py",
+            "Part(self.cells, self.fine, self.first, point, point)",
+            "Part(self.cells, self.fine, self.first, point, self.end)",
+        ),
+    ),
+    "the number of runs has a longer tail": (
+        (
+            "private_candidates/_stopping.py",
+            "        return (1 - self.gamma) * (k + self.eta) / (k + 1)\n",
+            "        return (1 - self.gamma) * (k + self.eta) / k\n",
+        ),
+    ),
+    "the best of runs costs one run less": (
+        (
+            "accounting/repetition.py",
+            "PureDP((2 + self.eta) * own.epsilon)",
+            "PureDP((1 + self.eta) * own.epsilon)",
+        ),
+    ),
+    "a poisson number of runs costs one run": (
+        (
+            "accounting/repetition.py",
+            "PureDP(own.epsilon + self.shift)",
+            "PureDP(own.epsilon)",
+        ),
+    ),
+    "where no run passes the best one is released": (
+        (
+            "private_candidates/best_of.py",
+            "        if best is None or enough is not None:\n",
+            "        if best is None:\n",
+        ),
     ),
 }
 """By what is wrong."""

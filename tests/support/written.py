@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+from datetime import date
 from decimal import Decimal
 from typing import Any
 
@@ -122,9 +123,76 @@ TABLES: dict[str, Callable[..., Any]] = {
 }
 """What is made of tables; their parameters are others than those of scores."""
 
-EVERY = CALLS | TABLES
 
-RHO = ("top k of rho", "rows of positions", "a discrete gaussian", "a rounded gaussian")
+def tried(score: Any, output: Any) -> Callable[[Any], tuple[Any, Any]]:
+    """A run that always returns the same."""
+    return lambda scope: (score, output)
+
+
+DAYS = {"lowest": date(2024, 1, 1), "highest": date(2024, 12, 31)}
+GRID: dict[str, Any] = {"lowest": 0, "highest": 99, "epsilon": "1/3"}
+BASE = s.PureDP("1/10")
+
+POINTS: dict[str, Callable[..., Any]] = {
+    "a median": lambda **o: s.quantile([1, 2, 3], quantile="1/2", **GRID, **o),
+    "a median from below": lambda **o: s.quantile(
+        [1, 2, 3], quantile="1/2", ties="below", **GRID, **o
+    ),
+    "quartiles": lambda **o: s.quantiles(
+        range(99), quantiles=["3/4", "1/4", "1/2"], ties="below", **GRID, **o
+    ),
+    "a day": lambda **o: s.quantile([date(2024, 3, 1)], quantile=1, epsilon="1/3", **DAYS, **o),
+    "decimals": lambda **o: s.quantiles(
+        [],
+        quantiles=["1/3", "2/3"],
+        lowest=Decimal("-0.5"),
+        highest=Decimal("0.5"),
+        step="0.0000001",
+        epsilon="1/3",
+        **o,
+    ),
+    "thirds and decimals": lambda **o: s.quantiles(
+        [0] * 10**5 + [1] * 10**5,
+        quantiles=["1/100", "99/100"],
+        lowest=Decimal(0),
+        highest=Decimal(1),
+        step="1/3",
+        epsilon=1,
+        **o,
+    ),
+    "fractions": lambda **o: s.quantile(
+        [0.3], quantile="1/2", lowest="0", highest="1", step="1/7", epsilon="1/3", **o
+    ),
+    "a vast grid": lambda **o: s.quantile(
+        [], quantile=0, lowest=-(2**200), highest=2**200, epsilon="1/3", **o
+    ),
+    "the best of runs": lambda **o: s.best_of(tried(3, "x"), base=BASE, gamma="1/2", **o),
+    "the best of numbers": lambda **o: s.best_of(
+        tried(-(10**60), 10**60), base=BASE, gamma="1/2", eta="-1/2", **o
+    ),
+    "the best of odd runs": lambda **o: s.best_of(tried(0.5, None), base=BASE, gamma="1/2", **o),
+    "no run at all": lambda **o: s.best_of(
+        tried(1, 2), base=BASE, mean="1/1000000000000000000000000000000", **o
+    ),
+    "runs of poisson": lambda **o: s.best_of(
+        tried(1, 2), base=s.BoundedRange("1/20"), mean=60, **o
+    ),
+    "a run above": lambda **o: s.first_above(tried(9, "x"), threshold=5, base=BASE, gamma=0.5, **o),
+    "no run above": lambda **o: s.first_above(
+        tried(9, "x"), threshold=10, base=BASE, gamma="0.9", **o
+    ),
+    "runs of rho": lambda **o: s.best_of(
+        tried(9, "x"), base=s.ZeroConcentratedDP("1/50"), gamma="1/2", **o
+    ),
+}
+"""Points of grids, and chosen runs, which have other parameters than those of scores too."""
+
+EVERY = CALLS | TABLES | POINTS
+
+RHO = (
+    *("top k of rho", "rows of positions", "a discrete gaussian", "a rounded gaussian"),
+    "runs of rho",
+)
 """Those that cost rho, which goes to a budget of its own."""
 
 

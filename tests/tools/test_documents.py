@@ -23,8 +23,18 @@ def documents(monkeypatch: pytest.MonkeyPatch) -> Any:
     import documents
 
     yield documents
-    for name in ("documents", "report", "cases", "work"):
+    for name in (
+        "documents",
+        "report",
+        "bars",
+        "otherwise",
+        "cases",
+        "work",
+        "ours",
+        "competitors",
+    ):
         sys.modules.pop(name, None)
+    sys.modules.pop("measure", None)
 
 
 @pytest.fixture
@@ -99,6 +109,26 @@ def test_all_figures_stand_on_the_page_for_maintainers(
         for each in case["entries"]:
             assert each["label"] in page
     assert "Abacus 9, 2 cores" in page
+
+
+def test_each_figure_of_ours_stands_beside_what_a_user_would_otherwise_run(
+    documents: Any, record: dict[str, Any]
+) -> None:
+    import cases
+    import competitors
+    import ours
+    from otherwise import otherwise
+
+    found = [*cases.bar_cases(), *cases.grid_cases(quick=False)]
+    assert len(found) > 60
+    for case in found:
+        labels = [entry.label for entry in case.entries]
+        for each in case.entries:
+            assert each.contender in {**ours.OURS, **competitors.COMPETITORS}
+            other = otherwise(each.label, labels)
+            assert (other in labels) == (each.contender in ours.OURS), each.label
+    record["cases"]["list-1000"]["entries"].append(entry(FLOAT, 1000, 1e5))
+    assert f"| list-1000 | {PF} | 200 µs | 200 ns | 2 × |" in documents.figures_page(record)
 
 
 def test_both_pages_stand_in_the_documentation() -> None:

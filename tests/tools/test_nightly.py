@@ -14,7 +14,9 @@ ROOT = Path(__file__).parents[2]
 SAID = {
     "soak": "      1200 releases  10** -1.0  one\n       300 releases  10** -2.0  two\n",
     "mutants": "20 of 30 tests in use\nNot explained: 0\n",
-    "execute": "evidence: 9\nfailed under a break: 8\nno break noticed: 1\n",
+    "execute": (
+        "evidence: 9\nfailed under a break: 8\nno break noticed: 1\nfailed without a break: 0\n"
+    ),
     "faults": "noticed alone: 41 of 41\nplanted at once: 40\n",
     "timing": "t = 1.2\nall within bounds\n",
     "test": "= 5 passed, 1 skipped in 3.00s =\n",
@@ -46,7 +48,7 @@ def test_all_parts_run_and_show_their_figures(make, capfd):
     expected = [
         "soak +passed +0 s  releases 1500",
         "mutants +passed +0 s  tests 20, not explained 0",
-        "execute +passed +0 s  evidence 9, failed under a break 8, no break noticed 1",
+        "execute +passed +0 s  evidence 9, failed under a break 8, no break noticed 1, anyhow 0",
         "faults +passed +0 s  alone 41 of 41, at once 40",
         "timing +passed +0 s  last all within bounds",
         "long +passed +0 s  tests 5 passed, 1 skipped in 3.00s",

@@ -17,7 +17,7 @@ from safeselect.accounting.optimum.certified import (
     worth_trying,
 )
 from safeselect.accounting.optimum.problem import MOST_KINDS, Part, Problem, sizes_of
-from safeselect.accounting.repetition import Repeated
+from safeselect.accounting.repetition import Repetition
 from safeselect.accounting.theorems.equal_pure import (
     MOST_EQUAL,
     EqualPure,
@@ -92,7 +92,7 @@ def least_bound(
     Without a precision the adaptive optimum is left out.
     """
     plain = stated(parts)
-    if any(isinstance(guarantee, Repeated) for guarantee, _ in plain):
+    if any(isinstance(guarantee, Repetition) for guarantee, _ in plain):
         return _with_repetition(plain, delta)
     known = [bound for bound in (_by_sum(plain, delta), _by_orders(plain, delta)) if bound]
     if not known or not delta:
@@ -131,8 +131,8 @@ def pure_sum(parts: Sequence[tuple[Stated, int]]) -> LaplaceDominated | PureDP:
 
 
 def without_repetition(parts: Sequence[tuple[Stated, int]]) -> list[tuple[Stated, int]]:
-    """The same list with what follows from `Repeated`, for theorems that do not know it."""
-    return [(g.single if isinstance(g, Repeated) else g, count) for g, count in parts]
+    """The same list with what follows from repeated runs, for theorems that do not know it."""
+    return [(g.single if isinstance(g, Repetition) else g, count) for g, count in parts]
 
 
 def _with_repetition(parts: list[tuple[Stated, int]], delta: Fraction) -> Bound | None:
@@ -232,7 +232,7 @@ def _by_quick(parts: list[tuple[Accounted, int]], delta: Fraction, known: Bound)
     part, count = parts[0]
     if not isinstance(part, (BoundedRange, LaplaceDominated)):
         return None
-    found = quick_epsilon(part, count, delta, known.value)
+    found = quick_epsilon(part, count, delta)
     if found is None or found >= known.value:
         return None
     return Bound(found, bracket_theorem([(part, count)]))
@@ -253,7 +253,7 @@ def computable(parts: list[tuple[Accounted, int]]) -> list[tuple[Part, int]] | N
     """The list, if the worst mechanism is known for every part."""
     kept: list[tuple[Part, int]] = []
     for guarantee, count in parts:
-        if isinstance(guarantee, (ZeroConcentratedDP, ApproximateDP, Repeated)):
+        if isinstance(guarantee, (ZeroConcentratedDP, ApproximateDP, Repetition)):
             return None
         kept.append((guarantee, count))
     # Laws cannot be made equal as numbers can, so there may not be many of them.
@@ -286,7 +286,7 @@ def least_delta_bound(
     if pure is not None:
         known.append(Bound(smallest_delta(pure[0], epsilon), pure[1]))
     best = min(known, key=lambda bound: bound.value)
-    if any(isinstance(guarantee, Repeated) for guarantee, _ in plain):
+    if any(isinstance(guarantee, Repetition) for guarantee, _ in plain):
         return best
     if is_pure(parts) and pure is not None:
         return replace(best, lower=best.value * (1 - _CLOSE))

@@ -10,12 +10,14 @@ from gmpy2 import mpfr, mpq
 
 from safeselect.accounting.bounds import pure_sum
 from safeselect.accounting.composition import MOST_PARTS, composed_epsilon
+from safeselect.accounting.gaussian import GaussianDP
 from safeselect.accounting.largest import BITS, NUDGE, largest, nearer, rounded
 from safeselect.accounting.optimum.certified import quick_epsilon
+from safeselect.accounting.theorems.closed_forms import bun_steinke_rho
 from safeselect.accounting.theorems.equal_pure import MOST_EQUAL, EqualPure, newton_epsilon
 from safeselect.accounting.theorems.renyi import epsilon_at_order, epsilon_by_orders
 from safeselect.errors import ParameterError
-from safeselect.exact.interval import contexts
+from safeselect.exact.interval import Interval, contexts
 from safeselect.exact.parameters import Number, describe, integer, rational
 from safeselect.promises.guarantees import BoundedRange, LaplaceDominated, PureDP
 
@@ -110,30 +112,43 @@ def per_draw_epsilon(
     if delta is None:
         return least
 
-    each = _without_the_optimum(family, count, epsilon, delta)
+    best = least  # without delta every draw may cost so much
+    if family is not PureDP and count > 1:
+        best = _within_the_quick_bound(family, count, epsilon, delta, least)
+    each = _within_other_bounds(family, count, epsilon, delta, best)
     # Rounding and the search for an order leave a small slack, and yet the draws must add up to at
     # most the total.  The cut doubles, so this loop ends.
     cut = Fraction(1, 2**BITS)
-    while each > least and composed_epsilon([(family(each), count)], delta, None) > epsilon:
+    while each > best and composed_epsilon([(family(each), count)], delta, None) > epsilon:
         each, cut = rounded(each * (1 - cut), BITS), 2 * cut
-    # Without delta every draw may cost epsilon / count, so the result is at least that.
-    each = max(least, each)
-    if family is PureDP or count == 1:
-        return each  # this was the optimum
-
-    def quick(rate: Fraction) -> Fraction | None:
-        part = family(rate)
-        return None if isinstance(part, PureDP) else quick_epsilon(part, count, delta, epsilon)
-
-    growth = _growth(family, count, each, epsilon)
-    each = nearer(quick, epsilon, each, _QUICK_ENOUGH, growth)
-    if precision is None:
+    each = max(best, each)
+    if precision is None or family is PureDP or count == 1:
         return each
 
     def composed(rate: Fraction) -> Fraction:
         return composed_epsilon([(family(rate), count)], delta, precision)
 
-    return nearer(composed, epsilon, each, precision, growth)
+    return nearer(composed, epsilon, each, each, precision, _growth(family, count, each, epsilon))
+
+
+def _within_the_quick_bound(
+    family: Family, count: int, epsilon: Fraction, delta: Fraction, least: Fraction
+) -> Fraction:
+    """About the largest rate for which the adaptive optimum on a coarse grid is within the total.
+
+    The first try is the rate whose zCDP is that of the Gaussian noise that the total allows.
+    """
+
+    def quick(rate: Fraction) -> Fraction | None:
+        part = family(rate)
+        return None if isinstance(part, PureDP) else quick_epsilon(part, count, delta)
+
+    rho = _gaussian_rho(epsilon, delta) / count
+    if rho <= _SURE_GUESS:
+        return least
+    guess = max(least, rounded(_guess(family, rho), BITS))
+    growth = _growth(family, count, guess, epsilon)
+    return nearer(quick, epsilon, least, guess, _QUICK_ENOUGH, growth)
 
 
 def _growth(family: Family, count: int, rate: Fraction, epsilon: Fraction) -> Fraction:
@@ -150,10 +165,22 @@ def _growth(family: Family, count: int, rate: Fraction, epsilon: Fraction) -> Fr
     return max(Fraction(1), rounded(mu * hazard / epsilon))
 
 
-def _without_the_optimum(
-    family: Family, count: int, epsilon: Fraction, delta: Fraction
+def _gaussian_rho(epsilon: Fraction, delta: Fraction) -> Fraction:
+    """About the zCDP of the Gaussian noise with this delta at epsilon: a guess."""
+
+    def cost(rho: Fraction) -> Fraction:
+        return GaussianDP(2 * rho).delta(epsilon)
+
+    # ln delta is about -(epsilon / mu)**2 / 2, so it changes with ln rho by its own size.
+    growth = max(Fraction(1), -Interval.of(delta, _SEARCHED).log().fractions()[0])
+    start = bun_steinke_rho(epsilon, delta)
+    return nearer(cost, delta, start, start, _QUICK_ENOUGH, growth)
+
+
+def _within_other_bounds(
+    family: Family, count: int, epsilon: Fraction, delta: Fraction, best: Fraction
 ) -> Fraction:
-    """The largest rate that some bound of `compose` allows: the sum, the moments, the pure optimum.
+    """The largest rate that another bound of `compose` allows: the sum, moments, the pure optimum.
 
     A bound that does not allow more than is known already is not searched.
     """
@@ -171,12 +198,16 @@ def _without_the_optimum(
     def newton(rate: Fraction) -> Fraction:
         return newton_epsilon(EqualPure(rate, count), delta, epsilon)
 
-    best = largest(added, epsilon, epsilon / count)
+    if added(_more(best)) <= epsilon:
+        best = largest(added, epsilon, _more(best))
     best = max(best, _by_orders(family, count, epsilon, delta, best))
-    more = rounded(best * (1 + 4 * NUDGE))
-    if count <= MOST_EQUAL and newton(more) <= epsilon:
-        best = largest(newton, epsilon, more)
+    if count <= MOST_EQUAL and newton(_more(best)) <= epsilon:
+        best = largest(newton, epsilon, _more(best))
     return best
+
+
+def _more(rate: Fraction) -> Fraction:
+    return rounded(rate * (1 + 4 * NUDGE))
 
 
 def _by_orders(
@@ -240,7 +271,11 @@ def _guess(family: Family, rho: Fraction) -> Fraction:
             found = context.mul(at, context.tanh(context.div(at, 2)))
         return context.sqrt(found)
 
-    last, root_of_last, at = mpfr(0), mpfr(0), wanted
+    # The first terms of the inverse: rho is epsilon**2 / 8, or epsilon**2 / 2 - epsilon**3 / 6.
+    start = context.mul(wanted, context.sqrt(8 if family is BoundedRange else 2))
+    if family is LaplaceDominated:
+        start = context.add(start, context.div(context.square(start), 6))
+    last, root_of_last, at = mpfr(0), mpfr(0), start
     near = context.div_2exp(wanted, _GUESS_BITS // 2)
     for _ in range(_MOST_TRIES):
         root_of_at = root(at)

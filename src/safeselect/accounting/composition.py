@@ -30,7 +30,7 @@ from safeselect.accounting.laws import (
     KnownLaw,
     RandomizedResponse,
 )
-from safeselect.accounting.repetition import Base, Repeated
+from safeselect.accounting.repetition import Base, PoissonRepeated, Repeated, Repetition
 from safeselect.accounting.theorems.renyi import Parts, size
 from safeselect.accounting.theorems.simple import sum_of_deltas, total, what_is_left
 from safeselect.errors import ParameterError
@@ -46,7 +46,14 @@ from safeselect.promises.guarantees import (
 __all__ = ["MOST_PARTS", "Composition", "compose", "compose_delta", "composed_epsilon"]
 
 _STATED = (BoundedRange, LaplaceDominated, PureDP, ZeroConcentratedDP, ApproximateDP, GaussianDP)
-_KINDS = (*_STATED, Repeated, DiscreteLaplace, DiscreteGaussian, RandomizedResponse)
+_KINDS = (
+    *_STATED,
+    Repeated,
+    PoissonRepeated,
+    DiscreteLaplace,
+    DiscreteGaussian,
+    RandomizedResponse,
+)
 MOST_PARTS = 2**62
 _FINEST = Fraction(1, 10**6)
 
@@ -248,8 +255,8 @@ def _best(parts: _Counted, delta: Fraction, precision: Fraction | None) -> Compo
 
 
 def _least_of_repeated(parts: _Counted, delta: Fraction, own: Fraction) -> Composition | None:
-    """Of one `Repeated` alone: its moments at the best order, where they are better."""
-    found = least_bound(parts, delta, None) if isinstance(parts[0][0], Repeated) else None
+    """Of one repetition alone: its moments at the best order, where they are better."""
+    found = least_bound(parts, delta, None) if isinstance(parts[0][0], Repetition) else None
     if found is None or found.value >= own:
         return None
     return Composition(ApproximateDP(found.value, delta), found.theorem, found.order)

@@ -15,6 +15,8 @@ from safeselect.promises.with_delta import ApproximateDP, ZeroConcentratedDP
 __all__ = ["GaussianDP"]
 
 _MOST_STEPS = 200
+_LEAST = Fraction(1, 2**4000)  # no delta is stated smaller
+_FAR = 5600  # z**2 with e**(-z**2 / 2) below 2**-4000
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +59,10 @@ class GaussianDP:
         at = rational(epsilon, "epsilon", zero=True)
         if not self.mu_squared:
             return Fraction(0)
+        # It is below e**(-z**2 / 2), z = epsilon / mu - mu / 2: too small to be stated.
+        beyond = at - self.mu_squared / 2
+        if beyond > 0 and beyond * beyond >= _FAR * self.mu_squared:
+            return _LEAST
         return min(Fraction(1), above_zero(lambda precision: self.tails(at, precision)[0]))
 
     def approximate(self, delta: Number) -> ApproximateDP:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from safeselect.accounting.gaussian import GaussianDP
-from safeselect.accounting.repetition import Repeated
+from safeselect.accounting.repetition import PoissonRepeated, Repeated
 from safeselect.promises.guarantees import Guarantee
 
 __all__ = ["AnyGuarantee"]
 
-AnyGuarantee = Guarantee | GaussianDP | Repeated
+AnyGuarantee = Guarantee | GaussianDP | Repeated | PoissonRepeated
 """What a release may cost, of this library or of another."""

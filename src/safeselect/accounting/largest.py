@@ -20,17 +20,17 @@ _FASTEST = Fraction(2**32)  # growth of a step of a search that begins far away
 def nearer(
     cost: Callable[[Fraction], Fraction | None],
     limit: Fraction,
-    start: Fraction,
+    best: Fraction,
+    at: Fraction,
     near: Fraction,
     growth: Fraction,
 ) -> Fraction:
-    """A larger number than the start that surely costs at most the limit, if one is near.
+    """A larger number than `best` that surely costs at most the limit, if one is found near `at`.
 
     The cost is taken for a power of the number: of `growth`, then of what two tries say.  Each try
-    aims a little below the limit.
+    aims a little below the limit.  A cost of None or nothing ends the search.
     """
-    best, last, high = start, None, None
-    at = start
+    last, high = None, None
     for _ in range(_MOST_TRIES):
         found = cost(at)
         if not found:
@@ -44,7 +44,7 @@ def nearer(
         if last is not None and last[0] != at and last[1] != found:
             growth = _log(found / last[1]) / _log(at / last[0])
         last = at, found
-        following = at * _exp(_log(limit * (1 - near / 4) / found) / growth) if growth else best
+        following = at * _exp(_log(limit * (1 - near / 2) / found) / growth) if growth else best
         if not best < following or (high is not None and following >= high):
             following = (best + high) / 2 if high is not None else 2 * best
         at = rounded(following, BITS)

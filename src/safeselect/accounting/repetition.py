@@ -1,9 +1,10 @@
-"""The guarantee of the best of many runs, `Repeated`: the mean number of runs, and what they add.
+"""The guarantees of the best of many runs: the mean number of runs, and what they add.
 
 The best of K runs has the law A(y) = Q(y) E f'(X), where f is the generating function of K, Q the
 law of one run, and X is uniform between the probability of a worse run and that of one no better.
 f' is at most E K, and f'(x) is proportional to (gamma + (1 - gamma)(1 - x))**-(1 + eta), a power of
-the probability of an event of one run (`docs/mathematics.md`, section 18).
+the probability of an event of one run (`docs/mathematics.md`, section 18).  For a Poisson number of
+runs it is proportional to exp(-mean (1 - x)), the exponential of such a probability.
 """
 
 from __future__ import annotations
@@ -18,12 +19,21 @@ from safeselect.exact.parameters import Number, describe, rational
 from safeselect.promises.guarantees import BoundedRange, LaplaceDominated, PureDP
 from safeselect.promises.with_delta import ApproximateDP, ZeroConcentratedDP
 
-__all__ = ["Base", "Repeated", "log_of_ratio_at", "mean_runs"]
+__all__ = [
+    "Base",
+    "PoissonRepeated",
+    "Repeated",
+    "Repetition",
+    "log_of_ratio_at",
+    "mean_runs",
+    "repeated_moment",
+]
 
 Base = PureDP | LaplaceDominated | BoundedRange | ZeroConcentratedDP
 """What one run may guarantee."""
 
 _SHORT = Fraction(1, 1 << 32)
+_MOST_RUNS = 10**6
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +59,7 @@ class Repeated:
     gamma: Fraction
 
     def __post_init__(self) -> None:
-        if not isinstance(self.base, Base):
-            raise ParameterError(
-                "base must be PureDP, LaplaceDominated, BoundedRange or ZeroConcentratedDP, got "
-                f"{describe(self.base)}; repeated runs are not proved private for any other"
-            )
+        _read_base(self.base)
         eta = rational(self.eta, "eta", signed=True)
         if not -1 < eta <= 100:
             raise ParameterError(f"eta must be above -1 and at most 100, got {describe(eta)}")
@@ -72,9 +78,7 @@ class Repeated:
 
         Above that order the divergence grows more slowly than the order.
         """
-        rho = self.base.zcdp.rho
-        found = _rho_of_repeated(rho, self.shift, self.eta, self.gamma) if rho else rho
-        return ZeroConcentratedDP(min(found, self.pure.zcdp.rho) if self.pure else found)
+        return _zcdp_of_repeated(self)
 
     @property
     def expected_runs(self) -> Fraction:
@@ -100,11 +104,149 @@ class Repeated:
         `compose` with this delta finds the least epsilon that is known.
         """
         at = rational(delta, "delta", below=1)
-        less = _delta_of_one_run(at, self.eta, self.gamma)
-        found = self.base.approximate(less).epsilon + self.shift
-        if self.pure is not None:
-            found = min(found, self.pure.approximate(at).epsilon)
-        return ApproximateDP(found, at)
+        return _approximate(self, at, _delta_of_one_run(at, self.eta, self.gamma))
+
+
+@dataclass(frozen=True, slots=True)
+class PoissonRepeated:
+    """The best of K runs of one mechanism, K from a Poisson law, and nothing where K is 0.
+
+    The likelihood ratio of the best run is that of one run times a factor of at most e**shift, on
+    at most `mean` times the probability.  "Nothing" has the same probability on all data.
+
+    Args:
+        base: what one run guarantees, as of `Repeated`.
+        mean: of K; rational, above 0 and at most 10**6.
+
+    Source: Papernot and Steinke (2022), Theorem 6, with a bound that holds for means below 1 as
+        well (`docs/mathematics.md`, section 18).
+    """
+
+    base: Base
+    mean: Fraction
+
+    def __post_init__(self) -> None:
+        _read_base(self.base)
+        mean = rational(self.mean, "mean")
+        if mean > _MOST_RUNS:
+            raise ParameterError(f"mean must be at most {_MOST_RUNS}, got {describe(mean)}")
+        object.__setattr__(self, "mean", mean)
+
+    @property
+    def pure(self) -> PureDP | None:
+        """(epsilon + shift)-DP where a run is epsilon-DP."""
+        own = self.base.pure
+        return None if own is None else PureDP(own.epsilon + self.shift)
+
+    @property
+    def zcdp(self) -> ZeroConcentratedDP:
+        """rho-zCDP, as of `Repeated`."""
+        return _zcdp_of_repeated(self)
+
+    @property
+    def expected_runs(self) -> Fraction:
+        """E K, the mean number of runs."""
+        return self.mean
+
+    @property
+    def single(self) -> PureDP | ZeroConcentratedDP:
+        """The strongest guarantee of one number that follows."""
+        return self.pure or self.zcdp
+
+    @property
+    def shift(self) -> Fraction:
+        """How far the loss of the best run may exceed that of one run: a bound, rounded up.
+
+        It is the mean times how much the probability of any event of one run may change.
+        """
+        return _shift_of_poisson(self.base, self.mean)
+
+    def approximate(self, delta: Number) -> ApproximateDP:
+        """An epsilon at this delta: that of one run at delta / mean and the shift, or the pure one.
+
+        `compose` with this delta finds the least epsilon that is known.
+        """
+        at = rational(delta, "delta", below=1)
+        if at >= self.mean:  # at least as probable as that there is a run at all
+            return ApproximateDP(Fraction(0), at)
+        return _approximate(self, at, at / self.mean)
+
+
+Repetition = Repeated | PoissonRepeated
+"""What the best of a random number of runs guarantees."""
+
+
+def _read_base(base: object) -> None:
+    if not isinstance(base, Base):
+        raise ParameterError(
+            "base must be PureDP, LaplaceDominated, BoundedRange or ZeroConcentratedDP, got "
+            f"{describe(base)}; repeated runs are not proved private for any other"
+        )
+
+
+def _approximate(repeated: Repetition, delta: Fraction, less: Fraction) -> ApproximateDP:
+    """From one run at delta `less` and the shift, or from the pure guarantee."""
+    found = repeated.base.approximate(less).epsilon + repeated.shift
+    if repeated.pure is not None:
+        found = min(found, repeated.pure.approximate(delta).epsilon)
+    return ApproximateDP(found, delta)
+
+
+def repeated_moment(repeated: Repetition, one: Interval, excess: Interval) -> Interval:
+    """Enclose a bound on ln M(a) of the best run, a = 1 + excess, from ln M(a) of one run."""
+    precision = one.precision
+    if isinstance(repeated, Repeated):
+        runs = mean_runs(repeated.eta, repeated.gamma, precision)
+        return one + excess * Interval.of(repeated.shift, precision) + runs.log()
+    mean = Interval.of(repeated.mean, precision)
+    # P(K = 0) + mean e**(...): (1 + 1/(a - 1)) p exceeds p' by at most this, so a p' - (a - 1) p.
+    change = _change(
+        repeated.base, (Interval.of(1, precision) / excess + Interval.of(1, precision))
+    )
+    return ((-mean).exp() + mean * (one + excess * mean * change).exp()).log()
+
+
+def _change(base: Base, ratio: Interval) -> Interval:
+    """Enclose a delta of (ln ratio, delta)-DP of one run, ratio >= 1."""
+    precision = ratio.precision
+    one = Interval.of(1, precision)
+    if isinstance(base, ZeroConcentratedDP):
+        return _change_of_zcdp(base.rho, ratio)
+    whole = Interval.of(base.epsilon, precision).exp()
+    if isinstance(base, PureDP):
+        return _positive((whole - ratio) / (whole + one))
+    part = _positive(one - (ratio / whole).sqrt())
+    if isinstance(base, LaplaceDominated) or not base.epsilon:
+        return part
+    return part * part / (one - one / whole)
+
+
+def _change_of_zcdp(rho: Fraction, ratio: Interval) -> Interval:
+    """By Canonne, Kamath and Steinke (2020), or by Pinsker's inequality; never above 1."""
+    precision, log = ratio.precision, ratio.log()
+    own = Interval.of(rho, precision)
+    pinsker = (own / Interval.of(2, precision)).sqrt()
+    ends = [Fraction(1), pinsker.fractions()[1]]
+    order = round((log.fractions()[1] + rho) / (2 * rho) / _SHORT) * _SHORT if rho else _SHORT
+    if order > 1 + _SHORT:
+        b = Interval.of(order, precision)
+        less = Interval.of(order - 1, precision)
+        exponent = less * (b * own - log) + less * (less / b).log() - b.log()
+        ends.append(exponent.exp().fractions()[1])
+    return Interval.of(min(ends), precision)
+
+
+def _positive(bound: Interval) -> Interval:
+    zero = Interval.of(0, bound.precision)
+    return Interval(max(bound.lower, zero.lower), max(bound.upper, zero.upper), bound.precision)
+
+
+@lru_cache(maxsize=256)
+def _shift_of_poisson(base: Base, mean: Fraction) -> Fraction:
+    """The mean times a bound on how much a probability changes; rounded up."""
+    if not (base.rho if isinstance(base, ZeroConcentratedDP) else base.epsilon):
+        return Fraction(0)
+    return rounded_up(lambda bits: Interval.of(mean, bits) * _change(base, Interval.of(1, bits)))
 
 
 def mean_runs(eta: Fraction, gamma: Fraction, precision: int) -> Interval:
@@ -148,16 +290,32 @@ def _log_of_ratio(rho: Fraction, gamma: Fraction) -> Fraction:
     return rounded_up(lambda bits: log_of_ratio_at(rho, gamma, order, bits))
 
 
+def _zcdp_of_repeated(repeated: Repetition) -> ZeroConcentratedDP:
+    """The Rényi divergence at one order, which bounds that of all below; or from the pure one."""
+    rho, pure = repeated.base.zcdp.rho, repeated.pure
+    found = _rho_of_repeated(repeated, rho) if rho else rho
+    return ZeroConcentratedDP(min(found, pure.zcdp.rho) if pure else found)
+
+
 @lru_cache(maxsize=256)
-def _rho_of_repeated(rho: Fraction, shift: Fraction, eta: Fraction, gamma: Fraction) -> Fraction:
-    """The Rényi divergence of the best run at one order; rounded up."""
-    excess = max(_SHORT, _root(mean_runs(eta, gamma, 96).log() / Interval.of(rho, 96)))
+def _rho_of_repeated(repeated: Repetition, rho: Fraction) -> Fraction:
+    """a rho + shift + ln(most) / (a - 1) at an order a near the best; rounded up."""
+    shift = repeated.shift
+    excess = max(_SHORT, _root(_most_likelier(repeated, 96).log() / Interval.of(rho, 96)))
 
     def bound(precision: int) -> Interval:
-        log = mean_runs(eta, gamma, precision).log() / Interval.of(excess, precision)
+        log = _most_likelier(repeated, precision).log() / Interval.of(excess, precision)
         return Interval.of((1 + excess) * rho + shift, precision) + log
 
     return rounded_up(bound)
+
+
+def _most_likelier(repeated: Repetition, precision: int) -> Interval:
+    """E K; with the chance of no run at all, where there is one: what a moment is multiplied by."""
+    if isinstance(repeated, Repeated):
+        return mean_runs(repeated.eta, repeated.gamma, precision)
+    mean = Interval.of(repeated.mean, precision)
+    return mean + (-mean).exp()
 
 
 def _root(squared: Interval) -> Fraction:

@@ -11,6 +11,7 @@ from importlib import import_module
 from typing import Any
 
 from safeselect.accounting.calibration import Family
+from safeselect.adapters._drop_in import number
 from safeselect.adapters._floats import at_least
 from safeselect.errors import ParameterError, SafeSelectError
 from safeselect.exact.parameters import describe, rational
@@ -187,6 +188,10 @@ def single(
 
 def read_scale(scale: object, space: Space) -> Fraction:
     """Read the scale of the noise, in score units."""
-    size = rational(scale, "scale")
-    NoiseRate(space.reading.step / size)  # refuses a rate that no release could use
+    size = rational(number(scale), "scale")
+    try:
+        NoiseRate(space.reading.step / size)  # refuses a rate that no release could use
+    except ParameterError:
+        refused = f"scale must be between 2**-20 and 2**40 grid steps, got {describe(scale)}"
+        raise ParameterError(refused) from None
     return size

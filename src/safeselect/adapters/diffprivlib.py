@@ -2,32 +2,20 @@
 
 `Exponential` and `PermuteAndFlip` take what `diffprivlib.mechanisms` takes under these names, and
 have its method `randomise`.  They do not import diffprivlib.  `docs/adapters.md` shows the lines to
-change.
+change; `safeselect.adapters.diffprivlib_tools` has its quantiles.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, final
 
+from safeselect.adapters import _drop_in
 from safeselect.errors import ParameterError
-from safeselect.exact.parameters import Number, rational
-from safeselect.selection import exponential_mechanism, permute_and_flip
+from safeselect.exact.parameters import Number
+from safeselect.selection import Selection, exponential_mechanism, permute_and_flip
 
 __all__ = ["Exponential", "PermuteAndFlip"]
-
-_STEPS = 1000
-"""Grid steps in the sensitivity: reading widens the noise by 2 or 3 thousandths."""
-
-
-def _options(epsilon: Number, sensitivity: Number, monotonic: bool) -> dict[str, Any]:
-    size = rational(sensitivity, "sensitivity")
-    return {
-        "epsilon": rational(epsilon, "epsilon"),
-        "sensitivity": size,
-        "monotonic": monotonic,
-        "grid": size / _STEPS,
-    }
 
 
 @final
@@ -40,8 +28,8 @@ class Exponential:
     Guarantee: BoundedRange(epsilon), hence epsilon-DP, for each call of `randomise`.
 
     Args:
-        epsilon, sensitivity, monotonic: as in diffprivlib; epsilon is finite, and the sensitivity
-            is positive.
+        epsilon, sensitivity, monotonic: as in diffprivlib; epsilon is from 1e-8 to 1e8, and the
+            sensitivity is positive.
         utility: n utilities; larger is better.
         candidates: what to call them; by default their positions.
         measure: None; weights are refused.
@@ -55,7 +43,7 @@ class Exponential:
         1
     """
 
-    __slots__ = ("_candidates", "_options", "_utility")
+    __slots__ = ("_candidates", "_terms", "_utility")
 
     def __init__(
         self,
@@ -70,22 +58,28 @@ class Exponential:
     ) -> None:
         if measure is not None:
             raise ParameterError(
-                "measure must be None: weights of the candidates are not supported"
+                "measure must be None: for public weights call "
+                "safeselect.exponential_mechanism(..., weights=...), and for quantiles "
+                "safeselect.adapters.diffprivlib_tools"
             )
-        self._options = _options(epsilon, sensitivity, monotonic)
+        self._terms = _drop_in.cost(epsilon, sensitivity, monotonic)
         self._utility, self._candidates = utility, candidates
 
     def __repr__(self) -> str:
         return "<Exponential>"
 
+    def copy(self) -> Exponential:
+        """Return the same mechanism; there is nothing in it that a call changes."""
+        return self
+
     def randomise(self, value: None = None) -> Any:
         """Choose a candidate; each call is a release and costs epsilon.
 
         Raises:
+            ParameterError: a value is given, or there are more or fewer candidates than utilities.
             ScoreError: a utility is not a finite number.
         """
-        found = exponential_mechanism(self._utility, labels=self._candidates, **self._options)
-        return found.label
+        return _choose(exponential_mechanism, self._utility, self._candidates, self._terms, value)
 
 
 @final
@@ -105,7 +99,7 @@ class PermuteAndFlip:
         1
     """
 
-    __slots__ = ("_candidates", "_options", "_utility")
+    __slots__ = ("_candidates", "_terms", "_utility")
 
     def __init__(
         self,
@@ -117,16 +111,37 @@ class PermuteAndFlip:
         candidates: Sequence[Any] | None = None,
         random_state: object = None,
     ) -> None:
-        self._options = _options(epsilon, sensitivity, monotonic)
+        self._terms = _drop_in.cost(epsilon, sensitivity, monotonic)
         self._utility, self._candidates = utility, candidates
 
     def __repr__(self) -> str:
         return "<PermuteAndFlip>"
 
+    def copy(self) -> PermuteAndFlip:
+        """Return the same mechanism; there is nothing in it that a call changes."""
+        return self
+
     def randomise(self, value: None = None) -> Any:
         """Choose a candidate; each call is a release and costs epsilon.
 
         Raises:
-            ScoreError: a utility is not a finite number.
+            ParameterError, ScoreError: as for `Exponential.randomise`.
         """
-        return permute_and_flip(self._utility, labels=self._candidates, **self._options).label
+        return _choose(permute_and_flip, self._utility, self._candidates, self._terms, value)
+
+
+def _choose(
+    mechanism: Callable[..., Selection[Any]],
+    utility: Any,
+    candidates: Sequence[Any] | None,
+    terms: dict[str, Any],
+    value: object,
+) -> Any:
+    if value is not None:
+        # What would have been randomised is private, so its type is all that is said.
+        raise ParameterError(f"value must be None, got {type(value).__name__}")
+    read = _drop_in.scores(utility)
+    if candidates is None:
+        return mechanism(read, **terms).label
+    # Candidates may be equal to one another and of any type; labels may not.
+    return candidates[mechanism(read, labels=range(len(candidates)), **terms).label]

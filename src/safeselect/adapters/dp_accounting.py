@@ -44,7 +44,7 @@ from safeselect.accounting.kinds import AnyGuarantee
 from safeselect.accounting.laws import KnownLaw
 from safeselect.accounting.optimum.certified import dominating_masses
 from safeselect.accounting.optimum.problem import Part
-from safeselect.accounting.repetition import Repeated
+from safeselect.accounting.repetition import Repetition
 from safeselect.accounting.theorems.renyi import size
 from safeselect.adapters._floats import at_least, at_most
 from safeselect.errors import ParameterError
@@ -95,7 +95,7 @@ def dp_event(guarantee: AnyGuarantee, *, accountant: Literal["rdp", "pld"]) -> A
             "an ApproximateDP guarantee has no event: nothing bounds its losses beyond epsilon; "
             "pass the parts that it is made of"
         )
-    if isinstance(guarantee, Repeated):
+    if isinstance(guarantee, Repetition):
         guarantee = guarantee.single
     cost = size(guarantee)
     if cost > _LARGEST:
@@ -192,7 +192,7 @@ def _pairs(guarantees: Iterable[Accounted]) -> tuple[list[tuple[Part, int]], Fra
     counted: Counter[Part] = Counter()
     kept = Fraction(1)
     for each in guarantees:
-        guarantee = each.single if isinstance(each, Repeated) else each
+        guarantee = each.single if isinstance(each, Repetition) else each
         if isinstance(guarantee, ApproximateDP):
             kept *= 1 - guarantee.delta
             counted[PureDP(guarantee.epsilon)] += 1

@@ -10,16 +10,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from safeselect.adapters import _drop_in
 from safeselect.errors import ParameterError
-from safeselect.exact.parameters import Number, rational
+from safeselect.exact.parameters import Number, describe
 from safeselect.randomness.source import Source
 from safeselect.selection import exponential_mechanism as select
 from safeselect.selection._arguments import Scope
 
 __all__ = ["exponential_mechanism"]
-
-_STEPS = 1000
-"""Grid steps in the sensitivity: reading widens the noise by 2 or 3 thousandths."""
 
 
 def exponential_mechanism(
@@ -36,16 +34,17 @@ def exponential_mechanism(
     """Choose candidate r with probability proportional to exp(eps q_r / (2 sensitivity)).
 
     With `monotonic` the 2 is absent.  Qualities are read on a grid of a thousandth of the
-    sensitivity, and the noise covers what reading adds: it is wider by 2 or 3 thousandths.
+    sensitivity, and the noise covers what reading adds: it is wider by 1 or 2 thousandths.
 
     Guarantee: BoundedRange(eps): eps-DP and (eps**2 / 8)-zCDP, as these programs account for it.
     Neighbours: whatever `sensitivity` was computed for; it bounds the change of each quality.
 
     Args:
         q: n qualities, or a dict candidate -> quality; larger is better.
-        eps: what the choice costs.
+        eps: what the choice costs, from 1e-8 to 1e8.
         sensitivity: largest change of any one quality.
-        prng: not used: there is no seed, and no choice can be repeated.
+        prng: a generator of random numbers, or None.  It is not used: there is no seed, and no
+            choice can be repeated.
         monotonic: all qualities move the same way between neighbours.
         base_measure: None; weights of the candidates are refused.
         source, ledger: as for `safeselect.exponential_mechanism`.
@@ -63,17 +62,14 @@ def exponential_mechanism(
     """
     if base_measure is not None:
         raise ParameterError(
-            "base_measure must be None: add 2 * sensitivity / eps times its logarithm to q, or "
-            "half of that with monotonic"
+            "base_measure must be None: for public weights call "
+            "safeselect.exponential_mechanism(..., weights=...)"
         )
-    size = rational(sensitivity, "sensitivity")
-    found = select(
-        q,
-        epsilon=eps,
-        sensitivity=size,
-        monotonic=monotonic,
-        grid=size / _STEPS,
-        source=source,
-        ledger=ledger,
-    )
-    return found.label
+    # In the programs' own versions `base_measure` or `monotonic` may be the fourth argument.
+    if prng is not None and not callable(getattr(prng, "choice", None)):
+        raise ParameterError(
+            f"prng must be a generator of random numbers or None, got {describe(prng)}; write "
+            "monotonic= and base_measure= with their names"
+        )
+    terms = _drop_in.cost(eps, sensitivity, monotonic)
+    return select(_drop_in.scores(q), source=source, ledger=ledger, **terms).label

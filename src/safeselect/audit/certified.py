@@ -46,8 +46,8 @@ def compare_code(written: str, library: Mapping[str, Any], mechanism: str) -> It
     yield _looked_at(content, mechanism)
     differing = content["code"]["differing"]
     if differing:
-        told = f"The code that was loaded differs from its source: {', '.join(differing)}."
-        yield Line("loaded code", False, told)
+        sentence = f"The code that was loaded differs from its source: {', '.join(differing)}."
+        yield Line("loaded code", False, sentence)
     else:
         yield Line("loaded code", True, "The code that was loaded was what its source compiles to.")
     checked, ran = content["library"], library

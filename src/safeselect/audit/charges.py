@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import Any
 
 from safeselect.audit.finding import Refuted
-from safeselect.audit.mechanisms import LISTS, ONE_SHOT, SESSIONS
+from safeselect.audit.mechanisms import LISTS, ONE_SHOT, OTHERS, SESSIONS
 from safeselect.audit.tables import KEYS, MEASURES
 from safeselect.audit.trials import OpenSSLSource, refused, release
 from safeselect.errors import BudgetError, ParameterError, SafeSelectError
@@ -75,7 +75,7 @@ def _charged_first(name: str) -> None:
     paid, cost = _whole_cost(name)
     if not source.seen or set(source.seen) != {spent[paid]}:
         raise Refuted("bits were drawn before the ledger was charged")
-    stated = guarantee.epsilon if paid == "epsilon" else guarantee.zcdp.rho
+    stated = guarantee.pure.epsilon if name in OTHERS else _stated(guarantee, paid)
     if spent[paid] != cost or cost != stated:
         raise Refuted("what was charged is not what was asked for")
     if name in {**LISTS, **KEYS} and spent["delta"] != guarantee.delta:
@@ -90,8 +90,15 @@ def _charged_first(name: str) -> None:
     ledger.check()
 
 
+def _stated(guarantee: Any, paid: str) -> Fraction:
+    found: Fraction = guarantee.epsilon if paid == "epsilon" else guarantee.zcdp.rho
+    return found
+
+
 def _whole_cost(name: str) -> tuple[str, Fraction]:
     """What budgets add up for it, and how much of that a release costs."""
+    if name in OTHERS:
+        return "epsilon", OTHERS[name].cost
     if name in ONE_SHOT:
         return "epsilon", Fraction(ONE_SHOT[name].cost["epsilon"])
     if name in MEASURES and "Gaussian" in MEASURES[name].noise:
@@ -124,7 +131,8 @@ def _a_failure_keeps_the_charge(name: str) -> None:
 def _replaced_neighbours(name: str) -> None:
     """Where neighbours replace, scores move both ways: `monotonic` must be refused, uncharged."""
     ledger, scope = _ledger(name, neighbours="replace_one")
-    if name in MEASURES:  # whose sensitivity is declared for either
+    if name in MEASURES or (name in OTHERS and OTHERS[name].neighbours_free):
+        # Whose sensitivity, or whose cost of one run, is declared for either.
         release(name, ledger=scope)
         return
     more = {"monotonic": True} if name in SESSIONS else {}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from safeselect.audit.mechanisms import LISTS, SESSIONS, names, noise_of
+from safeselect.audit.mechanisms import LISTS, OTHERS, SESSIONS, names, noise_of
 from safeselect.audit.verify import Finding
 
 __all__ = ["ASPECTS", "NEVER", "coverage", "not_cleared"]
@@ -32,7 +32,6 @@ NEVER: tuple[str, ...] = (
     "adapters to other libraries, and ledgers in files and databases",
     "the scalar tier as a whole (engine='reference'), but for its samplers",
     "calibration with rho or with delta, but for the mechanisms that always have one of them",
-    "releases with weights, quantiles, and the best of several private runs",
 )
 """What this command looks at for no mechanism."""
 
@@ -68,6 +67,12 @@ def _why_not(name: str, aspect: str) -> str:
     by_samplers = name in {**SESSIONS, **LISTS} or noise_of(name) == "discrete Laplace"
     if aspect == "noise" and by_samplers:
         return "not looked at: its noise is drawn by the samplers"
+    if (
+        aspect in ("thousands", "hundreds of thousands")
+        and name in OTHERS
+        and (not any(look.aspect == aspect for look in OTHERS[name].looks))
+    ):
+        return "not looked at: it chooses among runs, one after the other"
     if aspect == "privacy" and name in _NO_INSTANCE:
         return f"not looked at: {_NO_INSTANCE[name]}"
     return "not looked at: --full does"

@@ -37,14 +37,14 @@ def first_of_groups(
     known = {str(key): key for key in counts}
     table = {str(key): count for key, count in counts.items()}
     tables = {"one": table, "other": table}
-    told = {"k": str(k)} | (
+    parameters = {"k": str(k)} | (
         {} if max_contributions is None else {"max_contributions": str(max_contributions)}
     )
     found = release_by_group(
         plan,
         list(tables),
         1,
-        told,
+        parameters,
         resolve(source),
         lambda: tables,
         scope=read_ledger(ledger, monotonic=True),

@@ -39,10 +39,10 @@ def check_list(case: ListCase, every: int) -> str:
         Refuted: the shares of the lists contradict it.
     """
     count = 3000 if every == 1 else 250
-    plain = _ask(case, {"a": 0, "b": 0}, 2, 2)
-    bottom = round(plain.offset)
+    released = _ask(case, {"a": 0, "b": 0}, 2, 2)
+    bottom = round(released.offset)
     counts = {"a": bottom + 1, "b": bottom - 1}
-    law = (_law_of_list if case.noise == "gumbel" else _law_of_counts)(plain, counts)
+    law = (_law_of_list if case.noise == "gumbel" else _law_of_counts)(released, counts)
     found = [_ask(case, counts, 2, 2) for _ in range(count)]
     if case.noise == "gumbel":
         outcomes: Counter[Hashable] = Counter(each.labels for each in found)
@@ -157,11 +157,11 @@ def _ask(case: ListCase, counts: Any, k: int, k_bar: int, **more: Any) -> Any:
     return case.ask(counts, k=k, k_bar=k_bar, places="all", **{**_COST, **case.arguments, **more})
 
 
-def _law_of_list(plain: Any, counts: dict[str, int]) -> Enclosure:
+def _law_of_list(released: Any, counts: dict[str, int]) -> Enclosure:
     """The law of a list: the two counts and the bottom, ranked, down to the bottom."""
-    each = next(part.epsilon for part in plain.parts if isinstance(part, BoundedRange))
+    each = next(part.epsilon for part in released.parts if isinstance(part, BoundedRange))
     grid = 1 << 20
-    scores = [counts["a"] * grid, counts["b"] * grid, round(plain.offset * grid)]
+    scores = [counts["a"] * grid, counts["b"] * grid, round(released.offset * grid)]
     ranked = ranking_law(GUMBEL, scores, NoiseRate(each / grid), k=2, fineness=7)
     law: dict[Hashable, tuple[Fraction, Fraction]] = {}
     for order in permutations(range(3), 2):
@@ -172,14 +172,14 @@ def _law_of_list(plain: Any, counts: dict[str, int]) -> Enclosure:
     return law
 
 
-def _law_of_counts(plain: Any, counts: dict[str, int]) -> Enclosure:
+def _law_of_counts(released: Any, counts: dict[str, int]) -> Enclosure:
     """Who is strictly above the noisy bottom, all with discrete Laplace noise of rate 1."""
     noise = {x: tanh(0.5) * exp(-abs(x)) for x in range(-_REACH, _REACH + 1)}
     law: dict[Hashable, float] = {}
     for bottom, mass in noise.items():
         above = {}
         for label, count in counts.items():
-            least = bottom + int(plain.offset) + 1 - count
+            least = bottom + int(released.offset) + 1 - count
             above[label] = sum(m for x, m in noise.items() if x >= least)
         for chosen in product((True, False), repeat=2):
             listed = tuple(label for label, yes in zip(above, chosen, strict=True) if yes)

@@ -15,8 +15,12 @@ from fractions import Fraction
 from math import log, sqrt
 from typing import Any, Literal, get_args
 
+from safeselect.audit.grids import grids
 from safeselect.audit.grouped import first_of_groups, rows_of_groups
+from safeselect.audit.others import OtherCase
+from safeselect.audit.runs import runs
 from safeselect.audit.tables import KEYS, MEASURES
+from safeselect.audit.weighted import weighted
 from safeselect.selection import (
     exponential_mechanism,
     exponential_mechanism_base2,
@@ -40,6 +44,7 @@ from safeselect.variates import Kind
 __all__ = [
     "LISTS",
     "ONE_SHOT",
+    "OTHERS",
     "SESSIONS",
     "ListCase",
     "OneShot",
@@ -253,8 +258,16 @@ LISTS: Mapping[str, ListCase] = {
 """By name."""
 
 
+OTHERS: Mapping[str, OtherCase] = {
+    case.name: case for case in (*weighted(ONE_SHOT), *grids(), *runs())
+}
+"""By name: with weights, quantiles, private runs."""
+
+
 def noise_of(name: str) -> str:
     """The noise of the mechanism of this name."""
+    if name in OTHERS:
+        return OTHERS[name].noise
     if (case := ONE_SHOT.get(name)) is not None:
         return case.noise
     if (listed := LISTS.get(name)) is not None:
@@ -266,9 +279,11 @@ def noise_of(name: str) -> str:
 
 def takes_engine(name: str) -> bool:
     """Whether its call has `engine=`."""
+    if name in OTHERS:
+        return OTHERS[name].takes_engine
     return name not in {**KEYS, **MEASURES} and "_by_group_" not in name
 
 
 def names() -> tuple[str, ...]:
     """All names that a result can carry, in the order of this page."""
-    return (*ONE_SHOT, *LISTS, *SESSIONS, *KEYS, *MEASURES)
+    return (*ONE_SHOT, *LISTS, *SESSIONS, *KEYS, *MEASURES, *OTHERS)

@@ -14,16 +14,19 @@ from typing import Any
 
 from safeselect.accounting.kinds import AnyGuarantee
 from safeselect.audit.line import Line
+from safeselect.audit.points import range_of_points, range_of_run
 from safeselect.audit.promised import Draws, composition_of, law_of
 from safeselect.audit.shapes import noise_of, shape_of
 from safeselect.errors import SafeSelectError
+from safeselect.grid_quantiles import Quantiles
 from safeselect.ledger import Budget, Record
 from safeselect.ledger.records.fields import charges_of
 from safeselect.ledger.records.record import commitment, read_numbers
 from safeselect.measurements import Measurement
+from safeselect.private_candidates import ChosenRun
 from safeselect.promises.records import exact_text, guarantee_record
 from safeselect.releases import Release
-from safeselect.releases._fields import Fields, any_guarantee, count
+from safeselect.releases._fields import Fields, count, every_guarantee
 from safeselect.scores.reading import Reading, Sensitivity
 from safeselect.sessions._opening import Opened
 
@@ -88,7 +91,7 @@ def compare(release: Release, charge: Fact) -> Iterator[Line]:
     yield _draws(release, promised, draws, place)
     yield composition_of(release.guarantee, promised, draws)
     yield _parameters(dict(said.parameters), charge["parameters"], place)
-    yield noise_of(release) if isinstance(release, Measurement) else _range(charge)
+    yield _covered(release, charge)
     yield shape_of(release)
     for name, own in (("unit", said.unit), ("neighbours", said.neighbours)):
         stated = sorted({str(each["terms"].get(name)) for each in charges_of(charge)})
@@ -105,6 +108,15 @@ def compare(release: Release, charge: Fact) -> Iterator[Line]:
     )
 
 
+def _covered(release: Release, charge: Fact) -> Line:
+    """Whether the noise covers what one unit changes, as far as the release and its record say."""
+    if isinstance(release, Measurement):
+        return noise_of(release)
+    if isinstance(release, Quantiles):
+        return range_of_points(release)
+    return range_of_run(release) if isinstance(release, ChosenRun) else _range(charge)
+
+
 def _same(what: str, own: str, recorded: str, place: str) -> Line:
     if own == recorded:
         return Line(what, True, f"Release and record {place} both say {own}.")
@@ -116,7 +128,8 @@ def _written(value: AnyGuarantee) -> str:
 
 
 def _plainly(content: Fact) -> str:
-    numbers = ", ".join(f"{k} = {v}" for k, v in sorted(content.items()) if k != "type")
+    told = {k: _plainly(v) if isinstance(v, Mapping) else v for k, v in content.items()}
+    numbers = ", ".join(f"{k} = {v}" for k, v in sorted(told.items()) if k != "type")
     return f"{content.get('type')}({numbers})"
 
 
@@ -142,7 +155,7 @@ def _draws(release: Release, promised: str, draws: Draws, place: str) -> Line:
 def _recorded(charge: Fact) -> tuple[tuple[AnyGuarantee, int], ...]:
     """Read the draws of a charge, whose form a replay does not check."""
     return tuple(
-        (fields.take("each", any_guarantee), fields.take("count", count))
+        (fields.take("each", every_guarantee), fields.take("count", count))
         for fields in (Fields(each, "a part") for each in charge["parts"])
     )
 
@@ -164,9 +177,9 @@ def _parameters(own: Mapping[str, str], recorded: Mapping[str, str], place: str)
 
 def _range(charge: Fact) -> Line:
     """The range that noise covers follows from what was declared; noise that covers less leaks."""
-    what, told = "range", charge["parameters"]
-    monotonic = told.get("monotonic") == "yes"
-    if told.get("monotonic", "no") not in ("yes", "no"):
+    what, stated = "range", charge["parameters"]
+    monotonic = stated.get("monotonic") == "yes"
+    if stated.get("monotonic", "no") not in ("yes", "no"):
         return Line(what, False, "The record does not say whether all scores move the same way.")
     replaced = any(each["terms"].get("neighbours") == "replace_one" for each in charges_of(charge))
     if monotonic and replaced:
@@ -176,18 +189,18 @@ def _range(charge: Fact) -> Line:
             "Scores are declared monotonic, but neighbours replace one unit by another, which "
             "moves scores both ways.",
         )
-    grid = told.get("grid", "none")
+    grid = stated.get("grid", "none")
     try:
         change = Sensitivity.read(
-            sensitivity=told.get("sensitivity"), range_=told.get("range"), monotonic=monotonic
+            sensitivity=stated.get("sensitivity"), range_=stated.get("range"), monotonic=monotonic
         )
         reading = Reading.read(
             grid=None if grid == "none" else grid,
-            on_grid=told.get("on_grid") == "yes",
-            score_error=told.get("score_error"),
+            on_grid=stated.get("on_grid") == "yes",
+            score_error=stated.get("score_error"),
         )
         needed = change.range_in_steps(reading) * reading.step
-        covered = read_numbers({"range": told.get("effective_range")}, "the record")["range"]
+        covered = read_numbers({"range": stated.get("effective_range")}, "the record")["range"]
     except SafeSelectError:
         return Line(what, False, "The record does not say how far a unit may move the scores.")
     if covered < needed:
@@ -208,7 +221,7 @@ def _price(charge: Fact) -> Line:
     """A replay adds up what was charged; that it is what the guarantee costs is compared here."""
     what = "price"
     try:
-        whole = any_guarantee(charge["guarantee"], "guarantee")
+        whole = every_guarantee(charge["guarantee"], "guarantee")
         parts = _recorded(charge)
         for each in charges_of(charge):
             price = Budget.of(each["terms"]).price(whole, parts)

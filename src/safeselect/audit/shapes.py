@@ -10,10 +10,13 @@ from typing import Any
 from safeselect.accounting.gaussian import GaussianDP
 from safeselect.accounting.kinds import AnyGuarantee
 from safeselect.audit.line import Line
+from safeselect.audit.points import shape_of_points, shape_of_run
 from safeselect.errors import SafeSelectError
+from safeselect.grid_quantiles import Quantiles
 from safeselect.groups import GroupedTopK
 from safeselect.measurements import Measurement
 from safeselect.partitions import SelectedPartitions, StatedStrategy
+from safeselect.private_candidates import ChosenRun
 from safeselect.promises.guarantees import PureDP, ZeroConcentratedDP
 from safeselect.promises.records import exact_text
 from safeselect.releases import Release
@@ -38,30 +41,36 @@ _COSTS: Mapping[str, type[AnyGuarantee]] = {
 
 def shape_of(release: Release) -> Line:
     """No more was released than the parameters allow."""
-    told = dict(release.statement.parameters)
+    public = dict(release.statement.parameters)
     if isinstance(release, Opened):
         return _holds("It is the opening or the end of a session, and releases no label.")
     if isinstance(release, StatedStrategy):
-        if told.get("max_partitions") != str(len(release.parts)):
+        if public.get("max_partitions") != str(len(release.parts)):
             return _fails(_OTHER_KEYS)
         return _holds("It is a strategy in public terms, and releases no key.")
-    for name in _TWICE & told.keys() & {each.name for each in fields(release)}:
+    if isinstance(release, Quantiles):
+        return shape_of_points(release)
+    if isinstance(release, ChosenRun):
+        return shape_of_run(release)
+    for name in _TWICE & public.keys() & {each.name for each in fields(release)}:
         own: Any = getattr(release, name)
-        if own is not None and exact_text(Fraction(own)) != told[name]:
+        if own is not None and exact_text(Fraction(own)) != public[name]:
             return _fails(f"Its {name} is not that of its parameters.")
     if isinstance(release, Measurement):
-        return _measured(release, told)
+        return _measured(release, public)
     if isinstance(release, SelectedPartitions):
-        return _keys(release, told)
+        return _keys(release, public)
     try:
-        return _grouped(release, told) if isinstance(release, GroupedTopK) else _few(release, told)
+        return (
+            _grouped(release, public) if isinstance(release, GroupedTopK) else _few(release, public)
+        )
     except SafeSelectError:
         return _fails("A parameter that says how much was asked for is no number.")
 
 
 def noise_of(release: Measurement) -> Line:
     """The noise covers the declared sensitivity, for what the measurement costs."""
-    told, cost = dict(release.statement.parameters), release.guarantee
+    public, cost = dict(release.statement.parameters), release.guarantee
     if not isinstance(cost, _COSTS.get(release.mechanism, ())):
         kind = type(cost).__name__
         return Line("range", False, f"{release.mechanism} has no guarantee of type {kind}.")
@@ -70,7 +79,7 @@ def noise_of(release: Measurement) -> Line:
     else:
         norm, noise, name = "sensitivity_l2_squared", release.sigma_squared, "sigma_squared"
     try:
-        change = exact(told.get(norm), norm)
+        change = exact(public.get(norm), norm)
     except SafeSelectError:
         change = None
     if change is None or change <= 0 or noise is None:
@@ -95,8 +104,8 @@ def noise_of(release: Measurement) -> Line:
     )
 
 
-def _few(release: Any, told: Mapping[str, str]) -> Line:
-    k, candidates, rows = (_limit(told, name) for name in ("k", "candidates", "rows"))
+def _few(release: Any, public: Mapping[str, str]) -> Line:
+    k, candidates, rows = (_limit(public, name) for name in ("k", "candidates", "rows"))
     labels: Any = getattr(release, "labels", None)
     flat = [1] if labels is None else _flat(labels)
     if len(flat) > k * rows:
@@ -110,8 +119,8 @@ def _few(release: Any, told: Mapping[str, str]) -> Line:
     return _holds(f"{len(flat)} of {candidates} candidates, as the parameters allow.")
 
 
-def _grouped(release: GroupedTopK, told: Mapping[str, str]) -> Line:
-    k, groups = _limit(told, "k"), _limit(told, "groups")
+def _grouped(release: GroupedTopK, public: Mapping[str, str]) -> Line:
+    k, groups = _limit(public, "k"), _limit(public, "groups")
     if len(release.groups) != groups or any(len(row) > k for row in release.labels):
         return _fails(
             f"It has {len(release.groups)} groups, and {groups} of {k} items each at most were "
@@ -122,16 +131,16 @@ def _grouped(release: GroupedTopK, told: Mapping[str, str]) -> Line:
     return _holds(f"{groups} groups of {k} items at most, as the parameters allow.")
 
 
-def _keys(release: SelectedPartitions, told: Mapping[str, str]) -> Line:
-    if (release.counts is not None) is not (told.get("with_counts") == "yes"):
+def _keys(release: SelectedPartitions, public: Mapping[str, str]) -> Line:
+    if (release.counts is not None) is not (public.get("with_counts") == "yes"):
         return _fails("It has counts that its parameters do not have, or lacks them.")
     if len(release.parts) != release.max_partitions:
         return _fails(_OTHER_KEYS)
     return _holds(f"{len(release.labels)} keys; how many may be shown has no limit.")
 
 
-def _measured(release: Measurement, told: Mapping[str, str]) -> Line:
-    if told.get("values") != str(len(release.values)):
+def _measured(release: Measurement, public: Mapping[str, str]) -> Line:
+    if public.get("values") != str(len(release.values)):
         return _fails("It has another number of values than its parameters say.")
     return _holds(f"{len(release.values)} values, as the parameters say.")
 
@@ -142,8 +151,8 @@ def _repeats(labels: list[Any]) -> bool:
     return len(set(known)) < len(known)
 
 
-def _limit(told: Mapping[str, str], name: str) -> int:
-    return count(told.get(name, "1"), name)
+def _limit(public: Mapping[str, str], name: str) -> int:
+    return count(public.get(name, "1"), name)
 
 
 def _flat(values: Any) -> list[Any]:

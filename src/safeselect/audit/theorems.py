@@ -21,7 +21,7 @@ _GROUPS = "groups of which a user changes so many, composed"
 _KEYS = "Desfontaines, Voss and Gipson (2022), theorem 1; docs/keys.md"
 
 _WEIGHTS = "public weights: docs/mathematics.md, section 18"
-_QUANTILE = f"{_EXPONENTIAL}; classes and range: docs/mathematics.md, section 18"
+_QUANTILE = f"{_EXPONENTIAL}; ranges: docs/mathematics.md, section 18"
 
 _THEOREMS = {
     "permute_and_flip": _PERMUTE_AND_FLIP,
@@ -59,6 +59,7 @@ _THEOREMS = {
     "unknown_domain_top_k_gumbel": _LISTS,
     "unknown_domain_top_k_laplace": _COUNTED,
     "best_of": "Papernot and Steinke (2022), theorem 2; docs/mathematics.md, theorem 10",
+    "best_of_poisson": "Papernot and Steinke (2022), theorem 6; docs/mathematics.md, section 18",
     "first_above": "Liu and Talwar (2019), algorithm 1; docs/mathematics.md, section 18",
     "quantile": _QUANTILE,
     "quantiles": f"{_QUANTILE}; levels: after Kaplan, Schnapp and Stemmer (2022)",
@@ -84,7 +85,7 @@ _BOUNDED = {
     *("top_k_many_exponential", "top_k_many_exponential_base2"),
     *("quantile", "quantiles", "unknown_domain_top_k_gumbel", "pay_what_you_get_gumbel"),
     *("top_k_by_group_gumbel", "top_k_by_group_exponential"),
-    *("best_of", "first_above"),  # of runs, which have what they have
+    *("best_of", "best_of_poisson", "first_above"),  # of runs, which have what they have
 }
 """Whose draws have a bounded range."""
 
@@ -95,13 +96,14 @@ _PURE = (
 """Parts of the names of those whose draws are pure, or approximate, and no more."""
 
 
-_VERSION = "1"  # of every law so far
+_VERSIONS = {"quantile": ("1", "2"), "quantiles": ("1", "2")}
+"""Of laws of which there is more than the first."""
 
 
 def is_known(mechanism: str) -> bool:
     """Whether this library has a mechanism of this name and version of its law."""
     name, _, version = mechanism.partition("/")
-    return name.removesuffix("_weighted") in _THEOREMS and version == _VERSION
+    return name.removesuffix("_weighted") in _THEOREMS and version in _VERSIONS.get(name, ("1",))
 
 
 def strongest(mechanism: str) -> type[BoundedRange | LaplaceDominated] | None:

@@ -9,7 +9,7 @@ from hashlib import shake_256
 from typing import Any
 
 from safeselect.audit.finding import Refuted
-from safeselect.audit.mechanisms import LISTS, ONE_SHOT, SESSIONS
+from safeselect.audit.mechanisms import LISTS, ONE_SHOT, OTHERS, SESSIONS
 from safeselect.audit.tables import KEYS, MEASURES
 from safeselect.sessions import PayWhatYouGet
 
@@ -67,6 +67,8 @@ def release(name: str, **more: Any) -> Any:
         return KEYS[name].run({1: 900, 2: 1}, **more)
     if name in MEASURES:
         return MEASURES[name].run([900, -3], **more)
+    if name in OTHERS:
+        return OTHERS[name].release(**more)
     session = SESSIONS[name].open(**{**_session(name), **more})
     session.query(5)
     session.query_many([-(10**9), 5])
@@ -102,6 +104,8 @@ def fingerprint(name: str, **more: Any) -> Hashable:
     if name in MEASURES:
         noisy: Hashable = MEASURES[name].run([0] * 60, **more).values
         return noisy
+    if name in OTHERS:
+        return OTHERS[name].fingerprint(**more)
     whole = SESSIONS[name].noise == "geometric"
     fine = {"epsilon": "1/1000000000"} if whole else {"gap_grid": Fraction(1, 1 << 40)}
     session = SESSIONS[name].open(**{**_session(name), **fine, **more})

@@ -34,7 +34,7 @@ from safeselect.audit.measures import (
     check_two_values,
     check_words,
 )
-from safeselect.audit.mechanisms import LISTS, ONE_SHOT, SESSIONS, names, noise_of
+from safeselect.audit.mechanisms import LISTS, ONE_SHOT, OTHERS, SESSIONS, names, noise_of
 from safeselect.audit.noise import (
     LAWS,
     check_decision,
@@ -142,13 +142,20 @@ def checks() -> Iterator[Check]:
     yield from _lists()
     yield from _sessions()
     yield from _keys_and_measures()
+    for name, case in OTHERS.items():
+        for look in case.looks:
+            said = f"{name}: {look.what}"
+            yield Check(
+                look.kind, said, look.claim, look.examine, look.aspect, (name,), look.only_full
+            )
     for name in names():
         yield Check(
             "rules", f"{name}: charge", "C8", partial(check_charge, name), "charge", (name,)
         )
-        yield Check("rules", f"{name}: fork", "C6", partial(check_fork, name), "fork", (name,))
-        sources = partial(check_sources, name)
-        yield Check("rules", f"{name}: sources", "C7", sources, "sources", (name,))
+        late = name in OTHERS and OTHERS[name].rules_in_full
+        fork, sources = partial(check_fork, name), partial(check_sources, name)
+        yield Check("rules", f"{name}: fork", "C6", fork, "fork", (name,), late)
+        yield Check("rules", f"{name}: sources", "C7", sources, "sources", (name,), late)
 
 
 def _bits_and_noise() -> Iterator[Check]:

@@ -38,10 +38,10 @@ def chart(
     line, dots = [f"M{_LEFT} {_BOTTOM}"], []
     for time, total, purpose in charges:
         line.append(f"H{across(time)}V{up(total)}")
-        told = in_html(f"{time}: {rounded_text(total)} after “{purpose}”")
+        title = in_html(f"{time}: {rounded_text(total)} after “{purpose}”")
         dots.append(
             f'<circle cx="{across(time)}" cy="{up(total)}" r="3" fill="var(--main)">'
-            f"<title>{told}</title></circle>"
+            f"<title>{title}</title></circle>"
         )
     path = "".join([*line, f"H{_RIGHT}"])
     last = max((start, *(time for time, _, _ in charges)), key=_seconds)

@@ -8,11 +8,11 @@ from typing import Any
 from safeselect import DiscoveredTopK, TopK, TopSet
 from safeselect.adapters.tables import (
     GroupedTopK,
-    TableAs,
     read_candidates,
     top_items,
     top_items_by_group,
 )
+from safeselect.cli._counting_parser import table_of
 from safeselect.cli._ledger import open_scope
 from safeselect.errors import ParameterError
 
@@ -33,7 +33,7 @@ def count_items(options: argparse.Namespace) -> TopK | TopSet | DiscoveredTopK |
     if options.group_by is not None:
         return _by_group(options, candidates, ledger)
     return top_items(
-        _table(options),
+        table_of(options),
         item=options.item,
         user=options.user,
         k=options.k,
@@ -53,22 +53,9 @@ def count_items(options: argparse.Namespace) -> TopK | TopSet | DiscoveredTopK |
     )
 
 
-def _table(options: argparse.Namespace) -> Any:
-    """The files and how they are read; for Spark the one path alone."""
-    given = TableAs(
-        options.file if len(options.file) > 1 else options.file[0],
-        delimiter="\t" if options.delimiter == "\\t" else options.delimiter,
-        encoding=options.encoding,
-        trim=options.trim,
-        casefold=options.casefold,
-        nfc=options.nfc,
-    )
-    return given.table if given == TableAs(given.table) else given
-
-
 def _by_group(options: argparse.Namespace, candidates: Any, ledger: Any) -> GroupedTopK:
     return top_items_by_group(
-        _table(options),
+        table_of(options),
         group=options.group_by,
         item=options.item,
         user=options.user,
@@ -76,9 +63,10 @@ def _by_group(options: argparse.Namespace, candidates: Any, ledger: Any) -> Grou
         epsilon=options.epsilon,
         delta=options.delta,
         rho=options.rho,
-        groups=None if options.groups is None else read_candidates(options.groups),
+        groups=None if options.groups is None else read_candidates(options.groups, what="group"),
         groups_are_public=options.groups_are_public,
-        max_groups=options.max_groups or 1,
+        max_groups=options.max_groups,
+        groups_per_user=options.groups_per_user,
         candidates=candidates,
         k_bar=options.k_bar,
         max_contributions=options.max_contributions,
@@ -92,8 +80,11 @@ def _by_group(options: argparse.Namespace, candidates: Any, ledger: Any) -> Grou
 def _check_options(options: argparse.Namespace) -> None:
     """Refuse, in the command line's terms, what `top_items` would refuse in Python's."""
     named = options.groups is not None or options.groups_are_public
-    if options.group_by is None and (named or options.max_groups is not None):
-        raise ParameterError("--groups, --groups-are-public and --max-groups go with --group-by")
+    many = options.max_groups, options.groups_per_user
+    if options.group_by is None and (named or many != (None, None)):
+        raise ParameterError(
+            "--groups, --groups-are-public, --max-groups and --groups-per-user go with --group-by"
+        )
     if options.group_by is not None:
         if not named:
             raise ParameterError(

@@ -6,12 +6,15 @@ import argparse
 from typing import Any
 
 from safeselect.adapters.tables import select_keys
+from safeselect.cli._counting_parser import add_form, table_of
 from safeselect.cli._ledger import open_scope
 from safeselect.cli._ledger_parser import add_charging
 from safeselect.cli._numbers import count, number
 from safeselect.partitions import SelectedPartitions
 
-__all__ = ["add_keys", "run_keys"]
+__all__ = ["FILES", "add_keys", "run_keys"]
+
+FILES = "a .csv, .csv.gz or .parquet file; or several, taken together"
 
 _ABOUT = """\
 Each item is kept with the largest probability that privacy allows: never for an item without users,
@@ -40,7 +43,7 @@ def add_keys(commands: Any) -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    keys.add_argument("file", metavar="FILE", help="a .csv, .csv.gz or .parquet file")
+    keys.add_argument("file", metavar="FILE", nargs="+", help=FILES)
     keys.add_argument("--item", required=True, metavar="COL", help="column of the items")
     keys.add_argument(
         "--user", required=True, metavar="COL", help="column that says whose row it is"
@@ -83,6 +86,7 @@ def add_keys(commands: Any) -> None:
         metavar="SIZE",
         help="the most that DuckDB may use, or the heap of Spark's Java, such as 2GB",
     )
+    add_form(keys)
     keys.add_argument("--json", action="store_true", help="print the release as JSON")
     add_charging(keys)
     keys.set_defaults(
@@ -94,7 +98,7 @@ def add_keys(commands: Any) -> None:
 def run_keys(options: argparse.Namespace) -> SelectedPartitions:
     """Make the release."""
     return select_keys(
-        options.file,
+        table_of(options),
         item=options.item,
         user=options.user,
         epsilon=options.epsilon,

@@ -21,12 +21,15 @@ from dataclasses import fields
 from functools import partial
 from typing import Any
 
-from safeselect import DiscoveredTopK, SelectedPartitions, TopK, TopSet, explain, top_k
+from safeselect import DiscoveredTopK, SelectedPartitions, TopK, TopSet, top_k
+from safeselect.adapters.results import plot, plot_path, save_plot
 from safeselect.adapters.tables import GroupedTopK
 from safeselect.adapters.tables._ready_scores import open_scores
 from safeselect.cli._audit import run_audit
 from safeselect.cli._counting import count_items
+from safeselect.cli._counting_parser import table_of
 from safeselect.cli._escape import escaped
+from safeselect.cli._explain import run_explain
 from safeselect.cli._keys import run_keys
 from safeselect.cli._ledger import open_scope, run_ledger
 from safeselect.cli._parser import build_parser
@@ -39,12 +42,10 @@ from safeselect.errors import (
     LedgerDamaged,
     LedgerError,
     LedgerRolledBack,
-    ParameterError,
     SafeSelectError,
     SafeSelectWarning,
     SourceError,
 )
-from safeselect.planning import explain_items
 from safeselect.promises.records import exact_text
 from safeselect.scores.candidates import label_text
 
@@ -66,7 +67,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     with warnings.catch_warnings():
         warnings.simplefilter("always", SafeSelectWarning)
-        warnings.showwarning = partial(_show, warnings.showwarning)
+        warnings.showwarning = partial(_show, warnings.showwarning, set())
         return _main(arguments)
 
 
@@ -76,7 +77,7 @@ def _main(arguments: Sequence[str] | None) -> int:
         if sys.stdout is None:
             raise InputError("standard output is closed, so a release would be lost")
         if options.command == "explain":
-            _write(_explain(options) + "\n")
+            _write(run_explain(options) + "\n")
             return 0
         if options.command == "verify":
             code, said = run_verify(options, _write)
@@ -88,6 +89,7 @@ def _main(arguments: Sequence[str] | None) -> int:
             if said:
                 _say(said)
             return code
+        picture = plot_path(options.plot) if getattr(options, "plot", None) else None
         result = _MAKE[options.command](options)
         _release(result, as_json=options.json)
         unit = options.unit + _content(result, options.command)
@@ -95,6 +97,8 @@ def _main(arguments: Sequence[str] | None) -> int:
         if result.receipt is not None:
             receipt = result.receipt
             _say(f"record {receipt.record} of ledger {receipt.ledger}; salt {receipt.salt.hex()}")
+        if picture is not None and (trouble := save_plot(plot(result), picture)):
+            _say(f"safeselect: warning: {trouble}")
         return 0
     except KeyboardInterrupt:
         return 130
@@ -137,7 +141,7 @@ def _parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
 
 def _select(options: argparse.Namespace) -> Release:
     ledger = open_scope(options)
-    opened = open_scores(options.file, label=options.label, score=options.score)
+    opened = open_scores(table_of(options), label=options.label, score=options.score)
     with opened as (labels, scores):
         private: Any = scores
         released: Release = top_k(
@@ -157,42 +161,6 @@ def _select(options: argparse.Namespace) -> Release:
             ledger=ledger,
         )
         return released
-
-
-def _explain(options: argparse.Namespace) -> str:
-    of_unknown = options.k_bar, options.max_contributions, options.max_groups
-    if options.unknown:
-        if options.epsilon is None or options.delta is None:
-            raise ParameterError("--unknown needs --epsilon and --delta")
-        plans = explain_items(
-            options.k,
-            options.epsilon,
-            options.delta,
-            k_bar=options.k_bar,
-            max_contributions=options.max_contributions,
-            max_groups=options.max_groups or 1,
-        )
-        return str(plans)
-    if of_unknown != (None, None, None):
-        raise ParameterError("--k-bar, --max-contributions and --max-groups go with --unknown")
-    return "\n\n".join(_explained(options, each) for each in options.epsilon or [None])
-
-
-def _explained(options: argparse.Namespace, epsilon: Any) -> str:
-    return explain(
-        options.k,
-        epsilon,
-        options.delta,
-        rho=options.rho,
-        n=options.n,
-        gap=options.gap,
-        sensitivity=options.sensitivity,
-        range_=options.range,
-        monotonic=options.monotonic or None,
-        grid=options.grid,
-        on_grid=options.on_grid,
-        score_error=options.score_error,
-    )
 
 
 def _release(result: Release, *, as_json: bool) -> None:
@@ -253,11 +221,17 @@ def _noise(result: Release) -> str:
 
 
 def _show(
-    show: Callable[..., None], message: Warning | str, category: type[Warning], *where: Any
+    show: Callable[..., None],
+    said: set[str],
+    message: Warning | str,
+    category: type[Warning],
+    *where: Any,
 ) -> None:
-    """Show a warning of ours as one sentence, and others as usual."""
+    """Show a warning of ours as one sentence, once, and others as usual."""
     if issubclass(category, SafeSelectWarning):
-        _say(f"safeselect: warning: {message}")
+        if str(message) not in said:
+            _say(f"safeselect: warning: {message}")
+        said.add(str(message))
     else:
         show(message, category, *where)
 

@@ -8,10 +8,11 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any, NoReturn
 
 from safeselect.cli._audit import add_audit
-from safeselect.cli._counting_parser import add_groups_and_form
-from safeselect.cli._keys import add_keys
+from safeselect.cli._counting_parser import add_form, add_groups
+from safeselect.cli._explain import add_explain
+from safeselect.cli._keys import FILES, add_keys
 from safeselect.cli._ledger_parser import add_charging, add_ledger
-from safeselect.cli._numbers import count, number
+from safeselect.cli._numbers import add_grid, add_total, count, number
 from safeselect.cli._verify import add_verify
 from safeselect.selection._table import MECHANISMS
 
@@ -51,13 +52,6 @@ the order of their labels, so that the order of the file is not released.
 
 exit codes: 0 done, 2 command line or input file, 3 budget, 4 source of randomness, 1 unforeseen
 """
-_EXPLAIN = """\
-The example is made up: n candidates, k of which score more than all others by the gap. If nothing
-is said of the scores they are counts: one user moves each by at most 1, and all the same way. The
-effective range is what the noise is calibrated to; a coarse grid makes it larger than declared.
-
-exit codes: 0 done, 2 command line, 1 unforeseen
-"""
 
 
 class _Parser(argparse.ArgumentParser):
@@ -94,7 +88,11 @@ def build_parser() -> argparse.ArgumentParser:
     unknown.add_argument(
         "--max-contributions", type=count, metavar="D", help="count a user for D items at most"
     )
-    add_groups_and_form(counting)
+    add_groups(counting)
+    counting.add_argument(
+        "--plot", metavar="FILE", help="draw the release too, in a .png, .svg or .pdf file"
+    )
+    add_form(counting)
     counting.add_argument(
         "--rows",
         type=count,
@@ -134,92 +132,19 @@ def build_parser() -> argparse.ArgumentParser:
         action="store_true",
         help="adding a unit never moves two scores in opposite directions: half the noise",
     )
-    _add_grid(ready)
+    add_grid(ready)
+    add_form(ready)
     ready.add_argument("--minimize", action="store_true", help="prefer small scores")
     ready.set_defaults(
         command="select",
         unit="neighbours: as your --sensitivity defines them; released: ",
     )
     add_keys(commands)
-    _add_explain(commands)
+    add_explain(commands)
     add_ledger(commands)
     add_verify(commands)
     add_audit(commands)
     return parser
-
-
-def _add_grid(parser: argparse.ArgumentParser) -> None:
-    """Add the options for reading numbers."""
-    parser.add_argument(
-        "--grid",
-        type=number("grid"),
-        metavar="G",
-        help="public step for scores that are not integers, such as a thousandth of the "
-        "sensitivity; scores go to the nearest step, and what that adds to their change is "
-        "counted; without it every score must be an integer",
-    )
-    parser.add_argument(
-        "--on-grid",
-        action="store_true",
-        help="the true scores are multiples of G, and those in the file lie less than half a step "
-        "from them, as k/n computed in floats does from the nearest multiple of 1/n: nothing is "
-        "added",
-    )
-    parser.add_argument(
-        "--score-error",
-        type=number("score_error", zero=True),
-        metavar="E",
-        help="how far a score in the file may lie from the one whose change was declared "
-        "(default: half of G); 0 where they are exact",
-    )
-
-
-def _add_explain(commands: Any) -> None:
-    planned = commands.add_parser(
-        "explain",
-        help="what a release would cost and how good it would be; touches no data",
-        description="Print what each mechanism would cost and how much it would lose on a public "
-        "example, before any data is touched.",
-        epilog=_EXPLAIN,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
-    _add_total(planned, several=True)
-    planned.add_argument(
-        "--unknown",
-        action="store_true",
-        help="of an unknown domain: how many users an item needs to show, for each --epsilon",
-    )
-    planned.add_argument("--k-bar", type=count, metavar="N", help="with --unknown: items compete")
-    planned.add_argument(
-        "--max-contributions", type=count, metavar="D", help="with --unknown: as for top-k"
-    )
-    planned.add_argument(
-        "--max-groups", type=count, metavar="C", help="with --unknown: as for top-k --group-by"
-    )
-    planned.add_argument("-k", required=True, type=count, help="how many items to release")
-    planned.add_argument("-n", type=count, help="candidates of the example (default: 10 k)")
-    planned.add_argument(
-        "--gap", type=number("gap"), metavar="G", help="by how much its k best are ahead"
-    )
-    change = planned.add_mutually_exclusive_group()
-    change.add_argument(
-        "--sensitivity",
-        type=number("sensitivity"),
-        metavar="S",
-        help="largest change of any one score (default: 1, and --monotonic)",
-    )
-    change.add_argument(
-        "--range",
-        type=number("range"),
-        metavar="R",
-        help="instead, the largest difference between the changes of two scores",
-    )
-    planned.add_argument(
-        "--monotonic", action="store_true", help="no two scores move in opposite directions"
-    )
-    _add_grid(planned)
-    planned.set_defaults(command="explain")
 
 
 def _command(commands: Any, name: str, purpose: str, epilog: str) -> argparse.ArgumentParser:
@@ -231,14 +156,8 @@ def _command(commands: Any, name: str, purpose: str, epilog: str) -> argparse.Ar
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    several: dict[str, Any] = {"nargs": "+"} if name == "top-k" else {}
-    parser.add_argument(
-        "file",
-        metavar="FILE",
-        help="a .csv, .csv.gz or .parquet file" + "; or several, taken together" * bool(several),
-        **several,
-    )
-    _add_total(parser)
+    parser.add_argument("file", metavar="FILE", nargs="+", help=FILES)
+    add_total(parser)
     parser.add_argument(
         "--mechanism",
         choices=MECHANISMS,
@@ -247,27 +166,6 @@ def _command(commands: Any, name: str, purpose: str, epilog: str) -> argparse.Ar
     parser.add_argument("--json", action="store_true", help="print the release as JSON")
     add_charging(parser)
     return parser
-
-
-def _add_total(parser: argparse.ArgumentParser, *, several: bool = False) -> None:
-    total = parser.add_mutually_exclusive_group(required=True)
-    more: dict[str, Any] = {"nargs": "+"} if several else {}
-    total.add_argument(
-        "--epsilon",
-        type=number("epsilon"),
-        metavar="E",
-        help="total cost, such as 1, 0.1 or 1/3" + "; or several, to compare" * several,
-        **more,
-    )
-    total.add_argument(
-        "--rho", type=number("rho"), metavar="R", help="total cost as zero-concentrated privacy"
-    )
-    parser.add_argument(
-        "--delta",
-        type=number("delta", below=1),
-        metavar="D",
-        help="with --epsilon: allow this much slack, such as 1e-9, for less noise",
-    )
 
 
 class _Version(argparse.Action):

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from safeselect.accounting.cost import rounded_text
 from safeselect.adapters.tables import GroupedTopK
+from safeselect.partitions import SelectedPartitions
+from safeselect.planning.keys import plan_keys
 from safeselect.unknown_domain import CountNoise, DiscoveredTopK
 
 __all__ = ["how_to_read"]
+
+_STATED_GROUPS = "; groups must be named as in the table: --trim and --casefold read both alike"
 
 
 def how_to_read(result: object) -> list[str]:
@@ -14,6 +18,8 @@ def how_to_read(result: object) -> list[str]:
     said: list[str] = []
     if isinstance(result, GroupedTopK):
         said.append(_groups(result))
+    if isinstance(result, SelectedPartitions):
+        return _keys(result)
     if not isinstance(result, (DiscoveredTopK, GroupedTopK)):
         return said
     found = bool(result.labels if isinstance(result, DiscoveredTopK) else any(result.labels))
@@ -25,8 +31,31 @@ def how_to_read(result: object) -> list[str]:
             "nothing was found, which is no error: an item shows if its users, with noise, exceed "
             f"those of the item in place {result.k_bar + 1} by {rounded_text(result.offset)}; a "
             "larger epsilon or delta, or a smaller -k, shows rarer items"
+            + _STATED_GROUPS
+            * isinstance(result, GroupedTopK)
         )
     return said
+
+
+def _keys(result: SelectedPartitions) -> list[str]:
+    most, plan = result.max_partitions, plan_keys(result.terms)
+    if not result.labels:
+        needed = f"{plan.users} users to show, each counted for {_items(most)} at most"
+        wider = "a larger epsilon or delta shows rarer items"
+        return [f"nothing was found, which is no error: an item needs about {needed}; {wider}"]
+    if plan.standard_deviation is None or plan.noise_95 is None:
+        return []
+    low, high = plan.noise_95
+    said = (
+        f"counts: distinct users, each counted for {_items(most)} at most, with noise of standard "
+        f"deviation {rounded_text(plan.standard_deviation)}; 95 % interval: the count {-high:+} to "
+        f"{-low:+}"
+    )
+    bias = (
+        "the cap makes counts too small where users have more items, never too large; counts that "
+        "are shown are larger on average, because noise helps a count to be shown"
+    )
+    return [said, bias]
 
 
 def _counts(noise: CountNoise) -> str:
@@ -49,12 +78,17 @@ def _bias(noise: CountNoise) -> str:
 
 def _groups(result: GroupedTopK) -> str:
     some, every = result.max_groups, len(result)
+    facts = dict(result.statement.parameters).get("groups_per_user")
+    chosen = f"; so chosen for {facts} groups, as stated" if facts else ""
     if some == every:
-        return f"groups: {every}; users count in all of theirs, and all groups share the budget"
+        return (
+            f"groups: {every}; users count in all of theirs, and all groups share the budget"
+            f"{chosen}"
+        )
     share = "each group has the whole budget" if some == 1 else f"{some} groups share the budget"
     return (
         f"groups: {every}; a user counts in {some} of them at most, chosen by a hash, so that "
-        f"{share}; users of more groups are missing in the others"
+        f"{share}; users of more groups are missing in the others{chosen}"
     )
 
 

@@ -174,8 +174,8 @@ def _table(scope: str, found: Sequence[Release]) -> Iterator[str]:
             f'<td><code class="name">{in_html(content["mechanism"])}</code>{_details(release)}'
             f"<td>{_guarantee(content['guarantee'])}"
             f"<br><small>{in_html(by)}</small>"
-            f"<td>{_told(release.amounts(scope, 'charge'))}"
-            f"<td>{_told(release.amounts(scope, 'after'))}"
+            f"<td>{_shown(release.amounts(scope, 'charge'))}"
+            f"<td>{_shown(release.amounts(scope, 'after'))}"
             f'<td><span class="{kind}">{in_html(release.outcome)}</span>'
         )
     yield "</tbody></table></div>"
@@ -224,14 +224,14 @@ def _texts(content: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 def _guarantee(content: Mapping[str, Any]) -> str:
     numbers = {name: value for name, value in _texts(content) if name not in ("type", "eta")}
-    told = [_told(read_numbers(numbers, "the record"))]
+    shown = [_shown(read_numbers(numbers, "the record"))]
     if isinstance(base := content.get("base"), dict):
         # The best of many runs is told with the guarantee of one; its eta may be negative.
-        told = [_guarantee(base), f"eta&nbsp;=&nbsp;{in_html(str(content.get('eta')))}", *told]
-    return f"{in_html(str(content.get('type')))}({', '.join(told)})"
+        shown = [_guarantee(base), f"eta&nbsp;=&nbsp;{in_html(str(content.get('eta')))}", *shown]
+    return f"{in_html(str(content.get('type')))}({', '.join(shown)})"
 
 
-def _told(amounts: Mapping[str, Fraction]) -> str:
+def _shown(amounts: Mapping[str, Fraction]) -> str:
     known = [name for name in _AMOUNTS if name in amounts]
     others = [name for name in amounts if name not in _AMOUNTS]
     return ", ".join(

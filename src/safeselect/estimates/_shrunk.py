@@ -14,6 +14,9 @@ SAFE_NATS = 5  # a winner below T has a height of 5 nats with probability exp(-5
 _STEIN = Fraction(3, 2)  # times the degrees of freedom; 2 is the theorem's bound for normal noise
 _MOST_LENT = 3  # how many degrees of freedom the lead of safe winners may lend the others
 _FARTHEST = Fraction(5, 2)  # no estimate moves further from its measurement, in scales
+_FEW = 3  # so few winners leave no degrees of freedom to a second group
+_LEAST = Fraction(1, 20)  # how far few winners move, in scales, where a height may be luck
+_DOUBTED = 3  # nats: at such a height they move 8 times as far
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,15 +33,15 @@ class Shrunk:
     """Measurements and heights, highest first, with all public numbers.
 
     Attributes:
-        safe_height: heights from which on a winner is surely above T; None if heights are known
-            only up to a constant.
+        rate: of the selection's noise, so that heights in nats say which winners are surely above
+            T; None if heights are known only up to a constant.
     """
 
     measured: tuple[Fraction, ...]
     heights: tuple[Fraction, ...]
     ratio: Fraction
     measured_rate: Fraction
-    safe_height: Fraction | None
+    rate: Fraction | None
 
     @property
     def variance(self) -> Fraction:
@@ -48,13 +51,16 @@ class Shrunk:
     @property
     def safe(self) -> int:
         """How many winners are surely above T: none, or two or more."""
-        if self.safe_height is None:
+        if self.rate is None:
             return 0
-        count = sum(height >= self.safe_height for height in self.heights)
+        count = sum(self.rate * height >= SAFE_NATS for height in self.heights)
         return count if count > 1 else 0
 
     def estimates(self) -> tuple[Fraction, ...]:
         """Each measurement, moved towards its height as far as the measurements agree."""
+        if len(self.measured) <= _FEW:
+            moves = [move for move, _ in self._few()]
+            return tuple(own - move for own, move in zip(self.measured, moves, strict=True))
         apart = [own - height for own, height in zip(self.measured, self.heights, strict=True)]
         j = self.safe
         first, rest, between, mean = self._means(apart)
@@ -73,6 +79,9 @@ class Shrunk:
         """Stein's estimate of the mean squared error."""
         apart = [own - height for own, height in zip(self.measured, self.heights, strict=True)]
         k, own = len(apart), self.variance
+        if k <= _FEW:
+            gain = sum((2 * slope * own - move**2 for move, slope in self._few()), Fraction(0))
+            return own - min(gain, (k - 1) * own / (1 + self.ratio)) / k
         inner, outer, joint = self._parts(apart)
         together = [_Part(joint.squares + outer.squares, outer.freedom + 1, joint.weight)]
         parts = together if joint.weight and joint.weight == outer.weight else [outer, joint]
@@ -86,6 +95,33 @@ class Shrunk:
         share = min(Fraction(1), self.error() / self.variance)
         root = isqrt((share.numerator << 64) // share.denominator) + 1
         return min(Fraction(1), Fraction(root, 1 << 32))
+
+    def _few(self) -> list[tuple[Fraction, Fraction]]:
+        """By how much each of few winners moves, and how steeply with its own measurement.
+
+        The linear move, no further than a limit that grows with the least height of those that
+        move: all winners, or the first two if the third has less than a nat.  A move that never
+        falls as its measurement rises, and stays within c, adds at most c**2 to the squared error,
+        for any symmetric noise: it is E[move**2 - 2 noise move].  A winner below T has a height of
+        x nats or more with probability exp(-x), so for scales of a step or more the limits add up
+        to less than 0.026 variances.
+        """
+        k = len(self.measured)
+        nats = [self.rate * height if self.rate else Fraction(0) for height in self.heights]
+        n = 2 if k == _FEW and self.rate and nats[-1] < 1 else k
+        none = [(Fraction(0), Fraction(0))] * (k - n)
+        if n == 1:
+            return [(Fraction(0), Fraction(0))]
+        apart = [self.measured[place] - self.heights[place] for place in range(n)]
+        centre, weight = _mean(apart), 1 / (1 + self.ratio)
+        limit = min(_FARTHEST, _LEAST * (1 + nats[n - 1] / _DOUBTED) ** 3) / self.measured_rate
+        found = []
+        for each in apart:
+            move = weight * (each - centre)
+            within = abs(move) <= limit
+            kept = max(-limit, min(limit, move))
+            found.append((kept, weight * Fraction(n - 1, n) if within else Fraction(0)))
+        return found + none
 
     def _gain(self, part: _Part) -> Fraction:
         capped = part.weight == 1 / (1 + self.ratio)

@@ -12,7 +12,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from math import ceil
 
 import gmpy2
 from gmpy2 import mpfr, mpq
@@ -100,11 +99,16 @@ class Interval:
         """Integers (low, high) with low <= x * 2**bits <= high; the interval must be bounded."""
         return _floor_scaled(self.lower, bits), -_floor_scaled((-self).lower, bits)
 
+    def on_one_scale(self) -> tuple[int, int, int]:
+        """Integers (low, high, exponent): the ends over 2**exponent; it must be bounded."""
+        (low, at), (high, to) = self.lower.as_mantissa_exp(), self.upper.as_mantissa_exp()
+        exponent = int(min(at, to))
+        return int(low) << int(at) - exponent, int(high) << int(to) - exponent, exponent
+
     def fractions(self) -> tuple[Fraction, Fraction]:
         """The two ends as rationals; the interval must be bounded."""
-        ends = (self.lower.as_integer_ratio(), self.upper.as_integer_ratio())
-        low, high = (Fraction(int(above), int(below)) for above, below in ends)
-        return low, high
+        low, high, exponent = self.on_one_scale()
+        return _dyadic(low, exponent), _dyadic(high, exponent)
 
     @property
     def bounded(self) -> bool:
@@ -159,15 +163,18 @@ def rounded_up(evaluate: Callable[[int], Interval], significant: int = 64) -> Fr
     while True:
         interval = evaluate(precision)
         if interval.bounded:
-            low, high = interval.fractions()
-            if (high - low) * 2 ** (significant + 8) <= abs(low) or precision > 1 << 15:
-                # 2**(size - 1) <= |high| < 2**size, because the denominator is a power of 2.
-                size = abs(high.numerator).bit_length() - high.denominator.bit_length() + 1
-                unit = Fraction(2) ** (size - significant)
-                return ceil(high / unit) * unit
+            low, high, exponent = interval.on_one_scale()
+            if high - low << significant + 8 <= abs(low) or precision > 1 << 15:
+                dropped = max(0, high.bit_length() - significant)
+                return _dyadic(-(-high >> dropped) << dropped, exponent)
         elif precision > 1 << 15:
             raise ParameterError("a bound is too large to be computed; use smaller parameters")
         precision *= 2
+
+
+def _dyadic(number: int, exponent: int) -> Fraction:
+    """number * 2**exponent."""
+    return Fraction(number << exponent) if exponent >= 0 else Fraction(number, 1 << -exponent)
 
 
 def rounded_down(evaluate: Callable[[int], Interval], significant: int = 64) -> Fraction:

@@ -98,7 +98,7 @@ def rational(
     """
     if type(value) is int and 0 < value < _SMALL and below is None:
         return _small(value)
-    number = _read(value, name)
+    number = value if type(value) is Fraction else _read(value, name)
     _check_size(number, name)
     if not signed and (number.numerator < 0 or (number.numerator == 0 and not zero)):
         least = "at least" if zero else "greater than"

@@ -7,7 +7,7 @@ enclosures of its powers are computed from it, so an irrational rho is as exact 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 
 from safeselect.errors import ParameterError
@@ -33,6 +33,7 @@ class NoiseRate:
 
     rate: Fraction
     base: Fraction | None = None
+    _hash: int = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         # The limits are for convenience, so an enclosure that only touches the range may pass.
@@ -46,10 +47,23 @@ class NoiseRate:
                 "choose a grid= nearer to the scale of the noise, or another epsilon"
             )
 
+        # A rate is looked up in each call, and the hash of a fraction takes a microsecond.
+        object.__setattr__(self, "_hash", hash((self.rate, self.base)))
+
+    def __hash__(self) -> int:
+        return self._hash
+
     def nats(self, precision: int) -> Interval:
         """Enclose -ln(rho), the rate in nats per grid step."""
         rate = Interval.of(self.rate, precision)
         return rate if self.base is None else rate * -Interval.of(self.base, precision).log()
+
+    def scaled(self, bits: int) -> tuple[int, int]:
+        """Integers (low, high) with low <= nats * 2**bits <= high; at most 2 apart."""
+        if self.base is not None:
+            return self.nats(bits + 64).scaled(bits)
+        above, below = self.rate.numerator << bits, self.rate.denominator
+        return above // below, -(-above // below)
 
     def power(self, numerator: int, level: int, precision: int) -> Interval:
         """Enclose rho ** (numerator / 2**level) to about `precision` significant bits.

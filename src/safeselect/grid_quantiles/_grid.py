@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Callable, Iterable, Mapping, Set
 from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
@@ -14,7 +14,7 @@ import numpy as np
 from safeselect.errors import ParameterError, ScoreError
 from safeselect.exact.parameters import describe, rational
 
-__all__ = ["Grid", "listed"]
+__all__ = ["Grid", "Later", "reader"]
 
 _MOST_BITS = 256
 _WRONG = (
@@ -147,7 +147,27 @@ def _decimal(exact: Fraction) -> Any:
     return Decimal(f"{digits.numerator}E-{twos}") if twos else Decimal(digits.numerator)
 
 
-def listed(values: object) -> list[Any]:
+@dataclass(frozen=True, slots=True, repr=False, eq=False)
+class Later:
+    """Values that are read once they are paid for, and whose they are, where that is said."""
+
+    read: Callable[[], list[Any]]
+    unit: str | None
+
+
+def reader(values: object) -> Later:
+    """How to read values: at once if they are there, or when they are paid for.
+
+    Raises:
+        ScoreError: they are no list.
+    """
+    if isinstance(values, Later):
+        return values
+    column = _listed(values)
+    return Later(lambda: column, None)
+
+
+def _listed(values: object) -> list[Any]:
     """The values of a list, an array or a column, not looked at.
 
     Raises:

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from datetime import date
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
+from safeselect.presentation import kinds_of, to_json_line
 from safeselect.promises.guarantees import Guarantee
 from safeselect.promises.records import Receipt, exact_text, guarantee_record
 from safeselect.promises.statement import Statement
-from safeselect.selection._results import to_json_line
 
 __all__ = ["Quantiles"]
+
+
+_KINDS = ((int, "integer"), (Fraction, "fraction"), (Decimal, "decimal"), (date, "date"))
+"""What a point is, and how JSON says it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +51,18 @@ class Quantiles:
         return self.values[0]
 
     def to_json(self) -> str:
-        """One line of JSON, schema "safeselect.quantiles/1"; numbers and dates are strings."""
+        """One line of JSON, schema "safeselect.quantiles/1"; numbers and dates are strings.
+
+        `value_kinds` says what each value was: "integer", "fraction", "decimal" or "date".
+        """
         parts = {"count": str(len(self.parts)), "each": guarantee_record(self.parts[0])}
-        values = [exact_text(v) if isinstance(v, Fraction) else str(v) for v in self.values]
-        return to_json_line("safeselect.quantiles/1", self, values=values, parts=parts)
+        texts = [
+            exact_text(Fraction(v)) if isinstance(v, (int, Fraction)) else str(v)
+            for v in self.values
+        ]
+        kinds = kinds_of(
+            [next(name for kind, name in _KINDS if isinstance(v, kind)) for v in self.values]
+        )
+        return to_json_line(
+            "safeselect.quantiles/1", self, values=texts, value_kinds=kinds, parts=parts
+        )

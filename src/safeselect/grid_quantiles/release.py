@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from fractions import Fraction
 from typing import Any
 
@@ -11,8 +10,9 @@ from safeselect.accounting.cost import PrivacyCost
 from safeselect.charged import Charge, charged
 from safeselect.errors import ParameterError
 from safeselect.exact.parameters import Number, describe, integer, rational
-from safeselect.grid_quantiles._grid import Grid, listed
-from safeselect.grid_quantiles._point import draw_point
+from safeselect.grid_quantiles._grid import Grid, reader
+from safeselect.grid_quantiles._part import Part
+from safeselect.grid_quantiles._point import Law, draw_point
 from safeselect.grid_quantiles._results import Quantiles
 from safeselect.promises.guarantees import BoundedRange
 from safeselect.promises.records import exact_text
@@ -26,6 +26,9 @@ from safeselect.selection._table import read_choice
 __all__ = ["quantile", "quantiles"]
 
 _NEIGHBOURS = ("add_remove", "replace_one")
+_TIES = ("interval", "below")
+_FINE = 16
+"""Of several quantiles, a cut divides equal values to a sixteenth."""
 
 
 def quantile(
@@ -39,16 +42,18 @@ def quantile(
     rho: Number | None = None,
     neighbours: str = "add_remove",
     max_contributions: int = 1,
+    ties: str = "interval",
     source: Source | None = None,
     ledger: Scope | None = None,
 ) -> Quantiles:
     """Choose a point g of a public grid with about a share `quantile` of the values below it.
 
-    P(g) is proportional to exp(-rate |#{x < g} - quantile n|) for each point g of the grid and n
-    values x, each clamped to the grid and rounded down to it.  The error in ranks is at most that
-    of the best point plus (R / epsilon) ln(M / beta) with probability 1 - beta, M being the number
-    of points: a wide grid costs little.  Where no bounds are known, write those of the type, such
-    as lowest=-2**63, highest=2**63 - 1, which costs 44 R / epsilon ranks.
+    P(g) is proportional to exp(-rate d(g)) for each point g of the grid, d(g) being how far
+    quantile n is from the interval #{x < g} .. #{x <= g}, for n values x, each clamped to the grid
+    and rounded down to it.  d is the error in ranks: at most (R / epsilon) ln(M / beta) with
+    probability 1 - beta, M being the number of points: a wide grid costs little.
+    Where no bounds are known, write those of the type, such as lowest=-2**63, highest=2**63 - 1,
+    which costs 44 R / epsilon ranks.
 
     Guarantee: BoundedRange(epsilon), with rate = epsilon / R: R = 2 max(quantile, 1 - quantile) for
         add/remove neighbours, 2 for replace-one, 1 for the quantiles 0 and 1; each
@@ -58,8 +63,8 @@ def quantile(
     Method: classes of points with equally many values below are drawn by inversion of one uniform
         number with certified sums: the law over the points is exact, for any number of points and
         any values: none, equal ones, duplicates.
-    Ties: equal values count as one step: a point just above k equal values has k more below it than
-        a point at them.  Where all values are equal, all points are as good as each other.
+    Ties: at a run of equal values every quantile that falls into the run has error 0.  With
+        ties="below", d(g) = |#{x < g} - quantile n| instead, which counts what lies below alone.
     Reveals: the requests to the source follow from the grid.  The time depends on how many values
         there are and on their order; it is not protected.
 
@@ -73,6 +78,7 @@ def quantile(
         rho: total cost of this call in zCDP.
         neighbours: "add_remove" or "replace_one".
         max_contributions: how many values one unit may have.
+        ties: "interval" or "below".
         source: source of random bytes; the default is a cryptographic generator.
         ledger: `ledger.scope(...)`: charged before the values are looked at.
 
@@ -97,7 +103,7 @@ def quantile(
         (lowest, highest, step),
         (epsilon, None, rho),
         neighbours,
-        max_contributions,
+        (max_contributions, ties),
         source,
         ledger,
     )
@@ -115,6 +121,7 @@ def quantiles(
     rho: Number | None = None,
     neighbours: str = "add_remove",
     max_contributions: int = 1,
+    ties: str = "interval",
     source: Source | None = None,
     ledger: Scope | None = None,
 ) -> Quantiles:
@@ -123,19 +130,22 @@ def quantiles(
     The middle quantile is drawn first; the values below it and the others are then cut apart, each
     with its half of the grid and of the quantiles, down to single ones.  A unit is in one part a
     level, so m quantiles cost floor(log2 m) + 1 draws, not m (after Kaplan, Schnapp and Stemmer
-    2022; `docs/mathematics.md`, section 18).
+    2022; `docs/mathematics.md`, section 18).  Equal values are cut apart too: each counts as 16
+    sixteenths at 16 places of its point.
 
     Guarantee: with `epsilon` alone LaplaceDominated(epsilon) (BoundedRange where m = 1); with
         `delta` ApproximateDP(epsilon, delta); with `rho` ZeroConcentratedDP(rho).  `parts` holds
         the guarantees of the levels.  For replace-one neighbours a level costs twice as much as a
         draw, because the value may leave one part and enter another.
     Neighbours, Method, Reveals: as for `quantile`.
+    Ties: as for `quantile`; with ties="below" values are not cut, and a point just above a run of
+        equal values is the first with the run below it.
 
     Args:
         quantiles: rationals from 0 to 1, all different, in any order.
         delta: with epsilon: an (epsilon, delta) total, which allows less noise.
-        values, lowest, highest, step, epsilon, rho, neighbours, max_contributions, source, ledger:
-            as for `quantile`; max_contributions is 1 where there are several quantiles.
+        values, lowest, highest, step, epsilon, rho, neighbours, max_contributions, ties, source,
+            ledger: as for `quantile`; max_contributions is 1 where there are several quantiles.
 
     Returns:
         Quantiles: `values` in the order of `quantiles`.
@@ -162,7 +172,7 @@ def quantiles(
         (lowest, highest, step),
         (epsilon, delta, rho),
         neighbours,
-        max_contributions,
+        (max_contributions, ties),
         source,
         ledger,
     )
@@ -174,7 +184,7 @@ def _quantiles(
     ends: tuple[Any, Any, Any],
     cost: tuple[Any, Any, Any],
     neighbours: object,
-    most: object,
+    treated: tuple[object, object],
     source: Source | None,
     ledger: object,
 ) -> Quantiles:
@@ -183,7 +193,9 @@ def _quantiles(
     if not targets or len(set(targets)) != len(targets):
         raise ParameterError("quantiles must be different from one another, and at least one")
     grid = Grid.read(*ends)
+    most, ties = treated
     read_choice(neighbours, "neighbours", _NEIGHBOURS)
+    read_choice(ties, "ties", _TIES)
     scope, several = read_ledger(ledger, monotonic=False), len(targets) > 1
     if scope is not None and scope.neighbours in _NEIGHBOURS and scope.neighbours != neighbours:
         raise ParameterError(
@@ -201,19 +213,30 @@ def _quantiles(
     # Of several, a replaced value may change two parts of a level: each is drawn at half the cost.
     spent = each / 2 if several and replaced else each
     source = resolve(source)
-    column = listed(values)
-    mechanism = "quantiles/1" if several else "quantile/1"
+    later = reader(values)
+    version = 1 if ties == "below" else 2
+    mechanism = f"quantiles/{version}" if several else f"quantile/{version}"
+    fine = _FINE if several and version == 2 else 1
     told = {**grid.as_record(), "neighbours": str(neighbours), "max_contributions": str(count)}
-    told["quantiles"] = ", ".join(map(exact_text, targets))
+    told |= {"quantiles": ", ".join(map(exact_text, targets)), "ties": str(ties)}
     charge = Charge(mechanism, guarantee, ((BoundedRange(each), levels),), told)
 
-    def rate(target: Fraction) -> Fraction:
-        return spent / (count * _range(target, replaced and not several))
+    def law_of(target: Fraction) -> Law:
+        moved = count * _range(target, replaced and not several) * fine
+        return Law(target, spent / moved, str(ties))
 
-    said = {"neighbours": str(neighbours), "unreadable": UNREADABLE.replace("scores", "values")}
-    with charged(scope, source, charge, lambda: grid.cells(column), **said) as call:
+    with charged(
+        scope,
+        source,
+        charge,
+        lambda: grid.cells(later.read()),
+        unit=later.unit,
+        neighbours=str(neighbours),
+        unreadable=UNREADABLE.replace("scores", "values"),
+    ) as call:
         order = sorted(targets)
-        points = _split(call.values, (0, grid.points - 1), order, rate, call.bits)
+        part = Part.whole(call.values, grid.points, fine)
+        points = [point // fine for point in _split(part, order, law_of, call.bits)]
         drawn = dict(zip(order, points, strict=True))
         return call.released(
             Quantiles(
@@ -236,28 +259,24 @@ def _share(value: Any) -> Fraction:
 
 
 def _range(target: Fraction, replaced: bool) -> int:
-    """The range of the change of the integer score -|t #{x < g} - s n| for one value."""
+    """The range of the change of t d(g) for one value, whatever counts for ties."""
     s, t = target.numerator, target.denominator
     if s in (0, t):
-        return t  # t #{x < g} - s n has one sign: all scores move the same way, by t at most
+        return t  # d(g) is a number of values on one side of g: all move the same way, by t at most
     return 2 * t if replaced else 2 * max(s, t - s)
 
 
 def _split(
-    cells: list[int], ends: tuple[int, int], order: list[Fraction], rate: Any, bits: Bits
+    part: Part, order: list[Fraction], law_of: Callable[[Fraction], Law], bits: Bits
 ) -> list[int]:
-    """Points for some quantiles of the values in a part of the grid, in order."""
+    """Fine points for some quantiles of a part of the values, in order."""
     if not order:
         return []
     middle = (len(order) - 1) // 2
-    target, (first, last) = order[middle], ends
-    point = draw_point(cells, first, last, target, rate(target), bits)
-    cut = bisect_left(cells, point)
+    target = order[middle]
+    point = draw_point(part, law_of(target), bits)
+    lower, upper = part.split(point)
     # Quantiles of a part are relative to its own values.
     below = [each / target for each in order[:middle]]
     above = [(each - target) / (1 - target) for each in order[middle + 1 :]]
-    return [
-        *_split(cells[:cut], (first, point), below, rate, bits),
-        point,
-        *_split(cells[cut:], (point, last), above, rate, bits),
-    ]
+    return [*_split(lower, below, law_of, bits), point, *_split(upper, above, law_of, bits)]

@@ -34,10 +34,10 @@ def release_by_group(
         read: from nothing to the counts of all groups, called once.
         unit: who is protected, where the counts say it.
     """
-    told = {"sensitivity": "1", "monotonic": "yes", "effective_range": "1", **parameters}
-    told |= {"groups": str(len(groups)), "max_groups": str(changed)}
-    told |= {"noise_rate": exact_text(plan.noise_rate)}
-    charge = Charge(plan.mechanism, plan.guarantee, plan.parts, told)
+    recorded = {"sensitivity": "1", "monotonic": "yes", "effective_range": "1", **parameters}
+    recorded |= {"groups": str(len(groups)), "max_groups": str(changed)}
+    recorded |= {"noise_rate": exact_text(plan.noise_rate)}
+    charge = Charge(plan.mechanism, plan.guarantee, plan.parts, recorded)
     with charged(scope, source, charge, read, unit=unit) as call:
         rows = plan.draw(call.values, source)
         return call.released(

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import groupby
 
+from safeselect.presentation import to_json_line
 from safeselect.promises.guarantees import Guarantee
 from safeselect.promises.records import Receipt, exact_text, guarantee_record
 from safeselect.promises.statement import Statement
-from safeselect.selection._results import to_json_line
-from safeselect.selection._views import short_text, views
+from safeselect.selection._results import presented, views
 from safeselect.unknown_domain import CountNoise
 
 __all__ = ["GroupedTopK"]
@@ -50,10 +50,8 @@ class GroupedTopK:
     statement: Statement = field(repr=False)
     receipt: Receipt | None = None
 
+    __repr__ = presented("short_text", "One line.")
     to_dict, to_pandas, to_polars, plot = views("item of a group")
-
-    def __repr__(self) -> str:
-        return short_text(self, self.groups, len(self))
 
     def __len__(self) -> int:
         return len(self.groups)

@@ -110,10 +110,10 @@ def external_charge(
         )
     if parameters is not None and not isinstance(parameters, Mapping):
         raise ParameterError(f"parameters must map names to texts, got {describe(parameters)}")
-    told = {
+    recorded = {
         text(key, "the name of a parameter"): text(value, "the value of a parameter")
         for key, value in (parameters or {}).items()
     }
     parts = ((guarantee, 1),)
     nonce = os.urandom(16)
-    return Charge(name, guarantee, parts, told, EXTERNAL, "asserted", "not tested", nonce)
+    return Charge(name, guarantee, parts, recorded, EXTERNAL, "asserted", "not tested", nonce)

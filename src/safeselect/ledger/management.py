@@ -89,8 +89,8 @@ def enact(book: Book, proposal: object, approvals: object) -> None:
                 "nobody approves in this ledger: it was created without approvers="
             )
         try:
-            told = proposal.content
-            ledger, since, kind = (told.pop(name, "") for name in ("ledger", "since", "kind"))
+            content = proposal.content
+            ledger, since, kind = (content.pop(name, "") for name in ("ledger", "since", "kind"))
             if ledger != checker.ledger or since != checker.changed:
                 raise ParameterError(
                     "the proposal is for another ledger, or its scopes and limits have changed "
@@ -99,6 +99,6 @@ def enact(book: Book, proposal: object, approvals: object) -> None:
             checker.approvers.check(proposal, signed, "the proposal")
         except LedgerDamaged as error:
             raise ParameterError(str(error)) from None
-        return kind, {**told, "utc": utc_now(), "approvals": cast("list[Content]", signed)}
+        return kind, {**content, "utc": utc_now(), "approvals": cast("list[Content]", signed)}
 
     book.write(decide)

@@ -192,14 +192,14 @@ def _read_noise(epsilon: object, rho: object, mu: object, l1: object, l2: object
             "changes of all values; write for example sensitivity_l2_squared=1"
         )
     sensitivity = rational(l2, "sensitivity_l2_squared")
-    told = ("sensitivity_l2_squared", sensitivity)
+    parameter = ("sensitivity_l2_squared", sensitivity)
     if rho is not None:
         concentrated = ZeroConcentratedDP(rational(rho, "rho"))
         squared = sensitivity / (2 * concentrated.rho)
-        return _Noise("discrete_gaussian", concentrated, told, sigma_squared=squared)
+        return _Noise("discrete_gaussian", concentrated, parameter, sigma_squared=squared)
     gaussian = GaussianDP(rational(mu, "mu") ** 2)
     squared = sensitivity / gaussian.mu_squared
-    return _Noise("rounded_gaussian", gaussian, told, sigma_squared=squared)
+    return _Noise("rounded_gaussian", gaussian, parameter, sigma_squared=squared)
 
 
 def _check_counts(values: object, size: int, noise: _Noise, scope: Scope | None) -> None:

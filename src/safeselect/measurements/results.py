@@ -7,10 +7,10 @@ from fractions import Fraction
 from typing import Any
 
 from safeselect.accounting.kinds import AnyGuarantee
+from safeselect.presentation import to_json_line, written_labels
 from safeselect.promises.records import Receipt
 from safeselect.promises.statement import Statement
 from safeselect.scores.candidates import label_text
-from safeselect.selection._results import to_json_line, written_labels
 
 __all__ = ["Measurement"]
 

@@ -22,8 +22,10 @@ __all__ = [
     "Numbers",
     "best_and_rest",
     "fill",
+    "largest_of",
     "mth_largest",
     "random_lanes",
+    "take",
     "to_integers",
     "top_places",
 ]
@@ -37,7 +39,8 @@ GridScores = NDArray[np.uint64]
 # These are the methods themselves.  On few numbers, NumPy's functions of these names spend most of
 # the time before they call the methods.
 argmax = np.ndarray.argmax
-put = np.ndarray.put
+take = np.ndarray.take
+largest_of = np.ndarray.max
 
 _PEEL_LIMIT = 32  # up to so many maxima are quicker one after another than a threshold bit by bit
 
@@ -107,17 +110,16 @@ def best_and_rest(values: Integers, m: int, bits: int | None = None) -> tuple[In
     else:
         places, rest = top_places(values, m, bits), np.copy(values)
         np.put(rest, places, np.array([np.iinfo(values.dtype).min], dtype=values.dtype))
-    return places, int(np.max(rest))
+    return places, int(largest_of(rest))
 
 
 def _peeled(values: Integers, m: int) -> tuple[Indices, Integers]:
     """The places of m maxima, and the values with the least number of the dtype at these places."""
-    rest, places = np.copy(values), np.empty(m, dtype=np.int64)
-    least = np.array([np.iinfo(values.dtype).min], dtype=values.dtype)
+    rest, places = values.copy(), np.empty(m, dtype=np.int64)
+    least = np.iinfo(values.dtype).min
     for i in range(m):
-        place = places[i : i + 1]
-        argmax(rest, 0, place, keepdims=True)
-        put(rest, place, least)
+        places[i] = place = argmax(rest)
+        rest[place] = least
     return places, rest
 
 
@@ -125,7 +127,7 @@ def _level(values: Integers, m: int, bits: int | None) -> Any:
     """The m-th largest value as a scalar of the dtype: bit by bit, or one maximum after another."""
     level, none, steps = _steps(values.dtype, bits)
     if 2 * m <= len(steps):  # a maximum costs about as much as two bits
-        return np.max(_peeled(values, m - 1)[1])
+        return largest_of(_peeled(values, m - 1)[1])
     reached = np.empty(values.size, dtype=np.bool_)
     for step in steps:
         # The level rises by a step if m values or more reach the new level.  NumPy scalars have

@@ -17,6 +17,7 @@ from safeselect.noise.arrays import (
     Indices,
     Numbers,
     best_and_rest,
+    largest_of,
     mth_largest,
     to_integers,
     top_places,
@@ -59,7 +60,8 @@ def contenders(
         absent = frozenset(removed)
         return [i for i in range(scores_on_grid.size) if i not in absent], None
     gone = np.array(removed, dtype=np.int64)
-    np.put(scores_on_grid, gone, np.uint64(0))
+    if gone.size:
+        np.put(scores_on_grid, gone, np.uint64(0))
     level = _level(scores_on_grid, plan.ranked)
     find = _by_noise if draws.noise.size else _by_keys
     return find(scores_on_grid, draws, plan, count, level, gone)
@@ -76,7 +78,8 @@ def _by_noise(
     noisy = np.add(draws.noise, distances.view(np.int64))
     if plan.weights is not None:
         np.add(noisy, plan.weights.rounded_up(), out=noisy)
-    np.put(noisy, gone, np.int64(-UNKNOWN))
+    if gone.size:
+        np.put(noisy, gone, np.int64(-UNKNOWN))
     places, rest = best_and_rest(noisy, count)
     # A candidate that was clipped down, or whose noise is outside the table, lies above the limit.
     # It has no upper bound.
@@ -110,8 +113,8 @@ def _by_keys(
         return out if weights is None else np.add(out, part(weights, where), out=out)
 
     places, values = largest(scores_on_grid.size, count + 1, read, np.uint32, public.bits)
-    plain = np.greater_equal(np.take(draws.words, places), np.uint16(1 << draws.tail_bits))
-    np.multiply(values, plain, out=values)
+    no_tails = np.greater_equal(np.take(draws.words, places), np.uint16(1 << draws.tail_bits))
+    np.multiply(values, no_tails, out=values)
     tails, tail_values = _tail_keys(scores_on_grid, draws, public, near, gone)
     if weights is not None:
         # A key of 0 stays: it stands for no candidate.
@@ -178,7 +181,7 @@ class _Near:
 def _level(scores_on_grid: Numbers, ranked: int) -> int:
     """The score in that place of the descending order."""
     if ranked == 1:
-        return int(np.max(scores_on_grid))
+        return int(largest_of(scores_on_grid))
     _, values = largest(
         scores_on_grid.size, ranked, lambda where, _: part(scores_on_grid, where), np.uint64
     )

@@ -9,13 +9,14 @@ slot's digits are as uniform as digits drawn for that candidate from the start.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 from math import isqrt
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from safeselect.noise.arrays import Indices, Numbers, random_lanes, to_integers
+from safeselect.noise.arrays import Indices, Numbers, random_lanes, take, to_integers
 from safeselect.noise.laws import Law
 from safeselect.noise.plan import DIRECT_LIMIT, FINE_LIMIT, Plan
 from safeselect.noise.tables import TAIL_BITS, TAIL_DIGITS, bound_table, noise_table, read_noise
@@ -33,8 +34,7 @@ Known = tuple[int, int]
 """The known digits of V: (v, bits) for v / 2**bits <= V <= (v + 1) / 2**bits."""
 
 
-@dataclass(frozen=True, slots=True)
-class Draws:
+class Draws(NamedTuple):
     """Random numbers for n candidates and for the slots.
 
     Args:
@@ -54,12 +54,12 @@ class Draws:
     slot_bits: int
     width: int = 0
     tail_bits: int = TAIL_BITS
-    words: Numbers = field(default_factory=lambda: _NO_WORDS)
-    noise: NDArray[np.int64] = field(default_factory=lambda: _NONE)
-    tails: Indices = field(default_factory=lambda: _NONE)
-    tail_counts: Indices = field(default_factory=lambda: _NONE)
-    extra: Numbers = field(default_factory=lambda: _NO_WORDS)
-    endless: list[int] = field(default_factory=list)
+    words: Numbers = _NO_WORDS
+    noise: NDArray[np.int64] = _NONE
+    tails: Indices = _NONE
+    tail_counts: Indices = _NONE
+    extra: Numbers = _NO_WORDS
+    endless: Sequence[int] = ()
 
     def known(self, candidates: list[int], slots: list[int]) -> list[Known]:
         """The known digits of V of some candidates, once each has been given a slot.
@@ -71,7 +71,7 @@ class Draws:
         if not self.words.size:
             return [(slot, self.slot_bits) for slot in slots]
         which = np.array(candidates, dtype=np.int64)
-        words = to_integers(np.take(self.words, which))
+        words = to_integers(take(self.words, which))
         if not self.tails.size:
             return list(map(self._joined, words, slots))
         # The tails ascend, so a candidate's own place is the first that is not below it.
@@ -125,7 +125,7 @@ def draw_noise(n: int, law: Law, bits: Bits, count: int, slot_bits: int) -> Draw
     """
     lanes = random_lanes(n + count * slot_bits // 64, bits)
     words, noise = lanes[:n], np.empty(n, dtype=np.int64)
-    read_noise(noise_table(law), np.copy(words), noise)
+    read_noise(noise_table(law), words.copy(), noise)
     slots = _integers(lanes[n:], slot_bits) if slot_bits else [0] * count
     return Draws(slots, slot_bits, 64, words=words, noise=noise)
 

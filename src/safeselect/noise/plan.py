@@ -41,7 +41,7 @@ FINE_LIMIT = 1 << 12
 GUARD = 72
 """Extra digits of the rate: a score has 64 bits, so rate * score keeps 8 beyond the precision."""
 
-_DIGITS = 168  # of a rate's lower bound, which has 128 digits and is 2**-40 or more
+_DIGITS = 168  # behind the point of a rate's lower bound: it has 128 or more, above 2**-40
 
 WINDOW = 2320
 """2**16 times: 1/32 nat, twice ERROR, which is below 2**-13, and two units of 2**-9 nat."""
@@ -80,7 +80,7 @@ def fixed_point(noise_rate: NoiseRate, unit_bits: int, reach: int) -> FixedPoint
         leaves 31 digits of 2 * reach, and `factor` has 31 digits or is exact, so each of them loses
         less than a 2**-30th part of 2 * reach nats.
     """
-    nats, _ = noise_rate.nats(128).scaled(_DIGITS)
+    nats, _ = noise_rate.scaled(_DIGITS)
     steps = (reach << _DIGITS) // nats + 1
     shift = max(0, (2 * steps).bit_length() - 32)
     unit = nats << unit_bits + shift  # times 2**-_DIGITS
@@ -174,7 +174,7 @@ def _fill_caches(law: Law, slot_bits: int, precision: int) -> None:
 @lru_cache(maxsize=256)
 def rate(noise_rate: NoiseRate, precision: int) -> tuple[int, int]:
     """Integers that enclose the nats of a grid step times 2**(precision + GUARD)."""
-    return noise_rate.nats(precision + GUARD + 64).scaled(precision + GUARD)
+    return noise_rate.scaled(precision + GUARD)
 
 
 def _contenders(law: Law, ranked: int, window: int = WINDOW) -> int:
@@ -187,6 +187,7 @@ def _contenders(law: Law, ranked: int, window: int = WINDOW) -> int:
     return ranked + (_excess(ranked, window) - 1) + (_excess(ranked, law.steep) - 1)
 
 
+@lru_cache(maxsize=256)
 def _excess(ranked: int, words: int) -> int:
     """The least m with P(Bin(ranked + m - 1, words / 2**16) >= m) <= 2**-42, by a union bound.
 

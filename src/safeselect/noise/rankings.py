@@ -23,7 +23,7 @@ import numpy as np
 
 from safeselect.errors import ParameterError
 from safeselect.exact.rate import NoiseRate
-from safeselect.noise.arrays import Numbers, to_integers
+from safeselect.noise.arrays import Numbers, take, to_integers
 from safeselect.noise.contenders import Ceiling, contenders
 from safeselect.noise.draws import Draws, Known, draw
 from safeselect.noise.laws import LAWS, UNBOUNDED, enclose_all
@@ -191,15 +191,15 @@ def certified_order(
     Reveals: nothing; the number of steps follows from the number of candidates.
     """
     slow, fast = plan.rate if precision == plan.precision else rate(plan.noise_rate, precision)
-    bounds = list(zip(scores, enclose_all(plan.law, known, precision), strict=True))
+    bounds, minus = list(zip(scores, enclose_all(plan.law, known, precision), strict=True)), -fast
     lows = [(slow * score >> GUARD) + low for score, (low, _) in bounds]
-    highs = [high - (-fast * score >> GUARD) for score, (_, high) in bounds]
+    highs = [high - (minus * score >> GUARD) for score, (_, high) in bounds]
     if plan.weights is not None:
         plan.weights.add(candidates, lows, highs, precision)
     order = sorted(range(len(lows)), key=lows.__getitem__, reverse=True)
     first, others = order[: plan.ranked], [highs[i] for i in order[plan.ranked :]]
     if ceiling is not None:
-        others.append((ceiling[1] << precision - 32) - (-fast * ceiling[0] >> GUARD))
+        others.append((ceiling[1] << precision - 32) - (minus * ceiling[0] >> GUARD))
     # Each of the first must lie above the upper bounds of all candidates behind it.
     behind, decided = max(others, default=-UNBOUNDED), []
     for i in reversed(first):
@@ -220,4 +220,4 @@ def certified_order(
 
 
 def _scores(scores_on_grid: Numbers, candidates: list[int]) -> list[int]:
-    return to_integers(np.take(scores_on_grid, np.array(candidates, dtype=np.int64)))
+    return to_integers(take(scores_on_grid, np.array(candidates, dtype=np.int64)))

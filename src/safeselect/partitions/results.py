@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from fractions import Fraction
 
+from safeselect.partitions.terms import Terms
+from safeselect.presentation import equal_parts, to_json_line, written_labels
 from safeselect.promises.guarantees import ApproximateDP
 from safeselect.promises.records import Receipt
 from safeselect.promises.statement import Statement
 from safeselect.scores.candidates import label_text
-from safeselect.selection._results import equal_parts, to_json_line, written_labels
+from safeselect.selection._results import presented, views
 from safeselect.unknown_domain._items import Label
 
 __all__ = ["SelectedPartitions", "StatedStrategy"]
@@ -46,17 +49,22 @@ class SelectedPartitions:
     statement: Statement = field(repr=False)
     receipt: Receipt | None = None
 
-    def __repr__(self) -> str:
-        # Not the generated one: Python refuses to write out an integer of many digits.
-        shown = ", ".join(
-            label_text(label) if isinstance(label, int) else repr(label) for label in self.labels
-        )
-        rest = [
-            f"{each.name}={getattr(self, each.name)!r}"
-            for each in fields(self)[1:]
-            if each.repr and each.name != "parts"
-        ]
-        return f"SelectedPartitions(labels=[{shown}], {', '.join(rest)})"
+    to_dict, to_pandas, to_polars, plot = views("key")
+
+    __repr__ = presented("short_text", "One line.")
+
+    @property
+    def terms(self) -> Terms:
+        """The public parameters, from which the law of the decisions and of the noise follows."""
+        counted = self.counts is not None
+        kept = self.guarantee, self.parts[0], self.max_partitions, self.pre_threshold
+        return Terms(*kept, with_counts=counted)
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    def __iter__(self) -> Iterator[Label]:
+        return iter(self.labels)
 
     def to_json(self) -> str:
         """One line of JSON, schema "safeselect.selected-partitions/1"; numbers are strings.

@@ -84,7 +84,7 @@ class Terms:
 
     def charge(self, name: str) -> Charge:
         """What a ledger is told about a selection of this name."""
-        told = {
+        parameters = {
             "max_partitions": str(self.max_partitions),
             "pre_threshold": str(self.pre_threshold),
             "with_counts": "yes" if self.with_counts else "no",
@@ -94,7 +94,7 @@ class Terms:
             "effective_range": "1",
         }
         mechanism = f"{name}_with_counts/1" if self.with_counts else f"{name}/1"
-        return Charge(mechanism, self.total, ((self.each, self.max_partitions),), told)
+        return Charge(mechanism, self.total, ((self.each, self.max_partitions),), parameters)
 
 
 @lru_cache(maxsize=64)

@@ -2,11 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from fractions import Fraction
+from typing import Any
 
-__all__ = ["aligned", "decimal"]
+from safeselect.errors import ParameterError
+from safeselect.exact.parameters import Number
+
+__all__ = ["aligned", "decimal", "each_of"]
+
+
+def each_of(epsilons: Number | Iterable[Number]) -> list[Number]:
+    """One epsilon or several, as a list; text is one number.
+
+    Raises:
+        ParameterError: there is none.
+    """
+    one = isinstance(epsilons, str) or not isinstance(epsilons, Iterable)
+    found: list[Any] = [epsilons] if one else [*epsilons]  # type: ignore[misc]  # told by `one`
+    if not found:
+        raise ParameterError("give one epsilon or more")
+    return found
 
 
 def decimal(value: Fraction) -> str:

@@ -70,11 +70,18 @@ def cap_errors(
         >>> best.cap, float(best.lost)
         (30, 0.0)
     """
+    given: object = items_per_user
+    if not isinstance(given, Mapping):
+        kind = type(given).__name__
+        raise ParameterError(
+            f"items_per_user must map numbers of items to numbers of users, got {kind}; write for "
+            "example {1: 70, 3: 30}"
+        )
     users = {
         integer(items, "a number of items", minimum=1, maximum=2**31 - 1): integer(
             count, "a number of users", minimum=0, maximum=2**63 - 1
         )
-        for items, count in dict(items_per_user).items()
+        for items, count in given.items()
     }
     pairs = sum(items * count for items, count in users.items())
     if not pairs:

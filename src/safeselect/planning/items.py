@@ -8,11 +8,11 @@ from fractions import Fraction
 from math import ceil
 
 from safeselect.accounting.cost import rounded_text
-from safeselect.errors import ParameterError
 from safeselect.exact.interval import Interval, rounded_up
 from safeselect.exact.parameters import Number, integer
-from safeselect.planning._numbers import aligned, decimal
-from safeselect.selection._views import by_adapter
+from safeselect.planning._numbers import aligned, decimal, each_of
+from safeselect.promises.guarantees import ApproximateDP
+from safeselect.selection._results import presented
 from safeselect.unknown_domain import CountNoise
 from safeselect.unknown_domain._bottom import (
     ListQuery,
@@ -24,7 +24,7 @@ from safeselect.unknown_domain._bottom import (
 )
 from safeselect.unknown_domain._threshold import laplace_failure, laplace_offset
 
-__all__ = ["ItemPlan", "ItemPlans", "explain_items"]
+__all__ = ["COMPETING", "ItemPlan", "ItemPlans", "explain_items", "plan_items", "read_k_bar"]
 
 _CHANCE = Fraction(19, 20)  # to show
 COMPETING = 10  # times k: the default of k_bar, also of `top_items`
@@ -66,7 +66,7 @@ class ItemPlans:
     max_groups: int
     plans: tuple[ItemPlan, ...]
 
-    plot = by_adapter("plot_items", "A matplotlib figure of users against epsilon.")
+    plot = presented("plot_items", "A matplotlib figure of users against epsilon.")
 
     def to_dict(self) -> dict[str, list[Fraction | int | None]]:
         """The columns epsilon, users, offset and standard_deviation, exact."""
@@ -105,7 +105,7 @@ class ItemPlans:
 
 def explain_items(
     k: int,
-    epsilons: Iterable[Number],
+    epsilons: Number | Iterable[Number],
     delta: Number,
     *,
     k_bar: int | None = None,
@@ -116,7 +116,7 @@ def explain_items(
 
     Args:
         k, k_bar, delta, max_contributions: as for `adapters.tables.top_items`.
-        epsilons: total costs to compare.
+        epsilons: total costs to compare, one or several.
         max_groups: as for `adapters.tables.top_items_by_group`; 1 also where there are no groups.
 
     Raises:
@@ -133,27 +133,34 @@ def explain_items(
         users more than the item in place 51 has, to show with probability 0.95; 0 if ...
     """
     count = integer(k, "k", minimum=1, maximum=2**20)
-    _, places, _ = read_places(count, COMPETING * count if k_bar is None else k_bar)
+    places = read_k_bar(count, k_bar)
     cap = read_contributions(max_contributions)
     groups = integer(max_groups, "max_groups", minimum=1, maximum=2**31 - 1)
-    plans = []
-    for epsilon in epsilons:
-        total = read_total(epsilon, delta)
-        if cap is None:
-            each, part = split_delta(total, None, groups * count, groups, places)
-            query = ListQuery(count, places, places, each, odds(part / groups), None)
-            offset, deviation = query.offset_in_counts(places), None
-            # Item and bottom have Gumbel noise: the difference is logistic.
-            users = ceil(offset + rounded_up(_log_odds) / each)
-        else:
-            each = total.epsilon / groups / cap
-            offset = Fraction(1 + laplace_offset(each, total.delta / groups, min(places, cap)))
-            deviation = CountNoise.of(total.epsilon / groups, cap).standard_deviation
-            users = ceil(offset) + _lead(each)
-        plans.append(ItemPlan(total.epsilon, each, offset, users, deviation))
-    if not plans:
-        raise ParameterError("give one epsilon or more")
+    totals = [read_total(each, delta) for each in each_of(epsilons)]
+    plans = [plan_items(total, count, places, cap, groups) for total in totals]
     return ItemPlans(count, places, read_total(1, delta).delta, cap, groups, tuple(plans))
+
+
+def read_k_bar(k: int, k_bar: object) -> int:
+    """How many items compete: one number, with its default."""
+    stated = COMPETING * k if k_bar is None else integer(k_bar, "k_bar", minimum=1, maximum=2**20)
+    _, places, _ = read_places(k, stated)
+    return places
+
+
+def plan_items(total: ApproximateDP, k: int, k_bar: int, cap: int | None, groups: int) -> ItemPlan:
+    """What one total buys; the arguments are those of `explain_items`, read and checked."""
+    if cap is None:
+        each, part = split_delta(total, None, groups * k, groups, k_bar)
+        query = ListQuery(k, k_bar, k_bar, each, odds(part / groups), None)
+        offset = query.offset_in_counts(k_bar)
+        # Item and bottom have Gumbel noise: the difference is logistic.
+        users = ceil(offset + rounded_up(_log_odds) / each)
+        return ItemPlan(total.epsilon, each, offset, users, None)
+    each = total.epsilon / groups / cap
+    offset = Fraction(1 + laplace_offset(each, total.delta / groups, min(k_bar, cap)))
+    deviation = CountNoise.of(total.epsilon / groups, cap).standard_deviation
+    return ItemPlan(total.epsilon, each, offset, ceil(offset) + _lead(each), deviation)
 
 
 def _log_odds(bits: int) -> Interval:

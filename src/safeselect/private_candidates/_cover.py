@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import NoReturn, TypeVar, final
 
 from safeselect.accounting.kinds import AnyGuarantee
-from safeselect.accounting.repetition import Base, Repeated
+from safeselect.accounting.repetition import Base, PoissonRepeated, Repeated
 from safeselect.errors import ParameterError, SafeSelectError
 from safeselect.exact.parameters import describe
 from safeselect.ledger.records.budget import Budget
@@ -157,6 +157,8 @@ def _said(guarantee: AnyGuarantee) -> str:
     """A guarantee in words for a message; all are public."""
     if isinstance(guarantee, Repeated):
         return f"Repeated({_said(guarantee.base)}, {guarantee.eta}, {guarantee.gamma})"
+    if isinstance(guarantee, PoissonRepeated):
+        return f"PoissonRepeated({_said(guarantee.base)}, {guarantee.mean})"
     try:
         kind, *numbers = map(str, guarantee_record(guarantee).values())
     except (AttributeError, TypeError):

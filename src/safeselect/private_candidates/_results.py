@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
 from safeselect.accounting.kinds import AnyGuarantee
+from safeselect.presentation import kind_of, to_json_line
 from safeselect.promises.records import Receipt
 from safeselect.promises.statement import Statement
 from safeselect.scores.candidates import label_text
-from safeselect.selection._results import to_json_line
 
 __all__ = ["ChosenRun", "Out"]
 
@@ -22,9 +22,10 @@ class ChosenRun(Generic[Out]):
     """One of many private runs.
 
     Attributes:
-        output: what the run released beside its score; None where no run passed a threshold.
-        score: its score, as the run returned it; None where no run passed a threshold.
-        found: whether there is one; always true for `best_of`.
+        output: what the run released beside its score; None where there is no run to release.
+        score: its score, as the run returned it; None where there is no run to release.
+        found: whether there is one: false where no run passed a threshold, or where a Poisson
+            number of runs was 0; always true for `best_of` without `mean`.
         guarantee: what the whole call costs.
         mechanism: name of the mechanism and version of its law.
         source: where the random bytes came from that decide how many runs there are.
@@ -42,14 +43,16 @@ class ChosenRun(Generic[Out]):
     receipt: Receipt | None = None
 
     def to_json(self) -> str:
-        """One line of JSON, schema "safeselect.chosen-run/1"; output and score as text."""
-        return to_json_line(
-            "safeselect.chosen-run/1",
-            self,
-            output=_text(self.output) if self.found else None,
-            score=_text(self.score) if self.found else None,
-            found="yes" if self.found else "no",
-        )
+        """One line of JSON, schema "safeselect.chosen-run/1"; output and score as text.
+
+        Where there is a run, `output_kind` and `score_kind` say what the two were, as for labels.
+        """
+        told = dict.fromkeys(("output", "output_kind", "score", "score_kind"))
+        if self.found:
+            told = {"output": _text(self.output), "output_kind": kind_of(self.output)}
+            told |= {"score": _text(self.score), "score_kind": kind_of(self.score)}
+        found = "yes" if self.found else "no"
+        return to_json_line("safeselect.chosen-run/1", self, found=found, **told)
 
 
 def _text(value: object) -> str:

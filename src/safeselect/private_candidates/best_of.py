@@ -8,13 +8,13 @@ from fractions import Fraction
 from typing import Any
 
 from safeselect.accounting.kinds import AnyGuarantee
-from safeselect.accounting.repetition import Base, Repeated
+from safeselect.accounting.repetition import Base, PoissonRepeated, Repeated, Repetition
 from safeselect.charged import Charge, charged
 from safeselect.errors import ParameterError
 from safeselect.exact.parameters import Number, describe, rational
 from safeselect.private_candidates._cover import CoveredScope
 from safeselect.private_candidates._results import ChosenRun, Out
-from safeselect.private_candidates._stopping import Stopping
+from safeselect.private_candidates._stopping import NegativeBinomial, Poisson, Stopping
 from safeselect.promises.guarantees import PureDP
 from safeselect.promises.records import exact_text
 from safeselect.randomness.bits import Bits
@@ -37,8 +37,9 @@ def best_of(
     run: Run[Out],
     *,
     base: Base,
-    gamma: Number,
-    eta: Number = 1,
+    gamma: Number | None = None,
+    eta: Number | None = None,
+    mean: Number | None = None,
     minimize: bool = False,
     source: Source | None = None,
     ledger: Scope | None = None,
@@ -52,10 +53,14 @@ def best_of(
     the first run's counts.  A random choice of a hyper-parameter belongs into the run: its every
     run then tries one, and `guarantee.expected_runs` are tried.
 
+    With `mean` K is Poisson instead, may be 0, and then nothing is released: the number of runs
+    varies least, for a cost that rises with the mean (Papernot and Steinke 2022, Theorem 6).
+
     A fixed number of runs is something else: it costs the composition of all of them.
 
     Guarantee: Repeated(base, eta, gamma): (2 + eta) epsilon where base is epsilon-DP, and Rényi
-        bounds that `compose` and a ledger use (Papernot and Steinke 2022, Theorem 2).
+        bounds that `compose` and a ledger use (Papernot and Steinke 2022, Theorem 2); with `mean`
+        PoissonRepeated(base, mean).
     Neighbours: those of base.
     Exactness: K by inversion against enclosed partial sums; its law is exact.
     Reveals: the time of the call tells K, and so do other things that a run does: files, logs,
@@ -71,14 +76,16 @@ def best_of(
         base: what one run guarantees, its score and output included: PureDP, LaplaceDominated,
             BoundedRange or ZeroConcentratedDP.
         gamma: rational between 0 and 1; smaller means more runs.
-        eta: rational, above -1 and at most 100; smaller costs less, and varies K more.
+        eta: rational, above -1 and at most 100, 1 by default; smaller costs less, and varies K
+            more.
+        mean: instead of gamma and eta: the mean of a Poisson number of runs, rational.
         minimize: smaller scores are better.
         source: source of random bytes for K; the default is a cryptographic generator.
         ledger: `ledger.scope(...)`: the whole call is charged there before the first run.  A call
             that fails stays charged, and is not repeated.
 
     Returns:
-        ChosenRun.
+        ChosenRun: with `mean`, its `found` is false where there was no run.
 
     Raises:
         ParameterError: a parameter is wrong; a run returned no pair of a number and an output, or
@@ -95,11 +102,12 @@ def best_of(
         >>> chosen.output, chosen.guarantee.pure.epsilon, chosen.guarantee.expected_runs
         (1, Fraction(3, 1), Fraction(20, 1))
     """
-    guarantee = Repeated(base, eta, gamma)  # type: ignore[arg-type]  # it reads them
+    guarantee, law = _repetition(base, gamma, eta, mean)
     smaller = flag(minimize, "minimize")
-    told = {"minimize": "yes" if smaller else "no"}
-    call = _Call(run, base, guarantee.gamma, guarantee.eta, smaller, source, ledger)
-    return call.released(guarantee, "best_of/1", told, None)
+    parameters = {"minimize": "yes" if smaller else "no"}
+    mechanism = "best_of/1" if mean is None else "best_of_poisson/1"
+    call = _Call(run, base, law, smaller, source, ledger)
+    return call.released(guarantee, mechanism, parameters, None)
 
 
 def first_above(
@@ -151,27 +159,43 @@ def first_above(
         )
     place, smaller = rational(threshold, "threshold", signed=True), flag(minimize, "minimize")
     guarantee = PureDP(2 * base.pure.epsilon)
-    told = {
+    parameters = {
         "base": f"{type(base).__name__} {exact_text(base.pure.epsilon)}",
         "gamma": exact_text(one.gamma),
         "minimize": "yes" if smaller else "no",
         "threshold": exact_text(place),
     }
-    call = _Call(run, base, one.gamma, one.eta, smaller, source, ledger)
-    return call.released(guarantee, "first_above/1", told, _place(place, smaller))
+    law = NegativeBinomial(one.eta, one.gamma)
+    call = _Call(run, base, law, smaller, source, ledger)
+    return call.released(guarantee, "first_above/1", parameters, _place(place, smaller))
+
+
+def _repetition(
+    base: object, gamma: Any, eta: Any, mean: Any
+) -> tuple[Repetition, NegativeBinomial | Poisson]:
+    """The guarantee of the whole call, and the law of the number of runs."""
+    if (gamma is None) is (mean is None) or (eta is not None and mean is not None):
+        raise ParameterError(
+            "best_of takes either gamma, with eta or without, or mean; write for example "
+            "gamma='1/20', or mean=20"
+        )
+    if mean is None:
+        whole = Repeated(base, 1 if eta is None else eta, gamma)  # type: ignore[arg-type]
+        return whole, NegativeBinomial(whole.eta, whole.gamma)
+    counted = PoissonRepeated(base, mean)  # type: ignore[arg-type]  # it reads both
+    return counted, Poisson(counted.mean)
 
 
 class _Call:
     """The steps of both: charge, run, compare, report.  The number of runs is nowhere kept."""
 
-    __slots__ = ("_base", "_eta", "_gamma", "_minimize", "_run", "_scope", "_source")
+    __slots__ = ("_base", "_law", "_minimize", "_run", "_scope", "_source")
 
     def __init__(
         self,
         run: Run[Any],
         base: Base,
-        gamma: Fraction,
-        eta: Fraction,
+        law: NegativeBinomial | Poisson,
         minimize: bool,
         source: Source | None,
         ledger: Scope | None,
@@ -181,7 +205,7 @@ class _Call:
                 f"run must be a function of one argument, got {describe(run)}; write for example "
                 "def run(scope): return score, output"
             )
-        self._run, self._base, self._gamma, self._eta = run, base, gamma, eta
+        self._run, self._base, self._law = run, base, law
         self._minimize = minimize
         self._scope = read_ledger(ledger, monotonic=False)
         self._source = resolve(source)
@@ -190,11 +214,11 @@ class _Call:
         self,
         guarantee: AnyGuarantee,
         mechanism: str,
-        told: Mapping[str, str],
+        parameters: Mapping[str, str],
         enough: _Place | None,
     ) -> ChosenRun[Any]:
         """Charge, make the runs, and release the best, or the first that is good enough."""
-        charge = Charge(mechanism, guarantee, ((guarantee, 1),), told)
+        charge = Charge(mechanism, guarantee, ((guarantee, 1),), parameters)
         with charged(self._scope, self._source, charge, lambda: None) as call:
             found, score, output = self._runs(call.bits, enough)
             return call.released(
@@ -212,7 +236,7 @@ class _Call:
     def _runs(self, bits: Bits, enough: _Place | None) -> tuple[bool, Any, Any]:
         """Whether there is a run to release, its score and its output."""
         best: tuple[_Place, Any, Any] | None = None
-        stopping = Stopping(self._eta, self._gamma, bits)
+        stopping = Stopping(self._law, bits)
         while stopping.goes_on():
             place, score, output = self._once()
             # Strictly: of equal scores the first run's stays.

@@ -1,2 +1,2 @@
-"""Guarantees (`guarantees`), their written form (`records`), what a release says of itself
-(`statement`), and which code made it (`provenance`)."""
+"""Guarantees (`guarantees`), their written form (`records`), and what a release says of itself and
+of the code that made it (`statement`)."""

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 
 from safeselect.exact.interval import Interval, above_zero
 from safeselect.exact.parameters import Number, rational
@@ -52,33 +53,20 @@ class PureDP:
 
         Source: Bun and Steinke (2016), Proposition 3.3, in its tight form.
         """
-
-        def rho(precision: int) -> Interval:
-            epsilon, one = Interval.of(self.epsilon, precision), Interval.of(1, precision)
-            return -(epsilon * (-epsilon).expm1()) / (one + (-epsilon).exp())
-
-        return ZeroConcentratedDP(above_zero(rho) if self.epsilon else Fraction(0))
+        return _concentrated(self, lambda one, e: -(e * (-e).expm1()) / (one + (-e).exp()))
 
     def approximate(self, delta: Number) -> ApproximateDP:
         """The smallest epsilon at this delta; the inverse of `delta`.
 
         Source: Kairouz, Oh and Viswanath (2015): randomized response dominates.
         """
-
-        def bound(at: Fraction, precision: int) -> Interval:
-            epsilon, one = Interval.of(self.epsilon, precision), Interval.of(1, precision)
-            return epsilon + (one - Interval.of(at, precision) * (one + (-epsilon).exp())).log()
-
-        return _approximate(self, delta, bound)
+        return _approximate(
+            self, delta, lambda one, e, d, _: e + (one - d * (one + (-e).exp())).log()
+        )
 
     def delta(self, epsilon: Number) -> Fraction:
         """The smallest delta of (epsilon, delta)-DP: (e**own - e**epsilon) / (1 + e**own)."""
-
-        def bound(at: Fraction, precision: int) -> Interval:
-            own, one = Interval.of(self.epsilon, precision), Interval.of(1, precision)
-            return -Interval.of(at - self.epsilon, precision).expm1() / (one + (-own).exp())
-
-        return _delta(self, epsilon, bound)
+        return _delta(self, epsilon, lambda one, own, less: -less.expm1() / (one + (-own).exp()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,29 +98,15 @@ class LaplaceDominated:
 
         Source: Harrison and Manurangsi (2025); the Rényi divergences are those of Mironov (2017).
         """
-
-        def rho(precision: int) -> Interval:
-            epsilon = Interval.of(self.epsilon, precision)
-            return epsilon + (-epsilon).expm1()
-
-        return ZeroConcentratedDP(above_zero(rho) if self.epsilon else Fraction(0))
+        return _concentrated(self, lambda _, e: e + (-e).expm1())
 
     def approximate(self, delta: Number) -> ApproximateDP:
         """The smallest epsilon at this delta: own epsilon + 2 ln(1 - delta), or 0."""
-
-        def bound(at: Fraction, precision: int) -> Interval:
-            log = Interval.of(1 - at, precision).log()
-            return Interval.of(self.epsilon, precision) + (log + log)
-
-        return _approximate(self, delta, bound)
+        return _approximate(self, delta, lambda _, e, d, rest: e + (rest.log() + rest.log()))
 
     def delta(self, epsilon: Number) -> Fraction:
         """The smallest delta at this epsilon: 1 - e**((epsilon - own epsilon) / 2)."""
-
-        def bound(at: Fraction, precision: int) -> Interval:
-            return -Interval.of((at - self.epsilon) / 2, precision).expm1()
-
-        return _delta(self, epsilon, bound)
+        return _delta(self, epsilon, lambda one, own, less: -(less / (one + one)).expm1())
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,22 +137,18 @@ class BoundedRange:
         Source: Cesar and Rogers (2021) for epsilon**2 / 8, `docs/mathematics.md` for the rest.
         """
 
-        def rho(precision: int) -> Interval:
-            epsilon, one = Interval.of(self.epsilon, precision), Interval.of(1, precision)
-            rest = -(-epsilon).expm1()  # 1 - e**-epsilon
-            log_x = epsilon.log() - epsilon - rest.log()
-            return epsilon * (-epsilon).exp() / rest - one - log_x
+        def rho(one: Interval, e: Interval) -> Interval:
+            rest = -(-e).expm1()  # 1 - e**-epsilon
+            return e * (-e).exp() / rest - one - (e.log() - e - rest.log())
 
-        return ZeroConcentratedDP(above_zero(rho) if self.epsilon else Fraction(0))
+        return _concentrated(self, rho)
 
     def approximate(self, delta: Number) -> ApproximateDP:
         """The smallest epsilon at this delta; the inverse of `delta`."""
 
-        def bound(at: Fraction, precision: int) -> Interval:
-            epsilon, one = Interval.of(self.epsilon, precision), Interval.of(1, precision)
-            root = -(Interval.of(at, precision) * (-epsilon).expm1())
-            log = (one - root.sqrt()).log()
-            return epsilon + (log + log)
+        def bound(one: Interval, e: Interval, d: Interval, _: Interval) -> Interval:
+            log = (one - (-(d * (-e).expm1())).sqrt()).log()
+            return e + (log + log)
 
         return _approximate(self, delta, bound)
 
@@ -188,32 +158,49 @@ class BoundedRange:
         Source: Dong, Durfee and Rogers (2020), the case of one mechanism.
         """
 
-        def bound(at: Fraction, precision: int) -> Interval:
-            root = Interval.of((at - self.epsilon) / 2, precision).expm1()
-            return -(root * root / Interval.of(-self.epsilon, precision).expm1())
+        def bound(one: Interval, own: Interval, less: Interval) -> Interval:
+            root = (less / (one + one)).expm1()
+            return -(root * root / (-own).expm1())
 
         return _delta(self, epsilon, bound)
 
 
 _Pure = PureDP | LaplaceDominated | BoundedRange
 Guarantee = _Pure | ZeroConcentratedDP | ApproximateDP
-_Bound = Callable[[Fraction, int], Interval]
+_Formula = Callable[..., Interval]  # of enclosures of some numbers
 
 
-def _approximate(guarantee: _Pure, delta: Number, bound: _Bound) -> ApproximateDP:
-    """The bound on epsilon at this delta, as a guarantee."""
+_one = lru_cache(maxsize=64)(lambda bits: Interval.of(1, bits))
+
+
+def _enclosed(formula: _Formula, *numbers: Fraction) -> Fraction:
+    """The formula of 1 and these numbers, rounded up; 0 where it is surely not positive."""
+    return above_zero(lambda bits: formula(_one(bits), *(Interval.of(n, bits) for n in numbers)))
+
+
+def _concentrated(guarantee: _Pure, rho: _Formula) -> ZeroConcentratedDP:
+    """The bound on rho, a formula of 1 and epsilon, as a guarantee."""
+    epsilon = guarantee.epsilon
+    return ZeroConcentratedDP(_enclosed(rho, epsilon) if epsilon else epsilon)
+
+
+def _approximate(guarantee: _Pure, delta: Number, bound: _Formula) -> ApproximateDP:
+    """The bound on epsilon, a formula of 1, epsilon, delta and 1 - delta, as a guarantee."""
     at = rational(delta, "delta", below=1)
     # Where epsilon = 0 already suffices, the logarithm in `bound` may not exist.
     if not guarantee.epsilon or guarantee.delta(0) <= at:
         return ApproximateDP(Fraction(0), at)
     # The guarantee's own epsilon holds without any delta, so rounding up must not exceed it.
-    epsilon = above_zero(lambda precision: bound(at, precision))
+    epsilon = _enclosed(bound, guarantee.epsilon, at, 1 - at)
     return ApproximateDP(min(guarantee.epsilon, epsilon), at)
 
 
-def _delta(guarantee: _Pure, epsilon: Number, bound: _Bound) -> Fraction:
-    """The bound on delta at this epsilon, or 0 where the guarantee's own epsilon is no larger."""
+def _delta(guarantee: _Pure, epsilon: Number, bound: _Formula) -> Fraction:
+    """The bound on delta, a formula of 1, own epsilon and epsilon less own epsilon.
+
+    Where the guarantee's own epsilon is no larger, 0.
+    """
     at = rational(epsilon, "epsilon", zero=True)
     if at >= guarantee.epsilon:
         return Fraction(0)
-    return min(Fraction(1), above_zero(lambda precision: bound(at, precision)))
+    return min(Fraction(1), _enclosed(bound, guarantee.epsilon, at - guarantee.epsilon))

@@ -66,5 +66,5 @@ def read_exact(written: str) -> Fraction:
 def guarantee_record(guarantee: Any) -> dict[str, Content]:
     """A guarantee as content: its type and its numbers, or the guarantee that it is about."""
     given = ((field.name, getattr(guarantee, field.name)) for field in fields(guarantee))
-    told = {n: exact_text(v) if isinstance(v, Fraction) else guarantee_record(v) for n, v in given}
-    return {"type": type(guarantee).__name__, **told}
+    texts = {n: exact_text(v) if isinstance(v, Fraction) else guarantee_record(v) for n, v in given}
+    return {"type": type(guarantee).__name__, **texts}

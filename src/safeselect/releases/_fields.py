@@ -13,6 +13,8 @@ from fractions import Fraction
 from typing import Any, NoReturn, TypeVar
 
 from safeselect.accounting.gaussian import GaussianDP
+from safeselect.accounting.kinds import AnyGuarantee
+from safeselect.accounting.repetition import PoissonRepeated, Repeated
 from safeselect.errors import InputError, ParameterError
 from safeselect.promises.guarantees import (
     ApproximateDP,
@@ -25,12 +27,12 @@ from safeselect.promises.guarantees import (
 from safeselect.promises.records import read_exact
 
 __all__ = [
-    *("Fields", "any_guarantee", "count", "exact", "guarantee", "matched"),
+    *("Fields", "any_guarantee", "count", "every_guarantee", "exact", "guarantee", "matched"),
     *("parse_json", "refuse", "text"),
 ]
 
 Readable = Guarantee | GaussianDP
-"""What is read.  Not `Repeated`: the outputs of private runs are a caller's, and not read back."""
+"""What one draw may cost."""
 
 _GUARANTEES: dict[str, type[Readable]] = {
     kind.__name__: kind
@@ -39,6 +41,7 @@ _GUARANTEES: dict[str, type[Readable]] = {
         GaussianDP,
     )
 }
+_REPEATED = {kind.__name__: kind for kind in (Repeated, PoissonRepeated)}
 _MOST_DIGITS = 100_000
 _COUNT = re.compile("0|[1-9][0-9]{0,18}", re.ASCII)
 _Read = TypeVar("_Read")
@@ -179,10 +182,25 @@ def any_guarantee(value: object, name: str) -> Readable:
     kind = _GUARANTEES.get(fields.take("type", text))
     if kind is None:
         refuse(f"{name!r} has a type that is no guarantee")
+    found: Readable = _of_numbers(kind, fields, name, {})
+    return found
+
+
+def every_guarantee(value: object, name: str) -> AnyGuarantee:
+    """Read a guarantee of any release; that of repeated runs is about one of another kind."""
+    fields = Fields(value, name)
+    kind = _REPEATED.get(fields.take("type", text))
+    if kind is None:
+        return any_guarantee(value, name)
+    found: AnyGuarantee = _of_numbers(kind, fields, name, {"base": fields.take("base", guarantee)})
+    return found
+
+
+def _of_numbers(kind: Any, fields: Fields, name: str, base: dict[str, Any]) -> Any:
     numbers = {each: fields.take(each, exact) for each in fields.names()}
-    if numbers.keys() != {each.name for each in kind_fields(kind)}:
+    if {*numbers, *base} != {each.name for each in kind_fields(kind)}:
         refuse(f"{name!r} has not the numbers of its type")
     try:
-        return kind(**numbers)
+        return kind(**numbers, **base)
     except ParameterError:
         refuse(f"{name!r} has a number that no guarantee can have")

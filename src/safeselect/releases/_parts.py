@@ -74,13 +74,13 @@ def read_common(
 def _statement(fields: Fields) -> Statement:
     library, parameters = fields.object("library"), fields.object("parameters")
     library.take("name", matched("safeselect"))
-    told = {name: parameters.take(name, text) for name in parameters.names()}
-    if "effective_range" in told:
-        exact(told["effective_range"], "effective_range")
+    stated = {name: parameters.take(name, text) for name in parameters.names()}
+    if "effective_range" in stated:
+        exact(stated["effective_range"], "effective_range")
     said = Statement(
         unit=fields.take("unit", text),
         neighbours=fields.take("neighbours", text),
-        parameters=tuple(sorted(told.items())),
+        parameters=tuple(sorted(stated.items())),
         version=library.take("version", text),
         source_tree_sha256=library.take("source_tree_sha256", _TREE),
         utc=fields.maybe("utc", _UTC),

@@ -8,9 +8,11 @@ from typing import Any
 
 from safeselect.errors import ParameterError
 from safeselect.exact.parameters import describe
+from safeselect.grid_quantiles import Quantiles
 from safeselect.groups import GroupedTopK
 from safeselect.measurements import Measurement
 from safeselect.partitions import SelectedPartitions, StatedStrategy
+from safeselect.private_candidates import ChosenRun
 from safeselect.promises.guarantees import ApproximateDP
 from safeselect.releases._fields import Fields, count, exact, parse_json, refuse, text
 from safeselect.releases._parts import (
@@ -28,6 +30,7 @@ from safeselect.releases._parts import (
     read_labels,
     read_places,
 )
+from safeselect.releases._points import chosen_run, quantiles
 from safeselect.releases._tables import (
     grouped,
     measurement,
@@ -51,6 +54,8 @@ Release = (
     | StatedStrategy
     | Measurement
     | GroupedTopK
+    | Quantiles
+    | ChosenRun[Any]
     | Opened
 )
 
@@ -68,8 +73,9 @@ def from_json(written: str) -> Release:
 
     Returns:
         Selection, TopK, TopSet, Selections, TopAbove, DiscoveredTopK, SelectedPartitions,
-        Measurement or GroupedTopK; for what a ledger holds of a session, the statement of its
-        opening or its end; for that of a strategy, its public terms.
+        Measurement, GroupedTopK, Quantiles or ChosenRun (of an output or score that is neither a
+        text nor an integer only its text, as `OtherLabel`); for what a ledger holds of a session,
+        the statement of its opening or its end; for that of a strategy, its public terms.
 
     Raises:
         InputError: it is no such text.
@@ -180,8 +186,8 @@ def _discovered(fields: Fields) -> DiscoveredTopK:
     if counts is not None and not isinstance(common["guarantee"], ApproximateDP):
         refuse("'guarantee' has not the type that counts have")
     if counts is not None:
-        told = dict(common["statement"].parameters)
-        count(told.get("max_contributions", ""), "max_contributions")
+        parameters = dict(common["statement"].parameters)
+        count(parameters.get("max_contributions", ""), "max_contributions")
     return DiscoveredTopK(
         labels=labels,
         counts=counts,
@@ -211,5 +217,7 @@ _READERS: dict[str, Callable[[Fields], Release]] = {
     "safeselect.partition-strategy/1": stated_strategy,
     "safeselect.measurement/1": measurement,
     "safeselect.grouped-top-k/1": grouped,
+    "safeselect.quantiles/1": quantiles,
+    "safeselect.chosen-run/1": chosen_run,
     "safeselect.session/2": _session,
 }

@@ -25,6 +25,8 @@ SCHEMAS = (
     "safeselect.partition-strategy/1",
     "safeselect.measurement/1",
     "safeselect.grouped-top-k/1",
+    "safeselect.quantiles/1",
+    "safeselect.chosen-run/1",
     "safeselect.certificate/2",
 )
 """What `json_schema` knows."""

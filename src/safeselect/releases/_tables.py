@@ -90,8 +90,8 @@ def grouped(fields: Fields) -> GroupedTopK:
     fields.maybe("count_noise", lambda value, _: value)  # follows from the rest; compared at last
     common = read_common(fields)
     if counts is not None:
-        told = dict(common["statement"].parameters)
-        count(told.get("max_contributions", ""), "max_contributions")
+        parameters = dict(common["statement"].parameters)
+        count(parameters.get("max_contributions", ""), "max_contributions")
     k_bar, offset = fields.maybe("k_bar", count), fields.maybe("offset", exact)
     if (k_bar is None) is not (offset is None) or (counts is not None and k_bar is None):
         refuse("'k_bar' and 'offset' go with an unknown domain, which counts have")

@@ -26,7 +26,7 @@ from safeselect.errors import ParameterError, ScoreError
 from safeselect.promises.records import exact_text
 from safeselect.scores.containers import (
     ARRAYS,
-    LISTS,
+    PLAIN,
     Column,
     Unread,
     hand_over,
@@ -151,7 +151,7 @@ def read_matrix(scores: object, *, labels: object = None) -> Candidates:
         scores: a two-dimensional NumPy array, or a list of m lists of n numbers.
     """
     subclass_refused(type(scores))
-    if id(type(scores)) not in LISTS | ARRAYS or getattr(scores, "ndim", 2) != 2:
+    if id(type(scores)) not in PLAIN or getattr(scores, "ndim", 2) != 2:
         raise ScoreError(
             "scores must be a two-dimensional array or a list of rows, got "
             f"{type(scores).__name__}; write [scores] for one row, scores.to_numpy() for a table"
@@ -200,7 +200,7 @@ def read_labels(labels: object, count: int) -> tuple[object, ...]:
         raise ParameterError(f"labels must have one dimension, got {dimensions}")
     kind, given = id(type(labels)), cast("Any", labels)
     given = given.tolist() if kind in ARRAYS else given
-    names = tuple(given if kind in LISTS | ARRAYS else table_reader().names(given))
+    names = tuple(given if kind in PLAIN else table_reader().names(given))
     if len(names) != count:
         raise ParameterError(
             f"labels must be as many as the scores, got {len(names)} for {count}; "

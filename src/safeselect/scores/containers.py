@@ -23,6 +23,7 @@ from safeselect.scores.reading import Sensitivity
 __all__ = [
     "ARRAYS",
     "LISTS",
+    "PLAIN",
     "Column",
     "TableReader",
     "Unread",
@@ -41,6 +42,7 @@ __all__ = [
 LISTS = frozenset(map(id, (list, tuple)))
 _MAPPINGS = frozenset(map(id, (dict, Counter, OrderedDict, defaultdict)))
 ARRAYS = frozenset(map(id, (np.ndarray, np.memmap)))
+PLAIN = LISTS | ARRAYS
 _OWN_COUNTS: set[int] = set()
 _ONE_COLUMN = (
     "scores must have one dimension, got {} with {}; pass one column, such as table['votes'], or "
@@ -183,8 +185,8 @@ def hand_over(scores: object) -> Column:
         return Column(column, column.size)
     if id(kind) in LISTS:
         return Column(column, len(column))
-    subclass_refused(kind)
     if id(kind) not in ARRAYS:
+        subclass_refused(kind)
         column = table_reader().column(column)
     dimensions = len(getattr(column, "shape", (0,)))
     if dimensions != 1:
@@ -194,7 +196,7 @@ def hand_over(scores: object) -> Column:
 
 def labels_of(scores: object) -> Any:
     """The labels that a column of another library brings along; None of everything else."""
-    return None if id(type(scores)) in LISTS | ARRAYS else table_reader().labels(scores)
+    return None if id(type(scores)) in PLAIN else table_reader().labels(scores)
 
 
 def subclass_refused(kind: type) -> None:
@@ -233,12 +235,12 @@ def _packed(values: tuple[Any, ...]) -> np.ndarray[Any, Any] | None:
         # struct packs every object with an `__index__`.  Integers of another class than Python's
         # add up to an object of their own class.  The sum takes a third of the time of a look at
         # each class.
-        plain = type(sum(values)) is int
+        are_ints = type(sum(values)) is int
     except MemoryError:
         raise
     except Exception:  # noqa: BLE001 - any cell may raise; its class is checked below
-        words, plain = b"", False
-    if not plain:
+        words, are_ints = b"", False
+    if not are_ints:
         kinds = set(map(type, values))
         if kinds.issubset(FLOATS):
             return np.array(values, dtype=np.float64)

@@ -78,10 +78,14 @@ def write_steps(
     Raises:
         ScoreError: a score is not a number, not finite or, without a grid, not an integer.
     """
+    kind = values.dtype.kind if isinstance(values, np.ndarray) else ""
+    is_whole = reading.grid is None or reading.grid == 1
+    if isinstance(values, np.ndarray) and kind in "iu" and is_whole and not extra:
+        in_order(values, minimize, out)
+        return
     step, scores_on_grid = reading.step, out[: len(values)]
     p, q = step.as_integer_ratio()
     fits_words = max(p, q) < LIMIT or (p == 1 and q < REACH)  # products with an integer
-    kind = values.dtype.kind if isinstance(values, np.ndarray) else ""
     pick = min if minimize else max
     if isinstance(values, np.ndarray) and kind == "f" and floats.is_fast(step):
         if reading.grid is None and not bool(np.all(np.rint(values) == values)):
@@ -94,8 +98,6 @@ def write_steps(
         floats.float_steps(values, most, first, step, minimize, scores_on_grid)
     elif isinstance(values, np.ndarray) and kind in "iu" and fits_words:
         wide, mask = in_order(values, minimize, scores_on_grid)
-        if step == 1 and not extra:
-            return
         # Taken from the copy: the caller's array may have changed by now.
         best = int(scores_on_grid.max().view(wide) ^ mask)
         first = pick([reading.nearest(Fraction(best)), *extra])

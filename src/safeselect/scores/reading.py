@@ -131,8 +131,10 @@ class Reading:
         """As parameters for records."""
         if self.grid is None:
             return {"grid": "none"}
-        told = {"grid": exact_text(self.grid), "on_grid": "yes" if self.on_grid else "no"}
-        return told if self.on_grid else {**told, "score_error": exact_text(self.error)}
+        if self.on_grid:
+            return {"grid": exact_text(self.grid), "on_grid": "yes"}
+        errors = {"on_grid": "no", "score_error": exact_text(self.error)}
+        return {"grid": exact_text(self.grid), **errors}
 
     def _in_steps(self, size: Fraction, more: Fraction, name: str) -> Fraction:
         """The steps that a number crosses if it moves by `size`, and by `more` through errors."""
@@ -197,15 +199,8 @@ class Sensitivity:
             return reading.range_of(self.size)
         return sum(reading.moves(self.sensitivity, monotonic=self.monotonic), Fraction(0))
 
-    def as_record(self, reading: Reading) -> dict[str, str]:
-        """As parameters for records: the declared size, and the range that noise is calibrated to.
-
-        The effective range is in score units, so that it shows what a coarse grid wastes.
-        """
+    @property
+    def as_record(self) -> dict[str, str]:
+        """As parameters for records: the declared size."""
         name = "range" if self.sensitivity is None else "sensitivity"
-        return {
-            name: exact_text(self.size),
-            "monotonic": "yes" if self.monotonic else "no",
-            "effective_range": exact_text(self.range_in_steps(reading) * reading.step),
-            **reading.as_record,
-        }
+        return {name: exact_text(self.size), "monotonic": "yes" if self.monotonic else "no"}

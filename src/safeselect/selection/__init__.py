@@ -2,10 +2,10 @@
 
 from safeselect.selection._results import (
     Selection,
+    Selections,
     TopK,
     TopSet,
 )
-from safeselect.selection._selections import Selections
 from safeselect.selection.gaps import (
     exponential_mechanism_with_gap,
     permute_and_flip_with_gap,

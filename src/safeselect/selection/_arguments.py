@@ -151,8 +151,8 @@ def explicit(common: type[Any]) -> Callable[[_Function], _Function]:
     """
 
     def decorate(function: _Function) -> _Function:
-        plain = signature(function)
-        *taken, _ = plain.parameters.values()
+        written = signature(function)
+        *taken, _ = written.parameters.values()
         taken += [
             Parameter(
                 name,
@@ -173,7 +173,7 @@ def explicit(common: type[Any]) -> Callable[[_Function], _Function]:
                 )
             return function(*positional, **options)
 
-        cast("Any", called).__signature__ = plain.replace(parameters=taken)
+        cast("Any", called).__signature__ = written.replace(parameters=taken)
         return cast("_Function", called)
 
     return decorate

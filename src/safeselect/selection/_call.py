@@ -8,7 +8,9 @@ it read the scores, and only then does it draw a bit.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from fractions import Fraction
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, Self, TypeVar, cast
 
@@ -75,7 +77,7 @@ class Call:
     """
 
     __slots__ = (
-        *("_pending", "_threshold", "_told", "_unit", "_utc", "_places", "_weights", "added"),
+        *("_pending", "_threshold", "_parameters", "_unit", "_utc", "_places", "_weights", "added"),
         *("arguments", "bits", "candidates", "engine", "rows", "scores_on_grid", "size"),
     )
     bits: Bits
@@ -95,15 +97,15 @@ class Call:
         self._threshold = threshold
         self._pending: PendingRelease | None = None
         self._utc: str | None = None
-        self._told = _NOTHING
+        self._parameters = _NOTHING
         self.engine = choose_engine(arguments.engine)
         self.candidates = take(scores, labels=labels)
         self.size = self.candidates.size + (threshold is not None)
-        given = arguments.weights
-        self._weights = given and given.of(self.candidates.labels, self.size)
+        self._weights = None
         self._places: Indices | None = None
         self.added: Weights | None = None
-        if self._weights:
+        if arguments.weights is not None:
+            self._weights = arguments.weights.of(self.candidates.labels, self.size)
             self.size = sum(map(bool, self._weights.values))
         self.rows = len(self.candidates.rows)
         self._unit = unit if arguments.scope is None else arguments.scope.unit
@@ -129,17 +131,15 @@ class Call:
             k: how many candidates are chosen (in each row).
             more: further public parameters, for the record.
         """
-        self._told = told = {
-            **self.arguments.told,
-            **more,
-            "candidates": str(self.size),
-            "k": str(k),
-            **({"rows": str(self.rows)} if self.candidates.is_matrix else {}),
-            **({"weights": self._weights.digest()} if self._weights else {}),
-        }
+        counted = {"candidates": str(self.size), "k": str(k)}
+        self._parameters = parameters = {**self.arguments.recorded, **more, **counted}
+        if self.candidates.is_matrix:
+            parameters["rows"] = str(self.rows)
+        if self._weights is not None:
+            parameters["weights"] = self._weights.digest()
         if self.arguments.scope is not None:
             parts = parts or ((guarantee, 1),)
-            self._pending = self.arguments.scope.prepare(mechanism, guarantee, parts, told)
+            self._pending = self.arguments.scope.prepare(mechanism, guarantee, parts, parameters)
         return self
 
     def draws(self, plan: Calibration, more: Mapping[str, str] = _NOTHING) -> Self:
@@ -153,6 +153,8 @@ class Call:
         """Rank the candidates, inside `with`; with gaps, if a step for them is given."""
         unit = None if gap_grid is None else gap_grid / self.arguments.reading.step
         found = plan.rank(self.engine, self.scores_on_grid, self.bits, unit, self.added)
+        if self._places is None:
+            return found
         return Ranking(tuple(self.candidates_at(found.indices)), found.gaps)
 
     def candidates_at(self, places: Any) -> Any:
@@ -168,7 +170,8 @@ class Call:
         """What the result says of itself, once the call is charged."""
         scope = self.arguments.scope
         by = None if scope is None else scope.neighbours
-        return Statement.of(self._told, unit=self._unit, neighbours=by, utc=self._utc)
+        said = _stated(tuple(self._parameters.items()), self._unit, by)
+        return said if self._utc is None else replace(said, utc=self._utc)
 
     def said(self, plan: Calibration) -> dict[str, Any]:
         """The fields that all results of a plan share."""
@@ -190,12 +193,13 @@ class Call:
             return self.top_k(plan, self.rank(plan))
 
     def selection(
-        self, plan: Calibration, ranking: Ranking, gap: Fraction | None = None
+        self, plan: Calibration, ranking: Ranking, gaps: tuple[Fraction | None, ...] = (None,)
     ) -> Selection[Any]:
         """The result of a call that chose one candidate, released."""
-        (label,), places = self.labels(ranking.indices), self.positions(ranking.indices)
-        index, base = None if places is None else places[0], plan.noise_rate.base
-        return self.released(Selection(label, index, **self.said(plan), base=base, gap=gap))
+        (label,), (gap,) = self.labels(ranking.indices), gaps
+        (index,), base = self.positions(ranking.indices) or (None,), plan.noise_rate.base
+        said = plan.guarantee, plan.mechanism, self.source_name, self.statement
+        return self.released(Selection(label, index, *said, base, gap))
 
     def top_k(
         self, plan: Calibration, ranking: Ranking, gaps: tuple[Fraction, ...] | None = None
@@ -233,7 +237,7 @@ class Call:
         scores = self.candidates.scores_on_grid(
             self.arguments.reading,
             minimize=self.arguments.minimize,
-            size=self.arguments.size,
+            size=self.arguments.change.size,
             threshold=self._threshold,
         )
         if self._places is None:
@@ -272,6 +276,11 @@ class Call:
     def positions(self, indices: tuple[int, ...]) -> tuple[int, ...] | None:
         """These positions, if positions among the candidates may be released."""
         return indices if self.candidates.positions else None
+
+
+@lru_cache(maxsize=256)  # all of it is public, and the same in each call with equal arguments
+def _stated(parameters: tuple[tuple[str, str], ...], unit: str | None, by: str | None) -> Statement:
+    return Statement.of(dict(parameters), unit=unit, neighbours=by, utc=None)
 
 
 def once_charged(read: Callable[[], Read], unreadable: str = UNREADABLE) -> Read:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
-from typing import Unpack, final
+from typing import final
 
 from safeselect.accounting.cost import PrivacyCost
 from safeselect.promises.records import exact_text
@@ -35,10 +35,9 @@ class Arguments:
         source: the source that was given, guarded; None for the default, which each call asks for
             anew, because a source that failed is replaced.
         engine: the name of an engine, or None.
-        size: the declared sensitivity or range, from which a message derives an example.
         range_in_steps: the range of the change of the scores, in steps of their grid.
         weights: the weights of the candidates, or None.
-        told: all but the weights for records and for what a release says of itself.
+        recorded: all but cost and weights, for records and for what a release says of itself.
     """
 
     cost: PrivacyCost
@@ -48,20 +47,20 @@ class Arguments:
     scope: Scope | None
     source: Source | None
     engine: str | None
-    size: Fraction
     range_in_steps: Fraction
     weights: GivenWeights | None
-    told: Mapping[str, str]
+    recorded: Mapping[str, str]
 
     @classmethod
     def read(
-        cls, *, cost: PrivacyCost | None = None, delta: object = None, **options: Unpack[Options]
+        cls, options: Options, *, cost: PrivacyCost | None = None, delta: object = None
     ) -> Arguments:
         """Read and check the arguments.
 
         Args:
+            options: as for `permute_and_flip`.
             cost: given by a mechanism that reads its cost itself; else epsilon, with delta, or rho.
-            the others: as for `permute_and_flip`.
+            delta: a public number, or None.
 
         Raises:
             ParameterError: one of them is wrong.
@@ -84,13 +83,13 @@ class Arguments:
         if engine is not None:
             choose_engine(engine)
         weights = None if given("weights") is None else GivenWeights.read(given("weights"))
-        told = {
+        recorded = {
             **_recorded(change, reading, range_in_steps),
             "minimize": "yes" if minimize else "no",
             "engine": engine or "array",
         }
-        known = cost, change, reading, minimize, scope, source, engine, change.size
-        return cls(*known, range_in_steps, weights, told)
+        known = cost, change, reading, minimize, scope, source, engine, range_in_steps
+        return cls(*known, weights, recorded)
 
     def calibrate(self, row: Row, mechanism: str, k: int = 1, rows: int = 1) -> Calibration:
         """The noise of a row of the table: for k of the candidates, in each of some rows."""
@@ -112,4 +111,4 @@ class Arguments:
 def _recorded(change: Sensitivity, reading: Reading, range_in_steps: Fraction) -> dict[str, str]:
     """What is said of the scores, with the range that the noise covers."""
     covered = exact_text(range_in_steps * reading.step)
-    return change.as_record(reading) | {"effective_range": covered}
+    return {**change.as_record, **reading.as_record, "effective_range": covered}

@@ -1,24 +1,69 @@
-"""The results of calls: frozen, without any score, noise value or count of random bits."""
+"""The results of calls: frozen, without any score, noise value or count of random bits.
+
+A result holds what was released.  `safeselect.presentation` shows it and writes it as JSON; no
+release depends on that.
+"""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, fields
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, Generic
 
+import numpy as np
+import numpy.typing as npt
+
 from safeselect.promises.guarantees import Guarantee
-from safeselect.promises.records import Receipt, exact_text, guarantee_record
+from safeselect.promises.records import Receipt
 from safeselect.promises.statement import Statement
 from safeselect.randomness.source import Source
 from safeselect.scores.candidates import Label, label_text
-from safeselect.selection._views import rate, short_text, views
 
 __all__ = [
-    *("Selection", "TopK", "TopSet", "equal_parts", "kind_of", "kinds_of"),
-    *("source_name", "texts", "to_json_line", "written_labels"),
+    *("Selection", "Selections", "TopK", "TopSet", "present_with", "presented", "rate"),
+    *("source_name", "texts", "views"),
 ]
+
+
+_PRESENTERS: list[Callable[..., Any]] = []
+present_with = _PRESENTERS.append  # (name, result, ...) -> what the method of that name returns
+
+
+def presented(name: str, purpose: str, *more: str) -> Callable[..., Any]:
+    """A method that `safeselect.presentation` carries out on a result that was released."""
+
+    def method(self: Any) -> Any:
+        return _PRESENTERS[0](name, self, *more)
+
+    method.__name__ = method.__qualname__ = name
+    method.__doc__ = purpose
+    return method
+
+
+def views(row: str = "candidate") -> tuple[Callable[..., Any], ...]:
+    """`to_dict`, `to_pandas`, `to_polars` and `plot` of a result with a row for each of these."""
+    return (
+        presented("to_dict", "Columns as a dict of lists: what `to_pandas` shows."),
+        presented("to_pandas", f"A pandas DataFrame with a row for each {row}."),
+        presented("to_polars", f"A polars DataFrame with a row for each {row}."),
+        presented("plot", "A matplotlib figure of the result; needs safeselect[plots]."),
+    )
+
+
+def texts(schema: str) -> tuple[Callable[[Any], str], Callable[[Any], str]]:
+    """`__repr__` and `to_json` of a result that is written in this schema."""
+    purpose = f"""One line of JSON, schema "{schema}"; numbers are strings.
+
+        `safeselect.from_json` reads it; the keys stand in the JSON Schema of this name.
+        """
+    return presented("short_text", "One line."), presented("to_json", purpose, schema)
+
+
+def rate(result: Any) -> Fraction | None:
+    """The rate of the noise per score unit, 1 / scale; None where `base` is given."""
+    found: Fraction | None = _PRESENTERS[0]("noise_rate", result)
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,32 +96,18 @@ class Selection(Generic[Label]):
     gap: Fraction | None = None
     receipt: Receipt | None = None
 
+    __repr__, to_json = texts("safeselect.selection/3")
     to_dict, to_pandas, to_polars, plot = views()
-
-    def __repr__(self) -> str:
-        return short_text(self, (self.label,), 1)
 
     @property
     def noise_rate(self) -> Fraction | None:
         """The rate of the noise per score unit, 1 / scale; None where `base` is given."""
-        return rate(self, self.guarantee)
+        return rate(self)
 
     @property
     def effective_range(self) -> Fraction | None:
-        """The range of the change of the scores that the noise covers, in score units.
-
-        It is what was declared, and what reading the scores adds.
-        """
+        """The range of the change of the scores that the noise covers, in score units."""
         return self.statement.effective_range
-
-    def to_json(self) -> str:
-        """One line of JSON, schema "safeselect.selection/3"; numbers are strings.
-
-        `safeselect.from_json` reads it; the keys stand in the JSON Schema of this name.
-        """
-        kind = kind_of(self.label)
-        label = label_text(self.label)
-        return to_json_line("safeselect.selection/3", self, label=label, label_kind=kind)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,10 +140,8 @@ class TopK(Generic[Label]):
     gaps: tuple[Fraction, ...] | None = None
     receipt: Receipt | None = None
 
+    __repr__, to_json = texts("safeselect.top-k/3")
     to_dict, to_pandas, to_polars, plot = views()
-
-    def __repr__(self) -> str:
-        return short_text(self, self.labels, len(self))
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -126,23 +155,12 @@ class TopK(Generic[Label]):
     @property
     def noise_rate(self) -> Fraction | None:
         """The rate of the noise per score unit, 1 / scale; None where `base` is given."""
-        return rate(self, self.parts[0], len(self) if len(self.parts) == 1 else 1)
+        return rate(self)
 
     @property
     def effective_range(self) -> Fraction | None:
-        """The range of the change of the scores that the noise covers, in score units.
-
-        It is what was declared, and what reading the scores adds.
-        """
+        """The range of the change of the scores that the noise covers, in score units."""
         return self.statement.effective_range
-
-    def to_json(self) -> str:
-        """One line of JSON, schema "safeselect.top-k/3"; numbers are strings.
-
-        `safeselect.from_json` reads it; the keys stand in the JSON Schema of this name.
-        """
-        named = written_labels(self.labels)
-        return to_json_line("safeselect.top-k/3", self, **named, parts=equal_parts(self.parts))
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,10 +188,8 @@ class TopSet(Generic[Label]):
     statement: Statement = field(repr=False)
     receipt: Receipt | None = None
 
+    __repr__, to_json = texts("safeselect.top-set/3")
     to_dict, to_pandas, to_polars, plot = views()
-
-    def __repr__(self) -> str:
-        return short_text(self, sorted(self.labels, key=label_text), len(self))
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -186,76 +202,70 @@ class TopSet(Generic[Label]):
 
     @property
     def effective_range(self) -> Fraction | None:
-        """The range of the change of the scores that the noise covers, in score units.
-
-        It is what was declared, and what reading the scores adds.
-        """
+        """The range of the change of the scores that the noise covers, in score units."""
         return self.statement.effective_range
 
-    def to_json(self) -> str:
-        """One line of JSON, schema "safeselect.top-set/3"; numbers are strings.
 
-        Labels and indices are sorted each by themselves: sets have no common order.
-        `safeselect.from_json` reads it; the keys stand in the JSON Schema of this name.
-        """
-        return to_json_line(
-            "safeselect.top-set/3",
-            self,
-            **written_labels(
-                sorted(self.labels, key=lambda each: (label_text(each), kind_of(each)))
-            ),
-            indices=None if self.indices is None else texts(sorted(self.indices)),
-            parts=equal_parts(self.parts),
-        )
+@dataclass(frozen=True, slots=True, eq=False)
+class Selections(Generic[Label]):
+    """Many independent selections, one for each row of scores.
 
+    Attributes:
+        winners: int64, read-only: shape (m,), the winner of each row as a place in `names`, or
+            among the candidates where there are no names; or (m, k), the k best.
+        names: the labels of the winners, in order of first occurrence; None where none were given.
+        indices: the positions of the winners among the candidates: int64, read-only, of the same
+            shape; or None, as `Selection.index`.
+        guarantee: what the whole batch costs.
+        parts: the guarantees of the single draws whose composition `guarantee` is.
+        mechanism: name of the mechanism and version of its law.
+        source: where the random bytes came from.
+        base: for base 2, the exact factor of the weights per grid step; otherwise None.
+        statement: the public facts that a reader needs: unit, neighbours, parameters, library.
+        receipt: with `ledger=`, where the record of the release is and the salt of its commitment.
+    """
 
-_LONGEST_INTEGER = 2**16  # bits of a label that is read as an integer again
+    winners: npt.NDArray[np.int64]
+    names: tuple[Label, ...] | None
+    indices: npt.NDArray[np.int64] | None
+    guarantee: Guarantee
+    parts: tuple[Guarantee, ...]
+    mechanism: str
+    source: str
+    statement: Statement = field(repr=False)
+    base: Fraction | None = None
+    receipt: Receipt | None = None
 
+    __repr__, to_json = texts("safeselect.selections/3")
+    to_dict, to_pandas, to_polars, plot = views()
 
-def kind_of(label: object) -> str:
-    """What a written label was: "text", "integer", or "other", of which only the text is kept."""
-    if type(label) is int and label.bit_length() <= _LONGEST_INTEGER:
-        return "integer"
-    return "text" if isinstance(label, str) else "other"
+    def __len__(self) -> int:
+        return len(self.winners)
 
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.labels)
 
-def kinds_of(each: list[str]) -> str | list[str]:
-    """The kinds of some labels: one word if all are of one kind."""
-    return each[0] if len(set(each)) == 1 else each or "text"
+    def __getitem__(self, place: Any) -> Any:
+        return self.labels[place]
 
+    @property
+    def noise_rate(self) -> Fraction | None:
+        """The rate of the noise per score unit, 1 / scale; None where `base` is given."""
+        return rate(self)
 
-def written_labels(labels: Iterable[object]) -> dict[str, object]:
-    """Labels as content for JSON: their texts, and what each of them was."""
-    names = list(labels)
-    return {"labels": [*map(label_text, names)], "label_kinds": kinds_of([*map(kind_of, names)])}
+    @property
+    def labels(self) -> list[Any]:
+        """The labels of the winners (positions where no labels were given): m, or m lists of k."""
+        if self.names is None:
+            return list(self.winners.tolist())
+        return list(np.fromiter(self.names, dtype=object)[self.winners].tolist())
 
-
-def texts(value: Any) -> Any:
-    """A value as content for JSON: exact numbers as text, alone or in lists; None stays."""
-    if value is None:
-        return None
-    if isinstance(value, (list, tuple)):
-        return [texts(each) for each in value]
-    return exact_text(value) if isinstance(value, Fraction) else str(value)
-
-
-def equal_parts(parts: tuple[Guarantee, ...]) -> dict[str, object]:
-    """The draws of one call, which share one calibration."""
-    return {"count": str(len(parts)), "each": guarantee_record(parts[0])}
+    @property
+    def effective_range(self) -> Fraction | None:
+        """The range of the change of the scores that the noise covers, in score units."""
+        return self.statement.effective_range
 
 
 def source_name(source: Source) -> str:
     """The source's name in results; it states clearly where the bytes are predictable."""
     return source.name if source.production else f"{source.name} (NOT PRIVATE)"
-
-
-def to_json_line(schema: str, result: Any, **content: object) -> str:
-    """A result, a dataclass, as one line of JSON: some fields as given, the others as `texts`."""
-    content |= {"schema": schema, "guarantee": guarantee_record(result.guarantee)}
-    content |= {"statement": None, **result.statement.as_record()}
-    content["receipt"] = None if result.receipt is None else result.receipt.as_record()
-    for each in fields(result):
-        if each.name not in content:
-            content[each.name] = texts(getattr(result, each.name))
-    present = {name: value for name, value in content.items() if value is not None}
-    return json.dumps(present, sort_keys=True, ensure_ascii=True)

@@ -8,8 +8,9 @@ extra.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
-from typing import Any, Literal, Unpack, get_args
+from typing import Any, Literal, TypeVar, Unpack, get_args
 
 from safeselect.errors import ParameterError
 from safeselect.exact.parameters import Number, integer, rational
@@ -33,16 +34,22 @@ __all__ = [
     "top_k_with_gaps",
 ]
 
+Chosen = TypeVar("Chosen", Selection[Any], TopK[Any])
 GapNoise = Literal["exponential", "laplace"]
 
 
-@explicit(Options)
+class GapOptions(Options, total=False):
+    """The common arguments, and the public step of the gaps."""
+
+    gap_grid: Number | None
+
+
+@explicit(GapOptions)
 def permute_and_flip_with_gap(
     scores: Scores[Label],
     *,
-    gap_grid: Number | None = None,
     labels: Labels[Label] = None,
-    **options: Unpack[Options],
+    **options: Unpack[GapOptions],
 ) -> Selection[Label]:
     """Choose one candidate by permute-and-flip, and release its lead in score + exponential noise.
 
@@ -75,16 +82,15 @@ def permute_and_flip_with_gap(
         >>> permute_and_flip_with_gap([3, 900], epsilon=1, sensitivity=1).gap > 700
         True
     """
-    return _one(scores, labels, "exponential", gap_grid, "permute_and_flip_with_gap/1", options)
+    return _one(scores, labels, "exponential", "permute_and_flip_with_gap/1", options)
 
 
-@explicit(Options)
+@explicit(GapOptions)
 def exponential_mechanism_with_gap(
     scores: Scores[Label],
     *,
-    gap_grid: Number | None = None,
     labels: Labels[Label] = None,
-    **options: Unpack[Options],
+    **options: Unpack[GapOptions],
 ) -> Selection[Label]:
     """Choose by the exponential mechanism, and release the winner's lead in score + Gumbel noise.
 
@@ -105,17 +111,16 @@ def exponential_mechanism_with_gap(
         >>> exponential_mechanism_with_gap([3, 900], epsilon=1, sensitivity=1).gap > 700
         True
     """
-    return _one(scores, labels, "gumbel", gap_grid, "exponential_mechanism_with_gap/1", options)
+    return _one(scores, labels, "gumbel", "exponential_mechanism_with_gap/1", options)
 
 
-@explicit(Options)
+@explicit(GapOptions)
 def report_noisy_max_with_gap(
     scores: Scores[Label],
     *,
     noise: Noise,
-    gap_grid: Number | None = None,
     labels: Labels[Label] = None,
-    **options: Unpack[Options],
+    **options: Unpack[GapOptions],
 ) -> Selection[Label]:
     """Report the candidate with the largest score + noise, and by how much it exceeds the next.
 
@@ -139,18 +144,17 @@ def report_noisy_max_with_gap(
         True
     """
     read_choice(noise, "noise", get_args(Noise))
-    return _one(scores, labels, noise, gap_grid, f"report_noisy_max_with_gap_{noise}/1", options)
+    return _one(scores, labels, noise, f"report_noisy_max_with_gap_{noise}/1", options)
 
 
-@explicit(Options)
+@explicit(GapOptions)
 def top_k_with_gaps(
     scores: Scores[Label],
     *,
     k: int,
     noise: GapNoise = "exponential",
-    gap_grid: Number | None = None,
     labels: Labels[Label] = None,
-    **options: Unpack[Options],
+    **options: Unpack[GapOptions],
 ) -> TopK[Label]:
     """Choose the k candidates with the largest score + noise, in order, with the k gaps below them.
 
@@ -181,14 +185,7 @@ def top_k_with_gaps(
     """
     more = "; Gumbel noise is proved for one winner: exponential_mechanism_with_gap"
     read_choice(noise, "noise", get_args(GapNoise), more)
-    call = Call(scores, Arguments.read(**options), labels=labels)
-    _need_two(call)
-    count = integer(k, "k", minimum=1, maximum=call.size - 1)
-    plan = call.arguments.calibrate(one_draw(noise), f"top_k_with_gaps_{noise}/1", count)
-    step = read_gap_grid(call, plan, gap_grid)
-    with call.draws(plan, {"gap_grid": exact_text(step)}):
-        ranking = call.rank(plan, step)
-        return call.top_k(plan, ranking, in_scores(ranking, step))
+    return _with_gaps(scores, labels, noise, f"top_k_with_gaps_{noise}/1", options, k, Call.top_k)
 
 
 def read_gap_grid(call: Call, plan: Calibration, gap_grid: object) -> Fraction:
@@ -215,24 +212,28 @@ def in_scores(ranking: Ranking, step: Fraction) -> tuple[Fraction, ...]:
 
 
 def _one(
+    scores: object, labels: object, noise: Noise, mechanism: str, options: GapOptions
+) -> Selection[Any]:
+    """One winner and its gap."""
+    return _with_gaps(scores, labels, noise, mechanism, options, 1, Call.selection)
+
+
+def _with_gaps(
     scores: object,
     labels: object,
     noise: Noise,
-    gap_grid: object,
     mechanism: str,
-    options: Options,
-) -> Selection[Any]:
-    """One winner and its gap."""
-    call = Call(scores, Arguments.read(**options), labels=labels)
-    _need_two(call)
-    plan = call.arguments.calibrate(one_draw(noise), mechanism)
-    step = read_gap_grid(call, plan, gap_grid)
-    with call.draws(plan, {"gap_grid": exact_text(step)}):
-        ranking = call.rank(plan, step)
-        (gap,) = in_scores(ranking, step)
-        return call.selection(plan, ranking, gap)
-
-
-def _need_two(call: Call) -> None:
+    options: GapOptions,
+    k: object,
+    result: Callable[[Call, Calibration, Ranking, tuple[Fraction, ...]], Chosen],
+) -> Chosen:
+    """The whole release of k winners, with the gaps below them."""
+    call = Call(scores, Arguments.read(options), labels=labels)
     if call.size < 2:
         raise ParameterError("a gap needs at least two candidates")
+    count = integer(k, "k", minimum=1, maximum=call.size - 1)
+    plan = call.arguments.calibrate(one_draw(noise), mechanism, count)
+    step = read_gap_grid(call, plan, options.get("gap_grid"))
+    with call.draws(plan, {"gap_grid": exact_text(step)}):
+        ranking = call.rank(plan, step)
+        return result(call, plan, ranking, in_scores(ranking, step))

@@ -16,21 +16,26 @@ from safeselect.scores.candidates import Label, read_matrix
 from safeselect.selection._arguments import Labels, Options, Rows, explicit
 from safeselect.selection._call import Call
 from safeselect.selection._reading import Arguments
-from safeselect.selection._selections import Selections
+from safeselect.selection._results import Selections
 from safeselect.selection._table import TABLE, Calibration, Peeled, read_choice
 
 __all__ = ["select_many", "top_k_many"]
 
 
-@explicit(Options)
+class BatchOptions(Options, total=False):
+    """The common arguments, and those of a batch."""
+
+    delta: Number | None
+    max_rows: int | None
+    mechanism: Peeled | None
+
+
+@explicit(BatchOptions)
 def select_many(
     scores: Rows,
     *,
-    delta: Number | None = None,
-    max_rows: int | None = None,
-    mechanism: Peeled | None = None,
     labels: Labels[Label] = None,
-    **options: Unpack[Options],
+    **options: Unpack[BatchOptions],
 ) -> Selections[Label]:
     """Choose one candidate in each row of a matrix of scores, independently.
 
@@ -64,24 +69,19 @@ def select_many(
         >>> select_many([[3, 2000], [2000, 3]], epsilon=1, sensitivity=1, monotonic=True).indices
         array([1, 0])
     """
-    call, name = _open(scores, labels, mechanism, delta, options)
-    rows, more = _changed(call, max_rows)
-    plan = call.arguments.calibrate(TABLE[name], f"select_many_{name}/1", rows=rows)
+    call, plan, more = _open(scores, labels, "select_many", options)
     with call.draws(plan, more):
         taken = plan.row.noise, call.scores_on_grid, plan.noise_rate, call.bits, call.added
         return _released(call, plan, call.engine.noisy_max_rows(*taken))
 
 
-@explicit(Options)
+@explicit(BatchOptions)
 def top_k_many(
     scores: Rows,
     *,
     k: int,
-    delta: Number | None = None,
-    max_rows: int | None = None,
-    mechanism: Peeled | None = None,
     labels: Labels[Label] = None,
-    **options: Unpack[Options],
+    **options: Unpack[BatchOptions],
 ) -> Selections[Label]:
     """Choose the k best candidates in each row of a matrix of scores, in order, independently.
 
@@ -105,10 +105,7 @@ def top_k_many(
         array([[2, 1],
                [0, 2]])
     """
-    call, name = _open(scores, labels, mechanism, delta, options)
-    changed, more = _changed(call, max_rows)
-    count = call.read_k(k)
-    plan = call.arguments.calibrate(TABLE[name], f"top_k_many_{name}/1", count, changed)
+    call, plan, more = _open(scores, labels, "top_k_many", options, k)
     with call.draws(plan, more):
         engine, bits, added = call.engine, call.bits, call.added
         rows = [plan.rank(engine, row, bits, weights=added).indices for row in call.scores_on_grid]
@@ -116,22 +113,21 @@ def top_k_many(
 
 
 def _open(
-    scores: object, labels: object, mechanism: object, delta: object, options: Options
-) -> tuple[Call, str]:
-    """The call, and the name of its row in the table."""
+    scores: object, labels: object, kind: str, options: BatchOptions, k: object = 1
+) -> tuple[Call, Calibration, dict[str, str]]:
+    """The call, the noise of all its rows, and for the record how many rows one unit may change."""
+    mechanism = options.get("mechanism")
     if mechanism is not None:
         read_choice(mechanism, "mechanism", get_args(Peeled))
-    arguments = Arguments.read(delta=delta, **options)
+    arguments = Arguments.read(options, delta=options.get("delta"))
     call = Call(scores, arguments, labels=labels, take=read_matrix)
-    return call, str(mechanism or ("permute_and_flip" if arguments.cost.is_pure else "exponential"))
-
-
-def _changed(call: Call, max_rows: object) -> tuple[int, dict[str, str]]:
-    """How many rows one unit may change, and the same for the record."""
-    if max_rows is None:
-        return call.rows, {}
-    rows = integer(max_rows, "max_rows", minimum=1, maximum=call.rows, limit="the number of rows")
-    return rows, {"max_rows": str(rows)}
+    name = mechanism or ("permute_and_flip" if arguments.cost.is_pure else "exponential")
+    rows, more, most = call.rows, {}, options.get("max_rows")
+    if most is not None:
+        rows = integer(most, "max_rows", minimum=1, maximum=rows, limit="the number of rows")
+        more = {"max_rows": str(rows)}
+    count = call.read_k(k)
+    return call, arguments.calibrate(TABLE[name], f"{kind}_{name}/1", count, rows), more
 
 
 def _released(call: Call, plan: Calibration, indices: NDArray[np.int64]) -> Selections[Any]:

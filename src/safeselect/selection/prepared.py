@@ -45,6 +45,11 @@ __all__ = [
 _MOST = 2**31 - 1  # candidates: more do not fit the memory of a call
 
 
+def _choose(self: Any, scores: Scores[Label], *, labels: Labels[Label] = None) -> Selection[Label]:
+    """Choose one candidate; scores and labels, and errors, as for `permute_and_flip`."""
+    return Call(scores, self._arguments, labels=labels).choose(self._plan)
+
+
 @final
 @dataclass(frozen=True, slots=True, init=False, eq=False)
 class PermuteAndFlip:
@@ -75,12 +80,10 @@ class PermuteAndFlip:
 
     @explicit(Options)
     def __init__(self, **options: Unpack[Options]) -> None:
-        arguments = Arguments.read(**options)
+        arguments = Arguments.read(options)
         _keep(self, arguments, arguments.calibrate(TABLE["permute_and_flip"], "permute_and_flip/1"))
 
-    def __call__(self, scores: Scores[Label], *, labels: Labels[Label] = None) -> Selection[Label]:
-        """Choose one candidate; scores and labels, and errors, as for `permute_and_flip`."""
-        return Call(scores, self._arguments, labels=labels).choose(self._plan)
+    __call__ = _choose
 
 
 @final
@@ -103,12 +106,10 @@ class ExponentialMechanism:
 
     @explicit(Options)
     def __init__(self, **options: Unpack[Options]) -> None:
-        arguments = Arguments.read(**options)
+        arguments = Arguments.read(options)
         _keep(self, arguments, arguments.calibrate(TABLE["exponential"], "exponential_mechanism/1"))
 
-    def __call__(self, scores: Scores[Label], *, labels: Labels[Label] = None) -> Selection[Label]:
-        """Choose one candidate; scores and labels, and errors, as for `permute_and_flip`."""
-        return Call(scores, self._arguments, labels=labels).choose(self._plan)
+    __call__ = _choose
 
 
 @final
@@ -139,20 +140,18 @@ class ExponentialMechanismBase2:
         exactly_one(ways, "write for example epsilon=1")
         row, name = TABLE["exponential_base2"], "exponential_mechanism_base2/1"
         if base is None:
-            arguments = Arguments.read(**options)
+            arguments = Arguments.read(options)
             plan = arguments.calibrate(row, name)
         else:
             factor = rational(base, "base", below=1)
-            arguments = Arguments.read(cost=UNPRICED, **options)
+            arguments = Arguments.read(options, cost=UNPRICED)
             guarantee = BoundedRange(rounded_up(lambda bits: -Interval.of(factor, bits).log()))
             noise_rate = NoiseRate(1 / arguments.range_in_steps, factor)
             plan = Calibration(name, row, 1, guarantee, guarantee, 1, noise_rate)
             plan = arguments.weighted(plan)
         _keep(self, arguments, plan)
 
-    def __call__(self, scores: Scores[Label], *, labels: Labels[Label] = None) -> Selection[Label]:
-        """Choose one candidate; scores and labels, and errors, as for `permute_and_flip`."""
-        return Call(scores, self._arguments, labels=labels).choose(self._plan)
+    __call__ = _choose
 
 
 @final
@@ -182,12 +181,10 @@ class ReportNoisyMax:
         read_choice(noise, "noise", get_args(Noise))
         # One draw of Gumbel noise is the exponential mechanism: without its gap it promises more.
         row = TABLE["exponential"] if noise == "gumbel" else one_draw(noise)
-        arguments = Arguments.read(**options)
+        arguments = Arguments.read(options)
         _keep(self, arguments, arguments.calibrate(row, f"report_noisy_max_{noise}/1"))
 
-    def __call__(self, scores: Scores[Label], *, labels: Labels[Label] = None) -> Selection[Label]:
-        """Choose one candidate; scores and labels, and errors, as for `permute_and_flip`."""
-        return Call(scores, self._arguments, labels=labels).choose(self._plan)
+    __call__ = _choose
 
 
 Ordered = Peeled | Literal["one_shot_exponential"]
@@ -232,7 +229,7 @@ class TopKMechanism:
             more = "; the noise of 'laplace' depends on how many candidates there are"
             read_choice(mechanism, "mechanism", ORDERED, more)
         count = integer(k, "k", minimum=1, maximum=_MOST)
-        arguments = Arguments.read(delta=delta, **options)
+        arguments = Arguments.read(options, delta=delta)
         _keep(self, arguments, ordered(arguments, mechanism, count))
 
     def __call__(self, scores: Scores[Label], *, labels: Labels[Label] = None) -> TopK[Label]:

@@ -109,7 +109,7 @@ def top_k(
     """
     if mechanism is not None:
         read_choice(mechanism, "mechanism", MECHANISMS)
-    arguments = Arguments.read(delta=delta, **options)
+    arguments = Arguments.read(options, delta=delta)
     call = Call(scores, arguments, labels=labels)
     count = call.read_k(k)
     if mechanism == "laplace":

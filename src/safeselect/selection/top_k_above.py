@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, Generic, Unpack, get_args
+from typing import Any, Generic, Unpack, cast, get_args
 
 from safeselect.accounting.cost import PrivacyCost, read_epsilon
 from safeselect.exact.parameters import Number, integer, rational
@@ -13,12 +13,11 @@ from safeselect.promises.guarantees import Guarantee
 from safeselect.promises.records import Receipt, exact_text
 from safeselect.promises.statement import Statement
 from safeselect.scores.candidates import Label
-from safeselect.selection._arguments import Labels, Parameters, Scores, explicit
+from safeselect.selection._arguments import Labels, Options, Parameters, Scores, explicit
 from safeselect.selection._call import Call
 from safeselect.selection._reading import Arguments
-from safeselect.selection._results import to_json_line, written_labels
+from safeselect.selection._results import rate, texts, views
 from safeselect.selection._table import one_draw, read_choice
-from safeselect.selection._views import rate, short_text, views
 from safeselect.selection.gaps import GapNoise, in_scores, read_gap_grid
 
 __all__ = ["TopAbove", "top_k_above"]
@@ -52,10 +51,8 @@ class TopAbove(Generic[Label]):
     statement: Statement = field(repr=False)
     receipt: Receipt | None = None
 
+    __repr__, to_json = texts("safeselect.top-above/3")
     to_dict, to_pandas, to_polars, plot = views()
-
-    def __repr__(self) -> str:
-        return short_text(self, self.labels, len(self))
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -69,7 +66,7 @@ class TopAbove(Generic[Label]):
     @property
     def noise_rate(self) -> Fraction | None:
         """The rate of the noise per score unit, 1 / scale; None where `base` is given."""
-        return rate(self, self.guarantee, int(dict(self.statement.parameters)["k"]))
+        return rate(self)
 
     @property
     def effective_range(self) -> Fraction | None:
@@ -78,13 +75,6 @@ class TopAbove(Generic[Label]):
         It is what was declared, and what reading the scores adds.
         """
         return self.statement.effective_range
-
-    def to_json(self) -> str:
-        """One line of JSON, schema "safeselect.top-above/3"; numbers are strings.
-
-        `safeselect.from_json` reads it; the keys stand in the JSON Schema of this name.
-        """
-        return to_json_line("safeselect.top-above/3", self, **written_labels(self.labels))
 
 
 @explicit(Parameters)
@@ -138,7 +128,8 @@ def top_k_above(
     cost = PrivacyCost(read_epsilon(epsilon), None, None)
     place = rational(threshold, "threshold", signed=True)
     size = rational(sensitivity, "sensitivity")
-    arguments = Arguments.read(cost=cost, sensitivity=size, **options)
+    given = cast("Options", {**options, "sensitivity": size})
+    arguments = Arguments.read(given, cost=cost)
     call = Call(scores, arguments, labels=labels, threshold=place)
     last = call.size - 1  # where the threshold stands
     count = integer(k, "k", minimum=1, maximum=last)

@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from typing import Protocol, TypeVar, final, runtime_checkable
 
 from safeselect.errors import LedgerError, ScoreError
+from safeselect.presentation import to_json_line
 from safeselect.promises.guarantees import Guarantee
 from safeselect.promises.records import Receipt
 from safeselect.promises.statement import Statement
 from safeselect.randomness.bits import Bits
 from safeselect.randomness.source import Source
 from safeselect.selection._arguments import PendingRelease, Scope
-from safeselect.selection._results import source_name, to_json_line
+from safeselect.selection._results import source_name
 
 __all__ = ["Opened", "Reserved", "leave", "reserve_session"]
 

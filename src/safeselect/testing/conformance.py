@@ -74,13 +74,13 @@ def _require(condition: bool, rule: str) -> None:
 
 def _check_protocol(factory: Callable[[], Source]) -> None:
     source = factory()
-    told = members_of(source)
+    members = members_of(source)
     _require(source is not factory(), "the factory must build a new source each time")
-    _require(bool(told.name), "name must not be empty")
+    _require(bool(members.name), "name must not be empty")
     source.begin()
     source.fill(bytearray(_SAMPLE))
     again = members_of(source)
-    _require(told[:2] == again[:2], "name and production are the same whenever they are read")
+    _require(members[:2] == again[:2], "name and production are the same whenever they are read")
 
 
 def _check_nonces(factory: Callable[[], Source]) -> None:

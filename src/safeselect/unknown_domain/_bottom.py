@@ -20,7 +20,7 @@ from safeselect.noise.arrays import GridScores
 from safeselect.promises.guarantees import ApproximateDP, BoundedRange
 from safeselect.randomness.source import Source
 from safeselect.scores.candidates import Candidates
-from safeselect.selection._arguments import Scope
+from safeselect.selection._arguments import Options, Scope
 from safeselect.selection._call import Call
 from safeselect.selection._reading import Arguments
 from safeselect.unknown_domain._histogram import HeldCounts
@@ -76,9 +76,9 @@ class ListQuery:
     @property
     def as_record(self) -> dict[str, str]:
         """The parameters that only such a list has, for records."""
-        told = {"least_k_bar": str(self.least), "most_k_bar": str(self.most)}
+        recorded = {"least_k_bar": str(self.least), "most_k_bar": str(self.most)}
         cap = self.contributions
-        return told if cap is None else told | {"max_contributions": str(cap)}
+        return recorded if cap is None else recorded | {"max_contributions": str(cap)}
 
     @property
     def fineness(self) -> int:
@@ -178,9 +178,8 @@ def open_call(
     counts: HeldCounts, source: Source | None, engine: str | None, ledger: Scope | None = None
 ) -> Call:
     """Open a call on the counts: one user moves each by at most 1, and all the same way."""
-    arguments = Arguments.read(
-        cost=UNPRICED, sensitivity=1, monotonic=True, source=source, ledger=ledger, engine=engine
-    )
+    given: Options = {"sensitivity": 1, "monotonic": True, "source": source, "ledger": ledger}
+    arguments = Arguments.read({**given, "engine": engine}, cost=UNPRICED)
     return Call(counts, arguments, take=_held, unit=counts.unit)
 
 

@@ -11,11 +11,11 @@ from typing import Any
 
 from safeselect.exact.interval import Interval, rounded_up
 from safeselect.exact.rate import NoiseRate
+from safeselect.presentation import rate, to_json_line, written_labels
 from safeselect.promises.guarantees import ApproximateDP, Guarantee
 from safeselect.promises.records import Content, Receipt, exact_text, guarantee_record
 from safeselect.promises.statement import Statement
-from safeselect.selection._results import to_json_line, written_labels
-from safeselect.selection._views import rate, short_text, views
+from safeselect.selection._results import presented, views
 from safeselect.unknown_domain._items import Label
 
 __all__ = ["CountNoise", "DiscoveredTopK"]
@@ -115,10 +115,8 @@ class DiscoveredTopK:
     statement: Statement = field(repr=False)
     receipt: Receipt | None = None
 
+    __repr__ = presented("short_text", "One line.")
     to_dict, to_pandas, to_polars, plot = views()
-
-    def __repr__(self) -> str:
-        return short_text(self, self.labels, len(self))
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -149,8 +147,8 @@ class DiscoveredTopK:
 
     @property
     def _noise(self) -> CountNoise:
-        told = dict(self.statement.parameters)
-        return CountNoise.of(self.guarantee.epsilon, int(told["max_contributions"]))
+        parameters = dict(self.statement.parameters)
+        return CountNoise.of(self.guarantee.epsilon, int(parameters["max_contributions"]))
 
     def to_json(self) -> str:
         """One line of JSON, schema "safeselect.discovered-top-k/2"; numbers are strings.

@@ -85,9 +85,9 @@ def published_guarantee(
     Raises:
         ParameterError: the theorem's delta is 1 or more.
     """
-    plain, delta = outcomes * each, rest + 2 * odds
+    summed, delta = outcomes * each, rest + 2 * odds
     if not rest:
-        return ApproximateDP(plain, delta)
+        return ApproximateDP(summed, delta)
 
     def root(precision: int, inside: Fraction) -> Interval:
         return (-Interval.of(rest, precision).log() * Interval.of(inside, precision)).sqrt()
@@ -95,9 +95,9 @@ def published_guarantee(
     def pure(precision: int) -> Interval:
         e = Interval.of(each, precision)
         middle = e.expm1() / (e.exp() + Interval.of(1, precision))
-        return Interval.of(plain, precision) * middle + root(precision, 2 * plain * each)
+        return Interval.of(summed, precision) * middle + root(precision, 2 * summed * each)
 
     def ranged(precision: int) -> Interval:
-        return Interval.of(plain * each / 2, precision) + root(precision, plain * each / 2)
+        return Interval.of(summed * each / 2, precision) + root(precision, summed * each / 2)
 
-    return ApproximateDP(min(plain, rounded_up(pure), rounded_up(ranged)), delta)
+    return ApproximateDP(min(summed, rounded_up(pure), rounded_up(ranged)), delta)

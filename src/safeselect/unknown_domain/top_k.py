@@ -188,8 +188,11 @@ def _with_counts(
     parts = (PureDP(total.epsilon), ApproximateDP(Fraction(0), total.delta))
     mechanism = "unknown_domain_top_k_laplace/1"
     k_bar = held.size - 1
-    told = {"k_bar": str(k_bar), "max_contributions": exact_text(total.epsilon / noise_rate.rate)}
-    with call.release(total, mechanism, parts=tuple((part, 1) for part in parts), k=k, more=told):
+    more = {
+        "k_bar": str(k_bar),
+        "max_contributions": exact_text(total.epsilon / noise_rate.rate),
+    }
+    with call.release(total, mechanism, parts=tuple((part, 1) for part in parts), k=k, more=more):
         found = _above_bottom(held, call, tier, offset, noise_rate)[:k]
         return call.released(
             DiscoveredTopK(

@@ -94,8 +94,7 @@ NO_SIZES = {
         *("guard.NONCE_BYTES", "source._FRESH_BYTES", "guard.CANARY_BYTES"),
     },
     "what people are told: where a warning begins, how much of a name is kept": {
-        *("foreign._LONGEST_NAME", "_views._LONGEST", "_views._SHOWN", "_discovered._PLACES"),
-        *("items.COMPETING", "_results._LONGEST_INTEGER"),
+        *("foreign._LONGEST_NAME", "_discovered._PLACES", "items.COMPETING"),
     },
     "more than any memory holds": {"prepared._MOST"},
     "start-up tests of sources: tests/sources/test_startup.py": {

@@ -110,7 +110,7 @@ def test_noise_of_all(slot_bits):
     assert found.words.tolist() == lanes
     assert found.noise.tolist() == noise.tolist()
     assert found.slots == slots
-    assert (found.width, found.slot_bits, found.endless) == (64, slot_bits, [])
+    assert (found.width, found.slot_bits, found.endless) == (64, slot_bits, ())
     assert found.known([3, 36], slots[:2]) == [
         (lanes[place] << slot_bits | slot, 64 + slot_bits)
         for place, slot in ((3, slots[0]), (36, slots[1]))

@@ -19,7 +19,7 @@ from safeselect.exact.rate import NoiseRate
 from safeselect.noise import rankings
 from safeselect.noise.contenders import contenders
 from safeselect.noise.draws import Draws
-from safeselect.noise.laws import EXPONENTIAL, GUMBEL, LAPLACE, Law
+from safeselect.noise.laws import EXPONENTIAL, GUMBEL, LAPLACE, Law, enclose
 from safeselect.noise.plan import Plan, plan
 from safeselect.noise.rankings import Ranking
 
@@ -215,7 +215,7 @@ def test_exhaustively_for_three(law: Law, contenders: int) -> None:
 
 
 def test_another_law_is_noticed() -> None:
-    with pytest.raises(AssertionError):
+    with pytest.raises(AssertionError, match="assert"):
         compatible(plan(GUMBEL, 1, DECAYS[0], False), [0, 9], 5, 2, NoiseRate(Fraction(1, 3)))
 
 
@@ -235,3 +235,30 @@ def test_gaps_exhaustively() -> None:
         at_least = float(sum(share for (i, gap), share in found.items() if i == 0 and gap >= g))
         assert at_least <= chance + 1e-12
         assert chance <= at_least + float(undecided) + 1e-12
+
+
+def largest_ceiling(score: int, low: Fraction, noise_rate: NoiseRate) -> int:
+    """The largest u for which rate * score + u / 2**32 nats is at most `low` for certain."""
+    rate = Fraction(*mpmath.mpf(nats(noise_rate)).as_integer_ratio())
+    return int((low - rate * score) * 2**32 // 1)
+
+
+@each_law
+@pytest.mark.parametrize("precision", [64, 80, 144, 208])
+@pytest.mark.parametrize("noise_rate", DECAYS, ids=str)
+def test_a_ceiling_decides_at_its_last_place(
+    law: Law, noise_rate: NoiseRate, precision: int
+) -> None:
+    """Y of the winner is known to 2**-precision; whoever is left out may be just below, or not."""
+    with mpmath.workdps(150):
+        public = plan(law, 1, noise_rate, False)
+        v, bits = 0x9E3779B97F4A7C15F39CC0605CEDC834, 128
+        low = Fraction(enclose(law, v, bits, precision)[0], 2**precision)
+        step = Fraction(*mpmath.mpf(nats(noise_rate)).as_integer_ratio())
+        for own, score in [(2**40, 2**40 - 3), (7, 7), (2**63, 2**63 - 1), (5, 9), (3, 0)]:
+            last = largest_ceiling(score, low + step * own, noise_rate)
+            for u, decided in [(last - 1, True), (last + 2, False)]:
+                found = rankings.certified_order(
+                    [4], [own], [(v, bits)], (score, u), public, precision
+                )
+                assert (found == Ranking((4,), None)) if decided else (found is None)

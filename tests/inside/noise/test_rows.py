@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from fractions import Fraction
+from itertools import pairwise
+from math import comb
 
 import numpy as np
 import pytest
@@ -14,9 +16,12 @@ from hypothesis import strategies as st
 from lattice_oracle import Tape
 
 from safeselect.exact.rate import NoiseRate
-from safeselect.noise.laws import EXPONENTIAL, GUMBEL
+from safeselect.noise import rows as rows_module
+from safeselect.noise.laws import EXPONENTIAL, GUMBEL, LAPLACE
+from safeselect.noise.plan import plan, rate
 from safeselect.noise.rankings import certified_order
 from safeselect.noise.rows import batch_plan, combine_rows
+from safeselect.noise.tables import ERROR
 
 pytestmark = pytest.mark.claim("C1")
 
@@ -93,6 +98,23 @@ def test_even_those_equal_draw_on():
     assert fits(counts, {0: 0.5, 1: 0.5})
 
 
+class Same(Tape):
+    """All that is filled is the same; only what is taken differs."""
+
+    def fill(self, buffer: memoryview) -> None:
+        self.requests.append(len(buffer))
+        buffer[:] = bytes([77]) * len(buffer)
+
+
+@pytest.mark.parametrize("select", MANY.values())
+def test_a_whole_batch_of_equal_words_draws_on(select):
+    tape = Same(1)
+    winners = select(np.zeros((300, 2), dtype=np.uint64), NoiseRate(Fraction(1)), tape)
+    assert winners.dtype == np.int64
+    assert sum(each < 0 for each in tape.requests) >= 600  # taken, two by two
+    assert fits(Counter(winners.tolist()), {0: 0.5, 1: 0.5})
+
+
 def test_more_unclear_rows_than_there_is_room_for():
     """Far beyond the capacity, which has probability below 2**-41: all are settled all the same."""
     n, rows = 3, 400
@@ -147,3 +169,47 @@ def test_the_law_of_a_row(select, law):
     assert fits(winners, {i: share / whole for i, share in enumerate(law)})
     wrong = Counter(select(steps, NoiseRate(Fraction(2)), Tape(11)).tolist())
     assert not fits(wrong, {i: share / whole for i, share in enumerate(law)})
+
+
+def too_many(n: int, rows: int, clear: int, c: int) -> Fraction:
+    """A bound on the chance that more than c rows are unclear, as `_capacity` says it in words."""
+    chance = Fraction(101 * clear // 100 + 1, 2**32) + Fraction(n, 2**31)
+    return comb(rows, c + 1) * chance ** (c + 1)
+
+
+@pytest.mark.parametrize(("n", "rows"), [(1, 3), (2, 2**14), (9, 3640), (700, 46), (2**14, 2)])
+def test_the_capacity_is_the_least_that_suffices(n: int, rows: int) -> None:
+    """At the last `clear` for which a capacity is enough, and at the next one."""
+    ends = {0, 1 << 28}
+    for c in range(1, 5):
+        low, high = 0, 1 << 28
+        while low + 1 < high:
+            middle = (low + high) // 2
+            enough = too_many(n, rows, middle, c) <= Fraction(1, 2**41)
+            low, high = (middle, high) if enough else (low, middle)
+        ends |= {low, high}
+    found = []
+    for clear in sorted(ends):
+        c = rows_module._capacity(n, rows, clear)
+        found.append(c)
+        assert c == rows or too_many(n, rows, clear, c) <= Fraction(1, 2**41)
+        assert c == 0 or too_many(n, rows, clear, c - 1) > Fraction(1, 2**41)
+    assert all(a <= b for a, b in pairwise(found))
+    assert len(set(found)) > 1 or rows == 2
+
+
+@pytest.mark.parametrize("law", [EXPONENTIAL, LAPLACE, GUMBEL], ids=lambda law: law.name)
+@pytest.mark.parametrize("n", [1, 2, 33, 2**15, 2**15 + 1, 10**6])
+@pytest.mark.parametrize("spread", [0, 70])
+def test_the_plan_of_a_batch(law, n: int, spread: int) -> None:
+    noise_rate = NoiseRate(Fraction(1, 3))
+    public, one = batch_plan(law, n, noise_rate, spread), plan(law, 1, noise_rate, False)
+    # As many rows as fit 2**15 candidates, and one at least.
+    assert public.rows == (2**15 // n or 1)
+    clear = 2 * ERROR + public.ranking.loss
+    assert public.capacity == rows_module._capacity(n, public.rows, clear)
+    assert (public.ranking.k, public.ranking.ranked, public.ranking.spread) == (1, 1, spread)
+    assert (public.ranking.loss == one.loss) == (spread == 0)
+    assert public.ranking.precision == 80
+    assert public.ranking.rate == rate(noise_rate, 80) != one.rate
+    assert batch_plan(law, n, noise_rate) == batch_plan(law, n, noise_rate, 0)

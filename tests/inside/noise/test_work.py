@@ -75,10 +75,12 @@ def describe(value: Any) -> Any:
 @contextmanager
 def recorded(monkeypatch: pytest.MonkeyPatch, log: list[Any]) -> Iterator[None]:
     with monkeypatch.context() as patch:
-        for module in (arrays, contenders, draws, tables, contenders, rows, rankings, plan, arrays):
+        for module in (arrays, contenders, draws, tables, rows, rankings, plan):
             patch.setattr(module, "np", Recorder(log))
-        for method in ("argmax", "put"):
-            patch.setattr(arrays, method, Recorder(log).recording(method, getattr(arrays, method)))
+            # NumPy's own methods, which the modules call by these names.
+            for method in {"argmax", "largest_of", "take"} & vars(module).keys():
+                function = Recorder(log).recording(method, getattr(module, method))
+                patch.setattr(module, method, function)
         yield
 
 

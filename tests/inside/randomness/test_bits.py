@@ -201,7 +201,7 @@ def released():
 def test_fill_refuses_other_buffers_before_anything_is_drawn(buffer):
     source = RecordingSource(SystemSource())
     bits = Bits(source)
-    with pytest.raises(ParameterError):
+    with pytest.raises(ParameterError, match="the buffer to fill"):
         bits.fill(buffer)
     assert source.requests == []
     bits.fill(bytearray(4))

@@ -29,7 +29,7 @@ class Profile:
     Attributes:
         masses: of all fixed pairs.
         values: the curve at 0, 1, ... steps, times 2**bits.
-        below: the curve at 0, -1, ... steps.
+        below: the curve at 0, -1, ... steps; beyond, the last value holds.
         step: rational.
     """
 
@@ -43,11 +43,12 @@ class Profile:
         """From a curve of floats; each float is an exact number, rounded here to 2**-bits."""
         bits, upper = masses.bits, masses.upper
         values = _integers(curve, bits, upper=upper)
-        count = max(1, masses.last + 2)
+        # Where e**-s is below 2**-bits, ln 2 < 7/10, the curve at -s is 1, to within its rounding.
+        count = min(max(1, masses.last + 2), -(-bits * 7 // (10 * step)) + 2)
         level = values[-1] if upper else 0
         ours = [*values[:count], *([level] * (count - len(values)))]
         below = mirrored(ours, step, bits, upper=upper)
-        return cls(masses, values, below, step)
+        return cls(masses, values, [*below, 1 << bits] if upper else below, step)
 
     def at(self, place: int) -> int:
         """Delta at so many steps, at least 0, times 2**bits; rounded as the masses are."""
@@ -59,7 +60,9 @@ class Profile:
         first = max(place + 1, masses.first)
         if first <= masses.last:
             weights = masses.weights[first - masses.first :]
+            known = max(0, len(self.below) - (first - place))
             total += sum(map(mul, weights, self.below[first - place :]))
+            total += self.below[-1] * sum(weights[known:])
         # Losses up to place, from the largest: at 0, 1, ... steps.
         top = min(place, masses.last)
         if top >= masses.first:

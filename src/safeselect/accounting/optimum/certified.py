@@ -15,6 +15,7 @@ from safeselect.accounting.optimum.bracket import Profile
 from safeselect.accounting.optimum.masses import Masses
 from safeselect.accounting.optimum.problem import CUT, Part, Problem, ranges_of, reach, sizes_of
 from safeselect.accounting.optimum.sides import Grid, lower_value, range_masses, upper_profile
+from safeselect.accounting.theorems.closed_forms import bun_steinke_epsilon
 from safeselect.promises.guarantees import BoundedRange, LaplaceDominated
 
 __all__ = [
@@ -137,19 +138,17 @@ def dominating_masses(parts: Sequence[tuple[Part, int]], step: Fraction, delta: 
 
 
 def quick_epsilon(
-    part: BoundedRange | LaplaceDominated, count: int, delta: Fraction, most: Fraction
+    part: BoundedRange | LaplaceDominated, count: int, delta: Fraction
 ) -> Fraction | None:
     """An epsilon for equal parts in a few milliseconds: the upper bound alone, on a coarse grid.
 
-    Some thousandths above the optimum, and the same on every machine.
-
-    Args:
-        most: an epsilon of about the size that is expected.
+    Some thousandths above the optimum, and the same on every machine, whoever asks.
 
     Returns:
         None where no bound is found so quickly.
     """
     listed = [(part, count)]
+    most = min(count * part.epsilon, bun_steinke_epsilon(count * part.zcdp.rho, delta))
     if not worth_trying(listed, delta, most):
         return None
     problem, cells, block = Problem.of(listed, delta, most), _FIRST, count
@@ -167,7 +166,7 @@ def quick_epsilon(
 
 def _quick_work(problem: Problem, block: int, cells: int) -> Fraction:
     step = problem.step(cells)
-    places = 4 * problem.most / step
+    places = 3 * problem.most / step
     tail, rows = problem.delta / (1 << CUT), Fraction(0)
     for epsilon, count in ranges_of(problem.above):
         row = min(count, block)

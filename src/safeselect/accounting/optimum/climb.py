@@ -11,7 +11,6 @@ from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
-from numpy.lib.stride_tricks import sliding_window_view
 
 from safeselect.exact.interval import Interval
 
@@ -23,7 +22,9 @@ Places = npt.NDArray[np.intp]
 MARGIN = 44
 """A value is moved by this many bits below its own size: roundings are below 2**-48 of it."""
 
-_BLOCKS = 64  # blocks of offsets t that are tried first; the best are halved
+_BLOCKS = 64  # cells up to which each is looked at; of more, blocks, of which the best are halved
+_FIRST = 16  # such blocks at first
+_ENOUGH = 2**15  # numbers at a time, so that they stay near the processor
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,18 +91,17 @@ def climb(values: Floats, tables: Tables, length: int) -> tuple[Floats, Places]:
 
     Over a cell of offsets, with u = e**t and chords of f, the objective is C + A u + B / u.  It is
     at most the chord of its ends plus K v (1 - v), where K is half its largest bend.  So it is at
-    most the larger end plus (K - |difference of the ends|) / 4.  Wide cells come first.  A cell
-    with a bound below a value found elsewhere is dropped; the others are halved.
+    most the larger end plus (K - |difference of the ends|) / 4.  Where there are many, wide cells
+    come first.  One with a bound below a value found elsewhere is dropped; the others are halved.
     """
-    level = max(0, -(-tables.cells // _BLOCKS) - 1).bit_length()
-    dents = _dents(values, tables) if level else values
+    if tables.cells <= _BLOCKS:
+        return _all_cells(values, tables, length)
+    level = (-(-tables.cells // _FIRST) - 1).bit_length()
+    dents = _dents(values, tables)
     raised = _raised(values, dents, tables, level)
     offsets = np.arange(0, tables.cells, 2**level)
     offsets = np.minimum(offsets, tables.cells - 2**level)
     high, ends = _all_bounds(raised, tables, length, offsets, level)
-    if not level:
-        cells = high.argmax(axis=1)
-        return high[np.arange(length), cells], cells
     best = ends.max(axis=1)
     best = best * (1 - np.ldexp(1, -MARGIN)) - _most_raised(values, raised, length, tables)
     places, kept = np.nonzero(high >= best[:, np.newaxis])
@@ -124,13 +124,25 @@ def climb(values: Floats, tables: Tables, length: int) -> tuple[Floats, Places]:
     return tops, offsets[where[firsts]]
 
 
+def _all_cells(values: Floats, tables: Tables, length: int) -> tuple[Floats, Places]:
+    """The same where every cell is looked at, for some places at a time."""
+    tops, found = np.empty(length), np.empty(length, np.intp)
+    offsets = np.arange(tables.cells)
+    rows = -(-_ENOUGH // tables.cells)
+    for first in range(0, length, rows):
+        count = min(rows, length - first)
+        high, _ = _all_bounds(values[first:], tables, count, offsets, 0)
+        found[first : first + count] = best = high.argmax(axis=1)
+        tops[first : first + count] = high[np.arange(count), best]
+    return tops, found
+
+
 def _all_bounds(
     values: Floats, tables: Tables, length: int, offsets: Places, level: int
 ) -> tuple[Floats, Floats]:
     """At all places, for cells that begin at these offsets: bounds, and the larger ends."""
     width = 2**level
-    windows = sliding_window_view(values, tables.cells + 1)[:, ::-1]
-    near, far = windows[:length], windows[tables.cells : tables.cells + length]
+    near, far = (_windows(values, start, length, tables.cells) for start in (0, tables.cells))
     at = offsets
     if width == 1:
         ends = tables.first * near + tables.second * far
@@ -143,6 +155,19 @@ def _all_bounds(
         ends = tables.first[at] * first + tables.second[at] * third
         others = tables.first[at + width] * second + tables.second[at + width] * fourth
     return _bounded(ends, others, first, second, third, fourth, tables, level)
+
+
+def _windows(values: Floats, start: int, length: int, cells: int) -> Floats:
+    """Row i: values[start + i + cells], ..., values[start + i]; a view.
+
+    By hand, as numpy's own way takes longer than the sums for which it is asked a thousand times.
+
+    Requires: start + length + cells <= len(values).
+    """
+    (stride,) = values.strides
+    return np.ndarray(
+        (length, cells + 1), values.dtype, values, (start + cells) * stride, (stride, -stride)
+    )
 
 
 def _bounds(

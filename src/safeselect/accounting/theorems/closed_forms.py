@@ -12,7 +12,7 @@ from fractions import Fraction
 
 from safeselect.accounting.gaussian import GaussianDP
 from safeselect.accounting.kinds import AnyGuarantee
-from safeselect.accounting.repetition import Repeated
+from safeselect.accounting.repetition import Repetition
 from safeselect.accounting.theorems.search import argmin
 from safeselect.errors import ParameterError
 from safeselect.exact.interval import (
@@ -198,8 +198,8 @@ def gaussian_limit(guarantees: Iterable[AnyGuarantee]) -> GaussianLimit:
     for guarantee in guarantees:
         if isinstance(guarantee, ApproximateDP):
             raise ParameterError("an ApproximateDP guarantee has no Gaussian limit")
-        if isinstance(guarantee, Repeated):
-            raise ParameterError("a Repeated guarantee has no Gaussian limit")
+        if isinstance(guarantee, Repetition):
+            raise ParameterError("a guarantee of repeated runs has no Gaussian limit")
         if isinstance(guarantee, (ZeroConcentratedDP, GaussianDP)):
             square += 2 * guarantee.zcdp.rho
         else:

@@ -19,7 +19,7 @@ from typing import assert_never
 
 from safeselect.accounting.gaussian import GaussianDP
 from safeselect.accounting.kinds import AnyGuarantee
-from safeselect.accounting.repetition import Repeated, mean_runs
+from safeselect.accounting.repetition import Repetition, repeated_moment
 from safeselect.accounting.theorems.search import argmin
 from safeselect.errors import ParameterError
 from safeselect.exact.interval import Interval, above_zero, log_order_constant, rounded_up
@@ -46,6 +46,7 @@ Parts = Sequence[tuple[AnyGuarantee, int]]
 """Guarantees, each with how often it occurs."""
 
 _START = Fraction(8)  # a - 1 where a search for an order begins
+_FLOOR = -3000  # of ln delta: `above_zero` says 2**-4000 at least
 _SEARCHED_EXACTLY = 64  # kinds of parts up to which the search looks at each of them
 
 
@@ -85,7 +86,7 @@ class Moments:
         # Logarithms cost most, so parts that occur once share theirs.
         once = _Factors(self._one)
         for guarantee, count in parts:
-            if isinstance(guarantee, Repeated):
+            if isinstance(guarantee, Repetition):
                 total = total + Interval.of(count, self._precision) * self._repeated(guarantee)
                 continue
             added, factors = self._moment(guarantee)
@@ -96,16 +97,15 @@ class Moments:
                 total = total + whole * (added + self._weighed(factors))
         return total + self._weighed(once)
 
-    def _repeated(self, guarantee: Repeated) -> Interval:
-        """ln M(a) of one run, the shift (a - 1) times, and ln E K; or that of the pure guarantee.
+    def _repeated(self, guarantee: Repetition) -> Interval:
+        """From ln M(a) of one run, or that of the pure guarantee.
 
-        Source: Papernot and Steinke (2022), Theorem 2; `docs/mathematics.md`, section 18.
+        Source: Papernot and Steinke (2022), Theorems 2 and 6; `docs/mathematics.md`, section 18.
         """
         if not size(guarantee):
             return self._one - self._one
-        moved = self._excess * Interval.of(guarantee.shift, self._precision)
-        runs = mean_runs(guarantee.eta, guarantee.gamma, self._precision)
-        found = self.log_product([(guarantee.base, 1)]) + moved + runs.log()
+        one = self.log_product([(guarantee.base, 1)])
+        found = repeated_moment(guarantee, one, self._excess)
         if guarantee.pure is None:
             return found
         pure = self.log_product([(guarantee.pure, 1)])
@@ -191,8 +191,14 @@ def delta_by_orders(parts: Parts, epsilon: Fraction) -> tuple[Fraction, Fraction
         leading = Interval.of(excess * epsilon, precision)
         return moments.log_product(listed) + moments.constant - leading
 
+    def least(precision: int) -> Interval:
+        # The exponential of a number far below would have millions of digits.
+        found, floor = log_delta(parts, best, precision), Interval.of(_FLOOR, precision)
+        ends = max(found.lower, floor.lower), max(found.upper, floor.upper)
+        return Interval(*ends, precision).exp()
+
     best = argmin(lambda excess: log_delta(summary, excess, 96 + lost), _START)
-    bound = above_zero(lambda precision: log_delta(parts, best, precision).exp())
+    bound = above_zero(least)
     return min(Fraction(1), bound), best
 
 
@@ -206,7 +212,7 @@ def _summary(parts: Parts) -> Parts:
     made: list[tuple[AnyGuarantee, int]] = []
     heaps: dict[tuple[type, int, int], list[tuple[Fraction, int]]] = {}
     for guarantee, count in parts:
-        if isinstance(guarantee, Repeated):
+        if isinstance(guarantee, Repetition):
             made.append((guarantee, count))
             continue
         value = size(guarantee)
@@ -226,7 +232,7 @@ def _summary(parts: Parts) -> Parts:
 
 def size(guarantee: AnyGuarantee) -> Fraction:
     """The parameter of a guarantee that has one: rho, mu squared, or epsilon; of one run."""
-    if isinstance(guarantee, Repeated):
+    if isinstance(guarantee, Repetition):
         return size(guarantee.base)
     if isinstance(guarantee, GaussianDP):
         return guarantee.mu_squared

@@ -1,8 +1,8 @@
 """Counts and scores from files, frames, DuckDB and Spark; `_sql` has every query on the data.
 
 An engine counts, and safeselect randomises.  The results of this module are exact and *private*,
-except for the releases of `top_items` and `select_keys`.  Pass them to a mechanism; do not print
-them.
+except for the releases of `top_items`, `select_keys` and `table_quantiles`.  Pass them to a
+mechanism; do not print them.
 
 - A row whose item or user is NULL is dropped.  In a CSV file an empty cell is NULL and everything
   else is text: "7", "07" and " 7" are three users.
@@ -31,6 +31,7 @@ from safeselect.adapters.tables._counting import count_distinct_users, largest_c
 from safeselect.adapters.tables._described import TableAs
 from safeselect.adapters.tables._files import shown
 from safeselect.adapters.tables._keys import read_labels
+from safeselect.adapters.tables._quantiles import table_quantiles
 from safeselect.adapters.tables._ready_scores import read_scores
 from safeselect.adapters.tables._select_keys import select_keys
 from safeselect.adapters.tables._top_items import top_items
@@ -46,13 +47,18 @@ __all__ = [
     "read_candidates",
     "read_scores",
     "select_keys",
+    "table_quantiles",
     "top_items",
     "top_items_by_group",
 ]
 
 
-def read_candidates(path: str | os.PathLike[str]) -> list[str]:
-    r"""Read a public list of candidates: UTF-8 text, one a line, all different.
+def read_candidates(path: str | os.PathLike[str], *, what: str = "candidate") -> list[str]:
+    r"""Read a public list of candidates, or of groups: UTF-8 text, one a line, all different.
+
+    Args:
+        path: of the file.
+        what: "candidate" or "group", for messages.
 
     Returns:
         The lines, in their order, without their ends.
@@ -71,16 +77,18 @@ def read_candidates(path: str | os.PathLike[str]) -> list[str]:
         ['tea', 'milk']
     """
     lines: list[str] | None = None
+    if not os.path.lexists(path):
+        raise InputError(f"{shown(path)} does not exist; it should list {what}s, one a line")
     try:
         with open(path, "rb") as file:
             lines = file.read().decode("utf-8-sig").split("\n")
     except (OSError, ValueError):
         pass
     if lines is None:
-        raise InputError(f"{shown(path)} cannot be read as a list of candidates in UTF-8")
+        raise InputError(f"{shown(path)} cannot be read as a list of {what}s in UTF-8")
     if lines[-1] == "":
         lines.pop()
     labels = [line.removesuffix("\r") for line in lines]
     if "" in labels:
         raise InputError(f"line {labels.index('') + 1} of {shown(path)} is empty")
-    return read_labels(labels)
+    return read_labels(labels, what)

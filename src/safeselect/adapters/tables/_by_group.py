@@ -7,7 +7,7 @@ groups make, not as many as all groups make: in the others nothing depends on th
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
 from typing import Literal
 
@@ -26,7 +26,15 @@ from safeselect.groups import (
     plan_unknown,
     release_by_group,
 )
-from safeselect.planning.items import COMPETING
+from safeselect.planning.by_group import (
+    Need,
+    best_max_groups,
+    need_known,
+    need_unknown,
+    read_groups_per_user,
+)
+from safeselect.planning.items import read_k_bar
+from safeselect.promises.records import exact_text
 from safeselect.randomness.source import Source, resolve
 from safeselect.selection._arguments import Scope, read_ledger, unit_of
 from safeselect.selection._table import Peeled
@@ -50,7 +58,8 @@ def top_items_by_group(
     rho: Number | None = None,
     groups: Iterable[str | int] | None = None,
     groups_are_public: bool = False,
-    max_groups: int | Literal["all"] = 1,
+    max_groups: int | Literal["all"] | None = None,
+    groups_per_user: int | Mapping[int, int] | None = None,
     candidates: Iterable[str | int] | None = None,
     k_bar: int | None = None,
     max_contributions: int | None = None,
@@ -79,7 +88,10 @@ def top_items_by_group(
         groups: the groups, all different; made without looking at the table.  Rows of others are
             dropped before the hash chooses.
         groups_are_public: assert instead that the set of groups in the table is public.
-        max_groups: in how many groups a user counts at most.
+        max_groups: in how many groups a user counts at most; 1 by default.
+        groups_per_user: instead, in how many groups a usual user is, or number of groups -> number
+            of users who are in so many; a *public* fact, such as last year's figures. Then
+            max_groups is that with which an item needs the fewest users: `explain_groups`.
         candidates: the items to choose from in each group; without them the items are private too.
         max_contributions: in an unknown domain, the most items of a group for which a user counts;
             the result has noisy counts too.
@@ -139,38 +151,57 @@ def top_items_by_group(
     with ExitStack() as stack:
         keyed = stack.enter_context(open_keyed(table, item, user, memory, progress, group))
         public = keyed.groups() if stated is None else stated
+        # Cell -> label as it was stated.
+        read_as = public if stated is None else keyed.as_read(stated, "grp")
+        items = {} if known is None else dict(zip(keyed.as_read(known), known, strict=True))
+        names = dict(zip(read_as, public, strict=True))
         if not public:
             raise InputError("the table has no group, and its set of groups is public")
-        changed = _read_max_groups(max_groups, len(public))
+        stated_facts = groups_per_user, len(public)
         if known is not None:
-            total = PrivacyCost.read(epsilon=epsilon, rho=rho, delta=delta)
-            plan = plan_known(total, known, count, changed, mechanism)
+            cost = PrivacyCost.read(epsilon=epsilon, rho=rho, delta=delta)
+            changed = _read_max_groups(
+                max_groups, *stated_facts, need_known(cost, count, mechanism)
+            )
+            plan = plan_known(cost, known, count, changed, mechanism)
         else:
             if rho is not None:
                 raise ParameterError("an unknown domain needs epsilon and delta, not rho")
-            bound = read_contributions(max_contributions)
-            asked = (count, COMPETING * count if k_bar is None else k_bar)
-            plan = plan_unknown(read_total(epsilon, delta), asked, changed, bound)
+            bound, total = read_contributions(max_contributions), read_total(epsilon, delta)
+            places = read_k_bar(count, k_bar)
+            changed = _read_max_groups(
+                max_groups, *stated_facts, need_unknown(total, count, places, bound)
+            )
+            plan = plan_unknown(total, (count, places), changed, bound)
         sql = GROUPED_COUNTS.format(
             groups=changed,
             places=plan.places,
             contributions=ALL if max_contributions is None else max_contributions,
             known="" if known is None else AMONG_CANDIDATES,
         )
-        told = {"k": str(count)}
-        told |= {} if known is None else {"candidates": str(len(known))}
+        parameters = {"k": str(count)}
+        parameters |= {} if known is None else {"candidates": str(len(known))}
+        if groups_per_user is not None:
+            parameters["groups_per_user"] = _stated(groups_per_user)
         if max_contributions is not None:
-            told["max_contributions"] = str(max_contributions)
+            parameters["max_contributions"] = str(max_contributions)
 
         def read() -> Tables:
-            return _read(stack, keyed, sql, public, known)
+            return _read(stack, keyed, sql, names, None if known is None else items)
 
         return release_by_group(
-            plan, public, changed, told, bytes_from, read, unit=unit, scope=scope
+            plan, public, changed, parameters, bytes_from, read, unit=unit, scope=scope
         )
 
 
-def _read_max_groups(max_groups: object, size: int) -> int:
+def _read_max_groups(max_groups: object, per_user: object, size: int, need: Need) -> int:
+    """In how many groups a user counts at most: as stated, or the best for the stated facts."""
+    if per_user is not None:
+        if max_groups is not None:
+            raise ParameterError("say either max_groups or groups_per_user, which chooses it")
+        return best_max_groups(size, read_groups_per_user(per_user), need)
+    if max_groups is None:
+        return 1
     if isinstance(max_groups, str) and max_groups == "all":
         return size
     if isinstance(max_groups, str):
@@ -180,11 +211,29 @@ def _read_max_groups(max_groups: object, size: int) -> int:
 
 
 def _read(
-    opened: ExitStack, keyed: Keyed, sql: str, groups: list[str], known: list[str] | None
+    opened: ExitStack,
+    keyed: Keyed,
+    sql: str,
+    groups: Mapping[str, str],
+    known: Mapping[str, str] | None,
 ) -> Tables:
-    """The counts of each group; closes the table, so that nothing is open while noise is drawn."""
-    found: dict[str, dict[str, int]] = {name: {} for name in groups}
+    """The counts of each group; closes the table, so that nothing is open while noise is drawn.
+
+    Args:
+        groups, known: from what a cell holds to the label as it was stated.
+    """
+    found: dict[str, dict[str, int]] = {name: {} for name in groups.values()}
     with opened:
-        for name, label, users in keyed.fetch_grouped(sql, groups, known):
-            found[name][label] = users
+        cells = keyed.fetch_grouped(sql, [*groups], None if known is None else [*known])
+        for group, item, users in cells:
+            found[groups[group]][item if known is None else known[item]] = users
     return found
+
+
+def _stated(per_user: object) -> str:
+    """The stated facts as text: the share of users in so many groups."""
+    facts = read_groups_per_user(per_user)
+    return ", ".join(
+        "users" * (share == 1) + f"{exact_text(share)} of users" * (share != 1) + f" in {groups}"
+        for groups, share in facts.items()
+    )

@@ -130,15 +130,14 @@ def open_counts(
     public = None if candidates is None else read_labels(candidates)
     with open_keyed(table, item, user, memory, progress) as keyed:
         labels = keyed.items() if public is None else public
-        if public is not None:
-            keyed.check_candidates(public)
+        read_as = labels if public is None else keyed.as_read(public)
 
         def read() -> list[int]:
             if public is None:
                 found = dict(keyed.fetch(COUNT_DISTINCT_USERS))
             else:
-                found = dict(keyed.fetch(COUNT_CANDIDATES, candidates=public))
-            return [found.get(label, 0) for label in labels]
+                found = dict(keyed.fetch(COUNT_CANDIDATES, candidates=read_as))
+            return [found.get(label, 0) for label in read_as]
 
         yield Unread(len(labels), read, tuple(labels))
 

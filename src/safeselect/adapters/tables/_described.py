@@ -20,6 +20,8 @@ __all__ = ["TableAs", "paths_of"]
 
 ENCODINGS = ("utf-8", "latin-1", "utf-16")
 _BLANK = " \t\r\n\u00a0"
+_WHOLE = r"^(-?[0-9]+)\.0*$"
+_TIDIED = ("trim", "casefold", "nfc", "whole_numbers")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +40,10 @@ class TableAs:
         casefold: make letters small, by DuckDB's `lower`; "ß" stays "ß".
         nfc: compose letters and their accents (Unicode's form NFC), so that both ways to write "é"
             are one.
+        whole_numbers: read text such as "7.0" as "7": programs write integers so where one is
+            missing. Without it, "7.0" in one file and "7" in another are two users.
+
+    A public list of items or groups is tidied like the cells, and released as it was stated.
 
     Raises:
         ParameterError: an argument is wrong.
@@ -57,6 +63,7 @@ class TableAs:
     trim: bool = False
     casefold: bool = False
     nfc: bool = False
+    whole_numbers: bool = False
 
     def __post_init__(self) -> None:
         mark: object = self.delimiter
@@ -67,7 +74,7 @@ class TableAs:
         if self.encoding not in ENCODINGS:
             names = ", ".join(map(repr, ENCODINGS))
             raise ParameterError(f"encoding must be one of {names}, got {describe(self.encoding)}")
-        for name in ("trim", "casefold", "nfc"):
+        for name in _TIDIED:
             flag(getattr(self, name), name)
         if isinstance(self.table, TableAs):
             raise ParameterError("a TableAs goes around a table, not around another TableAs")
@@ -75,7 +82,7 @@ class TableAs:
     @property
     def is_plain(self) -> bool:
         """Whether cells are taken as they stand."""
-        return not (self.trim or self.casefold or self.nfc)
+        return not any(getattr(self, name) for name in _TIDIED)
 
     def tidied(self, column: str) -> str:
         """The SQL of a column of text, its cells tidied."""
@@ -85,6 +92,8 @@ class TableAs:
             column = f"NULLIF(trim({column}, '{_BLANK}'), '')"
         if self.casefold:
             column = f"lower({column})"
+        if self.whole_numbers:
+            column = f"regexp_replace({column}, '{_WHOLE}', '\\1')"
         # Small letters may need composing again.
         return f"nfc_normalize({column})" if self.nfc and self.casefold else column
 

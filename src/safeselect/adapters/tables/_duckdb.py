@@ -7,7 +7,7 @@
   network.
 - Types come from the declaration (a CSV column is text), never from values.  Opening a table reads
   its columns and no row; `Table.load` brings frames in.
-- DuckDB's messages quote cells.  None of them leaves this file, not even as an exception's
+- DuckDB's messages quote cells.  None of them leaves `_asking`, not even as an exception's
   context: our own sentence is raised after the handler ends.
 - The file is opened under a name of ours, so that brackets, stars and quotes in its path mean
   nothing to SQL.
@@ -18,15 +18,16 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
+from safeselect.adapters.tables._asking import BROKEN, ask, import_duckdb, run
 from safeselect.adapters.tables._described import TableAs, paths_of
 from safeselect.adapters.tables._files import (
+    delimiter_with,
     identifier,
     literal,
     memory_size,
@@ -61,18 +62,16 @@ _LOCKED_IN_ORDER = (
     "SET lock_configuration = true",
 )
 _FRAME = "safeselect_frame"
-_ONE_OF = "one of the {} files is not a whole table: it is truncated or damaged"
+_ONE_OF = (
+    "one of the {} files is not a whole table: it is truncated or damaged, or has another encoding "
+    "or delimiter than was stated for all"
+)
 # Integers up to these are different floats, so that no two of them become one.
 _EXACT_UP_TO = {"DOUBLE": 2**53, "FLOAT": 2**24}
-_BROKEN = "safeselect: not whole"
 _WHOLE = (
     "CASE WHEN {cell} IS NULL OR isnan({cell}) THEN NULL "
     "WHEN abs({cell}) <= {most} AND {cell} = floor({cell}) THEN CAST({cell} AS BIGINT) "
-    f"ELSE CAST(error('{_BROKEN}') AS BIGINT) END"
-)
-_NOT_WHOLE = (
-    "a column of keys holds floating-point numbers that are not whole: keys are integers or "
-    'strings; write for example df["rider"].astype("Int64"), or astype(str) for other numbers'
+    f"ELSE CAST(error('{BROKEN}') AS BIGINT) END"
 )
 
 
@@ -84,6 +83,18 @@ class _Source:
     failure: str
     header: list[str] | None
     place: str
+    file: Path | None = None
+
+    def position(self, names: list[str], wanted: str, encoding: str) -> int:
+        """Return the position of a column; if a CSV file lacks it, try other delimiters."""
+        if self.file is not None and self.header is not None and wanted not in names:
+            mark = delimiter_with(self.file, encoding, wanted)
+            if mark is not None:
+                raise InputError(
+                    f"{self.place} has no column named {shown(wanted)} between delimiters as "
+                    f"stated, but with {mark!r}: state delimiter={mark!r}"
+                )
+        return position(names, wanted, self.place)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +110,7 @@ class Table:
     _connection: Any
     _failure: str
     _progress: bool
+    _form: TableAs
     _bring: Callable[[Sequence[str]], Mapping[str, str]]
 
     def load(self, *columns: str) -> Mapping[str, str]:
@@ -119,7 +131,18 @@ class Table:
             InputError: the table cannot be read; the message has no word of the engine's own.
         """
         with reported(self._connection.query_progress if self._progress else None):
-            return _run(self._connection, sql, parameters, self._failure)
+            return run(self._connection, sql, parameters, self._failure)
+
+    def tidied(self, labels: list[str]) -> list[str | None]:
+        """Return public labels as the same text in a cell would be read; None where missing."""
+        if self._form.is_plain:
+            return [*labels]
+        # `tidied` adds nothing of the caller's to the SQL.
+        sql = (
+            f"SELECT {self._form.tidied('label')} FROM "  # noqa: S608 - see above
+            "(SELECT unnest($1) AS label, unnest(range(len($1))) AS place) ORDER BY place"
+        )
+        return [label for (label,) in self.fetch(sql, labels)]
 
     def store_candidates(self, labels: list[str]) -> None:
         """Put the labels into the table `safeselect_candidates`."""
@@ -137,7 +160,7 @@ def open_table(
     *,
     memory: str | None = None,
     progress: bool = False,
-    whole: bool = False,
+    whole: Collection[str] = (),
 ) -> Iterator[Table]:
     """Open a table for the length of a `with` block.
 
@@ -147,7 +170,8 @@ def open_table(
         columns: our name -> the column's name in the table.
         memory: the most memory that the engine may use, such as "2GB"; beyond it, it uses disk.
         progress: report on standard error how far a long statement is.
-        whole: read columns of floats as integers; a number that is not whole is an error.
+        whole: of which columns, by our names, floats are read as integers; a number that is not
+            whole is an error.
 
     Raises:
         InputError: there is no DuckDB, no such file or no such column, or the table is unreadable.
@@ -162,7 +186,7 @@ def open_table(
     config = _CONFIG
     if memory is not None:
         config = {**_CONFIG, "memory_limit": f"{memory_size(memory) // 1000}KB"}
-    duckdb = _import_duckdb()
+    duckdb = import_duckdb()
     empty = without_rows(table, list(columns.values())) if files is None else None
     with tempfile.TemporaryDirectory(prefix="safeselect-") as private:  # mode 0700
         spill = Path(private, "spill")
@@ -174,7 +198,7 @@ def open_table(
                 alias.symlink_to(file.resolve())
             form = described.delimiter, described.encoding
             sources = [
-                _Source(*reader(file, alias, *form), shown(file))
+                _Source(*reader(file, alias, *form), shown(file), file)
                 for file, alias in zip(files, aliases, strict=True)
             ]
         failure = sources[0].failure if len(sources) == 1 else _ONE_OF.format(len(sources))
@@ -191,7 +215,7 @@ def open_table(
             def bring(wanted: Sequence[str]) -> Mapping[str, str]:
                 if files is None:
                     frame = as_arrow(table, [columns[ours] for ours in wanted])
-                    _ask(lambda: connection.register(_FRAME, frame), failure)
+                    ask(lambda: connection.register(_FRAME, frame), failure)
                 return view(wanted)
 
             def view(wanted: Sequence[str]) -> Mapping[str, str]:
@@ -200,13 +224,13 @@ def open_table(
 
             types: Mapping[str, str | None] = dict.fromkeys(columns)
             if empty is not None:
-                _ask(lambda: connection.register(_FRAME, empty), failure)
+                ask(lambda: connection.register(_FRAME, empty), failure)
             if files is not None or empty is not None:
                 types = dict(view(list(columns)))
             if empty is not None:
                 # So that no statement can read the frame without rows instead of the table.
-                _run(connection, "DROP VIEW safeselect_rows", (), failure)
-            yield Table(types, connection, failure, progress, bring)
+                run(connection, "DROP VIEW safeselect_rows", (), failure)
+            yield Table(types, connection, failure, progress, described, bring)
         finally:
             connection.close()
 
@@ -216,20 +240,22 @@ def _view(
     sources: Sequence[_Source],
     columns: Mapping[str, str],
     described: TableAs,
-    whole: bool,
+    whole: Collection[str],
 ) -> Mapping[str, str]:
     """Make the view of these columns and return their types.  No row is read."""
     selects, found = [], []
     for source in sources:
         # `identifier` and `literal` quote every name and path below.
         sql = f"DESCRIBE SELECT * FROM {source.rows}"  # noqa: S608 - quoted
-        known = _run(connection, sql, (), source.failure)
+        known = run(connection, sql, (), source.failure)
         names = [row[0] for row in known] if source.header is None else source.header
-        at = {ours: position(names, name, source.place) for ours, name in columns.items()}
+        at = {
+            ours: source.position(names, name, described.encoding) for ours, name in columns.items()
+        }
         types = {ours: str(known[place][1]) for ours, place in at.items()}
         cells = {ours: identifier(known[place][0]) for ours, place in at.items()}
         for ours, kind in types.items():
-            if kind in _EXACT_UP_TO and whole:
+            if kind in _EXACT_UP_TO and ours in whole:
                 cells[ours] = _WHOLE.format(cell=cells[ours], most=_EXACT_UP_TO[kind])
                 types[ours] = "BIGINT"
             elif kind == "VARCHAR" and not described.is_plain:
@@ -242,47 +268,5 @@ def _view(
             raise InputError(f"column {shown(name)} holds different types in different files")
     select = " UNION ALL ".join(selects)
     sql = f"CREATE OR REPLACE TEMP VIEW safeselect_rows AS {select}"
-    _run(connection, sql, (), sources[0].failure)
+    run(connection, sql, (), sources[0].failure)
     return found[0]
-
-
-def _run(
-    connection: Any, sql: str, parameters: tuple[object, ...], failure: str
-) -> list[tuple[Any, ...]]:
-    rows: list[tuple[Any, ...]] = _ask(
-        lambda: connection.execute(sql, list(parameters)).fetchall(), failure
-    )
-    return rows
-
-
-def _ask(question: Callable[[], Any], failure: str) -> Any:
-    """Return DuckDB's answer, or raise one sentence of ours."""
-    duckdb = _import_duckdb()
-    answer = None
-    interrupted = exhausted = broken = False
-    try:
-        answer = question()
-    except Exception as error:  # noqa: BLE001 - any error may quote cells
-        interrupted = str(error) == "Query interrupted"  # how DuckDB reports Ctrl-C
-        broken = _BROKEN in str(error) and _BROKEN not in failure
-        exhausted = isinstance(error, (duckdb.OutOfMemoryException, MemoryError))
-    if interrupted:
-        raise KeyboardInterrupt
-    if exhausted:
-        raise InputError("DuckDB ran out of memory or of disk space while reading the table")
-    if broken:
-        raise InputError(_NOT_WHOLE)
-    if answer is None:
-        raise InputError(failure)
-    return answer
-
-
-def _import_duckdb() -> ModuleType:
-    try:
-        import duckdb
-    except ImportError:
-        raise InputError(
-            "reading tables needs DuckDB: install it with pip install 'safeselect[tables]'"
-        ) from None
-    module: ModuleType = duckdb
-    return module

@@ -13,6 +13,7 @@ import os
 import re
 import zlib
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from safeselect.errors import InputError, ParameterError
 from safeselect.exact.parameters import describe
 
 __all__ = [
+    "delimiter_with",
     "identifier",
     "literal",
     "memory_size",
@@ -40,6 +42,7 @@ _CODECS = {"utf-8": "utf-8-sig", "latin-1": "latin-1", "utf-16": "utf-16"}
 _MEMORY = re.compile(r"[1-9][0-9]{0,5}(MB|GB)", re.ASCII)
 _HEADER_LIMIT = 1 << 20  # characters; a header is far shorter, and no more is searched
 _SURROGATE = re.compile("[\\udc80-\\udcff]")  # these stand for bytes that are not UTF-8
+_DELIMITERS = ",;\t|"
 _MOST_COLUMNS = 10_000  # ten times as many take DuckDB gigabytes, even if empty
 
 
@@ -84,8 +87,8 @@ def reader(
     compression = "'gzip'" if compressed else "'none'"
     failure = (
         f"{shown(file)} is not a whole CSV table of {len(header)} columns in {encoding.upper()}: "
-        "it is truncated or damaged, a row has more or fewer cells than the header, or a quote is "
-        "not closed"
+        "it is truncated or damaged, a row has more or fewer cells than the header, a quote is not "
+        "closed, or the text is in another encoding, which must be stated, such as 'latin-1'"
     )
     rows = _CSV.format(
         file=quoted,
@@ -114,7 +117,10 @@ def _header(file: Path, compressed: bool, delimiter: str, encoding: str) -> list
         pass
     if header is None or any(_SURROGATE.search(name) for name in header):
         kind = "a gzip-compressed CSV" if compressed else "a CSV"
-        raise InputError(f"{shown(file)} cannot be read as {kind} file in {encoding.upper()}")
+        raise InputError(
+            f"{shown(file)} cannot be read as {kind} file in {encoding.upper()}; if it is in "
+            "another encoding, state it, such as 'latin-1'"
+        )
     if not header:
         raise InputError(f"{shown(file)} has no header line; its first line must name the columns")
     if len(header) > _MOST_COLUMNS:
@@ -134,8 +140,26 @@ def position(names: list[str], wanted: str, place: str) -> int:
     """Return the position of a column among the names found; it must be there once."""
     if names.count(wanted) != 1:
         found = "no column" if wanted not in names else "more than one column"
-        raise InputError(f"{place} has {found} named {shown(wanted)}")
+        near = wanted not in names and _folded(wanted) in map(_folded, names)
+        raise InputError(
+            f"{place} has {found} named {shown(wanted)}"
+            + "; there is one whose name differs in capital letters or blanks only" * near
+        )
     return names.index(wanted)
+
+
+def _folded(name: object) -> object:
+    return " ".join(name.split()).casefold() if isinstance(name, str) else name
+
+
+def delimiter_with(file: Path, encoding: str, wanted: str) -> str | None:
+    """Return a usual delimiter with which a CSV file's header has a column of this name."""
+    compressed = file.name.lower().endswith(".gz")
+    for mark in _DELIMITERS:
+        with suppress(InputError):
+            if wanted in _header(file, compressed, mark, encoding):
+                return mark
+    return None
 
 
 def memory_size(memory: object) -> int:

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from safeselect.adapters.tables._described import TableAs
 from safeselect.adapters.tables._duckdb import Table, open_table
 from safeselect.adapters.tables._keys import (
     FLOATS,
@@ -16,8 +17,11 @@ from safeselect.adapters.tables._keys import (
 )
 from safeselect.adapters.tables._spark import SparkTable, is_spark, open_spark
 from safeselect.adapters.tables._sql import GROUPS, ITEMS
+from safeselect.errors import InputError, ParameterError
 
 __all__ = ["Keyed", "open_keyed"]
+
+_LISTED = {"item": "candidate", "grp": "group"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,10 +39,26 @@ class Keyed:
             if kind is not None and kind not in FLOATS:
                 require_key(kind, name)
 
-    def check_candidates(self, labels: list[str]) -> None:
-        """Refuse candidates that no column of this declared type can hold."""
-        if self.table.types["item"] in INTEGERS | FLOATS:
-            require_plain_integers(labels, self.names["item"])
+    def as_read(self, labels: list[str], ours: str = "item") -> list[str]:
+        """Return a public list as cells with its text are read; all different still.
+
+        Raises:
+            InputError: two labels become the same cell, or none, or fit no cell of the column.
+        """
+        what = _LISTED[ours]
+        found: dict[str, int] = {}
+        for place, label in enumerate(self.table.tidied(labels), 1):
+            if label is None:
+                raise InputError(f"{what} {place} has nothing but blanks, which are trimmed")
+            if label in found:
+                raise InputError(
+                    f"{what} {place} is read as {what} {found[label]} is: both become the same "
+                    "cell, so state one of them"
+                )
+            found[label] = place
+        if self.table.types[ours] in INTEGERS | FLOATS:
+            require_plain_integers([*found], self.names[ours], what)
+        return [*found]
 
     def items(self) -> list[str]:
         """Return the set of items, which the caller asserted to be public."""
@@ -50,7 +70,7 @@ class Keyed:
         kinds = self._load("item", "person")
         if candidates is not None:
             if kinds["item"] in INTEGERS:
-                require_plain_integers(candidates, self.names["item"])
+                require_plain_integers(candidates, self.names["item"], _LISTED["item"])
             self.table.store_candidates(candidates)
         return self.table.fetch(sql)
 
@@ -66,7 +86,7 @@ class Keyed:
         kinds = self._load("item", "person", "grp")
         for labels, ours in ((groups, "grp"), (candidates or [], "item")):
             if kinds[ours] in INTEGERS:
-                require_plain_integers(labels, self.names[ours])
+                require_plain_integers(labels, self.names[ours], _LISTED[ours])
         self.table.store_groups(groups)
         if candidates is not None:
             self.table.store_candidates(candidates)
@@ -89,11 +109,16 @@ def open_keyed(
     group: str | None = None,
 ) -> Iterator[Keyed]:
     """Open a table and check its columns' names and declared types."""
+    if isinstance(table, TableAs) and is_spark(table.table):
+        raise ParameterError(
+            "a Spark DataFrame is counted where it is: tidy its columns there, for example with "
+            "pyspark.sql.functions lower and trim, and pass it without TableAs"
+        )
     columns = {"item": item, "person": user} | ({} if group is None else {"grp": group})
     opened = (
         open_spark(table, columns)
         if is_spark(table)
-        else open_table(table, columns, memory=memory, progress=progress, whole=True)
+        else open_table(table, columns, memory=memory, progress=progress, whole=tuple(columns))
     )
     with opened as rows:
         keyed = Keyed(rows, columns)

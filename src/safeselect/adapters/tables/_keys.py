@@ -79,10 +79,11 @@ def require_key(kind: str, column: str) -> None:
         )
 
 
-def require_plain_integers(labels: list[str], column: str) -> None:
+def require_plain_integers(labels: list[str], column: str, what: str) -> None:
+    """Refuse a public list that a column of integers cannot hold."""
     for place, label in enumerate(labels, 1):
         if not _PLAIN_INTEGER.fullmatch(label):
             raise InputError(
-                f"candidate {place} is not an integer in plain decimal form, but column "
+                f"{what} {place} is not an integer in plain decimal form, but column "
                 f"{shown(column)} holds integers"
             )

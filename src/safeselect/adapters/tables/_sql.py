@@ -1,11 +1,13 @@
 """Every query on the data, in SQL; no other file has one.
 
 Each statement runs unchanged on DuckDB and on Apache Spark.  `safeselect_rows` has two columns:
-`item`, a candidate, and `person`, the protected user.  Both are integers or strings.
+`item`, a candidate, and `person`, the protected user.  Both are integers or strings.  Where values
+are read, `value` stands for `item`, a number or a date.
 
 - A row whose item or person is NULL is dropped by the WHERE clauses here and nowhere else.
 - Neighbours are tables that differ by all rows of one person.  In each statement a person counts at
   most once for an item, so each count moves by at most 1, and all in the same direction.
+- A statement scans `safeselect_rows` once: a table in memory may be a stream that ends.
 - `grp` is a third column where the largest items of each group are asked for.
 - Labels are text, and text is compared by its bytes.  So equal counts have the same order
   everywhere, and that order depends on the labels only.
@@ -24,7 +26,16 @@ __all__ = [
     "ITEMS_PER_USER",
     "LARGEST_CAPPED_COUNTS",
     "LARGEST_COUNTS",
+    "VALUES_OF_USERS",
 ]
+
+VALUES_OF_USERS = """
+SELECT {rule}(found) AS value
+FROM (SELECT {cell} AS found, person FROM safeselect_rows) AS cells
+WHERE found IS NOT NULL AND person IS NOT NULL
+GROUP BY person
+"""
+"""One value for each person, by a public rule; a person's rows move that value alone."""
 
 ITEMS = """
 SELECT DISTINCT CAST(item AS STRING) AS label
@@ -100,21 +111,21 @@ ORDER BY label
 Whether an item is left out depends on its own count alone.
 """
 GROUPED_COUNTS = """
-WITH members AS (
-  SELECT DISTINCT grp, person
+WITH triples AS (
+  SELECT DISTINCT grp, item, person
   FROM safeselect_rows
   WHERE grp IS NOT NULL AND item IS NOT NULL AND person IS NOT NULL
     AND CAST(grp AS STRING) IN (SELECT label FROM safeselect_groups)
 ), placed AS (
-  SELECT grp, person, ROW_NUMBER() OVER (
+  SELECT grp, item, person, DENSE_RANK() OVER (
     PARTITION BY person
     ORDER BY LEFT(md5(CONCAT(CAST(person AS STRING), ' ', CAST(grp AS STRING))), 12), grp
   ) AS place
-  FROM members
+  FROM triples
 ), pairs AS (
-  SELECT DISTINCT r.grp, r.item, r.person
-  FROM safeselect_rows r JOIN placed p ON r.grp = p.grp AND r.person = p.person
-  WHERE p.place <= {groups} AND r.item IS NOT NULL {known}
+  SELECT grp, item, person
+  FROM placed
+  WHERE place <= {groups} {known}
 ), capped AS (
   SELECT grp, item, ROW_NUMBER() OVER (
     PARTITION BY grp, person
@@ -139,11 +150,12 @@ ORDER BY grp, place
 """
 """The largest counts of each public group, where a person counts in `groups` groups at most.
 
-The same kind of hash as above decides which groups; groups outside the list take no place.  So a
-person moves counts in at most `groups` groups, and in each of them at most `contributions` counts.
+The same kind of hash as above decides which groups; groups outside the list take no place.  All
+triples of a person in one group have the same place, so a person moves counts in at most `groups`
+groups, and in each of them at most `contributions` counts.
 """
 
-AMONG_CANDIDATES = "AND CAST(r.item AS STRING) IN (SELECT label FROM safeselect_candidates)"
+AMONG_CANDIDATES = "AND CAST(item AS STRING) IN (SELECT label FROM safeselect_candidates)"
 """The condition `known` of `GROUPED_COUNTS` where there is a public list of items."""
 
 GROUPS = """

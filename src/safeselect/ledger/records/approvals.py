@@ -103,8 +103,8 @@ class Proposal:
     @classmethod
     def of(cls, record: Mapping[str, Content], since: str) -> Proposal:
         """Return the proposal for the record of a change."""
-        told = {name: value for name, value in record.items() if name not in _UNSIGNED}
-        return cls(canonical({**told, "since": since}))
+        signed = {name: value for name, value in record.items() if name not in _UNSIGNED}
+        return cls(canonical({**signed, "since": since}))
 
     @property
     def message(self) -> bytes:

@@ -75,7 +75,7 @@ class Balance:
 
     @classmethod
     def carried(cls, content: Mapping[str, Any], where: str) -> Balance:
-        """Read what `told` wrote.
+        """Read what `as_record` wrote.
 
         Raises:
             LedgerDamaged: the content is something else.

@@ -63,7 +63,7 @@ class Budget:
     rho: Fraction | None = None
     order: Fraction | None = None
     _caps: Amounts = field(init=False, repr=False, compare=False)
-    _told: dict[str, Content] = field(init=False, repr=False, compare=False)
+    _record: dict[str, Content] = field(init=False, repr=False, compare=False)
 
     def __init__(  # the fields are exact; what is handed over may be any exact number
         self,
@@ -91,8 +91,8 @@ class Budget:
         # This refuses a cap that allows nothing.
         object.__setattr__(self, "_caps", self._worked_out())
         terms = exact_texts({name: getattr(self, name) for name in sorted(given)})
-        told: dict[str, Content] = {"unit": self.unit, "neighbours": self.neighbours}
-        object.__setattr__(self, "_told", told | {"budget": terms})
+        record: dict[str, Content] = {"unit": self.unit, "neighbours": self.neighbours}
+        object.__setattr__(self, "_record", record | {"budget": terms})
 
     @property
     def caps(self) -> Amounts:
@@ -135,11 +135,11 @@ class Budget:
 
     def as_record(self) -> dict[str, Content]:
         """Return the content for records."""
-        return self._told
+        return self._record
 
     @classmethod
     def of(cls, content: object) -> Budget:
-        """Read what `told` wrote.
+        """Read what `as_record` wrote.
 
         Raises:
             LedgerDamaged: the content is something else.

@@ -142,8 +142,8 @@ class Keys:
 
 def handover_message(record: Mapping[str, Content]) -> bytes:
     """Return what the old key signs: the place, all records before it, and both keys."""
-    told = {name: record[name] for name in _HANDED_OVER}
-    return _HANDOVER + canonical(told).encode("ascii")
+    handed_over = {name: record[name] for name in _HANDED_OVER}
+    return _HANDOVER + canonical(handed_over).encode("ascii")
 
 
 def is_replaceable(signer: Mapping[str, Any]) -> bool:

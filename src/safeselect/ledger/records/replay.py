@@ -231,8 +231,8 @@ class Checker:
         if kind in OUTCOMES:
             return self._outcome(row, record, where)
         if kind in ("scope", "raised"):
-            told = self.approvers, record, self.changed, self.count
-            is_approved = check_approved(*told, where)
+            change = self.approvers, record, self.changed, self.count
+            is_approved = check_approved(*change, where)
             if kind == "raised":
                 changed = raised(self.scopes, record, where, is_approved=is_approved)
             elif record["scope"] in self.scopes:

@@ -1,0 +1,90 @@
+"""The busiest destinations of each airline, with intervals and a plot, from a messy export.
+
+    python examples/messy.py
+
+Neighbours: all flights of one plane are added or removed.
+Guarantee: ApproximateDP(epsilon, delta), for all lists and counts together.
+
+The file is as spreadsheets export it: semicolons, a byte order mark, a comma in a column's name,
+names in capitals and with blanks, two forms of an accent, quoted text of several lines, and numbers
+of planes that became floats where one was missing. Nothing is cleaned beforehand.
+"""
+
+from __future__ import annotations
+
+import csv
+import tempfile
+import unicodedata
+from pathlib import Path
+
+from flights import flights
+
+from safeselect import ParameterError
+from safeselect.adapters.tables import GroupedTopK, TableAs, top_items_by_group
+
+AIRLINES = {"AA": "Amérique", "DL": "Deltair", "UA": "United", "WN": "Southwest"}  # made-up names
+
+
+def export(file: Path) -> None:
+    """Write the flights of four airlines as somebody's spreadsheet would."""
+    numbers: dict[str, int] = {}
+    with file.open("w", encoding="utf-8-sig", newline="") as out:
+        rows = csv.writer(out, delimiter=";")
+        rows.writerow(["No", "Plane ID", "Airline", "Destination, airport", "Remark"])
+        for place, flight in enumerate(flights()):
+            airline, airport = AIRLINES.get(flight.carrier, "Other"), flight.destination
+            number = numbers.setdefault(flight.plane, len(numbers) + 1000)
+            decomposed = unicodedata.normalize("NFD", airline)
+            rows.writerow(
+                [
+                    place,
+                    ("", number, f"{number}.0")[min(place % 97, 1) + place % 2],
+                    (airline.upper(), f" {airline} ", decomposed)[place % 3],
+                    (airport, airport.lower(), f"{airport}\t")[place % 5 % 3],
+                    ("", 'said "late"', "wind; rain", "two\nlines")[place % 4],
+                ]
+            )
+
+
+def lists(file: Path) -> GroupedTopK:
+    """The three destinations of each airline to which most planes flew, with counts.
+
+    Sensitivity: a plane counts in one airline, and there for five destinations at most. One plane
+    more moves so many counts by 1.
+    """
+    read = TableAs(file, delimiter=";", trim=True, casefold=True, nfc=True, whole_numbers=True)
+    return top_items_by_group(
+        read,
+        group="Airline",
+        groups=[
+            *AIRLINES.values()
+        ],  # public: it is known without the file which airlines there are
+        item="Destination, airport",
+        user="Plane ID",
+        k=3,
+        max_contributions=5,
+        epsilon=2,
+        delta="1e-6",
+    )
+
+
+def main() -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder, "Export (final) 2.csv")
+        export(file)
+        found = lists(file)
+        try:
+            found.plot().savefig(Path(folder, "lists.png"))
+        except ParameterError as missing:
+            print(f"no plot: {missing}")
+    columns = found.to_dict()  # or found.to_pandas()
+    for group, rank, label, count, low, high in zip(*columns.values(), strict=True):
+        print(f"{group} {rank}: {label} {count} ({low} to {high})")
+    noise = found.count_noise
+    print(f"each count: within {noise.within_95} for 95 of 100, standard deviation", end=" ")
+    print(float(noise.standard_deviation))
+    print(f"guarantee: {found.guarantee}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,140 @@
+"""PipelineDP's selection of partitions with our exact law, in two ways.
+
+- `create_partition_selection_strategy` takes the place of the function of this name in
+  `pipeline_dp.partition_selection`: one line, PipelineDP's budget, fresh draws.
+- `kept_partitions` selects beforehand, for `public_partitions=`, by public operations of
+  PipelineDP's backends alone: keyed draws, on our ledger, the same where work is repeated.
+
+Neither imports PipelineDP.  `docs/drop-ins.md` shows the lines.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from functools import partial
+from typing import Any
+
+from safeselect.errors import ParameterError, ScoreError
+from safeselect.exact.parameters import Number, describe
+from safeselect.partitions import PartitionStrategy, partition_strategy
+from safeselect.unknown_domain._items import Label, item
+
+__all__ = ["create_partition_selection_strategy", "kept_partitions"]
+
+_OURS = "TRUNCATED_GEOMETRIC"
+
+
+def create_partition_selection_strategy(
+    strategy: object,
+    epsilon: Number,
+    delta: Number,
+    max_partitions_contributed: int,
+    pre_threshold: int | None = None,
+) -> PartitionStrategy:
+    """Return a strategy whose `should_keep(users)` decides about one partition, by a fresh draw.
+
+    PipelineDP asks for one in each process that decides, and asks it once about each partition.  It
+    accounts for the budget itself.  An engine that computes a partition twice decides twice, as it
+    does with PipelineDP's own strategies; `partition_strategy(...).keep_keyed` does not.
+
+    Guarantee: (epsilon, delta)-DP for the partitions of one user together, as PipelineDP accounts
+        for it (Desfontaines, Voss and Gipson 2022; see `safeselect.select_partitions`).
+    Neighbours: one user is added or removed, who counts for `max_partitions_contributed` partitions
+        at most; PipelineDP sees to that.
+
+    Args:
+        strategy: `PartitionSelectionStrategy.TRUNCATED_GEOMETRIC`, PipelineDP's default.
+        epsilon, delta: what all decisions cost together.
+        max_partitions_contributed: in how many partitions a user counts.
+        pre_threshold: a partition with fewer users is never kept; by default 1.
+
+    Raises:
+        ParameterError: another strategy, or a parameter is wrong.
+
+    Example:
+        >>> from enum import Enum
+        >>> Kind = Enum("Kind", ["TRUNCATED_GEOMETRIC", "LAPLACE_THRESHOLDING"])
+        >>> strategy = create_partition_selection_strategy(Kind.TRUNCATED_GEOMETRIC, 1, 1e-6, 3)
+        >>> strategy.should_keep(1000)
+        True
+    """
+    kind = getattr(strategy, "name", strategy)
+    if kind != _OURS or kind is strategy:
+        raise ParameterError(
+            f"strategy must be PartitionSelectionStrategy.{_OURS}, got {describe(kind)}; leave out "
+            "partition_selection_strategy= and post_aggregation_thresholding=, which keep no more"
+        )
+    return partition_strategy(
+        epsilon=epsilon,
+        delta=delta,
+        max_partitions=max_partitions_contributed,
+        pre_threshold=1 if pre_threshold is None else pre_threshold,
+    )
+
+
+def kept_partitions(
+    rows: Any, *, extractors: Any, backend: Any, strategy: PartitionStrategy
+) -> Any:
+    """Return the partitions of a table that may be shown, for `public_partitions=`.
+
+    Each user counts for `max_partitions` partitions of the strategy at most, those of the smallest
+    SHA-256 of user and partition, and once for each.  Then `strategy.keep_keyed` decides.  Bounding
+    and draws are the same wherever they are computed again.
+
+    Guarantee: that of the strategy, which was charged when it was made; computational, as its keys
+        are.  What is aggregated afterwards costs PipelineDP's budget besides.
+    Neighbours: all rows of one user are added or removed.
+
+    Args:
+        rows: the table, a collection of the backend.
+        extractors: `DataExtractors`; its `privacy_id_extractor` and `partition_extractor` are used.
+            Both give integers or strings; a partition of another kind is not kept.
+        backend: of PipelineDP; its workers need safeselect.
+        strategy: for this one table.
+
+    Returns:
+        A collection of the backend: the partitions, each an integer or a string.
+
+    Raises:
+        ParameterError: the strategy is none.
+        ScoreError: a user is neither an integer nor a string; where the rows are computed.
+    """
+    if not isinstance(strategy, PartitionStrategy):
+        raise ParameterError(
+            f"strategy must be made by partition_strategy(...), got {describe(strategy)}"
+        )
+    read = partial(_pair, extractors.privacy_id_extractor, extractors.partition_extractor)
+    pairs = backend.map(rows, read, "Users and partitions")
+    users = backend.group_by_key(pairs, "Partitions of each user")
+    bound = partial(_bounded, strategy.terms.max_partitions)
+    counted = backend.count_per_element(
+        backend.flat_map(users, bound, "Bounded partitions of each user"), "Users of each partition"
+    )
+    kept = backend.filter(counted, partial(_keeps, strategy), "Partitions that may be shown")
+    return backend.keys(kept, "Drop the numbers of users")
+
+
+def _pair(user_of: Any, partition_of: Any, row: Any) -> tuple[Label, Any]:
+    user = item(user_of(row))
+    if user is None:
+        raise ScoreError("privacy ids must be integers or strings; write for example str(id)")
+    return user, partition_of(row)
+
+
+def _bounded(most: int, found: tuple[Label, Iterable[Any]]) -> list[Label]:
+    """The partitions for which a user counts: they follow from this user's rows alone."""
+    user, partitions = found
+    labels = {label for label in map(item, partitions) if label is not None}
+    return sorted(labels, key=partial(_rank, user))[:most]
+
+
+def _rank(user: Label, label: Label) -> bytes:
+    # An integer's text is no string's, and a length says where the user ends.
+    texts = [f"s{each}" if isinstance(each, str) else f"i{each:x}" for each in (user, label)]
+    text = f"{len(texts[0])} {texts[0]}{texts[1]}"
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
+
+
+def _keeps(strategy: PartitionStrategy, counted: tuple[Label, int]) -> bool:
+    return strategy.keep_keyed(*counted)

@@ -1,0 +1,159 @@
+"""From a table to quantiles in one call: of a column with one value for each user."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from contextlib import ExitStack
+from datetime import date
+from typing import Any, Literal, get_args
+
+from safeselect.adapters.tables._duckdb import open_table
+from safeselect.adapters.tables._files import shown
+from safeselect.adapters.tables._keys import FLOATS, INTEGERS, TEXT, require_key, warn_if_same
+from safeselect.adapters.tables._sql import VALUES_OF_USERS
+from safeselect.counts import check_unit
+from safeselect.errors import InputError, ParameterError
+from safeselect.exact.parameters import Number
+from safeselect.grid_quantiles import Quantiles, quantiles
+from safeselect.grid_quantiles._grid import Later
+from safeselect.ledger import Scope
+from safeselect.randomness.source import Source
+from safeselect.selection._arguments import read_ledger, unit_of
+from safeselect.selection._table import read_choice
+
+__all__ = ["table_quantiles"]
+
+Of = Literal["smallest", "largest", "sum"]
+"""Which value of a user counts."""
+
+_RULES = {"smallest": "MIN", "largest": "MAX", "sum": "SUM"}
+_DATES = ("DATE", "TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS")
+
+
+def table_quantiles(
+    table: object,
+    *,
+    value: str,
+    user: str,
+    of: Of,
+    quantiles: Iterable[Number],
+    lowest: Any,
+    highest: Any,
+    step: Number | None = None,
+    epsilon: Number | None = None,
+    delta: Number | None = None,
+    rho: Number | None = None,
+    neighbours: str = "add_remove",
+    ties: str = "interval",
+    unit: str | None = None,
+    memory: str | None = None,
+    source: Source | None = None,
+    ledger: Scope | None = None,
+) -> Quantiles:
+    """Choose quantiles of a column of a table, in which each user counts once.
+
+        found = table_quantiles(
+            "trips.parquet", value="fare", user="rider", of="largest", quantiles=["1/2"],
+            lowest=0, highest=500, epsilon=1,
+        )
+
+    The engine takes one value for each user, by a public rule; `quantiles` does the rest.  A row
+    whose value or user is NULL, or whose value is NaN, is dropped; a user of whom no row is left
+    does not count.
+
+    Guarantee, law: those of `quantiles`.
+    Neighbours: tables that differ by all rows of one user, or, with "replace_one", in which all
+        rows of one user are others.
+
+    Args:
+        table, user, unit, memory: as for `count_distinct_users`; not a Spark DataFrame.
+        value: the column of values: integers, decimals, floats or dates.  In a CSV file, whose
+            cells are text, numbers are read as floats, and dates as in 2024-02-29.
+        of: which value of a user counts: its "smallest", its "largest", or the "sum" of its
+            numbers, where floats and text are added as decimals of ten places.  For a user with one
+            row they are the same.
+        quantiles: as for `quantiles`: one or several, all different.
+        lowest, highest, step, epsilon, delta, rho, neighbours, ties, source, ledger: as for
+            `quantiles`.  A ledger is charged after the columns and before a row is read.
+
+    Returns:
+        Quantiles: `values` in the order of `quantiles`.
+
+    Raises:
+        InputError: the table or a column cannot be used.
+        ParameterError: a parameter is wrong; nothing was charged.
+        ScoreError, BudgetError, SourceError: as for `quantiles`.
+
+    Example:
+        >>> import pyarrow
+        >>> from safeselect.adapters.tables import table_quantiles
+        >>> trips = pyarrow.table({"fare": [7, 9, 8] * 300, "rider": range(900)})
+        >>> given = {"lowest": 0, "highest": 99, "epsilon": 4, "of": "largest"}
+        >>> table_quantiles(trips, value="fare", user="rider", quantiles=["1/2"], **given).value
+        8
+    """
+    warn_if_same(value, user)
+    read_choice(of, "of", get_args(Of))
+    dated = isinstance(lowest, date) or isinstance(highest, date)
+    if dated and of == "sum":
+        raise ParameterError("dates have no sum; write of='smallest' or of='largest'")
+    check_unit(unit, unit_of(read_ledger(ledger, monotonic=False)))
+    with ExitStack() as stack:
+        columns = {"value": value, "person": user}
+        rows = stack.enter_context(open_table(table, columns, memory=memory, whole=("person",)))
+        _check(rows.types, columns, dated)
+
+        def read() -> list[Any]:
+            with stack:  # closed after the read, before any noise
+                types = rows.load("value", "person")
+                _check(types, columns, dated)
+                cell = _cell(str(types["value"]), of, dated)
+                sql = VALUES_OF_USERS.format(rule=_RULES[of], cell=cell)
+                return [found for (found,) in rows.fetch(sql)]
+
+        return _released(
+            Later(read, unit),
+            quantiles=quantiles,
+            lowest=lowest,
+            highest=highest,
+            step=step,
+            epsilon=epsilon,
+            delta=delta,
+            rho=rho,
+            neighbours=neighbours,
+            ties=ties,
+            source=source,
+            ledger=ledger,
+        )
+
+
+_released = quantiles  # the argument of this name hides it
+
+
+def _check(types: Mapping[str, str | None], columns: Mapping[str, str], dated: bool) -> None:
+    """Refuse declared types that do not fit; a type that is not known yet is looked at later."""
+    kind, person = types["value"], types["person"]
+    if person is not None and person not in FLOATS:
+        require_key(person, columns["person"])
+    if kind is None:
+        return
+    name = shown(columns["value"])
+    number = kind in INTEGERS | FLOATS or kind.startswith("DECIMAL")
+    if not number and kind not in (*_DATES, TEXT, '"NULL"'):
+        raise InputError(f"column {name} holds {kind}: values are numbers or dates")
+    if kind not in (TEXT, '"NULL"') and number is dated:
+        raise ParameterError(
+            f"column {name} holds {'numbers' if number else 'dates'}: write lowest and highest as "
+            f"{'numbers' if number else 'dates'}, too"
+        )
+
+
+def _cell(kind: str, of: str, dated: bool) -> str:
+    """One value, as SQL; NULL where there is none."""
+    if dated:
+        return "CAST(value AS DATE)"
+    if kind in FLOATS or kind == TEXT:
+        # Decimals add up exactly, so that a sum does not depend on the order of the rows.
+        number = "CAST(value AS DECIMAL(38, 10))" if of == "sum" else "CAST(value AS DOUBLE)"
+        return f"CASE WHEN isnan(CAST(value AS DOUBLE)) THEN NULL ELSE {number} END"
+    return "value"

@@ -1,0 +1,47 @@
+"""Every broken copy of the accounting is noticed by the test that it names.
+
+Those of one kind each run with the others; all of them, some seconds each, in `make nightly`.
+"""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+from accounting_mutants import ACCOUNTING
+from mutants import ROOT, copy, evidence
+
+pytestmark = [
+    pytest.mark.claim("C2"),
+    pytest.mark.slow("a broken copy and a process for each mutant"),
+]
+
+LONG = os.environ.get("SAFESELECT_LONG") == "1"
+ALWAYS = (
+    "tangent for chord: offsets on the grid alone",
+    "rounding down: products",
+    "range before Gaussian",
+    "tail dropped: large losses",
+)
+KILLERS = sorted({mutant.killer for mutant in ACCOUNTING.values()})
+
+
+@pytest.mark.parametrize("name", ACCOUNTING if LONG else ALWAYS)
+def test_the_mutant_is_noticed(name, tmp_path):
+    assert not evidence(copy(tmp_path, ACCOUNTING[name]), ACCOUNTING[name].killer)
+
+
+@pytest.mark.parametrize("name", ACCOUNTING)
+def test_its_text_is_there(name, tmp_path):
+    copy(tmp_path, ACCOUNTING[name])
+
+
+def test_an_unbroken_copy_passes(tmp_path):
+    assert evidence(copy(tmp_path), *KILLERS)
+
+
+def test_the_page_lists_every_mutant():
+    page = (ROOT / "docs" / "mutants.md").read_text()
+    for name, mutant in ACCOUNTING.items():
+        ((file, _, _),) = mutant.changes
+        assert f"| {name} | `{file}` | `{mutant.killer}` |" in page

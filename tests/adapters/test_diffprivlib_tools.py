@@ -1,0 +1,177 @@
+"""diffprivlib's quantiles with our law: arguments, shapes, law, its accountant, refusals."""
+
+from __future__ import annotations
+
+import functools
+from collections import Counter
+from fractions import Fraction
+from math import exp
+from typing import Any
+
+import numpy as np
+import pytest
+from chances import fits
+
+import safeselect.adapters.diffprivlib_tools as ours
+from safeselect import ParameterError, ScoreError
+from safeselect.testing import DeterministicSource
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::safeselect.testing.InsecureSourceWarning"),
+    pytest.mark.filterwarnings("ignore::safeselect.SafeSelectWarning"),
+]
+TABLE = np.random.default_rng(5).random((60, 3, 4)) * 10
+
+
+def diffprivlib() -> Any:
+    return pytest.importorskip(
+        "diffprivlib", reason="diffprivlib is not installed", exc_type=ImportError
+    )
+
+
+@pytest.mark.parametrize("neighbours", ["replace_one", "add_remove"])
+def test_the_law_is_that_of_the_original(neighbours: str) -> None:
+    """An interval with i values below has its width times exp(-epsilon |i - q n| / R), R = 2.
+
+    With add/remove neighbours R is 2 max(q, 1 - q).  On so fine a grid the points at the values
+    count for nothing.  False alarm: 1e-9; power: `chances.fits`.
+    """
+    values, share, epsilon = [1, 4, 5, 8], 0.25, 2.0
+    change = 2.0 if neighbours == "replace_one" else 1.5
+    widths = np.diff([0, *values, 9])
+    weights = [
+        width * exp(-epsilon * abs(below - share * 4) / change)
+        for below, width in enumerate(widths)
+    ]
+    law = {below: weight / sum(weights) for below, weight in enumerate(weights)}
+    source = DeterministicSource(7, i_understand_this_is_not_private=True)
+    more = {"neighbours": neighbours, "source": source}
+    found = Counter(
+        int(np.searchsorted(values, ours.quantile(values, share, epsilon, (0, 9), **more)))
+        for _ in range(2000)
+    )
+    assert fits(found, law)
+
+
+def test_the_step_of_the_grid_may_be_given() -> None:
+    found = {float(ours.median([1, 4, 5, 8], 1, (0, 9), step=3)) for _ in range(100)}
+    assert found <= {0.0, 3.0, 6.0, 9.0}
+
+
+@pytest.mark.parametrize("quant", [0.5, [0.5], [0.25, 0.75]])
+@pytest.mark.parametrize(
+    ("axis", "keepdims"),
+    [
+        (None, False),
+        (0, False),
+        ((0, 1), False),
+        (-1, False),
+        (None, True),
+        (0, True),
+        ((0, 2), True),
+    ],
+)
+def test_shapes_and_places_are_those_of_numpy(quant: Any, axis: Any, keepdims: bool) -> None:
+    """At an epsilon that protects nobody each output is between the values around the rank."""
+    found = ours.quantile(TABLE, quant, 1e5, (0, 10), axis=axis, keepdims=keepdims)
+    asked = quant[0] if isinstance(quant, list) and len(quant) == 1 else quant
+    # A rank or so on either side: a point between two values is as good as the values.
+    ranks = 1.5 * np.size(found) / np.size(asked) / TABLE.size
+    below, above = (
+        np.quantile(TABLE, share, axis=axis, keepdims=keepdims, method=method)
+        for share, method in (
+            (np.maximum(np.subtract(asked, ranks), 0), "lower"),
+            (np.minimum(np.add(asked, ranks), 1), "higher"),
+        )
+    )
+    assert np.shape(found) == np.shape(below)
+    assert found.dtype == np.float64
+    assert np.all(below - 1e-6 <= found)
+    assert np.all(found <= above + 1e-6)
+
+
+def test_median_percentile_and_bounds_for_each_output() -> None:
+    wide = TABLE[:, 0, :] * [1, 10, 100, 1000]
+    ends = [0, 0, 0, 0], np.array([10, 100, 1000, 10000])
+    found = ours.median(wide, 1e6, ends, axis=0)
+    assert np.all(np.abs(found / np.median(wide, axis=0) - 1) < 0.2)
+    tenth, last = ours.percentile(wide[:, 0], [10, np.int64(90)], 1e5, (0, 10))
+    assert tenth < found[0] < last
+
+
+def test_numbers_of_any_type_are_numbers() -> None:
+    for values in ([True, False], np.array([0.1, 0.9], np.float32), [0, 2**80], [1, -np.inf], []):
+        found = ours.quantile(values, np.float32(0.5), np.float32(1), (np.int8(0), np.float64(1)))
+        assert 0 <= found <= 1
+    assert ours.quantile([Fraction(1, 3)], "1/2", "1/2", ("0", 1), step="1/7") * 7 % 1 in (0, 1)
+
+
+@pytest.mark.parametrize(
+    ("given", "error", "says"),
+    [
+        ({"bounds": None}, ParameterError, "bounds must be a pair .* fixed without the data"),
+        ({"bounds": (1, 0)}, ParameterError, "lowest below highest"),
+        ({"bounds": (0, 1, 2)}, ParameterError, "bounds must be a pair"),
+        ({"bounds": ([0, 0], [1, 1])}, ParameterError, "one number at each end"),
+        ({"bounds": (0, float("inf"))}, ParameterError, "bounds must be a finite number"),
+        ({"quant": 1.5}, ParameterError, "quant must be a number from 0 to 1"),
+        ({"quant": []}, ParameterError, "quant must be a number from 0 to 1"),
+        ({"quant": -0.5}, ParameterError, "quant must be at least zero"),
+        ({"epsilon": 0}, ParameterError, "epsilon must be greater than zero"),
+        ({"epsilon": float("inf")}, ParameterError, "epsilon must be a finite number"),
+        ({"axis": 1}, ParameterError, "axis must be a dimension of the array, which has 1"),
+        ({"axis": (0, 0)}, ParameterError, "axis must be a dimension"),
+        ({"axis": 0.5}, ParameterError, "axis must be a dimension"),
+        ({"array": np.zeros((3, 0)), "axis": 0}, ParameterError, "array must have a column"),
+        ({"accountant": 3}, Exception, "BudgetAccountant"),
+        ({"neighbours": "some"}, ParameterError, "neighbours must be"),
+        ({"array": np.ma.masked_equal([900, 1], 900)}, ParameterError, "must not be masked"),
+        ({"array": [900.5, float("nan")]}, ScoreError, "missing or NaN"),
+        ({"array": ["900.5"]}, ScoreError, "values must be numbers"),
+        ({"array": np.array([900.5, None], dtype=object)}, ScoreError, "missing or NaN"),
+    ],
+)
+def test_refusals(given: dict[str, Any], error: type[Exception], says: str) -> None:
+    with pytest.raises(error, match=says) as raised:
+        ours.quantile(**{"array": [0.5], "quant": 0.5, "bounds": (0, 1), **given})
+    assert "900" not in str(raised.value)
+
+
+def test_its_accountant_is_charged_as_by_the_original() -> None:
+    accounts: Any = diffprivlib().BudgetAccountant
+    spent = []
+    for function in (diffprivlib().tools.quantile, ours.quantile):
+        accountant = accounts(3.0, 0)
+        with accountant:  # the default one, too
+            function(TABLE, [0.25, 0.5, 0.75], 1.0, (0, 10))
+        function(TABLE[:, 0], 0.5, 1.0, (0, 10), axis=0, accountant=accountant)
+        function([1, 2], 0.5, 1.0, (0, 10), accountant=accountant)
+        spent.append(accountant.spent_budget)
+        with pytest.raises(Exception, match="exceed"):
+            function([1, 2], 0.5, 0.1, (0, 10), accountant=accountant)
+        assert accountant.spent_budget == spent[-1]
+    assert spent[0] == spent[1]
+
+
+def test_what_cannot_be_read_costs_nothing() -> None:
+    accountant = diffprivlib().BudgetAccountant(1.0, 0)
+    with pytest.raises(ScoreError, match="missing or NaN"):
+        ours.median([float("nan")], 1.0, (0, 1), accountant=accountant)
+    assert len(accountant) == 0
+
+
+def test_the_tools_run_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The patch of docs/drop-ins.md, and diffprivlib's own law on the same values."""
+    tools: Any = diffprivlib().tools
+    own = functools.partial(tools.quantile, quant=0.5, epsilon=0.1, bounds=(0, 10))
+    values = np.arange(10)
+    theirs = [int(own(values)) for _ in range(1500)]
+    for name in ours.__all__:
+        monkeypatch.setattr(tools, name, getattr(ours, name))
+    assert tools.median(values, 5.0, (0, 10)) >= 0
+    new = [int(tools.quantile(values, 0.5, 0.1, (0, 10))) for _ in range(1500)]
+    # Both against the law of the intervals: a release lies above value i and not above the next.
+    weights = {i: exp(-0.1 * abs(i + 1 - 5) / 2) for i in range(10)}
+    law = {i: weight / sum(weights.values()) for i, weight in weights.items()}
+    assert fits(Counter(theirs), law)
+    assert fits(Counter(new), law)

@@ -1,0 +1,393 @@
+"""A client's program with every public function: mypy and pyright read it, and it runs.
+
+`tests/test_typing.py` sees that each name of `docs/interface.md` stands here, that both checkers
+find nothing, and that what `assert_type` says of labels is so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, assert_type
+
+import numpy as np
+
+from safeselect import (
+    AdaptiveSparseVector,
+    Answer,
+    Answers,
+    ApproximateDP,
+    BoundedRange,
+    Budget,
+    CallbackSource,
+    ChosenRun,
+    CombinedSource,
+    Composition,
+    CountNoise,
+    Counts,
+    DiscoveredTopK,
+    ExponentialMechanism,
+    ExponentialMechanismBase2,
+    GaussianDP,
+    HmacSigner,
+    InputError,
+    LaplaceDominated,
+    Ledger,
+    Measurement,
+    OpenSSLSource,
+    PartitionStrategy,
+    PayWhatYouGet,
+    PermuteAndFlip,
+    PureDP,
+    Quantiles,
+    Receipt,
+    Repeated,
+    ReportNoisyMax,
+    SafeSelectError,
+    SelectedPartitions,
+    Selection,
+    Selections,
+    Signer,
+    Source,
+    SparseVector,
+    Statement,
+    SystemSource,
+    TopAbove,
+    TopK,
+    TopKMechanism,
+    TopSet,
+    ZeroConcentratedDP,
+    best_of,
+    calibrate,
+    compose,
+    estimate_from_gaps,
+    estimate_from_threshold,
+    expected_error,
+    expected_gap,
+    explain,
+    exponential_mechanism,
+    exponential_mechanism_base2,
+    exponential_mechanism_with_gap,
+    first_above,
+    from_json,
+    gap_confidence_bound,
+    gap_p_value,
+    json_schema,
+    measure,
+    partition_strategy,
+    permute_and_flip,
+    permute_and_flip_with_gap,
+    quantile,
+    quantiles,
+    report_noisy_max,
+    report_noisy_max_with_gap,
+    select_many,
+    select_partitions,
+    top_k,
+    top_k_above,
+    top_k_many,
+    top_k_with_gaps,
+    unknown_domain_top_k,
+)
+from safeselect.accounting import (
+    DiscreteGaussian,
+    DiscreteLaplace,
+    RandomizedResponse,
+    compose_delta,
+)
+from safeselect.adapters import diffprivlib, diffprivlib_tools, synthetic_data
+from safeselect.adapters.pipeline_dp import (
+    create_partition_selection_strategy,
+    kept_partitions,
+)
+from safeselect.adapters.tables import (
+    GroupedTopK,
+    TableAs,
+    choose_cap,
+    count_distinct_users,
+    largest_counts,
+    read_candidates,
+    read_scores,
+    select_keys,
+    top_items,
+    top_items_by_group,
+)
+from safeselect.estimates import (
+    error_from_gaps,
+    error_ratio,
+    estimate_fixed_from_gaps,
+    estimate_from_answers,
+    intervals_from_gaps,
+    threshold_error_ratio,
+    variance_ratio,
+)
+from safeselect.ledger import (
+    Anchor,
+    Event,
+    ExternalRelease,
+    Outbox,
+    Proposal,
+    Proposals,
+    Receiver,
+    Request,
+    Scope,
+    append,
+    approve,
+    repair,
+)
+from safeselect.planning import (
+    CapError,
+    GroupPlan,
+    GroupPlans,
+    ItemPlan,
+    ItemPlans,
+    KeyPlan,
+    KeyPlans,
+    cap_errors,
+    explain_groups,
+    explain_items,
+    explain_keys,
+)
+from safeselect.private_candidates import CoveredScope
+from safeselect.sources import Observed, observed
+from safeselect.testing import (
+    DeterministicSource,
+    RecordingSource,
+    ReplaySource,
+    check_sensitivity,
+    check_source,
+)
+
+
+def use(*found: object) -> None:
+    """A client would go on from here."""
+
+
+VOTES = {"tea": 5, "milk": 900}
+YEARS = {1999: 5, 2003: 900}
+
+
+def budget() -> Scope:
+    """A ledger of its own for each call."""
+    ledger = Ledger.create(":memory:", {"votes": Budget("person", "add_remove", epsilon=20)})
+    return ledger.scope("votes", unit="person", neighbours="add_remove", purpose="types")
+
+
+def one_choice() -> None:
+    """The type of the labels is that of the result."""
+    best = permute_and_flip(VOTES, epsilon=1, sensitivity=1, ledger=budget())
+    assert_type(best, Selection[str])
+    assert_type(best.label, str)
+    assert_type(best.gap, Fraction | None)
+    paid: Receipt | None = best.receipt
+    said: Statement = best.statement
+    year = exponential_mechanism(YEARS, rho="1/8", sensitivity=1, source=SystemSource())
+    assert_type(year.label, int)
+    assert_type(exponential_mechanism_base2(VOTES, base="1/2", sensitivity=1), Selection[str])
+    assert_type(
+        report_noisy_max([1, 2], noise="gumbel", epsilon=1, range_=Fraction(1), labels=["a", "b"]),
+        Selection[str],
+    )
+    assert_type(permute_and_flip_with_gap(YEARS, epsilon=1, sensitivity=1), Selection[int])
+    assert_type(
+        exponential_mechanism_with_gap(VOTES, epsilon=1, sensitivity=1, gap_grid="1/2").label, str
+    )
+    gap = report_noisy_max_with_gap(VOTES, noise="laplace", epsilon=1, sensitivity=1)
+    assert_type(gap.label, str)
+    use(paid, said.version, best.to_json())
+
+
+def several() -> None:
+    """Lists, sets and rows of choices."""
+    assert_type(top_k(VOTES, k=1, epsilon=1, sensitivity=1), TopK[str])
+    assert_type(top_k(YEARS, k=1, rho=1, sensitivity=1, mechanism="permute_and_flip"), TopK[int])
+    chosen = top_k(VOTES, k=1, epsilon="0.1", delta="1e-9", sensitivity=1, mechanism="laplace")
+    assert_type(chosen, TopSet[str])
+    assert_type(top_k_with_gaps(VOTES, k=1, epsilon=1, sensitivity=1), TopK[str])
+    assert_type(top_k_above(YEARS, k=1, threshold=3, epsilon=1, sensitivity=1), TopAbove[int])
+    rows = np.zeros((2, 3), dtype=np.int64)
+    assert_type(
+        select_many(rows, epsilon=1, sensitivity=1, labels=["a", "b", "c"]), Selections[str]
+    )
+    others = top_k_many(rows, k=2, epsilon=1, sensitivity=1, labels=["a", "b", "c"])
+    assert_type(others, Selections[str])
+
+
+def prepared() -> None:
+    """Labels belong to a call."""
+    flip = PermuteAndFlip(epsilon=1, sensitivity=1, monotonic=True)
+    assert_type(flip(VOTES).label, str)
+    assert_type(flip(YEARS).label, int)
+    assert_type(ExponentialMechanism(rho=1, sensitivity=1)(VOTES).label, str)
+    base2 = ExponentialMechanismBase2(base="1/2", sensitivity=1)
+    assert_type(base2([1, 2], labels=["a", "b"]).label, str)
+    assert_type(ReportNoisyMax(noise="laplace", epsilon=1, sensitivity=1)(YEARS).label, int)
+    assert_type(TopKMechanism(k=1, epsilon=1, sensitivity=1)(VOTES).labels, tuple[str, ...])
+
+
+def unknown_candidates() -> None:
+    """Keys that are found in the data, partitions, sessions."""
+    found = unknown_domain_top_k({"a": 9}, k=1, k_bar=1, places="all", epsilon=1, delta="1e-6")
+    assert_type(found, DiscoveredTopK)
+    assert_type(found.labels, tuple[int | str, ...])
+    noise: CountNoise | None = found.count_noise
+    kept = select_partitions({"tea": 5}, epsilon=1, delta="1e-6", max_partitions=1)
+    assert_type(kept, SelectedPartitions)
+    assert_type(kept.labels, tuple[int | str, ...])
+    strategy = partition_strategy(epsilon=1, delta="1e-6", max_partitions=1)
+    assert_type(strategy, PartitionStrategy)
+    assert_type(strategy.should_keep(5), bool)
+    with SparseVector(threshold=2, k=1, epsilon=1, sensitivity=1) as above:
+        assert_type(above.query(5), Answer)
+    with AdaptiveSparseVector(threshold=2, k=2, epsilon=1, sensitivity=1) as adaptive:
+        assert_type(adaptive.query_many([1, 2]), Answers)
+    with PayWhatYouGet(outcomes=5, queries=2, epsilon=1, delta="1e-6") as session:
+        assert_type(
+            session.query({"a": 9}, k=1, k_bar=1, places="all").labels, tuple[int | str, ...]
+        )
+    use(noise, Counts({"tea": 5}, places="all"))
+
+
+def numbers() -> None:
+    """Measurements, quantiles, runs that are private themselves."""
+    assert_type(measure([1, 2], epsilon=1, sensitivity_l1=1), Measurement)
+    assert_type(quantile([1, 2], quantile="1/2", lowest=0, highest=9, epsilon=1), Quantiles)
+    asked = [Fraction(1, 4), Fraction(1, 2)]
+    assert_type(quantiles([1, 2], quantiles=asked, lowest=0, highest=9, epsilon=1), Quantiles)
+
+    def run(covered: CoveredScope) -> tuple[int, str]:
+        return 1, permute_and_flip(VOTES, epsilon="1/4", sensitivity=1, ledger=covered).label
+
+    base = LaplaceDominated(Fraction(1, 4))
+    chosen = best_of(run, base=base, gamma="1/2", ledger=budget())
+    assert_type(chosen, ChosenRun[str])
+    assert_type(chosen.output, str | None)
+    assert_type(first_above(run, threshold=0, base=base, gamma="1/2").output, str | None)
+
+
+def accounts() -> None:
+    """Guarantees and what they cost together."""
+    one = Fraction(1)
+    total = compose([PureDP(one), LaplaceDominated(one)], delta="1e-6")
+    assert_type(total, Composition)
+    repeated = Repeated(PureDP(one), one, one / 2)
+    laws = DiscreteLaplace(one), DiscreteGaussian(one), RandomizedResponse(one / 4, 2)
+    assert_type(compose_delta([laws[2]] * 2, epsilon=1, precision="1e-2"), Composition)
+    assert_type(calibrate(BoundedRange, k=5, epsilon=1, delta="1e-6"), Fraction)
+    said = from_json(measure([1, 2], epsilon=1, sensitivity_l1=1).to_json())
+    fields = list(json_schema("safeselect.selection/3"))
+    costs = ApproximateDP(one, one / 10**6), ZeroConcentratedDP(one / 8)
+    told = explain(k=2, epsilon=1), expected_error(n=5, gap=1, epsilon=1, sensitivity=1)
+    use(repeated.pure, said, fields, costs, told, laws, GaussianDP(one))
+
+
+def planned() -> None:
+    """Caps and items, before any data is touched."""
+    errors = cap_errors({1: 10, 2: 5}, size=3, epsilon=1)
+    assert_type(errors, tuple[CapError, ...])
+    plans = explain_items(2, [1, "1/2"], "1e-6")
+    assert_type(plans, ItemPlans)
+    assert_type(plans.plans, tuple[ItemPlan, ...])
+    grouped = explain_groups(2, [1], "1e-6", groups=3, groups_per_user=1)
+    assert_type(grouped, GroupPlans)
+    assert_type(grouped.plans, tuple[GroupPlan, ...])
+    keys = explain_keys([1], "1e-6")
+    assert_type(keys, KeyPlans)
+    assert_type(keys.plans, tuple[KeyPlan, ...])
+
+
+def estimated() -> None:
+    """What gaps tell afterwards."""
+    bound = gap_confidence_bound(
+        1, threshold=3, alpha="1/20", threshold_rate=1, value_rate=2, noise="laplace"
+    )
+    better = estimate_from_gaps([1, 2], [1], rate=1, noise="exponential", measured_rate=1)
+    near = estimate_from_threshold(1, 1, threshold=2, variance_ratio=1)
+    chance = gap_p_value(1, rate=1, noise="laplace"), expected_gap([1, 2], rate=1)
+    told = dict[str, Any](rate=1, noise="laplace", measured_rate=1)
+    assert_type(intervals_from_gaps([1, 2], [1], **told), tuple[tuple[Fraction, Fraction], ...])
+    assert_type(error_from_gaps([1, 2], [1], **told), Fraction)
+    assert_type(estimate_from_answers([1, 2], [1, 1], **told), tuple[Fraction, ...])
+    assert_type(estimate_fixed_from_gaps([1, 2], [1], variance_ratio=1), tuple[Fraction, ...])
+    ratio = variance_ratio(1, noise="laplace", measured_rate=1)
+    use(bound, better, near, chance, error_ratio(2, ratio) + threshold_error_ratio(ratio))
+
+
+def from_tables(table: Path, scope: Scope) -> None:
+    """Rows in a file."""
+    rows = dict[str, Any](item="city", user="rider")
+    counted = count_distinct_users(TableAs(str(table)), candidates=["a", "b"], **rows)
+    assert_type(counted, Counts)
+    assert_type(largest_counts(str(table), places=3, max_contributions=1, **rows), Counts)
+    top = top_items(str(table), k=1, epsilon=1, candidates=["a"], max_contributions=1, **rows)
+    assert_type(top, TopK[Any] | TopSet[Any] | DiscoveredTopK)
+    cap = choose_cap(str(table), epsilon=1, most=5, ledger=scope, **rows)
+    assert_type(cap, Selection[int])
+    keys = select_keys(str(table), epsilon=1, delta="1e-6", **rows)
+    assert_type(keys, SelectedPartitions)
+    grouped = top_items_by_group(str(table), group="ward", k=1, epsilon=1, **rows)
+    assert_type(grouped, GroupedTopK)
+    assert_type(read_candidates(table), list[str])
+    names, scores = read_scores(table, label="city", score="rider")
+    use(names, scores)
+
+
+def charged(anchor: Anchor, receiver: Receiver, outbox: Outbox, proposals: Proposals) -> None:
+    """A ledger, and who may change it."""
+    signer: Signer = HmacSigner(bytes(32), key_id="a")
+    asked: Proposal = proposals.limit("votes", limit="epsilon", to=2, reason="a second survey")
+    approval = approve(asked, signer)
+    assert_type(approval, dict[str, str])
+    place = repair("budget.log", signer=signer, anchor=anchor, ship=receiver)
+    use(append(place, [], head=None), outbox)
+
+
+def told(event: Event, request: Request, external: ExternalRelease) -> str:
+    """What a ledger tells its keepers."""
+    return f"{event.kind} {request.asked} {external.released('a')}"
+
+
+def sources() -> None:
+    """Random bytes."""
+    source: Source = CombinedSource(OpenSSLSource(), CallbackSource(lambda count: bytes(count)))
+    seen: Observed = observed(source)
+    tape = DeterministicSource(1, i_understand_this_is_not_private=True)
+    use(
+        seen.health, RecordingSource(tape).data, ReplaySource(b"").left, check_source(OpenSSLSource)
+    )
+
+    def scores(people: Iterable[int]) -> list[int]:
+        return [sum(people)]
+
+    assert_type(check_sensitivity(scores, [([0], [1])], sensitivity=1, monotonic=True), int)
+
+
+def dropped_in() -> None:
+    """In place of the functions of other libraries."""
+    pick = synthetic_data.exponential_mechanism({"a": 1.5, "b": 2}, 1.0, np.float64(1))
+    flip = diffprivlib.PermuteAndFlip(epsilon=1.0, sensitivity=1, utility=[1, 2]).randomise()
+    choose = diffprivlib.Exponential(epsilon=1.0, sensitivity=1, utility=[1, 2]).copy()
+    middle = diffprivlib_tools.median([1, 2], 1.0, (0, 9))
+    low = diffprivlib_tools.percentile([1, 2], 10, 1.0, (0, 9))
+    both = diffprivlib_tools.quantile([1, 2], [0.25, 0.75], 1.0, (0, 9))
+    use(pick, flip, choose.randomise(), middle, low, both)
+
+
+def selected(kind: object, rows: object, extractors: object, backend: object) -> object:
+    """PipelineDP's own objects have no types here."""
+    strategy = create_partition_selection_strategy(kind, 1, 1e-6, 1)
+    assert_type(strategy.should_keep(5), bool)
+    return kept_partitions(rows, extractors=extractors, backend=backend, strategy=strategy)
+
+
+def failed(error: SafeSelectError) -> bool:
+    """All that goes wrong has one base class."""
+    return isinstance(error, InputError)
+
+
+RUNS = (
+    *(one_choice, several, prepared, unknown_candidates, numbers, accounts),
+    *(planned, estimated, sources, dropped_in),
+)
+"""What runs as it stands; the rest needs a table or a ledger in a file."""
