@@ -178,13 +178,19 @@ def _enclosed(formula: _Formula, *numbers: Fraction) -> Fraction:
     return above_zero(lambda bits: formula(_one(bits), *(Interval.of(n, bits) for n in numbers)))
 
 
-def _concentrated(guarantee: _Pure, rho: _Formula) -> ZeroConcentratedDP:
+def _concentrated(
+    guarantee: _Pure, rho: Callable[[Interval, Interval], Interval]
+) -> ZeroConcentratedDP:
     """The bound on rho, a formula of 1 and epsilon, as a guarantee."""
     epsilon = guarantee.epsilon
     return ZeroConcentratedDP(_enclosed(rho, epsilon) if epsilon else epsilon)
 
 
-def _approximate(guarantee: _Pure, delta: Number, bound: _Formula) -> ApproximateDP:
+def _approximate(
+    guarantee: _Pure,
+    delta: Number,
+    bound: Callable[[Interval, Interval, Interval, Interval], Interval],
+) -> ApproximateDP:
     """The bound on epsilon, a formula of 1, epsilon, delta and 1 - delta, as a guarantee."""
     at = rational(delta, "delta", below=1)
     # Where epsilon = 0 already suffices, the logarithm in `bound` may not exist.
@@ -195,7 +201,9 @@ def _approximate(guarantee: _Pure, delta: Number, bound: _Formula) -> Approximat
     return ApproximateDP(min(guarantee.epsilon, epsilon), at)
 
 
-def _delta(guarantee: _Pure, epsilon: Number, bound: _Formula) -> Fraction:
+def _delta(
+    guarantee: _Pure, epsilon: Number, bound: Callable[[Interval, Interval, Interval], Interval]
+) -> Fraction:
     """The bound on delta, a formula of 1, own epsilon and epsilon less own epsilon.
 
     Where the guarantee's own epsilon is no larger, 0.
