@@ -46,6 +46,7 @@ def test_a_small_item_wants_a_small_cap_and_a_large_one_all_items():
     ("change", "message"),
     [
         ({"items_per_user": {}}, "at least one user"),
+        ({"items_per_user": [1, 3]}, "must map numbers of items to numbers of users, got list"),
         ({"items_per_user": {0: 3}}, "a number of items"),
         ({"items_per_user": {1: -3}}, "a number of users"),
         ({"caps": [0]}, "a cap must be"),

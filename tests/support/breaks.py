@@ -738,10 +738,10 @@ BREAKS = (
     ),
     Break(
         ("C10",),
-        "adapters/tables/_duckdb.py",
-        "_ask",
-        "        broken = _BROKEN in str(error) and _BROKEN not in failure\n",
-        "        broken = _BROKEN in str(error) and _BROKEN not in failure\n"
+        "adapters/tables/_asking.py",
+        "ask",
+        "        broken = BROKEN in str(error) and BROKEN not in failure\n",
+        "        broken = BROKEN in str(error) and BROKEN not in failure\n"
         '        failure = f"{failure}: {error}"\n',
     ),
     Break(
