@@ -71,8 +71,8 @@ BREAKS = (
         _LAW,
         "noise/tables.py",
         "read_noise",
-        "    np.add(out, take(table.values, index), out=out)\n",
-        "    np.add(out, take(table.values, index) // 2, out=out)\n",
+        "    np.add(out, np.take(table.values, index), out=out)\n",
+        "    np.add(out, np.take(table.values, index) // 2, out=out)\n",
     ),
     Break(
         _LAW,

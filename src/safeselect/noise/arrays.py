@@ -26,7 +26,6 @@ __all__ = [
     "mth_largest",
     "picked",
     "random_lanes",
-    "take",
     "to_integers",
     "top_places",
 ]
@@ -40,7 +39,6 @@ GridScores = NDArray[np.uint64]
 # These are the methods themselves.  On few numbers, NumPy's functions of these names spend most of
 # the time before they call the methods.
 argmax = np.ndarray.argmax
-take = np.ndarray.take
 largest_of = np.ndarray.max
 
 _PEEL_LIMIT = 32  # up to so many maxima are quicker one after another than a threshold bit by bit

@@ -38,7 +38,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from safeselect.exact.rate import NoiseRate
-from safeselect.noise.arrays import Numbers, take
+from safeselect.noise.arrays import Numbers
 from safeselect.noise.laws import DIGITS, Law
 
 __all__ = [
@@ -140,7 +140,7 @@ def read_noise(table: NoiseTable, words: Numbers, out: NDArray[np.int64]) -> Non
     np.left_shift(words, far, out=words)
     # NumPy 1 refuses unsigned indices of 64 bits.
     leading = np.right_shift(words, np.uint64(48)).view(np.int64)
-    near = take(table.zeros, leading).astype(np.uint64)
+    near = np.take(table.zeros, leading).astype(np.uint64)
     octave = np.bitwise_and(np.add(far, near, out=far), np.uint64(_OCTAVES - 1), out=far)
     np.left_shift(words, np.add(near, np.uint64(1), out=near), out=words)
     point = np.right_shift(words, np.uint64(64 - _POINTS_BITS), out=near)
@@ -150,9 +150,9 @@ def read_noise(table: NoiseTable, words: Numbers, out: NDArray[np.int64]) -> Non
     np.left_shift(words, np.uint64(_POINTS_BITS), out=words)
     np.right_shift(words, np.uint64(32), out=words)
     # |slope| < 2**27 and the place between two points has 32 digits: 59 together.
-    np.multiply(take(table.slopes, index), words.view(np.int64), out=out)
+    np.multiply(np.take(table.slopes, index), words.view(np.int64), out=out)
     np.right_shift(out, np.int64(32), out=out)
-    np.add(out, take(table.values, index), out=out)
+    np.add(out, np.take(table.values, index), out=out)
 
 
 @dataclass(frozen=True, slots=True)
