@@ -101,7 +101,9 @@ def commands(text: str) -> Iterator[tuple[str, list[str]]]:
 
 
 def trips(names: dict[str, Any]) -> None:
-    rows = "SELECT 'city ' || i % 7 AS city, i AS rider FROM range(100) AS numbers(i)"
+    rows = (
+        "SELECT 'city ' || i % 7 AS city, i AS rider, i % 50 AS fare FROM range(100) AS numbers(i)"
+    )
     duckdb.execute(f"COPY ({rows}) TO 'trips.parquet' (FORMAT parquet)")
     Path("carriers.txt").write_text("AA\nB6\nDL\nUA\n")
 
