@@ -695,9 +695,9 @@ BREAKS = (
         ("C10",),
         "selection/_call.py",
         "statement",
-        "        return Statement.of(self._told, unit=self._unit, neighbours=by, utc=self._utc)\n",
-        '        told = {**self._told, "first": str(list(self.candidates.rows[0].held)[0])}\n'
-        "        return Statement.of(told, unit=self._unit, neighbours=by, utc=self._utc)\n",
+        "        said = _stated(tuple(self._parameters.items()), self._unit, by)\n",
+        '        first = ("first", str(list(self.candidates.rows[0].held)[0]))\n'
+        "        said = _stated((*self._parameters.items(), first), self._unit, by)\n",
     ),
     Break(
         ("C10",),
