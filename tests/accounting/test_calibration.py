@@ -197,6 +197,7 @@ def test_a_search_returns_nothing_that_costs_more(power, growth, first):
             assert cost(found) >= limit * (1 - 2 * near)
 
 
+@pytest.mark.slow("rows of hundreds of ranges")
 @pytest.mark.parametrize(
     ("family", "count", "epsilon", "delta"),
     [

@@ -36,8 +36,9 @@ def test_its_text_is_there(name, tmp_path):
     copy(tmp_path, ACCOUNTING[name])
 
 
-def test_an_unbroken_copy_passes(tmp_path):
-    assert evidence(copy(tmp_path), *KILLERS)
+@pytest.mark.parametrize("killer", KILLERS if LONG else KILLERS[-1:])
+def test_an_unbroken_copy_passes(killer, tmp_path):
+    assert evidence(copy(tmp_path), killer)
 
 
 def test_the_page_lists_every_mutant():

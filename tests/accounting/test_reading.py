@@ -154,6 +154,7 @@ def test_a_profile_far_out_is_read_as_near():
                 assert (-1e-9 if upper else -5) < error < (5 if upper else 1e-9)
 
 
+@pytest.mark.slow("a product of long laws")
 def test_lists_of_a_thousand_million_end():
     """Losses of tens of millions of steps, of which no list of places is made."""
     parts = [(DiscreteLaplace("1/7", 2), 5000), (DiscreteLaplace("1/5"), 10**9)]
@@ -173,3 +174,21 @@ def test_deltas_too_small_to_be_stated_are_the_least():
     with pytest.raises(ParameterError, match="no delta below 1 is proved"):
         compose_delta(large, 10**6)
     assert compose([GaussianDP(1)] * 2, "1e-300").guarantee.epsilon < 60
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        [(GaussianDP(10**12), 513), (LaplaceDominated("23/7"), 2)],
+        [(LaplaceDominated(3), 10**15), (BoundedRange(1), 10**15)],
+        [(LaplaceDominated(3), 10**8), (GaussianDP(10**7), 2)],
+    ],
+)
+def test_lists_whose_exponentials_no_number_holds_have_a_bound(parts):
+    for delta in ("1e-30", "0.1"):
+        found = composed_epsilon(parts, delta, Fraction(1, 100))
+        assert 10**6 < found < 10**16
+    few = [part for part, _ in parts]
+    assert compose(few, "1e-30", "1e-2").guarantee.epsilon > 0
+    with pytest.raises(ParameterError, match="no delta below 1 is proved"):
+        compose_delta([GaussianDP(10**12), LaplaceDominated(1)], 1)

@@ -562,6 +562,14 @@ def cheaper(kind: str, number: str, value: str = "1/10000") -> Callable[[Case], 
     return forge
 
 
+def forged_nothing(case: Case) -> None:
+    """A chosen run is said not to be there."""
+    case.release["found"] = "no"
+    for name in ("output", "output_kind", "score", "score_kind"):
+        del case.release[name]
+    case.rewrite(lambda records: None)
+
+
 OF_TABLES: dict[str, tuple[str, Callable[[Case], None], str, str]] = {
     "a rate that is too large": ("a measurement", release(rate="1"), "range", "does not cover"),
     "a variance that is too small": (
@@ -646,6 +654,47 @@ OF_TABLES: dict[str, tuple[str, Callable[[Case], None], str, str]] = {
         "Its noise_rate is not that of its parameters.",
     ),
     "a number that is none": ("groups", both(k="x"), "shape", "is no number"),
+    "a point beside the grid": ("a median", release(values=["100"]), "shape", "not on the grid"),
+    "a decimal beside the grid": (
+        "decimals",
+        release(values=["5E-8", "5E-8"]),
+        "shape",
+        "not on the grid",
+    ),
+    "a day beside the grid": ("a day", release(values=["2025-01-01"]), "shape", "not on the grid"),
+    "quantiles that cross": (
+        "quartiles",
+        release(values=["1", "2", "3"]),
+        "shape",
+        "A larger quantile has a smaller point.",
+    ),
+    "another quantile": ("a median", release(quantiles=["1/3"]), "shape", "other quantiles"),
+    "ties of the other law": (
+        "a median",
+        both(ties="below"),
+        "shape",
+        "Its mechanism is not that of its parameters.",
+    ),
+    "noise for other neighbours": (
+        "a median",
+        both(neighbours="replace_one"),
+        "range",
+        "for other neighbours",
+    ),
+    "users with no values": ("a median", both(max_contributions="0"), "range", "how many values"),
+    "no grid": ("a median", both(step="0"), "shape", "do not say what the grid is"),
+    "no run of best_of": (
+        "the best of runs",
+        forged_nothing,
+        "shape",
+        "best_of always releases one",
+    ),
+    "another kind of cost of runs": (
+        "the best of runs",
+        cheaper("PureDP", "epsilon"),
+        "range",
+        "best_of/1 has no guarantee of type PureDP",
+    ),
     "a strategy of another user": (
         "a strategy",
         release(parts={"count": "2"}),

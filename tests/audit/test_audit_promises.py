@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from audited import CHARGED, Case, Json, certificate
+from written import EVERY
 
 import safeselect as s
 from safeselect.releases import from_json
@@ -80,6 +81,14 @@ def with_health(word: str) -> Change:
     return lambda case, records: records[CHARGED]["source"].update(health=word)
 
 
+def with_parameter(**wrong: str) -> Change:
+    def change(case: Case, records: list[Json]) -> None:
+        case.release["parameters"] |= wrong
+        records[CHARGED]["parameters"] |= wrong
+
+    return change
+
+
 def twice_a_label(case: Case, records: list[Json]) -> None:
     case.release["labels"] = ["tea", "tea"]
 
@@ -126,6 +135,27 @@ FORGERIES: dict[str, tuple[Any, bool, Change, str, str]] = {
         with_health("failed"),
         "source",
         "and its tests were: failed",
+    ),
+    "noise that covers nothing": (
+        None,
+        False,
+        with_parameter(effective_range="0"),
+        "range",
+        "The noise covers a range of 0, and the declared change of the scores needs 2.",
+    ),
+    "scores that may be monotonic": (
+        None,
+        False,
+        with_parameter(monotonic="perhaps"),
+        "range",
+        "The record does not say whether all scores move the same way.",
+    ),
+    "a strategy for more keys of a user": (
+        EVERY["a strategy"],
+        False,
+        with_parameter(max_partitions="6"),
+        "shape",
+        "It pays for other keys of a user than its parameters say.",
     ),
     "a label twice": (None, False, twice_a_label, "shape", "It names a candidate twice."),
 }

@@ -3,6 +3,7 @@
 import os
 import random
 import traceback
+from functools import partial
 
 import numpy as np
 import pytest
@@ -318,3 +319,11 @@ def test_methods_of_generators_for_simulations_are_refused(function):
 
 def test_the_systems_generator_of_the_standard_library_is_taken():
     CallbackSource(random.SystemRandom().randbytes).begin()
+
+
+def test_a_generator_for_simulations_is_known_behind_partial_functions():
+    for method in (random.Random(1).randbytes, np.random.default_rng(1).bytes):
+        for function in (partial(method), partial(partial(method))):
+            with pytest.raises(ParameterError, match="output can be predicted"):
+                CallbackSource(function, exclusive=True)
+    assert CallbackSource(partial(os.urandom)).tested is False

@@ -39,6 +39,7 @@ from safeselect import (
     PartitionStrategy,
     PayWhatYouGet,
     PermuteAndFlip,
+    PoissonRepeated,
     PureDP,
     Quantiles,
     Receipt,
@@ -110,6 +111,7 @@ from safeselect.adapters.tables import (
     read_candidates,
     read_scores,
     select_keys,
+    table_quantiles,
     top_items,
     top_items_by_group,
 )
@@ -260,6 +262,7 @@ def numbers() -> None:
         return 1, permute_and_flip(VOTES, epsilon="1/4", sensitivity=1, ledger=covered).label
 
     base = LaplaceDominated(Fraction(1, 4))
+    assert_type(best_of(run, base=base, mean=2), ChosenRun[str])
     chosen = best_of(run, base=base, gamma="1/2", ledger=budget())
     assert_type(chosen, ChosenRun[str])
     assert_type(chosen.output, str | None)
@@ -272,6 +275,7 @@ def accounts() -> None:
     total = compose([PureDP(one), LaplaceDominated(one)], delta="1e-6")
     assert_type(total, Composition)
     repeated = Repeated(PureDP(one), one, one / 2)
+    poisson = PoissonRepeated(PureDP(one), one)
     laws = DiscreteLaplace(one), DiscreteGaussian(one), RandomizedResponse(one / 4, 2)
     assert_type(compose_delta([laws[2]] * 2, epsilon=1, precision="1e-2"), Composition)
     assert_type(calibrate(BoundedRange, k=5, epsilon=1, delta="1e-6"), Fraction)
@@ -279,7 +283,7 @@ def accounts() -> None:
     fields = list(json_schema("safeselect.selection/3"))
     costs = ApproximateDP(one, one / 10**6), ZeroConcentratedDP(one / 8)
     told = explain(k=2, epsilon=1), expected_error(n=5, gap=1, epsilon=1, sensitivity=1)
-    use(repeated.pure, said, fields, costs, told, laws, GaussianDP(one))
+    use(repeated.pure, poisson.pure, said, fields, costs, told, laws, GaussianDP(one))
 
 
 def planned() -> None:
@@ -326,6 +330,11 @@ def from_tables(table: Path, scope: Scope) -> None:
     assert_type(cap, Selection[int])
     keys = select_keys(str(table), epsilon=1, delta="1e-6", **rows)
     assert_type(keys, SelectedPartitions)
+    column = dict[str, Any](value="rider", user="rider", of="largest")
+    points = table_quantiles(
+        str(table), quantiles=["1/2"], lowest=0, highest=9, epsilon=1, **column
+    )
+    assert_type(points, Quantiles)
     grouped = top_items_by_group(str(table), group="ward", k=1, epsilon=1, **rows)
     assert_type(grouped, GroupedTopK)
     assert_type(read_candidates(table), list[str])

@@ -13,10 +13,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 
+from safeselect.accounting.changes import Base, change_of
 from safeselect.errors import ParameterError
 from safeselect.exact.interval import Interval, rounded_down, rounded_up
 from safeselect.exact.parameters import Number, describe, rational
-from safeselect.promises.guarantees import BoundedRange, LaplaceDominated, PureDP
+from safeselect.promises.guarantees import PureDP
 from safeselect.promises.with_delta import ApproximateDP, ZeroConcentratedDP
 
 __all__ = [
@@ -28,9 +29,6 @@ __all__ = [
     "mean_runs",
     "repeated_moment",
 ]
-
-Base = PureDP | LaplaceDominated | BoundedRange | ZeroConcentratedDP
-"""What one run may guarantee."""
 
 _SHORT = Fraction(1, 1 << 32)
 _MOST_RUNS = 10**6
@@ -200,45 +198,10 @@ def repeated_moment(repeated: Repetition, one: Interval, excess: Interval) -> In
         return one + excess * Interval.of(repeated.shift, precision) + runs.log()
     mean = Interval.of(repeated.mean, precision)
     # P(K = 0) + mean e**(...): (1 + 1/(a - 1)) p exceeds p' by at most this, so a p' - (a - 1) p.
-    change = _change(
+    change = change_of(
         repeated.base, (Interval.of(1, precision) / excess + Interval.of(1, precision))
     )
     return ((-mean).exp() + mean * (one + excess * mean * change).exp()).log()
-
-
-def _change(base: Base, ratio: Interval) -> Interval:
-    """Enclose a delta of (ln ratio, delta)-DP of one run, ratio >= 1."""
-    precision = ratio.precision
-    one = Interval.of(1, precision)
-    if isinstance(base, ZeroConcentratedDP):
-        return _change_of_zcdp(base.rho, ratio)
-    whole = Interval.of(base.epsilon, precision).exp()
-    if isinstance(base, PureDP):
-        return _positive((whole - ratio) / (whole + one))
-    part = _positive(one - (ratio / whole).sqrt())
-    if isinstance(base, LaplaceDominated) or not base.epsilon:
-        return part
-    return part * part / (one - one / whole)
-
-
-def _change_of_zcdp(rho: Fraction, ratio: Interval) -> Interval:
-    """By Canonne, Kamath and Steinke (2020), or by Pinsker's inequality; never above 1."""
-    precision, log = ratio.precision, ratio.log()
-    own = Interval.of(rho, precision)
-    pinsker = (own / Interval.of(2, precision)).sqrt()
-    ends = [Fraction(1), pinsker.fractions()[1]]
-    order = round((log.fractions()[1] + rho) / (2 * rho) / _SHORT) * _SHORT if rho else _SHORT
-    if order > 1 + _SHORT:
-        b = Interval.of(order, precision)
-        less = Interval.of(order - 1, precision)
-        exponent = less * (b * own - log) + less * (less / b).log() - b.log()
-        ends.append(exponent.exp().fractions()[1])
-    return Interval.of(min(ends), precision)
-
-
-def _positive(bound: Interval) -> Interval:
-    zero = Interval.of(0, bound.precision)
-    return Interval(max(bound.lower, zero.lower), max(bound.upper, zero.upper), bound.precision)
 
 
 @lru_cache(maxsize=256)
@@ -246,7 +209,7 @@ def _shift_of_poisson(base: Base, mean: Fraction) -> Fraction:
     """The mean times a bound on how much a probability changes; rounded up."""
     if not (base.rho if isinstance(base, ZeroConcentratedDP) else base.epsilon):
         return Fraction(0)
-    return rounded_up(lambda bits: Interval.of(mean, bits) * _change(base, Interval.of(1, bits)))
+    return rounded_up(lambda bits: Interval.of(mean, bits) * change_of(base, Interval.of(1, bits)))
 
 
 def mean_runs(eta: Fraction, gamma: Fraction, precision: int) -> Interval:

@@ -218,20 +218,18 @@ def _joint_loss(ties: str, every: int) -> str:
 
 def _many(ties: str, several: bool, n: int, every: int) -> str:
     """So many different values on a grid of as many points: errors in ranks follow their law."""
-    count = (40 if n < 10_000 else 8) if every == 1 else 8
-    cost = 40 / n  # so that ranks are off by about a fortieth of all
-    given: dict[str, Any] = {"lowest": 0, "highest": n - 1, "ties": ties}
+    count = (40 if n < 10_000 else 10) if every == 1 else 10
+    cost = Fraction(1, 10)
+    given: dict[str, Any] = {"lowest": 0, "highest": n - 1, "ties": ties, "epsilon": cost}
     found: list[Hashable] = []
-    rate = cost / 2 / _FINE[ties] if several else cost
     for _ in range(count):
         if several:
-            values = quantiles(range(n), quantiles=_SEVERAL, epsilon=cost, **given).values
-            found.append(_bucket(values[1], n))
+            median = quantiles(range(n), quantiles=_SEVERAL, **given).values[1]
         else:
-            one = quantile(range(n), quantile="1/2", epsilon=cost, **given)
-            found.append(_bucket(one.value, n))
+            median = quantile(range(n), quantile="1/2", **given).value
+        found.append(_bucket(median, n))
+    rate = float(cost) / (2 if several else 1)
     law: dict[Hashable, float] = {}
-    rate = cost / 2 if several else cost
     for point in range(n):
         bucket = _bucket(point, n)
         law[bucket] = law.get(bucket, 0.0) + exp(-rate * abs(point - n / 2))
@@ -241,5 +239,5 @@ def _many(ties: str, several: bool, n: int, every: int) -> str:
 
 
 def _bucket(point: int, n: int) -> Hashable:
-    """Which sixteenth of the grid."""
-    return point * 16 // n
+    """How far from the median, in steps of ten ranks; the last ones stand for all beyond."""
+    return min(max((point - n // 2) // 10, -6), 5)

@@ -179,6 +179,8 @@ def _range(charge: Fact) -> Line:
     """The range that noise covers follows from what was declared; noise that covers less leaks."""
     what, stated = "range", charge["parameters"]
     monotonic = stated.get("monotonic") == "yes"
+    if stated.get("monotonic", "no") not in ("yes", "no"):
+        return Line(what, False, "The record does not say whether all scores move the same way.")
     replaced = any(each["terms"].get("neighbours") == "replace_one" for each in charges_of(charge))
     if monotonic and replaced:
         return Line(

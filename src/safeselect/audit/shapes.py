@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import fields
 from fractions import Fraction
 from typing import Any
 
@@ -25,8 +26,10 @@ from safeselect.sessions._opening import Opened
 __all__ = ["noise_of", "shape_of"]
 
 _SHAPE = "shape"
-_TWICE = ("max_partitions", "pre_threshold", "max_groups", "noise_rate")
+_TWICE = {"max_partitions", "pre_threshold", "max_groups", "noise_rate"}
 """What some releases say as a field, and among their parameters."""
+
+_OTHER_KEYS = "It pays for other keys of a user than its parameters say."
 
 _COSTS: Mapping[str, type[AnyGuarantee]] = {
     "measure_discrete_laplace/1": PureDP,
@@ -42,14 +45,16 @@ def shape_of(release: Release) -> Line:
     if isinstance(release, Opened):
         return _holds("It is the opening or the end of a session, and releases no label.")
     if isinstance(release, StatedStrategy):
+        if public.get("max_partitions") != str(len(release.parts)):
+            return _fails(_OTHER_KEYS)
         return _holds("It is a strategy in public terms, and releases no key.")
     if isinstance(release, Quantiles):
         return shape_of_points(release)
     if isinstance(release, ChosenRun):
         return shape_of_run(release)
-    for name in _TWICE:
-        own: Any = getattr(release, name, None)
-        if own is not None and name in public and exact_text(Fraction(own)) != public[name]:
+    for name in _TWICE & public.keys() & {each.name for each in fields(release)}:
+        own: Any = getattr(release, name)
+        if own is not None and exact_text(Fraction(own)) != public[name]:
             return _fails(f"Its {name} is not that of its parameters.")
     if isinstance(release, Measurement):
         return _measured(release, public)
@@ -130,7 +135,7 @@ def _keys(release: SelectedPartitions, public: Mapping[str, str]) -> Line:
     if (release.counts is not None) is not (public.get("with_counts") == "yes"):
         return _fails("It has counts that its parameters do not have, or lacks them.")
     if len(release.parts) != release.max_partitions:
-        return _fails("It pays for other keys of a user than its parameters say.")
+        return _fails(_OTHER_KEYS)
     return _holds(f"{len(release.labels)} keys; how many may be shown has no limit.")
 
 

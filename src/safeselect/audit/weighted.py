@@ -78,10 +78,10 @@ def _many(case: OneShotCase, n: int, every: int) -> str:
     """Of many equal candidates each weight wins as often as it weighs, in each part of the list."""
     count = (60 if n < 10_000 else 20) if every == 1 else 20
     weights = [1 if i % 100 else 1000 for i in range(n)]
-    part = -(-n // 4)
+    part, total = -(-n // 4), sum(weights)
     chances: dict[Hashable, float] = {}
     for i, weight in enumerate(weights):
-        chances[weight, i // part] = chances.get((weight, i // part), 0.0) + weight / sum(weights)
+        chances[weight, i // part] = chances.get((weight, i // part), 0.0) + weight / total
     found = _places(case, [7] * n, weights, count)
     follow([(weights[first], first // part) for first, *_ in found], chances)
     return f"{count} releases of {n} equal candidates with two weights follow their law"

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from safeselect.noise.arrays import Indices, Numbers, random_lanes, take, to_integers
+from safeselect.noise.arrays import Indices, Numbers, picked, random_lanes, to_integers
 from safeselect.noise.laws import Law
 from safeselect.noise.plan import DIRECT_LIMIT, FINE_LIMIT, Plan
 from safeselect.noise.tables import TAIL_BITS, TAIL_DIGITS, bound_table, noise_table, read_noise
@@ -70,10 +70,10 @@ class Draws(NamedTuple):
         """
         if not self.words.size:
             return [(slot, self.slot_bits) for slot in slots]
-        which = np.array(candidates, dtype=np.int64)
-        words = to_integers(take(self.words, which))
+        words = picked(self.words, candidates)
         if not self.tails.size:
             return list(map(self._joined, words, slots))
+        which = np.array(candidates, dtype=np.int64)
         # The tails ascend, so a candidate's own place is the first that is not below it.
         places = np.minimum(np.searchsorted(self.tails, which), self.tails.size - 1)
         is_tail = np.equal(np.take(self.tails, places), which)

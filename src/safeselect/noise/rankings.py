@@ -19,11 +19,9 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import pairwise
 
-import numpy as np
-
 from safeselect.errors import ParameterError
 from safeselect.exact.rate import NoiseRate
-from safeselect.noise.arrays import Numbers, take, to_integers
+from safeselect.noise.arrays import Numbers, picked, to_integers
 from safeselect.noise.contenders import Ceiling, contenders
 from safeselect.noise.draws import Draws, Known, draw
 from safeselect.noise.laws import LAWS, UNBOUNDED, enclose_all
@@ -140,7 +138,7 @@ def combine(
     candidates, ceiling = contenders(scores_on_grid, draws, plan, len(draws.slots), removed)
     known = draws.known(candidates, draws.slots)
     every = len(candidates) == scores_on_grid.size
-    scores = to_integers(scores_on_grid) if every else _scores(scores_on_grid, candidates)
+    scores = to_integers(scores_on_grid) if every else picked(scores_on_grid, candidates)
     return certified_order(candidates, scores, known, ceiling, plan, plan.precision)
 
 
@@ -168,7 +166,7 @@ def refine(
         for i, (v, size) in known.items():
             known[i] = (v << 64 | bits.take(64), size + 64)
         count, precision = 2 * count, precision + 64
-        scores, digits = _scores(scores_on_grid, candidates), [known[i] for i in candidates]
+        scores, digits = picked(scores_on_grid, candidates), [known[i] for i in candidates]
         result = certified_order(candidates, scores, digits, ceiling, plan, precision)
         if result is not None:
             return result
@@ -217,7 +215,3 @@ def certified_order(
     if False in decided:
         return None
     return Ranking(tuple([candidates[i] for i in order[: plan.k]]), gaps)
-
-
-def _scores(scores_on_grid: Numbers, candidates: list[int]) -> list[int]:
-    return to_integers(take(scores_on_grid, np.array(candidates, dtype=np.int64)))

@@ -7,7 +7,7 @@ releases together keeps the guarantee that was stated as `base`.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NoReturn, TypeVar, final
+from typing import Any, NoReturn, TypeVar, final
 
 from safeselect.accounting.kinds import AnyGuarantee
 from safeselect.accounting.repetition import Base, PoissonRepeated, Repeated
@@ -125,8 +125,9 @@ class _CoveredRelease:
         """Return the result as it is: it has no receipt."""
         return result
 
-    def settled(self, closed: object, spent: Mapping[str, int]) -> None:
-        """Do nothing: a session in a run has no receipt."""
+    def settled(self, closed: object, spent: Mapping[str, int]) -> Any:
+        """Return None: a session in a run has no receipt."""
+        return None
 
     def end(self, error: BaseException | None) -> None:
         """Do nothing: the call that paid says what became of it."""

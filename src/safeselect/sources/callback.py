@@ -126,7 +126,10 @@ def _check_arguments(function: object, name: object, max_chunk: object) -> None:
             f"the callback must be a function n -> bytes, got an object of type "
             f"{type(function).__name__}"
         )
-    if predictable_generator(getattr(function, "__self__", None)):
+    inner: object = function
+    while isinstance(inner, partial):
+        inner = inner.func
+    if predictable_generator(getattr(inner, "__self__", None)):
         raise ParameterError(
             "the callback is a method of a generator for simulations, whose output can be "
             "predicted: use OpenSSLSource() or SystemSource()"

@@ -254,4 +254,4 @@ def tails_of(draws: Any, n: int) -> dict[int, int]:
 
 def replace_words(draws: Any) -> Any:
     """A copy: the words of who is removed are overwritten."""
-    return replace(draws, words=draws.words.copy())
+    return draws._replace(words=draws.words.copy())

@@ -126,8 +126,7 @@ def test_more_contenders_are_called_when_too_few_were(law: Law) -> None:
 @each_law
 def test_an_endless_tail_is_a_contender_whatever_its_score(law: Law) -> None:
     public = replace(plan(law, 1, NoiseRate(Fraction(1)), False), contenders=2)
-    draws = worded(public, [0, 40000, 40001, 40002], [HALF, HALF], {0: 0})
-    draws.endless.append(0)
+    draws = worded(public, [0, 40000, 40001, 40002], [HALF, HALF], {0: 0})._replace(endless=[0])
     steps = np.array([0, 500, 90, 80], dtype=np.uint64)
     assert rankings.combine(steps, draws, public) is None
     # The two best keys belong to 1 and 2; 0 is added with a slot and 64 digits, all zero.  Its V

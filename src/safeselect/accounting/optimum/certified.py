@@ -11,11 +11,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import isqrt
 
+from safeselect.accounting.gaussian import GaussianDP
 from safeselect.accounting.optimum.bracket import Profile
 from safeselect.accounting.optimum.masses import Masses
 from safeselect.accounting.optimum.problem import CUT, Part, Problem, ranges_of, reach, sizes_of
 from safeselect.accounting.optimum.sides import Grid, lower_value, range_masses, upper_profile
 from safeselect.accounting.theorems.closed_forms import bun_steinke_epsilon
+from safeselect.accounting.theorems.simple import total
 from safeselect.promises.guarantees import BoundedRange, LaplaceDominated
 
 __all__ = [
@@ -33,6 +35,7 @@ Read = Callable[[Profile, Fraction], Fraction]
 _LEAST_DELTA = Fraction(1, 2**200)
 # The epsilon of a part: time and memory rise with it, and above 4 nats nothing is kept private.
 _LARGEST, _SMALLEST = 4, Fraction(1, 2**64)
+_FARTHEST = 2**26  # epsilon: its exponential is within the range of MPFR numbers
 _FIRST = 64  # cells of the largest epsilon, at first
 _MOST_ROUNDS = 4
 _QUICK_BLOCK, _QUICK_CELLS = 64, 8
@@ -57,6 +60,9 @@ def worth_trying(parts: Sequence[tuple[Part, int]], delta: Fraction, most: Fract
     """Whether the values are within the range of floats, and the work is bounded."""
     sizes = sizes_of(parts)
     if not sizes or not most or delta < _LEAST_DELTA or max(sizes) > _LARGEST:
+        return False
+    noise = [(part.mu_squared, n) for part, n in parts if isinstance(part, GaussianDP)]
+    if max(most, total(noise)) > _FARTHEST:
         return False
     return max(sizes) > _SMALLEST and Problem.of(parts, delta, most).work(1) <= 1
 
