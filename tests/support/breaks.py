@@ -572,7 +572,7 @@ BREAKS = (
     ),
     Break(
         ("C8",),
-        "ledger/pending_release.py",
+        "ledger/pending.py",
         "settled",
         "{name: str(n) for name, n in spent.items()}\n",
         "dict.fromkeys(spent, '0')\n",
