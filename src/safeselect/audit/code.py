@@ -90,32 +90,38 @@ def running() -> Running:
     }
     differing: list[str] = []
     compiled: dict[str, CodeType] = {}
+    digest = _Digests()
     for name, module in modules.items():
         code = _from_source(module)
         if code is None:
             differing.append(f"{name}, which has no source")
             continue
-        if code_digest(_as_imported(module)) != code_digest(code):
+        if code_digest(_as_imported(module)) != digest(code):
             differing.append(f"{name} as it is imported")
         compiled[name] = code
-    right = {code.co_filename: set(_inside(code)) for code in compiled.values()}
+    right = {code.co_filename: set(map(digest, _inside(code))) for code in compiled.values()}
     generated: set[int] = set()
     digests, functions = {}, 0
     for name, code in compiled.items():
         lines = []
-        for function, known in sorted(_by_name(code).items()):
+        for function, inner in sorted(_by_name(code).items()):
+            known = set(map(digest, inner))
             loaded = list(_codes(_named(modules[name], function)))
-            found = {code_digest(each) for each in loaded if each.co_qualname == function}
-            if found - known or not found or not all(_expected(each, right) for each in loaded):
+            found = {digest(each) for each in loaded if each.co_qualname == function}
+            if (
+                found - known
+                or not found
+                or not all(_expected(each, right, digest) for each in loaded)
+            ):
                 differing.append(f"{name}.{function}")
-            lines += [f"{function} {digest}" for digest in map(code_digest, loaded)]
+            lines += [f"{function} {digest(each)}" for each in loaded]
             functions += 1
         for where, each in _others(modules[name], name):
             if each.co_filename == _GENERATED:
                 generated.add(id(each))
-            elif not _expected(each, right):
+            elif not _expected(each, right, digest):
                 differing.append(f"{name}.{where}")
-            lines.append(f"{where} {code_digest(each)}")
+            lines.append(f"{where} {digest(each)}")
         digests[name] = hashlib.sha256("\n".join(sorted(lines)).encode()).hexdigest()
     return Running(digests, functions, len(generated), tuple(dict.fromkeys(differing)))
 
@@ -136,6 +142,20 @@ def extensions() -> dict[str, str]:
 def code_digest(code: CodeType) -> str:
     """SHA-256 of all that decides what a code object does; neither its place nor its lines."""
     return hashlib.sha256(_encoded(code)).hexdigest()
+
+
+class _Digests:
+    """`code_digest`, worked out once for each code object; it holds them, so none is another's."""
+
+    __slots__ = ("_known",)
+
+    def __init__(self) -> None:
+        self._known: dict[int, tuple[CodeType, str]] = {}
+
+    def __call__(self, code: CodeType) -> str:
+        if id(code) not in self._known:
+            self._known[id(code)] = code, code_digest(code)
+        return self._known[id(code)][1]
 
 
 def _encoded(value: object) -> bytes:
@@ -175,31 +195,31 @@ def _as_imported(module: ModuleType) -> CodeType:
     return code
 
 
-def _by_name(code: CodeType) -> dict[str, set[str]]:
-    """The digests of functions outside of functions, by qualified name; overloads have several."""
-    found: dict[str, set[str]] = {}
+def _by_name(code: CodeType) -> dict[str, list[CodeType]]:
+    """The functions outside of functions, by qualified name; overloads have several."""
+    found: dict[str, list[CodeType]] = {}
     for inner in (const for const in code.co_consts if isinstance(const, CodeType)):
         if inner.co_flags & CO_OPTIMIZED:
             # Expressions such as generators and lambdas are parts of what is compared as a whole.
             if not inner.co_name.startswith("<"):
-                found.setdefault(inner.co_qualname, set()).add(code_digest(inner))
+                found.setdefault(inner.co_qualname, []).append(inner)
         else:  # the body of a class
             found.update(_by_name(inner))
     return found
 
 
-def _inside(code: CodeType) -> Iterator[str]:
-    """The digests of a code object and of all code objects in it, at any depth."""
-    yield code_digest(code)
+def _inside(code: CodeType) -> Iterator[CodeType]:
+    """A code object and all code objects in it, at any depth."""
+    yield code
     for inner in code.co_consts:
         if isinstance(inner, CodeType):
             yield from _inside(inner)
 
 
-def _expected(code: CodeType, right: Mapping[str, set[str]]) -> bool:
+def _expected(code: CodeType, right: Mapping[str, set[str]], digest: _Digests) -> bool:
     """Whether code that is loaded is its file's, or of the standard library's decorators."""
     if code.co_filename in right:
-        return code_digest(code) in right[code.co_filename]
+        return digest(code) in right[code.co_filename]
     return code.co_filename == _GENERATED or _of_library(code.co_filename)
 
 
