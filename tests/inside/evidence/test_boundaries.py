@@ -96,7 +96,7 @@ NO_SIZES = {
     "what people are told: where a warning begins, how much of a name is kept": {
         *("foreign._LONGEST_NAME", "_discovered._PLACES", "items.COMPETING"),
     },
-    "more than any memory holds": {"prepared._MOST"},
+    "more than any memory holds": {"prepared._MOST", "by_group._MOST"},
     "start-up tests of sources: tests/sources/test_startup.py": {
         *("guard._BLOCK", "guard._BLOCKS", "guard._REPETITION_CUTOFF"),
         *("guard._WINDOW", "guard._PROPORTION_CUTOFF", "guard._MONOBIT_LIMIT"),
