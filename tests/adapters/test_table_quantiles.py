@@ -19,7 +19,7 @@ from safeselect import (
     ScoreError,
 )
 from safeselect.adapters.tables import _duckdb, _quantiles, table_quantiles
-from safeselect.grid_quantiles._grid import Later
+from safeselect.grid_quantiles._values import Later
 
 duckdb = pytest.importorskip("duckdb")
 pd = pytest.importorskip("pandas")

@@ -10,10 +10,11 @@ from safeselect.accounting.cost import PrivacyCost
 from safeselect.charged import Charge, charged
 from safeselect.errors import ParameterError
 from safeselect.exact.parameters import Number, describe, integer, rational
-from safeselect.grid_quantiles._grid import Grid, reader
+from safeselect.grid_quantiles._grid import Grid
 from safeselect.grid_quantiles._part import Part
 from safeselect.grid_quantiles._point import Law, draw_point
 from safeselect.grid_quantiles._results import Quantiles
+from safeselect.grid_quantiles._values import reader
 from safeselect.promises.guarantees import BoundedRange
 from safeselect.promises.records import exact_text
 from safeselect.randomness.bits import Bits
