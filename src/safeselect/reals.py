@@ -1,7 +1,8 @@
-"""One private number, of whatever type: finite, infinite or NaN, and nothing raised but for a class.
+"""One private number, of whatever type: finite, infinite or NaN.
 
-`scores.numbers` refuses what is not finite.  Here infinities and NaN have a place among all numbers,
-for mechanisms that need no distance from them.  Equal numbers have equal places in all types.
+`scores.numbers` refuses what is not finite.  Here infinities and NaN have a place among all
+numbers, for mechanisms that need no distance from them.  Equal numbers have equal places in all
+types.
 """
 
 from __future__ import annotations

@@ -573,7 +573,7 @@ def test_any_fault_of_a_run_is_counted_and_told_with_one_sentence(fault, law):
         "first_above": lambda run: first_above(run, threshold=1, gamma="1/2", **given),
     }[law]
     for count in range(1, 10):
-        with pytest.raises(ScoreError, match="a run failed: it raised, or did not return") as caught:
+        with pytest.raises(ScoreError, match="a run failed: it raised, or") as caught:
             call(FAULTS[fault])
         assert str(SECRET) not in str(caught.value)
         assert caught.value.__context__ is None
@@ -610,7 +610,7 @@ def test_equal_scores_have_equal_places_in_all_types():
 EQUALS = [
     [1, True, 1.0, np.bool_(True), np.float32(1), Fraction(1), Decimal("1.0"), gmpy2.mpz(1)],
     [0, False, -0.0, Decimal("0E+5000"), Decimal("-0E-999999"), Fraction(0)],
-    [0.3, Fraction(0.3), Decimal(0.3), gmpy2.mpq(0.3)],
+    [0.3, Fraction(0.3), Decimal.from_float(0.3), gmpy2.mpq(0.3)],
     [10**5000, Decimal("1e5000"), Fraction(10**5000), gmpy2.mpz(10**5000)],
     [Decimal("1e-5000"), Fraction(1, 10**5000)],
 ]

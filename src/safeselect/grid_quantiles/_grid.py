@@ -144,8 +144,9 @@ def _day_of(value: Any) -> Place:
     day = value
     if isinstance(value, np.datetime64):
         day = value.astype("datetime64[D]").item()
-    # The class of pandas' missing date extends datetime, with a date of its own.
-    if not issubclass(type(day), date) or type(day).__name__ == "NaTType":
+    homes = {str(each.__module__).partition(".")[0] for each in type(day).__mro__}
+    # pandas' missing time, and its times beyond the year 9999, are datetimes of other years.
+    if not issubclass(type(day), date) or ("pandas" in homes and not 1 <= day.year <= 9999):
         raise ScoreError(_WRONG)
     return 2, Fraction(date.toordinal(day))
 

@@ -37,7 +37,7 @@ def reader(values: object) -> Later:
         return values
     if type(values) is range:
         return Later(lambda: values, None)
-    column = None
+    column: Any = None
     with hushed():  # only the class, or the shape, is wrong; the sentence below says it of values
         column = hand_over(values)
     if column is None:

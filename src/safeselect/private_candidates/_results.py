@@ -47,7 +47,8 @@ class ChosenRun(Generic[Out]):
 
         Where there is a run, `output_kind` and `score_kind` say what the two were, as for labels.
         """
-        told: dict[str, str | None] = dict.fromkeys(("output", "output_kind", "score", "score_kind"))
+        names = "output", "output_kind", "score", "score_kind"
+        told: dict[str, str | None] = dict.fromkeys(names)
         if self.found:
             for name, value in (("output", self.output), ("score", self.score)):
                 told[name], told[f"{name}_kind"] = _told(value)
@@ -57,6 +58,7 @@ class ChosenRun(Generic[Out]):
 
 def _told(value: object) -> tuple[str, str]:
     """A value as text, and what it was, as for labels."""
+    told = f"an object of type {type(value).__name__}", "other"
     with hushed():  # a caller's class may raise anything
-        return str.__str__(label_text(value)), kind_of(value)
-    return f"an object of type {type(value).__name__}", "other"
+        told = str.__str__(label_text(value)), kind_of(value)
+    return told

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from fractions import Fraction
 from typing import Any
 
 from safeselect.accounting.kinds import AnyGuarantee
@@ -30,7 +29,7 @@ Run = Callable[[CoveredScope], tuple[Any, Out]]
 """run(scope) -> (score, output); both, and all that the run releases, keep `base` together."""
 
 _FAILED = (
-    "a run failed: it raised, or did not return (score, output), or released more than base covers; "
+    "a run failed: it raised, or returned no (score, output), or released more than base covers; "
     "which of these may depend on private values.  What was charged stays charged, and the ledger "
     "records it as aborted: input.  Try the same call without a ledger on made-up data: there the "
     "run's own error is raised"
