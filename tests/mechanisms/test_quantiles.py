@@ -103,6 +103,7 @@ def near(found, wanted, digits=20):
 
 
 @pytest.mark.parametrize(("inputs", "output"), cases("quantile_grid_probabilities"))
+@pytest.mark.claim("C1")
 def test_published_probabilities_of_classes_and_points(inputs, output):
     share, data = Fraction(inputs["quantile"]), inputs["data"]
     first, last = inputs["lowest"], inputs["highest"]
@@ -113,6 +114,7 @@ def test_published_probabilities_of_classes_and_points(inputs, output):
 
 
 @pytest.mark.parametrize(("inputs", "output"), cases("quantile_class_probabilities_wide_grid"))
+@pytest.mark.claim("C1")
 def test_published_probabilities_of_a_grid_of_all_integers(inputs, output):
     share = Fraction(inputs["quantile"])
     rate = Fraction(inputs["epsilon"]) / _range(share, False)
@@ -133,6 +135,7 @@ def classes(data, first, last, points):
 
 
 @pytest.mark.parametrize(("inputs", "output"), cases("recursive_quantiles_joint"))
+@pytest.mark.claim("C1")
 def test_published_probabilities_of_three_quantiles(inputs, output):
     """The shipped recursion with every point as a branch: all outcomes, with exact shares."""
     shares = [Fraction(x) for x in inputs["quantiles"]]
@@ -205,6 +208,7 @@ def test_all_published_numbers_are_looked_at():
 @pytest.mark.parametrize("ties", TIES)
 @pytest.mark.parametrize("share", QUANTILES)
 @pytest.mark.parametrize("size", range(5))
+@pytest.mark.claim("C1")
 def test_runs_have_the_law_of_the_grid(share, size, ties):
     rate = Fraction(3, 4)
     for data in itertools.combinations_with_replacement(range(5), size):
@@ -215,6 +219,7 @@ def test_runs_have_the_law_of_the_grid(share, size, ties):
 
 @pytest.mark.parametrize("ties", TIES)
 @pytest.mark.parametrize("share", QUANTILES)
+@pytest.mark.claim("C1")
 def test_parts_have_the_law_of_their_shares(share, ties):
     """All parts of small grids: values are `fine` points each, and what lies outside is not there.
 
@@ -236,6 +241,7 @@ def test_parts_have_the_law_of_their_shares(share, ties):
 @pytest.mark.parametrize("ties", TIES)
 @pytest.mark.parametrize("share", QUANTILES)
 @pytest.mark.parametrize("data", [(), (2,), (0, 0), (1, 1, 3), (4, 4, 4)])
+@pytest.mark.claim("C1")
 def test_every_word_draws_the_point_of_the_exact_sums(share, data, ties):
     """For all words of 8 digits: the point between whose sums all completions lie, or none."""
     rate, open_ = Fraction(3, 4), 0
@@ -301,6 +307,7 @@ def test_the_range_of_distances_is_that_of_the_proof(share, ties):
 
 @pytest.mark.parametrize("ties", TIES)
 @pytest.mark.parametrize("share", QUANTILES)
+@pytest.mark.claim("C2")
 def test_the_loss_on_all_small_neighbours(share, ties):
     """Ranges of the log-ratio of the shipped law: at most epsilon for every pair, and near it."""
     widest = {"add_remove": 0.0, "replace_one": 0.0}
@@ -339,6 +346,7 @@ SEVERAL = [
 @pytest.mark.parametrize("kind", ["add_remove", "replace_one"])
 @pytest.mark.parametrize("ties", TIES)
 @pytest.mark.parametrize(("asked", "fine", "last", "least"), SEVERAL)
+@pytest.mark.claim("C2")
 def test_the_loss_of_several_is_that_of_the_levels(asked, fine, last, least, ties, kind):
     """The joint law of all outcomes on neighbours, for one nat a level and one value of change."""
     shares = [Fraction(each) for each in asked]
@@ -594,6 +602,7 @@ GRIDS = [
 
 @pytest.mark.parametrize("ends", GRIDS)
 @pytest.mark.parametrize("same", EQUALS)
+@pytest.mark.claim("C3")
 def test_equal_numbers_lie_at_one_point_in_all_types(same, ends):
     places = [cell_of(value, **ends) for value in same]
     assert len(set(places)) == 1
@@ -605,6 +614,7 @@ def test_equal_numbers_lie_at_one_point_in_all_types(same, ends):
 
 
 @pytest.mark.parametrize("same", EQUALS)
+@pytest.mark.claim("C3")
 def test_no_number_is_refused_by_its_type(same):
     for value in same:
         made, scope = ledger(epsilon=1)
