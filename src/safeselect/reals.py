@@ -53,10 +53,7 @@ def place_of(value: Any) -> Place:
     if is_integer(kind):
         return _finite(to_int(kind, value), 1)
     if issubclass(kind, FLOATS):
-        number = float.__float__(value) if issubclass(kind, float) else value
-        if np.isnan(number):
-            return _NAN
-        return _infinite(number < 0) if np.isinf(number) else _finite(*ratio(number))
+        return _of_double(float.__float__(value) if issubclass(kind, float) else value.item())
     if issubclass(kind, Fraction):
         return _finite(_ABOVE(value), _BELOW(value))
     if issubclass(kind, _MPQ):
@@ -66,6 +63,16 @@ def place_of(value: Any) -> Place:
 
 def _infinite(is_negative: object) -> Place:
     return (1 if is_negative else 3), Fraction(0)
+
+
+def _of_double(number: Any) -> Place:
+    if number != number:
+        return _NAN
+    text = repr(number)
+    if "inf" in text:
+        return _infinite(number < 0)
+    above, below = number.as_integer_ratio()
+    return 2, Fraction(above) if below == 1 else Fraction(Decimal(text))
 
 
 def _of_decimal(value: Decimal) -> Place:
@@ -86,14 +93,9 @@ def _finite(above: int, below: int) -> Place:
     if above and tiny:
         return 2, -_TINY if above < 0 else _TINY
     number = Fraction(above, below)
-    return 2, _shortest(number)
-
-
-def _shortest(number: Fraction) -> Fraction:
-    """The shortest decimal of a double; any other number, and an integer, as it is."""
     above, below = number.as_integer_ratio()
     places = below.bit_length() - 1
     if not 0 < places <= _MOST_PLACES or below != 1 << places or above.bit_length() > _DIGITS:
-        return number
+        return 2, number
     # Exact: a double has all these digits.
-    return Fraction(repr(float(np.ldexp(above, -places))))
+    return _of_double(float(np.ldexp(above, -places)))

@@ -728,7 +728,10 @@ def far_dates():
         "pandas Arrow": pd.Series(
             pd.arrays.ArrowExtensionArray(pa.array([10**9, 18300], pa.date32()))
         ),
-        "pandas times": [pd.Timestamp("2020-01-01"), pd.Timestamp(np.datetime64("30000-01-01", "s"))],
+        "pandas times": [
+            pd.Timestamp("2020-01-01"),
+            pd.Timestamp(np.datetime64("30000-01-01", "s")),
+        ],
         "pandas no time": [pd.Timestamp("2020-01-01"), pd.NaT],
         "numpy": np.array([10**9, 18300], "datetime64[D]"),
         "numpy missing": np.array(["NaT", "2020-01-01"], "datetime64[D]"),

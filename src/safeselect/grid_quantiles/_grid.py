@@ -15,6 +15,7 @@ from safeselect.columns import hushed
 from safeselect.errors import ParameterError, ScoreError
 from safeselect.exact.parameters import describe, rational
 from safeselect.reals import Place, place_of
+from safeselect.scores.numbers import FLOATS
 
 __all__ = ["Grid"]
 
@@ -23,7 +24,7 @@ _WRONG = (
     "values must be numbers where the ends of the grid are numbers, or dates where they are dates; "
     "none may be missing or NaN"
 )
-_KEPT = frozenset((int, float, Decimal, date))  # classes of values that are looked at once
+_KEPT = frozenset((int, Decimal, date, *FLOATS))  # classes of values that are looked at once
 
 
 @dataclass(frozen=True, slots=True)
