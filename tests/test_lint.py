@@ -33,6 +33,7 @@ ALLOWED = {
     ("ledger/stores/turn.py", "float literal"): "seconds to wait for a lock",
     ("exact/parameters.py", "float("): "turns NumPy's float64 into a plain one to print it",
     ("scores/numbers.py", "float type"): "the door names the float types that it reads",
+    ("reals.py", "float("): "prints a number that a double holds exactly, to read its decimal",
     ("scores/containers.py", "float type"): "the same, for columns",
     ("scores/floats.py", "float type"): "reads columns of floats, by exact operations",
     (

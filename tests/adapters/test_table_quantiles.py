@@ -18,8 +18,8 @@ from safeselect import (
     SafeSelectError,
     ScoreError,
 )
-from safeselect.adapters.tables import _duckdb, _quantiles, table_quantiles
-from safeselect.grid_quantiles._grid import Later
+from safeselect.adapters.tables import _duckdb, _frames, _quantiles, table_quantiles
+from safeselect.grid_quantiles._values import Later
 
 duckdb = pytest.importorskip("duckdb")
 pd = pytest.importorskip("pandas")
@@ -194,6 +194,27 @@ def test_a_cell_that_is_none_is_one_sentence_and_stays_charged(cell, ends, tmp_p
     assert "SECRET" not in str(paid.value)
     assert paid.value.__context__ is None
     assert made.balance("main").spent["epsilon"] == 1
+
+
+class Panic(BaseException):
+    """As Rust's panics are in Python."""
+
+    __module__ = "pyo3_runtime"
+
+
+def test_a_panic_of_another_library_is_one_sentence_and_stays_charged(monkeypatch):
+    def panic(arrow, table, places):
+        raise Panic("SECRET")
+
+    monkeypatch.setitem(_frames._CONVERTERS, "polars.DataFrame", panic)
+    table = pl.DataFrame({"fare": [1, 2], "rider": [1, 2]})
+    with pytest.raises(InputError, match="cannot be read") as plain:
+        table_quantiles(table, **GIVEN, of="largest")
+    assert plain.value.__context__ is None
+    made, scope = ledger()
+    with pytest.raises(ScoreError, match="the values cannot be read as the arguments say"):
+        table_quantiles(table, **GIVEN, of="largest", ledger=scope)
+    assert made.balance("main").refusals == 1
 
 
 @pytest.mark.parametrize("of", OF)

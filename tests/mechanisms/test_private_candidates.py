@@ -13,6 +13,7 @@ from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
 
+import gmpy2
 import mpmath
 import numpy as np
 import pytest
@@ -25,9 +26,12 @@ from safeselect import (
     BudgetError,
     LaplaceDominated,
     Ledger,
+    LedgerError,
     ParameterError,
     PureDP,
     Repeated,
+    ScoreError,
+    SourceError,
     SparseVector,
     ZeroConcentratedDP,
     best_of,
@@ -385,7 +389,7 @@ def test_every_number_has_a_place_and_nan_the_last(minimize):
 
 @pytest.mark.parametrize(
     "returned",
-    ["3", None, 3, (1, 2, 3), [1, 2], ("a", 1), ("0.5", 1), (None, 1), (1j, 1), (True, 1)],
+    ["3", None, 3, (1, 2, 3), [1, 2], ("a", 1), ("0.5", 1), (None, 1), (1j, 1)],
 )
 def test_a_run_that_returns_no_pair_ends_the_call_and_is_not_quoted(returned):
     with pytest.raises(ParameterError, match="a run must return") as caught:
@@ -493,14 +497,123 @@ def test_a_crash_stays_charged_and_is_not_repeated():
         count.append(1)
         raise KeyError("mine")
 
-    with pytest.raises(KeyError, match="mine"):
+    with pytest.raises(ScoreError, match="a run failed"):
         best_of(run, base=PureDP("1/2"), gamma="1/100", ledger=scope)
     assert len(count) == 1
     assert made.balance("main").spent["epsilon"] == Fraction(3, 2)
-    assert [r["kind"] for r in lines(made)][-1] == "aborted"
+    assert lines(made)[-1]["reason"] == "input"
     with pytest.raises(BudgetError, match="does not allow"):
         best_of(run, base=PureDP("1/2"), gamma="1/100", ledger=scope)
     assert len(count) == 1
+    with pytest.raises(KeyError, match="mine"):  # without a ledger it is the caller's own error
+        best_of(run, base=PureDP("1/2"), gamma="1/100")
+
+
+class Panic(BaseException):
+    """As Rust's panics are in Python."""
+
+    __module__ = "pyo3_runtime"
+
+
+class Odd:
+    def __getattribute__(self, name):
+        raise ValueError(f"{SECRET} has no {name}")
+
+
+SECRET = 987_654_321
+
+
+def raising(error):
+    def run(scope):
+        raise error
+
+    return run
+
+
+def exceeding(scope):
+    scope.check(PureDP(SECRET))
+
+
+def failing_inside(scope):
+    permute_and_flip([SECRET, None], epsilon="1/9", sensitivity=1, ledger=scope)
+
+
+def nested(scope):
+    best_of(raising(ValueError(SECRET)), base=PureDP("1/9999999"), gamma="1/2", ledger=scope)
+
+
+FAULTS = {
+    "an error": raising(ValueError(SECRET)),
+    "a refusal of its own": raising(BudgetError(str(SECRET))),
+    "a ledger's": raising(LedgerError(str(SECRET))),
+    "a source's": raising(SourceError(str(SECRET))),
+    "an assertion": raising(AssertionError(SECRET)),
+    "memory": raising(MemoryError(SECRET)),
+    "a panic": raising(Panic(SECRET)),
+    "more than base": exceeding,
+    "a mechanism": failing_inside,
+    "a repetition": nested,
+    "no pair": lambda scope: SECRET,
+    "no number": lambda scope: (str(SECRET), 1),
+    "a class of its own": lambda scope: (Odd(), 1),
+    "a list of its own": lambda scope: [1, 2],
+}
+
+
+@pytest.mark.claim("C8")
+@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize("law", ["best_of", "poisson", "first_above"])
+def test_any_fault_of_a_run_is_counted_and_told_with_one_sentence(fault, law):
+    """Which run fails, and how, may depend on private values: ten faults close the scope."""
+    made, scope = ledger(epsilon=2)
+    given = {"base": PureDP("1/1000000"), "ledger": scope}
+    call = {
+        "best_of": lambda run: best_of(run, gamma="1/2", **given),
+        "poisson": lambda run: best_of(run, mean=40, **given),
+        "first_above": lambda run: first_above(run, threshold=1, gamma="1/2", **given),
+    }[law]
+    for count in range(1, 10):
+        with pytest.raises(ScoreError, match="a run failed: it raised, or") as caught:
+            call(FAULTS[fault])
+        assert str(SECRET) not in str(caught.value)
+        assert caught.value.__context__ is None
+        assert caught.value.__cause__ is None
+        assert made.balance("main").refusals == count
+        assert lines(made)[-1]["reason"] == "input"
+    with pytest.raises(ScoreError, match="a run failed"):
+        call(FAULTS[fault])
+    with pytest.raises(BudgetError, match="is closed"):
+        call(lambda scope: (1, 1))
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), SystemExit(3), GeneratorExit()])
+def test_what_comes_from_outside_ends_the_call_as_it_is(error):
+    made, scope = ledger(epsilon=2)
+    with pytest.raises(type(error)) as caught:
+        best_of(raising(error), base=PureDP("1/9"), gamma="1/2", ledger=scope)
+    assert caught.value is error
+    assert made.balance("main").refusals == 0
+    assert lines(made)[-1]["reason"] == "interrupt"
+
+
+def test_equal_scores_have_equal_places_in_all_types():
+    """Of equal ones the first stays; a type decides neither that nor whether a score is read."""
+    for same in EQUALS:
+        for first, second in itertools.permutations(same, 2):
+            run, made = scripted([first, second])
+            data = b"\xff" * 12 + bytes(244)
+            chosen = best_of(run, base=PureDP(1), gamma="1/3", source=ReplaySource(data))
+            assert len(made) > 2
+            assert chosen.score is first
+
+
+EQUALS = [
+    [1, True, 1.0, np.bool_(True), np.float32(1), Fraction(1), Decimal("1.0"), gmpy2.mpz(1)],
+    [0, False, -0.0, Decimal("0E+5000"), Decimal("-0E-999999"), Fraction(0)],
+    [0.3, Fraction(0.3), Decimal.from_float(0.3), gmpy2.mpq(0.3)],
+    [10**5000, Decimal("1e5000"), Fraction(10**5000), gmpy2.mpz(10**5000)],
+    [Decimal("1e-5000"), Fraction(1, 10**5000)],
+]
 
 
 def test_a_budget_that_cannot_price_it_refuses_before_the_first_run():
@@ -606,7 +719,17 @@ def test_the_unit_and_the_neighbours_are_those_of_the_scope_that_paid():
         permute_and_flip([1], epsilon=1, sensitivity=1, monotonic=True, ledger=inner)
         return 1, 1
 
-    with pytest.raises(ParameterError, match="needs add/remove neighbours"):
+    seen = []
+
+    def caught(inner):
+        with pytest.raises(ParameterError, match="needs add/remove neighbours"):
+            run(inner)
+        seen.append(inner.unit)
+        return 1, 1
+
+    best_of(caught, base=PureDP(1), gamma="1/2", ledger=scope)
+    assert set(seen) == {"person"}
+    with pytest.raises(ScoreError, match="a run failed"):
         best_of(run, base=PureDP(1), gamma="1/2", ledger=scope)
     assert best_of(run, base=PureDP(1), gamma="1/2").found
 
@@ -636,6 +759,9 @@ def test_an_output_of_any_class_is_written_down():
         def __str__(self):
             raise RuntimeError("private")
 
+    made, scope = ledger(epsilon=9)
+    chosen = best_of(lambda s: (1, Odd()), base=PureDP(1), gamma="1/2", ledger=scope)
+    assert "an object of type Odd" in chosen.to_json()
     made, scope = ledger(epsilon=9)
     chosen = best_of(lambda s: (1, Silent()), base=PureDP(1), gamma="1/2", ledger=scope)
     assert "an object of type Silent" in chosen.to_json()

@@ -91,6 +91,7 @@ def winners(rows, mechanism, count, **given):
 @pytest.mark.parametrize(
     ("inputs", "output"), cases("weighted_exponential_mechanism"), ids=["nats", "heavy", "rational"]
 )
+@pytest.mark.claim("C1")
 def test_all_words_of_few_digits_bound_the_published_law(inputs, output):
     """Each combination of leading digits decides for all digits that follow, or leaves it open.
 
@@ -123,6 +124,7 @@ def test_all_words_of_few_digits_bound_the_published_law(inputs, output):
     ("inputs", "output"), cases("weighted_exponential_mechanism"), ids=["nats", "heavy", "rational"]
 )
 @pytest.mark.parametrize("engine", [None, "reference"])
+@pytest.mark.claim("C1")
 def test_drawn_winners_follow_the_published_law(inputs, output, engine):
     scores, weights = inputs["scores"], inputs["weights"]
     draws = 300 if engine else 40_000
@@ -149,6 +151,7 @@ def test_drawn_winners_follow_the_published_law(inputs, output, engine):
 
 
 @pytest.mark.parametrize(("inputs", "output"), cases("permute_and_flip_with_copies"))
+@pytest.mark.claim("C1")
 def test_permute_and_flip_takes_copies(inputs, output):
     scores, copies = inputs["scores"], inputs["multiplicities"]
     found = winners(
@@ -164,6 +167,7 @@ def test_permute_and_flip_takes_copies(inputs, output):
 
 @pytest.mark.parametrize(("inputs", "output"), cases("weighted_peeled_top2_ordered"))
 @pytest.mark.parametrize("name", ["exponential", "exponential_base2"])
+@pytest.mark.claim("C1")
 def test_top_k_removes_a_candidate_with_its_weight(inputs, output, name):
     draws = 4000
     found = top_k_many(
@@ -192,6 +196,7 @@ def test_all_published_numbers_are_looked_at():
 
 @pytest.mark.parametrize("size", [3, 30, 600, 6000])
 @pytest.mark.parametrize("k", [1, 3])
+@pytest.mark.claim("C1")
 def test_heavy_and_light_candidates_on_every_path(size, k):
     """Weights undo scores exactly: every candidate is as likely, whatever the path and the spread.
 
@@ -229,6 +234,7 @@ def test_equal_tapes_and_equal_weights_are_as_no_weights(size):
         assert taken[0] == taken[1] == taken[2]
 
 
+@pytest.mark.claim("C1")
 def test_splitting_a_candidate_changes_no_probability():
     """By enumeration: one of weight 3/2 and two of 1/2 and 1 together."""
     whole = softmax([0, 2, 1], list(map(Fraction, ("1", "3/2", "2"))), Fraction(1))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Set
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
@@ -11,16 +11,20 @@ from typing import Any
 
 import numpy as np
 
+from safeselect.columns import hushed
 from safeselect.errors import ParameterError, ScoreError
 from safeselect.exact.parameters import describe, rational
+from safeselect.reals import Place, place_of
+from safeselect.scores.numbers import FLOATS
 
-__all__ = ["Grid", "Later", "reader"]
+__all__ = ["Grid"]
 
 _MOST_BITS = 256
 _WRONG = (
     "values must be numbers where the ends of the grid are numbers, or dates where they are dates; "
     "none may be missing or NaN"
 )
+_KEPT = frozenset((int, Decimal, date, *FLOATS))  # classes of values that are looked at once
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,43 +77,40 @@ class Grid:
             )
         return cls(ends[0], width, points, kind)
 
-    def cells(self, values: list[Any]) -> list[int]:
+    def cells(self, values: Iterable[Any]) -> list[int]:
         """The point of each value: the last one that is not above it, or the first; sorted.
 
         Raises:
             ScoreError: a value is missing, or of another kind; it is not quoted.
         """
-        known: dict[Any, int | None] = {}
+        known: dict[Any, int] = {}
         found: list[int] = []
-        for value in values:
-            try:
-                key = type(value), value
-                if key not in known:
-                    known[key] = self._cell(value)
-                place = known[key]
-            except Exception:  # noqa: BLE001 - whatever a value's class raises
-                place = None
-            if place is None:
-                break
-            found.append(place)
-        if len(found) < len(values):
+        is_read = False
+        with hushed():  # a value's class may raise anything, and quote the value
+            for value in values:
+                kind = type(value)
+                if kind not in _KEPT:  # only these are compared: a class may compare as it likes
+                    found.append(self._cell(value))
+                    continue
+                place = known.get((kind, value))
+                if place is None:
+                    place = known[kind, value] = self._cell(value)
+                found.append(place)
+            is_read = True
+        if not is_read:
             raise ScoreError(_WRONG)
         return sorted(found)
 
-    def _cell(self, value: Any) -> int | None:
-        if self.kind is date:
-            if not isinstance(value, date):
-                return None
-            exact = Fraction(value.toordinal())
-        elif isinstance(value, (str, date)):
-            return None
-        else:
-            ends = {"inf": self.points - 1, "infinity": self.points - 1, "-inf": 0, "-infinity": 0}
-            if not isinstance(value, (int, Fraction)) and (text := str(value).lower()) in ends:
-                return ends[text]
-            is_int = isinstance(value, int) and not isinstance(value, bool)
-            exact = Fraction(value) if is_int else rational(value, "value", signed=True)
-        return int(min(max((exact - self.lowest) // self.step, 0), self.points - 1))
+    def _cell(self, value: Any) -> int:
+        side, exact = _day_of(value) if self.kind is date else place_of(value)
+        if side == 0:
+            raise ScoreError(_WRONG)
+        if side != 2:
+            return 0 if side == 1 else self.points - 1
+        (above, below), (p, q) = exact.as_integer_ratio(), self.lowest.as_integer_ratio()
+        step, part = self.step.as_integer_ratio()
+        place = (above * q - p * below) * part // (below * q * step)
+        return min(max(place, 0), self.points - 1)
 
     def point(self, place: int) -> Any:
         """The point at a place, as the ends were given."""
@@ -135,6 +136,22 @@ def _ordinal(value: object, name: str) -> Fraction:
     return Fraction(value.toordinal())
 
 
+def _day_of(value: Any) -> Place:
+    """The ordinal of a date, of its own time zone if it has a time, as `place_of` says it.
+
+    Raises:
+        ScoreError: it is none, or lies outside the years 1 to 9999.
+    """
+    day = value
+    if isinstance(value, np.datetime64):
+        day = value.astype("datetime64[D]").item()
+    homes = {str(each.__module__).partition(".")[0] for each in type(day).__mro__}
+    # pandas' missing time, and its times beyond the year 9999, are datetimes of other years.
+    if not issubclass(type(day), date) or ("pandas" in homes and not 1 <= day.year <= 9999):
+        raise ScoreError(_WRONG)
+    return 2, Fraction(date.toordinal(day))
+
+
 def _decimal(exact: Fraction) -> Any:
     """The decimal that is equal; a Fraction where there is none."""
     twos, rest = 0, exact.denominator
@@ -145,45 +162,3 @@ def _decimal(exact: Fraction) -> Any:
         return exact
     digits = exact * 10**twos
     return Decimal(f"{digits.numerator}E-{twos}") if twos else Decimal(digits.numerator)
-
-
-@dataclass(frozen=True, slots=True, repr=False, eq=False)
-class Later:
-    """Values that are read once they are paid for, and whose they are, where that is said."""
-
-    read: Callable[[], list[Any]]
-    unit: str | None
-
-
-def reader(values: object) -> Later:
-    """How to read values: at once if they are there, or when they are paid for.
-
-    Raises:
-        ScoreError: they are no list.
-    """
-    if isinstance(values, Later):
-        return values
-    column = _listed(values)
-    return Later(lambda: column, None)
-
-
-def _listed(values: object) -> list[Any]:
-    """The values of a list, an array or a column, not looked at.
-
-    Raises:
-        ScoreError: it is none.
-    """
-    if isinstance(values, (str, bytes, Set, Mapping)) or not isinstance(values, Iterable):
-        raise ScoreError(
-            f"values must be a list, an array or a column, got {type(values).__name__}; write one "
-            "value for each unit of privacy"
-        )
-    if getattr(values, "ndim", 1) != 1:
-        raise ScoreError("values must have one dimension")
-    column: Any = values
-    if isinstance(column, np.ndarray) and column.dtype.kind == "M":
-        column = column.astype("datetime64[D]")
-    for name in ("tolist", "to_list", "to_pylist"):
-        if hasattr(column, name):
-            return list(getattr(column, name)())
-    return list(column)

@@ -10,10 +10,11 @@ from safeselect.accounting.cost import PrivacyCost
 from safeselect.charged import Charge, charged
 from safeselect.errors import ParameterError
 from safeselect.exact.parameters import Number, describe, integer, rational
-from safeselect.grid_quantiles._grid import Grid, reader
+from safeselect.grid_quantiles._grid import Grid
 from safeselect.grid_quantiles._part import Part
 from safeselect.grid_quantiles._point import Law, draw_point
 from safeselect.grid_quantiles._results import Quantiles
+from safeselect.grid_quantiles._values import reader
 from safeselect.promises.guarantees import BoundedRange
 from safeselect.promises.records import exact_text
 from safeselect.randomness.bits import Bits
@@ -66,11 +67,14 @@ def quantile(
     Ties: at a run of equal values every quantile that falls into the run has error 0.  With
         ties="below", d(g) = |#{x < g} - quantile n| instead, which counts what lies below alone.
     Reveals: the requests to the source follow from the grid.  The time depends on how many values
-        there are and on their order; it is not protected.
+        there are, on their order and on their types; it is not protected.
 
     Args:
-        values: one for each unit of privacy: a list, an array or a column of numbers or dates.
-            Infinities are clamped; a float stands for its shortest decimal.
+        values: one for each unit of privacy: a list, a tuple, a range, an array or a column of
+            numbers or dates.  Infinities are clamped.  A float stands for its shortest decimal, and
+            so does a number of any other type that equals a float and no integer: equal numbers lie
+            at one point.  True is 1.  Dates are those of the years 1 to 9999; of a time, its day
+            where its zone is.
         quantile: rational from 0 to 1, such as "1/2".
         lowest, highest: the ends of the grid, public: integers, dates, decimals or other rationals.
         step: the distance of its points; by default 1, or one day.
@@ -87,7 +91,8 @@ def quantile(
 
     Raises:
         ParameterError: a parameter is wrong.
-        ScoreError: the values cannot be read.
+        ScoreError: the values have a class that is not read, which is found before the charge; or
+            one is missing, NaN, or no number or date: after a charge there is one sentence for all.
         SourceError: the source failed.
         BudgetError: the ledger refuses the charge, or cannot be used (`LedgerError`).
 

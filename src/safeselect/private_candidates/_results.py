@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
 from safeselect.accounting.kinds import AnyGuarantee
+from safeselect.columns import hushed
 from safeselect.presentation import kind_of, to_json_line
 from safeselect.promises.records import Receipt
 from safeselect.promises.statement import Statement
@@ -47,15 +47,18 @@ class ChosenRun(Generic[Out]):
 
         Where there is a run, `output_kind` and `score_kind` say what the two were, as for labels.
         """
-        told = dict.fromkeys(("output", "output_kind", "score", "score_kind"))
+        names = "output", "output_kind", "score", "score_kind"
+        told: dict[str, str | None] = dict.fromkeys(names)
         if self.found:
-            told = {"output": _text(self.output), "output_kind": kind_of(self.output)}
-            told |= {"score": _text(self.score), "score_kind": kind_of(self.score)}
+            for name, value in (("output", self.output), ("score", self.score)):
+                told[name], told[f"{name}_kind"] = _told(value)
         found = "yes" if self.found else "no"
         return to_json_line("safeselect.chosen-run/1", self, found=found, **told)
 
 
-def _text(value: object) -> str:
-    with suppress(Exception):  # a caller's class may raise anything
-        return label_text(value)
-    return f"an object of type {type(value).__name__}"
+def _told(value: object) -> tuple[str, str]:
+    """A value as text, and what it was, as for labels."""
+    told = f"an object of type {type(value).__name__}", "other"
+    with hushed():  # a caller's class may raise anything
+        told = str.__str__(label_text(value)), kind_of(value)
+    return told

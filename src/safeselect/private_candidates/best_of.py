@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from contextlib import suppress
-from fractions import Fraction
 from typing import Any
 
 from safeselect.accounting.kinds import AnyGuarantee
 from safeselect.accounting.repetition import Base, PoissonRepeated, Repeated, Repetition
 from safeselect.charged import Charge, charged
-from safeselect.errors import ParameterError
+from safeselect.columns import hushed
+from safeselect.errors import ParameterError, ScoreError
 from safeselect.exact.parameters import Number, describe, rational
 from safeselect.private_candidates._cover import CoveredScope
 from safeselect.private_candidates._results import ChosenRun, Out
@@ -19,6 +18,7 @@ from safeselect.promises.guarantees import PureDP
 from safeselect.promises.records import exact_text
 from safeselect.randomness.bits import Bits
 from safeselect.randomness.source import Source, resolve
+from safeselect.reals import Place, place_of
 from safeselect.scores.reading import flag
 from safeselect.selection._arguments import Scope, read_ledger
 from safeselect.selection._results import source_name
@@ -28,9 +28,13 @@ __all__ = ["best_of", "first_above"]
 Run = Callable[[CoveredScope], tuple[Any, Out]]
 """run(scope) -> (score, output); both, and all that the run releases, keep `base` together."""
 
-_Place = tuple[int, Fraction]
-_ENDLESS = {"nan": 0, "-nan": 0, "snan": 0, "inf": 1, "infinity": 1, "-inf": -1, "-infinity": -1}
-"""What is no finite number, as text, and its sign."""
+_FAILED = (
+    "a run failed: it raised, or returned no (score, output), or released more than base covers; "
+    "which of these may depend on private values.  What was charged stays charged, and the ledger "
+    "records it as aborted: input.  Try the same call without a ledger on made-up data: there the "
+    "run's own error is raised"
+)
+"""The one sentence for all faults of runs, after a charge."""
 
 
 def best_of(
@@ -66,7 +70,8 @@ def best_of(
     Reveals: the time of the call tells K, and so do other things that a run does: files, logs,
         network, progress bars.  Whoever sees them sees more than the guarantee covers.  K is not in
         the result, in the ledger or in any message.  An error in a run ends the call; that it
-        happened is not covered either.
+        happened is not covered either, and a ledger counts it, as it counts scores that cannot be
+        read: too many close the scope.
 
     Args:
         run: takes a scope and returns (score, output).  The scope goes to mechanisms as `ledger=`:
@@ -82,14 +87,17 @@ def best_of(
         minimize: smaller scores are better.
         source: source of random bytes for K; the default is a cryptographic generator.
         ledger: `ledger.scope(...)`: the whole call is charged there before the first run.  A call
-            that fails stays charged, and is not repeated.
+            that fails stays charged, and is not repeated.  What failed in a run may depend on
+            private values, so no message tells it: find mistakes without a ledger, on made-up
+            data, where a run's own error is raised.
 
     Returns:
         ChosenRun: with `mean`, its `found` is false where there was no run.
 
     Raises:
-        ParameterError: a parameter is wrong; a run returned no pair of a number and an output, or
-            released more than `base` covers.
+        ParameterError: a parameter is wrong; or, without a ledger, a run returned no pair of a
+            number and an output, or released more than `base` covers.
+        ScoreError: with a ledger, a run failed, for whatever reason; not told, and counted.
         SourceError: the source failed.
         BudgetError: the ledger refuses the charge, or cannot be used (`LedgerError`).
 
@@ -141,7 +149,7 @@ def first_above(
         ChosenRun: its `found` is false where no run passed.
 
     Raises:
-        ParameterError, SourceError, BudgetError: as for `best_of`.
+        ParameterError, ScoreError, SourceError, BudgetError: as for `best_of`.
 
     Example:
         >>> from safeselect import PureDP, first_above, permute_and_flip
@@ -215,7 +223,7 @@ class _Call:
         guarantee: AnyGuarantee,
         mechanism: str,
         parameters: Mapping[str, str],
-        enough: _Place | None,
+        enough: Place | None,
     ) -> ChosenRun[Any]:
         """Charge, make the runs, and release the best, or the first that is good enough."""
         charge = Charge(mechanism, guarantee, ((guarantee, 1),), parameters)
@@ -233,12 +241,12 @@ class _Call:
                 )
             )
 
-    def _runs(self, bits: Bits, enough: _Place | None) -> tuple[bool, Any, Any]:
+    def _runs(self, bits: Bits, enough: Place | None) -> tuple[bool, Any, Any]:
         """Whether there is a run to release, its score and its output."""
-        best: tuple[_Place, Any, Any] | None = None
+        best: tuple[Place, Any, Any] | None = None
         stopping = Stopping(self._law, bits)
         while stopping.goes_on():
-            place, score, output = self._once()
+            place, score, output = self._once() if self._scope is None else self._once_charged()
             # Strictly: of equal scores the first run's stays.
             if best is None or place > best[0]:
                 best = place, score, output
@@ -248,7 +256,17 @@ class _Call:
             return False, None, None
         return True, best[1], best[2]
 
-    def _once(self) -> tuple[_Place, Any, Any]:
+    def _once_charged(self) -> tuple[Place, Any, Any]:
+        """A run that is paid for: any fault of it gives the same message.
+
+        Raises:
+            ScoreError: the run failed; counted by the ledger, like scores that cannot be read.
+        """
+        with hushed():
+            return self._once()
+        raise ScoreError(_FAILED)  # outside, so that it has no exception as its context
+
+    def _once(self) -> tuple[Place, Any, Any]:
         cover = CoveredScope(self._base, self._scope)
         try:
             returned = self._run(cover)
@@ -261,20 +279,13 @@ class _Call:
         return _place(score, self._minimize), score, output
 
 
-def _place(score: object, minimize: bool) -> _Place:
+def _place(score: object, minimize: bool) -> Place:
     """Where a score stands among all: larger is better; infinities have a place, NaN the last."""
-    text = ""
-    with suppress(Exception):  # a caller's class may raise anything
-        if not isinstance(score, str):
-            value = rational(score, "score", signed=True)
-            return 2, -value if minimize else value
-    with suppress(Exception):
-        text = "" if isinstance(score, str) else str(score).lower()
-    if text not in _ENDLESS:
-        # Not quoted: the scores of runs that are not chosen are private.
-        raise ParameterError(
-            "a run must return (score, output) with a number as its score, such as 3, 0.5, "
-            "Fraction(1, 2) or Decimal('0.5')"
-        )
-    sign = -_ENDLESS[text] if minimize else _ENDLESS[text]
-    return (1, 0, 3)[sign + 1] if sign else 0, Fraction(0)
+    with hushed():  # a caller's class may raise anything
+        side, number = place_of(score)
+        return ((4 - side) if side else 0, -number) if minimize else (side, number)
+    # Not quoted: the scores of runs that are not chosen are private.
+    raise ParameterError(
+        "a run must return (score, output) with a number as its score, such as 3, 0.5, "
+        "Fraction(1, 2) or Decimal('0.5')"
+    )

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from safeselect.adapters.tables._files import identifier, position, shown
+from safeselect.columns import hushed
 from safeselect.errors import InputError, ParameterError
 
 __all__ = ["as_arrow", "without_rows"]
@@ -71,10 +72,8 @@ def _names(kind: str, table: Any) -> list[str]:
     if kind != _LAZY:
         return [*getattr(table, "column_names" if kind == "pyarrow.Table" else "columns")]
     names = None
-    try:
+    with hushed():  # any error may quote what it read
         names = table.collect_schema().names()
-    except Exception:  # noqa: BLE001 - any error may quote what it read
-        names = None
     if names is None:
         raise InputError("the columns of the LazyFrame cannot be found out")
     return [*names]
@@ -87,10 +86,8 @@ def _converted(
     columns: Sequence[str],
 ) -> Any:
     arrow, converted = _import_arrow(), None
-    try:
+    with hushed():  # any error may quote cells
         converted = convert(arrow, table, places)
-    except Exception:  # noqa: BLE001 - any error may quote cells
-        converted = None
     if converted is None:
         quoted = " or ".join(shown(name) for name in dict.fromkeys(columns))
         raise InputError(

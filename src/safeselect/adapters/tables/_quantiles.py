@@ -15,7 +15,7 @@ from safeselect.counts import check_unit
 from safeselect.errors import InputError, ParameterError
 from safeselect.exact.parameters import Number
 from safeselect.grid_quantiles import Quantiles, quantiles
-from safeselect.grid_quantiles._grid import Later
+from safeselect.grid_quantiles._values import Later
 from safeselect.ledger import Scope
 from safeselect.randomness.source import Source
 from safeselect.selection._arguments import read_ledger, unit_of
