@@ -108,10 +108,12 @@ class Call:
             self._weights = arguments.weights.of(self.candidates.labels, self.size)
             self.size = sum(map(bool, self._weights.values))
         self.rows = len(self.candidates.rows)
-        self._unit = unit if arguments.scope is None else arguments.scope.unit
+        scope, declared = arguments.scope, (arguments.change, arguments.reading)
+        self._unit = unit if scope is None else scope.unit
+        replaced = scope is not None and scope.neighbours == "replace_one"
         in_rows = self.candidates.is_matrix and isinstance(scores, (list, tuple))
         for each in cast("Iterable[object]", scores) if in_rows else (scores,):
-            self._unit = check_known(each, arguments.change, self._unit) or self._unit
+            self._unit = check_known(each, *declared, self._unit, replaced) or self._unit
 
     def release(
         self,
