@@ -123,7 +123,9 @@ class Counts(Mapping[Any, int]):
                 "unknown_domain_top_k, or count_distinct_users for a public list of candidates"
             )
         if reading.on_grid and reading.step.numerator != 1:
-            raise ParameterError("counts are not multiples of grid; leave on_grid=True and grid out")
+            raise ParameterError(
+                "counts are not multiples of grid; leave on_grid=True and grid out"
+            )
         # Whatever the cap: who leaves takes 1 from some counts, who comes adds 1 to some others.
         both_ways = replaced and change.range_ is not None
         if change.size < 1 + both_ways:

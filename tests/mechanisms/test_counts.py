@@ -144,18 +144,25 @@ def test_known_domains_take_whole_tables() -> None:
 EVERY_WAY: dict[str, Any] = {
     "permute_and_flip": safeselect.permute_and_flip,
     "exponential_mechanism": safeselect.exponential_mechanism,
-    "report_noisy_max": lambda counts, **o: safeselect.report_noisy_max(counts, noise="laplace", **o),
+    "report_noisy_max": lambda counts, **o: safeselect.report_noisy_max(
+        counts, noise="laplace", **o
+    ),
     "prepared": lambda counts, **o: safeselect.PermuteAndFlip(**o)(counts),
     "top_k": lambda counts, **o: top_k(counts, k=1, **o),
     "gaps": lambda counts, **o: safeselect.top_k_with_gaps(counts, k=1, **o),
     "select_many": lambda counts, **o: select_many([counts, counts], **o),
 }
-ONE_UP, BOTH = "one user moves these counts by 1", "may move one of these counts up by 1 and another"
+ONE_UP, BOTH = (
+    "one user moves these counts by 1",
+    "may move one of these counts up by 1 and another",
+)
 
 
 @pytest.mark.parametrize("ask_known", EVERY_WAY.values(), ids=EVERY_WAY)
 @pytest.mark.parametrize("cap", [None, 1, 2])
-def test_the_least_statement_of_a_change_is_that_of_the_neighbours(ask_known: Any, cap: Any) -> None:
+def test_the_least_statement_of_a_change_is_that_of_the_neighbours(
+    ask_known: Any, cap: Any
+) -> None:
     """A user adds 1 to some counts, and to no other; one in another's place takes 1 from others.
 
     So scores move by 1 both times, and the range is 1, or 2; a cap changes neither.

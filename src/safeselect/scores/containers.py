@@ -28,6 +28,7 @@ __all__ = [
     "TableReader",
     "Unread",
     "check_known",
+    "from_outside",
     "hand_over",
     "labels_of",
     "own_counts",
@@ -76,6 +77,14 @@ read_tables_with = _READERS.append
 def table_reader() -> TableReader:
     """The reader of other libraries' columns."""
     return _READERS[0]
+
+
+def from_outside(error: BaseException) -> bool:
+    """Whether an error came while values were read, but not of them, as an interrupt does.
+
+    A panic of a Rust library comes of values, though it is no `Exception`.
+    """
+    return not isinstance(error, Exception) and type(error).__module__ != "pyo3_runtime"
 
 
 def own_counts(kind: type[_Kind]) -> type[_Kind]:

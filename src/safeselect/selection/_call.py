@@ -25,7 +25,7 @@ from safeselect.promises.guarantees import Guarantee
 from safeselect.promises.statement import Statement
 from safeselect.randomness.bits import Bits
 from safeselect.scores.candidates import Candidates, read_candidates
-from safeselect.scores.containers import check_known
+from safeselect.scores.containers import check_known, from_outside
 from safeselect.scores.floats import GridScores
 from safeselect.selection._arguments import PendingRelease, Result
 from safeselect.selection._reading import Arguments
@@ -288,10 +288,14 @@ def _stated(parameters: tuple[tuple[str, str], ...], unit: str | None, by: str |
 def once_charged(read: Callable[[], Read], unreadable: str = UNREADABLE) -> Read:
     """Read what is paid for.
 
-    Any fault of the values gives the same message: the fault depends on private values.
+    Any fault of the values gives the same message: the fault depends on private values.  So does
+    what NumPy warns of.
     """
     try:
-        return read()
-    except Exception:  # noqa: BLE001 - also errors of libraries and of memory
+        with np.errstate(all="ignore"):
+            return read()
+    except BaseException as error:  # also errors of libraries and of memory
+        if from_outside(error):
+            raise
         failed = ScoreError(unreadable)
     raise failed  # outside the handler, so that it has no exception as its context

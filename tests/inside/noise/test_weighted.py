@@ -58,7 +58,9 @@ def test_far_ahead_by_its_score_alone(law: str, n: int, gaps: bool) -> None:
     for seed in range(6):
         k = 2 + seed % 3
         scores, powers = drawn((n,), seed, 12), 500 + drawn((n,), seed + 100, 12)
-        ahead = slice(5, 4 + k + gaps)  # fewer than are put in order, so that the others set the cut
+        ahead = slice(
+            5, 4 + k + gaps
+        )  # fewer than are put in order, so that the others set the cut
         scores[ahead] += np.uint64(545)
         powers[ahead] = 0
         weights = Weights.of([Fraction(2) ** int(power) for power in powers])
