@@ -288,8 +288,7 @@ def _stated(parameters: tuple[tuple[str, str], ...], unit: str | None, by: str |
 def once_charged(read: Callable[[], Read], unreadable: str = UNREADABLE) -> Read:
     """Read what is paid for.
 
-    Any fault of the values gives the same message: the fault depends on private values.  So does
-    what NumPy warns of.
+    Any fault of the values gives the same message, and no warning: it depends on private values.
     """
     try:
         with np.errstate(all="ignore"):

@@ -266,14 +266,12 @@ class PayWhatYouGet:
     def _draw(
         self, query: ListQuery, held: HeldCounts, call: Call
     ) -> tuple[tuple[Label, ...], int]:
-        """Read the counts and draw one list."""
+        """Read the counts, on which no later error depends, and draw one list."""
         try:
             with call.release(self.guarantee, _MECHANISM, k=query.k, more=query.as_record):
                 return draw_list(query, held, call)
         except BaseException as error:
-            # Once the counts were read, no error depends on how they read.
-            was_read = hasattr(call, "scores_on_grid")
-            if self._reserved is None or was_read or from_outside(error):
+            if self._reserved is None or hasattr(call, "scores_on_grid") or from_outside(error):
                 raise
             self._end = ScoreError(_UNREAD)
         # The error depends on the counts: on a ledger, one sentence, which is counted.
