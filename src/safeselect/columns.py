@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from safeselect.errors import ParameterError, ScoreError
-from safeselect.scores.containers import TableReader, read_tables_with
+from safeselect.scores.containers import TableReader, from_outside, read_tables_with
 from safeselect.scores.numbers import NULL, Numbers
 
 __all__ = ["hushed", "index_of"]
@@ -27,7 +27,6 @@ _TABLES = {
     "pyarrow": ("Array", "ChunkedArray", "Table", "RecordBatch"),
 }
 _WIDE = ("Int128", "UInt128")  # polars' integers for which NumPy has no type
-_PANIC = "pyo3_runtime"  # the module of Rust's panics, which are no Exceptions of Python's
 _ENCODED = ("dictionary<", "run_end_encoded<")  # pyarrow's: their null_count misses nulls
 
 
@@ -66,7 +65,7 @@ def hushed() -> Iterator[None]:
     try:
         yield
     except BaseException as error:
-        if not isinstance(error, Exception) and type(error).__module__ != _PANIC:
+        if from_outside(error):
             raise
 
 

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import ItemsView, Iterator, KeysView, Mapping, ValuesView
 from dataclasses import dataclass
-from fractions import Fraction
 from types import MappingProxyType
 from typing import Any, Literal, final
 
 from safeselect.errors import ParameterError
 from safeselect.exact.parameters import describe, integer
 from safeselect.scores.containers import own_counts
+from safeselect.scores.reading import Reading, Sensitivity
 
 __all__ = ["Counts", "Places", "check_partitions", "check_unit", "check_unknown"]
 
@@ -102,12 +102,19 @@ class Counts(Mapping[Any, int]):
         return self.counts.items()
 
     def check_known(
-        self, *, sensitivity: Fraction | None, range_: Fraction | None, unit: str | None
+        self, change: Sensitivity, reading: Reading, *, unit: str | None, replaced: bool
     ) -> None:
         """Refuse what a mechanism for a known domain cannot use.
 
+        Args:
+            change: how far a unit moves the scores, as declared.
+            reading: how scores become steps.
+            unit: that of the ledger's scope; None without one.
+            replaced: neighbours replace one user by another.
+
         Raises:
-            ParameterError: only the largest counts, a change below 1, or another unit.
+            ParameterError: only the largest counts, a change below what one user makes, a grid on
+                which counts do not lie, or another unit.
         """
         check_unit(self.unit, unit)
         if self.places != "all":
@@ -115,10 +122,21 @@ class Counts(Mapping[Any, int]):
                 "these are the largest counts of a table, whose items are private: use "
                 "unknown_domain_top_k, or count_distinct_users for a public list of candidates"
             )
-        change = range_ if sensitivity is None else sensitivity
-        if change is not None and change < 1:
-            name = "range_" if sensitivity is None else "sensitivity"
-            raise ParameterError(f"one user moves these counts by 1, so {name} must be at least 1")
+        if reading.on_grid and reading.step.numerator != 1:
+            raise ParameterError(
+                "counts are not multiples of grid; leave on_grid=True and grid out"
+            )
+        # Whatever the cap: who leaves takes 1 from some counts, who comes adds 1 to some others.
+        both_ways = replaced and change.range_ is not None
+        if change.size < 1 + both_ways:
+            name = "sensitivity" if change.range_ is None else "range_"
+            moves = (
+                "one user in another's place may move one of these counts up by 1 and another down "
+                "by 1, so range_ must be at least 2; or write sensitivity=1"
+                if both_ways
+                else f"one user moves these counts by 1, so {name} must be at least 1"
+            )
+            raise ParameterError(moves)
 
 
 def read_fetched(places: object) -> Places:

@@ -6,6 +6,7 @@ is missing tell sixteen private bits.
 
 from __future__ import annotations
 
+import warnings
 from collections import Counter, OrderedDict, UserDict, UserList, defaultdict, deque
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
@@ -14,6 +15,7 @@ from types import MappingProxyType
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from ledgers import new, scope
 
@@ -24,9 +26,11 @@ from safeselect import (
     Ledger,
     OpenSSLSource,
     ParameterError,
+    PayWhatYouGet,
     ScoreError,
     SparseVector,
 )
+from safeselect.scores.containers import Unread
 from safeselect.selection._call import UNREADABLE
 from safeselect.testing import RecordingSource
 
@@ -128,6 +132,109 @@ def test_every_value_that_cannot_be_read_is_charged_and_refused_with_one_sentenc
     array[1] = BAD_VALUES[value]
     assert refused(CALLS[call], array, ledger) == first
     assert outcomes(ledger) == ["charged", "input"] * 2
+
+
+def floats(kind: type, word: type, *bits: int) -> np.ndarray:
+    """Three scores of a narrow or wide type of floats, the last ones given by their bits."""
+    rest = np.array(bits, word).view(kind)
+    return np.concatenate((np.zeros(3 - len(bits), kind), rest))
+
+
+QUIET, SIGNALLING = 0x7FF8 << 48, 0x7FF4 << 48
+FLOATS: dict[str, np.ndarray] = {
+    "quiet": floats(np.float64, np.uint64, QUIET),
+    "signalling": floats(np.float64, np.uint64, SIGNALLING),
+    "signalling, of 32 bits": floats(np.float32, np.uint32, 0x7FA0 << 16),
+    "signalling, of 16 bits": floats(np.float16, np.uint16, 0x7D00),
+    "infinite": np.array([0, np.inf, -np.inf]),
+    "whole": np.array([0.0, 3, 5]),
+    "wide": np.array([-1.7e308, 1.7e308, 0]),
+    "tiny": floats(np.float64, np.uint64, 1, 2),
+}
+READ: dict[str, Callable[..., Any]] = {
+    "permute_and_flip": safeselect.permute_and_flip,
+    "select_many": lambda scores, **o: safeselect.select_many([scores, scores], **o),
+    "list of scalars": lambda scores, **o: safeselect.permute_and_flip(list(scores), **o),
+    "list of rows": lambda scores, **o: safeselect.select_many(np.array([scores] * 2), **o),
+    "pandas": lambda scores, **o: safeselect.permute_and_flip(pd.Series(scores), **o),
+    "minimize": lambda scores, **o: safeselect.permute_and_flip(scores, minimize=True, **o),
+    "one by one": lambda scores, **o: safeselect.permute_and_flip(
+        scores, **{**o, "grid": Fraction(1, 3**21), "score_error": 0}
+    ),
+    "sparse vector": lambda scores, **o: safeselect.SparseVector(threshold=5, k=2, **o).query_many(
+        scores
+    ),
+    "measure": lambda scores, epsilon, ledger, **_: safeselect.measure(
+        scores, epsilon=epsilon, sensitivity_l1=1, ledger=ledger
+    ),
+    "partitions": lambda scores, epsilon, ledger, **_: safeselect.select_partitions(
+        scores,
+        labels=["a", "b", "c"],
+        epsilon=epsilon,
+        delta="1e-9",
+        max_partitions=1,
+        ledger=ledger,
+    ),
+}
+
+
+@pytest.mark.parametrize("grid", [None, 1, "1/1000", "1/1024"])
+@pytest.mark.parametrize("call", READ.values(), ids=READ)
+@pytest.mark.parametrize("charged", [True, False])
+def test_no_warning_of_numpy_tells_of_a_value(call: Any, grid: Any, charged: bool) -> None:
+    """NumPy warns of what a value is, or raises if it was told to: nothing may depend on that."""
+    ends: dict[str, str | None] = {}
+    for name, scores in FLOATS.items():
+        for told in ("warn", "raise"):
+            there = scope(new(":memory:", epsilon=1, delta="1e-3")) if charged else None
+            with warnings.catch_warnings(record=True) as seen, np.errstate(all=told):
+                warnings.simplefilter("always")
+                end = ended(call, scores, grid=grid, ledger=there, **COST)
+            assert [str(each.message) for each in seen] == []
+            assert ends.setdefault(name, end) == end
+    assert ends["whole"] is None
+    assert len({ends[name] for name in FLOATS if "quiet" in name or "signal" in name}) == 1
+    assert not charged or len({*ends.values()} - {None}) == 1
+
+
+def ended(call: Callable[..., Any], scores: Any, **options: Any) -> str | None:
+    try:
+        call(scores.copy(), **options)
+    except ScoreError as error:
+        return str(error)
+    return None
+
+
+def test_a_panic_comes_of_values_and_an_interrupt_does_not() -> None:
+    """Rust's panics are no Exceptions, and quote what they met."""
+    panic = type("PanicException", (BaseException,), {"__module__": "pyo3_runtime"})
+    for kind in (panic, KeyboardInterrupt, type("Limit", (BaseException,), {})):
+
+        def reads(kind: type[BaseException] = kind) -> Any:
+            raise kind(SECRET)
+
+        ledger = new(":memory:", epsilon=9, delta="1e-3")
+        there = scope(ledger)
+        session = PayWhatYouGet(outcomes=9, queries=2, epsilon=1, delta="1e-9", ledger=there)
+        calls: list[Callable[[Any], Any]] = [
+            lambda scores, there=there: safeselect.permute_and_flip(scores, **COST, ledger=there),
+            lambda scores, there=there: safeselect.measure(
+                scores, epsilon=1, sensitivity_l1=1, ledger=there
+            ),
+            lambda scores, there=there: SparseVector(
+                threshold=5, k=2, **COST, ledger=there
+            ).query_many(scores),
+            lambda counts, session=session: session.query(counts, k=1, k_bar=2, places="all"),
+        ]
+        for call in calls:
+            if kind is panic:
+                with pytest.raises(ScoreError, match="cannot be read") as caught:
+                    call(Unread(2, reads))
+                assert caught.value.__context__ is None
+            else:
+                with pytest.raises(kind, match=str(SECRET)):
+                    call(Unread(2, reads))
+        assert ledger.balance("a").refusals == (len(calls) if kind is panic else 0)
 
 
 def test_sixteen_private_bits_cost_sixteen_charges():

@@ -141,6 +141,72 @@ def test_known_domains_take_whole_tables() -> None:
             ask_known(Counts(FOUND, places="all"), monotonic=False, sensitivity=None, range_="0.99")
 
 
+EVERY_WAY: dict[str, Any] = {
+    "permute_and_flip": safeselect.permute_and_flip,
+    "exponential_mechanism": safeselect.exponential_mechanism,
+    "report_noisy_max": lambda counts, **o: safeselect.report_noisy_max(
+        counts, noise="laplace", **o
+    ),
+    "prepared": lambda counts, **o: safeselect.PermuteAndFlip(**o)(counts),
+    "top_k": lambda counts, **o: top_k(counts, k=1, **o),
+    "gaps": lambda counts, **o: safeselect.top_k_with_gaps(counts, k=1, **o),
+    "select_many": lambda counts, **o: select_many([counts, counts], **o),
+}
+ONE_UP, BOTH = (
+    "one user moves these counts by 1",
+    "may move one of these counts up by 1 and another",
+)
+
+
+@pytest.mark.parametrize("ask_known", EVERY_WAY.values(), ids=EVERY_WAY)
+@pytest.mark.parametrize("cap", [None, 1, 2])
+def test_the_least_statement_of_a_change_is_that_of_the_neighbours(
+    ask_known: Any, cap: Any
+) -> None:
+    """A user adds 1 to some counts, and to no other; one in another's place takes 1 from others.
+
+    So scores move by 1 both times, and the range is 1, or 2; a cap changes neither.
+    """
+    counts = Counts(FOUND, "all", max_contributions=cap)
+    for neighbours, least in ((None, 1), ("add_remove", 1), ("replace_one", 2)):
+        there = None
+        if neighbours is not None:
+            ledger = Ledger.create(":memory:", {"a": Budget("person", neighbours, epsilon=9)})
+            there = ledger.scope("a", unit="person", neighbours=neighbours, purpose="test")
+        known = {"epsilon": "1/2", "ledger": there}
+        ask_known(counts, range_=least, **known)
+        ask_known(counts, sensitivity=1, **known)
+        ask_known(counts, sensitivity=1, grid="1/3", on_grid=True, **known)
+        ask_known(counts, sensitivity=1, grid="2/3", **known)
+        spent = 0 if there is None else ledger.balance("a").spent["epsilon"]
+        with pytest.raises(ParameterError, match=BOTH if least == 2 else ONE_UP) as caught:
+            ask_known(counts, range_=f"{least - 1}.99", **known)
+        assert f"range_ must be at least {least}" in str(caught.value)
+        with pytest.raises(ParameterError, match=f"{ONE_UP}, so sensitivity must be at least 1"):
+            ask_known(counts, sensitivity="0.99", **known)
+        for grid in ("2/3", "2"):  # 1, 2 and 3 are read as 2, 3 and 5 steps of 2/3
+            with pytest.raises(ParameterError, match="counts are not multiples of grid; leave on_"):
+                ask_known(counts, sensitivity=2, grid=grid, on_grid=True, **known)
+        if neighbours == "replace_one":
+            with pytest.raises(ParameterError, match="monotonic=True needs add/remove neighbours"):
+                ask_known(counts, sensitivity=1, monotonic=True, **known)
+        else:
+            ask_known(counts, sensitivity=1, monotonic=True, **{**known, "ledger": None})
+        if there is not None:
+            assert ledger.balance("a").spent["epsilon"] == spent
+
+
+def test_a_threshold_is_one_more_score_that_does_not_move() -> None:
+    def ask_known(counts: Counts, **more: Any) -> None:
+        safeselect.top_k_above(counts, k=1, threshold=9, epsilon=1, **more)
+
+    ask_known(Counts(FOUND, "all"), sensitivity=1)
+    with pytest.raises(ParameterError, match=f"{ONE_UP}, so sensitivity must be at least 1"):
+        ask_known(Counts(FOUND, "all"), sensitivity="0.99")
+    with pytest.raises(ParameterError, match="counts are not multiples of grid"):
+        ask_known(Counts(FOUND, "all"), sensitivity=2, grid=2, on_grid=True)
+
+
 def test_counts_of_another_unit_than_that_of_the_ledger(tmp_path: Path) -> None:
     budget = Budget(unit="person", neighbours="add_remove", epsilon=9, delta="1e-6")
     ledger = Ledger.create(tmp_path / "ledger", {"trips": budget})

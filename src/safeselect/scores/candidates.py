@@ -105,16 +105,17 @@ class Candidates:
         if isinstance(rows, np.ndarray) and rows.dtype.kind in "iu" and reading.step == 1:
             in_order(rows, minimize, scores_on_grid)
             return scores_on_grid
-        for row, out in zip(rows, scores_on_grid, strict=True):
-            column = row if isinstance(row, Column) else Column(row, self.size)
-            numbers = column.numbers()
-            try:
-                write_steps(numbers, reading, size, minimize, extra, out)
-            finally:
-                # An array fetched for this call alone is ours; any other is the caller's.
-                is_own = type(column.held) is Unread
-                if is_own and isinstance(numbers, np.ndarray) and numbers.flags.writeable:
-                    numbers.fill(0)
+        with np.errstate(all="ignore"):  # a warning would tell of a score
+            for row, out in zip(rows, scores_on_grid, strict=True):
+                column = row if isinstance(row, Column) else Column(row, self.size)
+                numbers = column.numbers()
+                try:
+                    write_steps(numbers, reading, size, minimize, extra, out)
+                finally:
+                    # An array fetched for this call alone is ours; any other is the caller's.
+                    is_own = type(column.held) is Unread
+                    if is_own and isinstance(numbers, np.ndarray) and numbers.flags.writeable:
+                        numbers.fill(0)
         return scores_on_grid if self.is_matrix else scores_on_grid[0]
 
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from safeselect.errors import ScoreError
 from safeselect.scores.numbers import CONVERT, FLOATS, Numbers, is_integer
-from safeselect.scores.reading import Sensitivity
+from safeselect.scores.reading import Reading, Sensitivity
 
 __all__ = [
     "ARRAYS",
@@ -28,6 +28,7 @@ __all__ = [
     "TableReader",
     "Unread",
     "check_known",
+    "from_outside",
     "hand_over",
     "labels_of",
     "own_counts",
@@ -78,6 +79,14 @@ def table_reader() -> TableReader:
     return _READERS[0]
 
 
+def from_outside(error: BaseException) -> bool:
+    """Whether an error came while values were read, but not of them, as an interrupt does.
+
+    A panic of a Rust library comes of values, though it is no `Exception`.
+    """
+    return not isinstance(error, Exception) and type(error).__module__ != "pyo3_runtime"
+
+
 def own_counts(kind: type[_Kind]) -> type[_Kind]:
     """Class decorator that marks this package's own mappings of counts.
 
@@ -89,21 +98,23 @@ def own_counts(kind: type[_Kind]) -> type[_Kind]:
     return kind
 
 
-def check_known(scores: object, change: Sensitivity, unit: str | None) -> str | None:
+def check_known(
+    scores: object, change: Sensitivity, reading: Reading, unit: str | None, replaced: bool
+) -> str | None:
     """Refuse counts of a table that a mechanism for a known domain cannot use; the rest passes.
 
     Returns:
         The unit of privacy, where the scores state one.
 
     Raises:
-        ParameterError: only the largest counts, a change below 1, or another unit.
+        ParameterError: as for `Counts.check_known`.
     """
     if type(scores) is Unread:
         return scores.unit
     if id(type(scores)) not in _OWN_COUNTS:
         return None
     counts: Any = scores
-    counts.check_known(sensitivity=change.sensitivity, range_=change.range_, unit=unit)
+    counts.check_known(change, reading, unit=unit, replaced=replaced)
     stated: str | None = counts.unit
     return stated
 

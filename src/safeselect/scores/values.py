@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+import numpy as np
+
 from safeselect.scores.containers import Column
 from safeselect.scores.numbers import nearest_steps
 from safeselect.scores.reading import Reading
@@ -22,4 +24,5 @@ def read_values(values: Column, reading: Reading, size: Fraction) -> list[int]:
     Raises:
         ScoreError: as for `Candidates.steps`.
     """
-    return nearest_steps(values.numbers(), reading, size)
+    with np.errstate(all="ignore"):  # a warning would tell of a value
+        return nearest_steps(values.numbers(), reading, size)

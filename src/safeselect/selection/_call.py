@@ -25,7 +25,7 @@ from safeselect.promises.guarantees import Guarantee
 from safeselect.promises.statement import Statement
 from safeselect.randomness.bits import Bits
 from safeselect.scores.candidates import Candidates, read_candidates
-from safeselect.scores.containers import check_known
+from safeselect.scores.containers import check_known, from_outside
 from safeselect.scores.floats import GridScores
 from safeselect.selection._arguments import PendingRelease, Result
 from safeselect.selection._reading import Arguments
@@ -108,10 +108,12 @@ class Call:
             self._weights = arguments.weights.of(self.candidates.labels, self.size)
             self.size = sum(map(bool, self._weights.values))
         self.rows = len(self.candidates.rows)
-        self._unit = unit if arguments.scope is None else arguments.scope.unit
+        scope, declared = arguments.scope, (arguments.change, arguments.reading)
+        self._unit = unit if scope is None else scope.unit
+        replaced = scope is not None and scope.neighbours == "replace_one"
         in_rows = self.candidates.is_matrix and isinstance(scores, (list, tuple))
         for each in cast("Iterable[object]", scores) if in_rows else (scores,):
-            self._unit = check_known(each, arguments.change, self._unit) or self._unit
+            self._unit = check_known(each, *declared, self._unit, replaced) or self._unit
 
     def release(
         self,
@@ -286,10 +288,13 @@ def _stated(parameters: tuple[tuple[str, str], ...], unit: str | None, by: str |
 def once_charged(read: Callable[[], Read], unreadable: str = UNREADABLE) -> Read:
     """Read what is paid for.
 
-    Any fault of the values gives the same message: the fault depends on private values.
+    Any fault of the values gives the same message, and no warning: it depends on private values.
     """
     try:
-        return read()
-    except Exception:  # noqa: BLE001 - also errors of libraries and of memory
+        with np.errstate(all="ignore"):
+            return read()
+    except BaseException as error:  # also errors of libraries and of memory
+        if from_outside(error):
+            raise
         failed = ScoreError(unreadable)
     raise failed  # outside the handler, so that it has no exception as its context

@@ -20,6 +20,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import suppress
 from fractions import Fraction
+from functools import partial
 from threading import RLock
 from typing import TypeVar, final
 
@@ -39,6 +40,7 @@ from safeselect.randomness.source import Source
 from safeselect.scores.containers import Column, hand_over
 from safeselect.scores.values import read_values
 from safeselect.selection._arguments import Scope
+from safeselect.selection._call import once_charged
 from safeselect.selection._results import source_name
 from safeselect.sessions._answers import Answer, Answers
 from safeselect.sessions._opening import reserve_session
@@ -152,14 +154,8 @@ class Session:
 
     def _read(self, column: Column) -> list[int]:
         """Read values; a failure depends on them, so it ends the session."""
-        try:
-            return read_values(column, self.terms.reading, self.terms.sensitivity)
-        except ScoreError:
-            raise
-        except Exception:
-            if self._reserved is None:
-                raise
-        raise ScoreError(_UNREAD[1])  # also for a library's or a memory error about the values
+        read = partial(read_values, column, self.terms.reading, self.terms.sensitivity)
+        return read() if self._reserved is None else once_charged(read, _UNREAD[1])
 
     def close(self) -> None:
         """End the session, drop its noise and, on a ledger, settle it: see `SparseVector`."""

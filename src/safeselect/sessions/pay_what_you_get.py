@@ -15,6 +15,7 @@ from safeselect.promises.guarantees import ApproximateDP, BoundedRange, Guarante
 from safeselect.promises.records import Receipt
 from safeselect.randomness.memory import generation, sealed
 from safeselect.randomness.source import Source, resolve
+from safeselect.scores.containers import from_outside
 from safeselect.selection._arguments import Scope, read_ledger, unit_of
 from safeselect.selection._call import Call
 from safeselect.selection._table import choose_engine
@@ -265,13 +266,12 @@ class PayWhatYouGet:
     def _draw(
         self, query: ListQuery, held: HeldCounts, call: Call
     ) -> tuple[tuple[Label, ...], int]:
-        """Read the counts and draw one list."""
+        """Read the counts, on which no later error depends, and draw one list."""
         try:
             with call.release(self.guarantee, _MECHANISM, k=query.k, more=query.as_record):
                 return draw_list(query, held, call)
-        except Exception:
-            # Once the counts were read, no error depends on how they read.
-            if self._reserved is None or hasattr(call, "scores_on_grid"):
+        except BaseException as error:
+            if self._reserved is None or hasattr(call, "scores_on_grid") or from_outside(error):
                 raise
             self._end = ScoreError(_UNREAD)
         # The error depends on the counts: on a ledger, one sentence, which is counted.

@@ -200,7 +200,8 @@ def whole_counts(column: Column) -> npt.NDArray[np.int64]:
         ScoreError: a count is not an integer.
     """
     # NumPy makes floats of an empty list; an empty table must not differ from another.
-    values = column.numbers() if column.size else []
+    with np.errstate(all="ignore"):  # a warning would tell of a count
+        values = column.numbers() if column.size else []
     if isinstance(values, np.ndarray) and values.dtype.kind in "iu":
         wide = values.astype(np.int64 if values.dtype.kind == "i" else np.uint64)
         counts: npt.NDArray[np.int64] = np.minimum(wide, _MOST).astype(np.int64)

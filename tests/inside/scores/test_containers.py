@@ -10,7 +10,7 @@ import pytest
 
 from safeselect import Counts, ParameterError, ScoreError, permute_and_flip, select_many
 from safeselect.scores.containers import check_known
-from safeselect.scores.reading import Sensitivity
+from safeselect.scores.reading import INTEGERS, Sensitivity
 
 pytestmark = pytest.mark.claim("C10")
 
@@ -44,7 +44,7 @@ class Liar(Mapping[str, int], metaclass=Alike):
         self.asked.append("class")
         return Counts
 
-    def check_known(self, **_: object) -> None:
+    def check_known(self, *_: object, **__: object) -> None:
         self.asked.append("check")
 
     def __getitem__(self, label: str) -> int:
@@ -62,7 +62,7 @@ class Liar(Mapping[str, int], metaclass=Alike):
 
 def test_no_other_class_is_asked_what_its_counts_are():
     liar = Liar()
-    check_known(liar, Sensitivity(Fraction(1, 2), None, False), None)
+    check_known(liar, Sensitivity(Fraction(1, 2), None, False), INTEGERS, None, False)
     assert liar.asked == []
     for call in (permute_and_flip, select_many):
         with pytest.raises(ScoreError, match=r"scores must be a .*, got Liar"):
@@ -70,4 +70,4 @@ def test_no_other_class_is_asked_what_its_counts_are():
     assert not {"counts", "check", "item", "iter", "len"} & {*liar.asked}
     ours = Counts({"a": 1}, places="all", unit="one rider")
     with pytest.raises(ParameterError, match="must be at least 1"):
-        check_known(ours, Sensitivity(Fraction(1, 2), None, False), None)
+        check_known(ours, Sensitivity(Fraction(1, 2), None, False), INTEGERS, None, False)
