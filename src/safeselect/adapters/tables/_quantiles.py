@@ -52,10 +52,8 @@ def table_quantiles(
 ) -> Quantiles:
     """Choose quantiles of a column of a table, in which each user counts once.
 
-        found = table_quantiles(
-            "trips.parquet", value="fare", user="rider", of="largest", quantiles=["1/2"],
-            lowest=0, highest=500, epsilon=1,
-        )
+        fares = {"value": "fare", "user": "rider", "of": "largest", "lowest": 0, "highest": 500}
+        found = table_quantiles("trips.parquet", quantiles=["1/2"], epsilon=1, **fares)
 
     The engine takes one value for each user, by a public rule; `quantiles` does the rest.  A row
     whose value or user is NULL, or whose value is NaN, is dropped; a user of whom no row is left
