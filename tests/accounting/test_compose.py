@@ -99,7 +99,7 @@ def test_the_sum_of_laplace_dominated_guarantees_is_one():
 
 
 @given(st.lists(ANY, min_size=1, max_size=6), st.randoms(use_true_random=False))
-@settings(FAST, max_examples=10)
+@settings(FAST, max_examples=6)
 def test_order_does_not_matter_and_free_parts_are_the_identity(parts, shuffler):
     together = compose(parts, "1e-6")
     other = [*parts, *FREE]
@@ -128,7 +128,7 @@ def test_nothing_costs_nothing(delta):
 
 
 @given(st.lists(ANY, min_size=1, max_size=5), st.sampled_from(["1e-8", "1e-6", "0.05"]))
-@FAST
+@settings(FAST, max_examples=12)
 def test_stronger_parts_cost_no_more(parts, delta):
     """BoundedRange is LaplaceDominated is PureDP, so weakening a part cannot make it cheaper."""
     weaker = [
