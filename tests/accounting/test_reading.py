@@ -18,6 +18,7 @@ from safeselect import (
     LaplaceDominated,
     ParameterError,
     ZeroConcentratedDP,
+    calibrate,
     compose,
 )
 from safeselect.accounting import DiscreteGaussian, DiscreteLaplace, compose_delta, composed_epsilon
@@ -192,3 +193,19 @@ def test_lists_whose_exponentials_no_number_holds_have_a_bound(parts):
     assert compose(few, "1e-30", "1e-2").guarantee.epsilon > 0
     with pytest.raises(ParameterError, match="no delta below 1 is proved"):
         compose_delta([GaussianDP(10**12), LaplaceDominated(1)], 1)
+
+
+@pytest.mark.parametrize("epsilon", [2**26, 2**27, 2**30, 2**45, 2**50, 10**100])
+def test_totals_whose_exponentials_no_number_holds_are_calibrated(epsilon: int) -> None:
+    """The guess of a search must end, too."""
+    for family in (BoundedRange, LaplaceDominated):
+        each = calibrate(family, k=2, epsilon=epsilon, delta="1e-6")
+        assert each >= Fraction(epsilon, 2)
+        assert compose([family(each)] * 2, "1e-6").guarantee.epsilon <= epsilon
+        rate = calibrate(family, k=2, rho=epsilon)
+        assert 0 < 2 * family(rate).zcdp.rho <= epsilon
+    below, above = GaussianDP(2**30).delta(2**26), GaussianDP(2**30).delta(2**26 + 1)
+    assert 0 < above <= 1
+    assert below <= 1
+    near = GaussianDP(2 * epsilon).delta(epsilon)
+    assert Fraction(49, 100) < near < Fraction(51, 100)

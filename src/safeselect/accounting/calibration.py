@@ -28,6 +28,7 @@ Family = type[BoundedRange] | type[LaplaceDominated] | type[PureDP]
 _FAMILIES = (BoundedRange, LaplaceDominated, PureDP)
 _GUESS_BITS = 128
 _SURE_GUESS = Fraction(1, 2**60)  # where an epsilon of 2**-30 cancels less than half of the digits
+_FARTHEST = 2**26  # rho of a draw: beyond, the terms of a guess leave the range of MPFR numbers
 _MOST_ORDERS = 12  # tried one after the other; 4 are usual
 _HAZARD = 24  # terms of a continued fraction
 _ALIKE = Fraction(1, 2**18)  # near the best order its rate is flat: the rest is the square of this
@@ -144,7 +145,7 @@ def _within_the_quick_bound(
         return None if isinstance(part, PureDP) else quick_epsilon(part, count, delta)
 
     rho = _gaussian_rho(epsilon, delta) / count
-    if rho <= _SURE_GUESS:
+    if not _SURE_GUESS < rho < _FARTHEST:
         return least
     guess = max(least, rounded(_guess(family, rho), BITS))
     growth = _growth(family, count, guess, epsilon)
@@ -242,7 +243,7 @@ def _largest_of_rho(family: Family, count: int, rho: Fraction) -> Fraction:
     def cost(each: Fraction) -> Fraction:
         return count * family(each).zcdp.rho
 
-    if rho / count > _SURE_GUESS:
+    if _SURE_GUESS < rho / count < _FARTHEST:
         each = rounded(_guess(family, rho / count), BITS)
         for _ in range(2):
             if cost(each) <= rho:
@@ -256,7 +257,7 @@ def _guess(family: Family, rho: Fraction) -> Fraction:
 
     The square root of rho is nearly linear in epsilon, so secants of it converge in a few steps.
 
-    Requires: rho above _SURE_GUESS.
+    Requires: rho between _SURE_GUESS and _FARTHEST.
     """
     context, _ = contexts(_GUESS_BITS)
     wanted = context.sqrt(mpfr(mpq(rho.numerator, rho.denominator), 0, context))

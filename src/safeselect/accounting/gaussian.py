@@ -17,6 +17,7 @@ __all__ = ["GaussianDP"]
 _MOST_STEPS = 200
 _LEAST = Fraction(1, 2**4000)  # no delta is stated smaller
 _FAR = 5600  # z**2 with e**(-z**2 / 2) below 2**-4000
+_FARTHEST = 2**26  # epsilon: its exponential is within the range of MPFR numbers
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +54,8 @@ class GaussianDP:
     def delta(self, epsilon: Number) -> Fraction:
         """The smallest delta at this epsilon, rounded up to 64 significant bits.
 
+        Above an epsilon of 2**26 a larger one: the chance that the loss is larger than epsilon.
+
         N(mu/2 - epsilon/mu) - e**epsilon N(-mu/2 - epsilon/mu), N the normal distribution function.
         Source: Balle and Wang (2018), Theorem 8.
         """
@@ -63,6 +66,9 @@ class GaussianDP:
         beyond = at - self.mu_squared / 2
         if beyond > 0 and beyond * beyond >= _FAR * self.mu_squared:
             return _LEAST
+        if at > _FARTHEST:
+            # The first term alone: the second only lowers delta.
+            return min(Fraction(1), above_zero(lambda precision: self._tail(at, precision)))
         return min(Fraction(1), above_zero(lambda precision: self.tails(at, precision)[0]))
 
     def approximate(self, delta: Number) -> ApproximateDP:
@@ -81,6 +87,10 @@ class GaussianDP:
             else:
                 low = middle
         return ApproximateDP(high, at)
+
+    def _tail(self, epsilon: Fraction, precision: int) -> Interval:
+        mu, half = _scale(self.mu_squared, precision)
+        return normal(half - Interval.of(epsilon, precision) / mu)
 
     def tails(self, epsilon: Fraction, precision: int) -> tuple[Interval, Interval]:
         """Enclose delta at any epsilon, and the neighbour's chance of a larger loss."""
