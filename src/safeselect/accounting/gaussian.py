@@ -12,12 +12,12 @@ from safeselect.exact.normal import normal
 from safeselect.exact.parameters import Number, rational
 from safeselect.promises.with_delta import ApproximateDP, ZeroConcentratedDP
 
-__all__ = ["GaussianDP"]
+__all__ = ["FARTHEST", "GaussianDP"]
 
 _MOST_STEPS = 200
 _LEAST = Fraction(1, 2**4000)  # no delta is stated smaller
 _FAR = 5600  # z**2 with e**(-z**2 / 2) below 2**-4000
-_FARTHEST = 2**26  # epsilon: its exponential is within the range of MPFR numbers
+FARTHEST = 2**26  # epsilon: its exponential is within the range of MPFR numbers
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ class GaussianDP:
         beyond = at - self.mu_squared / 2
         if beyond > 0 and beyond * beyond >= _FAR * self.mu_squared:
             return _LEAST
-        if at > _FARTHEST:
+        if at > FARTHEST:
             # The first term alone: the second only lowers delta.
             return min(Fraction(1), above_zero(lambda precision: self._tail(at, precision)))
         return min(Fraction(1), above_zero(lambda precision: self.tails(at, precision)[0]))

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import isqrt
 
-from safeselect.accounting.gaussian import GaussianDP
+from safeselect.accounting.gaussian import FARTHEST, GaussianDP
 from safeselect.accounting.optimum.bracket import Profile
 from safeselect.accounting.optimum.masses import Masses
 from safeselect.accounting.optimum.problem import CUT, Part, Problem, ranges_of, reach, sizes_of
@@ -35,7 +35,6 @@ Read = Callable[[Profile, Fraction], Fraction]
 _LEAST_DELTA = Fraction(1, 2**200)
 # The epsilon of a part: time and memory rise with it, and above 4 nats nothing is kept private.
 _LARGEST, _SMALLEST = 4, Fraction(1, 2**64)
-_FARTHEST = 2**26  # epsilon: its exponential is within the range of MPFR numbers
 _FIRST = 64  # cells of the largest epsilon, at first
 _MOST_ROUNDS = 4
 _QUICK_BLOCK, _QUICK_CELLS = 64, 8
@@ -62,7 +61,7 @@ def worth_trying(parts: Sequence[tuple[Part, int]], delta: Fraction, most: Fract
     if not sizes or not most or delta < _LEAST_DELTA or max(sizes) > _LARGEST:
         return False
     noise = [(part.mu_squared, n) for part, n in parts if isinstance(part, GaussianDP)]
-    if max(most, total(noise)) > _FARTHEST:
+    if max(most, total(noise)) > FARTHEST:
         return False
     return max(sizes) > _SMALLEST and Problem.of(parts, delta, most).work(1) <= 1
 
