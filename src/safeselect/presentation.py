@@ -28,9 +28,7 @@ from safeselect.selection._results import (
 )
 from safeselect.selection.top_k_above import TopAbove
 
-__all__ = [
-    *("equal_parts", "kind_of", "kinds_of", "rate", "to_json_line", "written_labels"),
-]
+__all__ = ["equal_parts", "kind_of", "kinds_of", "rate", "to_json_line", "written_labels"]
 
 _SHOWN = 10  # labels
 _LONGEST = 40  # characters of a label

@@ -1,7 +1,7 @@
 """diffprivlib's two mechanisms of selection, with its arguments and our exact laws.
 
 `Exponential` and `PermuteAndFlip` take what `diffprivlib.mechanisms` takes under these names, and
-have its method `randomise`.  They do not import diffprivlib.  `docs/adapters.md` shows the lines to
+have its method `randomise`.  They do not import diffprivlib.  `docs/drop-ins.md` shows the lines to
 change; `safeselect.adapters.diffprivlib_tools` has its quantiles.
 """
 

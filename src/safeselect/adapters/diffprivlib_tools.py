@@ -1,7 +1,7 @@
 """diffprivlib's quantiles, with its arguments and our exact law.
 
 `quantile`, `percentile` and `median` take what `diffprivlib.tools` takes under these names, and
-charge its accountant.  Bounds must be given.  `docs/adapters.md` shows the lines to change.
+charge its accountant.  Bounds must be given.  `docs/drop-ins.md` shows the lines to change.
 """
 
 from __future__ import annotations
@@ -41,7 +41,8 @@ def quantile(
     """Choose a point with about a share `quant` of the values below it; see `safeselect.quantile`.
 
     The original draws a real number between two values; this draws a point of a public grid, by the
-    same law: P(g) proportional to exp(-epsilon |#{x < g} - quant n| / 2).
+    same law between values: P(g) proportional to exp(-epsilon d(g) / 2), d(g) being the distance of
+    quant n from #{x < g} .. #{x <= g}.
 
     Guarantee: epsilon-DP for all outputs together, each with an equal share, as in the original.
     Neighbours: one value is replaced, or, at these rates, added or removed.  With

@@ -3,7 +3,7 @@
 `private-pgm` (the package `mbi`), `dpmm` and programs made from them choose marginals and edges
 with a function `exponential_mechanism(q, eps, sensitivity, prng, monotonic)`, or with a method that
 takes the qualities as a dict.  The function here takes both.  It imports none of these packages.
-`docs/adapters.md` shows the lines to change.
+`docs/drop-ins.md` shows the lines to change.
 """
 
 from __future__ import annotations

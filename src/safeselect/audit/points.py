@@ -26,19 +26,19 @@ _TIES = {"1": "below", "2": "interval"}
 
 def shape_of_points(release: Quantiles) -> Line:
     """The points are those of the grid and of the quantiles that were paid for."""
-    told = dict(release.statement.parameters)
-    if told.get("quantiles") != ", ".join(map(exact_text, release.quantiles)):
+    stated = dict(release.statement.parameters)
+    if stated.get("quantiles") != ", ".join(map(exact_text, release.quantiles)):
         return Line("shape", False, "It has other quantiles than its parameters say.")
     ties = _TIES.get(release.mechanism.split("/")[1])
     several = release.mechanism.startswith("quantiles/")
-    if told.get("ties") != ties or (len(release.values) > 1) is not several:
+    if stated.get("ties") != ties or (len(release.values) > 1) is not several:
         return Line("shape", False, "Its mechanism is not that of its parameters.")
     pairs = sorted(zip(release.quantiles, map(_number, release.values), strict=True))
     if any(one[1] > other[1] for one, other in pairwise(pairs)):
         return Line("shape", False, "A larger quantile has a smaller point.")
     try:
-        low, high = (_number(_like(release.values[0], told[e])) for e in ("lowest", "highest"))
-        step = Fraction(told["step"])
+        low, high = (_number(_like(release.values[0], stated[e])) for e in ("lowest", "highest"))
+        step = Fraction(stated["step"])
         off = [each for _, each in pairs if not low <= each <= high or (each - low) % step]
     except (KeyError, ValueError, ArithmeticError):
         return Line("shape", False, "Its parameters do not say what the grid is.")
@@ -49,19 +49,19 @@ def shape_of_points(release: Quantiles) -> Line:
 
 def range_of_points(release: Quantiles) -> Line:
     """The range of ranks follows from the quantile; a unit's number of values is what is said."""
-    told = dict(release.statement.parameters)
+    stated = dict(release.statement.parameters)
     try:
-        most = count(told.get("max_contributions", ""), "max_contributions")
+        most = count(stated.get("max_contributions", ""), "max_contributions")
     except SafeSelectError:
         most = 0
     if most < 1 or (most > 1 and len(release.values) > 1):
         return Line("range", False, "It does not say how many values a unit may have.")
-    if told.get("neighbours") != release.statement.neighbours:
+    if stated.get("neighbours") != release.statement.neighbours:
         return Line("range", False, "The noise is for other neighbours than those of the scope.")
     return Line(
         "range",
         True,
-        f"The range of ranks is proved for {told['neighbours']} neighbours and at most {most} "
+        f"The range of ranks is proved for {stated['neighbours']} neighbours and at most {most} "
         "values of a unit.",
     )
 

@@ -51,11 +51,11 @@ def estimate_from_gaps(
         second group towards the first, each with the weight min(1 / (1 + variance_ratio), c v / s):
         s is the sum of squares by which measurements and heights disagree, v the variance of a
         measurement, and c grows with the degrees of freedom.  No estimate moves by more than 5/2
-        scales of a measurement; of three winners, 15/4.  Of two or
-        three winners, each but the first moves towards the mean of those before it as the linear
-        estimate does, but no further than min(5/2, (1 + h / 3)**3 / 24) scales, h being its height
-        in nats: that adds less than 0.02 variances to the squared error, whatever the scores of
-        the winners below the best loser are.  With one winner the result is its measurement.
+        scales of a measurement; of three winners, 15/4.  Of two or three winners, each but the
+        first moves towards the mean of those before it as the linear estimate does, but no further
+        than min(5/2, (1 + h / 3)**3 / 24) scales, h being its height in nats: that adds less than
+        0.02 variances to the squared error, whatever the scores of the winners below the best loser
+        are.  With one winner the result is its measurement.
     Exactness: rational in, rational out; O(k).
     Source: James and Stein (1961), Baranchik (1970); measured in `docs/gaps.md`.
 

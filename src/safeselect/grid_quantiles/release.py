@@ -222,9 +222,13 @@ def _quantiles(
     version = 1 if ties == "below" else 2
     mechanism = f"quantiles/{version}" if several else f"quantile/{version}"
     fine = _FINE if several and version == 2 else 1
-    told = {**grid.as_record(), "neighbours": str(neighbours), "max_contributions": str(count)}
-    told |= {"quantiles": ", ".join(map(exact_text, targets)), "ties": str(ties)}
-    charge = Charge(mechanism, guarantee, ((BoundedRange(each), levels),), told)
+    parameters = {
+        **grid.as_record(),
+        "neighbours": str(neighbours),
+        "max_contributions": str(count),
+    }
+    parameters |= {"quantiles": ", ".join(map(exact_text, targets)), "ties": str(ties)}
+    charge = Charge(mechanism, guarantee, ((BoundedRange(each), levels),), parameters)
 
     def law_of(target: Fraction) -> Law:
         moved = count * _range(target, replaced and not several) * fine

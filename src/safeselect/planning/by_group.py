@@ -168,7 +168,7 @@ def explain_groups(
         1
     """
     count = integer(k, "k", minimum=1, maximum=2**20)
-    size = integer(groups, "groups", minimum=1, maximum=2**31 - 1)
+    size = integer(groups, "groups", minimum=1, maximum=_MOST)
     shares = read_groups_per_user(groups_per_user)
     plans = []
     for epsilon in each_of(epsilons):

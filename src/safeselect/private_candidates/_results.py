@@ -48,17 +48,17 @@ class ChosenRun(Generic[Out]):
         Where there is a run, `output_kind` and `score_kind` say what the two were, as for labels.
         """
         names = "output", "output_kind", "score", "score_kind"
-        told: dict[str, str | None] = dict.fromkeys(names)
+        content: dict[str, str | None] = dict.fromkeys(names)
         if self.found:
             for name, value in (("output", self.output), ("score", self.score)):
-                told[name], told[f"{name}_kind"] = _told(value)
+                content[name], content[f"{name}_kind"] = _written(value)
         found = "yes" if self.found else "no"
-        return to_json_line("safeselect.chosen-run/1", self, found=found, **told)
+        return to_json_line("safeselect.chosen-run/1", self, found=found, **content)
 
 
-def _told(value: object) -> tuple[str, str]:
+def _written(value: object) -> tuple[str, str]:
     """A value as text, and what it was, as for labels."""
-    told = f"an object of type {type(value).__name__}", "other"
+    written = f"an object of type {type(value).__name__}", "other"
     with hushed():  # a caller's class may raise anything
-        told = str.__str__(label_text(value)), kind_of(value)
-    return told
+        written = str.__str__(label_text(value)), kind_of(value)
+    return written

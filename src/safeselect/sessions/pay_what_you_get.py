@@ -130,9 +130,9 @@ class PayWhatYouGet:
         self._reserved: Reserved | None = None
         if scope is not None:
             parts = (BoundedRange(self._each), most), (ApproximateDP(Fraction(0), self._part), 1)
-            told = {name: str(number) for name, number in asdict(self._limit).items()} | _COUNTS
+            limits = {name: str(number) for name, number in asdict(self._limit).items()} | _COUNTS
             _, self._reserved = reserve_session(
-                scope, resolve(source), self._guarantee, _MECHANISM, parts, told, lambda _: None
+                scope, resolve(source), self._guarantee, _MECHANISM, parts, limits, lambda _: None
             )
         self._end: BudgetError | ScoreError | None = None
         self._busy = False
