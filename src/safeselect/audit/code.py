@@ -59,7 +59,7 @@ class Running:
     @property
     def digest(self) -> str:
         """SHA-256 of the digests of all modules."""
-        digest = hashlib.sha256(b"safeselect/loaded-code/1\x00")
+        digest = hashlib.sha256(b"safeselect/loaded-code/2\x00")
         for name, each in sorted(self.modules.items()):
             digest.update(f"{name} {each}\n".encode())
         return digest.hexdigest()
@@ -161,11 +161,12 @@ class _Digests:
 def _encoded(value: object) -> bytes:
     """The content of a constant, with its type, so that 1, True and 1.0 differ."""
     if isinstance(value, CodeType):
-        parts: list[object] = [value.co_name, value.co_qualname, value.co_code, value.co_flags]
-        parts += [value.co_argcount, value.co_posonlyargcount, value.co_kwonlyargcount]
-        parts += [value.co_names, value.co_varnames, value.co_freevars, value.co_cellvars]
-        parts += [value.co_consts, value.co_exceptiontable, value.co_stacksize]
-        return b"code" + _encoded(tuple(parts))
+        # Names, numbers and bytes alone: what Python writes for them is theirs alone.
+        plain: list[object] = [value.co_name, value.co_qualname, value.co_code, value.co_flags]
+        plain += [value.co_argcount, value.co_posonlyargcount, value.co_kwonlyargcount]
+        plain += [value.co_names, value.co_varnames, value.co_freevars, value.co_cellvars]
+        plain += [value.co_exceptiontable, value.co_stacksize]
+        return b"code" + _sized(repr(plain).encode()) + _encoded(value.co_consts)
     if isinstance(value, tuple):
         return b"(" + b"".join(map(_sized, map(_encoded, value))) + b")"
     if isinstance(value, frozenset):

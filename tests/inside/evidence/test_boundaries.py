@@ -98,7 +98,7 @@ NO_SIZES = {
     },
     "more than any memory holds": {"prepared._MOST", "by_group._MOST"},
     "start-up tests of sources: tests/sources/test_startup.py": {
-        *("guard._BLOCK", "guard._BLOCKS", "guard._REPETITION_CUTOFF"),
+        *("guard._BLOCK", "guard._BLOCKS"),
         *("guard._WINDOW", "guard._PROPORTION_CUTOFF", "guard._MONOBIT_LIMIT"),
     },
 }
