@@ -31,8 +31,8 @@ from safeselect import (
 )
 from safeselect.scores.candidates import read_candidates
 from safeselect.scores.reading import Reading
+from safeselect.selection._arguments import Arguments
 from safeselect.selection._call import Call
-from safeselect.selection._reading import Arguments
 from safeselect.testing import DeterministicSource, RecordingSource
 
 pd = pytest.importorskip("pandas", reason="pandas is not installed")

@@ -23,8 +23,8 @@ from safeselect.ledger.stores.memory import MemoryStore
 from safeselect.promises.guarantees import BoundedRange, PureDP
 from safeselect.promises.records import guarantee_record
 from safeselect.promises.statement import Statement
+from safeselect.selection._arguments import Arguments
 from safeselect.selection._call import Call
-from safeselect.selection._reading import Arguments
 from safeselect.selection._results import Selection
 from safeselect.testing import DeterministicSource, RecordingSource
 

@@ -30,7 +30,7 @@ from safeselect import (
     SourceError,
     TopKMechanism,
 )
-from safeselect.selection._reading import Arguments
+from safeselect.selection._arguments import Arguments
 from safeselect.testing import DeterministicSource, RecordingSource
 
 pytestmark = pytest.mark.filterwarnings("ignore::safeselect.testing.InsecureSourceWarning")

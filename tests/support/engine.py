@@ -40,7 +40,7 @@ from safeselect.noise.rows import batch_plan, combine_rows
 from safeselect.randomness.bits import Bits
 from safeselect.reference import permutation
 from safeselect.reference.discrete_laplace import laplace_attempt
-from safeselect.selection import _call, _reading
+from safeselect.selection import _arguments, _call
 from safeselect.unknown_domain import _histogram
 from safeselect.variates import digits
 
@@ -169,13 +169,13 @@ def keep(patch: pytest.MonkeyPatch) -> tuple[list[Any], list[Bits]]:
 
 def change_decay(patch: pytest.MonkeyPatch, change: Callable[[NoiseRate], NoiseRate]) -> None:
     """Give every call another rate than the one that it is calibrated to."""
-    right = _reading.Arguments.calibrate
+    right = _arguments.Arguments.calibrate
 
-    def wrong(arguments: _reading.Arguments, *given: Any, **more: Any) -> Any:
+    def wrong(arguments: _arguments.Arguments, *given: Any, **more: Any) -> Any:
         plan = right(arguments, *given, **more)
         return replace(plan, noise_rate=change(plan.noise_rate))
 
-    patch.setattr(_reading.Arguments, "calibrate", wrong)
+    patch.setattr(_arguments.Arguments, "calibrate", wrong)
 
 
 def noise_of_session(session: Any) -> object:

@@ -5,10 +5,12 @@ from __future__ import annotations
 from fractions import Fraction
 
 from safeselect.exact.interval import Interval
-from safeselect.promises.guarantees import BoundedRange, LaplaceDominated, PureDP
-from safeselect.promises.with_delta import ZeroConcentratedDP
-
-__all__ = ["Base", "change_of"]
+from safeselect.promises.guarantees import (
+    BoundedRange,
+    LaplaceDominated,
+    PureDP,
+    ZeroConcentratedDP,
+)
 
 Base = PureDP | LaplaceDominated | BoundedRange | ZeroConcentratedDP
 """What one run may guarantee."""

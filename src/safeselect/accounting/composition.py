@@ -23,6 +23,7 @@ from safeselect.accounting.bounds import (
     stated,
     without_repetition,
 )
+from safeselect.accounting.changes import Base
 from safeselect.accounting.gaussian import GaussianDP
 from safeselect.accounting.laws import (
     DiscreteGaussian,
@@ -30,7 +31,7 @@ from safeselect.accounting.laws import (
     KnownLaw,
     RandomizedResponse,
 )
-from safeselect.accounting.repetition import Base, PoissonRepeated, Repeated, Repetition
+from safeselect.accounting.repetition import PoissonRepeated, Repeated, Repetition
 from safeselect.accounting.theorems.renyi import Parts, size
 from safeselect.accounting.theorems.simple import sum_of_deltas, total, what_is_left
 from safeselect.errors import ParameterError
@@ -42,8 +43,6 @@ from safeselect.promises.guarantees import (
     PureDP,
     ZeroConcentratedDP,
 )
-
-__all__ = ["MOST_PARTS", "Composition", "compose", "compose_delta", "composed_epsilon"]
 
 _STATED = (BoundedRange, LaplaceDominated, PureDP, ZeroConcentratedDP, ApproximateDP, GaussianDP)
 _KINDS = (

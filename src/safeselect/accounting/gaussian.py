@@ -10,9 +10,7 @@ from typing import ClassVar
 from safeselect.exact.interval import Interval, above_zero, rounded_up
 from safeselect.exact.normal import normal
 from safeselect.exact.parameters import Number, rational
-from safeselect.promises.with_delta import ApproximateDP, ZeroConcentratedDP
-
-__all__ = ["FARTHEST", "GaussianDP"]
+from safeselect.promises.guarantees import ApproximateDP, ZeroConcentratedDP
 
 _MOST_STEPS = 200
 _LEAST = Fraction(1, 2**4000)  # no delta is stated smaller

@@ -17,18 +17,7 @@ from safeselect.accounting.changes import Base, change_of
 from safeselect.errors import ParameterError
 from safeselect.exact.interval import Interval, rounded_down, rounded_up
 from safeselect.exact.parameters import Number, describe, rational
-from safeselect.promises.guarantees import PureDP
-from safeselect.promises.with_delta import ApproximateDP, ZeroConcentratedDP
-
-__all__ = [
-    "Base",
-    "PoissonRepeated",
-    "Repeated",
-    "Repetition",
-    "log_of_ratio_at",
-    "mean_runs",
-    "repeated_moment",
-]
+from safeselect.promises.guarantees import ApproximateDP, PureDP, ZeroConcentratedDP
 
 _SHORT = Fraction(1, 1 << 32)
 _MOST_RUNS = 10**6

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NoReturn, TypeVar, final
 
+from safeselect.accounting.changes import Base
 from safeselect.accounting.kinds import AnyGuarantee
-from safeselect.accounting.repetition import Base, PoissonRepeated, Repeated
+from safeselect.accounting.repetition import PoissonRepeated, Repeated
 from safeselect.errors import ParameterError, SafeSelectError
 from safeselect.exact.parameters import describe
 from safeselect.ledger.records.budget import Budget
@@ -24,8 +25,6 @@ from safeselect.randomness.bits import Bits
 from safeselect.randomness.memory import generation, sealed
 from safeselect.randomness.source import Source
 from safeselect.selection._arguments import Scope
-
-__all__ = ["CoveredScope"]
 
 _Parts = tuple[tuple[AnyGuarantee, int], ...]
 _Result = TypeVar("_Result")

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from safeselect.accounting.changes import Base
 from safeselect.accounting.kinds import AnyGuarantee
-from safeselect.accounting.repetition import Base, PoissonRepeated, Repeated, Repetition
+from safeselect.accounting.repetition import PoissonRepeated, Repeated, Repetition
 from safeselect.charged import Charge, charged
 from safeselect.columns import hushed
 from safeselect.errors import ParameterError, ScoreError
@@ -22,8 +23,6 @@ from safeselect.reals import Place, place_of
 from safeselect.scores.reading import flag
 from safeselect.selection._arguments import Scope, read_ledger
 from safeselect.selection._results import source_name
-
-__all__ = ["best_of", "first_above"]
 
 Run = Callable[[CoveredScope], tuple[Any, Out]]
 """run(scope) -> (score, output); both, and all that the run releases, keep `base` together."""

@@ -27,12 +27,9 @@ from safeselect.randomness.bits import Bits
 from safeselect.scores.candidates import Candidates, read_candidates
 from safeselect.scores.containers import check_known, from_outside
 from safeselect.scores.floats import GridScores
-from safeselect.selection._arguments import PendingRelease, Result
-from safeselect.selection._reading import Arguments
+from safeselect.selection._arguments import Arguments, PendingRelease, Result
 from safeselect.selection._results import Selection, TopK, source_name
 from safeselect.selection._table import Calibration, choose_engine
-
-__all__ = ["CANDIDATES", "UNREADABLE", "Call", "once_charged"]
 
 Read = TypeVar("Read")
 

@@ -18,21 +18,10 @@ from safeselect.exact.rate import MIN_RATE
 from safeselect.noise import Ranking
 from safeselect.promises.records import exact_text
 from safeselect.scores.candidates import Label
-from safeselect.selection._arguments import Labels, Options, Scores, explicit
+from safeselect.selection._arguments import Arguments, Labels, Options, Scores, explicit
 from safeselect.selection._call import Call
-from safeselect.selection._reading import Arguments
 from safeselect.selection._results import Selection, TopK
 from safeselect.selection._table import Calibration, Noise, one_draw, read_choice
-
-__all__ = [
-    "GapNoise",
-    "exponential_mechanism_with_gap",
-    "in_scores",
-    "permute_and_flip_with_gap",
-    "read_gap_grid",
-    "report_noisy_max_with_gap",
-    "top_k_with_gaps",
-]
 
 Chosen = TypeVar("Chosen", Selection[Any], TopK[Any])
 GapNoise = Literal["exponential", "laplace"]

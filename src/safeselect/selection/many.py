@@ -13,13 +13,10 @@ from numpy.typing import NDArray
 
 from safeselect.exact.parameters import Number, integer
 from safeselect.scores.candidates import Label, read_matrix
-from safeselect.selection._arguments import Labels, Options, Rows, explicit
+from safeselect.selection._arguments import Arguments, Labels, Options, Rows, explicit
 from safeselect.selection._call import Call
-from safeselect.selection._reading import Arguments
 from safeselect.selection._results import Selections
 from safeselect.selection._table import TABLE, Calibration, Peeled, read_choice
-
-__all__ = ["select_many", "top_k_many"]
 
 
 class BatchOptions(Options, total=False):

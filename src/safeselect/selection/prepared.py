@@ -19,9 +19,8 @@ from safeselect.exact.rate import NoiseRate
 from safeselect.promises.guarantees import BoundedRange, Guarantee
 from safeselect.scores.candidates import Label
 from safeselect.scores.reading import exactly_one
-from safeselect.selection._arguments import Labels, Options, Scores, explicit
+from safeselect.selection._arguments import Arguments, Labels, Options, Scores, explicit
 from safeselect.selection._call import Call
-from safeselect.selection._reading import Arguments
 from safeselect.selection._results import Selection, TopK
 from safeselect.selection._table import (
     MECHANISMS,
@@ -32,15 +31,6 @@ from safeselect.selection._table import (
     one_draw,
     read_choice,
 )
-
-__all__ = [
-    "ExponentialMechanism",
-    "ExponentialMechanismBase2",
-    "PermuteAndFlip",
-    "ReportNoisyMax",
-    "TopKMechanism",
-    "ordered",
-]
 
 _MOST = 2**31 - 1  # candidates: more do not fit the memory of a call
 

@@ -8,9 +8,8 @@ from typing import Any, Literal, Unpack, overload
 from safeselect.exact.parameters import Number
 from safeselect.exact.rate import NoiseRate
 from safeselect.scores.candidates import Label, label_text
-from safeselect.selection._arguments import Labels, Options, Scores, explicit
+from safeselect.selection._arguments import Arguments, Labels, Options, Scores, explicit
 from safeselect.selection._call import Call
-from safeselect.selection._reading import Arguments
 from safeselect.selection._results import TopK, TopSet
 from safeselect.selection._table import (
     MECHANISMS,
@@ -21,8 +20,6 @@ from safeselect.selection._table import (
     read_choice,
 )
 from safeselect.selection.prepared import ordered
-
-__all__ = ["top_k"]
 
 
 @overload

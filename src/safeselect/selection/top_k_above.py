@@ -13,14 +13,11 @@ from safeselect.promises.guarantees import Guarantee
 from safeselect.promises.records import Receipt, exact_text
 from safeselect.promises.statement import Statement
 from safeselect.scores.candidates import Label
-from safeselect.selection._arguments import Labels, Options, Parameters, Scores, explicit
+from safeselect.selection._arguments import Arguments, Labels, Options, Parameters, Scores, explicit
 from safeselect.selection._call import Call
-from safeselect.selection._reading import Arguments
 from safeselect.selection._results import rate, texts, views
 from safeselect.selection._table import one_draw, read_choice
 from safeselect.selection.gaps import GapNoise, in_scores, read_gap_grid
-
-__all__ = ["TopAbove", "top_k_above"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,23 +20,11 @@ from safeselect.noise.arrays import GridScores
 from safeselect.promises.guarantees import ApproximateDP, BoundedRange
 from safeselect.randomness.source import Source
 from safeselect.scores.candidates import Candidates
-from safeselect.selection._arguments import Options, Scope
+from safeselect.selection._arguments import Arguments, Options, Scope
 from safeselect.selection._call import Call
-from safeselect.selection._reading import Arguments
 from safeselect.unknown_domain._histogram import HeldCounts
 from safeselect.unknown_domain._items import Label
 from safeselect.unknown_domain._threshold import gumbel_offset
-
-__all__ = [
-    "ListQuery",
-    "draw_list",
-    "odds",
-    "open_call",
-    "read_contributions",
-    "read_places",
-    "read_total",
-    "split_delta",
-]
 
 _MOST_PLACES = 2**20
 _FINEST = 20  # the grid is 1 / 2**20 or coarser: 2**42 counts of it, and any offset, fit 64 bits
