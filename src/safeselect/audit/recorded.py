@@ -126,8 +126,8 @@ def _written(value: AnyGuarantee) -> str:
 
 
 def _plainly(content: Fact) -> str:
-    told = {k: _plainly(v) if isinstance(v, Mapping) else v for k, v in content.items()}
-    numbers = ", ".join(f"{k} = {v}" for k, v in sorted(told.items()) if k != "type")
+    plain = {k: _plainly(v) if isinstance(v, Mapping) else v for k, v in content.items()}
+    numbers = ", ".join(f"{k} = {v}" for k, v in sorted(plain.items()) if k != "type")
     return f"{content.get('type')}({numbers})"
 
 

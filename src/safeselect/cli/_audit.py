@@ -12,6 +12,7 @@ from safeselect.audit.certified import compare_code
 from safeselect.audit.line import Line, verdict
 from safeselect.audit.recorded import charge_of, compare, opened_by
 from safeselect.cli._escape import in_html, shown
+from safeselect.cli._numbers import add_command
 from safeselect.errors import InputError, LedgerError
 from safeselect.ledger import Checker, HmacSigner, Record, Verifier, kept_records
 from safeselect.ledger.records.fields import read_head
@@ -30,13 +31,12 @@ _WORDS = {True: "holds", False: "DOES NOT HOLD", None: "not compared"}
 
 def add_audit(commands: Any) -> None:
     """Add `safeselect audit`."""
-    audit = commands.add_parser(
+    audit = add_command(
+        commands,
         "audit",
-        help="check one release: against its ledger, a published head, and the code's certificate",
-        description="Reach one verdict about one release.",
-        epilog=_ABOUT,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
+        "check one release: against its ledger, a published head, and the code's certificate",
+        "Reach one verdict about one release.",
+        _ABOUT,
     )
     audit.add_argument("release", metavar="RELEASE", help="a release in JSON, with its receipt")
     audit.add_argument(

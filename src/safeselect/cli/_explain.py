@@ -9,7 +9,7 @@ from typing import Any
 
 from safeselect import explain
 from safeselect.adapters.results import plot_path, save_plot
-from safeselect.cli._numbers import add_grid, add_total, count, number
+from safeselect.cli._numbers import add_command, add_grid, add_total, count, number
 from safeselect.errors import InputError, ParameterError
 from safeselect.planning import (
     GroupPlans,
@@ -42,14 +42,13 @@ exit codes: 0 done, 2 command line, 1 unforeseen
 
 def add_explain(commands: Any) -> None:
     """Add `safeselect explain`."""
-    planned = commands.add_parser(
+    planned = add_command(
+        commands,
         "explain",
-        help="what a release would cost and how good it would be; touches no data",
-        description="Print what each mechanism would cost and how much it would lose on a public "
+        "what a release would cost and how good it would be; touches no data",
+        "Print what each mechanism would cost and how much it would lose on a public "
         "example, before any data is touched.",
-        epilog=_ABOUT,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
+        _ABOUT,
     )
     add_total(planned, several=True)
     planned.add_argument("-k", type=count, help="how many items to release")

@@ -9,7 +9,7 @@ from safeselect.adapters.tables import select_keys
 from safeselect.cli._counting_parser import add_form, table_of
 from safeselect.cli._ledger import open_scope
 from safeselect.cli._ledger_parser import add_charging
-from safeselect.cli._numbers import count, number
+from safeselect.cli._numbers import add_command, count, number
 from safeselect.partitions import SelectedPartitions
 
 FILES = "a .csv, .csv.gz or .parquet file; or several, taken together"
@@ -32,14 +32,13 @@ exit codes: 0 done, 2 command line or input file, 3 budget, 4 source of randomne
 
 def add_keys(commands: Any) -> None:
     """Add `safeselect keys`."""
-    keys = commands.add_parser(
+    keys = add_command(
+        commands,
         "keys",
-        help="the items that may be shown, however many",
-        description="Release the items that may be shown, with differential privacy; which items "
+        "the items that may be shown, however many",
+        "Release the items that may be shown, with differential privacy; which items "
         "the file holds is private too.",
-        epilog=_ABOUT,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
+        _ABOUT,
     )
     keys.add_argument("file", metavar="FILE", nargs="+", help=FILES)
     keys.add_argument("--item", required=True, metavar="COL", help="column of the items")

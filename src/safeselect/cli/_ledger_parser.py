@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from safeselect.cli._numbers import number
+from safeselect.cli._numbers import add_command, number
 
 _ABOUT = """\
 A ledger is a file that holds a privacy budget for each scope (a data set, say) and a record of
@@ -19,13 +19,12 @@ verify was given no key, 5 the ledger cannot be used, 6 it is busy: try again
 
 def add_ledger(commands: Any) -> None:
     """Add `safeselect ledger ACTION`."""
-    ledger = commands.add_parser(
+    ledger = add_command(
+        commands,
         "ledger",
-        help="make, show and check a privacy budget and its records",
-        description="Keep a privacy budget, and show what was released from it.",
-        epilog=_ABOUT,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
+        "make, show and check a privacy budget and its records",
+        "Keep a privacy budget, and show what was released from it.",
+        _ABOUT,
     )
     ledger.set_defaults(command="ledger")
     actions = ledger.add_subparsers(title="actions", required=True, metavar="ACTION")

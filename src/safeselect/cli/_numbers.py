@@ -1,4 +1,4 @@
-"""Exact numbers on the command line, and the options that several commands have for them."""
+"""What several commands have in common: their form, exact numbers, and the options for them."""
 
 from __future__ import annotations
 
@@ -10,6 +10,21 @@ from typing import Any
 
 from safeselect.errors import ParameterError
 from safeselect.exact.parameters import rational
+
+
+def add_command(
+    commands: Any, name: str, purpose: str, description: str, about: str
+) -> argparse.ArgumentParser:
+    """Add a command: its purpose in one line, what it does, and what is said below its options."""
+    added: argparse.ArgumentParser = commands.add_parser(
+        name,
+        help=purpose,
+        description=description,
+        epilog=about,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    return added
 
 
 def number(name: str, below: int | None = None, *, zero: bool = False) -> Callable[[str], Fraction]:

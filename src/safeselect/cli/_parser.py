@@ -12,7 +12,7 @@ from safeselect.cli._counting_parser import add_form, add_groups
 from safeselect.cli._explain import add_explain
 from safeselect.cli._keys import FILES, add_keys
 from safeselect.cli._ledger_parser import add_charging, add_ledger
-from safeselect.cli._numbers import add_grid, add_total, count, number
+from safeselect.cli._numbers import add_command, add_grid, add_total, count, number
 from safeselect.cli._verify import add_verify
 from safeselect.selection._table import MECHANISMS
 
@@ -146,14 +146,8 @@ def build_parser() -> argparse.ArgumentParser:
 
 
 def _command(commands: Any, name: str, purpose: str, epilog: str) -> argparse.ArgumentParser:
-    parser: argparse.ArgumentParser = commands.add_parser(
-        name,
-        help=purpose,
-        description=f"Release {purpose}, with differential privacy.",
-        epilog=epilog,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
+    description = f"Release {purpose}, with differential privacy."
+    parser = add_command(commands, name, purpose, description, epilog)
     parser.add_argument("file", metavar="FILE", nargs="+", help=FILES)
     add_total(parser)
     parser.add_argument(

@@ -13,6 +13,7 @@ from typing import Any
 from safeselect.audit.code import extensions, running
 from safeselect.audit.report import certificate_json, line, summary
 from safeselect.audit.verify import FULL, QUICK, run
+from safeselect.cli._numbers import add_command
 from safeselect.errors import InputError
 from safeselect.ledger.records.provenance import library
 
@@ -31,13 +32,12 @@ exit codes: 0 all checks passed, 1 one failed, 2 command line, or the certificat
 
 def add_verify(commands: Any) -> None:
     """Add `safeselect verify`."""
-    verify = commands.add_parser(
+    verify = add_command(
+        commands,
         "verify",
-        help="check this installation: laws, privacy of small instances, releases",
-        description="Check on this machine that the code does what is claimed.",
-        epilog=_ABOUT,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
+        "check this installation: laws, privacy of small instances, releases",
+        "Check on this machine that the code does what is claimed.",
+        _ABOUT,
     )
     effort = verify.add_mutually_exclusive_group()
     effort.add_argument(

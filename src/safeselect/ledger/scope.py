@@ -236,10 +236,10 @@ class Scope:
                 "another question was asked under this request's identity: a new question needs a "
                 "new identity; nothing was charged"
             )
-        told = "has no outcome yet" if found.outcome is None else f"was {found.outcome}"
+        outcome = "has no outcome yet" if found.outcome is None else f"was {found.outcome}"
         return RepeatedRequest(
-            f"this request was charged before, in record {found.charge}, and {told}; nothing was "
-            "charged again and nothing drawn",
+            f"this request was charged before, in record {found.charge}, and {outcome}; nothing "
+            "was charged again and nothing drawn",
             scope=self.name,
             record=found.charge,
             outcome=found.outcome,
