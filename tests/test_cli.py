@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 import safeselect
 from safeselect.adapters.tables import _top_items
 from safeselect.cli import escaped, main
-from safeselect.promises.statement import code
+from safeselect.promises.records import code
 
 pytest.importorskip("duckdb")
 

@@ -50,8 +50,7 @@ from safeselect.promises.guarantees import (
     PureDP,
     ZeroConcentratedDP,
 )
-from safeselect.promises.records import Receipt
-from safeselect.promises.statement import Statement
+from safeselect.promises.records import Receipt, Statement
 from safeselect.randomness.source import OpenSSLSource, Source
 from safeselect.releases import from_json, json_schema
 from safeselect.selection import (

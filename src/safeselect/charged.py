@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from safeselect.accounting.kinds import AnyGuarantee
-from safeselect.promises.statement import Statement
+from safeselect.promises.records import Statement
 from safeselect.randomness.bits import Bits
 from safeselect.randomness.source import Source
 from safeselect.selection._arguments import PendingRelease, Result, Scope

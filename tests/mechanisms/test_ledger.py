@@ -21,8 +21,7 @@ from safeselect.ledger import Balance
 from safeselect.ledger.records.record import commitment
 from safeselect.ledger.stores.memory import MemoryStore
 from safeselect.promises.guarantees import BoundedRange, PureDP
-from safeselect.promises.records import guarantee_record
-from safeselect.promises.statement import Statement
+from safeselect.promises.records import Statement, guarantee_record
 from safeselect.selection._arguments import Arguments
 from safeselect.selection._call import Call
 from safeselect.selection._results import Selection

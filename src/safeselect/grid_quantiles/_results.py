@@ -10,8 +10,7 @@ from typing import Any
 
 from safeselect.presentation import kinds_of, to_json_line
 from safeselect.promises.guarantees import Guarantee
-from safeselect.promises.records import Receipt, exact_text, guarantee_record
-from safeselect.promises.statement import Statement
+from safeselect.promises.records import Receipt, Statement, exact_text, guarantee_record
 
 _KINDS = ((int, "integer"), (Fraction, "fraction"), (Decimal, "decimal"), (date, "date"))
 """What a point is, and how JSON says it."""

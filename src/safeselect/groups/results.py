@@ -9,8 +9,7 @@ from itertools import groupby
 
 from safeselect.presentation import to_json_line
 from safeselect.promises.guarantees import Guarantee
-from safeselect.promises.records import Receipt, exact_text, guarantee_record
-from safeselect.promises.statement import Statement
+from safeselect.promises.records import Receipt, Statement, exact_text, guarantee_record
 from safeselect.selection._results import presented, views
 from safeselect.unknown_domain import CountNoise
 

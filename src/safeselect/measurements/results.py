@@ -8,8 +8,7 @@ from typing import Any
 
 from safeselect.accounting.kinds import AnyGuarantee
 from safeselect.presentation import to_json_line, written_labels
-from safeselect.promises.records import Receipt
-from safeselect.promises.statement import Statement
+from safeselect.promises.records import Receipt, Statement
 from safeselect.scores.candidates import label_text
 
 

@@ -9,8 +9,7 @@ from fractions import Fraction
 from safeselect.partitions.terms import Terms
 from safeselect.presentation import equal_parts, to_json_line, written_labels
 from safeselect.promises.guarantees import ApproximateDP
-from safeselect.promises.records import Receipt
-from safeselect.promises.statement import Statement
+from safeselect.promises.records import Receipt, Statement
 from safeselect.scores.candidates import label_text
 from safeselect.selection._results import presented, views
 from safeselect.unknown_domain._items import Label

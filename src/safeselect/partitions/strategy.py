@@ -19,8 +19,7 @@ from safeselect.partitions.table import KeepTable
 from safeselect.partitions.terms import Terms
 from safeselect.partitions.thresholds import SEED_BYTES, draw_thresholds, keyed_threshold
 from safeselect.promises.guarantees import ApproximateDP
-from safeselect.promises.records import Receipt
-from safeselect.promises.statement import NOT_STATED, Statement
+from safeselect.promises.records import NOT_STATED, Receipt, Statement
 from safeselect.randomness.bits import Bits
 from safeselect.randomness.source import Source, resolve
 from safeselect.scores.containers import hand_over

@@ -8,8 +8,7 @@ from typing import Any, Generic, TypeVar
 from safeselect.accounting.kinds import AnyGuarantee
 from safeselect.columns import hushed
 from safeselect.presentation import kind_of, to_json_line
-from safeselect.promises.records import Receipt
-from safeselect.promises.statement import Statement
+from safeselect.promises.records import Receipt, Statement
 from safeselect.scores.candidates import label_text
 
 Out = TypeVar("Out")

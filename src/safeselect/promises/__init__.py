@@ -1,2 +1,2 @@
-"""Guarantees (`guarantees`), their written form (`records`), and what a release says of itself and
-of the code that made it (`statement`)."""
+"""Guarantees (`guarantees`), and their written form with all that a release says of itself
+(`records`)."""

@@ -22,7 +22,7 @@ from safeselect.noise import Ranking
 from safeselect.noise.arrays import Indices
 from safeselect.noise.weights import Weights
 from safeselect.promises.guarantees import Guarantee
-from safeselect.promises.statement import Statement
+from safeselect.promises.records import Statement
 from safeselect.randomness.bits import Bits
 from safeselect.scores.candidates import Candidates, read_candidates
 from safeselect.scores.containers import check_known, from_outside

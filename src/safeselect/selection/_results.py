@@ -15,8 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from safeselect.promises.guarantees import Guarantee
-from safeselect.promises.records import Receipt
-from safeselect.promises.statement import Statement
+from safeselect.promises.records import Receipt, Statement
 from safeselect.randomness.source import Source
 from safeselect.scores.candidates import Label, label_text
 

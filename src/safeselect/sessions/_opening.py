@@ -9,8 +9,7 @@ from typing import Protocol, TypeVar, final, runtime_checkable
 from safeselect.errors import LedgerError, ScoreError
 from safeselect.presentation import to_json_line
 from safeselect.promises.guarantees import Guarantee
-from safeselect.promises.records import Receipt
-from safeselect.promises.statement import Statement
+from safeselect.promises.records import Receipt, Statement
 from safeselect.randomness.bits import Bits
 from safeselect.randomness.source import Source
 from safeselect.selection._arguments import PendingRelease, Scope

@@ -13,8 +13,7 @@ from safeselect.exact.interval import Interval, rounded_up
 from safeselect.exact.rate import NoiseRate
 from safeselect.presentation import rate, to_json_line, written_labels
 from safeselect.promises.guarantees import ApproximateDP, Guarantee
-from safeselect.promises.records import Content, Receipt, exact_text, guarantee_record
-from safeselect.promises.statement import Statement
+from safeselect.promises.records import Content, Receipt, Statement, exact_text, guarantee_record
 from safeselect.selection._results import presented, views
 from safeselect.unknown_domain._items import Label
 
