@@ -22,7 +22,7 @@ import safeselect
 from safeselect import ApproximateDP, BoundedRange, ParameterError, PureDP, ScoreError
 from safeselect.accounting import composed_epsilon
 from safeselect.exact.interval import Interval
-from safeselect.selection import _call, _reading
+from safeselect.selection import _arguments, _call
 from safeselect.testing import DeterministicSource
 from safeselect.unknown_domain import _bottom, top_k
 from safeselect.unknown_domain._bottom import ListQuery, draw_list, open_call, read_contributions
@@ -50,7 +50,7 @@ def cases(group: str) -> list[Any]:
 def teller_engines(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let `engine=` take an engine of the test's own."""
     choose = _call.choose_engine
-    for module in (_call, _reading):
+    for module in (_call, _arguments):
         monkeypatch.setattr(
             module,
             "choose_engine",

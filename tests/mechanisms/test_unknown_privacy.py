@@ -28,7 +28,7 @@ from unknown_laws import (
 
 import safeselect
 from safeselect.noise import Ranking
-from safeselect.selection import _call, _reading
+from safeselect.selection import _arguments, _call
 from safeselect.unknown_domain import top_k as unknown_domain
 from safeselect.unknown_domain._threshold import gumbel_offset, laplace_offset
 
@@ -41,7 +41,7 @@ ROUNDING = 1e-12
 def teller_engines(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let `engine=` take an engine of the test's own."""
     monkeypatch.setattr(_call, "choose_engine", lambda engine: engine)
-    monkeypatch.setattr(_reading, "choose_engine", lambda engine: engine)
+    monkeypatch.setattr(_arguments, "choose_engine", lambda engine: engine)
     monkeypatch.setattr(unknown_domain, "named_engine", lambda engine, *_: engine)
 
 
