@@ -18,7 +18,7 @@ from typing import final
 
 from safeselect.errors import ParameterError, SourceError
 from safeselect.randomness.memory import Generation, byte_view, generation, sealed, wipe
-from safeselect.randomness.source import Source, resolve
+from safeselect.randomness.source import Source, guard_of, resolve
 
 __all__ = ["FILL_REQUEST", "MAX_TAKE", "REFINEMENTS", "Bits", "exhausted", "rounds"]
 
@@ -80,11 +80,18 @@ class Bits:
         self._stock = 0  # bits drawn and not yet handed out, the next one on top
         self._held = 0  # how many bits the stock holds
         self._consumed = 0
-        self._nonce = self.source.begin()
+        self._nonce = self.source.begin() if guard_of(self.source).must_begin else None
 
     @property
     def nonce(self) -> bytes:
-        """The public nonce of this call: 16 bytes."""
+        """The public nonce of this call: 16 bytes, which are drawn when they are first asked for.
+
+        Raises:
+            SourceError: as for `take`, if they must be drawn now.
+        """
+        if self._nonce is None:
+            self._check_usable()
+            self._nonce = self.source.begin()
         return self._nonce
 
     @property

@@ -148,6 +148,15 @@ class Guard:
             return all(part.tested for part in self.parts)
         return self._tested == generation() and not self.failed
 
+    @property
+    def must_begin(self) -> bool:
+        """Whether a call begins the source even if nobody needs its nonce.
+
+        Where the nonce is nothing but one more tested request, the first request for noise makes
+        the same checks, before anything is released.
+        """
+        return self.nonce is not None or not self.health
+
     def begin(self) -> bytes:
         """Start a public call: every check above, then the nonce."""
         return self._run(self.nonce or self.draw, NONCE_BYTES, 0)

@@ -11,7 +11,7 @@ from typing import NoReturn, TypeVar
 
 from safeselect.errors import ParameterError
 
-__all__ = ["Generation", "byte_view", "generation", "sealed", "wipe"]
+__all__ = ["Generation", "byte_view", "generation", "sealed", "wipe", "xored"]
 
 Generation = tuple[int, int]
 """(number of forks counted, process id)."""
@@ -105,6 +105,14 @@ def byte_view(buffer: object) -> memoryview:
         return view
     # A view with a zero in its shape cannot be cast, and has no byte to fill.
     return view.cast("B") if view.nbytes else memoryview(bytearray())
+
+
+def xored(first: bytes | bytearray, second: bytes | bytearray) -> bytes:
+    """The XOR of two strings of bytes; none if their lengths differ, which every guard refuses."""
+    if len(first) != len(second):
+        return b""
+    both = int.from_bytes(first, "little") ^ int.from_bytes(second, "little")
+    return both.to_bytes(len(first), "little")
 
 
 def wipe(buffer: bytearray | memoryview) -> None:

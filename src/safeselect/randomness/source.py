@@ -25,7 +25,7 @@ from typing import Any, Protocol, TypeVar, cast, final, runtime_checkable
 
 from safeselect.errors import ParameterError, SourceError
 from safeselect.randomness.guard import Guard
-from safeselect.randomness.memory import generation, sealed
+from safeselect.randomness.memory import generation, sealed, xored
 
 __all__ = [
     *("OpenSSLSource", "Source", "default_source", "guard_of", "guarded", "is_own", "own"),
@@ -33,6 +33,7 @@ __all__ = [
 ]
 
 _FRESH_BYTES = 32
+_FEW_BYTES = 512  # up to so many, the kernel gives all of them sooner than OpenSSL is reseeded
 
 _Kind = TypeVar("_Kind")
 _Door = TypeVar("_Door", bound="Callable[[object], Source]")
@@ -128,12 +129,17 @@ def _openssl_bytes(count: int) -> bytes:
         raise SourceError("this Python has no ssl module: use SystemSource()") from None
     # OpenSSL notices a fork by the process id alone.  A child with its parent's id (new process-id
     # namespaces have such children) would repeat the parent's bytes.  So would the clone of a
-    # virtual machine.  Fresh kernel bytes before each fill make their bytes differ.  An entropy
-    # claim of zero for them makes OpenSSL reseed from the kernel as well.
+    # virtual machine.  Fresh kernel bytes in each fill make their bytes differ.  A few bytes are
+    # the XOR of both generators' bytes, so they are uniform if either's are.  Before more bytes,
+    # OpenSSL is given kernel bytes; an entropy claim of zero makes it reseed from the kernel too.
+    few = count <= _FEW_BYTES
     try:
-        ssl.RAND_add(os.urandom(_FRESH_BYTES), 0.0)
+        fresh = os.urandom(count if few else _FRESH_BYTES)
+        if not few:
+            ssl.RAND_add(fresh, 0.0)
         if ssl.RAND_status():
-            return ssl.RAND_bytes(count)
+            taken = ssl.RAND_bytes(count)
+            return xored(taken, fresh) if few else taken
     except TimeoutError:
         raise  # the caller's own time limit: neither generator has one
     except (OSError, NotImplementedError):  # those of ssl are OSErrors
