@@ -351,8 +351,8 @@ BREAKS = (
         ("C3",),
         "scores/numbers.py",
         "in_order",
-        "    mask = ~_MASKS[values.dtype.kind] if minimize else _MASKS[values.dtype.kind]\n",
-        "    mask = _MASKS[values.dtype.kind] if minimize else ~_MASKS[values.dtype.kind]\n",
+        "    mask = _MASKS[values.dtype.kind, minimize]\n",
+        "    mask = _MASKS[values.dtype.kind, not minimize]\n",
     ),
     Break(
         ("C3",),

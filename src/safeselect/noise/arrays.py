@@ -26,8 +26,10 @@ __all__ = [
     "mth_largest",
     "picked",
     "random_lanes",
+    "take",
     "to_integers",
     "top_places",
+    "word",
 ]
 
 Integers = NDArray[np.integer[Any]]
@@ -40,8 +42,15 @@ GridScores = NDArray[np.uint64]
 # the time before they call the methods.
 argmax = np.ndarray.argmax
 largest_of = np.ndarray.max
+take = np.ndarray.take
 
 _PEEL_LIMIT = 32  # up to so many maxima are quicker one after another than a threshold bit by bit
+
+
+@lru_cache(maxsize=256)
+def word(number: int) -> Numbers:
+    """A public number as an array of no dimension: NumPy takes longer with its scalars."""
+    return np.array(number, dtype=np.uint64)
 
 
 def fill(array: NDArray[Any], bits: Bits) -> None:

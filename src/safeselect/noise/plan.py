@@ -23,7 +23,7 @@ from math import comb
 import numpy as np
 
 from safeselect.exact.rate import NoiseRate
-from safeselect.noise.arrays import Numbers
+from safeselect.noise.arrays import Numbers, word
 from safeselect.noise.laws import Law, enclose
 from safeselect.noise.tables import LOSS, REACH, UNIT_BITS
 from safeselect.noise.weights import Weights
@@ -67,10 +67,10 @@ class FixedPoint:
     def apply(self, distances: Numbers) -> None:
         """Replace distances, uint64, by units."""
         if self.shift:
-            np.right_shift(distances, np.uint64(self.shift), out=distances)
-        np.multiply(distances, np.uint64(self.factor), out=distances)
+            np.right_shift(distances, word(self.shift), out=distances)
+        np.multiply(distances, word(self.factor), out=distances)
         if self.back:
-            np.right_shift(distances, np.uint64(self.back), out=distances)
+            np.right_shift(distances, word(self.back), out=distances)
 
 
 def fixed_point(noise_rate: NoiseRate, unit_bits: int, reach: int) -> FixedPoint:
