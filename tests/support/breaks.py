@@ -50,8 +50,8 @@ BREAKS = (
         _BOTH,
         "noise/laws.py",
         "upper_ends",
-        "        (quick(v, bits) >> cut) + 2 if",
-        "        (quick(v, bits) >> cut + 1) + 2 if",
+        "    return [(noise >> cut) + 2 for",
+        "    return [(noise >> cut + 1) + 2 for",
     ),
     Break(
         _LAW,

@@ -17,21 +17,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from safeselect.noise.arrays import Indices, Numbers, picked, random_lanes, to_integers
-from safeselect.noise.laws import Law
+from safeselect.noise.laws import Known, Law
 from safeselect.noise.plan import DIRECT_LIMIT, FINE_LIMIT, Plan
 from safeselect.noise.tables import TAIL_BITS, TAIL_DIGITS, bound_table, noise_table, read_noise
 from safeselect.randomness.bits import Bits
 
-__all__ = ["Draws", "Known", "draw"]
+__all__ = ["Draws", "draw"]
 
 _CHUNK = 1 << 17  # how many words are searched for tail words at once
 _TAIL_EXTRA = 64
 _NO_WORDS = np.empty(0, dtype=np.uint64)
 _NONE = np.empty(0, dtype=np.int64)
-
-
-Known = tuple[int, int]
-"""The known digits of V: (v, bits) for v / 2**bits <= V <= (v + 1) / 2**bits."""
 
 
 class Draws(NamedTuple):

@@ -39,7 +39,7 @@ from gmpy2 import mpfr
 
 from safeselect.exact.interval import Interval, contexts
 
-__all__ = ["DIGITS", "LAWS", "UNBOUNDED", "Law", "enclose", "lower_end", "upper_ends"]
+__all__ = ["DIGITS", "LAWS", "UNBOUNDED", "Law", "Known", "enclose", "lower_end", "upper_ends"]
 
 UNBOUNDED = 1 << 65536
 """Stands for infinity among integers: larger than any enclosure that is ever compared."""
@@ -54,6 +54,8 @@ _ONE, _ONE_PRODUCT = 1 << DIGITS, 1 << _PRODUCT
 _TO_CELL, _TO_INNER_CELL = _MANTISSA - 11, _PRODUCT - 20
 
 Factors = tuple[tuple[int, int], ...]
+Known = tuple[int, int]
+"""The known digits of V: (v, bits) for v / 2**bits <= V <= (v + 1) / 2**bits."""
 
 
 @cache
@@ -77,27 +79,35 @@ def _tables() -> tuple[Factors, Factors, int]:
     )
 
 
-def minus_log(v: int, bits: int, *, close: bool = False) -> int:
-    """-ln(v / 2**bits) in units of 2**-140, off by less than 2**-61.
+def minus_logs(numbers: Iterable[Known], *, close: bool = False) -> list[int]:
+    """-ln(v / 2**bits) for each (v, bits), in units of 2**-140, off by less than 2**-61.
 
-    Requires: 0 < v < 2**147, bits <= 140.
+    For v = 0 it is UNBOUNDED nats.
+
+    Requires: 0 <= v < 2**147, bits <= 140.
     Exactness: with `close`, for v of at most 80 digits, off by less than 2**-61 of its value.
         Roundings, in units of 2**-140: s**2 / 2 and s**3 / 3 down by two each, each factor's
         logarithm by one, and ln 2 by one each time it is added.  They matter only where the value
         is close to 0: there no logarithm is added, and s**2 / 2 below one unit is less than
         2**-70 s.  A v with more than 80 digits is rounded, by less than 2**-79 of its value.
-    Reveals: nothing; the steps are the same for all v.
+    Reveals: nothing; the steps are the same for all v but 0.
     """
-    length = v.bit_length()
-    mantissa = (v << _MANTISSA) >> length
     cells, inner_cells, ln2 = _tables()
-    factor, first = cells[(mantissa >> _TO_CELL) - _CELLS]
-    product = mantissa * factor
-    factor, second = inner_cells[_ONE_PRODUCT - product >> _TO_INNER_CELL]
-    s = _ONE - product * factor
-    square = s * s >> DIGITS
-    total = first + second + (bits - length) * ln2 + s + (square >> 1)
-    return total + (square * s >> DIGITS) // 3 if close else total
+    found = []
+    for v, bits in numbers:
+        if not v:
+            found.append(UNBOUNDED << DIGITS)
+            continue
+        length = v.bit_length()
+        mantissa = (v << _MANTISSA) >> length
+        factor, first = cells[(mantissa >> _TO_CELL) - _CELLS]
+        product = mantissa * factor
+        factor, second = inner_cells[_ONE_PRODUCT - product >> _TO_INNER_CELL]
+        s = _ONE - product * factor
+        square = s * s >> DIGITS
+        total = first + second + (bits - length) * ln2 + s + (square >> 1)
+        found.append(total + (square * s >> DIGITS) // 3 if close else total)
+    return found
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -109,8 +119,8 @@ class Law:
         quantile: (v, bits, precision) -> an MPFR number x with Q(v / 2**bits) <= x, and x exceeds
             it by less than 2**(9 - precision).  Requires 0 < v < 2**bits, and v of at most
             `precision` digits besides zeros at its end.
-        quick: (v, bits) -> Q(v / 2**bits) in units of 2**-140, off by less than 2**-60.  Requires
-            0 < v < 2**bits, bits <= 80.
+        quick: Q(v / 2**bits) for each (v, bits), in units of 2**-140, off by less than 2**-60;
+            UNBOUNDED nats for v = 0.  Requires v < 2**bits, bits <= 80.
         survival: (steps, precision) -> an MPFR upper bound of S(steps / 64), relatively tight.
         lowest: steps with S(lowest / 64) > 1 - 2**-16, so that every 16-bit word lies above it.
         steep: in how many of the last 16-bit words the noise may vary by more than 1/32 nat, up to
@@ -119,7 +129,7 @@ class Law:
 
     name: str
     quantile: Callable[[int, int, int], mpfr]
-    quick: Callable[[int, int], int]
+    quick: Callable[[list[Known]], list[int]]
     survival: Callable[[int, int], mpfr]
     lowest: int
     steep: int
@@ -132,21 +142,19 @@ def enclose(law: Law, v: int, bits: int, precision: int) -> tuple[int, int]:
     Exactness: see `upper_ends` and `lower_end`.
     Reveals: the only branch on v is taken with probability 2**(1 - bits), at the ends of (0, 1).
     """
-    (high,) = upper_ends(law, ((v, bits),), precision)
+    (high,) = upper_ends(law, [(v, bits)], precision)
     return lower_end(high, v, bits, precision), high
 
 
-def upper_ends(law: Law, known: Iterable[tuple[int, int]], precision: int) -> list[int]:
+def upper_ends(law: Law, known: list[Known], precision: int) -> list[int]:
     """The upper end for each (v, bits): Q(v / 2**bits) * 2**precision, and at most 2 + 2**-4 more.
 
     Reveals: the only branch on v is taken with probability 2**-bits.
     """
-    quick, cut = law.quick, DIGITS - precision
-    most = _QUICK_BITS if precision <= _QUICK_PRECISION else 0
-    return [
-        (quick(v, bits) >> cut) + 2 if v and bits <= most else _upper_end(law, v, bits, precision)
-        for v, bits in known
-    ]
+    if precision > _QUICK_PRECISION or max([bits for _, bits in known]) > _QUICK_BITS:
+        return [_upper_end(law, v, bits, precision) for v, bits in known]
+    cut = DIGITS - precision
+    return [(noise >> cut) + 2 for noise in law.quick(known)]
 
 
 def _upper_end(law: Law, v: int, bits: int, precision: int) -> int:
@@ -211,15 +219,21 @@ def _gumbel_quantile(v: int, bits: int, precision: int) -> mpfr:
     return down.minus(down.log(up.minus(inner)))
 
 
-def _laplace_quick(v: int, bits: int) -> int:
-    side = v >> (bits - 1)
-    logarithm = minus_log((v, (1 << bits) - v)[side], bits - 1)
-    return (logarithm, -logarithm)[side]
+def _laplace_quick(known: list[Known]) -> list[int]:
+    sides = [v >> (bits - 1) for v, bits in known]
+    folded = [
+        ((v, (1 << bits) - v)[side], bits - 1)
+        for (v, bits), side in zip(known, sides, strict=True)
+    ]
+    found = minus_logs(folded)
+    return [(log, -log)[side] for log, side in zip(found, sides, strict=True)]
 
 
-def _gumbel_quick(v: int, bits: int) -> int:
+def _gumbel_quick(known: list[Known]) -> list[int]:
     # The inner logarithm is relatively exact, so the outer one moves by less than 2**-61 with it.
-    return minus_log(minus_log((1 << bits) - v, bits, close=True), DIGITS)
+    inner = minus_logs([((1 << bits) - v, bits) for v, bits in known], close=True)
+    # At V = 0 the inner one is 0 up to roundings.
+    return minus_logs([(log if v else 0, DIGITS) for log, (v, _) in zip(inner, known, strict=True)])
 
 
 def _exponential_survival(steps: int, precision: int) -> mpfr:
@@ -240,7 +254,7 @@ def _gumbel_survival(steps: int, precision: int) -> mpfr:
     return up.minus(down.expm1(down.minus(inner)))
 
 
-EXPONENTIAL = Law("exponential", _exponential_quantile, minus_log, _exponential_survival, 0, 0)
+EXPONENTIAL = Law("exponential", _exponential_quantile, minus_logs, _exponential_survival, 0, 0)
 LAPLACE = Law("laplace", _laplace_quantile, _laplace_quick, _laplace_survival, -672, 34)
 GUMBEL = Law("gumbel", _gumbel_quantile, _gumbel_quick, _gumbel_survival, -160, 5)
 

@@ -23,8 +23,8 @@ from safeselect.errors import ParameterError
 from safeselect.exact.rate import NoiseRate
 from safeselect.noise.arrays import Numbers, picked, to_integers
 from safeselect.noise.contenders import Ceiling, contenders
-from safeselect.noise.draws import Draws, Known, draw
-from safeselect.noise.laws import LAWS, UNBOUNDED, lower_end, upper_ends
+from safeselect.noise.draws import Draws, draw
+from safeselect.noise.laws import LAWS, UNBOUNDED, Known, lower_end, upper_ends
 from safeselect.noise.plan import GUARD, Plan, plan, rate
 from safeselect.noise.weights import Weights
 from safeselect.randomness.bits import REFINEMENTS, Bits, exhausted

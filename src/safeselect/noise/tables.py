@@ -108,8 +108,9 @@ def noise_table(law: Law) -> NoiseTable:
         for zeros in range(1, _OCTAVES):
             # At U = u / 2**bits = 2**-(zeros + 1) * (1 + point / 2**6), within 2 of the true noise.
             bits = _POINTS_BITS + zeros + 1
-            places = ((1 << bits) - u if side else u for u in range(points, 2 * points + 1))
-            nodes = [law.quick(v, bits) >> DIGITS - UNIT_BITS for v in places]
+            places = [(1 << bits) - u if side else u for u in range(points, 2 * points + 1)]
+            noises = law.quick([(v, bits) for v in places])
+            nodes = [noise >> DIGITS - UNIT_BITS for noise in noises]
             values[side, zeros] = nodes[:-1]
             slopes[side, zeros] = np.diff(np.array(nodes, dtype=np.int64))
     values[:, 0] = UNKNOWN

@@ -49,7 +49,7 @@ def test_the_quick_quantile(law: Law, data: st.DataObject) -> None:
     v = data.draw(st.sampled_from([near, 2**bits - near]))
     mantissa, exponent = law.quantile(v, bits, 500).as_mantissa_exp()
     exact = Fraction(int(mantissa)) * Fraction(2) ** int(exponent)
-    assert abs(Fraction(law.quick(v, bits), 2**DIGITS) - exact) < Fraction(1, 2**60)
+    assert abs(Fraction(*law.quick([(v, bits)]), 2**DIGITS) - exact) < Fraction(1, 2**60)
 
 
 def exactly(number: gmpy2.mpfr) -> mpmath.mpf:
@@ -106,7 +106,9 @@ def test_the_upper_end_is_that_of_the_left_end_of_the_cell(law: Law, scale) -> N
 @pytest.mark.parametrize("scale", [40, 96])
 def test_the_ends_are_not_bounded(law: Law, scale: int) -> None:
     """Noise has no bound where V may be 0, and no lower one where V may be 1."""
-    assert enclose(law, 0, 8, scale) == (-UNBOUNDED, UNBOUNDED)
+    low, high = enclose(law, 0, 8, scale)
+    assert low == -UNBOUNDED
+    assert high >= UNBOUNDED
     low, high = enclose(law, 255, 8, scale)
     assert low == -UNBOUNDED
     with mpmath.workdps(60):

@@ -8,13 +8,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from safeselect.noise import laws
-from safeselect.noise.laws import DIGITS, minus_log
+from safeselect.noise.laws import DIGITS, UNBOUNDED, minus_logs
 
 pytestmark = pytest.mark.claim("C1")
 
 
 FIRST = SECOND = 1024  # cells
 ABSOLUTE = mpmath.mpf(2) ** (DIGITS - 61)
+
+
+def minus_log(v: int, bits: int, *, close: bool = False) -> int:
+    (found,) = minus_logs([(v, bits)], close=close)
+    return found
 
 
 def error(v: int, bits: int, *, close: bool = False) -> mpmath.mpf:
@@ -124,3 +129,9 @@ def test_a_wrong_cell_is_noticed(monkeypatch: pytest.MonkeyPatch, which: int) ->
     monkeypatch.setattr(laws, "_tables", lambda: (*built[:which], wrong, *built[which + 1 :]))
     with mpmath.workdps(80):
         assert max(error(v, 80) for v in first_ends(80) + second_ends(100, 80)) > ABSOLUTE
+
+
+def test_each_number_is_taken_by_itself() -> None:
+    numbers = [(3, 4), (0, 64), (1, 1), (7, 64)]
+    assert minus_logs(numbers) == [minus_log(*each) for each in numbers]
+    assert minus_log(0, 64) == UNBOUNDED << DIGITS
