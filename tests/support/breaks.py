@@ -351,8 +351,8 @@ BREAKS = (
         ("C3",),
         "scores/numbers.py",
         "in_order",
-        "    mask = _MASKS[values.dtype.kind, minimize]\n",
-        "    mask = _MASKS[values.dtype.kind, not minimize]\n",
+        "[int(minimize), ...]",
+        "[int(not minimize), ...]",
     ),
     Break(
         ("C3",),

@@ -10,6 +10,7 @@ slot's digits are as uniform as digits drawn for that candidate from the start.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import repeat
 from math import isqrt
 from typing import NamedTuple
 
@@ -65,7 +66,7 @@ class Draws(NamedTuple):
             only picks numbers.
         """
         if not self.words.size:
-            return [(slot, self.slot_bits) for slot in slots]
+            return list(zip(slots, repeat(self.slot_bits)))
         words = picked(self.words, candidates)
         if not self.tails.size:
             return list(map(self._joined, words, slots))

@@ -16,9 +16,9 @@ whole cell.
 
 MPFR takes the logarithms.  Integers take them in the ordinary case, which is quicker.  A number is
 written 2**-z * x with x in [1/2, 1), and x lies in one of 1024 cells.  The cell has a factor c, a
-little less than 1 / (upper end of the cell), so that c * x = 1 - r with 0 <= r < 2**-10.  And r lies
-in one of 1024 cells too, whose factor d, a little less than 1 / (1 - lower end of the cell), gives
-d * (1 - r) = 1 - s with 0 <= s < 2**-20 * 513/512.  No product is rounded.  So
+little less than 1 / (upper end of the cell), so that c * x = 1 - r with 0 <= r < 2**-10.  This r
+lies in one of 1024 cells too.  Their factor d, a little less than 1 / (1 - lower end of the cell),
+gives d * (1 - r) = 1 - s with 0 <= s < 2**-20 * 513/512.  No product is rounded.  So
 
     -ln x = ln c + ln d - ln(1 - s),    -ln(1 - s) = s + s**2 / 2 + s**3 / 3 + ...
 
@@ -37,9 +37,9 @@ from functools import cache, lru_cache
 import gmpy2
 from gmpy2 import mpfr
 
-from safeselect.exact.interval import Interval, contexts
+from safeselect.exact.interval import contexts
 
-__all__ = ["DIGITS", "LAWS", "UNBOUNDED", "Law", "Known", "enclose", "lower_end", "upper_ends"]
+__all__ = ["DIGITS", "LAWS", "UNBOUNDED", "Known", "Law", "enclose", "lower_end", "upper_ends"]
 
 UNBOUNDED = 1 << 65536
 """Stands for infinity among integers: larger than any enclosure that is ever compared."""
@@ -222,8 +222,7 @@ def _gumbel_quantile(v: int, bits: int, precision: int) -> mpfr:
 def _laplace_quick(known: list[Known]) -> list[int]:
     sides = [v >> (bits - 1) for v, bits in known]
     folded = [
-        ((v, (1 << bits) - v)[side], bits - 1)
-        for (v, bits), side in zip(known, sides, strict=True)
+        ((v, (1 << bits) - v)[side], bits - 1) for (v, bits), side in zip(known, sides, strict=True)
     ]
     found = minus_logs(folded)
     return [(log, -log)[side] for log, side in zip(found, sides, strict=True)]

@@ -42,20 +42,8 @@ from safeselect.noise.arrays import Numbers, take, word
 from safeselect.noise.laws import DIGITS, Law
 
 __all__ = [
-    "ERROR",
-    "LOSS",
-    "REACH",
-    "TAIL_BITS",
-    "TAIL_DIGITS",
-    "UNIT_BITS",
-    "UNKNOWN",
-    "BoundTable",
-    "Keys",
-    "NoiseTable",
-    "bound_table",
-    "keys",
-    "noise_table",
-    "read_noise",
+    *("ERROR", "LOSS", "REACH", "TAIL_BITS", "TAIL_DIGITS", "UNIT_BITS", "UNKNOWN", "BoundTable"),
+    *("Keys", "NoiseTable", "bound_table", "keys", "noise_table", "read_noise"),
 ]
 
 UNIT_BITS = 32

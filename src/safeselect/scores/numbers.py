@@ -24,15 +24,8 @@ from safeselect.scores.floats import LIMIT, NOT_FINITE, REACH, GridScores
 from safeselect.scores.reading import Reading, nearest
 
 __all__ = [
-    "CONVERT",
-    "FLOATS",
-    "NULL",
-    "Numbers",
-    "in_order",
-    "is_integer",
-    "nearest_steps",
-    "to_int",
-    "write_steps",
+    *("CONVERT", "FLOATS", "NULL", "Numbers", "in_order", "is_integer", "nearest_steps", "to_int"),
+    *("write_steps",),
 ]
 
 Numbers = np.ndarray[Any, Any] | Sequence[Any]
@@ -47,9 +40,8 @@ _LARGEST = REACH - 1
 # XOR masks that map each dtype to uint64 in order.  Flipping the sign bit maps int64 to uint64 and
 # keeps all differences.  Flipping all bits as well reverses the order.
 _MASKS = {
-    (kind, minimize): np.array(mask, dtype=dtype)
-    for kind, dtype, masks in (("i", np.int64, (-(2**63), 2**63 - 1)), ("u", np.uint64, (0, REACH - 1)))
-    for minimize, mask in zip((False, True), masks, strict=True)
+    "i": np.array([-(2**63), 2**63 - 1], dtype=np.int64),
+    "u": np.array([0, REACH - 1], dtype=np.uint64),
 }
 _TOO_LARGE = "scores must be below 10**4096 in size"
 NULL = "scores must not contain nulls: decide what a missing score means before selecting"
@@ -124,7 +116,7 @@ def in_order(values: np.ndarray[Any, Any], minimize: bool, out: GridScores) -> t
     Returns:
         The dtype in 64 bits, and the XOR mask, which maps in both directions.
     """
-    mask = _MASKS[values.dtype.kind, minimize]
+    mask = _MASKS[values.dtype.kind][int(minimize), ...]  # of no dimension, as `arrays.word`
     wide = mask.dtype
     np.bitwise_xor(values, mask, out=out.view(wide), dtype=wide)
     return wide, mask
