@@ -39,7 +39,9 @@ _PEEL_LIMIT = 32  # up to so many maxima are quicker one after another than a th
 @lru_cache(maxsize=256)
 def word(number: int) -> Numbers:
     """A public number as an array of no dimension: NumPy takes longer with its scalars."""
-    return np.array(number, dtype=np.uint64)
+    found = np.array(number, dtype=np.uint64)
+    found.flags.writeable = False
+    return found
 
 
 def fill(array: NDArray[Any], bits: Bits) -> None:
