@@ -180,12 +180,12 @@ def _contenders(law: Law, ranked: int, window: int = WINDOW) -> int:
 
 
 @lru_cache(maxsize=256)
-def _excess(ranked: int, words: int, bits: int = 42) -> int:
-    """The least m with P(Bin(ranked + m - 1, words / 2**16) >= m) <= 2**-bits, by a union bound.
+def _excess(ranked: int, words: int, rarity: int = 42) -> int:
+    """The least m with P(Bin(ranked + m - 1, words / 2**16) >= m) <= 2**-rarity, by a union bound.
 
     The probability is at most the expected number of sets of m trials that all succeed.
     """
     m = 1
-    while comb(ranked + m - 1, m) * words**m > (1 << 16 * m) >> bits:
+    while comb(ranked + m - 1, m) * words**m > (1 << 16 * m) >> rarity:
         m += 1
     return m
