@@ -78,6 +78,25 @@ def test_few_bytes_are_the_xor_of_both_generators(monkeypatch):
     assert source.begin() == bytes(a ^ b for a, b in zip(theirs[-1], kernels[-1], strict=True))
 
 
+def test_if_both_generators_are_stuck_few_bytes_are_refused(monkeypatch):
+    source = OpenSSLSource()
+    source.begin()
+    monkeypatch.setattr(ssl, "RAND_bytes", lambda count: b"\x17" * count)
+    monkeypatch.setattr(os, "urandom", lambda count: b"\x2a" * count)
+    buffer = bytearray(b"\xff" * 8)
+    with pytest.raises(SourceError, match="repeats itself"):
+        source.fill(buffer)
+    assert buffer == bytes(8)
+
+
+def test_if_openssl_is_stuck_many_bytes_are_refused(monkeypatch):
+    source = OpenSSLSource()
+    source.begin()
+    monkeypatch.setattr(ssl, "RAND_bytes", lambda count: b"\x17" * count)
+    with pytest.raises(SourceError, match="repeats itself"):
+        source.fill(bytearray(MANY))
+
+
 @pytest.mark.parametrize("stuck", ["OpenSSL", "kernel"])
 def test_few_bytes_are_random_while_either_generator_is(monkeypatch, stuck):
     source = OpenSSLSource()

@@ -155,8 +155,9 @@ class OpenSSLSource:
     """Bytes of `ssl.RAND_bytes`, with fresh kernel bytes in every fill.
 
     The default source.  Up to 512 bytes at once, with the 16 that are tested, are the XOR of
-    OpenSSL's bytes and as many of the kernel's.  For more bytes OpenSSL is given 32 fresh kernel
-    bytes first, and reseeds itself from the kernel: 5 us, and then about 0.14 ns a byte.
+    OpenSSL's bytes and as many of the kernel's, and are tested as such: one of the two that is
+    stuck does no harm there.  For more bytes OpenSSL is given 32 fresh kernel bytes first, and
+    reseeds itself from the kernel: 5 us, and then about 0.14 ns a byte.
     OpenSSL's configuration decides whether it runs in FIPS mode; this class makes no claim about
     that, and the kernel's bytes are no part of it.
     """
