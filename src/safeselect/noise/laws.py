@@ -39,8 +39,6 @@ from gmpy2 import mpfr
 
 from safeselect.exact.interval import contexts
 
-__all__ = ["DIGITS", "LAWS", "UNBOUNDED", "Known", "Law", "enclose", "lower_end", "upper_ends"]
-
 UNBOUNDED = 1 << 65536
 """Stands for infinity among integers: larger than any enclosure that is ever compared."""
 

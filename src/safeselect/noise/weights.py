@@ -21,8 +21,6 @@ from safeselect.exact.interval import Interval
 from safeselect.noise.arrays import Indices, Numbers, to_integers
 from safeselect.noise.tables import UNIT_BITS
 
-__all__ = ["Weights"]
-
 _UNIT = Fraction(1, 1 << UNIT_BITS)
 
 
