@@ -14,12 +14,12 @@ Set Implicit Arguments. Unset Strict Implicit. Unset Printing Implicit Defensive
 Fixpoint place (a : seq Z) (i : nat) : Z :=
   match a, i with x :: _, 0 => x | _ :: a', i'.+1 => place a' i' | [::], _ => Z0 end.
 
-(* Places by descending low end, of equal ones the first first. *)
-Fixpoint insert (lows : seq Z) (i : nat) (o : seq nat) : seq nat :=
+(* The first n places by descending high end, of equal ones the first first. *)
+Fixpoint insert (highs : seq Z) (i : nat) (o : seq nat) : seq nat :=
   if o is j :: o' then
-    if Z.leb (place lows j) (place lows i) then i :: o else j :: insert lows i o'
+    if Z.leb (place highs j) (place highs i) then i :: o else j :: insert highs i o'
   else [:: i].
-Definition by_lows (lows : seq Z) : seq nat := foldr (insert lows) [::] (iota 0 (size lows)).
+Definition by_highs (n : nat) (highs : seq Z) : seq nat := foldr (insert highs) [::] (iota 0 n).
 
 Definition at_least (behind : option Z) (x : Z) : bool :=
   if behind is Some b then Z.leb b x else true.
@@ -42,7 +42,7 @@ Fixpoint pair_floors u lows highs (o : seq nat) : seq (Z * Z) :=
 
 Definition decide (u : option unit_of_gaps) (k : nat) (lows highs : seq Z) (ceiling : option Z)
     : option (seq nat * seq Z) :=
-  let o := by_lows lows in
+  let o := by_highs (size lows) highs in
   let need := if u is Some _ then k.+1 else k in
   let first := take need o in
   let behind := foldr (fun i b => raised b (place highs i)) ceiling (drop need o) in
@@ -146,16 +146,16 @@ case: (settled lows highs b o) => f c /= -> ->.
 by rewrite -andbA; case: (all _ o); case: (at_least b _); rewrite /= ?andbF.
 Qed.
 
-Lemma perm_insert i o : perm_eq (insert lows i o) (i :: o).
+Lemma perm_insert i o : perm_eq (insert highs i o) (i :: o).
 Proof.
 elim: o => //= j o IH; case: ifP => // _.
 rewrite (perm_trans (y := [:: j, i & o])) ?perm_cons //.
 exact/permPl/(perm_catCA [:: j] [:: i] o).
 Qed.
 
-Lemma perm_by_lows : perm_eq (by_lows lows) (iota 0 (size lows)).
+Lemma perm_by_highs n : perm_eq (by_highs n highs) (iota 0 n).
 Proof.
-rewrite /by_lows; elim: (iota _ _) => //= i o IH.
+rewrite /by_highs; elim: (iota _ _) => //= i o IH.
 by apply: perm_trans (perm_insert _ _) _; rewrite perm_cons.
 Qed.
 End Settled.
@@ -177,11 +177,11 @@ Qed.
 Variables (u : option unit_of_gaps) (k : nat) (o : seq nat) (gs : seq Z).
 Hypothesis answered : decide u k lows highs ceiling = Some (o, gs).
 
-Let ranking := by_lows lows.
+Let ranking := by_highs (size lows) highs.
 Let need := if u is Some _ then k.+1 else k.
 
 Lemma in_range i : (i \in ranking) = (i < size lows)%N.
-Proof. by rewrite (perm_mem (perm_by_lows lows)) mem_iota. Qed.
+Proof. by rewrite (perm_mem (perm_by_highs highs _)) mem_iota. Qed.
 
 Lemma o_take : o = take k ranking.
 Proof. by move: answered; rewrite /decide; case: ifP => // _ [<- _]. Qed.
@@ -189,9 +189,9 @@ Proof. by move: answered; rewrite /decide; case: ifP => // _ [<- _]. Qed.
 Theorem decide_places : uniq o /\ (forall i, i \in o -> (i < size lows)%N) /\
   size o = minn k (size lows).
 Proof.
-rewrite o_take; split; first by rewrite take_uniq // (perm_uniq (perm_by_lows _)) iota_uniq.
+rewrite o_take; split; first by rewrite take_uniq // (perm_uniq (perm_by_highs _ _)) iota_uniq.
 split=> [i /mem_take|]; first by rewrite in_range.
-by rewrite size_take_min (perm_size (perm_by_lows _)) size_iota.
+by rewrite size_take_min (perm_size (perm_by_highs _ _)) size_iota.
 Qed.
 
 Lemma settled_first : pairwise (clear lows highs) (take need ranking) /\
@@ -300,7 +300,7 @@ Hypothesis enclosed : forall i, (i < size lows)%N ->
 Variables (v : unit_of_gaps) (k : nat) (o : seq nat) (gs : seq Z).
 Hypothesis answered : decide (Some v) k lows highs ceiling = Some (o, gs).
 
-Let first := take k.+1 (by_lows lows).
+Let first := take k.+1 (by_highs (size lows) highs).
 
 Lemma size_pair_floors f : size (pair_floors v lows highs f) = (size f).-1.
 Proof. by elim: f => // i [|j f] //= ->. Qed.
@@ -313,7 +313,7 @@ Proof. by elim: f l => // i [|j f] IH [|l] //= h; apply: IH. Qed.
 Theorem decide_gap_count : (k < size lows)%N -> size gs = k.
 Proof.
 move=> kn; move: answered; rewrite /decide; case: ifP => // _ [_ <-].
-rewrite size_map size_pair_floors size_take_min (perm_size (perm_by_lows _)) size_iota.
+rewrite size_map size_pair_floors size_take_min (perm_size (perm_by_highs _ _)) size_iota.
 by rewrite (minn_idPl _).
 Qed.
 
@@ -329,7 +329,7 @@ have l1 : (l.+1 < size first)%N by case: (size first) lf.
 have l0 := ltnW l1; rewrite (nth_map (Z0, Z0)) ?size_pair_floors //.
 set i := nth _ first l; set j := nth _ first l.+1.
 have mem a : (a < size first)%N -> (nth 0%N first a < size lows)%N.
-  by move=> /(mem_nth 0%N)/mem_take; rewrite (perm_mem (perm_by_lows lows)) mem_iota.
+  by move=> /(mem_nth 0%N)/mem_take; rewrite (perm_mem (perm_by_highs highs _)) mem_iota.
 have := same l; rewrite size_pair_floors nth_pair_floors // => /(_ lf)/Z.eqb_spec e.
 have c : clear lows highs i j.
   by move/(pairwiseP 0%N): pw => /(_ l l.+1); rewrite !inE; apply.

@@ -138,7 +138,7 @@ def test_a_failure_of_the_system_ends_one_call_of_the_default_source_too(monkeyp
     with monkeypatch.context() as patch:
         patch.setattr(ssl, "RAND_bytes", lambda count: b"\x17" * count)
         with pytest.raises(safeselect.SourceError, match="repeats itself"):
-            broken.fill(bytearray(8))
+            broken.fill(bytearray(1024))  # of fewer bytes, the kernel's would be in all
     assert default_source() is broken
     with pytest.raises(safeselect.SourceError, match="stays failed"):
         release()

@@ -55,7 +55,7 @@ def fine_claim(kernel: Any, side: int, zeros: int) -> Any:
 
     out = Lane(word("junk"), signed=True)
     tables = table(zeros="zeros", slopes="slopes", values="values")
-    symbolic(kernel, Words(take))(tables, Lane(~u if side else u), out)
+    symbolic(kernel, Words(), take=take)(tables, Lane(~u if side else u), out)
 
     half = side * OCTAVES << POINTS_BITS
     if zeros > 31:  # octave 0, whose values say that nothing is known
@@ -89,11 +89,11 @@ def test_the_fine_table_is_read_at_the_right_place() -> None:
 @pytest.mark.parametrize(
     ("old", "new"),
     [
-        ("np.add(near, np.uint64(1), out=near)", "np.add(near, np.uint64(0), out=near)"),
-        ("np.uint64(1 << 48)", "np.uint64((1 << 48) + 1)"),
-        ("np.uint64(5)", "np.uint64(6)"),
-        ("np.uint64(64 - _POINTS_BITS)", "np.uint64(63 - _POINTS_BITS)"),
-        ("np.right_shift(words, np.uint64(32), out=words)", "pass"),
+        ("np.add(near, word(1), out=near)", "np.add(near, word(0), out=near)"),
+        ("word(1 << 48)", "word((1 << 48) + 1)"),
+        ("word(5)", "word(6)"),
+        ("word(64 - _POINTS_BITS)", "word(63 - _POINTS_BITS)"),
+        ("np.right_shift(words, word(32), out=words)", "pass"),
     ],
 )
 def test_a_fault_in_reading_the_fine_table_is_refuted(old: str, new: str) -> None:
@@ -130,20 +130,14 @@ def near_claim(kernel: Any) -> Any:
 
     def distance(score: Any) -> Any:
         out = Lane(word("junk"))
-        near = table(lows=Lane(low), highs=Lane(high), low=LOW, shift=0)
-        # `low` is a number in the package; here it is the same unknown word as in `lows`.
-        words = Words()
-        words.uint64 = lambda x: Lane(low) if x is LOW else np.uint64(x)
-        symbolic(kernel, words)(near, Lane(score), out)
+        near = table(least=Lane(low), most=Lane(high), shift=0)
+        symbolic(kernel, Words())(near, Lane(score), out)
         return out.value
 
     score = word("score")
     moved = z3.If(z3.ULT(score, low), low, z3.If(z3.ULT(high, score), high, score))
     within = z3.And(z3.ULE(low, moved), z3.ULE(moved, high))
     return z3.Implies(z3.ULE(low, high), z3.And(distance(score) == moved - low, within))
-
-
-LOW = object()
 
 
 def test_scores_far_from_the_best_are_cut_without_wrapping() -> None:
@@ -154,11 +148,11 @@ def test_scores_far_from_the_best_are_cut_without_wrapping() -> None:
     ("old", "new"),
     [
         (
-            "np.maximum(scores, self.lows[: out.size], out=out)",
-            "np.add(scores, np.uint64(0), out=out)",
+            "np.maximum(scores, self.least, out=out)",
+            "np.add(scores, word(0), out=out)",
         ),
         ("np.minimum(out", "np.maximum(out"),
-        ("np.subtract(out, np.uint64(self.low), out=out)", "pass"),
+        ("np.subtract(out, self.least, out=out)", "pass"),
     ],
 )
 def test_a_fault_in_cutting_is_refuted(old: str, new: str) -> None:

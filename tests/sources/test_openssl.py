@@ -1,4 +1,4 @@
-"""OpenSSLSource: kernel bytes before every fill, bounded chunks, ssl imported when needed."""
+"""OpenSSLSource: kernel bytes in every fill, bounded chunks, ssl imported when needed."""
 
 import os
 import ssl
@@ -8,7 +8,8 @@ import sys
 import pytest
 
 from safeselect.errors import SourceError
-from safeselect.randomness.source import OpenSSLSource
+from safeselect.randomness.guard import CANARY_BYTES
+from safeselect.randomness.source import _FEW_BYTES, OpenSSLSource
 from safeselect.testing import check_source
 
 
@@ -35,20 +36,82 @@ def test_names():
     assert repr(source) == str(source) == "<OpenSSLSource>"
 
 
-def test_fresh_kernel_bytes_come_before_every_fill(calls):
+MANY = _FEW_BYTES + 1 - CANARY_BYTES
+
+
+def test_fresh_kernel_bytes_come_before_every_large_fill(calls):
     source = OpenSSLSource()
     source.begin()
     calls.clear()
-    source.begin()
-    source.fill(bytearray(10))
+    source.fill(bytearray(MANY))
     source.fill(bytearray(0))
-    source.fill(bytearray(20))
-    assert [call[0] for call in calls] == ["add", "bytes"] * 3
-    assert [call[1] for call in calls[1::2]] == [16, 26, 36]
+    source.fill(bytearray(2 * MANY))
+    assert [call[0] for call in calls] == ["add", "bytes"] * 2
+    assert [call[1] for call in calls[1::2]] == [MANY + 16, 2 * MANY + 16]
     mixed = [call[1] for call in calls[::2]]
     assert all(len(data) == 32 for data in mixed)
-    assert len(set(mixed)) == 3
+    assert len(set(mixed)) == 2
     assert all(call[2] == 0.0 for call in calls[::2])
+
+
+def test_few_bytes_are_the_xor_of_both_generators(monkeypatch):
+    """Each call draws as many from the kernel as from OpenSSL; one byte more, and it is 32."""
+    source = OpenSSLSource()
+    source.begin()
+    theirs, kernels = [], []
+    get, urandom = ssl.RAND_bytes, os.urandom
+
+    def keep(kept, draw):
+        return lambda count: (kept.append(draw(count)), kept[-1])[1]
+
+    monkeypatch.setattr(ssl, "RAND_bytes", keep(theirs, get))
+    monkeypatch.setattr(os, "urandom", keep(kernels, urandom))
+    for size in (1, 64, MANY - 1):
+        buffer = bytearray(size)
+        source.fill(buffer)
+        assert len(theirs[-1]) == len(kernels[-1]) == size + CANARY_BYTES
+        both = bytes(a ^ b for a, b in zip(theirs[-1], kernels[-1], strict=True))
+        assert buffer == both[:size]
+        assert source._guard._canaries[-1] == both[size:]
+    source.fill(bytearray(MANY))
+    assert [len(kernels[-1]), len(theirs[-1])] == [32, MANY + CANARY_BYTES]
+    assert source.begin() == bytes(a ^ b for a, b in zip(theirs[-1], kernels[-1], strict=True))
+
+
+def test_if_both_generators_are_stuck_few_bytes_are_refused(monkeypatch):
+    source = OpenSSLSource()
+    source.begin()
+    monkeypatch.setattr(ssl, "RAND_bytes", lambda count: b"\x17" * count)
+    monkeypatch.setattr(os, "urandom", lambda count: b"\x2a" * count)
+    buffer = bytearray(b"\xff" * 8)
+    with pytest.raises(SourceError, match="repeats itself"):
+        source.fill(buffer)
+    assert buffer == bytes(8)
+
+
+def test_if_openssl_is_stuck_many_bytes_are_refused(monkeypatch):
+    source = OpenSSLSource()
+    source.begin()
+    monkeypatch.setattr(ssl, "RAND_bytes", lambda count: b"\x17" * count)
+    with pytest.raises(SourceError, match="repeats itself"):
+        source.fill(bytearray(MANY))
+
+
+@pytest.mark.parametrize("stuck", ["OpenSSL", "kernel"])
+def test_few_bytes_are_random_while_either_generator_is(monkeypatch, stuck):
+    source = OpenSSLSource()
+    source.begin()
+    if stuck == "OpenSSL":
+        monkeypatch.setattr(ssl, "RAND_bytes", bytes)
+    else:
+        monkeypatch.setattr(os, "urandom", bytes)
+    seen = set()
+    for _ in range(20):
+        buffer = bytearray(64)
+        source.fill(buffer)
+        seen.add(bytes(buffer))
+    assert len(seen) == 20
+    assert all(len(set(each)) > 20 for each in seen)
 
 
 def test_chunks_are_bounded(calls):
@@ -62,29 +125,39 @@ def test_chunks_are_bounded(calls):
     assert any(buffer[2**20 - 8 : 2**20])
 
 
+def failing(error):
+    return lambda *_: (_ for _ in ()).throw(error)
+
+
 @pytest.mark.parametrize(
-    ("function", "replacement"),
+    ("module", "function", "replacement", "sizes"),
     [
-        ("RAND_bytes", lambda n: (_ for _ in ()).throw(ssl.SSLError("secret"))),
-        ("RAND_bytes", lambda n: b""),
-        ("RAND_add", lambda data, entropy: (_ for _ in ()).throw(OSError("secret"))),
-        ("RAND_status", lambda: False),
+        (ssl, "RAND_bytes", failing(ssl.SSLError("secret")), (24, MANY)),
+        (ssl, "RAND_bytes", lambda n: b"", (24, MANY)),
+        (ssl, "RAND_bytes", lambda n: bytes(n + 1), (24, MANY)),
+        (ssl, "RAND_add", failing(OSError("secret")), (MANY,)),
+        (ssl, "RAND_status", lambda: False, (24, MANY)),
+        (os, "urandom", failing(OSError("secret")), (24, MANY)),
+        (os, "urandom", failing(NotImplementedError("secret")), (24, MANY)),
+        (os, "urandom", lambda n: bytes(n - 1), (24,)),
+        (os, "urandom", lambda n: bytes(n + 1), (24,)),
     ],
 )
-def test_failures_of_openssl(monkeypatch, function, replacement):
-    source = OpenSSLSource()
-    source.begin()
-    monkeypatch.setattr(ssl, function, replacement)
-    buffer = bytearray(b"\xff" * 24)
-    with pytest.raises(
-        SourceError, match=r"generator failed|has not been seeded|other than the bytes"
-    ) as caught:
-        source.fill(buffer)
-    assert buffer == bytes(24)
-    assert "secret" not in str(caught.value)
-    monkeypatch.undo()
-    with pytest.raises(SourceError, match="stays failed"):
+def test_failures_of_either_generator(monkeypatch, module, function, replacement, sizes):
+    for size in sizes:
+        source = OpenSSLSource()
         source.begin()
+        buffer = bytearray(b"\xff" * size)
+        with monkeypatch.context() as patch:
+            patch.setattr(module, function, replacement)
+            with pytest.raises(
+                SourceError, match=r"generator failed|has not been seeded|other than the bytes"
+            ) as caught:
+                source.fill(buffer)
+        assert buffer == bytes(size)
+        assert "secret" not in str(caught.value)
+        with pytest.raises(SourceError, match="stays failed"):
+            source.begin()
 
 
 def test_without_an_ssl_module_the_error_says_what_to_do(monkeypatch):

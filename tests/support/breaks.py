@@ -43,15 +43,15 @@ BREAKS = (
         _BOTH,
         "noise/rankings.py",
         "certified_order",
-        "key=lows.__getitem__, reverse=True)",
-        "key=lows.__getitem__)",
+        "key=highs.__getitem__, reverse=True)",
+        "key=highs.__getitem__)",
     ),
     Break(
         _BOTH,
         "noise/laws.py",
-        "enclose_all",
-        "        found.append((high - (two // nearer >> 64) - 4, high))\n",
-        "        found.append(((high - (two // nearer >> 64) - 4) // 2, high // 2 + 1))\n",
+        "upper_ends",
+        "    return [(noise >> cut) + 2 for",
+        "    return [(noise >> cut + 1) + 2 for",
     ),
     Break(
         _LAW,
@@ -71,8 +71,8 @@ BREAKS = (
         _LAW,
         "noise/tables.py",
         "read_noise",
-        "    np.add(out, np.take(table.values, index), out=out)\n",
-        "    np.add(out, np.take(table.values, index) // 2, out=out)\n",
+        "    np.add(out, take(table.values, index), out=out)\n",
+        "    np.add(out, take(table.values, index) // 2, out=out)\n",
     ),
     Break(
         _LAW,
@@ -135,9 +135,9 @@ BREAKS = (
     Break(
         _LAW,
         "noise/weights.py",
-        "add",
-        "            lows[place] += logs[ratio][0]\n            highs[place] += logs[ratio][1]\n",
-        "            lows[place] += 2 * logs[ratio][0]\n            highs[place] += 2 * logs[ratio][1]\n",
+        "logs",
+        "        return [logs[place] for place in chosen]\n",
+        "        return [(2 * logs[place][0], 2 * logs[place][1]) for place in chosen]\n",
     ),
     # ------------------------------------------------------------------------- C1: scalar tier
     Break(
@@ -351,8 +351,8 @@ BREAKS = (
         ("C3",),
         "scores/numbers.py",
         "in_order",
-        "    mask = ~_MASKS[values.dtype.kind] if minimize else _MASKS[values.dtype.kind]\n",
-        "    mask = _MASKS[values.dtype.kind] if minimize else ~_MASKS[values.dtype.kind]\n",
+        "[int(minimize), ...]",
+        "[int(not minimize), ...]",
     ),
     Break(
         ("C3",),
@@ -513,7 +513,7 @@ BREAKS = (
         ("C6",),
         "randomness/source.py",
         "_openssl_bytes",
-        "            return ssl.RAND_bytes(count)\n",
+        "            return xored(taken, fresh) if few else taken\n",
         "            import hashlib, threading\n"
         "            places = globals().setdefault('_PLACES', {})\n"
         "            thread = threading.get_ident()\n"
@@ -581,8 +581,8 @@ BREAKS = (
         ("C8",),
         "ledger/pending_release.py",
         "charge",
-        "            Charge(*self._charge, seen.name, seen.production, seen.health, bits.nonce)\n",
-        '            Charge("release/1", *self._charge[1:], "", False, False, bits.nonce)\n',
+        "            Charge(*self._charge, seen.name, seen.production, seen.health, nonce)\n",
+        '            Charge("release/1", *self._charge[1:], "", False, False, nonce)\n',
     ),
     Break(
         ("C8",),

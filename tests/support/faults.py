@@ -351,8 +351,8 @@ FAULTS: dict[str, Changes] = {
     "weights decide who is compared and not who wins": (
         (
             "noise/weights.py",
-            "            lows[place] += logs[ratio][0]\n            highs[place] += logs[ratio][1]\n",
-            "            lows[place] += logs[0][0]\n            highs[place] += logs[0][1]\n",
+            "        return [logs[place] for place in chosen]\n",
+            "        return [logs[0] for _ in chosen]\n",
         ),
     ),
     "weights are not in the bounds that choose who is compared": (

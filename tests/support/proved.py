@@ -109,7 +109,8 @@ def decide(
         (low - slow * score, high - fast * score)
         for (low, high), score in zip(ends, scores, strict=True)
     ]
-    patch.setattr(rankings, "enclose_all", lambda law, known, scale: [noise[v] for v, _ in known])
+    patch.setattr(rankings, "upper_ends", lambda law, known, scale: [noise[v][1] for v, _ in known])
+    patch.setattr(rankings, "lower_end", lambda high, v, bits, scale: noise[v][0])
     known = [(place, 0) for place in range(len(ends))]
     bound = None if ceiling is None else (0, ceiling)
     return rankings.certified_order(list(range(len(ends))), scores, known, bound, plan, SCALE)

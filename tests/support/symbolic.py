@@ -56,7 +56,7 @@ def _sized(lane: Lane, bits: int) -> Any:
 def _lane(value: Any) -> Lane:
     if isinstance(value, Lane):
         return value
-    if isinstance(value, np.generic):
+    if isinstance(value, (np.generic, np.ndarray)):  # constants, also of no dimension
         bits = 8 * value.dtype.itemsize
         return Lane(z3.BitVecVal(int(value), bits), value.dtype.kind == "i")
     return Lane(z3.BitVecVal(value, 64))

@@ -64,9 +64,10 @@ class PendingRelease:
 
     def charge(self, source: Source, bits: Bits) -> str:
         """Charge the release, then draw the salt; return the time that the record says."""
+        nonce = bits.nonce  # drawn, if at all now, before the charge: the source is known to work
         seen = observed(source)
         self._pending = self._charge_scope(
-            Charge(*self._charge, seen.name, seen.production, seen.health, bits.nonce)
+            Charge(*self._charge, seen.name, seen.production, seen.health, nonce)
         )
         salt = bytearray(SALT_BYTES)
         bits.fill(salt)

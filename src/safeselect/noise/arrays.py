@@ -26,8 +26,17 @@ GridScores = NDArray[np.uint64]
 # the time before they call the methods.
 argmax = np.ndarray.argmax
 largest_of = np.ndarray.max
+take = np.ndarray.take
 
 _PEEL_LIMIT = 32  # up to so many maxima are quicker one after another than a threshold bit by bit
+
+
+@lru_cache(maxsize=256)
+def word(number: int) -> Numbers:
+    """A public number as an array of no dimension: NumPy takes longer with its scalars."""
+    found = np.array(number, dtype=np.uint64)
+    found.flags.writeable = False
+    return found
 
 
 def fill(array: NDArray[Any], bits: Bits) -> None:

@@ -21,6 +21,7 @@ from safeselect.noise.arrays import (
     mth_largest,
     to_integers,
     top_places,
+    word,
 )
 from safeselect.noise.draws import Draws
 from safeselect.noise.laws import UNBOUNDED
@@ -55,8 +56,8 @@ def contenders(
     Reveals: nothing; calls and shapes follow from n, the plan, the count and len(removed).
     """
     if scores_on_grid.size - len(removed) <= count:
-        absent = frozenset(removed)
-        return [i for i in range(scores_on_grid.size) if i not in absent], None
+        every = range(scores_on_grid.size)
+        return [i for i in every if i not in removed] if removed else list(every), None
     gone = np.array(removed, dtype=np.int64)
     if gone.size:
         np.put(scores_on_grid, gone, np.uint64(0))
@@ -69,7 +70,7 @@ def _by_noise(
     scores_on_grid: Numbers, draws: Draws, plan: Plan, count: int, level: int, gone: Indices
 ) -> tuple[list[int], Ceiling]:
     """The contenders by noisy scores, exact to 2**-15 nat."""
-    near = _Near.to(level, plan.fixed_rate.reach, plan.ranked, scores_on_grid.size)
+    near = _Near.to(level, plan.fixed_rate.reach, plan.ranked)
     distances = np.empty(scores_on_grid.size, dtype=np.uint64)
     near.distances(scores_on_grid, distances)
     plan.fixed_rate.apply(distances)
@@ -98,7 +99,7 @@ def _by_keys(
     public = keys(plan.law, plan.noise_rate, draws.width, draws.tail_bits, plan.spread)
     weights = None if plan.weights is None else plan.weights.rounded_up(np.uint32, public.nats)
     block = block_size(scores_on_grid.size)
-    near = _Near.to(level, public.reach, plan.ranked, block, public.shift)
+    near = _Near.to(level, public.reach, plan.ranked, public.shift)
     distances, bounds = np.empty(block, dtype=np.uint64), np.empty(block, dtype=np.uint32)
     np.put(draws.words, gone, np.uint16(0))  # 0 is a tail word: the key is the distance, which is 0
 
@@ -147,33 +148,33 @@ class _Near:
     """Scores near a level: scores outside low .. high are clipped to the nearer end.
 
     Args:
-        lows, highs: arrays that repeat each end: NumPy is quicker with arrays than with scalars.
-            Without highs no score exceeds `high`.
+        least, most: the ends, as arrays of no dimension.  Without `most` no score exceeds `high`.
         shift: distances are in 2**-shift grid steps, rounded down where that is more than one step.
     """
 
     low: int
-    lows: Numbers
-    highs: Numbers | None
+    least: Numbers
+    most: Numbers | None
     shift: int
 
     @classmethod
-    def to(cls, level: int, reach: int, ranked: int, size: int, shift: int = 0) -> _Near:
-        """Within the reach of the j-th largest score, for up to `size` scores at once."""
+    def to(cls, level: int, reach: int, ranked: int, shift: int = 0) -> _Near:
+        """Within the reach of the j-th largest score."""
         low, high = max(level - reach, 0), min(level + reach, (1 << 64) - 1)
-        lows = np.full(size, low, dtype=np.uint64)
-        return cls(low, lows, np.full(size, high, np.uint64) if ranked > 1 else None, shift)
+        # `word` is for public numbers: it keeps them.
+        most = np.array(high, np.uint64) if ranked > 1 else None
+        return cls(low, np.array(low, np.uint64), most, shift)
 
     def distances(self, scores: Numbers, out: Numbers) -> None:
         """Write how far each score, once clipped, lies above low."""
-        np.maximum(scores, self.lows[: out.size], out=out)
-        if self.highs is not None:
-            np.minimum(out, self.highs[: out.size], out=out)
-        np.subtract(out, np.uint64(self.low), out=out)
+        np.maximum(scores, self.least, out=out)
+        if self.most is not None:
+            np.minimum(out, self.most, out=out)
+        np.subtract(out, self.least, out=out)
         if self.shift > 0:
-            np.left_shift(out, np.uint64(self.shift), out=out)
+            np.left_shift(out, word(self.shift), out=out)
         elif self.shift < 0:
-            np.right_shift(out, np.uint64(-self.shift), out=out)
+            np.right_shift(out, word(-self.shift), out=out)
 
 
 def _level(scores_on_grid: Numbers, ranked: int) -> int:

@@ -10,6 +10,7 @@ slot's digits are as uniform as digits drawn for that candidate from the start.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import repeat
 from math import isqrt
 from typing import NamedTuple
 
@@ -17,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from safeselect.noise.arrays import Indices, Numbers, picked, random_lanes, to_integers
-from safeselect.noise.laws import Law
+from safeselect.noise.laws import Known, Law
 from safeselect.noise.plan import DIRECT_LIMIT, FINE_LIMIT, Plan
 from safeselect.noise.tables import TAIL_BITS, TAIL_DIGITS, bound_table, noise_table, read_noise
 from safeselect.randomness.bits import Bits
@@ -26,10 +27,6 @@ _CHUNK = 1 << 17  # how many words are searched for tail words at once
 _TAIL_EXTRA = 64
 _NO_WORDS = np.empty(0, dtype=np.uint64)
 _NONE = np.empty(0, dtype=np.int64)
-
-
-Known = tuple[int, int]
-"""The known digits of V: (v, bits) for v / 2**bits <= V <= (v + 1) / 2**bits."""
 
 
 class Draws(NamedTuple):
@@ -67,7 +64,7 @@ class Draws(NamedTuple):
             only picks numbers.
         """
         if not self.words.size:
-            return [(slot, self.slot_bits) for slot in slots]
+            return list(zip(slots, repeat(self.slot_bits)))
         words = picked(self.words, candidates)
         if not self.tails.size:
             return list(map(self._joined, words, slots))

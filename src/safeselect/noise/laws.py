@@ -14,16 +14,17 @@ is 1/V in size, then 1 / min(V, 1 - V), then 1 / ((1 - V) * -ln(1 - V)), where -
 V <= 1/2 and -ln(1 - V) >= ln 2 >= 1/2 above.  So one evaluation at the left end encloses Q over a
 whole cell.
 
-MPFR takes the logarithms.  Integers take them in the ordinary case: quicker, and to 74 digits.
-A number is written 2**-z * x with x in [1/2, 1), and x lies in one of 512 cells.  The cell has a
-factor c, a little less than 1 / (upper end of the cell), so that c * x = 1 - r with 0 <= r < 2**-9,
-and
+MPFR takes the logarithms.  Integers take them in the ordinary case, which is quicker.  A number is
+written 2**-z * x with x in [1/2, 1), and x lies in one of 1024 cells.  The cell has a factor c, a
+little less than 1 / (upper end of the cell), so that c * x = 1 - r with 0 <= r < 2**-10.  This r
+lies in one of 1024 cells too.  Their factor d, a little less than 1 / (1 - lower end of the cell),
+gives d * (1 - r) = 1 - s with 0 <= s < 2**-20 * 513/512.  No product is rounded.  So
 
-    -ln x = ln c - ln(1 - r),    -ln(1 - r) = r + r**2 / 2 + r**3 / 3 + ...
+    -ln x = ln c + ln d - ln(1 - s),    -ln(1 - s) = s + s**2 / 2 + s**3 / 3 + ...
 
-Seven terms of the series are taken; the rest is less than r**8 / 8 * 513/512 < 2**-74.  In the last
-cell c is 1, so near 1 the logarithm is the series alone.  Its relative error is small there too:
-the rest is below 2**-65 r.
+After two terms less than s**3 / 3 * 257/256 < 2**-61 is left, after three s**4 / 4 * 257/256 <
+2**-81.  Near 1 both factors are 1, and the logarithm is the series alone: what is left after three
+terms is less than 2**-61 of the value there.
 """
 
 from __future__ import annotations
@@ -36,57 +37,75 @@ from functools import cache, lru_cache
 import gmpy2
 from gmpy2 import mpfr
 
-from safeselect.exact.interval import Interval, contexts
+from safeselect.exact.interval import contexts
 
 UNBOUNDED = 1 << 65536
 """Stands for infinity among integers: larger than any enclosure that is ever compared."""
 
 _QUICK_BITS, _QUICK_PRECISION = 80, 56
 
-DIGITS = 160
-_ONE = 1 << DIGITS
-_CELL_BITS = 9
-_CELLS = 1 << _CELL_BITS
-_FACTOR_BITS = 21
-_WIDTH = 168  # all arguments are brought to so many digits; the longest, 111 * 2**160, has 167
+_CELLS = 1 << 10
+_MANTISSA, _FIRST, _SECOND = 80, 22, 38  # digits of x, c and d behind the point
+_PRODUCT = _MANTISSA + _FIRST
+DIGITS = _PRODUCT + _SECOND
+_ONE, _ONE_PRODUCT = 1 << DIGITS, 1 << _PRODUCT
+_TO_CELL, _TO_INNER_CELL = _MANTISSA - 11, _PRODUCT - 20
 
-
-def _log(value: Fraction) -> int:
-    """ln(value) in units of 2**-160, rounded down."""
-    return Interval.of(value, DIGITS + 32).log().scaled(DIGITS)[0]
+Factors = tuple[tuple[int, int], ...]
+Known = tuple[int, int]
+"""The known digits of V: (v, bits) for v / 2**bits <= V <= (v + 1) / 2**bits."""
 
 
 @cache
-def _table() -> tuple[tuple[tuple[int, int], ...], int]:
-    """Each cell's factor in units of 2**-21 and logarithm in units of 2**-160, and ln 2.
+def _tables() -> tuple[Factors, Factors, int]:
+    """The factors c of the cells of x, and d of those of r, each with its logarithm; and ln 2.
 
-    The table is computed when first needed, in some milliseconds.
+    Factors are in units of their last digit, logarithms in units of 2**-140 and rounded down.  The
+    tables are computed when first needed, in some milliseconds.
     """
-    one = 1 << _FACTOR_BITS
-    factors = [(2 * _CELLS * one) // (_CELLS + number + 1) for number in range(_CELLS)]
-    return tuple((each, _log(Fraction(each, one))) for each in factors), _log(Fraction(2))
+    down, _ = contexts(DIGITS + 32)
+
+    def log(factor: int, bits: int) -> int:
+        return int(down.floor(down.mul_2exp(down.log(down.div_2exp(factor, bits)), DIGITS)))
+
+    first = [(2 * _CELLS << _FIRST) // (_CELLS + cell + 1) for cell in range(_CELLS)]
+    second = [(_CELLS**2 << _SECOND) // (_CELLS**2 - cell) for cell in range(_CELLS)]
+    return (
+        tuple((factor, log(factor, _FIRST)) for factor in first),
+        tuple((factor, log(factor, _SECOND)) for factor in second),
+        log(2, 0),
+    )
 
 
-def minus_log(v: int, bits: int) -> int:
-    """-ln(v / 2**bits) in units of 2**-160, off by less than 2**-74 in all.
+def minus_logs(numbers: Iterable[Known], *, close: bool = False) -> list[int]:
+    """-ln(v / 2**bits) for each (v, bits), in units of 2**-140, off by less than 2**-61.
 
-    Requires: 0 < v < 2**168, bits <= 160.
-    Exactness: off by less than 2**-65 of its value and 2**-156 where v / 2**bits is in (1023/1024,
-        1).  Roundings: r up by one unit of 2**-160, each term down by two, the cell's logarithm by
-        one, and ln 2 by one each time it is added.
-    Reveals: nothing; the steps are the same for all v.
+    For v = 0 it is UNBOUNDED nats.
+
+    Requires: 0 <= v < 2**147, bits <= 140.
+    Exactness: with `close`, for v of at most 80 digits, off by less than 2**-61 of its value.
+        Roundings, in units of 2**-140: s**2 / 2 and s**3 / 3 down by two each, each factor's
+        logarithm by one, and ln 2 by one each time it is added.  They matter only where the value
+        is close to 0: there no logarithm is added, and s**2 / 2 below one unit is less than
+        2**-70 s.  A v with more than 80 digits is rounded, by less than 2**-79 of its value.
+    Reveals: nothing; the steps are the same for all v but 0.
     """
-    length = v.bit_length()
-    mantissa = v << _WIDTH - length
-    cells, ln2 = _table()
-    factor, total = cells[(mantissa >> _WIDTH - _CELL_BITS - 1) - _CELLS]
-    r = _ONE - (mantissa * factor >> _WIDTH + _FACTOR_BITS - DIGITS)
-    r2 = r * r >> DIGITS
-    r3 = r2 * r >> DIGITS
-    r4 = r2 * r2 >> DIGITS
-    total += (bits - length) * ln2 + r + (r2 >> 1) + r3 // 3 + (r4 >> 2)
-    r5, r6, r7 = r4 * r >> DIGITS, r3 * r3 >> DIGITS, r4 * r3 >> DIGITS
-    return total + r5 // 5 + r6 // 6 + r7 // 7
+    cells, inner_cells, ln2 = _tables()
+    found = []
+    for v, bits in numbers:
+        if not v:
+            found.append(UNBOUNDED << DIGITS)
+            continue
+        length = v.bit_length()
+        mantissa = (v << _MANTISSA) >> length
+        factor, first = cells[(mantissa >> _TO_CELL) - _CELLS]
+        product = mantissa * factor
+        factor, second = inner_cells[_ONE_PRODUCT - product >> _TO_INNER_CELL]
+        s = _ONE - product * factor
+        square = s * s >> DIGITS
+        total = first + second + (bits - length) * ln2 + s + (square >> 1)
+        found.append(total + (square * s >> DIGITS) // 3 if close else total)
+    return found
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -98,8 +117,8 @@ class Law:
         quantile: (v, bits, precision) -> an MPFR number x with Q(v / 2**bits) <= x, and x exceeds
             it by less than 2**(9 - precision).  Requires 0 < v < 2**bits, and v of at most
             `precision` digits besides zeros at its end.
-        quick: (v, bits) -> Q(v / 2**bits) in units of 2**-160, off by less than 2**-60.  Requires
-            0 < v < 2**bits, bits <= 80.
+        quick: Q(v / 2**bits) for each (v, bits), in units of 2**-140, off by less than 2**-60;
+            UNBOUNDED nats for v = 0.  Requires v < 2**bits, bits <= 80.
         survival: (steps, precision) -> an MPFR upper bound of S(steps / 64), relatively tight.
         lowest: steps with S(lowest / 64) > 1 - 2**-16, so that every 16-bit word lies above it.
         steep: in how many of the last 16-bit words the noise may vary by more than 1/32 nat, up to
@@ -108,7 +127,7 @@ class Law:
 
     name: str
     quantile: Callable[[int, int, int], mpfr]
-    quick: Callable[[int, int], int]
+    quick: Callable[[list[Known]], list[int]]
     survival: Callable[[int, int], mpfr]
     lowest: int
     steep: int
@@ -118,36 +137,48 @@ def enclose(law: Law, v: int, bits: int, precision: int) -> tuple[int, int]:
     """Integers (low, high) with low <= Q(V) * 2**precision <= high for all V in [v, v+1] / 2**bits.
 
     Requires: 0 <= v < 2**bits.
-    Exactness: high exceeds Q(v / 2**bits) * 2**precision by 2 + 2**-4 at most.  low lies below
-        high by the largest change of Q within the cell (the module's bound), and by 4 more for the
-        error of high and for the rounding of the quotient.
+    Exactness: see `upper_ends` and `lower_end`.
     Reveals: the only branch on v is taken with probability 2**(1 - bits), at the ends of (0, 1).
     """
-    return enclose_all(law, ((v, bits),), precision)[0]
+    (high,) = upper_ends(law, [(v, bits)], precision)
+    return lower_end(high, v, bits, precision), high
 
 
-def enclose_all(
-    law: Law, known: Iterable[tuple[int, int]], precision: int
-) -> list[tuple[int, int]]:
-    """`enclose` for each (v, bits)."""
-    found, quick, cut, two = [], law.quick, DIGITS - precision, 2 << precision + 64
-    for v, bits in known:
-        nearer = min(v, (1 << bits) - 1 - v)  # over the cell, min(V, 1 - V) >= nearer / 2**bits
-        if nearer == 0:
-            found.append((-UNBOUNDED, UNBOUNDED))
-            continue
-        # Here and below, 64 more zeros change no value.  Without them a V that fits a machine word
-        # would be converted on a shorter path, and a quotient of 0 would take less time.
-        if bits <= _QUICK_BITS and precision <= _QUICK_PRECISION:
-            high = (quick(v, bits) >> cut) + 2
-        else:
-            # With 16 digits more than requested, quantile's error is far below one unit.
-            working = max(precision + 16, bits)
-            mantissa, exponent = law.quantile(v << 64, bits + 64, working).as_mantissa_exp()
-            # Noise is below 2**32: the mantissa is an integer times 2**-exponent, exponent < 32.
-            high = int(-((-mantissa << precision + 32) >> 32 - exponent))
-        found.append((high - (two // nearer >> 64) - 4, high))
-    return found
+def upper_ends(law: Law, known: list[Known], precision: int) -> list[int]:
+    """The upper end for each (v, bits): Q(v / 2**bits) * 2**precision, and at most 2 + 2**-4 more.
+
+    Reveals: the only branch on v is taken with probability 2**-bits.
+    """
+    if precision > _QUICK_PRECISION or max([bits for _, bits in known]) > _QUICK_BITS:
+        return [_upper_end(law, v, bits, precision) for v, bits in known]
+    cut = DIGITS - precision
+    return [(noise >> cut) + 2 for noise in law.quick(known)]
+
+
+def _upper_end(law: Law, v: int, bits: int, precision: int) -> int:
+    """An upper end by MPFR."""
+    if v == 0:
+        return UNBOUNDED
+    # With 16 digits more than requested, quantile's error is far below one unit.  64 more zeros
+    # change no value.  Without them a V that fits a machine word would be converted on a shorter
+    # path.
+    working = max(precision + 16, bits)
+    mantissa, exponent = law.quantile(v << 64, bits + 64, working).as_mantissa_exp()
+    # Noise is below 2**32: the mantissa is an integer times 2**-exponent, exponent < 32.
+    return int(-((-mantissa << precision + 32) >> 32 - exponent))
+
+
+def lower_end(high: int, v: int, bits: int, precision: int) -> int:
+    """The lower end of a cell whose upper end is given.
+
+    Exactness: below `high` by the largest change of Q within the cell (the module's bound), and by
+        4 more for the error of `high` and for the rounding of the quotient.
+    """
+    nearer = min(v, (1 << bits) - 1 - v)  # over the cell, min(V, 1 - V) >= nearer / 2**bits
+    if nearer == 0:
+        return -UNBOUNDED
+    # 64 more digits change no value.  Without them a quotient of 0 would take less time.
+    return high - ((2 << precision + 64) // nearer >> 64) - 4
 
 
 @lru_cache(maxsize=256)
@@ -186,16 +217,20 @@ def _gumbel_quantile(v: int, bits: int, precision: int) -> mpfr:
     return down.minus(down.log(up.minus(inner)))
 
 
-def _laplace_quick(v: int, bits: int) -> int:
-    side = v >> (bits - 1)
-    logarithm = minus_log((v, (1 << bits) - v)[side], bits - 1)
-    return (logarithm, -logarithm)[side]
+def _laplace_quick(known: list[Known]) -> list[int]:
+    sides = [v >> (bits - 1) for v, bits in known]
+    folded = [
+        ((v, (1 << bits) - v)[side], bits - 1) for (v, bits), side in zip(known, sides, strict=True)
+    ]
+    found = minus_logs(folded)
+    return [(log, -log)[side] for log, side in zip(found, sides, strict=True)]
 
 
-def _gumbel_quick(v: int, bits: int) -> int:
-    # The inner logarithm is at least V >= 2**-80, and at least 2**-10 where 1 - V is not in the
-    # last 1024th below 1.  So its relative error is less than 2**-63 in both cases.
-    return minus_log(minus_log((1 << bits) - v, bits), DIGITS)
+def _gumbel_quick(known: list[Known]) -> list[int]:
+    # The inner logarithm is relatively exact, so the outer one moves by less than 2**-61 with it.
+    inner = minus_logs([((1 << bits) - v, bits) for v, bits in known], close=True)
+    # At V = 0 the inner one is 0 up to roundings.
+    return minus_logs([(log if v else 0, DIGITS) for log, (v, _) in zip(inner, known, strict=True)])
 
 
 def _exponential_survival(steps: int, precision: int) -> mpfr:
@@ -216,7 +251,7 @@ def _gumbel_survival(steps: int, precision: int) -> mpfr:
     return up.minus(down.expm1(down.minus(inner)))
 
 
-EXPONENTIAL = Law("exponential", _exponential_quantile, minus_log, _exponential_survival, 0, 0)
+EXPONENTIAL = Law("exponential", _exponential_quantile, minus_logs, _exponential_survival, 0, 0)
 LAPLACE = Law("laplace", _laplace_quantile, _laplace_quick, _laplace_survival, -672, 34)
 GUMBEL = Law("gumbel", _gumbel_quantile, _gumbel_quick, _gumbel_survival, -160, 5)
 

@@ -23,8 +23,8 @@ from math import comb
 import numpy as np
 
 from safeselect.exact.rate import NoiseRate
-from safeselect.noise.arrays import Numbers
-from safeselect.noise.laws import Law, enclose
+from safeselect.noise.arrays import Numbers, word
+from safeselect.noise.laws import Law
 from safeselect.noise.tables import LOSS, REACH, UNIT_BITS
 from safeselect.noise.weights import Weights
 
@@ -65,10 +65,10 @@ class FixedPoint:
     def apply(self, distances: Numbers) -> None:
         """Replace distances, uint64, by units."""
         if self.shift:
-            np.right_shift(distances, np.uint64(self.shift), out=distances)
-        np.multiply(distances, np.uint64(self.factor), out=distances)
+            np.right_shift(distances, word(self.shift), out=distances)
+        np.multiply(distances, word(self.factor), out=distances)
         if self.back:
-            np.right_shift(distances, np.uint64(self.back), out=distances)
+            np.right_shift(distances, word(self.back), out=distances)
 
 
 def fixed_point(noise_rate: NoiseRate, unit_bits: int, reach: int) -> FixedPoint:
@@ -139,7 +139,6 @@ def plan(
     # The l-th and the next differ by less than h nats with probability l * h at most.  Enclosures
     # are a few units wide.  So all neighbours are told apart but with probability 2**-42.
     precision = 144 if gaps else 48 + 2 * ranked.bit_length()
-    _fill_caches(law, slot_bits, precision)
     return Plan(
         law=law,
         noise_rate=noise_rate,
@@ -152,21 +151,14 @@ def plan(
         rate=rate(noise_rate, precision),
         gap_unit=gap_unit,
         # A window of 2 * ERROR and LOSS is below 5 / 2**16 nat.  The table does not cover a noise
-        # with probability 2**-31.  It does not cover more than three of FINE_LIMIT with
-        # probability below 2**-80.
+        # with probability 2**-31.  It does not cover more than two of FINE_LIMIT with probability
+        # below 2**-59.  That and the excess are below 2**-41 together.
         # With weights LOSS may be 46 times as large, and the window is below 6 / 2**16 nat.
-        fine_contenders=ranked + (_excess(ranked, 6 if spread else 5) - 1) + 3,
+        fine_contenders=ranked + (_excess(ranked, 6 if spread else 5, 41) - 1) + 2,
         fixed_rate=fixed_point(noise_rate, UNIT_BITS, REACH + spread),
         loss=LOSS * -(-(REACH + spread) // REACH),
         spread=spread,
     )
-
-
-@lru_cache(maxsize=256)
-def _fill_caches(law: Law, slot_bits: int, precision: int) -> None:
-    """Enclose the noise of a V of every length that occurs; no rate comes in."""
-    for size in (slot_bits, slot_bits + 16):
-        enclose(law, 1 << (size - 1), size, precision)
 
 
 @lru_cache(maxsize=256)
@@ -186,12 +178,12 @@ def _contenders(law: Law, ranked: int, window: int = WINDOW) -> int:
 
 
 @lru_cache(maxsize=256)
-def _excess(ranked: int, words: int) -> int:
-    """The least m with P(Bin(ranked + m - 1, words / 2**16) >= m) <= 2**-42, by a union bound.
+def _excess(ranked: int, words: int, rarity: int = 42) -> int:
+    """The least m with P(Bin(ranked + m - 1, words / 2**16) >= m) <= 2**-rarity, by a union bound.
 
     The probability is at most the expected number of sets of m trials that all succeed.
     """
     m = 1
-    while comb(ranked + m - 1, m) * words**m > (1 << 16 * m) >> 42:
+    while comb(ranked + m - 1, m) * words**m > (1 << 16 * m) >> rarity:
         m += 1
     return m

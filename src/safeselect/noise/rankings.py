@@ -23,8 +23,8 @@ from safeselect.errors import ParameterError
 from safeselect.exact.rate import NoiseRate
 from safeselect.noise.arrays import Numbers, picked, to_integers
 from safeselect.noise.contenders import Ceiling, contenders
-from safeselect.noise.draws import Draws, Known, draw
-from safeselect.noise.laws import LAWS, UNBOUNDED, enclose_all
+from safeselect.noise.draws import Draws, draw
+from safeselect.noise.laws import LAWS, UNBOUNDED, Known, lower_end, upper_ends
 from safeselect.noise.plan import GUARD, Plan, plan, rate
 from safeselect.noise.weights import Weights
 from safeselect.randomness.bits import REFINEMENTS, Bits, exhausted
@@ -187,17 +187,22 @@ def certified_order(
     Reveals: nothing; the number of steps follows from the number of candidates.
     """
     slow, fast = plan.rate if precision == plan.precision else rate(plan.noise_rate, precision)
-    bounds, minus = list(zip(scores, enclose_all(plan.law, known, precision), strict=True)), -fast
-    lows = [(slow * score >> GUARD) + low for score, (low, _) in bounds]
-    highs = [high - (minus * score >> GUARD) for score, (_, high) in bounds]
+    noise, minus = upper_ends(plan.law, known, precision), -fast
+    highs = [end - (minus * score >> GUARD) for end, score in zip(noise, scores, strict=True)]
     if plan.weights is not None:
-        plan.weights.add(candidates, lows, highs, precision)
-    order = sorted(range(len(lows)), key=lows.__getitem__, reverse=True)
-    first, others = order[: plan.ranked], [highs[i] for i in order[plan.ranked :]]
+        logs = plan.weights.logs(candidates, precision)
+        highs = [high + log[1] for high, log in zip(highs, logs, strict=True)]
+    order = sorted(range(len(highs)), key=highs.__getitem__, reverse=True)
+    first, lows = order[: plan.ranked], {}
+    for i in first:
+        lows[i] = (slow * scores[i] >> GUARD) + lower_end(noise[i], *known[i], precision)
+        if plan.weights is not None:
+            lows[i] += logs[i][0]
+    # Each of the first must lie above the upper bounds of all candidates behind it, of which the
+    # next in order has the largest.
+    behind, decided = (highs[order[plan.ranked]] if len(order) > plan.ranked else -UNBOUNDED), []
     if ceiling is not None:
-        others.append((ceiling[1] << precision - 32) - (minus * ceiling[0] >> GUARD))
-    # Each of the first must lie above the upper bounds of all candidates behind it.
-    behind, decided = max(others, default=-UNBOUNDED), []
+        behind = max(behind, (ceiling[1] << precision - 32) - (minus * ceiling[0] >> GUARD))
     for i in reversed(first):
         decided.append(lows[i] >= behind)
         behind = max(behind, highs[i])

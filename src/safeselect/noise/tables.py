@@ -38,7 +38,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from safeselect.exact.rate import NoiseRate
-from safeselect.noise.arrays import Numbers
+from safeselect.noise.arrays import Numbers, take, word
 from safeselect.noise.laws import DIGITS, Law
 
 UNIT_BITS = 32
@@ -91,8 +91,9 @@ def noise_table(law: Law) -> NoiseTable:
         for zeros in range(1, _OCTAVES):
             # At U = u / 2**bits = 2**-(zeros + 1) * (1 + point / 2**6), within 2 of the true noise.
             bits = _POINTS_BITS + zeros + 1
-            places = ((1 << bits) - u if side else u for u in range(points, 2 * points + 1))
-            nodes = [law.quick(v, bits) >> DIGITS - UNIT_BITS for v in places]
+            places = [(1 << bits) - u if side else u for u in range(points, 2 * points + 1)]
+            noises = law.quick([(v, bits) for v in places])
+            nodes = [noise >> DIGITS - UNIT_BITS for noise in noises]
             values[side, zeros] = nodes[:-1]
             slopes[side, zeros] = np.diff(np.array(nodes, dtype=np.int64))
     values[:, 0] = UNKNOWN
@@ -115,27 +116,27 @@ def read_noise(table: NoiseTable, words: Numbers, out: NDArray[np.int64]) -> Non
 
     Reveals: the same calls for all words, whatever they are.
     """
-    side = np.right_shift(words, np.uint64(63))
+    side = np.right_shift(words, word(63))
     # Folding takes the complement where the first digit is one: XOR with 0 - 1 = all ones.
     np.bitwise_xor(words, np.negative(side), out=words)
     # Skip 16 leading zeros at once where there are that many, then the remaining zeros.
-    far = np.multiply(np.less(words, np.uint64(1 << 48)), np.uint64(16))
+    far = np.multiply(np.less(words, word(1 << 48)), word(16))
     np.left_shift(words, far, out=words)
     # NumPy 1 refuses unsigned indices of 64 bits.
-    leading = np.right_shift(words, np.uint64(48)).view(np.int64)
-    near = np.take(table.zeros, leading).astype(np.uint64)
-    octave = np.bitwise_and(np.add(far, near, out=far), np.uint64(_OCTAVES - 1), out=far)
-    np.left_shift(words, np.add(near, np.uint64(1), out=near), out=words)
-    point = np.right_shift(words, np.uint64(64 - _POINTS_BITS), out=near)
-    np.add(np.left_shift(side, np.uint64(5), out=side), octave, out=side)
-    np.add(point, np.left_shift(side, np.uint64(_POINTS_BITS), out=side), out=point)
+    leading = np.right_shift(words, word(48)).view(np.int64)
+    near = take(table.zeros, leading).astype(np.uint64)
+    octave = np.bitwise_and(np.add(far, near, out=far), word(_OCTAVES - 1), out=far)
+    np.left_shift(words, np.add(near, word(1), out=near), out=words)
+    point = np.right_shift(words, word(64 - _POINTS_BITS), out=near)
+    np.add(np.left_shift(side, word(5), out=side), octave, out=side)
+    np.add(point, np.left_shift(side, word(_POINTS_BITS), out=side), out=point)
     index = point.view(np.int64)
-    np.left_shift(words, np.uint64(_POINTS_BITS), out=words)
-    np.right_shift(words, np.uint64(32), out=words)
+    np.left_shift(words, word(_POINTS_BITS), out=words)
+    np.right_shift(words, word(32), out=words)
     # |slope| < 2**27 and the place between two points has 32 digits: 59 together.
-    np.multiply(np.take(table.slopes, index), words.view(np.int64), out=out)
+    np.multiply(take(table.slopes, index), words.view(np.int64), out=out)
     np.right_shift(out, np.int64(32), out=out)
-    np.add(out, np.take(table.values, index), out=out)
+    np.add(out, take(table.values, index), out=out)
 
 
 @dataclass(frozen=True, slots=True)

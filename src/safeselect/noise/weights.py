@@ -2,7 +2,7 @@
 
 With Gumbel noise candidate i then wins with probability proportional to w_i rho**-score_i.  Only
 ratios of weights matter.  The logarithm of each different ratio to the least weight is enclosed
-once; a bound adds it rounded up, and `certified_order` adds its two ends.
+once; a bound adds it rounded up, and `certified_order` adds both ends.
 """
 
 from __future__ import annotations
@@ -56,16 +56,14 @@ class Weights:
         spread = 1 + (_log(max(ratios), 64)[1] >> 64)
         return cls(ratios, np.array(which, dtype=np.int64), spread)
 
-    def add(self, candidates: list[int], lows: list[int], highs: list[int], precision: int) -> None:
-        """Add the enclosures of ln w, in units of 2**-precision nats, to those of candidates.
+    def logs(self, candidates: list[int], precision: int) -> list[tuple[int, int]]:
+        """The enclosures of the candidates' ln w, in units of 2**-precision nats.
 
         Reveals: nothing; the steps are the same for all candidates.
         """
         logs = [_log(ratio, precision) for ratio in self.ratios]
         chosen = to_integers(np.take(self.which, np.array(candidates, dtype=np.int64)))
-        for place, ratio in enumerate(chosen):
-            lows[place] += logs[ratio][0]
-            highs[place] += logs[ratio][1]
+        return [logs[place] for place in chosen]
 
     def rounded_up(self, dtype: type = np.int64, unit: Fraction = _UNIT) -> Numbers:
         """Each candidate's ln w in units of so many nats (those of `tables`), rounded up."""

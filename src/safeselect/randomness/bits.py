@@ -18,7 +18,7 @@ from typing import final
 
 from safeselect.errors import ParameterError, SourceError
 from safeselect.randomness.memory import Generation, byte_view, generation, sealed, wipe
-from safeselect.randomness.source import Source, resolve
+from safeselect.randomness.source import Source, guard_of, resolve
 
 MAX_TAKE = 2**20
 """Most bits that one `take` gives."""
@@ -67,22 +67,29 @@ class Bits:
         SourceError: the source refuses to begin.
     """
 
-    __slots__ = ("_buffer", "_consumed", "_held", "_nonce", "_process", "_stock", "source")
+    __slots__ = ("_consumed", "_held", "_nonce", "_piece", "_process", "_stock", "source")
 
     def __init__(self, source: Source | None, *, piece: int = 256) -> None:
         if type(piece) is not int or not 1 <= piece <= 2**20:
             raise ParameterError("piece must be an integer from 1 to 1048576")
         self._process: Generation | None = generation()  # None as soon as these bits are closed
         self.source = resolve(source)  # from here on, a guard tests all bytes
-        self._buffer = bytearray(piece)
+        self._piece = piece
         self._stock = 0  # bits drawn and not yet handed out, the next one on top
         self._held = 0  # how many bits the stock holds
         self._consumed = 0
-        self._nonce = self.source.begin()
+        self._nonce = self.source.begin() if guard_of(self.source).must_begin else None
 
     @property
     def nonce(self) -> bytes:
-        """The public nonce of this call: 16 bytes."""
+        """The public nonce of this call: 16 bytes, which are drawn when they are first asked for.
+
+        Raises:
+            SourceError: as for `take`, if they must be drawn now.
+        """
+        if self._nonce is None:
+            self._check_usable()
+            self._nonce = self.source.begin()
         return self._nonce
 
     @property
@@ -129,7 +136,6 @@ class Bits:
         """Wipe the bits that were drawn and not used; every later call raises."""
         self._process = None
         self._stock = self._held = 0
-        wipe(self._buffer)
 
     def __enter__(self) -> Bits:
         return self
@@ -146,12 +152,11 @@ class Bits:
 
     def _draw(self, missing: int) -> None:
         """Put at least `missing` more bits in stock, in whole pieces, one request each."""
-        piece = len(self._buffer)
-        size = piece * -(-missing // (8 * piece))
-        buffer = self._buffer if size == piece else bytearray(size)
+        size = self._piece * -(-missing // (8 * self._piece))
+        buffer = bytearray(size)
         try:
             with memoryview(buffer) as view:
-                self._fill(view, piece)
+                self._fill(view, self._piece)
             self._stock = (self._stock << 8 * size) | int.from_bytes(buffer, "big")
             self._held += 8 * size
         except BaseException:  # an interrupt between the two would leave stock and count at odds

@@ -48,7 +48,7 @@ Worth = Literal["no", "asserted", "yes"]
 """Whether bytes are good enough for production, the weakest first; see `Observed`."""
 
 NONCE_BYTES = 16
-"""Length of the nonce that starts every public call."""
+"""Length of the nonce of a public call."""
 
 CANARY_BYTES = 16
 """Bytes at the end of each answer that are tested, and never handed out."""
@@ -144,6 +144,15 @@ class Guard:
         if self.parts:
             return all(part.tested for part in self.parts)
         return self._tested == generation() and not self.failed
+
+    @property
+    def must_begin(self) -> bool:
+        """Whether a call begins the source even if no ledger keeps its nonce.
+
+        If not, the nonce is nothing but one more request, and the first request for noise makes the
+        same checks, before anything is released.
+        """
+        return self.nonce is not None or not self.health
 
     def begin(self) -> bytes:
         """Start a public call: every check above, then the nonce."""

@@ -105,6 +105,14 @@ def byte_view(buffer: object) -> memoryview:
     return view.cast("B") if view.nbytes else memoryview(bytearray())
 
 
+def xored(first: bytes | bytearray, second: bytes | bytearray) -> bytes:
+    """The XOR of two strings of bytes; none if their lengths differ, which every guard refuses."""
+    if len(first) != len(second):
+        return b""
+    both = int.from_bytes(first, "little") ^ int.from_bytes(second, "little")
+    return both.to_bytes(len(first), "little")
+
+
 def wipe(buffer: bytearray | memoryview) -> None:
     """Overwrite a buffer of bytes with zeros."""
     buffer[:] = bytes(len(buffer))

@@ -34,7 +34,10 @@ _MAX_BITS = _BEYOND.bit_length()
 _LARGEST = REACH - 1
 # XOR masks that map each dtype to uint64 in order.  Flipping the sign bit maps int64 to uint64 and
 # keeps all differences.  Flipping all bits as well reverses the order.
-_MASKS = {"i": np.int64(-(2**63)), "u": np.uint64(0)}
+_MASKS = {
+    "i": np.array([-(2**63), 2**63 - 1], dtype=np.int64),
+    "u": np.array([0, REACH - 1], dtype=np.uint64),
+}
 _TOO_LARGE = "scores must be below 10**4096 in size"
 NULL = "scores must not contain nulls: decide what a missing score means before selecting"
 CONVERT = "scores must be numbers, got {}; convert them to integers first, such as {}"
@@ -108,8 +111,8 @@ def in_order(values: np.ndarray[Any, Any], minimize: bool, out: GridScores) -> t
     Returns:
         The dtype in 64 bits, and the XOR mask, which maps in both directions.
     """
-    wide = np.int64 if values.dtype.kind == "i" else np.uint64
-    mask = ~_MASKS[values.dtype.kind] if minimize else _MASKS[values.dtype.kind]
+    mask = _MASKS[values.dtype.kind][int(minimize), ...]  # of no dimension, as `arrays.word`
+    wide = mask.dtype
     np.bitwise_xor(values, mask, out=out.view(wide), dtype=wide)
     return wide, mask
 

@@ -106,7 +106,7 @@ class Session:
         self._end: tuple[type[SafeSelectError], str] | None = None
         self._below = self._answer_below(terms.epsilon - terms.start)
         self._most = self._below.remaining
-        # One answer's bytes at a time, so no random bits are left over between two answers.  Begun
+        # One answer's bytes at a time, so no random bits are left over between two answers.  Made
         # before the ledger records the opening, because a source may refuse to begin.
         self._bits = Bits(source, piece=self._bytes(1))
         self._noise: EnclosedNoise | None

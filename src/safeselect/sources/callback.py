@@ -42,8 +42,8 @@ class CallbackSource:
     `SourceError`.  The function sets its own time limit.  The requested sizes depend on public
     parameters only:
 
-    - 16 bytes for the nonce of each call;
-    - 4 times 1024 bytes and 16 bytes for tests, after the first nonce in each process;
+    - 16 bytes for the nonce of each call; with `exclusive` only where a ledger keeps it;
+    - 4 times 1024 bytes and 16 bytes for tests, after the first request in each process;
     - for each request its own bytes and 16 more, at most 2**20 + 16 at once.  Those 16 are compared
       and never used.
 

@@ -14,7 +14,7 @@ from typing import NamedTuple, final
 
 from safeselect.errors import ParameterError, SourceError
 from safeselect.randomness.guard import NONCE_BYTES, Guard, Worth
-from safeselect.randomness.memory import wipe
+from safeselect.randomness.memory import wipe, xored
 from safeselect.randomness.source import own, takes_foreign
 
 _LONGEST_NAME = 64
@@ -102,13 +102,13 @@ def mixed(first: Guard, second: Guard, *, health: bool) -> Guard:
         try:
             first.fill(ours)
             second.fill(theirs)
-            return _xor(ours, theirs)
+            return xored(ours, theirs)
         finally:
             wipe(ours)
             wipe(theirs)
 
     def nonce(_: int) -> bytes:
-        return _xor(first.begin(), second.begin())
+        return xored(first.begin(), second.begin())
 
     return Guard(
         draw,
@@ -119,11 +119,6 @@ def mixed(first: Guard, second: Guard, *, health: bool) -> Guard:
         unmixed=first.unmixed or second.unmixed,
         parts=(first, second),
     )
-
-
-def _xor(first: bytes | bytearray, second: bytes | bytearray) -> bytes:
-    both = int.from_bytes(first, "little") ^ int.from_bytes(second, "little")
-    return both.to_bytes(len(first), "little")
 
 
 def system_bytes(count: int) -> bytes:

@@ -22,8 +22,7 @@ from gap_laws import brackets, real_law
 from lattice_oracle import Tape
 
 from safeselect.exact.rate import NoiseRate
-from safeselect.noise.draws import Known
-from safeselect.noise.laws import EXPONENTIAL, GUMBEL, LAPLACE, Law, enclose
+from safeselect.noise.laws import EXPONENTIAL, GUMBEL, LAPLACE, Known, Law, enclose
 from safeselect.noise.plan import plan
 from safeselect.noise.rankings import Ranking, certified_order
 

@@ -14,7 +14,16 @@ from lattice_oracle import RATES
 from safeselect.exact.rate import NoiseRate
 from safeselect.noise.draws import tail_capacity
 from safeselect.noise.laws import EXPONENTIAL, GUMBEL, LAPLACE, Law
-from safeselect.noise.plan import GUARD, WINDOW, _contenders, fixed_point, plan, rate
+from safeselect.noise.plan import (
+    FINE_LIMIT,
+    GUARD,
+    WINDOW,
+    _contenders,
+    _excess,
+    fixed_point,
+    plan,
+    rate,
+)
 from safeselect.noise.tables import ERROR, LOSS, REACH, UNIT_BITS
 
 pytestmark = pytest.mark.claim("C1")
@@ -80,15 +89,24 @@ def test_contenders_suffice_for_many(need: int) -> None:
     assert chernoff(need + rest - 1, 32 / 2**16, rest) < mpmath.mpf(2) ** -42
 
 
-@pytest.mark.parametrize(("need", "excess"), [(1, 3), (2, 3), (10, 3), (101, 5), (1000, 7)])
+@pytest.mark.parametrize(("need", "excess"), [(1, 2), (2, 3), (10, 3), (101, 4), (1000, 7)])
 def test_few_suffice_where_noise_is_known_finely(need: int, excess: int) -> None:
-    """The least number by the union bound, and three whose noise is not covered."""
+    """The least number by the union bound, and two whose noise is not covered."""
     assert Fraction(2 * ERROR, 2**UNIT_BITS) + Fraction(LOSS, 2**UNIT_BITS) < Fraction(5, 2**16)
     few = plan(GUMBEL, need, NoiseRate(Fraction(1)), False).fine_contenders
-    assert few == need + excess + 3
-    assert tail(need + excess, Fraction(5, 2**16), excess + 1) <= RARE
-    assert comb(need + excess - 1, excess) * Fraction(5, 2**16) ** excess > RARE
-    assert comb(2**12, 4) * Fraction(1, 2**31) ** 4 < Fraction(1, 2**80)
+    assert few == need + excess + 2
+    assert tail(need + excess, Fraction(5, 2**16), excess + 1) <= 2 * RARE
+    assert comb(need + excess - 1, excess) * Fraction(5, 2**16) ** excess > 2 * RARE
+
+
+def test_an_excess_and_noise_that_is_not_covered_are_rare_together() -> None:
+    uncovered = comb(FINE_LIMIT, 3) * Fraction(1, 2**31) ** 3
+    assert uncovered < Fraction(1, 2**59)
+    for words in (5, 6):
+        for need in (*range(1, 200), *range(200, FINE_LIMIT, 37), FINE_LIMIT):
+            excess = _excess(need, words, 41)
+            most = comb(need + excess - 1, excess) * Fraction(words, 2**16) ** excess
+            assert most + uncovered < Fraction(1, 2**41)
 
 
 @pytest.mark.parametrize(
