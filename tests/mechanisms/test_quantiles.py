@@ -54,11 +54,15 @@ def cases(name):
 
 
 def distance(data, g, share, ties):
-    """By definition: how far the wanted rank is from what lies below g, or up to g, in ranks."""
+    """By definition, in ranks: how far the wanted rank lies from what is below g, or outside of
+    the interval from there to what is up to g; inside, minus the way to the nearer end.
+    """
     below, up_to, wanted = sum(x < g for x in data), sum(x <= g for x in data), share * len(data)
     if ties == "below":
         return abs(below - wanted)
-    return max(Fraction(0), below - wanted, wanted - up_to)
+    if below <= wanted <= up_to:
+        return -min(wanted - below, up_to - wanted)
+    return min(abs(wanted - below), abs(wanted - up_to))
 
 
 def grid_law(data, first, last, share, rate, ties="below"):
@@ -859,12 +863,12 @@ def test_rates_are_those_of_the_proof(monkeypatch, ties):
 
 def test_the_law_has_its_name():
     given = {"lowest": 0, "highest": 9, "epsilon": 1}
-    for ties, version in (("interval", 2), ("below", 1)):
+    for ties, version in (("interval", 3), ("below", 1)):
         one = quantile([1], quantile="1/2", ties=ties, **given)
         two = quantiles([1], quantiles=["1/4", "1/2"], ties=ties, **given)
         assert (one.mechanism, two.mechanism) == (f"quantile/{version}", f"quantiles/{version}")
         assert ("ties", ties) in one.statement.parameters
-    assert quantile([1], quantile="1/2", **given).mechanism == "quantile/2"
+    assert quantile([1], quantile="1/2", **given).mechanism == "quantile/3"
 
 
 def test_a_ledger_is_charged_before_the_values_are_read():
