@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from typing import final
@@ -101,10 +101,7 @@ class Arguments:
         Raises:
             ParameterError: the mechanism takes no weights, or none such.
         """
-        if self.weights is None:
-            return plan
-        self.weights.check(plan.row, plan.k)
-        return replace(plan, mechanism=plan.mechanism.replace("/", "_weighted/"))
+        return plan if self.weights is None else self.weights.named(plan)
 
 
 @lru_cache(maxsize=256)
