@@ -11,7 +11,8 @@ cost on a ledger, and what its noise costs besides.
 With "beside" both sides take the program's own choices, from one seed, and so do the same work in
 each run; one side asks our selection as well, each time, and drops its answer.  So the difference
 is what our selection adds to the run, all that it does to caches included, and no chance of other
-choices, which make models of other shapes, for which JAX compiles anew.
+choices, which make models of other shapes, for which JAX compiles anew.  (dpmm also draws from
+sources without a seed, so its runs differ.)
 
 CHECKOUT is https://github.com/ryan112358/mbi, whose `mechanisms` are in no package and whose `data`
 has the table.  `mbi` needs what the package mbi needs, and takes `src` of the checkout, which fits
