@@ -12,6 +12,9 @@ the grid in three ways: to the nearest point, up, and down.
                                              all points by the law that the package draws from, and
                                              by the law of `diffprivlib.tools.quantile`; then in how
                                              many rows that of the package is the smaller one
+    python benchmarks/quantiles.py exact replace_one
+                                             the same with the noise that replaced values need, as
+                                             diffprivlib has it: above it is for added or removed
 """
 
 from __future__ import annotations
@@ -71,13 +74,16 @@ def row(ordered: list[int], drawn: Sequence[Sequence[float]], shares: Sequence[f
     return ", ".join(told)
 
 
-def exact(values: list[int], last: int, share: Fraction, epsilon: Fraction) -> list[Errors]:
+def exact(
+    values: list[int], last: int, share: Fraction, epsilon: Fraction, replaced: bool
+) -> list[Errors]:
     """The means of both errors by the laws, in the order of the table."""
     ordered = sorted(values)
     each = [errors(ordered, point, float(share)) for point in range(last + 1)]
     up, down = theirs(ordered, last, float(share), float(epsilon))
     nearest = [(a + b) / 2 for a, b in zip(up, down, strict=True)]
-    own = [ours(ordered, last, share, epsilon, ties) for ties in ("interval", "below")]
+    rate = epsilon / _range(share, replaced)
+    own = [ours(ordered, last, Law(share, rate, ties)) for ties in ("interval", "below")]
     mean = [
         (fsum(p * e[0] for p, e in pairs), fsum(p * e[1] for p, e in pairs))
         for pairs in (list(zip(law, each, strict=True)) for law in (*own, nearest, up, down))
@@ -85,11 +91,8 @@ def exact(values: list[int], last: int, share: Fraction, epsilon: Fraction) -> l
     return [*mean[:2], as_released(ordered, last, float(share), float(epsilon)), *mean[2:]]
 
 
-def ours(
-    ordered: list[int], last: int, share: Fraction, epsilon: Fraction, ties: str
-) -> list[float]:
+def ours(ordered: list[int], last: int, law: Law) -> list[float]:
     """The chance of each point, as the package draws it."""
-    law = Law(share, epsilon / _range(share, False), ties)
     runs, _ = law.powers(Part.whole(ordered, last + 1, 1), 256)
     total = sum((after - start) * power for start, after, power in runs)
     chances = [0.0] * (last + 1)
@@ -145,13 +148,13 @@ def main() -> None:
         "flights": ([len(plane) for plane in planes], 2000),
         "destinations": ([len({f.destination for f in plane}) for plane in planes], 104),
     }
-    if sys.argv[1:] == ["exact"]:
-        tell_exactly(columns)
+    if sys.argv[1:2] == ["exact"]:
+        tell_exactly(columns, sys.argv[2:] == ["replace_one"])
     else:
         measure(columns, int(sys.argv[1]) if len(sys.argv) > 1 else 1000)
 
 
-def tell_exactly(columns: dict[str, tuple[list[int], int]]) -> None:
+def tell_exactly(columns: dict[str, tuple[list[int], int]], replaced: bool) -> None:
     """Print the table of expected errors, and in how many rows ours are the smaller ones."""
     others = ['ties="below"', *WAYS]
     print(f"| column | quantile | ε | safeselect | {' | '.join(others)} |")
@@ -159,7 +162,7 @@ def tell_exactly(columns: dict[str, tuple[list[int], int]]) -> None:
     smaller = {(other, which): 0 for which in (0, 1) for other in others}
     rows = list(product(columns.items(), SHARES, EPSILONS))
     for (name, (values, highest)), share, epsilon in rows:
-        found = exact(values, highest, Fraction(share), Fraction(epsilon))
+        found = exact(values, highest, Fraction(share), Fraction(epsilon), replaced)
         cells = " | ".join(f"{ranks:.3%}, {away:.3g}" for ranks, away in found)
         print(f"| {name} | {share} | {epsilon} | {cells} |")
         for other, which in smaller:
