@@ -18,8 +18,6 @@ from safeselect.randomness.source import Source
 from safeselect.selection._arguments import PendingRelease, Result, Scope
 from safeselect.selection._call import UNREADABLE, once_charged
 
-__all__ = ["Charge", "Charged", "charged"]
-
 _Read = TypeVar("_Read")
 
 

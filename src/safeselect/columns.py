@@ -18,8 +18,6 @@ from safeselect.errors import ParameterError, ScoreError
 from safeselect.scores.containers import TableReader, from_outside, read_tables_with
 from safeselect.scores.numbers import NULL, Numbers
 
-__all__ = ["hushed", "index_of"]
-
 # Classes of other libraries that hold their rows in memory.  A user's subclass of one is not read.
 _TABLES = {
     "pandas": ("Series", "DataFrame", "Index", "api.extensions.ExtensionArray"),

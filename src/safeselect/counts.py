@@ -16,8 +16,6 @@ from safeselect.exact.parameters import describe, integer
 from safeselect.scores.containers import own_counts
 from safeselect.scores.reading import Reading, Sensitivity
 
-__all__ = ["Counts", "Places", "check_partitions", "check_unit", "check_unknown"]
-
 Places = int | Literal["all"]
 Order = Literal["count", "label"]
 

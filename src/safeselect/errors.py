@@ -10,21 +10,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from fractions import Fraction
 
-__all__ = [
-    "BudgetError",
-    "InputError",
-    "LedgerBusy",
-    "LedgerDamaged",
-    "LedgerError",
-    "LedgerRolledBack",
-    "ParameterError",
-    "RepeatedRequest",
-    "SafeSelectError",
-    "SafeSelectWarning",
-    "ScoreError",
-    "SourceError",
-]
-
 
 class SafeSelectError(Exception):
     """The base class of all exceptions here; never raised itself."""

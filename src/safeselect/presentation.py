@@ -28,8 +28,6 @@ from safeselect.selection._results import (
 )
 from safeselect.selection.top_k_above import TopAbove
 
-__all__ = ["equal_parts", "kind_of", "kinds_of", "rate", "to_json_line", "written_labels"]
-
 _SHOWN = 10  # labels
 _LONGEST = 40  # characters of a label
 _LONGEST_INTEGER = 2**16  # bits of a label that is read as an integer again

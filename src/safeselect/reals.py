@@ -17,8 +17,6 @@ import numpy as np
 from safeselect.errors import ScoreError
 from safeselect.scores.numbers import FLOATS, is_integer, ratio, to_int
 
-__all__ = ["Place", "place_of"]
-
 Place = tuple[int, Fraction]
 """Larger for larger numbers: 0 for NaN, 1 for -infinity, 2 and the number, 3 for infinity."""
 

@@ -37,17 +37,6 @@ from safeselect.promises.guarantees import (
     ZeroConcentratedDP,
 )
 
-__all__ = [
-    "BASIC",
-    "BASIC_LAPLACE",
-    "Accounted",
-    "Bound",
-    "least_bound",
-    "least_delta_bound",
-    "pure_sum",
-    "without_repetition",
-]
-
 Stated = AnyGuarantee
 """Guarantees that are stated by a number or two."""
 

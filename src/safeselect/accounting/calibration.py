@@ -21,8 +21,6 @@ from safeselect.exact.interval import Interval, contexts
 from safeselect.exact.parameters import Number, describe, integer, rational
 from safeselect.promises.guarantees import BoundedRange, LaplaceDominated, PureDP
 
-__all__ = ["Family", "calibrate", "per_draw_epsilon"]
-
 Family = type[BoundedRange] | type[LaplaceDominated] | type[PureDP]
 
 _FAMILIES = (BoundedRange, LaplaceDominated, PureDP)

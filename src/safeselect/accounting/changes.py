@@ -8,8 +8,6 @@ from safeselect.exact.interval import Interval
 from safeselect.promises.guarantees import BoundedRange, LaplaceDominated, PureDP
 from safeselect.promises.with_delta import ZeroConcentratedDP
 
-__all__ = ["Base", "change_of"]
-
 Base = PureDP | LaplaceDominated | BoundedRange | ZeroConcentratedDP
 """What one run may guarantee."""
 

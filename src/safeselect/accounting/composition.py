@@ -43,8 +43,6 @@ from safeselect.promises.guarantees import (
     ZeroConcentratedDP,
 )
 
-__all__ = ["MOST_PARTS", "Composition", "compose", "compose_delta", "composed_epsilon"]
-
 _STATED = (BoundedRange, LaplaceDominated, PureDP, ZeroConcentratedDP, ApproximateDP, GaussianDP)
 _KINDS = (
     *_STATED,

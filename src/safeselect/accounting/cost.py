@@ -21,8 +21,6 @@ from safeselect.promises.guarantees import (
 )
 from safeselect.scores.reading import exactly_one
 
-__all__ = ["UNPRICED", "PrivacyCost", "caution", "read_epsilon", "rounded_text"]
-
 _LARGE = 10  # nats
 
 

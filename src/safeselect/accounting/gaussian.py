@@ -12,8 +12,6 @@ from safeselect.exact.normal import normal
 from safeselect.exact.parameters import Number, rational
 from safeselect.promises.with_delta import ApproximateDP, ZeroConcentratedDP
 
-__all__ = ["FARTHEST", "GaussianDP"]
-
 _MOST_STEPS = 200
 _LEAST = Fraction(1, 2**4000)  # no delta is stated smaller
 _FAR = 5600  # z**2 with e**(-z**2 / 2) below 2**-4000

@@ -6,7 +6,5 @@ from safeselect.accounting.gaussian import GaussianDP
 from safeselect.accounting.repetition import PoissonRepeated, Repeated
 from safeselect.promises.guarantees import Guarantee
 
-__all__ = ["AnyGuarantee"]
-
 AnyGuarantee = Guarantee | GaussianDP | Repeated | PoissonRepeated
 """What a release may cost, of this library or of another."""

@@ -7,8 +7,6 @@ from fractions import Fraction
 
 from safeselect.exact.interval import Interval
 
-__all__ = ["BITS", "NUDGE", "largest", "nearer", "rounded"]
-
 BITS = 32  # significant bits of a calibrated epsilon: short rates, at most 2**-31 of it given up
 NUDGE = Fraction(1, 2 ** (BITS + 2))
 _MOST_STEPS = 1000  # of a search that usually takes 8, but may begin far away

@@ -16,8 +16,6 @@ from safeselect.exact.interval import Interval, rounded_down, rounded_up
 from safeselect.exact.parameters import integer, rational
 from safeselect.promises.guarantees import ApproximateDP, PureDP, ZeroConcentratedDP
 
-__all__ = ["DiscreteGaussian", "DiscreteLaplace", "KnownLaw", "RandomizedResponse"]
-
 _MOST_SHIFT = 2**12
 _MOST_VARIANCE = 2**20
 _MOST_ANSWERS = 2**62

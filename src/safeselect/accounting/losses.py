@@ -9,8 +9,6 @@ from itertools import accumulate
 
 from safeselect.exact.interval import Interval
 
-__all__ = ["Atoms"]
-
 
 @dataclass(frozen=True, slots=True)
 class Atoms:

@@ -20,16 +20,6 @@ from safeselect.exact.parameters import Number, describe, rational
 from safeselect.promises.guarantees import PureDP
 from safeselect.promises.with_delta import ApproximateDP, ZeroConcentratedDP
 
-__all__ = [
-    "Base",
-    "PoissonRepeated",
-    "Repeated",
-    "Repetition",
-    "log_of_ratio_at",
-    "mean_runs",
-    "repeated_moment",
-]
-
 _SHORT = Fraction(1, 1 << 32)
 _MOST_RUNS = 10**6
 

@@ -11,8 +11,6 @@ import numpy as np
 from safeselect.errors import ParameterError
 from safeselect.exact.parameters import describe, rational
 
-__all__ = ["cost", "number", "scores"]
-
 _STEPS = 1000
 """Grid steps in the sensitivity: reading widens the noise by 1 or 2 thousandths."""
 _LEAST, _MOST = Fraction(1, 10**8), 10**8

@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
-__all__ = ["at_least", "at_most"]
-
 
 def at_least(value: Fraction) -> float:
     """Return the smallest float that is at least the value; infinity beyond the largest.

@@ -22,8 +22,6 @@ from safeselect.scores.floats import GridScores
 from safeselect.scores.reading import Reading, Sensitivity
 from safeselect.selection import Selection
 
-__all__ = ["Draws", "Space", "read_scale", "single"]
-
 _VECTORS = re.compile(r"VectorDomain<AtomDomain<([iu][0-9]+|usize|f32|f64)>>", re.ASCII)
 
 

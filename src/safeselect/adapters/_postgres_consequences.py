@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["CONSEQUENCES"]
-
 CONSEQUENCES = (
     """CREATE FUNCTION charge_scopes(charges jsonb) RETURNS text[] {settings} AS
 $$DECLARE

@@ -12,8 +12,6 @@ from safeselect.ledger import Row, Torn
 from safeselect.ledger.stores.turn import guard
 from safeselect.randomness.memory import Generation, generation
 
-__all__ = ["OLD_FORMAT", "Borrowed", "Kept", "Rows"]
-
 OLD_FORMAT = 1
 _OWNERS = ("scope", "raised", "key")
 

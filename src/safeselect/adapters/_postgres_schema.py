@@ -19,8 +19,6 @@ from safeselect.adapters._postgres_texts import TEXTS
 from safeselect.ledger.records.fields import names_of
 from safeselect.ledger.records.record import LONGEST, RECORD_DOMAIN, SCHEMA
 
-__all__ = ["FORMAT", "GRANTS", "schema_of"]
-
 FORMAT = 2
 
 GRANTS = {

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["TEXTS"]
-
 _UNIT = 2**1024  # below the line of a total that is rounded up
 
 TEXTS = (

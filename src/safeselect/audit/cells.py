@@ -26,8 +26,6 @@ from safeselect.errors import ParameterError
 from safeselect.exact.rate import NoiseRate
 from safeselect.noise.laws import Law as NoiseLaw
 
-__all__ = ["Cells", "Enclosure", "cells", "ranking_law"]
-
 Enclosure = Mapping[Hashable, tuple[Fraction, Fraction]]
 """Proved bounds low <= P(outcome) <= high, for every outcome considered."""
 

@@ -19,8 +19,6 @@ from safeselect.audit.cells import Enclosure
 from safeselect.errors import ParameterError
 from safeselect.exact.interval import Interval, rounded_down, rounded_up
 
-__all__ = ["Certificate", "certify", "neighbours"]
-
 _NOTHING = (Fraction(0), Fraction(0))
 
 

@@ -9,8 +9,6 @@ from typing import Any
 
 from safeselect.audit.line import Line
 
-__all__ = ["compare_code"]
-
 _SCHEMA = "safeselect.certificate/2"
 _KEYS = {
     *("schema", "utc", "effort", "library", "code", "passed", "mechanisms", "not_cleared"),

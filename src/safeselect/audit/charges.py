@@ -16,8 +16,6 @@ from safeselect.errors import BudgetError, ParameterError, SafeSelectError
 from safeselect.ledger import Budget, Ledger
 from safeselect.promises.records import guarantee_record
 
-__all__ = ["check_charge"]
-
 _UNIT = "person"
 
 

@@ -28,8 +28,6 @@ from typing import Any
 
 from safeselect.audit.finding import Refuted
 
-__all__ = ["Running", "check_code", "code_digest", "extensions", "running"]
-
 _PACKAGE = "safeselect"
 _BY_NAME = ("safeselect.reference._rankings", "safeselect.reference._variates")
 _CACHED = type(lru_cache(len))

@@ -7,8 +7,6 @@ from collections.abc import Iterable, Mapping
 from safeselect.audit.mechanisms import LISTS, OTHERS, SESSIONS, names, noise_of
 from safeselect.audit.verify import Finding
 
-__all__ = ["ASPECTS", "NEVER", "coverage", "not_cleared"]
-
 ASPECTS: Mapping[str, str] = {
     "code": "the loaded code is what the source compiles to",
     "bits": "each byte of the source is used once, in order",

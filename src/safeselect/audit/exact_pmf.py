@@ -27,8 +27,6 @@ from typing import final
 from safeselect.errors import ParameterError, SourceError
 from safeselect.randomness.bits import Bits
 
-__all__ = ["Choices", "Law", "bit_tree", "choice_tree", "combined", "restarted"]
-
 _PIECE = 16  # bytes that the tape hands out at once
 
 

@@ -11,8 +11,6 @@ from safeselect.audit.cells import Enclosure, ranking_law
 from safeselect.exact.rate import NoiseRate
 from safeselect.noise.laws import LAWS
 
-__all__ = ["cut_off", "law_of_few", "sorted_law", "uniform"]
-
 
 @cache
 def law_of_few(

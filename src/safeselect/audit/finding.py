@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["Refuted"]
-
 
 class Refuted(Exception):
     """A check found a counterexample: the code on this machine does not do what is claimed."""

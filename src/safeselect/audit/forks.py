@@ -6,8 +6,6 @@ import os
 import warnings
 from collections.abc import Callable
 
-__all__ = ["in_child"]
-
 
 def in_child(work: Callable[[], object]) -> str:
     """What a forked child's work returned, or the name of its error."""

@@ -17,8 +17,6 @@ from safeselect.grid_quantiles._part import Part
 from safeselect.grid_quantiles._point import Law, _point
 from safeselect.grid_quantiles.release import _range
 
-__all__ = ["grids"]
-
 _VALUES = (1, 1, 1, 4, 4, 7)
 _LAST = 8
 _SHARE = Fraction(2, 3)

@@ -17,8 +17,6 @@ from safeselect.randomness.source import resolve
 from safeselect.selection._arguments import read_ledger
 from safeselect.unknown_domain._bottom import read_total
 
-__all__ = ["first_of_groups", "rows_of_groups"]
-
 
 def first_of_groups(
     counts: Any,

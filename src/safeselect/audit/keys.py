@@ -19,8 +19,6 @@ from safeselect.audit.finding import Refuted
 from safeselect.audit.releases import gate
 from safeselect.audit.tables import KEY_COST, KeyCase
 
-__all__ = ["check_few_keys", "check_many_keys", "check_two_keys", "half_kept"]
-
 _NEAR = Fraction(1, 10**9)
 
 

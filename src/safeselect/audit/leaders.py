@@ -14,8 +14,6 @@ from math import comb
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["enclosed", "gap_of_equals", "leader_among", "quantiles", "survival"]
-
 _CELLS = 1 << 12
 _ROUNDING = Fraction(1, 10**9)
 

@@ -24,8 +24,6 @@ from safeselect.noise.laws import GUMBEL
 from safeselect.promises.guarantees import ApproximateDP, BoundedRange, PureDP
 from safeselect.sessions import PayWhatYouGet
 
-__all__ = ["check_bottom", "check_list", "check_many_items", "check_two_counts"]
-
 _EPSILON, _DELTA = Fraction(1), Fraction(1, 10**6)
 _COST: dict[str, Any] = {"epsilon": _EPSILON, "delta": _DELTA}
 _SLACK = 1e-9

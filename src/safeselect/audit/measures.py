@@ -22,8 +22,6 @@ from safeselect.audit.tables import MeasureCase
 from safeselect.variates.gaussian import DiscreteGaussian, RoundedGaussian
 from safeselect.variates.inversion import draw_symmetric
 
-__all__ = ["check_cost", "check_few_values", "check_many_values", "check_two_values", "check_words"]
-
 _NEAR = Fraction(1, 10**9)
 _SLACK = 1e-9
 _REACH = 400

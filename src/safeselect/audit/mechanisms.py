@@ -41,19 +41,6 @@ from safeselect.sessions import AdaptiveSparseVector, PayWhatYouGet, SparseVecto
 from safeselect.unknown_domain import unknown_domain_top_k
 from safeselect.variates import Kind
 
-__all__ = [
-    "LISTS",
-    "ONE_SHOT",
-    "OTHERS",
-    "SESSIONS",
-    "ListCase",
-    "OneShot",
-    "SessionCase",
-    "names",
-    "noise_of",
-    "takes_engine",
-]
-
 Places = tuple[int, ...]
 _NOISE: Mapping[str, str] = {name: row.noise for name, row in TABLE.items()}
 

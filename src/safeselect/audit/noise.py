@@ -26,8 +26,6 @@ from safeselect.noise.tables import (
     read_noise,
 )
 
-__all__ = ["LAWS", "check_decision", "check_fine_table", "check_quantiles", "check_thresholds"]
-
 LAWS = (EXPONENTIAL, LAPLACE, GUMBEL)
 
 _PRECISION = 128

@@ -16,8 +16,6 @@ from safeselect.audit.cells import Enclosure
 from safeselect.audit.finding import Refuted
 from safeselect.audit.releases import gate
 
-__all__ = ["Chances", "Look", "OneShotCase", "OtherCase", "follow", "independent", "loss"]
-
 Chances = Mapping[Hashable, float]
 """A law: outcome -> probability."""
 

@@ -21,8 +21,6 @@ from safeselect.partitions.terms import for_each_key
 from safeselect.partitions.thresholds import draw_thresholds
 from safeselect.promises.guarantees import ApproximateDP
 
-__all__ = ["PartitionTable", "check_table", "partition_tables"]
-
 _MOST_PAIRS = 200
 _LEADING = 64
 

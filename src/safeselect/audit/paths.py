@@ -26,8 +26,6 @@ from safeselect.audit.leaders import gap_of_equals, leader_among
 from safeselect.audit.mechanisms import OneShot, Places
 from safeselect.audit.releases import gate
 
-__all__ = ["SIZES", "Size", "check_few", "check_joint", "check_size"]
-
 _SCORES = (3, 1, 0)
 _CALIBRATIONS: tuple[Mapping[str, Any], ...] = ({}, {"monotonic": False, "halved": True})
 """Scores that all move the same way, and scores that move both ways by half as much."""

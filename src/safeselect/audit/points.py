@@ -17,8 +17,6 @@ from safeselect.promises.guarantees import PureDP
 from safeselect.promises.records import exact_text
 from safeselect.releases._fields import count
 
-__all__ = ["range_of_points", "range_of_run", "shape_of_points", "shape_of_run"]
-
 _RUNS = {"best_of/1": Repeated, "best_of_poisson/1": PoissonRepeated, "first_above/1": PureDP}
 """What the best of runs costs, by the mechanism."""
 _TIES = {"1": "below", "3": "interval"}

@@ -17,8 +17,6 @@ from safeselect.randomness.bits import Bits
 from safeselect.reference import bernoulli, bernoulli_exp, discrete_laplace, geometric, permutation
 from safeselect.reference.uniform import uniform_attempt
 
-__all__ = ["Primitive", "check_primitive", "primitives"]
-
 Exact = Mapping[Any, Bounds]
 
 

@@ -21,8 +21,6 @@ from safeselect.noise.laws import EXPONENTIAL, GUMBEL, LAPLACE, Law
 from safeselect.promises.guarantees import BoundedRange, LaplaceDominated
 from safeselect.scores.reading import INTEGERS, Sensitivity
 
-__all__ = ["Instance", "instances", "verdict"]
-
 
 @dataclass(frozen=True, slots=True)
 class Instance:

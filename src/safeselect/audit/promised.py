@@ -22,8 +22,6 @@ from safeselect.promises.guarantees import (
     ZeroConcentratedDP,
 )
 
-__all__ = ["Draws", "composition_of", "law_of"]
-
 Draws = Sequence[tuple[AnyGuarantee, int]]
 """The guarantees of draws, each with the number of them."""
 

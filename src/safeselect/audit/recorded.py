@@ -30,8 +30,6 @@ from safeselect.releases._fields import Fields, count, every_guarantee
 from safeselect.scores.reading import Reading, Sensitivity
 from safeselect.sessions._opening import Opened
 
-__all__ = ["charge_of", "compare", "opened_by"]
-
 Fact = Mapping[str, Any]
 
 

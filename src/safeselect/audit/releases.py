@@ -28,8 +28,6 @@ from safeselect.selection import (
     report_noisy_max,
 )
 
-__all__ = ["ALARM", "Release", "check_releases", "gate", "releases"]
-
 ALARM = 1e-9
 _SCORES = [3, 1, 0]
 _GAPS = 5  # values of the gap that are distinguished; the last stands for all larger ones

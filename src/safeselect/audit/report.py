@@ -10,8 +10,6 @@ from safeselect.audit.code import Running
 from safeselect.audit.coverage import ASPECTS, NEVER, coverage, not_cleared
 from safeselect.audit.verify import FULL, Finding
 
-__all__ = ["certificate_json", "line", "summary"]
-
 
 def line(finding: Finding) -> str:
     """Return one line of the table."""

@@ -17,8 +17,6 @@ from safeselect.exact.rate import NoiseRate
 from safeselect.randomness import bits as random_bits
 from safeselect.randomness.bits import Bits
 
-__all__ = ["check_forked", "check_requests", "check_variates"]
-
 
 def check_requests(every: int) -> str:
     """A buffer of any size, and digits taken one by one, are the next bytes of the source.

@@ -27,8 +27,6 @@ from safeselect.errors import ParameterError, SourceError
 from safeselect.sources import OpenSSLSource as Ours
 from safeselect.testing import DeterministicSource
 
-__all__ = ["check_fork", "check_sources"]
-
 _VARIABLE = "SAFESELECT_REQUIRE_PRODUCTION"
 
 

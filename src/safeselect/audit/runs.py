@@ -17,8 +17,6 @@ from safeselect.private_candidates import best_of, first_above
 from safeselect.private_candidates._stopping import NegativeBinomial, Poisson, Stopping
 from safeselect.promises.guarantees import PureDP
 
-__all__ = ["runs"]
-
 _GAMMA = Fraction(1, 3)
 _ETAS = (Fraction(1), Fraction(0), Fraction(-1, 2))
 _MEANS = (Fraction(1, 2), Fraction(2))

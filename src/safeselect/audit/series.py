@@ -9,8 +9,6 @@ from __future__ import annotations
 from fractions import Fraction
 from functools import lru_cache
 
-__all__ = ["Bounds", "exp_minus", "survival"]
-
 Bounds = tuple[Fraction, Fraction]
 
 _PLACES = 256  # binary places of the fixed point

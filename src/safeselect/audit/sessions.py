@@ -21,8 +21,6 @@ from safeselect.audit.mechanisms import SessionCase
 from safeselect.audit.releases import gate
 from safeselect.errors import BudgetError
 
-__all__ = ["check_answers", "check_budget", "check_queries", "check_session_many"]
-
 _CELLS = 1 << 14
 _FINE = Fraction(1, 1 << 30)  # of gaps: two are equal by chance with probability below 2**-20
 

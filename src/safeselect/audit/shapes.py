@@ -23,8 +23,6 @@ from safeselect.releases import Release
 from safeselect.releases._fields import count, exact
 from safeselect.sessions._opening import Opened
 
-__all__ = ["noise_of", "shape_of"]
-
 _SHAPE = "shape"
 _TWICE = {"max_partitions", "pre_threshold", "max_groups", "noise_rate"}
 """What some releases say as a field, and among their parameters."""

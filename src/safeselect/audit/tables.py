@@ -9,8 +9,6 @@ from typing import Any
 from safeselect.measurements import measure
 from safeselect.partitions import partition_strategy, select_partitions
 
-__all__ = ["KEYS", "KEY_COST", "MEASURES", "KeyCase", "MeasureCase"]
-
 
 @dataclass(frozen=True, slots=True)
 class KeyCase:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from hashlib import shake_256
 from typing import Any, final
 
-__all__ = ["Tape"]
-
 
 @final
 class Tape:

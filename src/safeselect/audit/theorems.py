@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from safeselect.promises.guarantees import BoundedRange, LaplaceDominated
 
-__all__ = ["is_known", "strongest", "theorem"]
-
 _LAPLACE_DOMINATED = "walk along the line between score vectors (docs/mathematics.md, section 2)"
 _PERMUTE_AND_FLIP = f"McKenna and Sheldon (2020); {_LAPLACE_DOMINATED}"
 _EXPONENTIAL = "McSherry and Talwar (2007); bounded range: Dong, Durfee and Rogers (2020)"

@@ -13,16 +13,6 @@ from safeselect.audit.mechanisms import LISTS, ONE_SHOT, OTHERS, SESSIONS
 from safeselect.audit.tables import KEYS, MEASURES
 from safeselect.sessions import PayWhatYouGet
 
-__all__ = [
-    "OpenSSLSource",
-    "Stuck",
-    "fingerprint",
-    "open_session",
-    "refused",
-    "release",
-    "source_of",
-]
-
 _EQUAL = 1000  # equal candidates; four winners are the same by chance with probability 10**-12
 
 

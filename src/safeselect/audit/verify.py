@@ -63,8 +63,6 @@ from safeselect.audit.words import (
     check_rows_owners,
 )
 
-__all__ = ["FULL", "QUICK", "Check", "Finding", "checks", "found", "run"]
-
 QUICK, FULL = 8, 1
 """Efforts: one in this many places is examined."""
 

@@ -12,8 +12,6 @@ from typing import Any
 from safeselect.audit.finding import Refuted
 from safeselect.audit.others import Chances, Look, OneShotCase, OtherCase, follow, independent, loss
 
-__all__ = ["weighted"]
-
 _SCORES = (1, 0, 0)
 _WEIGHTS = (1, 60, 3)  # so that the second wins mostly, and without weights the first
 _EQUAL = 200

@@ -22,8 +22,6 @@ from safeselect.noise.laws import Law, enclose
 from safeselect.noise.rows import batch_plan, combine_rows
 from safeselect.randomness.bits import Bits
 
-__all__ = ["check_near_ties", "check_owners", "check_rounds", "check_rows_owners"]
-
 _RATE = NoiseRate(Fraction(1))
 _SMALL = 1 << 36  # of 64 digits: V = 2**-28, noise of 19 nats, more than any other word's here
 _SMALLER = 1 << 6  # of 16 digits: a tail word; with the digits behind it noise of 6.9 nats at least

@@ -17,8 +17,6 @@ from safeselect.ledger import Checker, HmacSigner, Record, Verifier, kept_record
 from safeselect.ledger.records.fields import read_head
 from safeselect.releases import Release, from_json
 
-__all__ = ["add_audit", "run_audit"]
-
 _ABOUT = """\
 Compares, each in a line: the release with the record that its receipt names, and with the record of
 its charge; the records with each other, with a head that was published and with their signatures;

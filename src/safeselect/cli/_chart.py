@@ -10,8 +10,6 @@ from safeselect.accounting.cost import rounded_text
 from safeselect.cli._escape import in_html
 from safeselect.errors import LedgerError
 
-__all__ = ["chart"]
-
 _LEFT, _RIGHT, _TOP, _BOTTOM = 10, 890, 24, 180
 
 

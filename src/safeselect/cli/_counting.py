@@ -16,8 +16,6 @@ from safeselect.cli._counting_parser import table_of
 from safeselect.cli._ledger import open_scope
 from safeselect.errors import ParameterError
 
-__all__ = ["count_items"]
-
 _NEEDS_DELTA = (
     "the domain is unknown, which needs --epsilon and --delta; or pass --candidates FILE with a "
     "list made without looking at the data, or --candidates-are-public if the set of items in the "

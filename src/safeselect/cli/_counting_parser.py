@@ -8,8 +8,6 @@ from typing import Any
 from safeselect.adapters.tables import TableAs
 from safeselect.cli._numbers import count
 
-__all__ = ["add_form", "add_groups", "table_of"]
-
 
 def add_groups(counting: argparse.ArgumentParser) -> None:
     grouped = counting.add_argument_group("groups")

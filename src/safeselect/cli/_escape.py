@@ -7,8 +7,6 @@ from unicodedata import category
 
 from safeselect.scores.candidates import label_text
 
-__all__ = ["escaped", "in_html", "shown"]
-
 _ENDS_LINES = ("Cc", "Cs", "Zl", "Zp")
 
 

@@ -21,8 +21,6 @@ from safeselect.planning import (
 )
 from safeselect.promises.records import exact_text
 
-__all__ = ["add_explain", "run_explain"]
-
 Plans = GroupPlans | ItemPlans | KeyPlans
 
 _ABOUT = """\

@@ -12,8 +12,6 @@ from safeselect.cli._ledger_parser import add_charging
 from safeselect.cli._numbers import count, number
 from safeselect.partitions import SelectedPartitions
 
-__all__ = ["FILES", "add_keys", "run_keys"]
-
 FILES = "a .csv, .csv.gz or .parquet file; or several, taken together"
 
 _ABOUT = """\

@@ -34,8 +34,6 @@ from safeselect.ledger import (
 from safeselect.ledger.records.record import commitment
 from safeselect.ledger.records.signatures import is_key
 
-__all__ = ["open_scope", "run_ledger"]
-
 _NEW_HEAD = "the new head is above"
 
 

@@ -7,8 +7,6 @@ from typing import Any
 
 from safeselect.cli._numbers import number
 
-__all__ = ["add_charging", "add_ledger"]
-
 _ABOUT = """\
 A ledger is a file that holds a privacy budget for each scope (a data set, say) and a record of
 every release. Its head, the hash of its last record, is what to publish: with it anybody can tell

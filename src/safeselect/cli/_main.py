@@ -49,8 +49,6 @@ from safeselect.errors import (
 from safeselect.promises.records import exact_text
 from safeselect.scores.candidates import label_text
 
-__all__ = ["escaped", "main"]
-
 Release = TopK | TopSet | DiscoveredTopK | GroupedTopK | SelectedPartitions
 
 _UNFORESEEN = (

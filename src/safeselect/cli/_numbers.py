@@ -11,8 +11,6 @@ from typing import Any
 from safeselect.errors import ParameterError
 from safeselect.exact.parameters import rational
 
-__all__ = ["add_grid", "add_total", "count", "number"]
-
 
 def number(name: str, below: int | None = None, *, zero: bool = False) -> Callable[[str], Fraction]:
     """Return a reader of a positive rational for argparse; with `zero`, of zero too."""

@@ -16,8 +16,6 @@ from safeselect.cli._numbers import add_grid, add_total, count, number
 from safeselect.cli._verify import add_verify
 from safeselect.selection._table import MECHANISMS
 
-__all__ = ["build_parser"]
-
 _CANDIDATES = """\
 where the candidates come from:
   A list of items that was found in the data is itself private: if one person's row can put a new

@@ -8,8 +8,6 @@ from safeselect.partitions import SelectedPartitions
 from safeselect.planning.keys import plan_keys
 from safeselect.unknown_domain import CountNoise, DiscoveredTopK
 
-__all__ = ["how_to_read"]
-
 _STATED_GROUPS = "; groups must be named as in the table: --trim and --casefold read both alike"
 
 

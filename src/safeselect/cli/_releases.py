@@ -11,8 +11,6 @@ from safeselect.ledger import EXTERNAL, Budget, Record
 from safeselect.ledger.records.fields import charges_of
 from safeselect.ledger.records.record import read_numbers
 
-__all__ = ["Release", "raised", "releases", "replaced_keys"]
-
 
 @dataclass(slots=True)
 class Release:

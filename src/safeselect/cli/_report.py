@@ -14,9 +14,6 @@ from safeselect.cli._releases import Release, raised, releases
 from safeselect.ledger import Balance, Checker, Record
 from safeselect.ledger.records.record import read_numbers
 
-__all__ = ["report"]
-
-
 _ASSERTED = "asserted by the caller; another library made the release"
 
 

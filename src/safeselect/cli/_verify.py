@@ -16,8 +16,6 @@ from safeselect.audit.verify import FULL, QUICK, run
 from safeselect.errors import InputError
 from safeselect.ledger.records.provenance import library
 
-__all__ = ["add_verify", "run_verify"]
-
 _VARIABLE = "SAFESELECT_REQUIRE_PRODUCTION"
 
 _ABOUT = """\

@@ -8,8 +8,6 @@ from fractions import Fraction
 from safeselect.errors import ParameterError
 from safeselect.exact.parameters import MAX_BITS, rational
 
-__all__ = ["read_choice", "read_gap", "read_released", "read_released_list"]
-
 
 def read_released(value: object, name: str) -> Fraction:
     """Read a number as `rational` does.

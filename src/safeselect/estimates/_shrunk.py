@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import isqrt
 
-__all__ = ["Shrunk"]
-
 # Constants of the method, found by search over targets: `docs/gaps.md`, "How it is made".
 _SAFE_NATS = 5  # a winner below T has a height of 5 nats with probability exp(-5)
 _STEIN = Fraction(3, 2)  # times the degrees of freedom; 2 is the theorem's bound for normal noise

@@ -19,15 +19,6 @@ from safeselect.estimates._released import (
 )
 from safeselect.exact.parameters import Number, integer, rational
 
-__all__ = [
-    "centred",
-    "error_ratio",
-    "estimate_fixed_from_gaps",
-    "estimate_from_threshold",
-    "threshold_error_ratio",
-    "variance_ratio",
-]
-
 # Variance of a noise of rate 1.
 _VARIANCES = {"exponential": 1, "laplace": 2}
 

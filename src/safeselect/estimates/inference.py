@@ -14,8 +14,6 @@ from safeselect.estimates._released import read_choice, read_gap, read_released_
 from safeselect.exact.interval import Interval, rounded_down, rounded_up
 from safeselect.exact.parameters import Number, rational
 
-__all__ = ["expected_gap", "gap_confidence_bound", "gap_p_value", "tail"]
-
 # Tails beyond this many nats are not distinguished: e**-2000 stands for everything smaller.
 _MOST_NATS = 2000
 _PRECISION = 256

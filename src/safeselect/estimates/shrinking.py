@@ -26,8 +26,6 @@ from safeselect.estimates.combining import centred, read_winners, variance_ratio
 from safeselect.exact.interval import Interval, rounded_up
 from safeselect.exact.parameters import Number, rational
 
-__all__ = ["error_from_gaps", "estimate_from_answers", "estimate_from_gaps", "intervals_from_gaps"]
-
 _Noise = Literal["exponential", "laplace"]
 
 

@@ -18,8 +18,6 @@ from gmpy2 import mpfr, mpq
 
 from safeselect.errors import ParameterError
 
-__all__ = ["Interval", "above_zero", "contexts", "log_order_constant", "rounded_down", "rounded_up"]
-
 # A bound closer to zero would not fit into a guarantee, so it is rounded up to this.
 _SMALLEST_BOUND = Fraction(1, 2**4000)
 

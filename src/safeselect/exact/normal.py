@@ -10,8 +10,6 @@ from gmpy2 import mpfr
 
 from safeselect.exact.interval import Interval, contexts
 
-__all__ = ["normal"]
-
 _FAR = 5  # deviations from which on a continued fraction is quicker than erfc
 
 

@@ -17,8 +17,6 @@ from gmpy2 import mpq, mpz
 
 from safeselect.errors import ParameterError
 
-__all__ = ["MAX_BITS", "Number", "describe", "integer", "rational"]
-
 Number = int | str | Fraction | Decimal | float
 """An exact parameter: 1, "0.1", Fraction(1, 3); a float counts as the decimal that it prints."""
 

@@ -13,8 +13,6 @@ from fractions import Fraction
 from safeselect.errors import ParameterError
 from safeselect.exact.interval import Interval
 
-__all__ = ["MAX_RATE", "MIN_RATE", "NoiseRate"]
-
 MIN_RATE = Fraction(1, 2**40)
 MAX_RATE = Fraction(2**20)
 

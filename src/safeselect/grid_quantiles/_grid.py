@@ -17,8 +17,6 @@ from safeselect.exact.parameters import describe, rational
 from safeselect.reals import Place, place_of
 from safeselect.scores.numbers import FLOATS
 
-__all__ = ["Grid"]
-
 _MOST_BITS = 256
 _WRONG = (
     "values must be numbers where the ends of the grid are numbers, or dates where they are dates; "

@@ -11,8 +11,6 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-__all__ = ["Part", "Run"]
-
 Run = tuple[int, int, int, int]
 """The first fine point of a run, the one after its last, and the shares below and up to each."""
 

@@ -26,8 +26,6 @@ from safeselect.exact.interval import Interval
 from safeselect.grid_quantiles._part import Part, Run
 from safeselect.randomness.bits import Bits, exhausted, rounds
 
-__all__ = ["Law", "draw_point"]
-
 _MORE = 64
 
 Powered = tuple[int, int, int]

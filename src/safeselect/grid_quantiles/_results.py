@@ -13,9 +13,6 @@ from safeselect.promises.guarantees import Guarantee
 from safeselect.promises.records import Receipt, exact_text, guarantee_record
 from safeselect.promises.statement import Statement
 
-__all__ = ["Quantiles"]
-
-
 _KINDS = ((int, "integer"), (Fraction, "fraction"), (Decimal, "decimal"), (date, "date"))
 """What a point is, and how JSON says it."""
 

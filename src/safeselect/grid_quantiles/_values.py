@@ -16,8 +16,6 @@ from safeselect.columns import hushed
 from safeselect.errors import ScoreError
 from safeselect.scores.containers import LISTS, hand_over, table_reader
 
-__all__ = ["Later", "reader"]
-
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
 class Later:

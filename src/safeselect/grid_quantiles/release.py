@@ -24,8 +24,6 @@ from safeselect.selection._call import UNREADABLE
 from safeselect.selection._results import source_name
 from safeselect.selection._table import read_choice
 
-__all__ = ["quantile", "quantiles"]
-
 _NEIGHBOURS = ("add_remove", "replace_one")
 _TIES = ("interval", "below")
 _FINE = 16

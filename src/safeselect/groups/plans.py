@@ -26,8 +26,6 @@ from safeselect.unknown_domain._bottom import (
 )
 from safeselect.unknown_domain._histogram import hold_counts
 
-__all__ = ["ALL", "Plan", "Tables", "plan_known", "plan_unknown"]
-
 ALL = 2**31 - 1
 Tables = Mapping[str, Mapping[str, int]]
 Row = tuple[tuple[str, ...], tuple[int, ...] | None]

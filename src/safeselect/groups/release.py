@@ -12,8 +12,6 @@ from safeselect.randomness.source import Source
 from safeselect.selection._arguments import Scope
 from safeselect.selection._results import source_name
 
-__all__ = ["release_by_group"]
-
 
 def release_by_group(
     plan: Plan,

@@ -14,8 +14,6 @@ from safeselect.promises.statement import Statement
 from safeselect.selection._results import presented, views
 from safeselect.unknown_domain import CountNoise
 
-__all__ = ["GroupedTopK"]
-
 
 @dataclass(frozen=True, slots=True, repr=False)
 class GroupedTopK:

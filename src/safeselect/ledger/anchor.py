@@ -12,8 +12,6 @@ from typing import Protocol, runtime_checkable
 from safeselect.errors import ParameterError
 from safeselect.exact.parameters import describe
 
-__all__ = ["Anchor", "Receiver", "read_anchor", "read_receiver"]
-
 
 @runtime_checkable
 class Anchor(Protocol):

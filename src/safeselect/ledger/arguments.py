@@ -17,15 +17,6 @@ from safeselect.ledger.store import Store
 from safeselect.ledger.stores.file import FileStore
 from safeselect.ledger.stores.memory import MemoryStore
 
-__all__ = [
-    "check_budget",
-    "read_elsewhere",
-    "read_entry",
-    "read_hook",
-    "read_place",
-    "read_refusals",
-]
-
 
 def read_place(place: str | os.PathLike[str] | Store) -> Store:
     """Return the store of a place: a path, ":memory:" or a store.

@@ -12,8 +12,6 @@ from typing import Protocol
 
 from safeselect.errors import LedgerError
 
-__all__ = ["Asking", "Outbox"]
-
 
 class Outbox(Protocol):
     """A place for answers until their caller has them; a function will do."""

@@ -32,8 +32,6 @@ from safeselect.ledger.records.skim import Carrying, skim
 from safeselect.ledger.store import Closing, Journal, Row, Store
 from safeselect.ledger.stores.turn import Turn
 
-__all__ = ["Book"]
-
 T = TypeVar("T")
 
 _WAIT = 30

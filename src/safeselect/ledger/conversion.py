@@ -13,8 +13,6 @@ from safeselect.ledger.records.replay import Checker
 from safeselect.ledger.store import Journal, Row
 from safeselect.ledger.stores.file import FileStore
 
-__all__ = ["convert"]
-
 T = TypeVar("T")
 
 _APPLICATION = 0x53534C31  # "SSL1"

@@ -16,8 +16,6 @@ from safeselect.ledger.records.fields import head_of, read_head
 from safeselect.ledger.records.lines import log_line
 from safeselect.ledger.store import Row
 
-__all__ = ["Elsewhere", "RowsAfter"]
-
 RowsAfter = Callable[[str | None, str], Iterable[list[Row]]]
 """The rows after a head, or all, up to another head, in batches."""
 

@@ -16,19 +16,6 @@ from safeselect.ledger.records.signatures import Signer, key_of
 from safeselect.ledger.store import Torn
 from safeselect.promises.records import Content, guarantee_record
 
-__all__ = [
-    "Charge",
-    "Written",
-    "amounts",
-    "charged",
-    "made",
-    "more_refusals",
-    "opened_scope",
-    "raised",
-    "replaced",
-    "was_torn",
-]
-
 Written = tuple[str, Mapping[str, Content]]
 """The kind of a record, and its content without the fields of every record."""
 

@@ -17,8 +17,6 @@ from safeselect.ledger.pending import SALT_BYTES, Pending, Reason
 from safeselect.ledger.records.record import text
 from safeselect.promises.records import Receipt
 
-__all__ = ["EXTERNAL", "ExternalRelease", "external_charge"]
-
 EXTERNAL = "external"
 """The source in the record of a release whose guarantee is asserted; no source has this name."""
 

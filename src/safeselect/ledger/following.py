@@ -11,8 +11,6 @@ from safeselect.ledger.records.fields import read_head
 from safeselect.ledger.records.record import START, record_hash
 from safeselect.ledger.store import Journal, Row, Store
 
-__all__ = ["REPLACED", "all_rows", "following", "rows_between"]
-
 _BATCH = 1000  # rows per read
 REPLACED = (
     "the ledger lacks a record that this process has seen in it: it was replaced, or its end was "

@@ -15,8 +15,6 @@ from safeselect.ledger.store import Row
 from safeselect.ledger.stores.file import end_found
 from safeselect.ledger.stores.journal import FileJournal
 
-__all__ = ["kept_records"]
-
 
 def kept_records(file: str | os.PathLike[str], checker: Checker) -> Iterator[Record]:
     """Check a ledger or an exported log to its end, and yield its records.

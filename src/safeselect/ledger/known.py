@@ -15,8 +15,6 @@ from safeselect.ledger.records.signatures import Signer, signed_message
 from safeselect.ledger.store import Row
 from safeselect.promises.records import Content
 
-__all__ = ["Known", "judged"]
-
 _RECENT = 100  # hashes that are kept, for an anchor that is a little behind
 
 

@@ -38,8 +38,6 @@ from safeselect.ledger.scope import Scope, scope_of
 from safeselect.ledger.store import Store
 from safeselect.promises.records import Receipt
 
-__all__ = ["Ledger"]
-
 
 @final
 class Ledger:

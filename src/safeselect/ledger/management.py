@@ -17,8 +17,6 @@ from safeselect.ledger.records.record import utc_now
 from safeselect.ledger.records.replay import Checker
 from safeselect.promises.records import Content, exact_text
 
-__all__ = ["add_scope", "enact", "propose", "raise_limit", "reopen", "unapproved"]
-
 LIMITS = ("epsilon", "delta", "rho")
 
 

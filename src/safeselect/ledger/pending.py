@@ -17,16 +17,6 @@ from safeselect.ledger.records.replay import Checker
 from safeselect.promises.records import Content, Receipt
 from safeselect.randomness.memory import Generation, generation
 
-__all__ = [
-    "SALT_BYTES",
-    "Pending",
-    "Reason",
-    "balance_of",
-    "check_open",
-    "check_process",
-    "finish_request",
-]
-
 SALT_BYTES = 32
 """Length of the salt that opens the commitment to an output."""
 

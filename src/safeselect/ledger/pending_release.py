@@ -19,8 +19,6 @@ from safeselect.randomness.bits import Bits
 from safeselect.randomness.source import Source
 from safeselect.sources.observed import observed
 
-__all__ = ["PendingRelease"]
-
 
 class Output(Protocol):
     """A released result: a frozen dataclass with a field for the receipt."""

@@ -16,8 +16,6 @@ from safeselect.ledger.records.record import text
 from safeselect.ledger.records.signatures import Verifier, read_verifier
 from safeselect.ledger.rotation import propose_key
 
-__all__ = ["Proposals"]
-
 
 @dataclass(frozen=True, slots=True)
 class Proposals:

@@ -27,8 +27,6 @@ from safeselect.ledger.store import Journal, Row, Store
 from safeselect.ledger.stores.file import FileStore
 from safeselect.ledger.stores.journal import FileJournal
 
-__all__ = ["append", "repair"]
-
 
 def append(
     place: str | os.PathLike[str] | Store,

@@ -23,8 +23,6 @@ from safeselect.ledger.records.signatures import (
 )
 from safeselect.promises.records import Content
 
-__all__ = ["propose_key", "rotate"]
-
 
 def propose_key(checker: Checker, key: Verifier) -> Proposal:
     """Return what approvers sign for another key, when the one in force is lost."""

@@ -22,8 +22,6 @@ from safeselect.ledger.records.requests import Request, question_hash, request_h
 from safeselect.promises.records import Content, guarantee_record
 from safeselect.randomness.memory import generation
 
-__all__ = ["Scope", "scope_of"]
-
 
 @dataclass(frozen=True, slots=True)
 class Scope:

@@ -22,8 +22,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol, TypeVar, runtime_checkable
 
-__all__ = ["Closing", "Journal", "Row", "Store", "Torn"]
-
 T = TypeVar("T")
 
 

@@ -28,8 +28,6 @@ from safeselect.variates import discrete_laplace
 from safeselect.variates.gaussian import MOST_TABLED, DiscreteGaussian, RoundedGaussian
 from safeselect.variates.inversion import draw_symmetric
 
-__all__ = ["measure"]
-
 _LEAST, _MOST = Fraction(1, 2**80), Fraction(2**100)  # of sigma squared: noise fits 64 bits
 _NOT_WHOLE = (
     "values must be integers, of whatever type, and none may be missing: round them to a public "

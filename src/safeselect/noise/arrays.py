@@ -16,20 +16,6 @@ from numpy.typing import NDArray
 
 from safeselect.randomness.bits import Bits
 
-__all__ = [
-    "GridScores",
-    "Indices",
-    "Numbers",
-    "best_and_rest",
-    "fill",
-    "largest_of",
-    "mth_largest",
-    "picked",
-    "random_lanes",
-    "to_integers",
-    "top_places",
-]
-
 Integers = NDArray[np.integer[Any]]
 Numbers = NDArray[np.unsignedinteger[Any]]
 Indices = NDArray[np.int64]

@@ -27,8 +27,6 @@ from safeselect.noise.laws import UNBOUNDED
 from safeselect.noise.plan import GUARD, Plan
 from safeselect.noise.tables import ERROR, REACH, UNIT_BITS, UNKNOWN, Keys, keys
 
-__all__ = ["Ceiling", "contenders"]
-
 GROUP = 32
 _BLOCK = 1 << 15  # its arrays, and the table of bounds, fit 1 MiB: the smallest second-level caches
 _DIRECT = 1 << 12

@@ -22,8 +22,6 @@ from safeselect.noise.plan import DIRECT_LIMIT, FINE_LIMIT, Plan
 from safeselect.noise.tables import TAIL_BITS, TAIL_DIGITS, bound_table, noise_table, read_noise
 from safeselect.randomness.bits import Bits
 
-__all__ = ["Draws", "Known", "draw"]
-
 _CHUNK = 1 << 17  # how many words are searched for tail words at once
 _TAIL_EXTRA = 64
 _NO_WORDS = np.empty(0, dtype=np.uint64)

@@ -38,8 +38,6 @@ from gmpy2 import mpfr
 
 from safeselect.exact.interval import Interval, contexts
 
-__all__ = ["DIGITS", "LAWS", "UNBOUNDED", "Law", "enclose", "enclose_all"]
-
 UNBOUNDED = 1 << 65536
 """Stands for infinity among integers: larger than any enclosure that is ever compared."""
 

@@ -28,8 +28,6 @@ from safeselect.noise.laws import Law, enclose
 from safeselect.noise.tables import LOSS, REACH, UNIT_BITS
 from safeselect.noise.weights import Weights
 
-__all__ = ["DIRECT_LIMIT", "FINE_LIMIT", "GUARD", "FixedPoint", "Plan", "plan", "rate"]
-
 _ONE = Fraction(1)
 
 DIRECT_LIMIT = 24

@@ -29,8 +29,6 @@ from safeselect.noise.plan import GUARD, Plan, plan, rate
 from safeselect.noise.weights import Weights
 from safeselect.randomness.bits import REFINEMENTS, Bits, exhausted
 
-__all__ = ["Ranking", "certified_order", "noisy_top_k", "peeled_top_k"]
-
 _STEP = Fraction(1)
 
 

@@ -26,8 +26,6 @@ from safeselect.noise.tables import ERROR, UNIT_BITS, UNKNOWN, noise_table, read
 from safeselect.noise.weights import Weights
 from safeselect.randomness.bits import REFINEMENTS, Bits, exhausted
 
-__all__ = ["noisy_max_rows"]
-
 _BLOCK = 1 << 15  # how many candidates are handled at once, so that they stay in the cache
 _CONTENDERS = 4  # how many candidates of a row get further digits when it is refined
 _PRECISION = 80  # enclosures to 2**-77 nat: they decide 2**14 rows but with probability 2**-60

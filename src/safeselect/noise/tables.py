@@ -41,23 +41,6 @@ from safeselect.exact.rate import NoiseRate
 from safeselect.noise.arrays import Numbers
 from safeselect.noise.laws import DIGITS, Law
 
-__all__ = [
-    "ERROR",
-    "LOSS",
-    "REACH",
-    "TAIL_BITS",
-    "TAIL_DIGITS",
-    "UNIT_BITS",
-    "UNKNOWN",
-    "BoundTable",
-    "Keys",
-    "NoiseTable",
-    "bound_table",
-    "keys",
-    "noise_table",
-    "read_noise",
-]
-
 UNIT_BITS = 32
 _POINTS_BITS = 6
 ERROR = (1 << UNIT_BITS - 15) + 16

@@ -20,8 +20,6 @@ from safeselect.exact.interval import Interval
 from safeselect.noise.arrays import Indices, Numbers, to_integers
 from safeselect.noise.tables import UNIT_BITS
 
-__all__ = ["Weights"]
-
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Weights:

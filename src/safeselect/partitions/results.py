@@ -15,8 +15,6 @@ from safeselect.scores.candidates import label_text
 from safeselect.selection._results import presented, views
 from safeselect.unknown_domain._items import Label
 
-__all__ = ["SelectedPartitions", "StatedStrategy"]
-
 
 @dataclass(frozen=True, slots=True, repr=False)
 class SelectedPartitions:

@@ -15,8 +15,6 @@ from safeselect.selection._results import source_name
 from safeselect.unknown_domain._histogram import Found, hold_counts
 from safeselect.unknown_domain._items import Label
 
-__all__ = ["select_partitions"]
-
 
 def select_partitions(
     counts: object,

@@ -31,8 +31,6 @@ from safeselect.selection._results import source_name
 from safeselect.unknown_domain._histogram import NOT_WHOLE, whole_counts
 from safeselect.unknown_domain._items import item
 
-__all__ = ["PartitionStrategy", "partition_strategy"]
-
 _WORD = 64  # bits: an integer of more is compared with the limit of all numbers
 
 

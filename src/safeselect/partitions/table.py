@@ -30,8 +30,6 @@ from itertools import pairwise
 from safeselect.errors import ParameterError
 from safeselect.exact.interval import Interval, rounded_up
 
-__all__ = ["MOST_ROWS", "KeepTable", "crossing", "keep_table"]
-
 MOST_ROWS = 2**20
 _PLACES = 136  # binary places beyond those of delta: a row is exact to 2**-130 of itself
 _MOST_EPSILON = 2**14

@@ -16,8 +16,6 @@ from safeselect.promises.guarantees import ApproximateDP, PureDP
 from safeselect.scores.reading import flag
 from safeselect.unknown_domain._bottom import read_total
 
-__all__ = ["Terms", "for_each_key"]
-
 _MOST_PARTITIONS = 2**20
 _SMALLEST_GAIN = 8  # below so many keys half of delta is never worth more than it costs
 _BITS = 128

@@ -21,8 +21,6 @@ from safeselect.partitions.table import KeepTable
 from safeselect.randomness.bits import Bits
 from safeselect.unknown_domain._items import Label
 
-__all__ = ["SEED_BYTES", "draw_thresholds", "keyed_threshold"]
-
 SEED_BYTES = 32
 _LEADING = 64
 _BLOCK = 512  # bits of one SHA-512

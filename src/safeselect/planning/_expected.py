@@ -11,8 +11,6 @@ from collections.abc import Callable
 
 from safeselect.exact.interval import Interval
 
-__all__ = ["miss_of_exponential", "missed_by_one_shot", "missed_by_peeling", "misses_of_flips"]
-
 Miss = Callable[[int, int], Interval]
 """(good left, bad left) -> P(the next candidate chosen is bad)."""
 

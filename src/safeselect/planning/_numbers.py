@@ -10,8 +10,6 @@ from typing import Any
 from safeselect.errors import ParameterError
 from safeselect.exact.parameters import Number
 
-__all__ = ["aligned", "decimal", "each_of"]
-
 
 def each_of(epsilons: Number | Iterable[Number]) -> list[Number]:
     """One epsilon or several, as a list; text is one number.

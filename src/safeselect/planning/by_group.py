@@ -20,17 +20,6 @@ from safeselect.selection._results import presented
 from safeselect.selection._table import TABLE, read_choice
 from safeselect.unknown_domain._bottom import read_contributions, read_total
 
-__all__ = [
-    "GroupPlan",
-    "GroupPlans",
-    "Need",
-    "best_max_groups",
-    "explain_groups",
-    "need_known",
-    "need_unknown",
-    "read_groups_per_user",
-]
-
 Need = Callable[[int], tuple[Fraction, Fraction | None]]
 """max_groups -> users that an item needs, as they are counted; standard deviation of a count."""
 _MOST = 2**31 - 1

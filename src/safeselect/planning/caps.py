@@ -11,8 +11,6 @@ from safeselect.errors import ParameterError
 from safeselect.exact.parameters import Number, integer, rational
 from safeselect.unknown_domain import CountNoise
 
-__all__ = ["CapError", "cap_errors"]
-
 
 @dataclass(frozen=True, slots=True)
 class CapError:

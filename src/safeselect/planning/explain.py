@@ -21,8 +21,6 @@ from safeselect.scores.reading import Reading, Sensitivity
 from safeselect.selection._call import CANDIDATES
 from safeselect.selection._table import MECHANISMS, TABLE, Mechanism
 
-__all__ = ["expected_error", "explain"]
-
 _LARGEST = 10_000  # made-up candidates
 _MOST_WORK = 200_000  # enclosures that one expectation may take: about a second
 _FARTHEST = 2**13  # nats between the two levels: exp(-2**13) is below 2**-11000

@@ -24,8 +24,6 @@ from safeselect.unknown_domain._bottom import (
 )
 from safeselect.unknown_domain._threshold import laplace_failure, laplace_offset
 
-__all__ = ["COMPETING", "ItemPlan", "ItemPlans", "explain_items", "plan_items", "read_k_bar"]
-
 _CHANCE = Fraction(19, 20)  # to show
 COMPETING = 10  # times k: the default of k_bar, also of `top_items`
 

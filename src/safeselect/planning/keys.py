@@ -15,8 +15,6 @@ from safeselect.planning._numbers import aligned, decimal, each_of
 from safeselect.promises.guarantees import ApproximateDP
 from safeselect.selection._results import presented
 
-__all__ = ["KeyPlan", "KeyPlans", "explain_keys", "plan_keys"]
-
 _CHANCES = Fraction(1, 2), Fraction(19, 20)
 _TAIL = Fraction(1, 40)
 

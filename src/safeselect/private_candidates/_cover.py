@@ -25,8 +25,6 @@ from safeselect.randomness.memory import generation, sealed
 from safeselect.randomness.source import Source
 from safeselect.selection._arguments import Scope
 
-__all__ = ["CoveredScope"]
-
 _Parts = tuple[tuple[AnyGuarantee, int], ...]
 _Result = TypeVar("_Result")
 

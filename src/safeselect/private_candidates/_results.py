@@ -12,8 +12,6 @@ from safeselect.promises.records import Receipt
 from safeselect.promises.statement import Statement
 from safeselect.scores.candidates import label_text
 
-__all__ = ["ChosenRun", "Out"]
-
 Out = TypeVar("Out")
 
 

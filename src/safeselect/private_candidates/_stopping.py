@@ -14,8 +14,6 @@ from safeselect.exact.interval import Interval
 from safeselect.randomness.bits import Bits, exhausted, rounds
 from safeselect.randomness.memory import sealed
 
-__all__ = ["NegativeBinomial", "Poisson", "Stopping"]
-
 _MORE = 64
 _GUARD = 64  # digits of the sums beyond those of U; k runs round a sum less than 8 k times
 

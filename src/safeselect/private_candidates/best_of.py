@@ -23,8 +23,6 @@ from safeselect.scores.reading import flag
 from safeselect.selection._arguments import Scope, read_ledger
 from safeselect.selection._results import source_name
 
-__all__ = ["best_of", "first_above"]
-
 Run = Callable[[CoveredScope], tuple[Any, Out]]
 """run(scope) -> (score, output); both, and all that the run releases, keep `base` together."""
 

@@ -19,15 +19,6 @@ from safeselect.exact.interval import Interval, above_zero
 from safeselect.exact.parameters import Number, rational
 from safeselect.promises.with_delta import ApproximateDP, ZeroConcentratedDP
 
-__all__ = [
-    "ApproximateDP",
-    "BoundedRange",
-    "Guarantee",
-    "LaplaceDominated",
-    "PureDP",
-    "ZeroConcentratedDP",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class PureDP:

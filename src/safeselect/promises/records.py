@@ -12,8 +12,6 @@ from typing import Any
 
 import gmpy2
 
-__all__ = ["Content", "Receipt", "exact_text", "guarantee_record", "read_exact"]
-
 Content = str | list["Content"] | dict[str, "Content"]
 
 _EXACT = re.compile(r"(-?[0-9]+)(?:/([0-9]+))?", re.ASCII)

@@ -16,8 +16,6 @@ from typing import Self
 
 from safeselect.promises.records import Content, read_exact
 
-__all__ = ["NOT_STATED", "Statement", "code"]
-
 NOT_STATED = "not stated"
 """The unit, or the neighbours, where neither a ledger nor an argument says them."""
 

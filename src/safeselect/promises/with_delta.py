@@ -10,8 +10,6 @@ from safeselect.errors import ParameterError
 from safeselect.exact.interval import Interval, above_zero, log_order_constant
 from safeselect.exact.parameters import Number, rational
 
-__all__ = ["ApproximateDP", "ZeroConcentratedDP"]
-
 
 @dataclass(frozen=True, slots=True)
 class ZeroConcentratedDP:

@@ -20,8 +20,6 @@ from safeselect.errors import ParameterError, SourceError
 from safeselect.randomness.memory import Generation, byte_view, generation, sealed, wipe
 from safeselect.randomness.source import Source, resolve
 
-__all__ = ["FILL_REQUEST", "MAX_TAKE", "REFINEMENTS", "Bits", "exhausted", "rounds"]
-
 MAX_TAKE = 2**20
 """Most bits that one `take` gives."""
 

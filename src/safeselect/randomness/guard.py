@@ -41,8 +41,6 @@ from typing import Literal, final
 from safeselect.errors import SourceError
 from safeselect.randomness.memory import Generation, byte_view, generation, sealed, wipe
 
-__all__ = ["CANARY_BYTES", "NONCE_BYTES", "Draw", "Guard", "Worth", "startup_problem"]
-
 Draw = Callable[[int], bytes]
 """Return exactly so many random bytes, or raise."""
 

@@ -11,8 +11,6 @@ from typing import NoReturn, TypeVar
 
 from safeselect.errors import ParameterError
 
-__all__ = ["Generation", "byte_view", "generation", "sealed", "wipe"]
-
 Generation = tuple[int, int]
 """(number of forks counted, process id)."""
 

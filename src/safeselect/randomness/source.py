@@ -27,11 +27,6 @@ from safeselect.errors import ParameterError, SourceError
 from safeselect.randomness.guard import Guard
 from safeselect.randomness.memory import generation, sealed
 
-__all__ = [
-    *("OpenSSLSource", "Source", "default_source", "guard_of", "guarded", "is_own", "own"),
-    *("require_production", "resolve", "takes_foreign"),
-]
-
 _FRESH_BYTES = 32
 
 _Kind = TypeVar("_Kind")

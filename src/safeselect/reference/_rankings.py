@@ -33,8 +33,6 @@ from safeselect.reference.geometric import geometric
 from safeselect.reference.lazy import LazyGumbel, LazyLaplace, LazyNoise
 from safeselect.reference.permutation import permutation
 
-__all__ = ["noisy_max_rows", "noisy_top_k", "peeled_top_k"]
-
 _STEP = Fraction(1)
 _CONTINUOUS: dict[str, type[LazyLaplace] | type[LazyGumbel]] = {
     "laplace": LazyLaplace,

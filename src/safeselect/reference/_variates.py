@@ -18,8 +18,6 @@ from safeselect.reference.geometric import geometric
 from safeselect.reference.lazy import LazyExponential, LazyLaplace, LazyNoise
 from safeselect.variates import EnclosedNoise, Kind, WholeNoise
 
-__all__ = ["discrete_laplace", "enclosed_noise"]
-
 _DIGITS = 8  # by which undecided noise is refined
 
 

@@ -19,8 +19,6 @@ from safeselect.exact.rate import NoiseRate
 from safeselect.randomness.bits import Bits, exhausted, rounds
 from safeselect.reference.uniform import uniform_below
 
-__all__ = ["Coin", "bernoulli", "bernoulli_enclosed", "bernoulli_exp", "bernoulli_power"]
-
 _GUARD = 16  # precision beyond the bits drawn, so that rounding rarely leaves a word undecided
 
 

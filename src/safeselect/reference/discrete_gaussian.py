@@ -10,8 +10,6 @@ from safeselect.randomness.bits import Bits, exhausted, rounds
 from safeselect.reference.bernoulli import bernoulli_exp
 from safeselect.reference.discrete_laplace import discrete_laplace_exp
 
-__all__ = ["discrete_gaussian", "gaussian_attempt"]
-
 
 def discrete_gaussian(bits: Bits, sigma_squared: Fraction) -> int:
     """Return an integer x with probability proportional to exp(-x**2 / (2 * sigma_squared)).

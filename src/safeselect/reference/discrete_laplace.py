@@ -14,8 +14,6 @@ from safeselect.randomness.bits import Bits, exhausted, rounds
 from safeselect.reference.geometric import geometric, geometric_exp
 from safeselect.reference.lazy import LazyLaplace
 
-__all__ = ["discrete_laplace", "discrete_laplace_exp", "laplace_attempt", "laplace_floor"]
-
 
 def discrete_laplace(bits: Bits, noise_rate: NoiseRate, *, step: int = 64) -> int:
     """Return an integer x with probability exactly (1 - rho) / (1 + rho) * rho**|x|.

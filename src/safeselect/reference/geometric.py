@@ -15,14 +15,6 @@ from safeselect.randomness.bits import Bits, exhausted, rounds
 from safeselect.reference.bernoulli import Coin, bernoulli_exp
 from safeselect.reference.uniform import uniform_below
 
-__all__ = [
-    "digit_chance",
-    "geometric",
-    "geometric_digits",
-    "geometric_exp",
-    "remainder_attempt",
-]
-
 
 def geometric(bits: Bits, noise_rate: NoiseRate, *, step: int = 64) -> int:
     """Return an integer g >= 0 with probability exactly (1 - rho) * rho**g.

@@ -23,8 +23,6 @@ from safeselect.randomness.memory import sealed
 from safeselect.reference.bernoulli import Coin
 from safeselect.reference.geometric import digit_chance, geometric
 
-__all__ = ["LazyExponential", "LazyGumbel", "LazyLaplace", "LazyNoise"]
-
 _KEPT_LEVELS = 32  # fraction digits whose coins are kept; later coins are made when needed
 _GUARD = 32  # precision beyond that of U, so that the logarithms lose less than U leaves open
 

@@ -6,8 +6,6 @@ from safeselect.errors import ParameterError
 from safeselect.randomness.bits import Bits
 from safeselect.reference.uniform import uniform_below
 
-__all__ = ["permutation"]
-
 
 def permutation(bits: Bits, n: int) -> list[int]:
     """Return the integers 0 .. n - 1 in an order that has probability exactly 1/n!.

@@ -5,8 +5,6 @@ from __future__ import annotations
 from safeselect.errors import ParameterError
 from safeselect.randomness.bits import Bits, exhausted, rounds
 
-__all__ = ["uniform_attempt", "uniform_below"]
-
 
 def uniform_below(bits: Bits, n: int) -> int:
     """Return an integer in 0 .. n - 1, each with probability exactly 1/n.

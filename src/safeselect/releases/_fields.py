@@ -26,11 +26,6 @@ from safeselect.promises.guarantees import (
 )
 from safeselect.promises.records import read_exact
 
-__all__ = [
-    *("Fields", "any_guarantee", "count", "every_guarantee", "exact", "guarantee", "matched"),
-    *("parse_json", "refuse", "text"),
-]
-
 Readable = Guarantee | GaussianDP
 """What one draw may cost."""
 

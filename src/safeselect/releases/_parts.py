@@ -16,25 +16,6 @@ from safeselect.promises.records import Receipt
 from safeselect.promises.statement import Statement
 from safeselect.releases._fields import Fields, count, exact, guarantee, matched, refuse, text
 
-__all__ = [
-    "MOST_DRAWS",
-    "OtherLabel",
-    "approximate",
-    "array",
-    "as_many",
-    "draws",
-    "equal_draws",
-    "labelled",
-    "listed",
-    "listed_draws",
-    "read_common",
-    "read_counts",
-    "read_exacts",
-    "read_integers",
-    "read_labels",
-    "read_places",
-]
-
 _KINDS = ("text", "integer", "other")
 MOST_DRAWS = 2**21  # more draws than any call has but that of many rows, whose winners are listed
 

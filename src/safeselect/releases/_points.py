@@ -13,8 +13,6 @@ from safeselect.private_candidates import ChosenRun
 from safeselect.releases._fields import Fields, every_guarantee, exact, refuse, text
 from safeselect.releases._parts import draws, labelled, listed, read_common, read_exacts
 
-__all__ = ["chosen_run", "quantiles"]
-
 _DECIMAL = re.compile(r"-?(0|[1-9][0-9]{0,999})(\.[0-9]{1,999})?(E[+-][1-9][0-9]{0,4})?", re.ASCII)
 _DATE = re.compile("[0-9]{4}-[0-9]{2}-[0-9]{2}", re.ASCII)
 

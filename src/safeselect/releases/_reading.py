@@ -16,7 +16,6 @@ from safeselect.private_candidates import ChosenRun
 from safeselect.promises.guarantees import ApproximateDP
 from safeselect.releases._fields import Fields, count, exact, parse_json, refuse, text
 from safeselect.releases._parts import (
-    OtherLabel,
     array,
     as_many,
     equal_draws,
@@ -40,8 +39,6 @@ from safeselect.releases._tables import (
 from safeselect.selection import Selection, Selections, TopAbove, TopK, TopSet
 from safeselect.sessions._opening import Opened
 from safeselect.unknown_domain import DiscoveredTopK
-
-__all__ = ["OtherLabel", "Release", "from_json"]
 
 Release = (
     Selection[Any]

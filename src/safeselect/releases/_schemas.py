@@ -9,8 +9,6 @@ from typing import Any
 from safeselect.errors import ParameterError
 from safeselect.exact.parameters import describe
 
-__all__ = ["SCHEMAS", "json_schema"]
-
 _FOLDER = Path(__file__).parent / "schemas"
 
 SCHEMAS = (

@@ -22,8 +22,6 @@ from safeselect.releases._parts import (
     read_labels,
 )
 
-__all__ = ["grouped", "measurement", "selected_partitions", "stated_strategy"]
-
 
 def selected_partitions(fields: Fields) -> SelectedPartitions:
     """Read the keys of a table that may be shown."""

@@ -49,8 +49,6 @@ else:
 
     Label = TypeVar("Label")
 
-__all__ = ["Candidates", "Label", "label_text", "read_candidates", "read_matrix"]
-
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
 class Candidates:

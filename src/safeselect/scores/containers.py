@@ -20,24 +20,6 @@ from safeselect.errors import ScoreError
 from safeselect.scores.numbers import CONVERT, FLOATS, Numbers, is_integer
 from safeselect.scores.reading import Reading, Sensitivity
 
-__all__ = [
-    "ARRAYS",
-    "LISTS",
-    "PLAIN",
-    "Column",
-    "TableReader",
-    "Unread",
-    "check_known",
-    "from_outside",
-    "hand_over",
-    "labels_of",
-    "own_counts",
-    "pairs",
-    "read_tables_with",
-    "subclass_refused",
-    "table_reader",
-]
-
 # Before a charge only these exact classes are asked for their length: that runs no foreign code.
 # They are compared by identity, because a class may claim to equal another.
 LISTS = frozenset(map(id, (list, tuple)))

@@ -25,8 +25,6 @@ import numpy.typing as npt
 
 from safeselect.errors import ScoreError
 
-__all__ = ["LIMIT", "NOT_FINITE", "REACH", "GridScores", "best_float", "float_steps", "is_fast"]
-
 Floats = npt.NDArray[np.float64]
 Words = npt.NDArray[np.int64]
 GridScores = npt.NDArray[np.uint64]

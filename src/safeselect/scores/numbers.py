@@ -23,18 +23,6 @@ from safeselect.scores import floats
 from safeselect.scores.floats import LIMIT, NOT_FINITE, REACH, GridScores
 from safeselect.scores.reading import Reading, nearest
 
-__all__ = [
-    "CONVERT",
-    "FLOATS",
-    "NULL",
-    "Numbers",
-    "in_order",
-    "is_integer",
-    "nearest_steps",
-    "to_int",
-    "write_steps",
-]
-
 Numbers = np.ndarray[Any, Any] | Sequence[Any]
 
 FLOATS = (float, np.float16, np.float32, np.float64)

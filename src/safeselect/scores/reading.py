@@ -18,8 +18,6 @@ from safeselect.errors import ParameterError
 from safeselect.exact.parameters import describe, rational
 from safeselect.promises.records import exact_text
 
-__all__ = ["INTEGERS", "Reading", "Sensitivity", "exactly_one", "flag", "nearest"]
-
 _ONE = Fraction(1)
 _EXAMPLE = "for counts of people write sensitivity=1, monotonic=True"
 

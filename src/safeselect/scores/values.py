@@ -10,8 +10,6 @@ from safeselect.scores.containers import Column
 from safeselect.scores.numbers import nearest_steps
 from safeselect.scores.reading import Reading
 
-__all__ = ["read_values"]
-
 
 def read_values(values: Column, reading: Reading, size: Fraction) -> list[int]:
     """Read the nearest step of each number.

@@ -19,20 +19,6 @@ from safeselect.randomness.bits import Bits
 from safeselect.randomness.source import Source
 from safeselect.scores.candidates import Label
 
-__all__ = [
-    "Labels",
-    "Options",
-    "Parameters",
-    "PendingRelease",
-    "Result",
-    "Rows",
-    "Scope",
-    "Scores",
-    "explicit",
-    "read_ledger",
-    "unit_of",
-]
-
 Result = TypeVar("Result", bound="Release")
 
 

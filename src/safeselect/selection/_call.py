@@ -32,8 +32,6 @@ from safeselect.selection._reading import Arguments
 from safeselect.selection._results import Selection, TopK, source_name
 from safeselect.selection._table import Calibration, choose_engine
 
-__all__ = ["CANDIDATES", "UNREADABLE", "Call", "once_charged"]
-
 Read = TypeVar("Read")
 
 CANDIDATES = "the number of candidates"

@@ -16,8 +16,6 @@ from safeselect.selection._arguments import Options, Scope, read_ledger
 from safeselect.selection._table import Calibration, Row, choose_engine
 from safeselect.selection._weights import GivenWeights
 
-__all__ = ["Arguments"]
-
 _calibrated = lru_cache(maxsize=256)(Row.calibrate)  # of public numbers alone
 
 

@@ -20,12 +20,6 @@ from safeselect.promises.statement import Statement
 from safeselect.randomness.source import Source
 from safeselect.scores.candidates import Label, label_text
 
-__all__ = [
-    *("Selection", "Selections", "TopK", "TopSet", "present_with", "presented", "rate"),
-    *("source_name", "texts", "views"),
-]
-
-
 _PRESENTERS: list[Callable[..., Any]] = []
 present_with = _PRESENTERS.append  # (name, result, ...) -> what the method of that name returns
 

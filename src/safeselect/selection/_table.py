@@ -46,21 +46,6 @@ from safeselect.promises.guarantees import (
 from safeselect.randomness.bits import Bits
 from safeselect.randomness.source import require_production
 
-__all__ = [
-    "MECHANISMS",
-    "TABLE",
-    "Calibration",
-    "Mechanism",
-    "Noise",
-    "Peeled",
-    "Row",
-    "choose_engine",
-    "dyadic_rate",
-    "named_engine",
-    "one_draw",
-    "read_choice",
-]
-
 Tier = TypeVar("Tier")
 Noise = Literal["exponential", "laplace", "gumbel"]
 # Mechanisms that draw k times, each time from the candidates that remain.

@@ -22,8 +22,6 @@ from safeselect.noise.weights import Weights
 from safeselect.promises.records import exact_text
 from safeselect.selection._table import Calibration, Row
 
-__all__ = ["GivenWeights"]
-
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class GivenWeights:

@@ -24,16 +24,6 @@ from safeselect.selection._reading import Arguments
 from safeselect.selection._results import Selection, TopK
 from safeselect.selection._table import Calibration, Noise, one_draw, read_choice
 
-__all__ = [
-    "GapNoise",
-    "exponential_mechanism_with_gap",
-    "in_scores",
-    "permute_and_flip_with_gap",
-    "read_gap_grid",
-    "report_noisy_max_with_gap",
-    "top_k_with_gaps",
-]
-
 Chosen = TypeVar("Chosen", Selection[Any], TopK[Any])
 GapNoise = Literal["exponential", "laplace"]
 

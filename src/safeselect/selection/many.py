@@ -19,8 +19,6 @@ from safeselect.selection._reading import Arguments
 from safeselect.selection._results import Selections
 from safeselect.selection._table import TABLE, Calibration, Peeled, read_choice
 
-__all__ = ["select_many", "top_k_many"]
-
 
 class BatchOptions(Options, total=False):
     """The common arguments, and those of a batch."""

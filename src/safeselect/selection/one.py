@@ -16,13 +16,6 @@ from safeselect.selection.prepared import (
     ReportNoisyMax,
 )
 
-__all__ = [
-    "exponential_mechanism",
-    "exponential_mechanism_base2",
-    "permute_and_flip",
-    "report_noisy_max",
-]
-
 
 @explicit(Options)
 def permute_and_flip(

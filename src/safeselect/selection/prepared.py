@@ -33,15 +33,6 @@ from safeselect.selection._table import (
     read_choice,
 )
 
-__all__ = [
-    "ExponentialMechanism",
-    "ExponentialMechanismBase2",
-    "PermuteAndFlip",
-    "ReportNoisyMax",
-    "TopKMechanism",
-    "ordered",
-]
-
 _MOST = 2**31 - 1  # candidates: more do not fit the memory of a call
 
 

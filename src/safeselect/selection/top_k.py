@@ -22,8 +22,6 @@ from safeselect.selection._table import (
 )
 from safeselect.selection.prepared import ordered
 
-__all__ = ["top_k"]
-
 
 @overload
 def top_k(

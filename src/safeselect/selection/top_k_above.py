@@ -20,8 +20,6 @@ from safeselect.selection._results import rate, texts, views
 from safeselect.selection._table import one_draw, read_choice
 from safeselect.selection.gaps import GapNoise, in_scores, read_gap_grid
 
-__all__ = ["TopAbove", "top_k_above"]
-
 
 @dataclass(frozen=True, slots=True)
 class TopAbove(Generic[Label]):

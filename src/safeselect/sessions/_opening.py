@@ -16,8 +16,6 @@ from safeselect.randomness.source import Source
 from safeselect.selection._arguments import PendingRelease, Scope
 from safeselect.selection._results import source_name
 
-__all__ = ["Opened", "Reserved", "leave", "reserve_session"]
-
 _Drawn = TypeVar("_Drawn")
 
 

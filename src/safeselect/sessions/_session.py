@@ -47,8 +47,6 @@ from safeselect.sessions._opening import reserve_session
 from safeselect.sessions._terms import BELOW, Branch, SessionParameters, compare
 from safeselect.variates import EnclosedNoise, Variates
 
-__all__ = ["Session"]
-
 _REFINED = 8  # digits by which the scalar tier refines one of two noises; the array engine takes 64
 _MANY = 4096  # bytes for which `query_many` asks the source at once
 

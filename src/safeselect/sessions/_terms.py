@@ -23,11 +23,6 @@ from safeselect.promises.records import exact_text
 from safeselect.scores.reading import Reading, flag
 from safeselect.variates.enclosed import SPARE, Kind
 
-__all__ = [
-    *("BELOW", "MAX_K", "SQRT2", "Branch", "SessionArguments", "SessionParameters"),
-    *("compare", "optimal_share"),
-]
-
 MAX_K = 2**20
 """The most answers above the threshold that a session may have."""
 

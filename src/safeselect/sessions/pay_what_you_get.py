@@ -35,8 +35,6 @@ from safeselect.unknown_domain._histogram import HeldCounts, hold_counts
 from safeselect.unknown_domain._items import Label
 from safeselect.unknown_domain._threshold import published_guarantee
 
-__all__ = ["PayWhatYouGet", "Spent"]
-
 _MOST = 2**20
 _UNREAD = "this session ended with counts that cannot be read; what was charged stays charged"
 _MECHANISM = "pay_what_you_get_gumbel/1"

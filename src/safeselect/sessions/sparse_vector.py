@@ -20,8 +20,6 @@ from safeselect.sessions._session import Session
 from safeselect.sessions._terms import SessionArguments
 from safeselect.variates import Kind
 
-__all__ = ["SparseVector"]
-
 
 @final
 @sealed

@@ -12,8 +12,6 @@ from safeselect.randomness.guard import Guard
 from safeselect.randomness.source import own
 from safeselect.sources.foreign import predictable_generator, with_system_bytes
 
-__all__ = ["CallbackSource"]
-
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}", re.ASCII)
 
 

@@ -8,8 +8,6 @@ from safeselect.errors import ParameterError
 from safeselect.randomness.source import Source, guard_of, guarded, own
 from safeselect.sources.foreign import mixed
 
-__all__ = ["CombinedSource"]
-
 
 @final
 @own

@@ -17,11 +17,6 @@ from safeselect.randomness.guard import NONCE_BYTES, Guard, Worth
 from safeselect.randomness.memory import wipe
 from safeselect.randomness.source import own, takes_foreign
 
-__all__ = [
-    *("ForeignSource", "guarded_foreign", "members_of", "mixed", "predictable_generator"),
-    *("system_bytes", "with_system_bytes"),
-]
-
 _LONGEST_NAME = 64
 _NO_NAME = re.compile(r"[^A-Za-z0-9._-]", re.ASCII)
 

@@ -8,8 +8,6 @@ from typing import Literal
 from safeselect.randomness.guard import Worth
 from safeselect.randomness.source import Source, guard_of
 
-__all__ = ["Observed", "observed"]
-
 
 @dataclass(frozen=True, slots=True)
 class Observed:

@@ -8,8 +8,6 @@ from safeselect.randomness.guard import Guard
 from safeselect.randomness.source import own
 from safeselect.sources.foreign import system_bytes
 
-__all__ = ["SystemSource"]
-
 
 @final
 @own

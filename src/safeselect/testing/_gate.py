@@ -5,8 +5,6 @@ from __future__ import annotations
 from safeselect.errors import ParameterError
 from safeselect.randomness.source import require_production
 
-__all__ = ["refuse_in_production"]
-
 
 def refuse_in_production(name: str) -> None:
     """Raise if the environment allows only sources for production.

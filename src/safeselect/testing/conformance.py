@@ -18,8 +18,6 @@ from safeselect.randomness.guard import NONCE_BYTES
 from safeselect.randomness.source import Source, guarded
 from safeselect.sources.foreign import members_of
 
-__all__ = ["check_source"]
-
 _LENGTHS = (*range(34), 255, 256, 257, 4096, 65537)
 _ROUNDS = 64  # a byte that is written stays zero in all of them with probability 2**-512
 _MARGIN = 8

@@ -12,8 +12,6 @@ from safeselect.randomness.memory import sealed
 from safeselect.randomness.source import own
 from safeselect.testing._gate import refuse_in_production
 
-__all__ = ["DeterministicSource", "InsecureSourceWarning"]
-
 _SEGMENT = 4096
 
 

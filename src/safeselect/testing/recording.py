@@ -9,8 +9,6 @@ from safeselect.randomness.memory import sealed
 from safeselect.randomness.source import Source, guarded, own
 from safeselect.testing._gate import refuse_in_production
 
-__all__ = ["RecordingSource"]
-
 
 @final
 class _Log:

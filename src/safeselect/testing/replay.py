@@ -11,8 +11,6 @@ from safeselect.randomness.memory import sealed
 from safeselect.randomness.source import own
 from safeselect.testing._gate import refuse_in_production
 
-__all__ = ["ReplaySource"]
-
 
 @final
 class _Tape:

@@ -18,8 +18,6 @@ from safeselect.scores.containers import hand_over
 from safeselect.scores.reading import Reading, Sensitivity
 from safeselect.scores.values import read_values
 
-__all__ = ["SensitivityExceeded", "check_sensitivity"]
-
 _Data = TypeVar("_Data")
 _Scores = Mapping[object, object] | Sequence[object]
 

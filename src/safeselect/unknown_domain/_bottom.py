@@ -27,17 +27,6 @@ from safeselect.unknown_domain._histogram import HeldCounts
 from safeselect.unknown_domain._items import Label
 from safeselect.unknown_domain._threshold import gumbel_offset
 
-__all__ = [
-    "ListQuery",
-    "draw_list",
-    "odds",
-    "open_call",
-    "read_contributions",
-    "read_places",
-    "read_total",
-    "split_delta",
-]
-
 _MOST_PLACES = 2**20
 _FINEST = 20  # the grid is 1 / 2**20 or coarser: 2**42 counts of it, and any offset, fit 64 bits
 _PER_NAT = 64  # grid steps a nat, at least: rounding the offset up costs at most 1/64 nat

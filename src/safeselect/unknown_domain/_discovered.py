@@ -18,8 +18,6 @@ from safeselect.promises.statement import Statement
 from safeselect.selection._results import presented, views
 from safeselect.unknown_domain._items import Label
 
-__all__ = ["CountNoise", "DiscoveredTopK"]
-
 _MISSED = Fraction(1, 20)
 _PLACES = 1000  # the standard deviation is rounded up to a thousandth
 

@@ -31,8 +31,6 @@ from safeselect.scores.reading import INTEGERS
 from safeselect.scores.values import read_values
 from safeselect.unknown_domain._items import Label, read_items
 
-__all__ = ["NOT_WHOLE", "Found", "HeldCounts", "Histogram", "hold_counts", "whole_counts"]
-
 _MOST = 2**42
 NOT_WHOLE = (
     "counts must be integers, of whatever type, and none may be missing: decide what a missing "

@@ -23,8 +23,6 @@ from safeselect.columns import hushed
 from safeselect.errors import ParameterError
 from safeselect.scores.numbers import is_integer, to_int
 
-__all__ = ["Label", "item", "read_items", "whole"]
-
 Label = int | str
 
 _MOST_BITS = 2**16

@@ -12,8 +12,6 @@ from functools import lru_cache
 from safeselect.exact.interval import Interval, rounded_up
 from safeselect.promises.guarantees import ApproximateDP
 
-__all__ = ["gumbel_offset", "laplace_failure", "laplace_offset", "published_guarantee"]
-
 
 @lru_cache(maxsize=1 << 14)
 def gumbel_offset(

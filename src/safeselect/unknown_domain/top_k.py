@@ -32,8 +32,6 @@ from safeselect.unknown_domain._items import Label
 from safeselect.unknown_domain._threshold import laplace_offset
 from safeselect.variates import Variates
 
-__all__ = ["unknown_domain_top_k"]
-
 Noise = Literal["gumbel", "laplace"]
 _NOISES: tuple[str, ...] = get_args(Noise)
 

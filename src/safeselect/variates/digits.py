@@ -24,8 +24,6 @@ from safeselect.exact.interval import Interval
 from safeselect.noise.arrays import fill
 from safeselect.randomness.bits import Bits, exhausted, rounds
 
-__all__ = ["FINE", "MARK", "Chance", "DigitTable", "build", "draw_digits"]
-
 Chance = Callable[[int, int], Interval]
 """(d, precision) -> an enclosure of T_d."""
 

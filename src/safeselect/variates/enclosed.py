@@ -15,8 +15,6 @@ from safeselect.noise.laws import EXPONENTIAL, LAPLACE, Law, enclose
 from safeselect.randomness.bits import Bits, exhausted, rounds
 from safeselect.randomness.memory import sealed
 
-__all__ = ["SPARE", "EnclosedNoise", "InvertedNoise", "Kind", "WholeNoise", "enclosed_noise"]
-
 Kind = Literal["exponential", "laplace", "geometric"]
 
 SPARE = 32

@@ -12,8 +12,6 @@ from functools import lru_cache
 from safeselect.exact.interval import Interval
 from safeselect.exact.normal import normal
 
-__all__ = ["MOST_TABLED", "DiscreteGaussian", "RoundedGaussian"]
-
 MOST_TABLED = Fraction(2**20)
 """Up to this sigma squared a table is made: about 8000 thresholds."""
 

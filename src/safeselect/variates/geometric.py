@@ -20,8 +20,6 @@ from safeselect.exact.rate import NoiseRate
 from safeselect.randomness.bits import Bits
 from safeselect.variates.digits import FINE, DigitTable, build, draw_digits
 
-__all__ = ["digit_tables", "discrete_laplace", "geometric"]
-
 _BASE_BITS = 8
 _BASE = 1 << _BASE_BITS
 _CHUNK = 1 << 17

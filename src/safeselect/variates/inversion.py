@@ -23,8 +23,6 @@ from numpy.typing import NDArray
 from safeselect.noise.arrays import fill, random_lanes
 from safeselect.randomness.bits import Bits, exhausted, rounds
 
-__all__ = ["SymmetricLaw", "draw_symmetric"]
-
 _WORD = 64
 _SPARE = 8  # places beyond a word to which thresholds of the table are enclosed
 _LAST = 20  # the table ends with the first threshold below 2**-44

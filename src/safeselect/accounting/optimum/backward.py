@@ -25,8 +25,6 @@ import numpy as np
 
 from safeselect.accounting.optimum.climb import MARGIN, Floats, Places, Tables, climb, tables_of
 
-__all__ = ["Curve", "backward", "interleaved", "row", "start"]
-
 _SMALLEST = 1000  # values are moved by 2**-1000 as well, below which floats lose digits
 
 

@@ -15,8 +15,6 @@ from gmpy2 import mpz
 from safeselect.accounting.optimum.masses import Masses, mirrored
 from safeselect.exact.interval import Interval, rounded_down, rounded_up
 
-__all__ = ["Profile"]
-
 _MANTISSA = 53
 _NONE = Fraction(2**62)  # stands for no bound on epsilon, where too much was cut off
 _LOOSE = 30  # a lower profile is known to within this many bits of its size, or more

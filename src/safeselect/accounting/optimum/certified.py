@@ -20,15 +20,6 @@ from safeselect.accounting.theorems.closed_forms import bun_steinke_epsilon
 from safeselect.accounting.theorems.simple import total
 from safeselect.promises.guarantees import BoundedRange, LaplaceDominated
 
-__all__ = [
-    "Bracket",
-    "dominating_masses",
-    "least_delta",
-    "least_epsilon",
-    "quick_epsilon",
-    "worth_trying",
-]
-
 Read = Callable[[Profile, Fraction], Fraction]
 """Reads a bound off a profile; the losses of that profile may be too large by a shift."""
 

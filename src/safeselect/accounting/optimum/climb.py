@@ -14,8 +14,6 @@ import numpy.typing as npt
 
 from safeselect.exact.interval import Interval
 
-__all__ = ["MARGIN", "Floats", "Places", "Tables", "climb", "tables_of"]
-
 Floats = npt.NDArray[np.float64]
 Places = npt.NDArray[np.intp]
 

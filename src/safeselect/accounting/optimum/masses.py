@@ -20,9 +20,6 @@ import gmpy2
 
 from safeselect.exact.interval import Interval
 
-__all__ = ["Masses", "certain", "dots", "mirrored", "power", "product"]
-
-
 _LOOSE = 8  # units of 2**-bits by which a lower value of a profile may be too small
 
 

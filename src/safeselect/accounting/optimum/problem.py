@@ -16,11 +16,6 @@ from safeselect.accounting.theorems.closed_forms import dong_durfee_rogers_epsil
 from safeselect.accounting.theorems.simple import total
 from safeselect.promises.guarantees import BoundedRange, LaplaceDominated, PureDP
 
-__all__ = [
-    *("BLOCK", "CUT", "MOST_KINDS", "MOST_WORK", "ROW", "Part", "Problem"),
-    *("ranges_of", "reach", "sizes_of", "weight"),
-]
-
 Part = BoundedRange | Pair
 
 CUT = 36

@@ -15,8 +15,6 @@ from safeselect.accounting.optimum.masses import Masses, certain, dots, mirrored
 from safeselect.exact.interval import Interval, rounded_down, rounded_up
 from safeselect.promises.guarantees import LaplaceDominated, PureDP
 
-__all__ = ["Law", "Pair", "grid_masses"]
-
 Pair = PureDP | LaplaceDominated | GaussianDP | KnownLaw
 """Guarantees that a fixed pair of laws dominates and attains."""
 

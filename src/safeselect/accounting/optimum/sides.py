@@ -29,8 +29,6 @@ from safeselect.accounting.optimum.profiles import Law, grid_masses
 from safeselect.exact.interval import Interval
 from safeselect.promises.guarantees import BoundedRange
 
-__all__ = ["Grid", "lower_value", "range_masses", "upper_profile"]
-
 _BITS = 72  # of masses, below delta
 _NORMAL = 1024  # places of a deviation of a normal law
 _FINEST = 2048  # cells of a range where the grid is finer

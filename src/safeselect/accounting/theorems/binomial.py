@@ -9,8 +9,6 @@ from gmpy2 import mpfr
 
 from safeselect.exact.interval import Interval, contexts
 
-__all__ = ["binomial_below"]
-
 _GUARD = 16  # bits more for a sum of many terms
 _LOOK_EVERY = 8  # terms between two looks at whether the rest still matters
 

@@ -29,17 +29,6 @@ from safeselect.promises.guarantees import (
     ZeroConcentratedDP,
 )
 
-__all__ = [
-    "GaussianLimit",
-    "bun_steinke_delta",
-    "bun_steinke_epsilon",
-    "bun_steinke_rho",
-    "dong_durfee_rogers_epsilon",
-    "durfee_rogers_epsilon",
-    "gaussian_limit",
-    "renyi_delta",
-]
-
 _MOST = 2**62
 
 

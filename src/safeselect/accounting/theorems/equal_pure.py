@@ -15,17 +15,6 @@ from safeselect.accounting.theorems.binomial import binomial_below
 from safeselect.exact.interval import Interval, above_zero, rounded_up
 from safeselect.exact.parameters import Number, integer, rational
 
-__all__ = [
-    "MOST_EQUAL",
-    "EqualPure",
-    "Tails",
-    "exceeds",
-    "newton_epsilon",
-    "optimal_pure_delta",
-    "smallest_delta",
-    "smallest_epsilon",
-]
-
 MOST_EQUAL = 10**6
 """The optimum is computed for at most so many equal guarantees; the work grows like the root."""
 

@@ -32,16 +32,6 @@ from safeselect.promises.guarantees import (
     ZeroConcentratedDP,
 )
 
-__all__ = [
-    "Moments",
-    "Parts",
-    "delta_by_orders",
-    "epsilon_at_order",
-    "epsilon_by_orders",
-    "log_moment",
-    "size",
-]
-
 Parts = Sequence[tuple[AnyGuarantee, int]]
 """Guarantees, each with how often it occurs."""
 

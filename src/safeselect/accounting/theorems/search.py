@@ -10,8 +10,6 @@ from gmpy2 import mpfr
 
 from safeselect.exact.interval import Interval
 
-__all__ = ["argmin"]
-
 _MOST_STEPS = 500  # of a search that need not find the best; 60 are usual
 
 

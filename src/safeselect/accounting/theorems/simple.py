@@ -10,8 +10,6 @@ from safeselect.errors import ParameterError
 from safeselect.exact.interval import Interval, rounded_down, rounded_up
 from safeselect.exact.parameters import MAX_BITS
 
-__all__ = ["sum_of_deltas", "total", "what_is_left"]
-
 Counted = Sequence[tuple[Fraction, int]]
 """Values, each with how often it occurs."""
 

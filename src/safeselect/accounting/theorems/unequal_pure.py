@@ -11,8 +11,6 @@ from math import comb, prod
 
 from safeselect.exact.interval import Interval
 
-__all__ = ["UnequalPure"]
-
 _MOST_OUTCOMES = 2**10  # of each half: 2**20 in all, that of twenty unequal guarantees
 
 

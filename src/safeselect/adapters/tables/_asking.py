@@ -8,8 +8,6 @@ from typing import Any
 
 from safeselect.errors import InputError
 
-__all__ = ["BROKEN", "ask", "import_duckdb", "run"]
-
 BROKEN = "safeselect: not whole"
 _NOT_WHOLE = (
     "a column of keys holds floating-point numbers that are not whole: keys are integers or "

@@ -43,8 +43,6 @@ from safeselect.unknown_domain._bottom import (
     read_total,
 )
 
-__all__ = ["top_items_by_group"]
-
 
 def top_items_by_group(
     table: object,

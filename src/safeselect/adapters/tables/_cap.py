@@ -15,8 +15,6 @@ from safeselect.randomness.source import Source
 from safeselect.scores.containers import Unread
 from safeselect.selection import Selection, permute_and_flip
 
-__all__ = ["choose_cap"]
-
 _DEAR = 16  # 8 nats between neighbouring caps that do as well
 
 

@@ -21,15 +21,6 @@ from safeselect.errors import ParameterError
 from safeselect.exact.parameters import integer
 from safeselect.scores.containers import Unread
 
-__all__ = [
-    "count_distinct_users",
-    "largest_counts",
-    "open_capped",
-    "open_counts",
-    "open_largest",
-    "until_read",
-]
-
 
 def count_distinct_users(
     table: object,

@@ -16,8 +16,6 @@ from safeselect.errors import InputError, ParameterError
 from safeselect.exact.parameters import describe
 from safeselect.scores.reading import flag
 
-__all__ = ["TableAs", "paths_of"]
-
 ENCODINGS = ("utf-8", "latin-1", "utf-16")
 _BLANK = " \t\r\n\u00a0"
 _WHOLE = r"^(-?[0-9]+)\.0*$"

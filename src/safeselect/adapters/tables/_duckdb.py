@@ -40,8 +40,6 @@ from safeselect.adapters.tables._frames import as_arrow, without_rows
 from safeselect.adapters.tables._progress import reported
 from safeselect.errors import InputError, ParameterError
 
-__all__ = ["Table", "open_table"]
-
 _CONFIG = {
     "autoinstall_known_extensions": "false",
     "autoload_known_extensions": "false",

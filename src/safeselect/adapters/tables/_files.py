@@ -20,17 +20,6 @@ from typing import Any
 from safeselect.errors import InputError, ParameterError
 from safeselect.exact.parameters import describe
 
-__all__ = [
-    "delimiter_with",
-    "identifier",
-    "literal",
-    "memory_size",
-    "position",
-    "reader",
-    "regular_file",
-    "shown",
-]
-
 _CSV = (
     "read_csv({file}, auto_detect = false, header = true, delim = {delimiter}, quote = '\"', "
     "escape = '\"', comment = '', nullstr = '', compression = {compression}, "

@@ -14,8 +14,6 @@ from safeselect.adapters.tables._files import identifier, position, shown
 from safeselect.columns import hushed
 from safeselect.errors import InputError, ParameterError
 
-__all__ = ["as_arrow", "without_rows"]
-
 _PLACE = "the table"
 
 

@@ -19,8 +19,6 @@ from safeselect.adapters.tables._spark import SparkTable, is_spark, open_spark
 from safeselect.adapters.tables._sql import GROUPS, ITEMS
 from safeselect.errors import InputError, ParameterError
 
-__all__ = ["Keyed", "open_keyed"]
-
 _LISTED = {"item": "candidate", "grp": "group"}
 
 

@@ -10,16 +10,6 @@ from safeselect.adapters.tables._files import shown
 from safeselect.errors import InputError, ParameterError
 from safeselect.scores.containers import table_reader
 
-__all__ = [
-    "FLOATS",
-    "INTEGERS",
-    "TEXT",
-    "read_labels",
-    "require_key",
-    "require_plain_integers",
-    "warn_if_same",
-]
-
 INTEGERS = frozenset(
     sign + size + "INT" for sign in ("", "U") for size in ("TINY", "SMALL", "BIG", "HUGE")
 ) | {"INTEGER", "UINTEGER"}

@@ -11,8 +11,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from threading import Event, Thread
 
-__all__ = ["reported"]
-
 _PATIENCE = 2  # seconds before the first line, and between two lines
 _BLANK = "\r\x1b[K"
 

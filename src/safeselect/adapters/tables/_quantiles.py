@@ -21,8 +21,6 @@ from safeselect.randomness.source import Source
 from safeselect.selection._arguments import read_ledger, unit_of
 from safeselect.selection._table import read_choice
 
-__all__ = ["table_quantiles"]
-
 Of = Literal["smallest", "largest", "sum"]
 """Which value of a user counts."""
 

@@ -15,8 +15,6 @@ from safeselect.adapters.tables._keys import INTEGERS, TEXT, require_key
 from safeselect.errors import InputError, ScoreError
 from safeselect.scores.containers import Unread
 
-__all__ = ["open_scores", "read_scores"]
-
 _LABELS = "SELECT CAST(label AS STRING) AS label FROM safeselect_rows ORDER BY label"
 _SCORES = "SELECT CAST(label AS STRING) AS label, score FROM safeselect_rows ORDER BY label"
 

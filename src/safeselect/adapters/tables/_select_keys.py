@@ -16,8 +16,6 @@ from safeselect.partitions.terms import Terms
 from safeselect.randomness.source import Source
 from safeselect.selection._arguments import read_ledger, unit_of
 
-__all__ = ["select_keys"]
-
 
 def select_keys(
     table: object,

@@ -20,8 +20,6 @@ from uuid import uuid4
 from safeselect.adapters.tables._files import position
 from safeselect.errors import InputError, ParameterError
 
-__all__ = ["SparkTable", "is_spark", "open_spark"]
-
 # Spark's names of the types that keys may have, and DuckDB's names of them.  A string with a
 # collation has another name and is refused: two different keys may be equal in it.
 _TYPES = {

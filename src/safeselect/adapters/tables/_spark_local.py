@@ -21,8 +21,6 @@ from warnings import catch_warnings
 from safeselect.adapters.tables._files import memory_size, reader, regular_file, shown
 from safeselect.errors import InputError
 
-__all__ = ["parquet_on_spark"]
-
 _SETTINGS = {
     "spark.app.name": "safeselect",
     "spark.master": "local[*]",

@@ -25,8 +25,6 @@ from safeselect.selection._table import Mechanism
 from safeselect.unknown_domain import DiscoveredTopK, unknown_domain_top_k
 from safeselect.unknown_domain._bottom import read_places
 
-__all__ = ["opened_by", "top_items", "warn_delta"]
-
 _NEEDS_DELTA = (
     "the domain is unknown, which needs epsilon and delta; or pass candidates=, a list made "
     "without looking at the data, or candidates_are_public=True if the set of items in the table "

@@ -20,8 +20,6 @@ from safeselect.ledger.records.record import canonical, parse
 from safeselect.ledger.records.signatures import PUBLIC_KEY, Signer, Verifier, public_verifier
 from safeselect.promises.records import Content
 
-__all__ = ["Approvers", "Proposal", "approve", "check_approved", "read_approvers"]
-
 _SIGNED = b"safeselect/approval/1\x00"
 _SIGNATURE = re.compile(r"[0-9a-f]{128}", re.ASCII)
 _COUNT = re.compile(r"0|[1-9][0-9]{0,5}", re.ASCII)

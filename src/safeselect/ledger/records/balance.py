@@ -12,8 +12,6 @@ from safeselect.ledger.records.budget import Amounts, Budget, add, exact_texts
 from safeselect.ledger.records.record import OLD_SCHEMA, read_numbers
 from safeselect.promises.records import Content, exact_text
 
-__all__ = ["MAX_REFUSALS", "Balance", "charged", "raised", "refused"]
-
 MAX_REFUSALS = 10
 """The default number of refusals of private input at which a scope closes."""
 

@@ -22,8 +22,6 @@ from safeselect.ledger.records.record import read_numbers, text
 from safeselect.promises.guarantees import ApproximateDP
 from safeselect.promises.records import Content, exact_text
 
-__all__ = ["Amounts", "Budget", "add", "check_cap", "exact_texts"]
-
 Amounts = dict[str, Fraction]
 """The amounts that add up, by name: epsilon; rho; epsilon and delta; or log_moment."""
 

@@ -13,8 +13,6 @@ from typing import Any
 from safeselect.errors import LedgerDamaged, ParameterError
 from safeselect.ledger.records.record import OLD_SCHEMA, SCHEMA, parse, text
 
-__all__ = ["OUTCOMES", "Fields", "charges_of", "head_of", "names_of", "read_head", "read_record"]
-
 Fields = dict[str, Any]
 """A record, or an object in one."""
 

@@ -7,8 +7,6 @@ from dataclasses import dataclass, field
 from safeselect.errors import LedgerRolledBack
 from safeselect.ledger.records.fields import read_head
 
-__all__ = ["Heads"]
-
 
 @dataclass(slots=True)
 class Heads:

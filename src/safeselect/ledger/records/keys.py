@@ -30,8 +30,6 @@ from safeselect.ledger.records.signatures import (
 from safeselect.ledger.store import Row
 from safeselect.promises.records import Content
 
-__all__ = ["ED25519", "Keys", "handover_message", "is_replaceable", "may_lead"]
-
 ED25519 = "ed25519"
 _HANDOVER = b"safeselect/key/1\x00"
 _HANDED_OVER = ("ledger", "seq", "previous", "replaces", "signer")

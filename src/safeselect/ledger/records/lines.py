@@ -16,8 +16,6 @@ from safeselect.ledger.records.record import LONGEST, Record, canonical
 from safeselect.ledger.records.replay import Checker
 from safeselect.ledger.store import Row
 
-__all__ = ["check_log", "log_line", "log_lines", "read_line"]
-
 _LINE = re.compile(
     rb'\{"hash":"([0-9a-f]{64})","record":(\{.*\}),"signature":"((?:[0-9a-f]{2})*)"\}'
 )

@@ -12,8 +12,6 @@ import numpy as np
 
 from safeselect.promises.statement import code
 
-__all__ = ["library"]
-
 
 @cache
 def library() -> dict[str, str]:

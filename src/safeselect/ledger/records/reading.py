@@ -11,8 +11,6 @@ from safeselect.ledger.records.fields import Fields
 from safeselect.ledger.records.record import read_numbers
 from safeselect.ledger.store import Row
 
-__all__ = ["Open", "Reading", "check_spent", "read_open"]
-
 
 @dataclass(frozen=True, slots=True)
 class Open:

@@ -26,22 +26,6 @@ from safeselect.errors import LedgerDamaged, LedgerError, ParameterError
 from safeselect.exact.parameters import describe, rational
 from safeselect.promises.records import Content, exact_text
 
-__all__ = [
-    "LONGEST",
-    "OLD_SCHEMA",
-    "RECORD_DOMAIN",
-    "SCHEMA",
-    "START",
-    "Record",
-    "canonical",
-    "commitment",
-    "parse",
-    "read_numbers",
-    "record_hash",
-    "text",
-    "utc_now",
-]
-
 SCHEMA = "safeselect.record/2"
 OLD_SCHEMA = "safeselect.record/1"
 START = "0" * 64

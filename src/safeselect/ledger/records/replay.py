@@ -33,8 +33,6 @@ from safeselect.ledger.records.requests import Requests
 from safeselect.ledger.records.signatures import Verifier
 from safeselect.ledger.store import Row
 
-__all__ = ["Checker"]
-
 
 @dataclass(slots=True)
 class Checker:

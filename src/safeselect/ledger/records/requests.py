@@ -16,8 +16,6 @@ from safeselect.errors import LedgerDamaged
 from safeselect.ledger.records.record import canonical
 from safeselect.promises.records import Content
 
-__all__ = ["Outcome", "Request", "Requests", "question_hash", "request_hash"]
-
 Outcome = Literal["released", "settled", "aborted"]
 
 _ID = b"safeselect/request/1\x00"

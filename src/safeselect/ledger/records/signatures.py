@@ -18,21 +18,6 @@ from safeselect.exact.parameters import describe
 from safeselect.ledger.records.record import text
 from safeselect.ledger.store import Row
 
-__all__ = [
-    "PUBLIC_KEY",
-    "HmacSigner",
-    "Signer",
-    "Verifier",
-    "check_signature",
-    "check_signer",
-    "is_key",
-    "key_of",
-    "public_verifier",
-    "read_signer",
-    "read_verifier",
-    "signed_message",
-]
-
 _SIGNED = b"safeselect/signature/1\x00"
 _SIGNATURE = re.compile(r"([0-9a-f]{2})+", re.ASCII)
 _SHORTEST_KEY = 32

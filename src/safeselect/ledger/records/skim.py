@@ -20,8 +20,6 @@ from safeselect.ledger.records.record import RECORD_DOMAIN, record_hash
 from safeselect.ledger.records.replay import Checker
 from safeselect.ledger.store import Row
 
-__all__ = ["Carrying", "skim"]
-
 _HASH, _BODY = slice(9, 73), 84  # their places in a line
 _SIGNATURE, _PREVIOUS = b',"signature":"', b'"previous":"'
 _KEY = b'"kind":"key"'

@@ -34,8 +34,6 @@ try:
 except ImportError:  # Windows: the package works, a ledger in a file does not
     fcntl = None  # type: ignore[assignment]
 
-__all__ = ["FileStore", "end_found"]
-
 T = TypeVar("T")
 
 

@@ -13,8 +13,6 @@ from safeselect.errors import LedgerDamaged, LedgerError
 from safeselect.ledger.records.lines import log_line, read_line
 from safeselect.ledger.store import Row, Torn
 
-__all__ = ["FileJournal", "end_of_lines"]
-
 _CHUNK = 2**20  # more than the longest line
 _CARRIED, _TO_RECORD = b'"record":{"kind":"carried",', 75  # and its place in a line
 _SQLITE = b"SQLite format 3\0"

@@ -9,8 +9,6 @@ from safeselect.errors import LedgerError
 from safeselect.ledger.store import Journal, Row, Torn
 from safeselect.randomness.memory import generation
 
-__all__ = ["MemoryStore"]
-
 T = TypeVar("T")
 
 

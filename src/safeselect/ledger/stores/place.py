@@ -19,8 +19,6 @@ try:
 except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
-__all__ = ["check_file_system", "check_modes", "file_system", "said", "sync", "sync_folder"]
-
 _GOOD = frozenset({"ext2", "ext3", "ext4", "xfs", "btrfs", "zfs", "f2fs", "apfs"})
 _PASSING = frozenset({"tmpfs", "overlay", "unknown"})
 _OCTAL = re.compile(r"\\([0-7]{3})")

@@ -19,8 +19,6 @@ from weakref import WeakSet
 
 from safeselect.errors import LedgerBusy
 
-__all__ = ["Turn", "guard", "pause"]
-
 T = TypeVar("T")
 
 _PAUSES = (0.0002, 0.0005, 0.001, 0.002, 0.003, 0.004, 0.005, 0.005)  # seconds
