@@ -6,6 +6,13 @@ cost on a ledger, and what its noise costs besides.
 
     python benchmarks/synthetic.py CHECKOUT mbi aim 10
     python benchmarks/synthetic.py CHECKOUT dpmm mst 10
+    python benchmarks/synthetic.py CHECKOUT mbi mst 10 beside
+
+With "beside" both sides take the program's own choices, from one seed, and so do the same work in
+each run; one side asks our selection as well, each time, and drops its answer.  So the difference
+is what our selection adds to the run, all that it does to caches included, and no chance of other
+choices, which make models of other shapes, for which JAX compiles anew.  (dpmm also draws from
+sources without a seed, so its runs differ.)
 
 CHECKOUT is https://github.com/ryan112358/mbi, whose `mechanisms` are in no package and whose `data`
 has the table.  `mbi` needs what the package mbi needs, and takes `src` of the checkout, which fits
@@ -79,6 +86,29 @@ class Watch:
         return counted
 
 
+def replaced(original: Any, ours: Any, watch: Watch, method: bool) -> Any:
+    """What the program is to call: its own, ours, or its own with ours beside it."""
+    if ours is None:
+        return watch.selecting(original, 1 + method)
+    if isinstance(ours, Beside):
+        drop = ours.mechanism
+
+        def both(*given: Any, **more: Any) -> Any:
+            drop(*given[method:], **more)
+            return original(*given, **more)
+
+        return watch.selecting(both, 1 + method)
+    timed = watch.selecting(ours, 1)
+    return staticmethod(timed) if method else timed
+
+
+class Beside:
+    """A selection that is asked besides the program's own."""
+
+    def __init__(self, mechanism: Callable[..., Any]) -> None:
+        self.mechanism = mechanism
+
+
 def table(checkout: Path) -> tuple[Table, dict[str, int]]:
     """Some columns of Adult, and how many values each may have."""
     sizes = json.loads((checkout / "data" / "adult-domain.json").read_text("utf-8"))
@@ -119,9 +149,7 @@ def mbi_runs(checkout: Path, name: str, data: Table, sizes: dict[str, int]) -> R
     def run(ours: Any, watch: Watch, seed: int) -> tuple[Table, float]:
         np.random.seed(seed)  # noqa: NPY002 - what the program draws from
         if name == "aim":
-            chosen = original if ours is None else ours
-            timed = watch.selecting(chosen, 2 if ours is None else 1)
-            home.exponential_mechanism = timed if ours is None else staticmethod(timed)
+            home.exponential_mechanism = replaced(original, ours, watch, True)
             base.gaussian_noise = watch.adding(noise, "sigma", 1)
             mechanism = code.AIM(
                 EPSILON,
@@ -133,7 +161,7 @@ def mbi_runs(checkout: Path, name: str, data: Table, sizes: dict[str, int]) -> R
             pairs = [(pair, 1.0) for pair in itertools.combinations(COLUMNS, 2)]
             _, made = mechanism.run(whole, pairs)
         else:
-            home.exponential_mechanism = watch.selecting(original if ours is None else ours, 1)
+            home.exponential_mechanism = replaced(original, ours, watch, False)
             code.measure = watch.adding(measure, "sigma", 2)
             made = code.MST(whole, EPSILON, DELTA)
         columns = made.to_dict()
@@ -153,8 +181,7 @@ def dpmm_runs(name: str, data: Table, sizes: dict[str, int]) -> Run:
     noises = [(each, each.gaussian_noise) for each in (code, shared)]
 
     def run(ours: Any, watch: Watch, seed: int) -> tuple[Table, float]:
-        timed = watch.selecting(original if ours is None else ours, 2 if ours is None else 1)
-        home.exponential_mechanism = timed if ours is None else staticmethod(timed)
+        home.exponential_mechanism = replaced(original, ours, watch, True)
         for module, noise in noises:
             module.gaussian_noise = watch.adding(noise, "sigma", 0)
         more = {"rounds": ROUNDS, "max_model_size": MODEL_SIZE} if name == "aim" else {}
@@ -184,26 +211,30 @@ def spread(values: list[float]) -> str:
 def main() -> None:
     """Run the command."""
     checkout, program, name, times = Path(sys.argv[1]), *sys.argv[2:4], int(sys.argv[4])
+    side_of_ours = "beside" if sys.argv[5:] == ["beside"] else "ours"
+    sides = "own", side_of_ours
     warnings.simplefilter("ignore", SafeSelectWarning)
     data, sizes = table(checkout)
     run = (
         mbi_runs(checkout, name, data, sizes) if program == "mbi" else dpmm_runs(name, data, sizes)
     )
     load = Load()
-    errors: dict[str, list[float]] = {"own": [], "ours": []}
-    whole: dict[str, list[float]] = {"own": [], "ours": []}
-    inside: dict[str, list[float]] = {"own": [], "ours": []}
+    errors: dict[str, list[float]] = {side: [] for side in sides}
+    whole: dict[str, list[float]] = {side: [] for side in sides}
+    inside: dict[str, list[float]] = {side: [] for side in sides}
     for turn in range(-1, times):  # the first round is to warm up
-        for side in ("own", "ours") if turn % 2 else ("ours", "own"):
+        for side in sides if turn % 2 else sides[::-1]:
             ledger = Ledger.create(":memory:", {"rows": Budget(**TERMS, rho=1)})
             scope = ledger.scope("rows", **TERMS, purpose="synthetic data")
-            ours = partial(exponential_mechanism, ledger=scope) if side == "ours" else None
+            ours: Any = None if side == "own" else partial(exponential_mechanism, ledger=scope)
+            if side == "beside":
+                ours = Beside(ours)
             watch, started = Watch(), time.process_time()
             with contextlib.redirect_stdout(io.StringIO()):
-                made, rho = run(ours, watch, turn + 1)
+                made, rho = run(ours, watch, 0 if side_of_ours == "beside" else turn + 1)
             seconds = time.process_time() - started
             charged = 1 - float(ledger.balance("rows").left["rho"])
-            total = watch.noise + (charged if ours else watch.claimed)
+            total = watch.noise + (charged if side == "ours" else watch.claimed)
             line = {
                 "side": side,
                 "turn": turn,
@@ -225,14 +256,17 @@ def main() -> None:
                 inside[side].append(watch.seconds)
     machine = describe_machine()
     print(f"{program} {name}, {times} runs each, {machine['cpu']}, others {load.others()}")
-    for side in ("own", "ours"):
+    for side in sides:
         print(
             f"{side}: error {spread(errors[side])}, seconds {spread(whole[side])}, "
             f"selecting {spread(inside[side])}"
         )
-    more = statistics.fmean(inside["ours"]) - statistics.fmean(inside["own"])
-    print(f"whole run: {statistics.fmean(whole['ours']) / statistics.fmean(whole['own']):.4f} x")
-    print(f"what selections add: {more / statistics.fmean(whole['own']):.3%} of a run")
+    own, other = whole.values()
+    pairs = [b / a for a, b in zip(own, other, strict=True)]
+    print(f"whole run, turn by turn: {spread(pairs)} x, median {statistics.median(pairs):.4f} x")
+    before, after = inside.values()
+    more = [100 * (b - a) / c for a, b, c in zip(before, after, own, strict=True)]
+    print(f"what selections add: {spread(more)} % of a run")
 
 
 if __name__ == "__main__":

@@ -128,7 +128,7 @@ def test_the_release_is_that_of_quantiles():
         **{**GIVEN, "quantiles": ["3/4", "1/4"], "highest": 999, "epsilon": 8, "of": "largest"},
         unit="rider",
     )
-    assert found.mechanism == "quantiles/2"
+    assert found.mechanism == "quantiles/3"
     assert found.statement.unit == "rider"
     assert [
         abs(value - near) < 100 for value, near in zip(found.values, (750, 250), strict=True)

@@ -379,6 +379,9 @@ FAULTS: dict[str, Changes] = {
     "ties count from below alone": (
         ("grid_quantiles/_point.py", '        if self.ties == "below":\n', "        if True:\n"),
     ),
+    "a quantile deep in a run counts as one at its end": (
+        ("grid_quantiles/_point.py", "        return max(above, ", "        return max(0, above, "),
+    ),
     "what lies above a cut is counted on both sides": (
         (
             "grid_quantiles/_part.py",

@@ -41,8 +41,8 @@ def quantile(
     """Choose a point with about a share `quant` of the values below it; see `safeselect.quantile`.
 
     The original draws a real number between two values; this draws a point of a public grid, by the
-    same law between values: P(g) proportional to exp(-epsilon d(g) / 2), d(g) being the distance of
-    quant n from #{x < g} .. #{x <= g}.
+    same law between values: P(g) proportional to exp(-epsilon d(g) / 2), d(g) being how far quant n
+    lies outside of #{x < g} .. #{x <= g}; inside, it is minus the way to the nearer end.
 
     Guarantee: epsilon-DP for all outputs together, each with an equal share, as in the original.
     Neighbours: one value is replaced, or, at these rates, added or removed.  With

@@ -23,7 +23,7 @@ _SHARE = Fraction(2, 3)
 _SEVERAL = (Fraction(1, 4), Fraction(1, 2), Fraction(3, 4))
 _FEW = (0,) * 12 + (1,) * 16 + (2,) * 12
 _SHARP = 8  # an epsilon at which other scores would give other points
-_TIES = {"below": 1, "interval": 2}
+_TIES = {"below": 1, "interval": 3}
 _FINE = {"below": 1, "interval": 16}
 """How many places of its point a value has, where there are several quantiles."""
 _NEIGHBOURS = ("add_remove", "replace_one")
@@ -144,8 +144,7 @@ def _chances(
     away = []
     for point in range(first, last + 1):
         low, high = bisect_left(shares, point), bisect_right(shares, point)
-        distance = max(low - wanted, wanted - high, 0.0)
-        away.append(abs(low - wanted) if ties == "below" else distance)
+        away.append(abs(low - wanted) if ties == "below" else max(low - wanted, wanted - high))
     heavy = [exp(-rate * each) for each in away]
     total = sum(heavy)
     return [each / total for each in heavy]

@@ -19,7 +19,7 @@ from safeselect.releases._fields import count
 
 _RUNS = {"best_of/1": Repeated, "best_of_poisson/1": PoissonRepeated, "first_above/1": PureDP}
 """What the best of runs costs, by the mechanism."""
-_TIES = {"1": "below", "2": "interval"}
+_TIES = {"1": "below", "3": "interval"}
 
 
 def shape_of_points(release: Quantiles) -> Line:

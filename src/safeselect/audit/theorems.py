@@ -94,7 +94,7 @@ _PURE = (
 """Parts of the names of those whose draws are pure, or approximate, and no more."""
 
 
-_VERSIONS = {"quantile": ("1", "2"), "quantiles": ("1", "2")}
+_VERSIONS = {"quantile": ("1", "3"), "quantiles": ("1", "3")}
 """Of laws of which there is more than the first."""
 
 

@@ -39,8 +39,9 @@ class Law:
     Args:
         quantile: s / t, from 0 to 1.
         rate: of the distance, in nats; above 0.
-        ties: "interval": the distance of a point is that of s n from the interval
-            t #{x < p} .. t #{x <= p}, n and both numbers in shares; "below": from its lower end.
+        ties: "interval": the distance of a point is how far s n lies outside of the interval
+            t #{x < p} .. t #{x <= p}, n and both numbers in shares; inside it is minus the way to
+            the nearer end.  "below": how far s n is from the lower end.
     """
 
     quantile: Fraction
@@ -81,7 +82,7 @@ class Law:
         above = self.quantile.denominator * low - wanted
         if self.ties == "below":
             return abs(above)
-        return max(0, above, wanted - self.quantile.denominator * high)
+        return max(above, wanted - self.quantile.denominator * high)
 
 
 class _Factors:

@@ -48,9 +48,10 @@ def quantile(
     """Choose a point g of a public grid with about a share `quantile` of the values below it.
 
     P(g) is proportional to exp(-rate d(g)) for each point g of the grid, d(g) being how far
-    quantile n is from the interval #{x < g} .. #{x <= g}, for n values x, each clamped to the grid
-    and rounded down to it.  d is the error in ranks: at most (R / epsilon) ln(M / beta) with
-    probability 1 - beta, M being the number of points: a wide grid costs little.
+    quantile n lies outside of the interval #{x < g} .. #{x <= g}, for n values x, each clamped to
+    the grid and rounded down to it; inside, d(g) is minus the way to the nearer end.  What of d is
+    above 0 is the error in ranks: at most (R / epsilon) ln(M / beta) with probability 1 - beta, M
+    being the number of points: a wide grid costs little.
     Where no bounds are known, write those of the type, such as lowest=-2**63, highest=2**63 - 1,
     which costs 44 R / epsilon ranks.
 
@@ -62,8 +63,9 @@ def quantile(
     Method: classes of points with equally many values below are drawn by inversion of one uniform
         number with certified sums: the law over the points is exact, for any number of points and
         any values: none, equal ones, duplicates.
-    Ties: at a run of equal values every quantile that falls into the run has error 0.  With
-        ties="below", d(g) = |#{x < g} - quantile n| instead, which counts what lies below alone.
+    Ties: at a run of equal values every quantile that falls into the run has error 0, and the run
+        is the likelier the deeper the quantile lies in it.  With ties="below", d(g) =
+        |#{x < g} - quantile n| instead, which counts what lies below alone.
     Reveals: the requests to the source follow from the grid.  The time depends on how many values
         there are, on their order and on their types; it is not protected.
 
@@ -217,9 +219,9 @@ def _quantiles(
     spent = each / 2 if several and replaced else each
     source = resolve(source)
     later = reader(values)
-    version = 1 if ties == "below" else 2
+    version = 1 if ties == "below" else 3
     mechanism = f"quantiles/{version}" if several else f"quantile/{version}"
-    fine = _FINE if several and version == 2 else 1
+    fine = _FINE if several and ties == "interval" else 1
     parameters = {
         **grid.as_record(),
         "neighbours": str(neighbours),

@@ -16,12 +16,9 @@ from typing import Self
 
 import numpy as np
 
-from safeselect.errors import ParameterError
 from safeselect.exact.interval import Interval
 from safeselect.noise.arrays import Indices, Numbers, to_integers
 from safeselect.noise.tables import UNIT_BITS
-
-_UNIT = Fraction(1, 1 << UNIT_BITS)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -42,16 +39,13 @@ class Weights:
     def of(cls, weights: Sequence[Fraction]) -> Self | None:
         """Take positive weights; None where all are equal, so that they change nothing.
 
-        Raises:
-            ParameterError: one is more than 2**4096 times another.
+        Requires: none is more than 2**4096 times another; bounds of `tables` have room for that.
         """
         places: dict[Fraction, int] = {}
         which = [places.setdefault(weight, len(places)) for weight in weights]
         if len(places) == 1:
             return None
         least = min(places)
-        if max(places) > least * 2**4096:
-            raise ParameterError("weights must be 0 or within a factor of 2**4096 of one another")
         ratios = tuple(weight / least for weight in places)
         spread = 1 + (_log(max(ratios), 64)[1] >> 64)
         return cls(ratios, np.array(which, dtype=np.int64), spread)
@@ -65,9 +59,9 @@ class Weights:
         chosen = to_integers(np.take(self.which, np.array(candidates, dtype=np.int64)))
         return [logs[place] for place in chosen]
 
-    def rounded_up(self, dtype: type = np.int64, unit: Fraction = _UNIT) -> Numbers:
+    def rounded_up(self, dtype: type = np.int64, unit: Fraction | None = None) -> Numbers:
         """Each candidate's ln w in units of so many nats (those of `tables`), rounded up."""
-        scale = unit * 2**64
+        scale = (unit or Fraction(1, 1 << UNIT_BITS)) * 2**64
         logs = [ceil(_log(ratio, 64)[1] / scale) for ratio in self.ratios]
         return np.take(np.array(logs, dtype), self.which)
 

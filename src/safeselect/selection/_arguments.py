@@ -10,7 +10,7 @@ A new common argument is two edits: a line in `Options` here, and its use in `Ar
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache, wraps
 from inspect import Parameter, signature
@@ -282,10 +282,7 @@ class Arguments:
         Raises:
             ParameterError: the mechanism takes no weights, or none such.
         """
-        if self.weights is None:
-            return plan
-        self.weights.check(plan.row, plan.k)
-        return replace(plan, mechanism=plan.mechanism.replace("/", "_weighted/"))
+        return plan if self.weights is None else self.weights.named(plan)
 
 
 @lru_cache(maxsize=256)

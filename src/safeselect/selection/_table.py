@@ -160,12 +160,10 @@ class Calibration:
     ) -> Ranking:
         """Rank the k first by their noisy scores; with gaps, if a unit for them is given."""
         taken = self.row.noise, scores, self.k, self.noise_rate, bits
-        if weights is not None:
-            return engine.noisy_top_k(*taken, weights=weights)
         if self.row.anew and self.k > 1:  # of one, the noise is drawn once either way
             return engine.peeled_top_k(*taken)
         if gap_unit is None:
-            return engine.noisy_top_k(*taken)
+            return engine.noisy_top_k(*taken, weights=weights)
         return engine.noisy_top_k(*taken, gaps=True, gap_unit=gap_unit)
 
 

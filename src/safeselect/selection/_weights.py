@@ -20,7 +20,7 @@ from safeselect.exact.parameters import rational
 from safeselect.noise.arrays import Indices
 from safeselect.noise.weights import Weights
 from safeselect.promises.records import exact_text
-from safeselect.selection._table import Row
+from safeselect.selection._table import Calibration, Row
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -40,41 +40,38 @@ class GivenWeights:
         """Read a list in the order of the scores, or a mapping label -> weight.
 
         Raises:
-            ParameterError: it is neither, a weight is no rational of at least 0, or none above 0.
+            ParameterError: it is neither, a weight is no rational of at least 0, none is above 0,
+                or one is more than 2**4096 times another.
         """
         given: list[Any] = []
         names = list(weights) if isinstance(weights, Mapping) else None
         if not isinstance(weights, (str, bytes, Set)):
             with suppress(TypeError):
                 given = list(weights) if names is None else [weights[name] for name in names]
+        # Text is not quoted: it may be the labels, handed over by mistake.
+        unquoted = [ParameterError] if any(isinstance(each, str) for each in given) else []
         values: tuple[Fraction, ...] = ()
-        failed: ParameterError | None = None
-        try:
+        with suppress(*unquoted):
             values = tuple(rational(each, "weights", zero=True) for each in given)
-        except ParameterError as error:
-            failed = error
-        if failed is not None:  # outside the handler, so that it is no context of the other error
-            # Text is not quoted: it may be the labels, handed over by mistake.
-            raise _wrong("") if any(isinstance(each, str) for each in given) else failed
-        if not any(values):
+        if not any(values) or max(values) > 2**4096 * min(filter(None, values)):
             raise _wrong("")
         return cls(values, None if names is None else dict(zip(names, values, strict=True)))
 
-    def check(self, row: Row, k: int) -> None:
-        """Check that the mechanism of a row takes these weights.
+    def named(self, plan: Calibration) -> Calibration:
+        """The same plan under a name that tells of weights.
 
         Raises:
-            ParameterError: it takes no weights, or none such.
+            ParameterError: its mechanism takes no weights, or none such.
         """
-        if _is_measure(row):
-            return
-        # Each copy takes as much memory as a candidate.
         whole = all(value.denominator == 1 for value in self.values)
-        if not row.anew or k != 1 or not whole or sum(self.values) > 1 << 24:
+        # Each copy takes as much memory as a candidate.
+        copied = plan.row.anew and plan.k == 1 and whole and sum(self.values) <= 1 << 24
+        if not copied and not _is_measure(plan.row):
             raise ParameterError(
                 "weights= goes with the exponential mechanism, or, as whole numbers that add up to "
                 "2**24 at most, with one permute-and-flip; write mechanism='exponential'"
             )
+        return replace(plan, mechanism=plan.mechanism.replace("/", "_weighted/"))
 
     def of(self, labels: tuple[object, ...] | None, size: int) -> Self:
         """The same in the order of the candidates of one call.
@@ -94,9 +91,6 @@ class GivenWeights:
         """As the mechanism of a row uses them: which candidates take part, and what is added.
 
         Each candidate takes part as often as it has copies.
-
-        Raises:
-            ParameterError: one is more than 2**4096 times another.
         """
         if not _is_measure(row):
             return np.repeat(np.arange(len(self.values)), np.array(self.values, int)), None
@@ -116,5 +110,6 @@ def _is_measure(row: Row) -> bool:
 def _wrong(size: str) -> ParameterError:
     return ParameterError(
         f"weights must be {size}numbers in the order of the scores, or a mapping with all labels "
-        "and no other, and not all zero; write 0 for a candidate that takes no part"
+        "and no other, not all zero, and those above 0 within a factor of 2**4096 of one another; "
+        "write 0 for a candidate that takes no part"
     )

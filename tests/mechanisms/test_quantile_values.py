@@ -1,0 +1,319 @@
+"""Quantiles: what values are, of all types, and what is told of those that are none."""
+
+from __future__ import annotations
+
+import array
+import collections
+import datetime
+import math
+from decimal import Decimal
+from fractions import Fraction
+
+import gmpy2
+import numpy as np
+import pytest
+from quantile_laws import ledger
+
+from safeselect import ScoreError, quantile
+from safeselect.grid_quantiles._grid import Grid
+from safeselect.grid_quantiles._values import reader
+
+DAY = datetime.date(2024, 2, 29)
+
+
+def test_a_float_stands_for_its_decimal():
+    """0.3 lies in the cell of 0.3, though its double is below it."""
+    grid = Grid.read(Decimal(0), Decimal(1), "0.1")
+    assert grid.cells([0.3, 0.29999, 0.7, -1, 2]) == [0, 2, 3, 7, 10]
+    assert [str(grid.point(place)) for place in (0, 3, 10)] == ["0", "0.3", "1"]
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        [1, None],
+        [1, float("nan")],
+        ["1"],
+        [DAY],
+        [object()],
+        [[1]],
+        [1j],
+        [Decimal("NaN")],
+        [Decimal("sNaN")],
+        [np.timedelta64(5, "ns")],
+        np.array([1, 2], "timedelta64[ns]"),
+        np.array([1, 2], "datetime64[ns]"),
+        np.array([10**9, 2], "datetime64[D]"),
+        np.array([1, 2], np.longdouble),
+        np.array([0x7FF4000000000000], np.uint64).view(np.float64),
+        np.array([0x7FA00000], np.uint32).view(np.float32),
+    ],
+)
+def test_values_that_are_none_are_refused_without_being_quoted(values):
+    with pytest.raises(ScoreError, match="values must be numbers where") as caught:
+        quantile(values, quantile="1/2", lowest=0, highest=9, epsilon=1)
+    assert caught.value.__context__ is None or caught.value.__suppress_context__
+    made, scope = ledger(epsilon=1)
+    with pytest.raises(ScoreError, match="the values cannot be read as the arguments say"):
+        quantile(values, quantile="1/2", lowest=0, highest=9, epsilon=1, ledger=scope)
+    assert made.balance("main").spent["epsilon"] == 1
+    assert made.balance("main").refusals == 1
+
+
+class Counting(list):
+    """A list that may count as it likes."""
+
+
+def never():
+    raise AssertionError("this is private code")
+    yield 1
+
+
+class Unknown:
+    """A class whose iteration is its own, and with methods that columns have."""
+
+    ndim = 1
+
+    def __iter__(self):
+        return never()
+
+    tolist = to_list = to_pylist = __len__ = __iter__
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        *("123", b"123", {1, 2}, {1: 2}, 7, np.ones((2, 2)), Counting([1]), never(), map(int, "1")),
+        *(Unknown(), {1: 2}.values(), collections.deque([1]), np.ma.array([1]), np.float64(1)),
+        *(array.array("q", [1]), None),
+    ],
+    ids=lambda values: type(values).__name__,
+)
+def test_what_is_no_list_is_refused_by_its_class(values):
+    made, scope = ledger(epsilon=1)
+    for given in ({}, {"ledger": scope}):
+        with pytest.raises(ScoreError, match="values must be a list, a tuple, a range") as caught:
+            quantile(values, quantile="1/2", lowest=0, highest=9, epsilon=1, **given)
+        assert caught.value.__context__ is None
+    assert made.balance("main").spent["epsilon"] == 0
+
+
+def cell_of(value, **ends):
+    return Grid.read(**ends).cells([value])[0]
+
+
+# Numbers that are equal, in all types.
+EQUALS = [
+    [
+        1,
+        True,
+        1.0,
+        np.True_,
+        np.float16(1),
+        np.uint8(1),
+        Fraction(1),
+        Decimal("1.00"),
+        gmpy2.mpz(1),
+    ],
+    [0, False, -0.0, Decimal("0E+5000"), Decimal("-0E-999999999"), Fraction(0), gmpy2.mpq(0)],
+    [0.3, np.float64(0.3), Fraction(0.3), Decimal.from_float(0.3), gmpy2.mpq(Fraction(0.3))],
+    [float(np.float32(0.7)), np.float32(0.7), Fraction(float(np.float32(0.7)))],
+    [2**60 + 256, float(2**60 + 256), Decimal(2**60 + 256)],
+    [5e-324, Fraction(5e-324), Decimal.from_float(5e-324)],
+    [-5e-324, Fraction(-5e-324)],
+    [math.inf, 10**5000, Decimal("1e5000"), Decimal("Infinity"), np.float32(np.inf), 10**9999],
+    [-math.inf, -(10**5000), Decimal("-1e999999999"), -Fraction(10**5000, 3)],
+    [Decimal("1e-5000"), Fraction(1, 10**5000), Decimal("1e-999999999")],
+    [Decimal("-1e-5000"), Fraction(-1, 10**5000), Decimal("-1e-999999999")],
+]
+GRIDS = [
+    {"lowest": 0, "highest": 9, "step": None},
+    {"lowest": Decimal(-1), "highest": 2, "step": "0.1"},
+    {"lowest": "-1/7", "highest": 2, "step": "1/3"},
+    {"lowest": -(2**70), "highest": 2**70, "step": None},
+]
+
+
+@pytest.mark.parametrize("ends", GRIDS)
+@pytest.mark.parametrize("same", EQUALS)
+@pytest.mark.claim("C3")
+def test_equal_numbers_lie_at_one_point_in_all_types(same, ends):
+    places = [cell_of(value, **ends) for value in same]
+    assert len(set(places)) == 1
+    exact = Fraction(same[0]) if math.isfinite(same[0]) else None
+    if exact is not None and exact.denominator == 1:
+        grid = Grid.read(**ends)
+        wanted = (exact - grid.lowest) // grid.step
+        assert places[0] == min(max(wanted, 0), grid.points - 1)
+
+
+@pytest.mark.parametrize("same", EQUALS)
+@pytest.mark.claim("C3")
+def test_no_number_is_refused_by_its_type(same):
+    for value in same:
+        made, scope = ledger(epsilon=1)
+        held = np.empty(2, dtype=object)
+        held[:] = [value, 1]
+        for values in ([value, 1], held):
+            quantile(values, quantile="1/2", lowest=0, highest=9, epsilon="1/9", ledger=scope)
+        assert made.balance("main").refusals == 0
+
+
+def test_arrays_of_true_and_false_are_numbers():
+    for values in (np.array([True, False]), [True, False], [1, 0], np.array([1.0, 0.0], "f2")):
+        assert Grid.read(0, 9, None).cells(reader(values).read()) == [0, 1]
+
+
+class Liar(float):
+    """A float with methods of its own."""
+
+    def __str__(self):
+        return "inf"
+
+    def __float__(self):
+        return 9.0
+
+    def as_integer_ratio(self):
+        return 9, 1
+
+    __repr__, __hash__, __eq__ = __str__, None, never  # type: ignore[assignment]
+    lower = __lt__ = __floor__ = never
+
+
+class Own(Fraction):
+    numerator = property(never)
+    denominator = property(never)
+    as_integer_ratio = never
+
+
+class Lying(Decimal):
+    is_nan = is_infinite = adjusted = as_integer_ratio = as_tuple = never
+
+
+class Whole(int):
+    __int__ = __index__ = __hash__ = bit_length = never
+
+
+class Late(datetime.date):
+    def toordinal(self):
+        return 1
+
+
+def test_a_subclass_is_read_by_the_methods_of_its_class():
+    for kind in (Liar, Own, Lying, Whole):
+        assert Grid.read(0, 9, None).cells([kind(3), 2]) == [2, 3]
+    assert Grid.read(Decimal(0), 9, "0.1").cells([Liar(0.3)]) == [3]
+    days = Grid.read(datetime.date(2024, 2, 1), datetime.date(2024, 3, 31), None)
+    assert days.cells([Late(2024, 2, 3), np.datetime64("2024-02-03T23:59:59")]) == [2, 2]
+
+
+class Quoting:
+    """A number of no class, whatever is asked of it."""
+
+    def __getattribute__(self, name):
+        raise ValueError(f"987654321 has no {name}")
+
+    def __hash__(self):
+        raise ValueError("987654321")
+
+
+class Panic(BaseException):
+    """As Rust's panics are in Python."""
+
+    __module__ = "pyo3_runtime"
+
+
+class Panicking:
+    def __hash__(self):
+        raise Panic("987654321")
+
+    __eq__ = __str__ = __index__ = __hash__
+
+
+@pytest.mark.claim("C8")
+@pytest.mark.parametrize("value", [Quoting, Panicking, lambda: Decimal("sNaN"), lambda: None])
+def test_what_a_value_raises_is_one_sentence_and_counted(value, capfd):
+    value = value()
+    made, scope = ledger(epsilon=1)
+    for count in range(1, 4):
+        with pytest.raises(ScoreError, match="the values cannot be read as") as caught:
+            quantile([1, value], quantile="1/2", lowest=0, highest=9, epsilon="1/9", ledger=scope)
+        assert caught.value.__context__ is None
+        assert "987654321" not in str(caught.value)
+        assert made.balance("main").refusals == count
+    assert capfd.readouterr() == ("", "")
+
+
+def far_dates():
+    """Columns with a date that Python lacks, each by the name of its library."""
+    pa, pl, pd = (pytest.importorskip(name) for name in ("pyarrow", "polars", "pandas"))
+    days = pl.Series([2**31 - 1, 0], dtype=pl.Int32).cast(pl.Date)
+    return {
+        "pyarrow": pa.array([10**9, 18300], pa.date32()),
+        "pyarrow chunked": pa.chunked_array([pa.array([10**9, 18300], pa.date32())]),
+        "pyarrow times": pa.array([2**62, 18300], pa.timestamp("s")),
+        "pyarrow table": pa.table({"day": pa.array([10**9, 18300], pa.date32())}),
+        "polars": days,
+        "polars times": pl.Series([2**62, 0]).cast(pl.Datetime("us", "Asia/Tokyo")),
+        "polars lists": pl.Series([[1], [2]]).cast(pl.List(pl.Date)),
+        "polars table": days.to_frame(),
+        "pandas": pd.Series(np.array(["30000-01-01", "2020-01-01"], "datetime64[s]")),
+        "pandas missing": pd.Series(pd.to_datetime(["2020-01-01", None])),
+        "pandas Arrow": pd.Series(
+            pd.arrays.ArrowExtensionArray(pa.array([10**9, 18300], pa.date32()))
+        ),
+        "pandas times": [
+            pd.Timestamp("2020-01-01"),
+            pd.Timestamp(np.datetime64("30000-01-01", "s")),
+        ],
+        "pandas no time": [pd.Timestamp("2020-01-01"), pd.NaT],
+        "numpy": np.array([10**9, 18300], "datetime64[D]"),
+        "numpy missing": np.array(["NaT", "2020-01-01"], "datetime64[D]"),
+        "times": np.array([np.datetime64("30000-01-01", "s"), None], object),
+    }
+
+
+@pytest.mark.claim("C8")
+def test_sixteen_private_dates_cost_sixteen_charges_in_every_column(capfd):
+    ends = {"lowest": datetime.date(2020, 1, 1), "highest": datetime.date(2020, 12, 31)}
+    for name, column in far_dates().items():
+        made, scope = ledger(epsilon=1)
+        for count in range(1, 4):
+            with pytest.raises(ScoreError, match="the values cannot be read as") as caught:
+                quantile(column, quantile="1/2", epsilon="1/100", ledger=scope, **ends)
+            assert caught.value.__context__ is None, name
+            assert made.balance("main").refusals == count, name
+        assert made.balance("main").spent["epsilon"] == Fraction(3, 100)
+    assert capfd.readouterr() == ("", "")  # polars tells standard error of a panic
+
+
+def test_columns_are_read_as_lists_are():
+    pa, pl, pd = (pytest.importorskip(name) for name in ("pyarrow", "polars", "pandas"))
+    grid = Grid.read(Decimal(-1), 9, "0.1")
+    exact = [Decimal("0.3"), Decimal("2.5")]
+    for column in (
+        pa.array(exact, pa.decimal128(9, 2)),
+        pa.array([0.3, 2.5]).dictionary_encode(),
+        pl.Series(exact),
+        pl.Series([0.3, 2.5]),
+        pd.Series([0.3, 2.5]),
+        pd.Series(exact, dtype=object),
+        pd.array([0.3, 2.5], dtype="Float64"),
+        pd.DataFrame({"x": [0.3, 2.5]}),
+        pd.Series([0.3, 2.5], dtype="double[pyarrow]"),
+    ):
+        assert grid.cells(reader(column).read()) == [13, 35]
+    for column in (pl.Series([True, False]), pa.array([True, False]), pd.Series([True, False])):
+        assert grid.cells(reader(column).read()) == [10, 20]
+    day = datetime.datetime(2024, 2, 3, 23, tzinfo=datetime.UTC)
+    days = Grid.read(datetime.date(2024, 2, 1), datetime.date(2024, 3, 31), None)
+    tokyo = pl.Series([day]).dt.convert_time_zone("Asia/Tokyo")
+    for column, place in (
+        (pl.Series([day.date()]), 2),
+        (tokyo, 3),  # the day that the column's own time zone has
+        (pd.Series([day]).dt.tz_convert("Asia/Tokyo"), 3),
+        (pa.array([day], pa.timestamp("us", "Asia/Tokyo")), 3),
+        (pa.array([day.date()]), 2),
+        (pd.Series([day.replace(tzinfo=None)]), 2),
+    ):
+        assert days.cells(reader(column).read()) == [place]
