@@ -81,10 +81,7 @@ def bar_cases() -> list[Case]:
         cases += [
             _case(f"pf-1e6-rate-{rate}", "permute-and-flip", [PF, FLOAT_PF], work),
             _case(
-                f"pf-1e5-rate-{rate}",
-                "permute-and-flip",
-                [PF, FLOAT_PF],
-                replace(work, n=10**5),
+                f"pf-1e5-rate-{rate}", "permute-and-flip", [PF, FLOAT_PF], replace(work, n=10**5)
             ),
             _case(f"em-1e6-rate-{rate}", "exponential mechanism", [EM, EM2, FLOAT_EM], work),
         ]
@@ -203,14 +200,7 @@ def _small_cases() -> list[Case]:
 
 GRID = {
     "grid-pf": (PF, FLOAT_PF, DP_PF, "diffprivlib PermuteAndFlip"),
-    "grid-em": (
-        EM,
-        EM2,
-        FLOAT_EM,
-        "softmax + rng.choice",
-        DP_EM,
-        "diffprivlib Exponential",
-    ),
+    "grid-em": (EM, EM2, FLOAT_EM, "softmax + rng.choice", DP_EM, "diffprivlib Exponential"),
     "grid-top10": (TOP, SHOT, PEEL, FLOAT_TOP, DP_TOP),
 }
 

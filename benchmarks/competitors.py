@@ -203,10 +203,7 @@ def _opendp() -> Any:
 
 def _opendp_call(make: Any, measure: str, work: Work, **parameters: Any) -> Call:
     dp, scores = _opendp(), make_scores(work.scores, work.n)
-    space = (
-        dp.vector_domain(dp.atom_domain(T="i64")),
-        dp.linf_distance(T="i64", monotonic=True),
-    )
+    space = (dp.vector_domain(dp.atom_domain(T="i64")), dp.linf_distance(T="i64", monotonic=True))
     measurement = make(*space, getattr(dp, measure)(), **parameters)
     return lambda: measurement(scores)
 

@@ -177,12 +177,7 @@ def _many(name: str, mechanisms: Iterable[str], work: Work, more: dict[str, Any]
 
         def call(mechanism: str = mechanism) -> object:
             return run(
-                scores,
-                epsilon=total,
-                sensitivity=1,
-                monotonic=True,
-                mechanism=mechanism,
-                **more,
+                scores, epsilon=total, sensitivity=1, monotonic=True, mechanism=mechanism, **more
             )
 
         try:

@@ -152,11 +152,7 @@ def mbi_runs(checkout: Path, name: str, data: Table, sizes: dict[str, int]) -> R
             home.exponential_mechanism = replaced(original, ours, watch, True)
             base.gaussian_noise = watch.adding(noise, "sigma", 1)
             mechanism = code.AIM(
-                EPSILON,
-                DELTA,
-                rounds=ROUNDS,
-                max_model_size=MODEL_SIZE,
-                max_iters=ITERATIONS[name],
+                EPSILON, DELTA, rounds=ROUNDS, max_model_size=MODEL_SIZE, max_iters=ITERATIONS[name]
             )
             pairs = [(pair, 1.0) for pair in itertools.combinations(COLUMNS, 2)]
             _, made = mechanism.run(whole, pairs)

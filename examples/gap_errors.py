@@ -17,12 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
-from safeselect import (
-    SparseVector,
-    estimate_from_threshold,
-    measure,
-    top_k_with_gaps,
-)
+from safeselect import SparseVector, estimate_from_threshold, measure, top_k_with_gaps
 from safeselect.estimates import (
     error_ratio,
     estimate_fixed_from_gaps,

@@ -38,10 +38,7 @@ def scores(values: list[int], above: int, below: int) -> list[int]:
 def quantile(values: list[int], above: int, below: int, epsilon: Fraction) -> Selection:
     """Choose a candidate near the quantile below / (below + above)."""
     return exponential_mechanism(
-        scores(values, above, below),
-        labels=GRID,
-        epsilon=epsilon,
-        sensitivity=max(above, below),
+        scores(values, above, below), labels=GRID, epsilon=epsilon, sensitivity=max(above, below)
     )
 
 

@@ -36,10 +36,7 @@ ALLOWED = {
     ("reals.py", "float("): "prints a number that a double holds exactly, to read its decimal",
     ("scores/containers.py", "float type"): "the same, for columns",
     ("scores/floats.py", "float type"): "reads columns of floats, by exact operations",
-    (
-        "scores/floats.py",
-        "float(",
-    ): "the same: constants, exact or near enough",
+    ("scores/floats.py", "float("): "the same: constants, exact or near enough",
     (
         "accounting/optimum/climb.py",
         "float type",

@@ -37,9 +37,7 @@ class Part:
 
 PARTS = {
     "soak": Part(
-        "soak",
-        {"releases": r"^ *(\d+) releases ", "refuted": r"^(REFUTED: .*)$"},
-        "--minutes 30",
+        "soak", {"releases": r"^ *(\d+) releases ", "refuted": r"^(REFUTED: .*)$"}, "--minutes 30"
     ),
     "mutants": Part(
         "mutants",
@@ -67,11 +65,7 @@ PARTS = {
     "proofs": Part("proofs", {"theorems": r"^(\d+) theorems, no axioms$"}),
     "service": Part(
         "service",
-        {
-            "answers": r"^answers (\d+) in",
-            "kills": r", kills (\d+)$",
-            "wrong": r"^wrong (\d+)$",
-        },
+        {"answers": r"^answers (\d+) in", "kills": r", kills (\d+)$", "wrong": r"^wrong (\d+)$"},
     ),
     "durations": Part(
         "durations", {"slow without a reason": r"^Over .* and not marked slow: (\d+)$"}

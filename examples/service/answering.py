@@ -82,12 +82,7 @@ class Releases:
         ).asked(request, question=json.dumps(["visits", region]), outbox=self._keep)
         try:
             return top_k(
-                VISITS[region],
-                k=k,
-                epsilon=EPSILON,
-                sensitivity=1,
-                monotonic=True,
-                ledger=budgets,
+                VISITS[region], k=k, epsilon=EPSILON, sensitivity=1, monotonic=True, ledger=budgets
             ).to_json()
         except RepeatedRequest as repeated:  # of the same question: the ledger compares them
             return self._again(request, repeated.outcome)

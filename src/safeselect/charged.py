@@ -102,3 +102,8 @@ def charged(
             pending.end(error)
             raise
         pending.end(None)
+
+
+def unit_of(scope: Scope | None) -> str | None:
+    """The unit of privacy that a scope protects; None without a scope."""
+    return None if scope is None else scope.unit

@@ -20,12 +20,7 @@ import numpy as np
 from safeselect.promises.guarantees import Guarantee
 from safeselect.promises.records import exact_text, guarantee_record
 from safeselect.scores.candidates import label_text
-from safeselect.selection._results import (
-    Selection,
-    Selections,
-    TopK,
-    present_with,
-)
+from safeselect.selection._results import Selection, Selections, TopK, present_with
 from safeselect.selection.top_k_above import TopAbove
 
 _SHOWN = 10  # labels

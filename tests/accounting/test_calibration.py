@@ -25,8 +25,7 @@ def best_over_orders(family, each: Fraction, count: int, delta: Fraction) -> Fra
     orders, step = [Fraction(2) ** x for x in range(-10, 20)], Fraction(1, 2)
     for _ in range(5):
         found = min(
-            orders,
-            key=lambda x: epsilon_at_order([(family(each), count)], delta, x, 128).upper,
+            orders, key=lambda x: epsilon_at_order([(family(each), count)], delta, x, 128).upper
         )
         best = epsilon_at_order([(family(each), count)], delta, found, 128).fractions()[1]
         orders = [found * (1 + step * x / 8) for x in range(-8, 9) if step * x > -8]

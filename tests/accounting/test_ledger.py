@@ -133,10 +133,7 @@ def test_creating_and_opening_are_two_things(tmp_path: Path) -> None:
     + [{"epsilon": 1, "unit": "\udc80"}, {"epsilon": 1, "neighbours": 7}],
 )
 def test_a_budget_is_one_of_four_forms(wrong: Any) -> None:
-    with pytest.raises(
-        ParameterError,
-        match=r"a budget is|at this order| must ",
-    ):
+    with pytest.raises(ParameterError, match=r"a budget is|at this order| must "):
         Budget(**{**TERMS, **wrong})
 
 

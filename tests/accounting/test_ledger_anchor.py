@@ -99,10 +99,7 @@ def test_a_copy_that_went_another_way_is_refused(tmp_path: Path, charges: int) -
         scope(other).begin(pure())
     shutil.copyfile(tmp_path / "copy", path)
     for use in (lambda: scope(idle).begin(pure()), lambda: Ledger.open(path, anchor=register)):
-        with pytest.raises(
-            LedgerRolledBack,
-            match=r"is another one than|the records end at",
-        ):
+        with pytest.raises(LedgerRolledBack, match=r"is another one than|the records end at"):
             use()
 
 

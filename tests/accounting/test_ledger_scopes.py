@@ -63,13 +63,7 @@ def test_one_line_charges_all(place: str, tmp_path: Path) -> None:
     assert ledger.check().pending == set()
 
 
-@pytest.mark.parametrize(
-    "join",
-    [
-        lambda a, b, c: a & b & c,
-        lambda a, b, c: a & (b & c),
-    ],
-)
+@pytest.mark.parametrize("join", [lambda a, b, c: a & b & c, lambda a, b, c: a & (b & c)])
 def test_both_sides_are_flattened(join: Any) -> None:
     ledger = three()
     joined = join(*named(ledger, "data", "analyst", "month"))

@@ -111,10 +111,7 @@ def test_it_charges_several_scopes_and_knows_requests_and_the_outbox() -> None:
 def test_a_block_that_raises_ends_the_release(error: BaseException, reason: str) -> None:
     """Whether an exception depended on the data only its caller knows: it counts as if it did."""
     ledger = new(":memory:", epsilon=1)
-    with (
-        pytest.raises(type(error)),
-        scope(ledger).charge(PureDP("1/10"), mechanism=SUM),
-    ):
+    with pytest.raises(type(error)), scope(ledger).charge(PureDP("1/10"), mechanism=SUM):
         raise error
     assert (last(ledger)["kind"], last(ledger)["reason"]) == ("aborted", reason)
     assert ledger.balance("a").refusals == (reason == "input")

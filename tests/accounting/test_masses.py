@@ -232,10 +232,7 @@ def test_normal_tails_are_enclosed(precision):
 
 @pytest.mark.parametrize(
     ("squared", "epsilon", "delta"),
-    [
-        ("16/25", 2, "0.0040778214161479558533"),
-        ("1/100", "1/2", "6.8565824558387265598e-9"),
-    ],
+    [("16/25", 2, "0.0040778214161479558533"), ("1/100", "1/2", "6.8565824558387265598e-9")],
 )
 def test_gaussian_profile(squared, epsilon, delta):
     found = GaussianDP(squared).delta(epsilon)

@@ -36,11 +36,7 @@ def weaker(part, kind):
     return kind(part.epsilon) if kind in WEAKER[type(part)] else part
 
 
-WEAKER = {
-    BoundedRange: (LaplaceDominated, PureDP),
-    LaplaceDominated: (PureDP,),
-    PureDP: (),
-}
+WEAKER = {BoundedRange: (LaplaceDominated, PureDP), LaplaceDominated: (PureDP,), PureDP: ()}
 
 
 @given(

@@ -364,7 +364,4 @@ def test_the_terms_of_a_scope_are_in_each_of_its_charges(ledger: Ledger) -> None
     for record in ledger.records():
         if record.content["kind"] == "charged":
             (charge,) = record.content["charges"]
-            assert charge["terms"] == {
-                **TERMS,
-                "budget": {"delta": "1/1000000", "epsilon": "1"},
-            }
+            assert charge["terms"] == {**TERMS, "budget": {"delta": "1/1000000", "epsilon": "1"}}

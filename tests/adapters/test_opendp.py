@@ -182,10 +182,7 @@ def test_every_integer_type_with_its_extremes(integers: str) -> None:
     bits = 32 if "32" in integers else 64
     low = -(2 ** (bits - 1)) if integers.startswith("i") else 0
     extremes = [low, low + 2**bits - 1, low + 1, low + 2**bits - 2]
-    for make, expected in (
-        (ours.make_permute_and_flip, 1),
-        (ours.make_exponential_mechanism, 1),
-    ):
+    for make, expected in ((ours.make_permute_and_flip, 1), (ours.make_exponential_mechanism, 1)):
         made = make(*space(integers), PURE, scale="1/1000")
         assert made(extremes) == expected
         assert make(*space(integers), PURE, scale="1/1000", negate=True)(extremes) == 0
@@ -466,11 +463,7 @@ def law(steps: list[int], rate: Fraction) -> list[float]:
 @pytest.mark.parametrize("monotonic", [False, True])
 @pytest.mark.parametrize(("reading", "error"), READINGS, ids=str)
 def test_the_loss_of_float_scores_is_at_most_what_the_map_says(
-    seen: list[list[int]],
-    kind: str,
-    monotonic: bool,
-    reading: dict[str, Any],
-    error: Fraction,
+    seen: list[list[int]], kind: str, monotonic: bool, reading: dict[str, Any], error: Fraction
 ) -> None:
     """All moves of three scores by d_in and the error, over eighths and sixteenths of a step."""
     scale, d_in = Fraction(1, 2), Fraction(3, 16)
@@ -491,10 +484,7 @@ def test_the_loss_of_float_scores_is_at_most_what_the_map_says(
             end = [score + float(by) for score, by in zip(start, move, strict=True)]
             rounded = [math.floor(Fraction(score) / STEP + Fraction(1, 2)) for score in end]
             second = law(rounded, rate)
-            worst = max(
-                worst,
-                *(abs(math.log(a / b)) for a, b in zip(first, second, strict=True)),
-            )
+            worst = max(worst, *(abs(math.log(a / b)) for a, b in zip(first, second, strict=True)))
     assert worst <= allowed * (1 + 1e-12)
     assert worst > allowed / 4  # the bound is not idle
 

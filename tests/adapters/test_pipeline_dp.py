@@ -34,8 +34,7 @@ def example(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
 
 
 @pytest.mark.parametrize(
-    ("epsilon", "delta", "most"),
-    [(1.0, 1e-6, 1), (1.0, 1e-6, 3), (0.2, 1e-9, 3), (1.0, 1e-6, 10)],
+    ("epsilon", "delta", "most"), [(1.0, 1e-6, 1), (1.0, 1e-6, 3), (0.2, 1e-9, 3), (1.0, 1e-6, 10)]
 )
 @pytest.mark.parametrize("least", [None, 10])
 def test_the_truncated_geometric_selection_has_the_same_law(

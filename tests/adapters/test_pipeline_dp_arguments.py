@@ -14,10 +14,7 @@ import numpy as np
 import pytest
 
 from safeselect import ParameterError, ScoreError, partition_strategy
-from safeselect.adapters.pipeline_dp import (
-    create_partition_selection_strategy,
-    kept_partitions,
-)
+from safeselect.adapters.pipeline_dp import create_partition_selection_strategy, kept_partitions
 
 Kind = Enum("Kind", ["TRUNCATED_GEOMETRIC", "LAPLACE_THRESHOLDING", "GAUSSIAN_THRESHOLDING"])
 OURS = Kind["TRUNCATED_GEOMETRIC"]

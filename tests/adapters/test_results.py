@@ -92,8 +92,7 @@ def test_labels_that_no_column_holds_become_text():
 
 
 @pytest.mark.parametrize(
-    ("name", "module"),
-    [("to_pandas", "pandas"), ("to_polars", "polars"), ("plot", "matplotlib")],
+    ("name", "module"), [("to_pandas", "pandas"), ("to_polars", "polars"), ("plot", "matplotlib")]
 )
 def test_a_missing_library_is_named(monkeypatch, name, module):
     monkeypatch.setitem(sys.modules, module, None)

@@ -161,10 +161,7 @@ def test_nothing_is_counted_and_nothing_is_left_behind(spark: Any) -> None:
 @pytest.mark.parametrize(
     ("sql", "message"),
     [
-        (
-            "SELECT 0.5D AS item, 1 AS user",
-            "'item' must hold .*, but holds DOUBLE",
-        ),
+        ("SELECT 0.5D AS item, 1 AS user", "'item' must hold .*, but holds DOUBLE"),
         ("SELECT TRUE AS item, 1 AS user", "but holds BOOLEAN"),
         ("SELECT DATE '2013-01-01' AS item, 1 AS user", "but holds DATE"),
         ("SELECT 1 AS item, 1 AS item, 1 AS user", "more than one column named 'item'"),

@@ -10,14 +10,7 @@ from typing import Any
 
 import pytest
 
-from safeselect import (
-    Budget,
-    InputError,
-    Ledger,
-    ParameterError,
-    SafeSelectError,
-    ScoreError,
-)
+from safeselect import Budget, InputError, Ledger, ParameterError, SafeSelectError, ScoreError
 from safeselect.adapters.tables import _duckdb, _frames, _quantiles, table_quantiles
 from safeselect.grid_quantiles._values import Later
 

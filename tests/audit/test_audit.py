@@ -288,9 +288,7 @@ FORGERIES: dict[str, tuple[Callable[[Case], object], str, str]] = {
     ),
     "a law that nobody proved": (
         record(
-            CHARGED,
-            lambda each: each.update(mechanism="top_k_best/1"),
-            mechanism="top_k_best/1",
+            CHARGED, lambda each: each.update(mechanism="top_k_best/1"), mechanism="top_k_best/1"
         ),
         "law",
         "This library has no mechanism top_k_best/1",
@@ -337,10 +335,7 @@ FORGERIES: dict[str, tuple[Callable[[Case], object], str, str]] = {
         "The noise covers a range of 1, and the declared change of the scores needs 2.",
     ),
     "no sensitivity at all": (
-        record(
-            CHARGED,
-            lambda each: each["parameters"].pop("sensitivity"),
-        ),
+        record(CHARGED, lambda each: each["parameters"].pop("sensitivity")),
         "range",
         "The record does not say how far a unit may move the scores.",
     ),

@@ -47,11 +47,7 @@ def test_a_row_that_is_moved_is_refuted(place: int, change: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("wrong", "message"),
-    [
-        ({"growth": 2**20}, "above e"),
-        ({"delta": 2**20}, "above delta"),
-    ],
+    ("wrong", "message"), [({"growth": 2**20}, "above e"), ({"delta": 2**20}, "above delta")]
 )
 def test_wrong_numbers_are_refuted(wrong: dict[str, int], message: str) -> None:
     table = keep_table(EPSILON, DELTA, with_counts=False)

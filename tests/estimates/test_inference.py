@@ -54,10 +54,7 @@ LAWS = {
         lambda x: mpmath.exp(-x) / 2 if x > 0 else 1 - mpmath.exp(x) / 2,
         lambda x: mpmath.exp(-abs(x)) / 2,
     ),
-    "gumbel": (
-        lambda x: -mpmath.expm1(-mpmath.exp(-x)),
-        lambda x: mpmath.exp(-x - mpmath.exp(-x)),
-    ),
+    "gumbel": (lambda x: -mpmath.expm1(-mpmath.exp(-x)), lambda x: mpmath.exp(-x - mpmath.exp(-x))),
 }
 
 
@@ -79,10 +76,7 @@ def wins_by(noise: str, scores: list, winner: int, gap) -> mpf:
 # ------------------------------------------------------------------------------------ expected gap
 
 
-@given(
-    st.lists(st.fractions(-20, 20, max_denominator=8), min_size=1, max_size=6),
-    RATES,
-)
+@given(st.lists(st.fractions(-20, 20, max_denominator=8), min_size=1, max_size=6), RATES)
 @FAST
 def test_expected_gap_is_theorem_6(leads, rate):
     with mpmath.workdps(120):
@@ -238,11 +232,7 @@ def test_the_laplace_tail_is_lemma_3(first, second, t):
 
 
 @pytest.mark.parametrize("noise", ["exponential", "laplace"])
-@given(
-    RATES,
-    RATES,
-    st.sampled_from(["0.9", "0.5", "0.4999", "0.05", "1e-9", "1e-300"]),
-)
+@given(RATES, RATES, st.sampled_from(["0.9", "0.5", "0.4999", "0.05", "1e-9", "1e-300"]))
 @FAST
 def test_the_quantile_is_safe_and_the_smallest(noise, first, second, alpha):
     bound = gap_confidence_bound(
@@ -287,13 +277,7 @@ def test_a_gap_rounded_down_is_on_the_safe_side():
 
 # --------------------------------------------------------------------------------------- mistakes
 
-BOUND = {
-    "threshold": 0,
-    "alpha": "0.05",
-    "threshold_rate": 1,
-    "value_rate": 1,
-    "noise": "laplace",
-}
+BOUND = {"threshold": 0, "alpha": "0.05", "threshold_rate": 1, "value_rate": 1, "noise": "laplace"}
 
 
 @pytest.mark.parametrize(

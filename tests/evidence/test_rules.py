@@ -211,11 +211,7 @@ def test_a_row_that_is_not_exact_counts_wherever_it_stands(name):
         for seed in range(12):
             try:
                 result = case.run(
-                    rows,
-                    source=TapeSource(seed=seed),
-                    sensitivity="1/4",
-                    grid=1,
-                    epsilon=1,
+                    rows, source=TapeSource(seed=seed), sensitivity="1/4", grid=1, epsilon=1
                 )
             except safeselect.SafeSelectError as error:
                 outcome.append([type(error).__name__])

@@ -289,8 +289,7 @@ def test_scaled_integers_enclose(value, precision, bits):
 
 
 @given(
-    st.fractions(min_value=Fraction(1, 10**12), max_value=10**12),
-    st.sampled_from([8, 32, 64, 90]),
+    st.fractions(min_value=Fraction(1, 10**12), max_value=10**12), st.sampled_from([8, 32, 64, 90])
 )
 @FAST
 def test_roundings_of_rationals_are_the_nearest_on_their_side(value, significant):

@@ -89,11 +89,7 @@ def sweep(
 @pytest.mark.claim("C8")
 @pytest.mark.parametrize(
     ("kind", "engine", "stride"),
-    [
-        (KeyboardInterrupt, None, 2),
-        (MemoryError, None, 5),
-        (KeyboardInterrupt, "reference", 7),
-    ],
+    [(KeyboardInterrupt, None, 2), (MemoryError, None, 5), (KeyboardInterrupt, "reference", 7)],
 )
 def test_a_release_stopped_anywhere(kind, engine, stride):
     ledger = new(":memory:", epsilon=10**6)

@@ -50,10 +50,7 @@ def test_it_composes_alone_and_with_others() -> None:
 
 @pytest.mark.parametrize(
     ("budget", "price"),
-    [
-        ({"rho": 1}, {"rho": Fraction(1, 18)}),
-        ({"epsilon": 3, "delta": "1e-6", "order": 8}, None),
-    ],
+    [({"rho": 1}, {"rho": Fraction(1, 18)}), ({"epsilon": 3, "delta": "1e-6", "order": 8}, None)],
 )
 def test_a_ledger_writes_reads_and_prices_it(budget: dict, price: dict | None) -> None:
     terms = Budget(**TERMS, **budget)
@@ -74,10 +71,7 @@ def test_a_ledger_writes_reads_and_prices_it(budget: dict, price: dict | None) -
     assert (
         charge["guarantee"]
         == guarantee_record(NOISE)
-        == {
-            "type": "GaussianDP",
-            "mu_squared": "1/9",
-        }
+        == {"type": "GaussianDP", "mu_squared": "1/9"}
     )
     assert ledger.check().count == len(list(ledger.records()))
 

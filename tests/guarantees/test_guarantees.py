@@ -102,10 +102,7 @@ def test_zcdp_to_approximate_dp(name):
 
 @pytest.mark.parametrize(
     ("rho", "epsilon", "published"),
-    [
-        ("0.05", "0.25", "0.0817727531036956"),
-        ("0.5", "0.0001", "0.5588"),
-    ],
+    [("0.05", "0.25", "0.0817727531036956"), ("0.5", "0.0001", "0.5588")],
 )
 def test_zcdp_to_approximate_dp_against_other_implementations(rho, epsilon, published):
     """At their delta our epsilon is at most theirs; at a delta a little smaller it is above."""

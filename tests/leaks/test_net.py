@@ -78,8 +78,7 @@ def leak_note(scores):
 
 
 @pytest.mark.parametrize(
-    "leak",
-    [leak_message, leak_argument, leak_context, leak_cause, leak_attribute, leak_note],
+    "leak", [leak_message, leak_argument, leak_context, leak_cause, leak_attribute, leak_note]
 )
 def test_a_leaking_exception_is_caught(leak):
     with pytest.raises((ValueError, KeyError, RuntimeError)) as caught:

@@ -204,10 +204,7 @@ def test_neighbours_that_replace_are_the_callers_affair() -> None:
 
     ledger = Ledger.create(MemoryStore(), {"a": Budget(**terms, epsilon=1)})
     found = measure(
-        [1, 2],
-        epsilon=1,
-        sensitivity_l1=2,
-        ledger=ledger.scope("a", **terms, purpose="a test"),
+        [1, 2], epsilon=1, sensitivity_l1=2, ledger=ledger.scope("a", **terms, purpose="a test")
     )
     assert found.receipt is not None
 

@@ -52,11 +52,7 @@ CUTS = {
     "laplace": [*PLAIN, *SMALL, *FINE, *LARGE],
     "gumbel": [*PLAIN, *SMALL, *SMALLEST, *FINE, *LARGE],
 }
-GAP_CUTS = {
-    "exponential": [*PLAIN, *LARGEST],
-    "laplace": FINE,
-    "gumbel": FINE,
-}
+GAP_CUTS = {"exponential": [*PLAIN, *LARGEST], "laplace": FINE, "gumbel": FINE}
 
 
 def noises(
@@ -104,11 +100,7 @@ def test_orders_with_gaps(name, k, data):
 
 
 @settings(max_examples=8)
-@given(
-    noise=noises("exponential", CUTS),
-    values=scores(3),
-    extra=st.sampled_from([0, 30]),
-)
+@given(noise=noises("exponential", CUTS), values=scores(3), extra=st.sampled_from([0, 30]))
 @pytest.mark.claim("C1")
 def test_peeled_permute_and_flip(noise, values, extra):
     assert agree(peeled_law(Array(extra), noise, values, 2), peeled_law(Scalar(), noise, values, 2))

@@ -191,13 +191,7 @@ def test_a_finer_unit_is_a_finer_lattice(monkeypatch, unit):
     _reference.noisy_top_k("exponential", steps, 1, noise_rate, None, gaps=True, gap_unit=unit)
     finer = unit.denominator
     assert seen["draw"] == (2, NoiseRate(Fraction(2, finer), Fraction(1, 3)))
-    assert seen["combine"] == (
-        [3 * finer, (2**64 - 1) * finer],
-        "noise",
-        1,
-        True,
-        unit.numerator,
-    )
+    assert seen["combine"] == ([3 * finer, (2**64 - 1) * finer], "noise", 1, True, unit.numerator)
 
 
 # -------------------------------------------------------------------------------------- mutants

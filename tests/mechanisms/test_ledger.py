@@ -465,13 +465,7 @@ def test_every_mechanism_with_a_ledger_is_tested_here() -> None:
 # --------------------------------------------------------------------------- unknown domains
 
 
-DISCOVER: dict[str, Any] = {
-    "k": 2,
-    "k_bar": 3,
-    "places": "all",
-    "epsilon": "1/2",
-    "delta": "1e-9",
-}
+DISCOVER: dict[str, Any] = {"k": 2, "k_bar": 3, "places": "all", "epsilon": "1/2", "delta": "1e-9"}
 BOTH = {"epsilon": 1, "delta": "2e-9"}
 
 

@@ -212,10 +212,7 @@ def test_there_are_never_more_draws_or_queries_than_were_paid_for(
             before = session.spent
             try:
                 result = session.query(
-                    dict.fromkeys(range(7), 1),
-                    k=k,
-                    k_bar=(6, 7) if chosen else 6,
-                    places="all",
+                    dict.fromkeys(range(7), 1), k=k, k_bar=(6, 7) if chosen else 6, places="all"
                 )
             except BudgetError:
                 assert session.spent == before

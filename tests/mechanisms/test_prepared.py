@@ -39,11 +39,7 @@ COUNTS: dict[str, Any] = {"sensitivity": 1, "monotonic": True}
 PAIRS: dict[str, tuple[Callable[..., Any], Callable[..., Any], dict[str, Any]]] = {
     "permute_and_flip": (PermuteAndFlip, safeselect.permute_and_flip, {"epsilon": "1/10"}),
     "exponential": (ExponentialMechanism, safeselect.exponential_mechanism, {"rho": "1/100"}),
-    "base2": (
-        ExponentialMechanismBase2,
-        safeselect.exponential_mechanism_base2,
-        {"base": "9/10"},
-    ),
+    "base2": (ExponentialMechanismBase2, safeselect.exponential_mechanism_base2, {"base": "9/10"}),
     "base2_of_epsilon": (
         ExponentialMechanismBase2,
         safeselect.exponential_mechanism_base2,
@@ -54,11 +50,7 @@ PAIRS: dict[str, tuple[Callable[..., Any], Callable[..., Any], dict[str, Any]]] 
         safeselect.report_noisy_max,
         {"noise": "laplace", "epsilon": "1/10"},
     ),
-    "gumbel": (
-        ReportNoisyMax,
-        safeselect.report_noisy_max,
-        {"noise": "gumbel", "epsilon": "1/10"},
-    ),
+    "gumbel": (ReportNoisyMax, safeselect.report_noisy_max, {"noise": "gumbel", "epsilon": "1/10"}),
     "top_k": (TopKMechanism, safeselect.top_k, {"k": 3, "epsilon": "1/10"}),
     "top_k_of_rho": (TopKMechanism, safeselect.top_k, {"k": 3, "rho": "1/100"}),
     "top_k_peeled": (

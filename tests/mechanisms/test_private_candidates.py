@@ -388,8 +388,7 @@ def test_every_number_has_a_place_and_nan_the_last(minimize):
 
 
 @pytest.mark.parametrize(
-    "returned",
-    ["3", None, 3, (1, 2, 3), [1, 2], ("a", 1), ("0.5", 1), (None, 1), (1j, 1)],
+    "returned", ["3", None, 3, (1, 2, 3), [1, 2], ("a", 1), ("0.5", 1), (None, 1), (1j, 1)]
 )
 def test_a_run_that_returns_no_pair_ends_the_call_and_is_not_quoted(returned):
     with pytest.raises(ParameterError, match="a run must return") as caught:

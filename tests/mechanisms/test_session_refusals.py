@@ -196,9 +196,7 @@ def test_a_refusal_that_cannot_be_counted_is_not_told(
     assert caught.value.__context__ is None
 
 
-def test_a_refused_call_that_cannot_be_counted_is_not_told(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_refused_call_that_cannot_be_counted_is_not_told(monkeypatch: pytest.MonkeyPatch) -> None:
     ledger, seen = ledger_of(), []
     write = MemoryStore.write
 

@@ -14,12 +14,7 @@ from math import exp, inf, log
 import pytest
 from sparse_vector_laws import Certificate, Rules, certify, nodes, outcomes
 
-from safeselect import (
-    AdaptiveSparseVector,
-    LaplaceDominated,
-    PureDP,
-    SparseVector,
-)
+from safeselect import AdaptiveSparseVector, LaplaceDominated, PureDP, SparseVector
 
 pytestmark = pytest.mark.claim("C2")
 

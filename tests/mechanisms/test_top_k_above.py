@@ -14,12 +14,7 @@ import numpy as np
 import pytest
 from chances import fits
 
-from safeselect import (
-    LaplaceDominated,
-    ParameterError,
-    ScoreError,
-    top_k_above,
-)
+from safeselect import LaplaceDominated, ParameterError, ScoreError, top_k_above
 from safeselect.noise import Ranking
 from safeselect.reference import _rankings as _reference
 from safeselect.scores.candidates import read_candidates

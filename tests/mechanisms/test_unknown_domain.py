@@ -33,13 +33,7 @@ pytestmark = pytest.mark.claim("C1")
 
 VECTORS = json.loads((Path(__file__).parents[1] / "vectors" / "unknown_domain.json").read_text())
 DIGITS = mpmath.mpf(10) ** -28
-PLAIN: dict[str, Any] = {
-    "k": 2,
-    "k_bar": 3,
-    "places": "all",
-    "epsilon": 1,
-    "delta": "1e-6",
-}
+PLAIN: dict[str, Any] = {"k": 2, "k_bar": 3, "places": "all", "epsilon": 1, "delta": "1e-6"}
 
 
 def cases(group: str) -> list[Any]:

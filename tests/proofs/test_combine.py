@@ -103,12 +103,7 @@ def test_the_array_engine_ranks_as_proved(n: int, scores: int, cells: int, extra
             for k in range(1, min(n, 3) + 1):
                 gaps = k < n
                 found = tier.outcome(NOISE, score, cell, ranks, k, gaps)
-                assert proved.told(found) == beginning(answer, k, gaps), (
-                    score,
-                    cell,
-                    ranks,
-                    k,
-                )
+                assert proved.told(found) == beginning(answer, k, gaps), (score, cell, ranks, k)
 
 
 def test_the_table_has_every_case() -> None:

@@ -147,10 +147,7 @@ def test_scores_far_from_the_best_are_cut_without_wrapping() -> None:
 @pytest.mark.parametrize(
     ("old", "new"),
     [
-        (
-            "np.maximum(scores, self.least, out=out)",
-            "np.add(scores, word(0), out=out)",
-        ),
+        ("np.maximum(scores, self.least, out=out)", "np.add(scores, word(0), out=out)"),
         ("np.minimum(out", "np.maximum(out"),
         ("np.subtract(out, self.least, out=out)", "pass"),
     ],

@@ -308,10 +308,7 @@ def test_the_contender_lemma(n: int, k: int, m: int) -> None:
             lambda x: mpmath.exp(-abs(x)) / 2,
             lambda x: mpmath.exp(-x) / 2 if x > 0 else 1 - mpmath.exp(x) / 2,
         ),
-        (
-            lambda x: mpmath.exp(-x - mpmath.exp(-x)),
-            lambda x: -mpmath.expm1(-mpmath.exp(-x)),
-        ),
+        (lambda x: mpmath.exp(-x - mpmath.exp(-x)), lambda x: -mpmath.expm1(-mpmath.exp(-x))),
     ],
     ids=["exponential", "laplace", "gumbel"],
 )

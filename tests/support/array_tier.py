@@ -73,13 +73,7 @@ class Array:
         return {cell: max(high - low, 0) for cell, (low, high) in ends.items()}
 
     def outcome(
-        self,
-        noise: Noise,
-        scores: Sequence[int],
-        cells: Cells,
-        ranks: Cells,
-        k: int,
-        gaps: bool,
+        self, noise: Noise, scores: Sequence[int], cells: Cells, ranks: Cells, k: int, gaps: bool
     ) -> Ranking | None:
         """Noisy scores rise with each noise: what holds at all corners holds in between."""
         corners = product(*(self.words(noise, cell) for cell in cells))

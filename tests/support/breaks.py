@@ -348,11 +348,7 @@ BREAKS = (
         "    np.right_shift(scores_on_grid, np.uint64(1), out=scores_on_grid)\n",
     ),
     Break(
-        ("C3",),
-        "scores/numbers.py",
-        "in_order",
-        "[int(minimize), ...]",
-        "[int(not minimize), ...]",
+        ("C3",), "scores/numbers.py", "in_order", "[int(minimize), ...]", "[int(not minimize), ...]"
     ),
     Break(
         ("C3",),
@@ -656,13 +652,7 @@ BREAKS = (
         '        return f"<{self.size} candidates>"\n',
         '        return f"<{self.rows} candidates>"\n',
     ),
-    Break(
-        ("C10",),
-        "randomness/memory.py",
-        "wipe",
-        "    buffer[:] = bytes(len(buffer))\n",
-        "",
-    ),
+    Break(("C10",), "randomness/memory.py", "wipe", "    buffer[:] = bytes(len(buffer))\n", ""),
     Break(
         ("C10", "C5"),
         "selection/_call.py",

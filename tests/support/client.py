@@ -98,10 +98,7 @@ from safeselect.accounting import (
     compose_delta,
 )
 from safeselect.adapters import diffprivlib, diffprivlib_tools, synthetic_data
-from safeselect.adapters.pipeline_dp import (
-    create_partition_selection_strategy,
-    kept_partitions,
-)
+from safeselect.adapters.pipeline_dp import create_partition_selection_strategy, kept_partitions
 from safeselect.adapters.tables import (
     GroupedTopK,
     TableAs,

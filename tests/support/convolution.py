@@ -35,11 +35,7 @@ def block_sequences(candidates: frozenset[int], depth: int) -> Iterator[tuple[Bl
 
 
 def sequence_mass(
-    blocks: Sequence[Block],
-    count: int,
-    mass: Any,
-    below: Any,
-    last: Any | None = None,
+    blocks: Sequence[Block], count: int, mass: Any, below: Any, last: Any | None = None
 ) -> Any:
     """P(the blocks take these places, everybody else lies lower).
 

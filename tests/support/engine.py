@@ -21,15 +21,7 @@ import safeselect
 from safeselect import noise as lattice
 from safeselect import variates
 from safeselect.exact.rate import NoiseRate
-from safeselect.noise import (
-    arrays,
-    contenders,
-    draws,
-    plan,
-    rankings,
-    rows,
-    tables,
-)
+from safeselect.noise import arrays, contenders, draws, plan, rankings, rows, tables
 from safeselect.noise.contenders import contenders as find_contenders
 from safeselect.noise.draws import Draws, draw_slots, tail_capacity
 from safeselect.noise.laws import EXPONENTIAL, GUMBEL, LAPLACE, LAWS, UNBOUNDED, Law

@@ -60,12 +60,7 @@ FUNCTIONS: dict[str, dict[str, Any]] = {
         "noise": "laplace",
         "measured_rate": 1,
     },
-    "estimate_from_threshold": {
-        "measurement": 1,
-        "gap": 1,
-        "threshold": 2,
-        "variance_ratio": 1,
-    },
+    "estimate_from_threshold": {"measurement": 1, "gap": 1, "threshold": 2, "variance_ratio": 1},
 }
 
 

@@ -103,11 +103,7 @@ FAULTS: dict[str, Changes] = {
         ),
     ),
     "a last block of one row is skipped": (
-        (
-            "noise/rows.py",
-            _DRAWN,
-            _DRAWN + "        if count == 1 < rows:\n            continue\n",
-        ),
+        ("noise/rows.py", _DRAWN, _DRAWN + "        if count == 1 < rows:\n            continue\n"),
     ),
     "candidates beyond two to the eighteenth have the last word": (
         (
@@ -151,11 +147,7 @@ FAULTS: dict[str, Changes] = {
     ),
     # ------------------------------------------------------------------ calibration
     "factor 2 dropped": (
-        (
-            "scores/reading.py",
-            "return most, back if monotonic else most",
-            "return most, back",
-        ),
+        ("scores/reading.py", "return most, back if monotonic else most", "return most, back"),
     ),
     "batches: the rate of one row": (
         (
@@ -404,11 +396,7 @@ FAULTS: dict[str, Changes] = {
         ),
     ),
     "a poisson number of runs costs one run": (
-        (
-            "accounting/repetition.py",
-            "PureDP(own.epsilon + self.shift)",
-            "PureDP(own.epsilon)",
-        ),
+        ("accounting/repetition.py", "PureDP(own.epsilon + self.shift)", "PureDP(own.epsilon)"),
     ),
     "where no run passes the best one is released": (
         (

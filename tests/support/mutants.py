@@ -264,9 +264,7 @@ MUTANTS = {
         _OWN_WORDS,
     ),
     "every block repeats the first": Mutant(
-        (("noise/rows.py", _DRAWN, _DRAWN + _REPEATED),),
-        "C1",
-        _OWN_WORDS,
+        (("noise/rows.py", _DRAWN, _DRAWN + _REPEATED),), "C1", _OWN_WORDS
     ),
     "a last block of one row is skipped": Mutant(
         (

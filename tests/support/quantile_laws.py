@@ -84,10 +84,7 @@ def joint(part, shares, epsilon, ties):
 
             patch.setattr("safeselect.grid_quantiles.release.draw_point", draw)
             outcome = _split(
-                part,
-                shares,
-                lambda q: Law(q, epsilon / (_range(q, False) * part.fine), ties),
-                None,
+                part, shares, lambda q: Law(q, epsilon / (_range(q, False) * part.fine), ties), None
             )
             key = tuple(point // part.fine for point in outcome)
             law[key] = law.get(key, Fraction(0)) + weight

@@ -143,11 +143,7 @@ def gaussian_mass(sigma_squared: Fraction, x: int, tail: int = 200) -> Bounds:
 
 
 # ------------------------------------------------------------------------------ checking
-def agrees(
-    law: Law,
-    mass: Callable[[Hashable], Bounds],
-    outcomes: Iterable[Hashable],
-) -> bool:
+def agrees(law: Law, mass: Callable[[Hashable], Bounds], outcomes: Iterable[Hashable]) -> bool:
     """Whether a proved law and an exact one can be the same: all bounds overlap.
 
     Looks at the outcomes named and at every one that was seen.

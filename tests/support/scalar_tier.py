@@ -122,13 +122,7 @@ class Scalar:
         return {cell: int(found.get(cell, Fraction(0)) * ONE) for cell in noise.cells}
 
     def outcome(
-        self,
-        noise: Noise,
-        scores: Sequence[int],
-        cells: Cells,
-        ranks: Cells,
-        k: int,
-        gaps: bool,
+        self, noise: Noise, scores: Sequence[int], cells: Cells, ranks: Cells, k: int, gaps: bool
     ) -> Ranking | None:
         """As above; a corner is the first or the last of the floors that make up a cell."""
         steps = [score * noise.unit for score in scores]

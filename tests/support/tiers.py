@@ -61,13 +61,7 @@ class Noise:
 class Tier(Protocol):
     def masses(self, noise: Noise) -> Mapping[int, int]: ...
     def outcome(
-        self,
-        noise: Noise,
-        scores: Sequence[int],
-        cells: Cells,
-        ranks: Cells,
-        k: int,
-        gaps: bool,
+        self, noise: Noise, scores: Sequence[int], cells: Cells, ranks: Cells, k: int, gaps: bool
     ) -> Ranking | None: ...
     def peeled(self, noise: Noise, scores: Sequence[int], rounds: Sequence[Round]) -> Ranking: ...
 

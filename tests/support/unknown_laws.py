@@ -69,13 +69,7 @@ def law_of_list(run: Callable[[Teller], Hashable]) -> dict[Hashable, Any]:
 
 
 def list_law(
-    counts: tuple[int, ...],
-    k: int,
-    k_bar: int,
-    epsilon: Any,
-    offset: Any,
-    *,
-    strict: bool = False,
+    counts: tuple[int, ...], k: int, k_bar: int, epsilon: Any, offset: Any, *, strict: bool = False
 ) -> dict[tuple[Hashable, ...], Any]:
     """The law of the list in terms of ranks, from the definition, dummies included.
 

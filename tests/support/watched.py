@@ -79,9 +79,7 @@ class Round:
         return least, most
 
 
-def watch(
-    run: Callable[[], Any],
-) -> tuple[Any, list[Round]]:
+def watch(run: Callable[[], Any]) -> tuple[Any, list[Round]]:
     """Run a ranking and return its result with all rounds of noise that it drew."""
     rounds: list[Round] = []
     draw, combine = engine.rankings.draw, engine.rankings.combine

@@ -115,10 +115,7 @@ TABLES: dict[str, Callable[..., Any]] = {
         plan_unknown(ApproximateDP(1, "1e-9"), (2, 3), 2, 3), k=2, max_contributions="3", **o
     ),
     "groups of candidates": lambda **o: by_group(
-        plan_known(ONE, ["tea", "7", "milk"], 2, 2, None),
-        k=2,
-        candidates="3",
-        **o,
+        plan_known(ONE, ["tea", "7", "milk"], 2, 2, None), k=2, candidates="3", **o
     ),
 }
 """What is made of tables; their parameters are others than those of scores."""

@@ -71,11 +71,7 @@ def record() -> dict[str, Any]:
         "cases": {
             "grid-pf-uniform-1000000": {
                 "title": "grid-pf",
-                "entries": [
-                    entry(PF, 10**6, 3e6),
-                    entry(FLOAT, 10**6, 4e6),
-                    entry(DP, 10**6, 8e7),
-                ],
+                "entries": [entry(PF, 10**6, 3e6), entry(FLOAT, 10**6, 4e6), entry(DP, 10**6, 8e7)],
             },
             "grid-pf-zipf-1000000": {
                 "title": "grid-pf",

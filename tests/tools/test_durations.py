@@ -53,11 +53,7 @@ def test_a_test_is_charged_with_its_own_work_and_its_childrens(tmp_path):
     subprocess.run(
         [sys.executable, "-m", "pytest", "-p", "durations", "-p", "no:cacheprovider", str(place)],
         cwd=tmp_path,
-        env={
-            **os.environ,
-            "PYTHONPATH": str(ROOT / "tools"),
-            durations.FIGURES: str(figures),
-        },
+        env={**os.environ, "PYTHONPATH": str(ROOT / "tools"), durations.FIGURES: str(figures)},
         check=True,
         capture_output=True,
     )

@@ -1,12 +1,7 @@
 """Composition of guarantees, and the noise rate that a total allows."""
 
 from safeselect.accounting.calibration import calibrate, per_draw_epsilon
-from safeselect.accounting.composition import (
-    Composition,
-    compose,
-    compose_delta,
-    composed_epsilon,
-)
+from safeselect.accounting.composition import Composition, compose, compose_delta, composed_epsilon
 from safeselect.accounting.laws import DiscreteGaussian, DiscreteLaplace, RandomizedResponse
 from safeselect.accounting.theorems.equal_pure import optimal_pure_delta
 

@@ -167,11 +167,7 @@ def _opendp() -> Any:
 
 
 def single(
-    space: Space,
-    family: Family,
-    mechanism: Callable[..., Selection],
-    scale: object,
-    source: object,
+    space: Space, family: Family, mechanism: Callable[..., Selection], scale: object, source: object
 ) -> Any:
     """Return the measurement that releases the index of one choice."""
     size = read_scale(scale, space)

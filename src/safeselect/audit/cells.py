@@ -140,9 +140,7 @@ class _Chain:
         self._rest = [i for i in range(len(placed)) if i not in order]
 
     def mass(
-        self,
-        least: tuple[int, int] = (0, 0),
-        below: tuple[int, int] | None = None,
+        self, least: tuple[int, int] = (0, 0), below: tuple[int, int] | None = None
     ) -> tuple[Fraction, Fraction]:
         """Enclose the probability; the last gap is at least `least` and less than `below`.
 

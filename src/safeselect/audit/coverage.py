@@ -34,7 +34,7 @@ NEVER: tuple[str, ...] = (
 """What this command looks at for no mechanism."""
 
 _NO_INSTANCE: Mapping[str, str] = {
-    "top_k_laplace/1": "its (epsilon, delta) rests on the published theorem; its rate is looked at",
+    "top_k_laplace/1": "its (epsilon, delta) rests on the published theorem; its rate is looked at"
 }
 
 

@@ -164,9 +164,7 @@ def _parameters(own: Mapping[str, str], recorded: Mapping[str, str], place: str)
     )
     if names:
         return Line(
-            "parameters",
-            False,
-            f"Release and record {place} differ in {', '.join(names)}.",
+            "parameters", False, f"Release and record {place} differ in {', '.join(names)}."
         )
     return Line(
         "parameters", True, f"Release and record {place} have the same {len(own)} parameters."

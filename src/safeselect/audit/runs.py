@@ -197,9 +197,7 @@ def _neighbours(name: str, every: int) -> str:
     return loss(worst, 1.0, pairs)
 
 
-def _promised(
-    name: str,
-) -> Iterator[tuple[float, float, Callable[[Sequence[float]], list[float]]]]:
+def _promised(name: str) -> Iterator[tuple[float, float, Callable[[Sequence[float]], list[float]]]]:
     """The rho and the epsilon that are stated, and the law of the outcomes from that of a run."""
     if name == "first_above/1":
 

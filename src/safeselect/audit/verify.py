@@ -49,19 +49,9 @@ from safeselect.audit.privacy import instances
 from safeselect.audit.releases import check_releases, releases
 from safeselect.audit.requests import check_forked, check_requests, check_variates
 from safeselect.audit.rules import check_fork, check_sources
-from safeselect.audit.sessions import (
-    check_answers,
-    check_budget,
-    check_queries,
-    check_session_many,
-)
+from safeselect.audit.sessions import check_answers, check_budget, check_queries, check_session_many
 from safeselect.audit.tables import KEYS, MEASURES
-from safeselect.audit.words import (
-    check_near_ties,
-    check_owners,
-    check_rounds,
-    check_rows_owners,
-)
+from safeselect.audit.words import check_near_ties, check_owners, check_rounds, check_rows_owners
 
 QUICK, FULL = 8, 1
 """Efforts: one in this many places is examined."""
@@ -203,10 +193,7 @@ def _one_shot() -> Iterator[Check]:
 
 _Looks = tuple[tuple[str, Callable[[Any, int], str], str, str], ...]
 _Size = tuple[str, int, bool]
-_MANY: tuple[_Size, ...] = (
-    ("thousands", 5000, False),
-    ("hundreds of thousands", 150_000, True),
-)
+_MANY: tuple[_Size, ...] = (("thousands", 5000, False), ("hundreds of thousands", 150_000, True))
 
 
 def _releases(

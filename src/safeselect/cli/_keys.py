@@ -87,8 +87,7 @@ def add_keys(commands: Any) -> None:
     keys.add_argument("--json", action="store_true", help="print the release as JSON")
     add_charging(keys)
     keys.set_defaults(
-        command="keys",
-        unit="neighbours: files that differ by all rows of one user; released: ",
+        command="keys", unit="neighbours: files that differ by all rows of one user; released: "
     )
 
 

@@ -109,8 +109,7 @@ def build_parser() -> argparse.ArgumentParser:
         help="the most that DuckDB may use, or the heap of Spark's Java, such as 2GB",
     )
     counting.set_defaults(
-        command="top-k",
-        unit="neighbours: files that differ by all rows of one user; released: ",
+        command="top-k", unit="neighbours: files that differ by all rows of one user; released: "
     )
 
     ready = _command(commands, "select", "the candidates with the largest ready scores", _SELECT)
@@ -134,8 +133,7 @@ def build_parser() -> argparse.ArgumentParser:
     add_form(ready)
     ready.add_argument("--minimize", action="store_true", help="prefer small scores")
     ready.set_defaults(
-        command="select",
-        unit="neighbours: as your --sensitivity defines them; released: ",
+        command="select", unit="neighbours: as your --sensitivity defines them; released: "
     )
     add_keys(commands)
     add_explain(commands)

@@ -11,12 +11,7 @@ from itertools import accumulate
 from typing import Literal
 
 from safeselect.errors import ParameterError
-from safeselect.estimates._released import (
-    read_choice,
-    read_gap,
-    read_released,
-    read_released_list,
-)
+from safeselect.estimates._released import read_choice, read_gap, read_released, read_released_list
 from safeselect.exact.parameters import Number, integer, rational
 
 # Variance of a noise of rate 1.

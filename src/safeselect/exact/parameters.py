@@ -71,12 +71,7 @@ def integer(value: object, name: str, *, minimum: int, maximum: int, limit: str 
 
 
 def rational(
-    value: object,
-    name: str,
-    *,
-    below: int | None = None,
-    zero: bool = False,
-    signed: bool = False,
+    value: object, name: str, *, below: int | None = None, zero: bool = False, signed: bool = False
 ) -> Fraction:
     """Read a positive parameter as the exact rational that was typed.
 

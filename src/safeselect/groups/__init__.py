@@ -4,12 +4,4 @@ from safeselect.groups.plans import ALL, Plan, Tables, plan_known, plan_unknown
 from safeselect.groups.release import release_by_group
 from safeselect.groups.results import GroupedTopK
 
-__all__ = [
-    "ALL",
-    "GroupedTopK",
-    "Plan",
-    "Tables",
-    "plan_known",
-    "plan_unknown",
-    "release_by_group",
-]
+__all__ = ["ALL", "GroupedTopK", "Plan", "Tables", "plan_known", "plan_unknown", "release_by_group"]

@@ -48,11 +48,7 @@ class Book:
     )
 
     def __init__(
-        self,
-        store: Store,
-        signer: Signer | None,
-        verifier: Verifier | None,
-        elsewhere: Elsewhere,
+        self, store: Store, signer: Signer | None, verifier: Verifier | None, elsewhere: Elsewhere
     ) -> None:
         self.id = ""
         self._elsewhere = elsewhere

@@ -79,11 +79,7 @@ def charged(purpose: str, charge: Charge) -> dict[str, Content]:
         "guarantee": guarantee_record(charge.guarantee),
         "parts": parts,
         "parameters": dict(charge.parameters),
-        "source": {
-            "name": charge.source,
-            "production": charge.production,
-            "health": charge.health,
-        },
+        "source": {"name": charge.source, "production": charge.production, "health": charge.health},
         "nonce": charge.nonce.hex(),
         "request": {},
     }

@@ -8,7 +8,7 @@ from fractions import Fraction
 from safeselect.accounting.cost import read_epsilon
 from safeselect.accounting.gaussian import GaussianDP
 from safeselect.accounting.kinds import AnyGuarantee
-from safeselect.charged import Charge, charged
+from safeselect.charged import Charge, charged, unit_of
 from safeselect.counts import Counts, check_unit
 from safeselect.errors import ParameterError, ScoreError
 from safeselect.exact.parameters import Number, rational
@@ -22,7 +22,7 @@ from safeselect.reference import discrete_gaussian
 from safeselect.scores.candidates import Candidates, read_candidates
 from safeselect.scores.reading import INTEGERS, exactly_one
 from safeselect.scores.values import read_values
-from safeselect.selection._arguments import Scope, read_ledger, unit_of
+from safeselect.selection._arguments import Scope, read_ledger
 from safeselect.selection._results import source_name
 from safeselect.variates import discrete_laplace
 from safeselect.variates.gaussian import MOST_TABLED, DiscreteGaussian, RoundedGaussian
@@ -179,10 +179,7 @@ def _read_noise(epsilon: object, rho: object, mu: object, l1: object, l2: object
             )
         own, sensitivity = read_epsilon(epsilon), rational(l1, "sensitivity_l1")
         return _Noise(
-            "discrete_laplace",
-            PureDP(own),
-            ("sensitivity_l1", sensitivity),
-            rate=own / sensitivity,
+            "discrete_laplace", PureDP(own), ("sensitivity_l1", sensitivity), rate=own / sensitivity
         )
     if l2 is None or l1 is not None:
         raise ParameterError(

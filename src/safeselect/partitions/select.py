@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from safeselect.charged import charged
+from safeselect.charged import charged, unit_of
 from safeselect.counts import Counts, check_partitions
 from safeselect.exact.parameters import Number
 from safeselect.partitions.results import SelectedPartitions
@@ -10,7 +10,7 @@ from safeselect.partitions.terms import Terms
 from safeselect.partitions.thresholds import draw_thresholds
 from safeselect.randomness.bits import Bits
 from safeselect.randomness.source import Source, resolve
-from safeselect.selection._arguments import Scope, read_ledger, unit_of
+from safeselect.selection._arguments import Scope, read_ledger
 from safeselect.selection._results import source_name
 from safeselect.unknown_domain._histogram import Found, hold_counts
 from safeselect.unknown_domain._items import Label

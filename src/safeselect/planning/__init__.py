@@ -2,10 +2,7 @@
 
 from safeselect.planning.by_group import GroupPlan, GroupPlans, explain_groups
 from safeselect.planning.caps import CapError, cap_errors
-from safeselect.planning.explain import (
-    expected_error,
-    explain,
-)
+from safeselect.planning.explain import expected_error, explain
 from safeselect.planning.items import ItemPlan, ItemPlans, explain_items
 from safeselect.planning.keys import KeyPlan, KeyPlans, explain_keys
 

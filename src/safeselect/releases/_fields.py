@@ -84,10 +84,7 @@ def _no_number(_: str) -> NoReturn:
 
 
 _DECODER = json.JSONDecoder(
-    object_pairs_hook=_once,
-    parse_int=_no_number,
-    parse_float=_no_number,
-    parse_constant=_no_number,
+    object_pairs_hook=_once, parse_int=_no_number, parse_float=_no_number, parse_constant=_no_number
 )
 
 

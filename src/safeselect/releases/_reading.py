@@ -30,12 +30,7 @@ from safeselect.releases._parts import (
     read_places,
 )
 from safeselect.releases._points import chosen_run, quantiles
-from safeselect.releases._tables import (
-    grouped,
-    measurement,
-    selected_partitions,
-    stated_strategy,
-)
+from safeselect.releases._tables import grouped, measurement, selected_partitions, stated_strategy
 from safeselect.selection import Selection, Selections, TopAbove, TopK, TopSet
 from safeselect.sessions._opening import Opened
 from safeselect.unknown_domain import DiscoveredTopK

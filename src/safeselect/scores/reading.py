@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Self
+from typing import Self, cast
 
 import numpy as np
 
@@ -186,10 +186,7 @@ class Sensitivity:
     @property
     def size(self) -> Fraction:
         """The declared sensitivity or range, in score units."""
-        declared = self.range_ if self.sensitivity is None else self.sensitivity
-        if declared is None:
-            raise ParameterError("give exactly one of sensitivity and range_; got none")
-        return declared
+        return cast(Fraction, self.range_ if self.sensitivity is None else self.sensitivity)
 
     def range_in_steps(self, reading: Reading) -> Fraction:
         """The range of the change of the scores as read; the noise is calibrated to it."""

@@ -1,21 +1,13 @@
 """Choosing candidates from private scores: the door for data, and every mechanism of one call."""
 
-from safeselect.selection._results import (
-    Selection,
-    Selections,
-    TopK,
-    TopSet,
-)
+from safeselect.selection._results import Selection, Selections, TopK, TopSet
 from safeselect.selection.gaps import (
     exponential_mechanism_with_gap,
     permute_and_flip_with_gap,
     report_noisy_max_with_gap,
     top_k_with_gaps,
 )
-from safeselect.selection.many import (
-    select_many,
-    top_k_many,
-)
+from safeselect.selection.many import select_many, top_k_many
 from safeselect.selection.one import (
     exponential_mechanism,
     exponential_mechanism_base2,
@@ -29,13 +21,8 @@ from safeselect.selection.prepared import (
     ReportNoisyMax,
     TopKMechanism,
 )
-from safeselect.selection.top_k import (
-    top_k,
-)
-from safeselect.selection.top_k_above import (
-    TopAbove,
-    top_k_above,
-)
+from safeselect.selection.top_k import top_k
+from safeselect.selection.top_k_above import TopAbove, top_k_above
 
 __all__ = [
     "ExponentialMechanism",

@@ -173,11 +173,6 @@ def explicit(common: type[Any]) -> Callable[[_Function], _Function]:
     return decorate
 
 
-def unit_of(scope: Scope | None) -> str | None:
-    """The unit of privacy that a scope protects; None without a scope."""
-    return None if scope is None else scope.unit
-
-
 def read_ledger(ledger: object, *, monotonic: bool) -> Scope | None:
     """Check an argument `ledger=`.
 

@@ -152,8 +152,6 @@ class Call:
         """Rank the candidates, inside `with`; with gaps, if a step for them is given."""
         unit = None if gap_grid is None else gap_grid / self.arguments.reading.step
         found = plan.rank(self.engine, self.scores_on_grid, self.bits, unit, self.added)
-        if self._places is None:
-            return found
         return Ranking(tuple(self.candidates_at(found.indices)), found.gaps)
 
     def candidates_at(self, places: Any) -> Any:

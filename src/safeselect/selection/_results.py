@@ -53,10 +53,9 @@ def texts(schema: str) -> tuple[Callable[[Any], str], Callable[[Any], str]]:
     return presented("short_text", "One line."), presented("to_json", purpose, schema)
 
 
-def rate(result: Any) -> Fraction | None:
-    """The rate of the noise per score unit, 1 / scale; None where `base` is given."""
-    found: Fraction | None = _PRESENTERS[0]("noise_rate", result)
-    return found
+rate: Callable[[Any], Fraction | None] = presented(
+    "noise_rate", "The rate of the noise per score unit, 1 / scale; None where `base` is given."
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,10 +35,7 @@ class GapOptions(Options, total=False):
 
 @explicit(GapOptions)
 def permute_and_flip_with_gap(
-    scores: Scores[Label],
-    *,
-    labels: Labels[Label] = None,
-    **options: Unpack[GapOptions],
+    scores: Scores[Label], *, labels: Labels[Label] = None, **options: Unpack[GapOptions]
 ) -> Selection[Label]:
     """Choose one candidate by permute-and-flip, and release its lead in score + exponential noise.
 
@@ -76,10 +73,7 @@ def permute_and_flip_with_gap(
 
 @explicit(GapOptions)
 def exponential_mechanism_with_gap(
-    scores: Scores[Label],
-    *,
-    labels: Labels[Label] = None,
-    **options: Unpack[GapOptions],
+    scores: Scores[Label], *, labels: Labels[Label] = None, **options: Unpack[GapOptions]
 ) -> Selection[Label]:
     """Choose by the exponential mechanism, and release the winner's lead in score + Gumbel noise.
 

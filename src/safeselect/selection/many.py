@@ -29,10 +29,7 @@ class BatchOptions(Options, total=False):
 
 @explicit(BatchOptions)
 def select_many(
-    scores: Rows,
-    *,
-    labels: Labels[Label] = None,
-    **options: Unpack[BatchOptions],
+    scores: Rows, *, labels: Labels[Label] = None, **options: Unpack[BatchOptions]
 ) -> Selections[Label]:
     """Choose one candidate in each row of a matrix of scores, independently.
 
@@ -74,11 +71,7 @@ def select_many(
 
 @explicit(BatchOptions)
 def top_k_many(
-    scores: Rows,
-    *,
-    k: int,
-    labels: Labels[Label] = None,
-    **options: Unpack[BatchOptions],
+    scores: Rows, *, k: int, labels: Labels[Label] = None, **options: Unpack[BatchOptions]
 ) -> Selections[Label]:
     """Choose the k best candidates in each row of a matrix of scores, in order, independently.
 

@@ -85,9 +85,7 @@ class AdaptiveSparseVector:
         half = setting.answer / 2
         margin = SQRT2 * setting.scale(half) if sigma is None else rational(sigma, "sigma")
         terms = setting.terms(
-            "adaptive_sparse_vector",
-            ("top", margin, half),
-            ("middle", Fraction(0), setting.answer),
+            "adaptive_sparse_vector", ("top", margin, half), ("middle", Fraction(0), setting.answer)
         )
         bytes_from = resolve(source)
         tier: variates.Variates = named_engine(engine, variates, variates.REFERENCE)

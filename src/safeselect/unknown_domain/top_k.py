@@ -6,6 +6,7 @@ from fractions import Fraction
 from typing import Literal, get_args
 
 from safeselect import variates
+from safeselect.charged import unit_of
 from safeselect.counts import check_unknown
 from safeselect.errors import ParameterError
 from safeselect.exact.parameters import Number, describe
@@ -13,7 +14,7 @@ from safeselect.exact.rate import NoiseRate
 from safeselect.promises.guarantees import ApproximateDP, BoundedRange, PureDP
 from safeselect.promises.records import exact_text
 from safeselect.randomness.source import Source
-from safeselect.selection._arguments import Scope, read_ledger, unit_of
+from safeselect.selection._arguments import Scope, read_ledger
 from safeselect.selection._call import Call
 from safeselect.selection._table import named_engine
 from safeselect.unknown_domain._bottom import (
@@ -128,13 +129,7 @@ def unknown_domain_top_k(
         raise ParameterError(f"noise must be 'gumbel' or 'laplace', got {describe(noise)}")
     if noise == "laplace" and contributions is None:
         raise ParameterError("noise='laplace' needs max_contributions")
-    check_unknown(
-        counts,
-        places,
-        k_bar=most,
-        contributions=contributions,
-        unit=unit_of(scope),
-    )
+    check_unknown(counts, places, k_bar=most, contributions=contributions, unit=unit_of(scope))
     if contributions is not None and noise != "gumbel":
         if isinstance(k_bar, tuple) or threshold_delta is not None:
             raise ParameterError("noise='laplace' takes one k_bar, and no threshold_delta")
@@ -186,10 +181,7 @@ def _with_counts(
     parts = (PureDP(total.epsilon), ApproximateDP(Fraction(0), total.delta))
     mechanism = "unknown_domain_top_k_laplace/1"
     k_bar = held.size - 1
-    more = {
-        "k_bar": str(k_bar),
-        "max_contributions": exact_text(total.epsilon / noise_rate.rate),
-    }
+    more = {"k_bar": str(k_bar), "max_contributions": exact_text(total.epsilon / noise_rate.rate)}
     with call.release(total, mechanism, parts=tuple((part, 1) for part in parts), k=k, more=more):
         found = _above_bottom(held, call, tier, offset, noise_rate)[:k]
         return call.released(
@@ -208,10 +200,7 @@ def _with_counts(
 
 
 def _plan_list(
-    total: ApproximateDP,
-    places: tuple[int, int, int],
-    contributions: int | None,
-    share: object,
+    total: ApproximateDP, places: tuple[int, int, int], contributions: int | None, share: object
 ) -> tuple[ListQuery, Fraction]:
     """Return the query that the total cost allows, and the part of delta for its bottom."""
     k, least, most = places

@@ -50,11 +50,7 @@ def combined(
     if more.size:
         stream.fill(memoryview(more).cast("B"))
     return engine.combine_rows(
-        np.ascontiguousarray(scores.T),
-        np.ascontiguousarray(words.T),
-        more,
-        public.ranking,
-        stream,
+        np.ascontiguousarray(scores.T), np.ascontiguousarray(words.T), more, public.ranking, stream
     )
 
 

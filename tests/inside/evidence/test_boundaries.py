@@ -89,14 +89,14 @@ NO_SIZES = {
         *("_session._REFINED", "plan._DIGITS"),
     },
     "an error or a distance: near ties and edges of reach in test_batches and test_rankings": {
-        *("tables.ERROR", "tables.REACH", "tables.LOSS", "plan.WINDOW"),
+        *("tables.ERROR", "tables.REACH", "tables.LOSS", "plan.WINDOW")
     },
     "a sign for something else, a count that rises, the size of a nonce": {
         *("tables.UNKNOWN", "laws.UNBOUNDED", "_terms.BELOW", "memory._forks"),
         *("guard.NONCE_BYTES", "source._FRESH_BYTES", "guard.CANARY_BYTES"),
     },
     "what people are told: where a warning begins, how much of a name is kept": {
-        *("foreign._LONGEST_NAME", "_discovered._PLACES", "items.COMPETING"),
+        *("foreign._LONGEST_NAME", "_discovered._PLACES", "items.COMPETING")
     },
     "more than any memory holds": {"prepared._MOST", "by_group._MOST"},
     "start-up tests of sources: tests/sources/test_startup.py": {

@@ -16,15 +16,7 @@ from engine import MANY, PEELED, TOPS
 from lattice_oracle import Tape
 
 from safeselect.exact.rate import NoiseRate
-from safeselect.noise import (
-    arrays,
-    contenders,
-    draws,
-    plan,
-    rankings,
-    rows,
-    tables,
-)
+from safeselect.noise import arrays, contenders, draws, plan, rankings, rows, tables
 
 TAPES = 20
 TOP = 2**64 - 1

@@ -182,10 +182,7 @@ def lower_value(
 
 
 def _equal_offsets(
-    grid: Grid,
-    whole: Masses,
-    ranges: list[tuple[int, int]],
-    read: Callable[[Profile], Fraction],
+    grid: Grid, whole: Masses, ranges: list[tuple[int, int]], read: Callable[[Profile], Fraction]
 ) -> Fraction:
     """The best of some adversaries that do not adapt: all offsets are the same share of a range."""
     at, jump = _SHARES // 2, _SHARES // 8

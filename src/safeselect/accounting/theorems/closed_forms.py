@@ -23,11 +23,7 @@ from safeselect.exact.interval import (
     rounded_up,
 )
 from safeselect.exact.parameters import integer, rational
-from safeselect.promises.guarantees import (
-    ApproximateDP,
-    BoundedRange,
-    ZeroConcentratedDP,
-)
+from safeselect.promises.guarantees import ApproximateDP, BoundedRange, ZeroConcentratedDP
 
 _MOST = 2**62
 

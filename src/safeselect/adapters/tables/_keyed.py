@@ -9,12 +9,7 @@ from typing import Any
 
 from safeselect.adapters.tables._described import TableAs
 from safeselect.adapters.tables._duckdb import Table, open_table
-from safeselect.adapters.tables._keys import (
-    FLOATS,
-    INTEGERS,
-    require_key,
-    require_plain_integers,
-)
+from safeselect.adapters.tables._keys import FLOATS, INTEGERS, require_key, require_plain_integers
 from safeselect.adapters.tables._spark import SparkTable, is_spark, open_spark
 from safeselect.adapters.tables._sql import GROUPS, ITEMS
 from safeselect.errors import InputError, ParameterError

@@ -11,6 +11,7 @@ from safeselect.adapters.tables._duckdb import open_table
 from safeselect.adapters.tables._files import shown
 from safeselect.adapters.tables._keys import FLOATS, INTEGERS, TEXT, require_key, warn_if_same
 from safeselect.adapters.tables._sql import VALUES_OF_USERS
+from safeselect.charged import unit_of
 from safeselect.counts import check_unit
 from safeselect.errors import InputError, ParameterError
 from safeselect.exact.parameters import Number
@@ -18,7 +19,7 @@ from safeselect.grid_quantiles import Quantiles, quantiles
 from safeselect.grid_quantiles._values import Later
 from safeselect.ledger import Scope
 from safeselect.randomness.source import Source
-from safeselect.selection._arguments import read_ledger, unit_of
+from safeselect.selection._arguments import read_ledger
 from safeselect.selection._table import read_choice
 
 Of = Literal["smallest", "largest", "sum"]

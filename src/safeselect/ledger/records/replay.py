@@ -18,13 +18,7 @@ from hashlib import sha256
 from safeselect.errors import LedgerDamaged
 from safeselect.ledger.records.approvals import Approvers, check_approved
 from safeselect.ledger.records.balance import Balance, charged, raised, refused
-from safeselect.ledger.records.fields import (
-    OUTCOMES,
-    Fields,
-    charges_of,
-    head_of,
-    read_record,
-)
+from safeselect.ledger.records.fields import OUTCOMES, Fields, charges_of, head_of, read_record
 from safeselect.ledger.records.heads import Heads
 from safeselect.ledger.records.keys import Keys
 from safeselect.ledger.records.reading import Open, Reading, check_spent, read_open
