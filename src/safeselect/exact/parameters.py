@@ -101,9 +101,7 @@ def rational(
     return number
 
 
-@lru_cache(maxsize=256)
-def _small(number: int) -> Fraction:
-    return Fraction(number)
+_small = lru_cache(maxsize=256)(Fraction)
 
 
 def _read(value: Any, name: str) -> Fraction:

@@ -51,13 +51,12 @@ DIGITS = _PRODUCT + _SECOND
 _ONE, _ONE_PRODUCT = 1 << DIGITS, 1 << _PRODUCT
 _TO_CELL, _TO_INNER_CELL = _MANTISSA - 11, _PRODUCT - 20
 
-Factors = tuple[tuple[int, int], ...]
 Known = tuple[int, int]
 """The known digits of V: (v, bits) for v / 2**bits <= V <= (v + 1) / 2**bits."""
 
 
 @cache
-def _tables() -> tuple[Factors, Factors, int]:
+def _tables() -> tuple[tuple[tuple[int, int], ...], tuple[tuple[int, int], ...], int]:
     """The factors c of the cells of x, and d of those of r, each with its logarithm; and ln 2.
 
     Factors are in units of their last digit, logarithms in units of 2**-140 and rounded down.  The

@@ -54,13 +54,9 @@ def _refuse_subclass(cls: type) -> NoReturn:
     )
 
 
-def _silent_repr(self: object) -> str:
-    return f"<{type(self).__name__}>"
-
-
 _SEALED = {
     "__reduce_ex__": _refuse_copy,  # pickle, copy.copy and copy.deepcopy all call it
-    "__repr__": _silent_repr,
+    "__repr__": lambda self: f"<{type(self).__name__}>",
     "__init_subclass__": classmethod(_refuse_subclass),
 }
 
