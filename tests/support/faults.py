@@ -141,8 +141,8 @@ FAULTS: dict[str, Changes] = {
     "ties by the index": (
         (
             "selection/_call.py",
-            "            return found\n",
-            "            return Ranking(tuple(sorted(found.indices)), found.gaps)\n",
+            "return Ranking(tuple(self.candidates_at(found.indices)), found.gaps)\n",
+            "return Ranking(tuple(sorted(self.candidates_at(found.indices))), found.gaps)\n",
         ),
     ),
     # ------------------------------------------------------------------ calibration
