@@ -130,8 +130,8 @@ class BoundedRange:
         """
 
         def rho(one: Interval, e: Interval) -> Interval:
-            rest = -(-e).expm1()  # 1 - e**-epsilon
-            return e * (-e).exp() / rest - one - (e.log() - e - rest.log())
+            y = -(e / (-e).expm1())  # x + epsilon = x e**epsilon, so y - ln y = x - ln x
+            return y - one - y.log()
 
         return _concentrated(self, rho)
 
@@ -256,7 +256,8 @@ def _concentrated(
 ) -> ZeroConcentratedDP:
     """The bound on rho, a formula of 1 and epsilon, as a guarantee."""
     epsilon = guarantee.epsilon
-    return ZeroConcentratedDP(_enclosed(rho, epsilon) if epsilon else epsilon)
+    # It is never above epsilon, so rounding up must not exceed that.
+    return ZeroConcentratedDP(min(epsilon, _enclosed(rho, epsilon)) if epsilon else epsilon)
 
 
 def _approximate(
