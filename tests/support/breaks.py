@@ -789,6 +789,13 @@ BREAKS = (
         '        if record["seq"] != str(self.count) or record["previous"] != self.last:\n',
         "        if False:\n",
     ),
+    Break(
+        ("C9",),
+        "audit/promised.py",
+        "law_of",
+        "_STRENGTH[_STRENGTH.index(kind) :] if",
+        "_STRENGTH[: _STRENGTH.index(kind) + 1] if",
+    ),
     # -------------------------------------------------------------------- C10, C11, C12: inputs
     Break(
         ("C10",),
