@@ -523,6 +523,14 @@ BREAKS = (
         "    halves = float(np.ldexp(1, fineness + 1))\n",
         "    halves = float(np.ldexp(1, fineness))\n",
     ),
+    Break(
+        ("C3",),
+        "reals.py",
+        "place_of",
+        "        return _finite(_ABOVE(value), _BELOW(value))\n",
+        "        return 2, Fraction(value)\n",
+    ),
+    Break(("C3",), "reals.py", "place_of", "issubclass(kind, FLOATS)", "issubclass(kind, float)"),
     # ----------------------------------------------------------------------------- C4: one way
     Break(
         ("C4",),
