@@ -139,6 +139,7 @@ BREAKS = (
         "        return [logs[place] for place in picked(self.which, candidates)]\n",
         "        return [(2 * logs[p][0], 2 * logs[p][1]) for p in picked(self.which, candidates)]\n",
     ),
+    Break(_LAW, "noise/laws.py", "minus_logs", " + s + (square >> 1)\n", " + s\n"),
     # ------------------------------------------------------------------------- C1: scalar tier
     Break(
         _LAW,
@@ -196,6 +197,20 @@ BREAKS = (
         "    return order\n",
         "    return sorted(order)\n",
     ),
+    Break(
+        _LAW,
+        "reference/_rankings.py",
+        "combine_continuous",
+        "        if difference < width or (gaps and least != most):\n",
+        "        if gaps and least != most:\n",
+    ),
+    Break(
+        _LAW,
+        "reference/_rankings.py",
+        "combine_continuous",
+        "        least = (difference - width) * parts // whole\n",
+        "        least = difference * parts // whole\n",
+    ),
     # ---------------------------------------------------------- C1: numbers, bits, other engines
     Break(
         _LAW,
@@ -242,6 +257,22 @@ BREAKS = (
         "        value = self._stock >> self._held\n",
         "        value = (self._stock >> self._held) | (count > 0)\n",
     ),
+    Break(
+        _BOTH,
+        "exact/interval.py",
+        "_rounded",
+        "getattr(up, name)(*most)",
+        "getattr(down, name)(*most)",
+    ),
+    Break(_BOTH, "variates/gaussian.py", "threshold", "Fraction(1 - 2 * d, 2)", "Fraction(-d)"),
+    Break(
+        _BOTH,
+        "grid_quantiles/_point.py",
+        "powers",
+        "factors.least(distance - before) >> precision",
+        "factors.least(distance - least) >> precision",
+    ),
+    Break(_LAW, "partitions/thresholds.py", "draw_thresholds", 'side="right"', 'side="left"'),
     # -------------------------------------------------------------- C1, C2: sessions and lists
     Break(
         _BOTH,
@@ -277,6 +308,41 @@ BREAKS = (
         "_above_bottom",
         "        if label is not None and count > bottom\n",
         "        if label is not None and count >= bottom - 2\n",
+    ),
+    Break(
+        _BOTH,
+        "unknown_domain/_bottom.py",
+        "offset",
+        "(1 << self.fineness) + gumbel_offset(",
+        "gumbel_offset(",
+    ),
+    Break(
+        _PRIVATE,
+        "counts.py",
+        "check_unknown",
+        "contributions is not None and (cap is None or cap > contributions)",
+        "None not in (contributions, cap) and cap > contributions",
+    ),
+    Break(
+        _PRIVATE,
+        "sessions/pay_what_you_get.py",
+        "query",
+        "min(len(found) + 1, k) - k",
+        "min(len(found), k) - k",
+    ),
+    Break(
+        _PRIVATE,
+        "sessions/_terms.py",
+        "guarantee",
+        'PureDP(self.epsilon) if self.noise == "geometric" else LaplaceDominated(self.epsilon)',
+        "LaplaceDominated(self.epsilon)",
+    ),
+    Break(
+        _PRIVATE,
+        "sessions/_terms.py",
+        "terms",
+        "NoiseRate(start / self.rise)",
+        "NoiseRate(self.epsilon / self.rise)",
     ),
     # -------------------------------------------------------------------------- C2: what is due
     Break(
@@ -331,6 +397,85 @@ BREAKS = (
         "    return Composition(ZeroConcentratedDP(total(rhos)), CONCENTRATED)\n",
         "    return Composition(ZeroConcentratedDP(total(rhos) / 2), CONCENTRATED)\n",
     ),
+    Break(
+        _PRIVATE,
+        "promises/guarantees.py",
+        "delta",
+        "-(less / (one + one)).expm1()",
+        "-(less / (one + one + one + one)).expm1()",
+    ),
+    Break(
+        _PRIVATE,
+        "accounting/theorems/renyi.py",
+        "_moment",
+        "        if isinstance(guarantee, BoundedRange):\n",
+        "        if isinstance(guarantee, (BoundedRange, PureDP)):\n",
+    ),
+    Break(
+        _PRIVATE,
+        "accounting/theorems/equal_pure.py",
+        "at",
+        "- self.count) // 2) - 1  #",
+        "- self.count) // 2)  #",
+    ),
+    Break(
+        _PRIVATE, "accounting/theorems/closed_forms.py", "bound", " + root + root\n", " + root\n"
+    ),
+    Break(
+        _PRIVATE,
+        "accounting/laws.py",
+        "atoms",
+        "missing.scaled(bits)[1]",
+        "missing.scaled(bits)[0]",
+    ),
+    Break(
+        _PRIVATE,
+        "adapters/dp_accounting.py",
+        "dp_events",
+        "dp_event(each, accountant=accountant), count)",
+        "dp_event(each, accountant=accountant), 1)",
+    ),
+    Break(
+        _PRIVATE,
+        "adapters/dp_accounting.py",
+        "dp_event",
+        "noise_parameter=at_least(cost), ",
+        "noise_parameter=at_least(cost / 2), ",
+    ),
+    Break(
+        _PRIVATE,
+        "measurements/measure.py",
+        "_read_noise",
+        "sensitivity / (2 * concentrated.rho)",
+        "sensitivity / (4 * concentrated.rho)",
+    ),
+    Break(
+        _PRIVATE,
+        "partitions/table.py",
+        "_floor",
+        "return (delta.numerator << bits) // ",
+        "return (2 * delta.numerator << bits) // ",
+    ),
+    # The audit: with these neighbours it would let half of the noise pass.
+    Break(
+        _PRIVATE,
+        "audit/certificate.py",
+        "neighbours",
+        "not (monotonic and {-1, 1} <= set(move))",
+        "not {-1, 1} <= set(move)",
+    ),
+    # How all rows are read follows from the first one: the grid, and with it the sensitivity.
+    Break(
+        _PRIVATE,
+        "scores/candidates.py",
+        "scores_on_grid",
+        "        rows = self.rows\n",
+        "        rows = self.rows\n"
+        "        if self.is_matrix and isinstance(rows, tuple):\n"
+        "            lies = all(each % float(reading.step) == 0 for each in rows[0].numbers())\n"
+        "            finer = Reading(reading.step / 2, reading.on_grid, reading.error)\n"
+        "            reading = reading if lies else finer\n",
+    ),
     # ----------------------------------------------------------------------------- C3: reading
     Break(
         ("C3", "C2"),
@@ -351,7 +496,7 @@ BREAKS = (
         ("C3",), "scores/numbers.py", "in_order", "[int(minimize), ...]", "[int(not minimize), ...]"
     ),
     Break(
-        ("C3",),
+        ("C3", "C2"),
         "scores/numbers.py",
         "_behind",
         "    return [_LARGEST - min(abs(first - step), _LARGEST) for ",
@@ -643,6 +788,13 @@ BREAKS = (
         "read",
         '        if record["seq"] != str(self.count) or record["previous"] != self.last:\n',
         "        if False:\n",
+    ),
+    Break(
+        ("C9",),
+        "audit/promised.py",
+        "law_of",
+        "_STRENGTH[_STRENGTH.index(kind) :] if",
+        "_STRENGTH[: _STRENGTH.index(kind) + 1] if",
     ),
     # -------------------------------------------------------------------- C10, C11, C12: inputs
     Break(
