@@ -68,8 +68,8 @@ _UNIFORM = (
     "of the former is what random words, the table of bounds and the maxima take without the rest"
 )
 _TEN = (
-    "two requests to OpenSSL, each after 32 fresh kernel bytes, which make it reseed, take a "
-    "quarter of the call, ten exact logarithms in Python's integers almost a third"
+    "a request to OpenSSL and one to the kernel take a tenth of the call, ten exact logarithms in "
+    "Python's integers almost a third"
 )
 _PROOF = "one certified enclosure of the cost, which takes half as long as the rest of the call"
 _THOUSAND = "some forty NumPy calls of a microsecond each, and what ten candidates cost besides"

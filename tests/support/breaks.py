@@ -136,8 +136,8 @@ BREAKS = (
         _LAW,
         "noise/weights.py",
         "logs",
-        "        return [logs[place] for place in chosen]\n",
-        "        return [(2 * logs[place][0], 2 * logs[place][1]) for place in chosen]\n",
+        "        return [logs[place] for place in picked(self.which, candidates)]\n",
+        "        return [(2 * logs[p][0], 2 * logs[p][1]) for p in picked(self.which, candidates)]\n",
     ),
     Break(_LAW, "noise/laws.py", "minus_logs", " + s + (square >> 1)\n", " + s\n"),
     # ------------------------------------------------------------------------- C1: scalar tier

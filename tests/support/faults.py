@@ -343,8 +343,8 @@ FAULTS: dict[str, Changes] = {
     "weights decide who is compared and not who wins": (
         (
             "noise/weights.py",
-            "        return [logs[place] for place in chosen]\n",
-            "        return [logs[0] for _ in chosen]\n",
+            "        return [logs[place] for place in picked(self.which, candidates)]\n",
+            "        return [logs[0] for _ in candidates]\n",
         ),
     ),
     "weights are not in the bounds that choose who is compared": (

@@ -17,7 +17,7 @@ from typing import Self
 import numpy as np
 
 from safeselect.exact.interval import Interval
-from safeselect.noise.arrays import Indices, Numbers, to_integers
+from safeselect.noise.arrays import Indices, Numbers, picked
 from safeselect.noise.tables import UNIT_BITS
 
 
@@ -47,8 +47,7 @@ class Weights:
             return None
         least = min(places)
         ratios = tuple(weight / least for weight in places)
-        spread = 1 + (_log(max(ratios), 64)[1] >> 64)
-        return cls(ratios, np.array(which, dtype=np.int64), spread)
+        return cls(ratios, np.array(which, np.int64), 1 + (_log(max(ratios), 64)[1] >> 64))
 
     def logs(self, candidates: list[int], precision: int) -> list[tuple[int, int]]:
         """The enclosures of the candidates' ln w, in units of 2**-precision nats.
@@ -56,8 +55,7 @@ class Weights:
         Reveals: nothing; the steps are the same for all candidates.
         """
         logs = [_log(ratio, precision) for ratio in self.ratios]
-        chosen = to_integers(np.take(self.which, np.array(candidates, dtype=np.int64)))
-        return [logs[place] for place in chosen]
+        return [logs[place] for place in picked(self.which, candidates)]
 
     def rounded_up(self, dtype: type = np.int64, unit: Fraction | None = None) -> Numbers:
         """Each candidate's ln w in units of so many nats (those of `tables`), rounded up."""

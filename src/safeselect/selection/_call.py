@@ -98,11 +98,11 @@ class Call:
         self.engine = choose_engine(arguments.engine)
         self.candidates = take(scores, labels=labels)
         self.size = self.candidates.size + (threshold is not None)
-        self._weights = None
         self._places: Indices | None = None
         self.added: Weights | None = None
-        if arguments.weights is not None:
-            self._weights = arguments.weights.of(self.candidates.labels, self.size)
+        given = arguments.weights
+        self._weights = None if given is None else given.of(self.candidates.labels, self.size)
+        if self._weights is not None:
             self.size = sum(map(bool, self._weights.values))
         self.rows = len(self.candidates.rows)
         scope, declared = arguments.scope, (arguments.change, arguments.reading)
@@ -237,11 +237,10 @@ class Call:
             size=self.arguments.change.size,
             threshold=self._threshold,
         )
-        if self._places is None:
-            return scores
-        taken = np.take(scores, self._places, axis=-1)
-        scores.fill(0)
-        return taken
+        if self._places is not None:
+            every, scores = scores, np.take(scores, self._places, axis=-1)
+            every.fill(0)
+        return scores
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         # Where entering failed, `steps` or `bits` may not exist.

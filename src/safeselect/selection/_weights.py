@@ -1,7 +1,8 @@
 """The argument `weights=`: public weights of the candidates, before any score is read.
 
-The exponential mechanism multiplies its probabilities by the weights.  Permute-and-flip takes a
-weight as so many equal copies of a candidate.  With weight 0 a candidate takes no part in a draw.
+The exponential mechanism, whose promise is `BoundedRange`, multiplies its probabilities by the
+weights.  Permute-and-flip takes a weight as so many equal copies of a candidate.  With weight 0 a
+candidate takes no part in a draw.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from safeselect.errors import ParameterError
 from safeselect.exact.parameters import rational
 from safeselect.noise.arrays import Indices
 from safeselect.noise.weights import Weights
+from safeselect.promises.guarantees import BoundedRange
 from safeselect.promises.records import exact_text
 from safeselect.selection._table import Calibration, Row
 
@@ -66,7 +68,7 @@ class GivenWeights:
         whole = all(value.denominator == 1 for value in self.values)
         # Each copy takes as much memory as a candidate.
         copied = plan.row.anew and plan.k == 1 and whole and sum(self.values) <= 1 << 24
-        if not copied and not _is_measure(plan.row):
+        if not copied and plan.row.promise is not BoundedRange:
             raise ParameterError(
                 "weights= goes with the exponential mechanism, or, as whole numbers that add up to "
                 "2**24 at most, with one permute-and-flip; write mechanism='exponential'"
@@ -92,7 +94,7 @@ class GivenWeights:
 
         Each candidate takes part as often as it has copies.
         """
-        if not _is_measure(row):
+        if row.promise is not BoundedRange:  # copies
             return np.repeat(np.arange(len(self.values)), np.array(self.values, int)), None
         places = np.flatnonzero([value > 0 for value in self.values])
         return places, Weights.of([value for value in self.values if value])
@@ -100,11 +102,6 @@ class GivenWeights:
     def digest(self) -> str:
         """sha256 of the exact texts of all weights, with commas between them, for a ledger."""
         return "sha256:" + sha256(",".join(map(exact_text, self.values)).encode()).hexdigest()
-
-
-def _is_measure(row: Row) -> bool:
-    """Whether the mechanism multiplies probabilities by weights."""
-    return row.noise == "gumbel" and not row.wide
 
 
 def _wrong(size: str) -> ParameterError:
