@@ -107,6 +107,5 @@ class GivenWeights:
 def _wrong(size: str) -> ParameterError:
     return ParameterError(
         f"weights must be {size}numbers in the order of the scores, or a mapping with all labels "
-        "and no other, not all zero, and those above 0 within a factor of 2**4096 of one another; "
-        "write 0 for a candidate that takes no part"
+        "and no other; 0 removes a candidate, but not all; the rest within a factor of 2**4096"
     )
