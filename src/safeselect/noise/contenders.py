@@ -56,8 +56,8 @@ def contenders(
     Reveals: nothing; calls and shapes follow from n, the plan, the count and len(removed).
     """
     if scores_on_grid.size - len(removed) <= count:
-        every = range(scores_on_grid.size)
-        return [i for i in every if i not in removed] if removed else list(every), None
+        absent = frozenset(removed)
+        return [i for i in range(scores_on_grid.size) if i not in absent], None
     gone = np.array(removed, dtype=np.int64)
     if gone.size:
         np.put(scores_on_grid, gone, np.uint64(0))
