@@ -30,19 +30,19 @@ SMALL ?= tests/test_import.py tests/test_gmpy2.py tests/exact/test_interval.py t
   tests/samplers/test_uniform.py \
   tests/mechanisms/test_reference_laws.py
 # What `make quick` leaves out: slow tests, the engine's inside, other programs and libraries, hostile
-# input, whole processes, and laws of which a smaller one is in.  All else of the contract is in, new
-# files too.
+# input, whole processes, the audit and the evidence, and laws that are enumerated or counted.  All
+# else of the contract is in, new files too.
 QUICK ?= -m "not slow" $(addprefix --ignore=tests/, \
-  inside adapters estimates fuzz leaks faults proofs release tools test_cli.py test_examples.py \
-  test_import.py test_snippets.py sources/test_hostile.py audit/test_certificate.py \
-  $(addprefix samplers/test_, bernoulli.py discrete_laplace.py geometric.py lazy.py) \
+  inside adapters audit estimates evidence fuzz guarantees leaks faults proofs release tools \
+  test_cli.py test_examples.py test_import.py test_snippets.py sources/test_hostile.py \
+  $(addprefix samplers/test_, bernoulli.py discrete_gaussian.py discrete_laplace.py geometric.py \
+    lazy.py rounds.py) \
   $(addprefix accounting/test_, adaptive_optimum.py calibration.py compose.py composition.py \
-    ledger_file.py ledger_forks.py masses.py optimal.py) \
-  $(addprefix evidence/test_, joint_laws.py provenance.py) \
-  $(addprefix mechanisms/test_, equal_inputs.py gap_laws.py gap_privacy.py sparse_vector_laws.py \
-    sparse_vector_privacy.py threads_and_forks.py top_k_above.py unknown_privacy.py)) \
-  $(addprefix --deselect=tests/mechanisms/test_reference_laws.py::test_, gumbel_floor_is_the_floor_of_a_gumbel_variable \
-    combine_continuous_decides_exactly_when_all_completions_agree laplace_floor_is_the_floor_of_a_laplace_variable)
+    known_laws.py ledger_file.py ledger_forks.py masses.py optimal.py other_bounds.py) \
+  $(addprefix mechanisms/test_, equal_inputs.py explain_groups.py gap_laws.py gap_privacy.py \
+    quantile_laws.py reference_laws.py sparse_vector_laws.py sparse_vector_privacy.py \
+    threads_and_forks.py top_k_above.py unknown_privacy.py weights.py) \
+  measurements/test_laws.py)
 # requirements/*.lock name one release of every package, with hashes: what `make test`, `make check`
 # and `make release` install, the same everywhere.  `make LOCKED= test` takes the newest releases that
 # pyproject.toml allows instead, as a user's install does.
