@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+import mpmath
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -154,6 +155,25 @@ def test_the_epsilon_of_a_rho_is_the_largest_of_32_digits(family, size, digits, 
     bits = each.numerator.bit_length() - each.denominator.bit_length()
     following = each + Fraction(2) ** (bits - 31)
     assert count * family(following).zcdp.rho > rho
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("rho", ["1e-17", "1e-9", "0.003", "0.1249", "0.125", "0.1251", "3", "4e6"])
+def test_a_guess_has_eighteen_digits(family, rho):
+    """Against roots of the published formulas; small numbers are guessed in another way."""
+    guess = calibration._guess(family, Fraction(rho))
+    with mpmath.workdps(60):
+        wanted, e = mpmath.mpf(rho), mpmath.fraction(*guess.as_integer_ratio())
+
+        def cost(at):
+            if family is BoundedRange:
+                x = at / mpmath.expm1(at)
+                return x - 1 - mpmath.log(x)
+            if family is LaplaceDominated:
+                return at + mpmath.expm1(-at)
+            return at * mpmath.tanh(at / 2)
+
+        assert cost(e * (1 - mpmath.mpf("1e-18"))) < wanted < cost(e * (1 + mpmath.mpf("1e-18")))
 
 
 @pytest.mark.parametrize("family", FAMILIES)

@@ -102,6 +102,8 @@ def _between(low: Fraction, high: Fraction) -> Fraction:
 
 def rounded(value: Fraction, bits: int = BITS + 16) -> Fraction:
     """The value rounded down to so many significant bits."""
-    size = value.numerator.bit_length() - value.denominator.bit_length()
-    unit = Fraction(2) ** (size - bits)
-    return (value // unit) * unit
+    above, below = value.as_integer_ratio()
+    down = above.bit_length() - below.bit_length() - bits
+    if down >= 0:
+        return Fraction(above // (below << down) << down)
+    return Fraction((above << -down) // below, 1 << -down)

@@ -45,7 +45,7 @@ class PureDP:
 
         Source: Bun and Steinke (2016), Proposition 3.3, in its tight form.
         """
-        return _concentrated(self, lambda one, e: -(e * (-e).expm1()) / (one + (-e).exp()))
+        return _concentrated(self, lambda one, e: e * -(-e).expm1() / (one + (-e).exp()))
 
     def approximate(self, delta: Number) -> ApproximateDP:
         """The smallest epsilon at this delta; the inverse of `delta`.
@@ -130,7 +130,7 @@ class BoundedRange:
         """
 
         def rho(one: Interval, e: Interval) -> Interval:
-            y = -(e / (-e).expm1())  # x + epsilon = x e**epsilon, so y - ln y = x - ln x
+            y = e / -(-e).expm1()  # x + epsilon = x e**epsilon, so y - ln y = x - ln x
             return y - one - y.log()
 
         return _concentrated(self, rho)
@@ -139,7 +139,7 @@ class BoundedRange:
         """The smallest epsilon at this delta; the inverse of `delta`."""
 
         def bound(one: Interval, e: Interval, d: Interval, _: Interval) -> Interval:
-            log = (one - (-(d * (-e).expm1())).sqrt()).log()
+            log = (one - (d * -(-e).expm1()).sqrt()).log()
             return e + (log + log)
 
         return _approximate(self, delta, bound)
