@@ -108,8 +108,12 @@ def _convert(column: Any) -> Numbers:
         # Counted before conversion, because converting turns nulls into NaN or into zeros.
         nulls = _count_nulls(column)
         if not nulls:
-            is_wide = str(getattr(column, "dtype", None)) in _WIDE
-            values = list(column.to_list()) if is_wide else np.asarray(column)
+            kind = getattr(column, "dtype", None)
+            is_wide = str(kind) in _WIDE
+            # A sparse column of pandas has the type of its cells as `subtype`; without it, the type
+            # of the fill value decides too, and unsigned integers become floats.
+            cells = getattr(kind, "subtype", None)
+            values = list(column.to_list()) if is_wide else np.asarray(column, cells)
     if nulls:
         raise ScoreError(NULL)
     if values is None:
