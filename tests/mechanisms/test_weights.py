@@ -417,3 +417,20 @@ def test_keys_and_units_hold_the_largest_spread(rate):
     nats = NoiseRate(Fraction(rate)).nats(200).fractions()[1]
     true = 2 * wide.fixed_rate.reach * nats * 2**32
     assert 0 <= true - wide.fixed_rate.units(2 * wide.fixed_rate.reach) < wide.loss
+
+
+def test_a_column_with_labels_is_a_mapping():
+    """By its order, the labels of one column and the weights of another were mixed up."""
+    pd = pytest.importorskip("pandas", reason="pandas is not installed")
+    terms = {"epsilon": 1, "range_": 1}
+    scores = pd.Series([0, 0, 0], index=["a", "b", "c"])
+    weights = pd.Series([1, 0, 0], index=["c", "b", "a"])
+    assert {exponential_mechanism(scores, weights=weights, **terms).label for _ in range(20)} == {
+        "c"
+    }
+    assert permute_and_flip(dict(scores), weights=weights, **terms).label == "c"
+    for numbered in (weights.to_numpy(), pd.Series([1, 0, 0])):
+        assert exponential_mechanism(scores, weights=numbered, **terms).label == "a"
+    for wrong in (weights[:2], weights.rename({"a": "d"}), pd.Series([1, 0, 0], index=[3, 4, 5])):
+        with pytest.raises(ParameterError, match="or a mapping with all labels and no other"):
+            exponential_mechanism(scores, weights=wrong, **terms)
