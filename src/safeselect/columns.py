@@ -7,7 +7,7 @@ cell, so none is passed on.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator, Mapping, ValuesView
+from collections.abc import Iterable, Iterator, Mapping, Sequence, ValuesView
 from contextlib import contextmanager, suppress
 from functools import reduce
 from typing import Any
@@ -25,6 +25,7 @@ _TABLES = {
     "pyarrow": ("Array", "ChunkedArray", "Table", "RecordBatch"),
 }
 _WIDE = ("Int128", "UInt128")  # polars' integers for which NumPy has no type
+_TEXTS = (str, bytes, bytearray)
 _ENCODED = ("dictionary<", "run_end_encoded<")  # pyarrow's: their null_count misses nulls
 
 
@@ -82,7 +83,8 @@ def _instead(kind: type) -> str:
         return "; write numpy.asarray(scores)"
     if kind.__name__ == "LazyFrame":
         return "; write scores.collect()"
-    return "; write list(scores)" if issubclass(kind, (Iterator, ValuesView)) else ""
+    is_listed = issubclass(kind, (Iterator, ValuesView, Sequence)) and not issubclass(kind, _TEXTS)
+    return "; write list(scores)" if is_listed else ""
 
 
 def _only_column(table: Any) -> Any:
