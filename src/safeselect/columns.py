@@ -7,6 +7,7 @@ cell, so none is passed on.
 from __future__ import annotations
 
 import sys
+from collections import Counter, OrderedDict, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence, ValuesView
 from contextlib import contextmanager, suppress
 from functools import reduce
@@ -76,6 +77,9 @@ def index_of(scores: Any) -> Any:
 
 def _instead(kind: type) -> str:
     """Advice on what to write instead of a class that is not read, after a semicolon."""
+    if any(kind is each for each in (dict, Counter, OrderedDict, defaultdict)):
+        # Only where names have no use, as for the values of a session.
+        return "; write list(scores.values())"
     if issubclass(kind, (list, tuple, Mapping)):
         builtin = "dict" if issubclass(kind, Mapping) else "list"
         return f"; a subclass may count as it likes: write {builtin}(scores)"
