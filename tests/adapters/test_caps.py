@@ -118,6 +118,15 @@ def test_the_choice_is_charged_alone(tmp_path):
     assert ledger.balance("trips").spent["epsilon"] == Fraction(1, 20)
 
 
+def test_a_scope_that_protects_another_unit_is_refused():
+    budget = Budget(unit="household", neighbours="add_remove", epsilon=1)
+    ledger = Ledger.create(":memory:", {"trips": budget})
+    scope = ledger.scope("trips", unit="household", neighbours="add_remove", purpose="cap")
+    with pytest.raises(ParameterError, match="protect 'rider'.*protects 'household'"):
+        choose_cap(TABLE, **COLUMNS, epsilon="0.05", most=25, unit="rider", ledger=scope)
+    assert not any(ledger.balance("trips").spent.values())
+
+
 def test_mistakes_of_the_choice():
     for change, message in (({"most": 0}, "most must be"), ({"share": 1}, "share")):
         with pytest.raises(ParameterError, match=message):
