@@ -87,7 +87,7 @@ def choose_cap(
                 scores.append(-abs(whole * below - low * users) - each * cap)
             return scores
 
-        scores = until_read(stack, Unread(largest, read, unit=unit))
+        scores = until_read(stack, Unread(largest, read), unit)
         chosen: Selection[int] = permute_and_flip(
             scores,
             labels=range(1, largest + 1),
