@@ -120,6 +120,21 @@ def test_an_edit_of_what_a_charge_builds_on_stops_it(path: Path) -> None:
         there.begin(pure())
 
 
+@pytest.mark.parametrize("added", [b"a line\n", b"\n", b'{"record":{}}\n', b"\xff\xfe\n"])
+def test_a_line_of_somebody_else_is_damage_for_who_saw_the_records_before(
+    added: bytes, path: Path
+) -> None:
+    """A running process said that the ledger had been replaced or cut; all records were there."""
+    ledger = Ledger.open(path)
+    there, whole = scope(ledger), path.read_bytes()
+    path.write_bytes(whole + added)
+    for use in (lambda: there.begin(pure()), lambda: ledger.head, ledger.check):
+        with pytest.raises(LedgerDamaged, match="record 4 is not a line of a ledger"):
+            use()
+    path.write_bytes(whole)
+    assert ledger.check().count == 4
+
+
 FOREIGN: dict[str, Callable[[Path], object]] = {
     "empty": lambda path: path.write_bytes(b""),
     "text": lambda path: path.write_text("a text that is no ledger at all"),

@@ -25,9 +25,11 @@ def following(journal: Journal, last: Row | None) -> list[Row]:
     try:
         rows = journal.rows(last.seq, _BATCH, last.at)
     except LedgerDamaged:
+        seen: list[Row] = []
         with suppress(LedgerDamaged):
-            if journal.rows(last.seq, 1, last.at) == [last]:
-                raise
+            seen = journal.rows(last.seq, 1, last.at)
+        if seen == [last]:
+            raise  # it is there still: a row after it is damaged
         raise LedgerRolledBack(REPLACED) from None
     if not rows or rows[0] != last:
         raise LedgerRolledBack(REPLACED)
