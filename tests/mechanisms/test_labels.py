@@ -250,3 +250,43 @@ def test_a_set_of_labels_that_follows_from_data_is_in_an_order_of_its_own(labels
         orders.add(tuple(map(str, some)))
     assert len(orders) == 1
     assert isinstance(some, frozenset) == isinstance(labels[0], str)
+
+
+COUNTED: dict[str, Any] = {
+    "value_counts": lambda column: column.value_counts(),
+    "a mapping of it": lambda column: column.value_counts().to_dict(),
+    "its items": lambda column: dict(column.value_counts().items()),
+    "a table": lambda column: column.value_counts().to_frame(),
+    "groups": lambda column: column.groupby(column).size(),
+    "singles": lambda column: column.astype("float32").value_counts(),
+    "Counts": lambda column: safeselect.Counts(column.value_counts().to_dict(), places="all"),
+}
+
+
+@pytest.mark.parametrize("count", COUNTED)
+def test_a_missing_row_does_not_show_in_the_labels_of_the_others(count: str) -> None:
+    """It made them floats: "1.0", of kind "other", instead of "1", an integer."""
+    released = set()
+    for column in (pd.Series([3] * 90 + [1] * 5), pd.Series([3] * 90 + [1] * 5 + [None])):
+        scores = COUNTED[count](column)
+        chosen = permute_and_flip(scores, **SURE)
+        listed = top_k(scores, k=2, **SURE)
+        measured = safeselect.measure(scores, epsilon=10_000, sensitivity_l1=2)
+        rows = select_many([scores, scores], **SURE)
+        assert [type(label) for label in (*listed.labels, chosen.label)] == [int] * 3
+        released |= {chosen.to_json(), listed.to_json(), measured.to_json(), rows.to_json()}
+    assert len(released) == 4
+
+
+@pytest.mark.parametrize(
+    ("scores", "options", "label"),
+    [
+        ({0.5: 1, 1.0: 900}, {}, 1.0),
+        ([1, 900], {"labels": [0.1, 10.0]}, 10.0),
+        ([1, 900], {"labels": [1.0, 10.0]}, 10.0),
+        (pd.Series([1, 900], index=[0.25, 2.0]), {}, 2.0),
+    ],
+)
+def test_other_floats_stay_what_they_are(scores: Any, options: Any, label: float) -> None:
+    chosen = permute_and_flip(scores, **SURE, **options)
+    assert (chosen.label, type(chosen.label)) == (label, float)

@@ -36,7 +36,7 @@ from safeselect.scores.containers import (
     table_reader,
 )
 from safeselect.scores.floats import GridScores
-from safeselect.scores.numbers import in_order, write_steps
+from safeselect.scores.numbers import FLOATS, in_order, write_steps
 from safeselect.scores.reading import Reading
 
 if TYPE_CHECKING:
@@ -140,6 +140,8 @@ def read_candidates(scores: object, *, labels: object = None) -> Candidates:
     if found is None and labels is None:
         brought = labels_of(scores)
     names = _names(labels if brought is None else brought, column.size)
+    if brought is not None and names is not None:
+        names = _whole(names)
     return Candidates((column,), column.size, names, positions=brought is None)
 
 
@@ -179,6 +181,16 @@ def _names(labels: object, size: int) -> tuple[object, ...] | None:
     if size == 0:
         raise ScoreError("scores must contain at least one candidate")
     return None if labels is None else read_labels(labels, size)
+
+
+def _whole(names: tuple[Any, ...]) -> tuple[object, ...]:
+    """Labels of which each is a float and an integer become integers.
+
+    Where one row is missing, pandas makes floats of a column of integers, and so of the labels of
+    whatever counts its values: "1.0" instead of "1" would tell of that row.
+    """
+    is_whole = all(isinstance(name, FLOATS) and name % 1 == 0 for name in names)
+    return tuple(map(int, names)) if is_whole else names
 
 
 def read_labels(labels: object, count: int) -> tuple[object, ...]:
