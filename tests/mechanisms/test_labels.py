@@ -275,6 +275,11 @@ def test_a_missing_row_does_not_show_in_the_labels_of_the_others(count: str) -> 
         rows = select_many([scores, scores], **SURE)
         assert [type(label) for label in (*listed.labels, chosen.label)] == [int] * 3
         released |= {chosen.to_json(), listed.to_json(), measured.to_json(), rows.to_json()}
+        index = column.value_counts().index
+        for labels in (index, index.to_numpy(), index.to_series()):
+            assert type(permute_and_flip([900, 5], labels=labels, **SURE).label) is int
+            many = select_many(np.array([[900, 5]]), labels=labels, **SURE)
+            assert [type(label) for label in many.labels] == [int]
     assert len(released) == 4
 
 

@@ -26,6 +26,7 @@ from safeselect.errors import ParameterError, ScoreError
 from safeselect.promises.records import exact_text
 from safeselect.scores.containers import (
     ARRAYS,
+    LISTS,
     PLAIN,
     Column,
     Unread,
@@ -139,9 +140,7 @@ def read_candidates(scores: object, *, labels: object = None) -> Candidates:
     column = hand_over(values)
     if found is None and labels is None:
         brought = labels_of(scores)
-    names = _names(labels if brought is None else brought, column.size)
-    if brought is not None and names is not None:
-        names = _whole(names)
+    names = _names(labels, column.size, brought)
     return Candidates((column,), column.size, names, positions=brought is None)
 
 
@@ -177,10 +176,15 @@ def read_matrix(scores: object, *, labels: object = None) -> Candidates:
     return Candidates(columns, first.size, first.labels, True, first.positions)
 
 
-def _names(labels: object, size: int) -> tuple[object, ...] | None:
+def _names(labels: object, size: int, brought: object = None) -> tuple[object, ...] | None:
+    """The labels that were stated, or those that the scores brought along."""
     if size == 0:
         raise ScoreError("scores must contain at least one candidate")
-    return None if labels is None else read_labels(labels, size)
+    if brought is not None:
+        return _whole(read_labels(brought, size))
+    names = None if labels is None else read_labels(labels, size)
+    # A list was written by somebody; an index or an array has one type for all, as the data have.
+    return names if names is None or id(type(labels)) in LISTS else _whole(names)
 
 
 def _whole(names: tuple[Any, ...]) -> tuple[object, ...]:
