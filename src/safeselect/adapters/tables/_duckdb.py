@@ -90,7 +90,8 @@ class _Source:
             if mark is not None:
                 raise InputError(
                     f"{self.place} has no column named {shown(wanted)} between delimiters as "
-                    f"stated, but with {mark!r}: state delimiter={mark!r}"
+                    f"stated, but with {mark!r}: state delimiter={mark!r}, as an option "
+                    f"--delimiter {mark!r}"
                 )
         return position(names, wanted, self.place)
 

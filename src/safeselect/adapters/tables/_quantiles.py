@@ -28,8 +28,8 @@ Of = Literal["smallest", "largest", "sum"]
 _RULES = {"smallest": "MIN", "largest": "MAX", "sum": "SUM"}
 _DATES = ("DATE", "TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS")
 _WIDE = frozenset(("HUGEINT", "UHUGEINT"))
-# Decimals add up exactly, so that a sum does not depend on the order of the rows; they have 28 digits
-# before the point, so that no sum of so bounded numbers outgrows them.
+# Decimals add up exactly, so that a sum does not depend on the order of the rows.  They have 28
+# digits before the point, so that no sum of numbers with these bounds outgrows them.
 _ADDED = (
     "CASE WHEN CAST(value AS DOUBLE) >= 1e18 THEN CAST(1000000000000000000 AS DECIMAL(38, 10)) "
     "WHEN CAST(value AS DOUBLE) <= -1e18 THEN CAST(-1000000000000000000 AS DECIMAL(38, 10)) "
