@@ -104,7 +104,7 @@ _NOT_CALLED = {"safeselect.ledger.Scope", "safeselect.ledger.Proposals"}
 def signature(
     app: Any, what: str, name: str, obj: Any, options: Any, arguments: str | None, returned: str
 ) -> tuple[str, str] | None:
-    """Show what is typed: nobody calls a protocol, and <factory> and _Column are not for readers."""
+    """Show what is typed: nobody calls a protocol, <factory> and _Column are not for readers."""
     if getattr(obj, "_is_protocol", False) or name in _NOT_CALLED:
         return "", ""
     if not arguments:
