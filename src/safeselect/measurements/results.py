@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any
+from typing import Generic
 
 from safeselect.accounting.kinds import AnyGuarantee
 from safeselect.presentation import to_json_line, written_labels
 from safeselect.promises.records import Receipt, Statement
-from safeselect.scores.candidates import label_text
+from safeselect.scores.candidates import Label, label_text
 
 
 @dataclass(frozen=True, slots=True)
-class Measurement:
+class Measurement(Generic[Label]):
     """Numbers with noise.
 
     Attributes:
@@ -30,7 +30,7 @@ class Measurement:
     """
 
     values: tuple[int, ...]
-    labels: tuple[Any, ...] | None
+    labels: tuple[Label, ...] | None
     rate: Fraction | None
     sigma_squared: Fraction | None
     guarantee: AnyGuarantee
