@@ -155,6 +155,16 @@ def test_values_are_numbers_or_dates(column, ends, found, values_of):
     assert given["lowest"] <= made.value <= given["highest"]
 
 
+@pytest.mark.parametrize("cell", [Decimal("7.25"), DAY])
+def test_values_that_pandas_keeps_as_objects_are_read_as_text(cell, values_of):
+    ends = {"lowest": DAY, "highest": DAY} if cell == DAY else {}
+    table = pd.DataFrame({"fare": [cell, cell], "rider": [1, 2]}, dtype=object)
+    table["rider"] = [1, 2]
+    with pytest.raises(InputError, match=r'"string"\), also for values that are decimals'):
+        values_of(table, **ends)
+    assert values_of(table.assign(fare=table["fare"].astype("string")), **ends) == [cell] * 2
+
+
 def test_the_release_is_that_of_quantiles():
     table = pa.table({"fare": [float(x) for x in range(1000)] * 2, "rider": [*range(1000)] * 2})
     found = table_quantiles(
