@@ -86,7 +86,11 @@ def add_charging(parser: argparse.ArgumentParser) -> None:
         action="append",
         help="scope of the ledger to charge; several are charged together or not at all",
     )
-    group.add_argument("--purpose", metavar="TEXT", help="why; one line for the record")
+    group.add_argument(
+        "--purpose",
+        metavar="TEXT",
+        help="why; one line for the record (default: the command's name)",
+    )
     _add_key(group)
 
 
