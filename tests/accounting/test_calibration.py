@@ -161,7 +161,7 @@ def test_the_epsilon_of_a_rho_is_the_largest_of_32_digits(family, size, digits, 
 @pytest.mark.parametrize("rho", ["1e-17", "1e-9", "0.003", "0.1249", "0.125", "0.1251", "3", "4e6"])
 def test_a_guess_has_eighteen_digits(family, rho):
     """Against roots of the published formulas; small numbers are guessed in another way."""
-    guess = calibration._guess(family, Fraction(rho))
+    guess = calibration.guessed_epsilon(family, Fraction(rho))
     with mpmath.workdps(60):
         wanted, e = mpmath.mpf(rho), mpmath.fraction(*guess.as_integer_ratio())
 
@@ -190,7 +190,7 @@ def test_a_fresh_rho_takes_one_proof_or_two(family, monkeypatch):
     right = per_draw_epsilon(family, 3, rho=rho)
     assert len(proofs) <= 2
     for wrong in (1000 * right, 2 * right):
-        monkeypatch.setattr(calibration, "_guess", lambda *_, wrong=wrong: wrong)
+        monkeypatch.setattr(calibration, "guessed_epsilon", lambda *_, wrong=wrong: wrong)
         found = per_draw_epsilon.__wrapped__(family, 3, rho=rho)
         assert 3 * zcdp.__get__(family(found)).rho <= rho
         assert right * (1 - Fraction(1, 2**30)) < found <= right

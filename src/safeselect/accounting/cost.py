@@ -9,7 +9,7 @@ from decimal import Context, Decimal
 from fractions import Fraction
 
 from safeselect.accounting import per_draw_epsilon
-from safeselect.accounting.calibration import Family
+from safeselect.accounting.guess import Family
 from safeselect.errors import ParameterError, SafeSelectWarning
 from safeselect.exact.interval import Interval, rounded_down
 from safeselect.exact.parameters import rational

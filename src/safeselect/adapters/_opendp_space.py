@@ -10,7 +10,7 @@ from fractions import Fraction
 from importlib import import_module
 from typing import Any
 
-from safeselect.accounting.calibration import Family
+from safeselect.accounting.guess import Family
 from safeselect.adapters._drop_in import number
 from safeselect.adapters._floats import at_least
 from safeselect.errors import ParameterError, SafeSelectError

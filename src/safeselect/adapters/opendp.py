@@ -24,7 +24,7 @@ from fractions import Fraction
 from functools import partial
 from typing import Any, Literal
 
-from safeselect.accounting.calibration import Family
+from safeselect.accounting.guess import Family
 from safeselect.adapters._opendp_space import Draws, Space, read_scale, single
 from safeselect.errors import ParameterError
 from safeselect.exact.parameters import Number, describe, integer, rational

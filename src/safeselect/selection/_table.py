@@ -27,8 +27,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from safeselect import noise as array_engine
-from safeselect.accounting.calibration import Family
 from safeselect.accounting.cost import PrivacyCost
+from safeselect.accounting.guess import Family
 from safeselect.errors import ParameterError
 from safeselect.exact.interval import Interval
 from safeselect.exact.parameters import describe
