@@ -1,4 +1,4 @@
-"""The exact factor of the weights of base 2: the smallest x / 2**64 that is at least the true one."""
+"""The exact factor of base 2: the smallest x / 2**64 that is at least the true one."""
 
 from __future__ import annotations
 

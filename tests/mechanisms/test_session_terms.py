@@ -1,0 +1,165 @@
+"""The public numbers of sessions, by their definition: rates, shares, recentring, records, requests.
+
+Sensitivities above one step, fractions of one, and grids of several sizes: where all are 1, a
+formula that forgets one of them says the same.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import mpmath
+import pytest
+from ledgers import new, scope
+
+from safeselect import AdaptiveSparseVector, PayWhatYouGet, SparseVector
+from safeselect.testing import DeterministicSource, RecordingSource
+
+pytestmark = [
+    pytest.mark.claim("C2"),
+    pytest.mark.filterwarnings("ignore::safeselect.testing.InsecureSourceWarning"),
+]
+
+BASE: dict[str, Any] = {"threshold": 5, "k": 2, "epsilon": 1, "split": "1/4"}
+CASES: list[tuple[dict[str, Any], Any, Any, Any]] = [
+    # options; how far scores move one way; both ways; both ways if monotonic: in score units
+    ({"sensitivity": 5}, 5, 10, 5),
+    ({"sensitivity": "5/2"}, "5/2", 5, "5/2"),
+    ({"sensitivity": 5, "noise": "geometric"}, 5, 10, 5),
+    ({"sensitivity": "5/2", "noise": "geometric"}, 3, 6, 3),
+    ({"sensitivity": "7/2", "noise": "laplace"}, "7/2", 7, "7/2"),
+    ({"sensitivity": "1/2", "grid": "1/3"}, 1, 2, "4/3"),
+    ({"sensitivity": 4, "grid": 2, "noise": "geometric"}, 6, 12, 8),
+    ({"sensitivity": "7/20", "grid": "1/10", "score_error": 0}, "2/5", "4/5", "2/5"),
+    ({"sensitivity": "7/20", "grid": "1/10", "on_grid": True}, "3/10", "3/5", "3/10"),
+]
+each_case = pytest.mark.parametrize(("options", "one_way", "both_ways", "monotonic"), CASES)
+
+
+@each_case
+def test_rates_cover_what_scores_may_move(
+    options: dict[str, Any], one_way: Any, both_ways: Any, monotonic: Any
+) -> None:
+    for spread, given in (
+        (Fraction(both_ways), options),
+        (Fraction(monotonic), {**options, "monotonic": True}),
+    ):
+        plain = SparseVector(**BASE, **given)
+        assert plain.threshold_rate == Fraction(1, 4) / Fraction(one_way)
+        assert plain.value_rate == Fraction(3, 8) / spread
+        adaptive = AdaptiveSparseVector(**BASE, **given)
+        assert adaptive.threshold_rate == plain.threshold_rate
+        assert adaptive.value_rates == {
+            "top": Fraction(3, 16) / spread, "middle": Fraction(3, 8) / spread
+        }  # fmt: skip
+        # The standard deviation of Laplace noise of the rate of "top".
+        assert abs(float(adaptive.sigma * adaptive.value_rates["top"]) - 2**0.5) < 1e-10
+
+
+@each_case
+def test_the_default_split_is_the_best_for_both_moves(
+    options: dict[str, Any], one_way: Any, both_ways: Any, monotonic: Any
+) -> None:
+    for spread, given in ((both_ways, options), (monotonic, {**options, "monotonic": True})):
+        session = SparseVector(threshold=5, k=7, epsilon=1, **given)
+        share = session.threshold_rate * Fraction(one_way)
+        best = 1 / (1 + float(7 * Fraction(spread) / Fraction(one_way)) ** (2 / 3))
+        assert abs(float(share) - best) < 1e-9
+
+
+@pytest.mark.parametrize("noise", ["exponential", "laplace", "geometric"])
+@pytest.mark.parametrize("grid", [None, 2])
+def test_the_means_of_the_noises_are_subtracted(noise: str, grid: Any) -> None:
+    given = {**BASE, "sensitivity": 4, "grid": grid, "noise": noise, "threshold": 6}
+    terms = SparseVector(**given)._session.terms
+    (branch,) = terms.branches
+
+    def mean(rate: Fraction) -> mpmath.mpf:
+        power = mpmath.exp(-mpmath.mpf(rate.numerator) / rate.denominator)
+        of_rate = mpmath.mpf(rate.denominator) / rate.numerator
+        return {"laplace": 0, "exponential": of_rate, "geometric": power / (1 - power)}[noise]
+
+    with mpmath.workdps(40):
+        moved = mean(branch.noise_rate.rate) - mean(terms.noise_rate.rate)
+        place = mpmath.mpf(branch.place) / terms.denominator
+        assert abs(place - 6 // (grid or 1) - moved) < mpmath.mpf(2) ** -19
+        assert noise == "geometric" or abs(place - 6 // (grid or 1) - moved) < 1e-30
+
+
+SURE: dict[str, Any] = {"epsilon": 2**20, "k": 9, "sensitivity": 1, "grid": "1/2"}
+
+
+def test_the_threshold_goes_to_the_nearest_step_and_the_margin_does_not() -> None:
+    session = SparseVector(**SURE, threshold="1.3", gap_grid="1/100")
+    assert Fraction(99, 100) <= session.query(2.5).gap <= 1
+    adaptive = AdaptiveSparseVector(**SURE, threshold=0, sigma=1)
+    found = [adaptive.query(value) for value in (1.5, 0.5, -0.5)]
+    assert [each.branch for each in found] == ["top", "middle", None]
+    top, middle, below = found
+    # Noise of a millionth of a step decides whether a gap is rounded down by a whole one.
+    assert top.gap in (1, Fraction(3, 2))
+    assert middle.gap in (0, Fraction(1, 2))
+    assert below.gap is None
+    assert 2 * top.cost == middle.cost
+    assert below.cost == 0
+
+
+@pytest.mark.parametrize("kind", [SparseVector, AdaptiveSparseVector])
+def test_a_ledger_is_charged_once_and_told_what_the_noise_covers(kind: Any) -> None:
+    ledger = new(":memory:", epsilon=2)
+    given = {**BASE, "threshold": "1.3", "sensitivity": "1/2", "grid": "1/3", "monotonic": True}
+    session = kind(**given, ledger=scope(ledger))
+    (charged,) = (r.content for r in ledger.records() if r.content["kind"] == "charged")
+    assert charged["parts"] == [{"count": "1", "each": charged["guarantee"]}]
+    told = charged["parameters"]
+    assert (told["effective_range"], told["sensitivity"]) == ("4/3", "1/2")
+    assert (told["threshold"], told["split"], told["monotonic"]) == ("4/3", "1/4", "yes")
+    assert (told["gap_grid"], told["k"]) == ("1/3", "2")
+    assert session.receipt is None
+    session.close()
+    assert session.receipt is not None
+    plain = kind(**given)
+    plain.close()
+    assert plain.receipt is None
+    assert told.get("top_margin") == (
+        None if kind is SparseVector else "{}/{}".format(*session.sigma.as_integer_ratio())
+    )
+    other = kind(**{**given, "monotonic": False}, ledger=scope(ledger))
+    other.close()
+    assert [r.content for r in ledger.records() if r.content["kind"] == "charged"][1]["parameters"][
+        "monotonic"
+    ] == "no"
+
+
+def test_a_session_of_lists_is_charged_its_draws_and_its_bottoms() -> None:
+    ledger = new(":memory:", epsilon=2, delta="1/100")
+    with PayWhatYouGet(
+        outcomes=8, queries=4, epsilon=1, delta="1/1000", threshold_delta="1/2000",
+        ledger=scope(ledger),
+    ) as session:  # fmt: skip
+        assert len(session.parts) == 9
+    (charged,) = (r.content for r in ledger.records() if r.content["kind"] == "charged")
+    assert [part["count"] for part in charged["parts"]] == ["8", "1"]
+    assert charged["parts"][1]["each"] == {
+        "type": "ApproximateDP", "epsilon": "0", "delta": "1/2000"
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("noise", ["exponential", "laplace"])
+@pytest.mark.parametrize(("kind", "noises"), [(SparseVector, 1), (AdaptiveSparseVector, 2)])
+def test_an_answer_asks_the_source_once_for_what_it_needs(
+    kind: Any, noises: int, noise: str
+) -> None:
+    source = RecordingSource(DeterministicSource(1, i_understand_this_is_not_private=True))
+    session = kind(**BASE, sensitivity=1, noise=noise, source=source)
+    (opened,) = [size for size in source.requests if size][-1:]
+    before = len(source.requests)
+    for _ in range(3):
+        assert not session.query(-(10**9)).above
+    each = noises * session._session.terms.digits // 8
+    assert list(source.requests[before:]) == [each] * 3
+    before = len(source.requests)
+    session.query_many([-(10**9)] * 3)
+    assert list(source.requests[before:]) == [3 * each]
+    assert opened
