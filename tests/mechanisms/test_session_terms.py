@@ -1,4 +1,4 @@
-"""The public numbers of sessions, by their definition: rates, shares, recentring, records, requests.
+"""The public numbers of sessions by definition: rates, shares, recentring, records, requests.
 
 Sensitivities above one step, fractions of one, and grids of several sizes: where all are 1, a
 formula that forgets one of them says the same.
@@ -6,6 +6,7 @@ formula that forgets one of them says the same.
 
 from __future__ import annotations
 
+import ssl
 from fractions import Fraction
 from typing import Any
 
@@ -13,8 +14,11 @@ import mpmath
 import pytest
 from ledgers import new, scope
 
-from safeselect import AdaptiveSparseVector, PayWhatYouGet, SparseVector
+from safeselect import AdaptiveSparseVector, Counts, LedgerError, PayWhatYouGet, SparseVector
+from safeselect.errors import SourceError
+from safeselect.ledger.stores.memory import MemoryStore
 from safeselect.testing import DeterministicSource, RecordingSource
+from safeselect.variates.enclosed import SPARE
 
 pytestmark = [
     pytest.mark.claim("C2"),
@@ -75,16 +79,29 @@ def test_the_means_of_the_noises_are_subtracted(noise: str, grid: Any) -> None:
     terms = SparseVector(**given)._session.terms
     (branch,) = terms.branches
 
-    def mean(rate: Fraction) -> mpmath.mpf:
+    def mean(rate: Fraction) -> Fraction:
+        if noise == "laplace":
+            return Fraction(0)
+        if noise == "exponential":
+            return 1 / rate
         power = mpmath.exp(-mpmath.mpf(rate.numerator) / rate.denominator)
-        of_rate = mpmath.mpf(rate.denominator) / rate.numerator
-        return {"laplace": 0, "exponential": of_rate, "geometric": power / (1 - power)}[noise]
+        return Fraction(int(mpmath.floor(power / (1 - power) * 2**20)), 2**20)
 
     with mpmath.workdps(40):
         moved = mean(branch.noise_rate.rate) - mean(terms.noise_rate.rate)
-        place = mpmath.mpf(branch.place) / terms.denominator
-        assert abs(place - 6 // (grid or 1) - moved) < mpmath.mpf(2) ** -19
-        assert noise == "geometric" or abs(place - 6 // (grid or 1) - moved) < 1e-30
+    assert Fraction(branch.place, terms.denominator) == 6 // (grid or 1) + moved
+
+
+@pytest.mark.parametrize("gap_grid", ["1/1000000", "1/3", 1, 1000])
+@pytest.mark.parametrize("epsilon", [1, "1/1000000", 1000])
+def test_noise_has_digits_enough_for_the_narrowest_cell(gap_grid: Any, epsilon: Any) -> None:
+    """A second round of digits has a probability below 2**-50 if 64 digits lie below a cell."""
+    given = {**BASE, "epsilon": epsilon, "sensitivity": 1, "gap_grid": gap_grid}
+    terms = SparseVector(**given)._session.terms
+    rates = [terms.noise_rate.rate, *(branch.noise_rate.rate for branch in terms.branches)]
+    cell = min(rates) * min(Fraction(gap_grid), Fraction(1))  # in nats
+    assert 2**64 <= cell * 2 ** (terms.digits - SPARE) < 2 ** (64 + 16)
+    assert terms.digits % 8 == 0
 
 
 SURE: dict[str, Any] = {"epsilon": 2**20, "k": 9, "sensitivity": 1, "grid": "1/2"}
@@ -163,3 +180,48 @@ def test_an_answer_asks_the_source_once_for_what_it_needs(
     session.query_many([-(10**9)] * 3)
     assert list(source.requests[before:]) == [3 * each]
     assert opened
+
+
+@pytest.mark.parametrize("kind", [SparseVector, AdaptiveSparseVector])
+def test_a_record_that_cannot_be_written_loses_no_answer(
+    kind: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: Any) -> Any:
+        raise LedgerError("the disk is full")
+
+    ledger = new(":memory:", epsilon=2)
+    session = kind(**{**BASE, "k": 1}, sensitivity=1, monotonic=True, ledger=scope(ledger))
+    with monkeypatch.context() as patch:
+        patch.setattr(MemoryStore, "write", full)
+        while session.remaining:
+            assert session.query(10**9).above
+        assert session.receipt is None
+    session.close()
+    assert session.receipt is not None
+
+
+LISTS: dict[str, Any] = {"outcomes": 8, "queries": 4, "epsilon": 1, "delta": "1/1000"}
+ASKED: dict[str, Any] = {"k": 1, "k_bar": 2, "places": "all"}
+
+
+def test_what_a_list_of_a_session_says_of_itself() -> None:
+    plain = PayWhatYouGet(**LISTS).query({"a": 5}, **ASKED).statement
+    assert (plain.unit, plain.neighbours) == ("not stated", "add_remove")
+    told = dict(plain.parameters)
+    assert (told["candidates"], told["k"], told["engine"]) == ("3", "1", "array")
+    scalar = PayWhatYouGet(**LISTS, engine="reference").query({"a": 5}, **ASKED).statement
+    assert dict(scalar.parameters)["engine"] == "reference"
+    rides = Counts({"a": 5}, places="all", unit="one rider")
+    assert PayWhatYouGet(**LISTS).query(rides, k=1, k_bar=2).statement.unit == "one rider"
+    with PayWhatYouGet(**LISTS, ledger=scope(new(":memory:", epsilon=2, delta="1/10"))) as session:
+        assert session.query({"a": 5}, **ASKED).statement.unit == "person"
+
+
+def test_a_failure_of_the_default_source_ends_one_query(monkeypatch: pytest.MonkeyPatch) -> None:
+    session = PayWhatYouGet(**LISTS)
+    with monkeypatch.context() as patch:
+        patch.setattr(ssl, "RAND_status", lambda: False)
+        with pytest.raises(SourceError, match="has not been seeded"):
+            session.query({"a": 5}, **ASKED)
+    session.query({"a": 10**9}, **ASKED)
+    assert session.spent.queries == 2
