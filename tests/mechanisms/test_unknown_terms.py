@@ -120,3 +120,30 @@ def test_items_at_their_ends() -> None:
     assert item(Decimal("0E+99999")) == item(Decimal("0E-99999")) == 0
     assert item(Decimal("1E+20001")) is None
     assert (item(3 + 0j), item(3 + 1j)) == (3, None)
+
+
+@pytest.mark.parametrize(("cap", "engine"), [(1, "array"), (3, "reference")])
+@pytest.mark.parametrize("epsilon", ["1/3", 1, 6])
+def test_what_is_said_of_the_noise_of_counts_is_what_its_law_says(
+    epsilon: Any, cap: int, engine: str
+) -> None:
+    given = {**COUNTED, "epsilon": epsilon, "max_contributions": cap, "engine": engine}
+    found = safeselect.unknown_domain_top_k({"a": 5}, **given)
+    noise = found.count_noise
+    assert noise is not None
+    assert (noise.capped_at, noise.scale) == (cap, cap / Fraction(epsilon))
+    rate = float(1 / noise.scale)
+    chance = [(1 - exp(-rate)) / (1 + exp(-rate)) * exp(-rate * x) for x in range(3000)]
+    deviation = sqrt(2 * sum(x**2 * p for x, p in enumerate(chance)))
+    assert deviation <= noise.standard_deviation < deviation + 0.002
+    within = next(
+        w for w in range(3000) if chance[0] + 2 * sum(chance[1 : w + 1]) >= Fraction(19, 20)
+    )
+    assert noise.within_95 == within
+    written = noise.as_record()
+    assert written["of"] == (
+        "users, each counted for at most " + {1: "one item", 3: "3 items"}[cap]
+    )
+    assert f'"within_95": "{within}"' in found.to_json().replace('":"', '": "')
+    assert dict(found.statement.parameters)["engine"] == engine
+    assert safeselect.unknown_domain_top_k({"a": 5}, **LISTED).count_noise is None
