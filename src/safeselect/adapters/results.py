@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
+from decimal import Decimal
 from fractions import Fraction
 from importlib import import_module
 from pathlib import Path
@@ -14,8 +15,9 @@ from typing import Any
 
 from safeselect.accounting.cost import rounded_text
 from safeselect.errors import InputError, ParameterError
+from safeselect.grid_quantiles import Quantiles
+from safeselect.measurements import Measurement
 from safeselect.partitions import SelectedPartitions
-from safeselect.planning.keys import plan_keys
 from safeselect.scores.candidates import label_text
 from safeselect.selection import Selection, Selections, TopSet
 
@@ -40,7 +42,8 @@ def to_dict(result: Any) -> dict[str, list[Any]]:
 
     Columns: rank (1 is best; absent where the order is not private), label; index where positions
     are released; gap; count, low and high: a noisy count and its interval of 95 %.  `Selections`
-    have the column row instead of gap and count, and lists by group the column group.
+    have the column row instead of gap and count, and lists by group the column group.  Measurements
+    have label (a position, without labels), value, low and high; quantiles have quantile and value.
 
     Example:
         >>> from safeselect import top_k
@@ -55,13 +58,27 @@ def to_dict(result: Any) -> dict[str, list[Any]]:
         columns: dict[str, list[Any]] = {"rank": [1], "label": [result.label]}
         columns |= {} if result.index is None else {"index": [result.index]}
         return columns if result.gap is None else columns | {"gap": [float(result.gap)]}
+    if isinstance(result, Measurement):
+        names = range(len(result)) if result.labels is None else result.labels
+        near = result.within_95
+        return {
+            "label": list(names),
+            "value": list(result.values),
+            "low": [value - near for value in result.values],
+            "high": [value + near for value in result.values],
+        }
+    if isinstance(result, Quantiles):
+        return {
+            "quantile": [float(each) for each in result.quantiles],
+            "value": list(result.values),
+        }
     if isinstance(result, TopSet):
         # Labels and positions of a set have no common order, so only the labels are told.
         return {"label": sorted(result.labels, key=label_text)}
     if isinstance(result, SelectedPartitions):
-        noise = plan_keys(result.terms).noise_95
         # In the order of their names, which is no rank.
-        return _with_counts({"label": list(result.labels)}, result.counts, noise or (0, 0))
+        columns = {"label": list(result.labels)}
+        return _with_counts(columns, result.counts, result.noise_95 or (0, 0))
     labels = list(result.labels)
     columns = {"rank": list(range(1, len(labels) + 1)), "label": labels}
     if (indices := getattr(result, "indices", None)) is not None:
@@ -132,11 +149,19 @@ def to_polars(result: Any) -> Any:
 
 
 def _columns(result: Any) -> dict[str, list[Any]]:
-    """As `to_dict`, with labels that a frame can hold: all text, unless all are small integers."""
+    """As `to_dict`, in columns that a frame can hold.
+
+    Labels are all text, unless all are small integers, and so are other integers; fractions are
+    floats.
+    """
     columns = to_dict(result)
-    small = all(type(label) is int and label.bit_length() < 64 for label in columns["label"])
-    if not small:
-        columns["label"] = [label_text(label) for label in columns["label"]]
+    for name, values in columns.items():
+        is_label, whole = name == "label", [type(each) is int for each in values]
+        small = all(type(each) is not int or each.bit_length() < 64 for each in values)
+        if (is_label and not (small and all(whole))) or not small:
+            columns[name] = [label_text(each) for each in values]
+        elif any(isinstance(each, Fraction) for each in values):
+            columns[name] = [float(each) for each in values]
     return columns
 
 
@@ -149,7 +174,7 @@ def plot(result: Any) -> Any:
         ParameterError: matplotlib is not installed.
     """
     columns = to_dict(result)
-    parts = [columns[name] for name in ("group", "row", "label") if name in columns]
+    parts = [columns[name] for name in ("group", "row", "label", "quantile") if name in columns]
     names = [" / ".join(map(_shown, each)) for each in zip(*parts, strict=True)]
     left_out = f"; the first {_SHOWN} of {len(names)}" if len(names) > _SHOWN else ""
     return bars(f"{_cost(result)}\n{result.mechanism}{left_out}", names[:_SHOWN], columns)
@@ -192,6 +217,12 @@ def bars(title: str, names: list[str], columns: Mapping[str, list[Any]]) -> Any:
         ]
         axes.barh(places, counts, xerr=width, color="#8fb0d9", ecolor="#000000", capsize=2)
         axes.set_xlabel("users, as far as they count, with noise; interval of 95 % for the noise")
+    elif "value" in columns:
+        shown = columns["value"][: len(names)]
+        exact = [float(v) if isinstance(v, (int, Fraction, Decimal)) else v for v in shown]
+        reach = columns["high"][0] - columns["value"][0] if "high" in columns else None
+        axes.errorbar(exact, places, xerr=reach, fmt="o", color="#2b5c9e", capsize=2)
+        axes.set_xlabel("value" if reach is None else "value; interval of 95 % for the noise")
     elif "gap" in columns:
         axes.barh(places, columns["gap"][: len(names)], color="#8fb0d9")
         axes.set_xlabel("lead over the next, with noise")
