@@ -20,7 +20,7 @@ from safeselect import (
     top_k_with_gaps,
     unknown_domain_top_k,
 )
-from safeselect.adapters.results import plot_path, save_plot
+from safeselect.adapters.plots import plot_path, save_plot
 from safeselect.noise import rankings
 from safeselect.selection import _table
 
