@@ -382,7 +382,8 @@ def test_prepared_mechanisms_read_weights_once_and_look_labels_up_in_each_call()
     ],
 )
 def test_what_takes_no_such_weights_says_what_does(call):
-    with pytest.raises(ParameterError, match="weights= goes with the exponential mechanism"):
+    said = r"weights= goes with the exponential mechanism \(exponential_mechanism, or mechanism="
+    with pytest.raises(ParameterError, match=said):
         call(epsilon=1, sensitivity=1)
 
 

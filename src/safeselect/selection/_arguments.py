@@ -192,7 +192,8 @@ def read_ledger(ledger: object, *, monotonic: bool) -> Scope | None:
         )
     if monotonic and ledger.neighbours == "replace_one":
         raise ParameterError(
-            f"monotonic=True needs add/remove neighbours; scope {ledger.name!r} has replace_one"
+            f"monotonic=True needs add/remove neighbours; scope {ledger.name!r} has replace_one: "
+            "leave it out, or, where counts of users imply it, charge a scope of add_remove"
         )
     return ledger
 

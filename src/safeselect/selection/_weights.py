@@ -77,8 +77,9 @@ class GivenWeights:
         copied = plan.row.anew and plan.k == 1 and whole and sum(self.values) <= 1 << 24
         if not copied and plan.row.promise is not BoundedRange:
             raise ParameterError(
-                "weights= goes with the exponential mechanism, or, as whole numbers that add up to "
-                "2**24 at most, with one permute-and-flip; write mechanism='exponential'"
+                "weights= goes with the exponential mechanism (exponential_mechanism, or "
+                "mechanism='exponential'), or, as whole numbers that add up to 2**24 at most, with "
+                "one permute-and-flip"
             )
         return replace(plan, mechanism=plan.mechanism.replace("/", "_weighted/"))
 
