@@ -22,7 +22,7 @@ from safeselect.noise.arrays import Indices
 from safeselect.noise.weights import Weights
 from safeselect.promises.guarantees import BoundedRange
 from safeselect.promises.records import exact_text
-from safeselect.scores.containers import labels_of, table_reader
+from safeselect.scores.containers import labels_of
 from safeselect.selection._table import Calibration, Row
 
 
@@ -49,11 +49,9 @@ class GivenWeights:
                 or one is more than 2**4096 times another.
         """
         given: list[Any] = []
-        names: list[object] | None = None
+        names = list(weights) if isinstance(weights, Mapping) else labels_of(weights)
         if isinstance(weights, Mapping):
-            names, weights = list(weights), list(weights.values())
-        elif (index := labels_of(weights)) is not None:
-            names = table_reader().names(index)
+            weights = list(weights.values())
         if not isinstance(weights, (str, bytes, Set)):
             with suppress(TypeError):
                 given = list(weights)
