@@ -310,6 +310,22 @@ def test_wrong_weights_are_refused_before_anything_is_charged(weights, match):
     assert made.balance("main").spent["epsilon"] == 0
 
 
+@pytest.mark.parametrize("extreme", [[Fraction(2) ** -2000, 2**2096], [0, 1]])
+def test_weights_may_differ_by_the_factor_that_the_message_names(extreme):
+    ExponentialMechanism(epsilon=1, sensitivity=1, weights=extreme)
+    if extreme[0]:
+        with pytest.raises(ParameterError, match="factor of 2\\*\\*4096"):
+            ExponentialMechanism(
+                epsilon=1, sensitivity=1, weights=[extreme[0], extreme[1] + Fraction(1, 2**100)]
+            )
+
+
+def test_copies_may_add_up_to_the_number_that_the_message_names():
+    PermuteAndFlip(epsilon=1, sensitivity=1, weights=[2**24 - 1, 1])
+    with pytest.raises(ParameterError, match="2\\*\\*24 at most"):
+        PermuteAndFlip(epsilon=1, sensitivity=1, weights=[2**24, 1])
+
+
 def test_a_label_that_cannot_be_hashed_has_no_weight():
     """The weights of a mapping are never taken in its own order."""
     for labels in ([["a"], ["b"]], ["a", ["b"]]):
@@ -366,7 +382,8 @@ def test_prepared_mechanisms_read_weights_once_and_look_labels_up_in_each_call()
     ],
 )
 def test_what_takes_no_such_weights_says_what_does(call):
-    with pytest.raises(ParameterError, match="weights= goes with the exponential mechanism"):
+    said = r"weights= goes with the exponential mechanism \(exponential_mechanism, or mechanism="
+    with pytest.raises(ParameterError, match=said):
         call(epsilon=1, sensitivity=1)
 
 

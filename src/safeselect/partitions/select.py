@@ -103,6 +103,8 @@ def select_partitions(
                 labels=tuple(label for label, _ in kept),
                 counts=tuple(count for _, count in kept) if terms.with_counts else None,
                 mean_noise=terms.table.mean_noise if terms.with_counts else None,
+                standard_deviation=terms.table.standard_deviation if terms.with_counts else None,
+                noise_95=terms.table.noise_95 if terms.with_counts else None,
                 max_partitions=terms.max_partitions,
                 pre_threshold=terms.pre_threshold,
                 guarantee=terms.total,

@@ -176,25 +176,20 @@ def read_matrix(scores: object, *, labels: object = None) -> Candidates:
     return Candidates(columns, first.size, first.labels, True, first.positions)
 
 
-def _names(labels: object, size: int, brought: object = None) -> tuple[object, ...] | None:
-    """The labels that were stated, or those that the scores brought along."""
+def _names(labels: object, size: int, brought: object = None) -> tuple[Any, ...] | None:
+    """The labels that were stated, or those that the scores brought along.
+
+    Labels that are all floats and all integers become integers, but for a list, which somebody
+    wrote.  Where one row is missing, pandas makes floats of a column of integers, and so of the
+    labels of whatever counts its values: "1.0" instead of "1" would tell of that row.
+    """
     if size == 0:
         raise ScoreError("scores must contain at least one candidate")
-    if brought is not None:
-        return _whole(read_labels(brought, size))
-    names = None if labels is None else read_labels(labels, size)
-    # A list was written by somebody; an index or an array has one type for all, as the data have.
-    return names if names is None or id(type(labels)) in LISTS else _whole(names)
-
-
-def _whole(names: tuple[Any, ...]) -> tuple[object, ...]:
-    """Labels of which each is a float and an integer become integers.
-
-    Where one row is missing, pandas makes floats of a column of integers, and so of the labels of
-    whatever counts its values: "1.0" instead of "1" would tell of that row.
-    """
-    is_whole = all(isinstance(name, FLOATS) and name % 1 == 0 for name in names)
-    return tuple(map(int, names)) if is_whole else names
+    given = labels if brought is None else brought
+    names = None if given is None else read_labels(given, size)
+    is_written = brought is None and id(type(labels)) in LISTS
+    are_whole = all(isinstance(name, FLOATS) and name % 1 == 0 for name in names or ())
+    return tuple(map(int, names)) if names and are_whole and not is_written else names
 
 
 def read_labels(labels: object, count: int) -> tuple[object, ...]:

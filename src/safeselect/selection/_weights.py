@@ -22,7 +22,7 @@ from safeselect.noise.arrays import Indices
 from safeselect.noise.weights import Weights
 from safeselect.promises.guarantees import BoundedRange
 from safeselect.promises.records import exact_text
-from safeselect.scores.containers import labels_of, table_reader
+from safeselect.scores.containers import labels_of
 from safeselect.selection._table import Calibration, Row
 
 
@@ -49,11 +49,9 @@ class GivenWeights:
                 or one is more than 2**4096 times another.
         """
         given: list[Any] = []
-        names: list[object] | None = None
+        names = list(weights) if isinstance(weights, Mapping) else labels_of(weights)
         if isinstance(weights, Mapping):
-            names, weights = list(weights), list(weights.values())
-        elif (index := labels_of(weights)) is not None:
-            names = table_reader().names(index)
+            weights = list(weights.values())
         if not isinstance(weights, (str, bytes, Set)):
             with suppress(TypeError):
                 given = list(weights)
@@ -77,8 +75,9 @@ class GivenWeights:
         copied = plan.row.anew and plan.k == 1 and whole and sum(self.values) <= 1 << 24
         if not copied and plan.row.promise is not BoundedRange:
             raise ParameterError(
-                "weights= goes with the exponential mechanism, or, as whole numbers that add up to "
-                "2**24 at most, with one permute-and-flip; write mechanism='exponential'"
+                "weights= goes with the exponential mechanism (exponential_mechanism, or "
+                "mechanism='exponential'), or, as whole numbers that add up to 2**24 at most, with "
+                "one permute-and-flip"
             )
         return replace(plan, mechanism=plan.mechanism.replace("/", "_weighted/"))
 
