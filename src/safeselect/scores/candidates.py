@@ -186,7 +186,7 @@ def _names(labels: object, size: int, brought: object = None) -> tuple[Any, ...]
     if size == 0:
         raise ScoreError("scores must contain at least one candidate")
     given = labels if brought is None else brought
-    names = None if given is None else read_labels(given, size)
+    names: tuple[Any, ...] | None = None if given is None else read_labels(given, size)
     is_written = brought is None and id(type(labels)) in LISTS
     are_whole = all(isinstance(name, FLOATS) and name % 1 == 0 for name in names or ())
     return tuple(map(int, names)) if names and are_whole and not is_written else names
