@@ -6,14 +6,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
 from math import isqrt
-from typing import Any
+from typing import Any, Generic
 
 from safeselect.accounting.gaussian import GaussianDP
 from safeselect.accounting.kinds import AnyGuarantee
 from safeselect.errors import ParameterError
 from safeselect.presentation import to_json_line, written_labels
 from safeselect.promises.records import Receipt, Statement, exact_text
-from safeselect.scores.candidates import label_text
+from safeselect.scores.candidates import Label, label_text
 from safeselect.selection._results import presented, views
 from safeselect.unknown_domain import CountNoise
 
@@ -21,7 +21,7 @@ _NORMAL_95 = Fraction(1_959_964, 10**6)  # P(|Z| > 1.959964) is below 0.05, Z no
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Measurement:
+class Measurement(Generic[Label]):
     """Numbers with noise.
 
     Attributes:
@@ -39,7 +39,7 @@ class Measurement:
     """
 
     values: tuple[int, ...]
-    labels: tuple[Any, ...] | None
+    labels: tuple[Label, ...] | None
     rate: Fraction | None
     sigma_squared: Fraction | None
     guarantee: AnyGuarantee

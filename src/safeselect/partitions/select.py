@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from safeselect.charged import charged, unit_of
 from safeselect.counts import Counts, check_partitions
 from safeselect.exact.parameters import Number
@@ -10,21 +12,21 @@ from safeselect.partitions.terms import Terms
 from safeselect.partitions.thresholds import draw_thresholds
 from safeselect.randomness.bits import Bits
 from safeselect.randomness.source import Source, resolve
-from safeselect.selection._arguments import Scope, read_ledger
+from safeselect.selection._arguments import Labels, Scope, Scores, read_ledger
 from safeselect.selection._results import source_name
 from safeselect.unknown_domain._histogram import Found, hold_counts
 from safeselect.unknown_domain._items import Label
 
 
 def select_partitions(
-    counts: object,
+    counts: Scores[Any],
     *,
     epsilon: Number,
     delta: Number,
     max_partitions: int,
     pre_threshold: int = 1,
     with_counts: bool = False,
-    labels: object = None,
+    labels: Labels[Any] = None,
     source: Source | None = None,
     ledger: Scope | None = None,
 ) -> SelectedPartitions:

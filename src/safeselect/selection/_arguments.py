@@ -98,7 +98,10 @@ class _Column(Protocol):
 Scores = Mapping[Label, Any] | Sequence[Any] | _Column
 """n scores, or a mapping label -> score."""
 
-Rows = Sequence[Any] | _Column
+Values = Sequence[Any] | _Column
+"""n numbers."""
+
+Rows = Values
 """m rows of n scores."""
 
 Labels = Iterable[Label] | None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
-from typing import Any
 
 from safeselect.adapters.tables._counting import until_read
 from safeselect.adapters.tables._keyed import open_keyed
@@ -80,7 +79,7 @@ def choose_cap(
                 scores.append(-abs(whole * below - low * users) - each * cap)
             return scores
 
-        scores: Any = until_read(stack, Unread(largest, read, unit=unit))
+        scores = until_read(stack, Unread(largest, read, unit=unit))
         chosen: Selection[int] = permute_and_flip(
             scores,
             labels=range(1, largest + 1),

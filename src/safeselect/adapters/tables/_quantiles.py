@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
 from datetime import date
-from typing import Any, Literal, get_args
+from typing import Any, Literal, cast, get_args
 
 from safeselect.adapters.tables._duckdb import open_table
 from safeselect.adapters.tables._files import shown
@@ -17,6 +17,7 @@ from safeselect.errors import InputError, ParameterError
 from safeselect.exact.parameters import Number
 from safeselect.grid_quantiles import Quantiles, quantiles
 from safeselect.grid_quantiles._values import Later
+from safeselect.grid_quantiles.release import Neighbours, Ties
 from safeselect.ledger import Scope
 from safeselect.randomness.source import Source
 from safeselect.selection._arguments import read_ledger
@@ -36,14 +37,14 @@ def table_quantiles(
     user: str,
     of: Of,
     quantiles: Iterable[Number],
-    lowest: Any,
-    highest: Any,
+    lowest: Number | date,
+    highest: Number | date,
     step: Number | None = None,
     epsilon: Number | None = None,
     delta: Number | None = None,
     rho: Number | None = None,
-    neighbours: str = "add_remove",
-    ties: str = "interval",
+    neighbours: Neighbours = "add_remove",
+    ties: Ties = "interval",
     unit: str | None = None,
     memory: str | None = None,
     source: Source | None = None,
@@ -109,7 +110,7 @@ def table_quantiles(
                 return [found for (found,) in rows.fetch(sql)]
 
         return _released(
-            Later(read, unit),
+            cast("Any", Later(read, unit)),
             quantiles=quantiles,
             lowest=lowest,
             highest=highest,
