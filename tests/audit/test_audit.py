@@ -671,6 +671,24 @@ OF_TABLES: dict[str, tuple[str, Callable[[Case], None], str, str]] = {
         "shape",
         "and 3 of 2 items each at most were paid for",
     ),
+    "another mean of the noise": (
+        "keys with counts",
+        release(mean_noise="0"),
+        "shape",
+        "other noise than its parameters give",
+    ),
+    "counts that are said to be closer": (
+        "keys with counts",
+        release(count_noise={"low_95": "0", "high_95": "0"}),
+        "shape",
+        "other noise than its parameters give",
+    ),
+    "counts that are said to deviate less": (
+        "keys with counts",
+        release(count_noise={"standard_deviation": "1/1000"}),
+        "shape",
+        "other noise than its parameters give",
+    ),
     "an item twice": ("groups", release(labels=[["a", "a"], [], []]), "shape", "names an item twi"),
     "more groups": (
         "groups",

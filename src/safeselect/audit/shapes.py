@@ -134,6 +134,14 @@ def _keys(release: SelectedPartitions, public: Mapping[str, str]) -> Line:
         return _fails("It has counts that its parameters do not have, or lacks them.")
     if len(release.parts) != release.max_partitions:
         return _fails(_OTHER_KEYS)
+    if release.counts is not None:
+        try:
+            table = release.terms.table
+        except SafeSelectError:
+            return _fails("Its parameters have no table that keeps keys.")
+        said = release.mean_noise, release.standard_deviation, release.noise_95
+        if said != (table.mean_noise, table.standard_deviation, table.noise_95):
+            return _fails("Its counts are said to have other noise than its parameters give.")
     return _holds(f"{len(release.labels)} keys; how many may be shown has no limit.")
 
 
