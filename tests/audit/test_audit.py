@@ -689,6 +689,38 @@ OF_TABLES: dict[str, tuple[str, Callable[[Case], None], str, str]] = {
         "shape",
         "other noise than its parameters give",
     ),
+    "a base that costs more": (
+        "a base",
+        release(base="1/4"),
+        "shape",
+        "Weights of base 1/4 cost more than its draws.",
+    ),
+    "a base that is none": ("a base", release(base="1"), "shape", "Weights of base 1 are none."),
+    "a base of a list that costs more": (
+        "top k by base 2",
+        release(base="3/8"),
+        "shape",
+        "Weights of base 3/8 cost more than its draws.",
+    ),
+    "one winner of two": ("a selection", both(k="2"), "shape", "It has one label, and 2 were paid"),
+    "runs of another base": (
+        "a run above",
+        both(base="PureDP 1/5"),
+        "range",
+        "Its guarantee is not twice that of its base, PureDP 1/5.",
+    ),
+    "a stop that never comes": (
+        "a run above",
+        both(gamma="0"),
+        "range",
+        "Its gamma is no probability between 0 and 1.",
+    ),
+    "a stop that is more than sure": (
+        "a run above",
+        both(gamma="3/2"),
+        "range",
+        "Its gamma is no probability between 0 and 1.",
+    ),
     "an item twice": ("groups", release(labels=[["a", "a"], [], []]), "shape", "names an item twi"),
     "more groups": (
         "groups",

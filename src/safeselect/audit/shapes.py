@@ -12,6 +12,7 @@ from safeselect.accounting.kinds import AnyGuarantee
 from safeselect.audit.line import Line
 from safeselect.audit.points import shape_of_points, shape_of_run
 from safeselect.errors import SafeSelectError
+from safeselect.exact.interval import Interval, rounded_down
 from safeselect.grid_quantiles import Quantiles
 from safeselect.groups import GroupedTopK
 from safeselect.measurements import Measurement
@@ -106,6 +107,10 @@ def _few(release: Any, public: Mapping[str, str]) -> Line:
     k, candidates, rows = (_limit(public, name) for name in ("k", "candidates", "rows"))
     labels: Any = getattr(release, "labels", None)
     flat = [1] if labels is None else _flat(labels)
+    if labels is None and k != 1:
+        return _fails(f"It has one label, and {k} were paid for.")
+    if wrong := _wrong_base(release):
+        return _fails(wrong)
     if len(flat) > k * rows:
         return _fails(f"It has {len(flat)} labels, and no more than {k} were paid for.")
     if rows == 1 and _repeats(flat):
@@ -115,6 +120,23 @@ def _few(release: Any, public: Mapping[str, str]) -> Line:
     if k > candidates or any(i >= candidates for i in places):
         return _fails("It has more places than there were candidates.")
     return _holds(f"{len(flat)} of {candidates} candidates, as the parameters allow.")
+
+
+def _wrong_base(release: Any) -> str:
+    """What is wrong with the factor of the weights of base 2; nothing where there is none.
+
+    It belongs to the whole range, or to a step of it, so a draw costs -ln(base) at least.
+    """
+    base: Fraction | None = getattr(release, "base", None)
+    if base is None:
+        return ""
+    if not 0 < base < 1:
+        return f"Weights of base {exact_text(base)} are none."
+    each = (getattr(release, "parts", None) or (release.guarantee,))[0]
+    least = rounded_down(lambda precision: -Interval.of(base, precision).log())
+    if each.pure is None or each.pure.epsilon < least:
+        return f"Weights of base {exact_text(base)} cost more than its draws."
+    return ""
 
 
 def _grouped(release: GroupedTopK, public: Mapping[str, str]) -> Line:
