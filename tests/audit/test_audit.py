@@ -702,6 +702,20 @@ OF_TABLES: dict[str, tuple[str, Callable[[Case], None], str, str]] = {
         "shape",
         "Weights of base 3/8 cost more than its draws.",
     ),
+    "more competitors": (
+        "discovered with counts",
+        release(k_bar="4"),
+        "shape",
+        "Its k_bar is not that of its parameters.",
+    ),
+    "fewer competitors": (
+        "discovered, capped",
+        release(k_bar="1"),
+        "shape",
+        "Its k_bar is not one that its parameters allow.",
+    ),
+    "more spent than there was": ("above", release(spent="4/3"), "shape", "It says it spent 4/3"),
+    "less spent than was drawn": ("above", release(spent="1/100"), "shape", "It says it spent 1/1"),
     "one winner of two": ("a selection", both(k="2"), "shape", "It has one label, and 2 were paid"),
     "runs of another base": (
         "a run above",

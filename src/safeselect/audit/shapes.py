@@ -22,10 +22,12 @@ from safeselect.promises.guarantees import PureDP, ZeroConcentratedDP
 from safeselect.promises.records import exact_text
 from safeselect.releases import Release
 from safeselect.releases._fields import count, exact
+from safeselect.selection import TopAbove
 from safeselect.sessions._opening import Opened
+from safeselect.unknown_domain import DiscoveredTopK
 
 _SHAPE = "shape"
-_TWICE = {"max_partitions", "pre_threshold", "max_groups", "noise_rate"}
+_TWICE = {"max_partitions", "pre_threshold", "max_groups", "noise_rate", "k_bar"}
 """What some releases say as a field, and among their parameters."""
 
 _OTHER_KEYS = "It pays for other keys of a user than its parameters say."
@@ -111,6 +113,18 @@ def _few(release: Any, public: Mapping[str, str]) -> Line:
         return _fails(f"It has one label, and {k} were paid for.")
     if wrong := _wrong_base(release):
         return _fails(wrong)
+    if isinstance(release, DiscoveredTopK) and "least_k_bar" in public:
+        least, most = (_limit(public, name) for name in ("least_k_bar", "most_k_bar"))
+        if not least <= release.k_bar <= most:
+            return _fails("Its k_bar is not one that its parameters allow.")
+    if isinstance(release, TopAbove) and release.guarantee.pure is not None:
+        # A draw for each label, and one that fell below the threshold, if there were k.
+        drawn = Fraction(min(len(release.labels) + 1, k), k) * release.guarantee.pure.epsilon
+        if release.spent != drawn:
+            return _fails(
+                f"It says it spent {exact_text(release.spent)}, and its labels cost "
+                f"{exact_text(drawn)}."
+            )
     if len(flat) > k * rows:
         return _fails(f"It has {len(flat)} labels, and no more than {k} were paid for.")
     if rows == 1 and _repeats(flat):
