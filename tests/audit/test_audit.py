@@ -99,6 +99,18 @@ def test_what_was_not_compared_is_said(
     assert said in lines[what]
 
 
+@pytest.mark.parametrize("log", [b"ward,patient\nnorth,p1\n", b""])
+def test_a_file_that_is_no_log_at_all_names_no_ledger(
+    case: Case, capfdbinary: Run, log: bytes
+) -> None:
+    case.log = log
+    code, lines, _ = case.audit(capfdbinary)
+    assert code == 3
+    assert lines["commitment"] == (
+        "not compared: The log has no record in which this release could be found."
+    )
+
+
 def test_a_head_from_before_the_release_does_not_cover_it(case: Case, capfdbinary: Run) -> None:
     case.head = f"{EARLIER}:{json.loads(case.log.splitlines()[EARLIER])['hash']}"
     code, lines, _ = case.audit(capfdbinary)

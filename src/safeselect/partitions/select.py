@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from safeselect.charged import charged, unit_of
-from safeselect.counts import Counts, check_partitions
+from safeselect.counts import check_partitions
 from safeselect.exact.parameters import Number
 from safeselect.partitions.results import SelectedPartitions
 from safeselect.partitions.terms import Terms
@@ -96,8 +96,7 @@ def select_partitions(
     chosen = resolve(source)
     held = hold_counts(counts, labels, 0)
     charge = terms.charge("select_partitions")
-    unit = counts.unit if isinstance(counts, Counts) else None
-    with charged(scope, chosen, charge, held.found, unit=unit) as call:
+    with charged(scope, chosen, charge, held.found, unit=held.unit) as call:
         kept = _kept(call.values, terms, call.bits)
         return call.released(
             SelectedPartitions(

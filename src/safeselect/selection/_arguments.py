@@ -99,10 +99,7 @@ Scores = Mapping[Label, Any] | Sequence[Any] | _Column
 """n scores, or a mapping label -> score."""
 
 Values = Sequence[Any] | _Column
-"""n numbers."""
-
-Rows = Values
-"""m rows of n scores."""
+"""n numbers, or m rows of n scores."""
 
 Labels = Iterable[Label] | None
 """One label for each candidate, or None for their positions."""

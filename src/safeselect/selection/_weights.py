@@ -22,6 +22,7 @@ from safeselect.noise.arrays import Indices
 from safeselect.noise.weights import Weights
 from safeselect.promises.guarantees import BoundedRange
 from safeselect.promises.records import exact_text
+from safeselect.scores.containers import labels_of
 from safeselect.selection._table import Calibration, Row
 
 
@@ -41,15 +42,19 @@ class GivenWeights:
     def read(cls, weights: Any) -> Self:
         """Read a list in the order of the scores, or a mapping label -> weight.
 
+        A column with labels of its own, as `labels_of` finds them, is a mapping.
+
         Raises:
             ParameterError: it is neither, a weight is no rational of at least 0, none is above 0,
                 or one is more than 2**4096 times another.
         """
         given: list[Any] = []
-        names = list(weights) if isinstance(weights, Mapping) else None
+        names = list(weights) if isinstance(weights, Mapping) else labels_of(weights)
+        if isinstance(weights, Mapping):
+            weights = list(weights.values())
         if not isinstance(weights, (str, bytes, Set)):
             with suppress(TypeError):
-                given = list(weights) if names is None else [weights[name] for name in names]
+                given = list(weights)
         # Text is not quoted: it may be the labels, handed over by mistake.
         unquoted = [ParameterError] if any(isinstance(each, str) for each in given) else []
         values: tuple[Fraction, ...] = ()
