@@ -18,13 +18,14 @@ from safeselect.groups import GroupedTopK
 from safeselect.measurements import Measurement
 from safeselect.partitions import SelectedPartitions, StatedStrategy
 from safeselect.private_candidates import ChosenRun
-from safeselect.promises.guarantees import PureDP, ZeroConcentratedDP
+from safeselect.promises.guarantees import ApproximateDP, PureDP, ZeroConcentratedDP
 from safeselect.promises.records import exact_text
 from safeselect.releases import Release
 from safeselect.releases._fields import count, exact
 from safeselect.selection import TopAbove
 from safeselect.sessions._opening import Opened
 from safeselect.unknown_domain import DiscoveredTopK
+from safeselect.unknown_domain._threshold import laplace_offset
 
 _SHAPE = "shape"
 _TWICE = {"max_partitions", "pre_threshold", "max_groups", "noise_rate", "k_bar"}
@@ -117,6 +118,8 @@ def _few(release: Any, public: Mapping[str, str]) -> Line:
         least, most = (_limit(public, name) for name in ("least_k_bar", "most_k_bar"))
         if not least <= release.k_bar <= most:
             return _fails("Its k_bar is not one that its parameters allow.")
+    if isinstance(release, DiscoveredTopK) and release.offset < _least_offset(release, public):
+        return _fails("The bottom is nearer than its delta demands.")
     if isinstance(release, TopAbove) and release.guarantee.pure is not None:
         # A draw for each label, and one that fell below the threshold, if there were k.
         drawn = Fraction(min(len(release.labels) + 1, k), k) * release.guarantee.pure.epsilon
@@ -134,6 +137,24 @@ def _few(release: Any, public: Mapping[str, str]) -> Line:
     if k > candidates or any(i >= candidates for i in places):
         return _fails("It has more places than there were candidates.")
     return _holds(f"{len(flat)} of {candidates} candidates, as the parameters allow.")
+
+
+def _least_offset(release: DiscoveredTopK, public: Mapping[str, str]) -> Fraction:
+    """How far above the count after the last competitor the bottom must lie, for its delta.
+
+    With Gumbel noise 1 + ln(m (1 - p) / p) / epsilon, for a delta p of the bottom and m items that
+    a user may change; with Laplace noise the least that the tails of two noises allow.
+    """
+    cap = _limit(public, "max_contributions") if "max_contributions" in public else release.k_bar
+    m, (*draws, bottom) = min(cap, release.k_bar), release.parts
+    if not draws or not isinstance(bottom, ApproximateDP) or release.k_bar < 1:
+        return Fraction(0)
+    if release.counts is not None:
+        return 1 + Fraction(laplace_offset(release.guarantee.epsilon / cap, bottom.delta, m))
+    each, odds = draws[0].pure, m * (1 - bottom.delta) / bottom.delta
+    if each is None or odds <= 1:
+        return Fraction(1)
+    return 1 + rounded_down(lambda bits: Interval.of(odds, bits).log()) / each.epsilon
 
 
 def _wrong_base(release: Any) -> str:
