@@ -13,12 +13,14 @@ from safeselect.audit.line import Line
 from safeselect.errors import SafeSelectError
 from safeselect.grid_quantiles import Quantiles
 from safeselect.private_candidates import ChosenRun
-from safeselect.promises.guarantees import PureDP
+from safeselect.promises.guarantees import BoundedRange, LaplaceDominated, PureDP
 from safeselect.promises.records import exact_text
-from safeselect.releases._fields import count
+from safeselect.releases._fields import count, exact
 
 _RUNS = {"best_of/1": Repeated, "best_of_poisson/1": PoissonRepeated, "first_above/1": PureDP}
 """What the best of runs costs, by the mechanism."""
+_BASES = (PureDP, LaplaceDominated, BoundedRange)
+"""What a run of `first_above` may promise."""
 _TIES = {"1": "below", "3": "interval"}
 
 
@@ -77,6 +79,18 @@ def range_of_run(release: ChosenRun[Any]) -> Line:
     if not isinstance(release.guarantee, _RUNS.get(release.mechanism, ())):
         kind = type(release.guarantee).__name__
         return Line("range", False, f"{release.mechanism} has no guarantee of type {kind}.")
+    if isinstance(release.guarantee, PureDP):  # that of `first_above`; others hold their base
+        stated = dict(release.statement.parameters)
+        half = exact_text(release.guarantee.epsilon / 2)
+        if stated.get("base") not in {f"{kind.__name__} {half}" for kind in _BASES}:
+            base = stated.get("base")
+            return Line("range", False, f"Its guarantee is not twice that of its base, {base}.")
+        try:
+            goes_on = 0 < exact(stated.get("gamma"), "gamma") < 1
+        except SafeSelectError:
+            goes_on = False
+        if not goes_on:
+            return Line("range", False, "Its gamma is no probability between 0 and 1.")
     return Line("range", True, "What a run may release was compared with its base by each run.")
 
 

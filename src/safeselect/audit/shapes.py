@@ -12,19 +12,23 @@ from safeselect.accounting.kinds import AnyGuarantee
 from safeselect.audit.line import Line
 from safeselect.audit.points import shape_of_points, shape_of_run
 from safeselect.errors import SafeSelectError
+from safeselect.exact.interval import Interval, rounded_down
 from safeselect.grid_quantiles import Quantiles
 from safeselect.groups import GroupedTopK
 from safeselect.measurements import Measurement
 from safeselect.partitions import SelectedPartitions, StatedStrategy
 from safeselect.private_candidates import ChosenRun
-from safeselect.promises.guarantees import PureDP, ZeroConcentratedDP
+from safeselect.promises.guarantees import ApproximateDP, PureDP, ZeroConcentratedDP
 from safeselect.promises.records import exact_text
 from safeselect.releases import Release
 from safeselect.releases._fields import count, exact
+from safeselect.selection import TopAbove
 from safeselect.sessions._opening import Opened
+from safeselect.unknown_domain import DiscoveredTopK
+from safeselect.unknown_domain._threshold import laplace_offset
 
 _SHAPE = "shape"
-_TWICE = {"max_partitions", "pre_threshold", "max_groups", "noise_rate"}
+_TWICE = {"max_partitions", "pre_threshold", "max_groups", "noise_rate", "k_bar"}
 """What some releases say as a field, and among their parameters."""
 
 _OTHER_KEYS = "It pays for other keys of a user than its parameters say."
@@ -106,6 +110,24 @@ def _few(release: Any, public: Mapping[str, str]) -> Line:
     k, candidates, rows = (_limit(public, name) for name in ("k", "candidates", "rows"))
     labels: Any = getattr(release, "labels", None)
     flat = [1] if labels is None else _flat(labels)
+    if labels is None and k != 1:
+        return _fails(f"It has one label, and {k} were paid for.")
+    if wrong := _wrong_base(release):
+        return _fails(wrong)
+    if isinstance(release, DiscoveredTopK) and "least_k_bar" in public:
+        least, most = (_limit(public, name) for name in ("least_k_bar", "most_k_bar"))
+        if not least <= release.k_bar <= most:
+            return _fails("Its k_bar is not one that its parameters allow.")
+    if isinstance(release, DiscoveredTopK) and release.offset < _least_offset(release, public):
+        return _fails("The bottom is nearer than its delta demands.")
+    if isinstance(release, TopAbove) and release.guarantee.pure is not None:
+        # A draw for each label, and one that fell below the threshold, if there were k.
+        drawn = Fraction(min(len(release.labels) + 1, k), k) * release.guarantee.pure.epsilon
+        if release.spent != drawn:
+            return _fails(
+                f"It says it spent {exact_text(release.spent)}, and its labels cost "
+                f"{exact_text(drawn)}."
+            )
     if len(flat) > k * rows:
         return _fails(f"It has {len(flat)} labels, and no more than {k} were paid for.")
     if rows == 1 and _repeats(flat):
@@ -115,6 +137,41 @@ def _few(release: Any, public: Mapping[str, str]) -> Line:
     if k > candidates or any(i >= candidates for i in places):
         return _fails("It has more places than there were candidates.")
     return _holds(f"{len(flat)} of {candidates} candidates, as the parameters allow.")
+
+
+def _least_offset(release: DiscoveredTopK, public: Mapping[str, str]) -> Fraction:
+    """How far above the count after the last competitor the bottom must lie, for its delta.
+
+    With Gumbel noise 1 + ln(m (1 - p) / p) / epsilon, for a delta p of the bottom and m items that
+    a user may change; with Laplace noise the least that the tails of two noises allow.
+    """
+    cap = _limit(public, "max_contributions") if "max_contributions" in public else release.k_bar
+    m, (*draws, bottom) = min(cap, release.k_bar), release.parts
+    if not draws or not isinstance(bottom, ApproximateDP) or release.k_bar < 1:
+        return Fraction(0)
+    if release.counts is not None:
+        return 1 + Fraction(laplace_offset(release.guarantee.epsilon / cap, bottom.delta, m))
+    each, odds = draws[0].pure, m * (1 - bottom.delta) / bottom.delta
+    if each is None or odds <= 1:
+        return Fraction(1)
+    return 1 + rounded_down(lambda bits: Interval.of(odds, bits).log()) / each.epsilon
+
+
+def _wrong_base(release: Any) -> str:
+    """What is wrong with the factor of the weights of base 2; nothing where there is none.
+
+    It belongs to the whole range, or to a step of it, so a draw costs -ln(base) at least.
+    """
+    base: Fraction | None = getattr(release, "base", None)
+    if base is None:
+        return ""
+    if not 0 < base < 1:
+        return f"Weights of base {exact_text(base)} are none."
+    each = (getattr(release, "parts", None) or (release.guarantee,))[0]
+    least = rounded_down(lambda precision: -Interval.of(base, precision).log())
+    if each.pure is None or each.pure.epsilon < least:
+        return f"Weights of base {exact_text(base)} cost more than its draws."
+    return ""
 
 
 def _grouped(release: GroupedTopK, public: Mapping[str, str]) -> Line:
@@ -134,6 +191,14 @@ def _keys(release: SelectedPartitions, public: Mapping[str, str]) -> Line:
         return _fails("It has counts that its parameters do not have, or lacks them.")
     if len(release.parts) != release.max_partitions:
         return _fails(_OTHER_KEYS)
+    if release.counts is not None:
+        try:
+            table = release.terms.table
+        except SafeSelectError:
+            return _fails("Its parameters have no table that keeps keys.")
+        said = release.mean_noise, release.standard_deviation, release.noise_95
+        if said != (table.mean_noise, table.standard_deviation, table.noise_95):
+            return _fails("Its counts are said to have other noise than its parameters give.")
     return _holds(f"{len(release.labels)} keys; how many may be shown has no limit.")
 
 
