@@ -36,6 +36,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from dataclasses import KW_ONLY, dataclass, field
+from functools import partial
 from typing import Literal, final
 
 from safeselect.errors import SourceError
@@ -94,10 +95,6 @@ def _startup_tests(sample: bytearray) -> Iterator[tuple[str, bool]]:
     yield "monobit", abs(ones - 4 * len(sample)) <= _MONOBIT_LIMIT
 
 
-def _recent() -> deque[bytes]:
-    return deque(maxlen=_REMEMBERED)
-
-
 @final
 @sealed
 @dataclass(slots=True, eq=False)
@@ -135,8 +132,8 @@ class Guard:
     unfit: bool = field(default=False, init=False)
     born: Generation = field(default_factory=generation, init=False)
     _tested: Generation | None = field(default=None, init=False)
-    _canaries: deque[bytes] = field(default_factory=_recent, init=False)
-    _nonces: deque[bytes] = field(default_factory=_recent, init=False)
+    _canaries: deque[bytes] = field(default_factory=partial(deque, maxlen=_REMEMBERED), init=False)
+    _nonces: deque[bytes] = field(default_factory=partial(deque, maxlen=_REMEMBERED), init=False)
 
     @property
     def tested(self) -> bool:

@@ -205,8 +205,7 @@ def read_labels(labels: object, count: int) -> tuple[object, ...]:
             f"labels must be a list of labels, got {type(labels).__name__}; write them in the "
             "order of the scores, such as labels=['red', 'blue']"
         )
-    dimensions = len(getattr(labels, "shape", (0,)))
-    if dimensions != 1:
+    if (dimensions := len(getattr(labels, "shape", (0,)))) != 1:
         raise ParameterError(f"labels must have one dimension, got {dimensions}")
     kind, given = id(type(labels)), cast("Any", labels)
     given = given.tolist() if kind in ARRAYS else given

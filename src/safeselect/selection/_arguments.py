@@ -257,8 +257,7 @@ class Arguments:
         source = given("source")
         source = None if source is None else resolve(source)
         engine = options.get("engine")
-        if engine is not None:
-            choose_engine(engine)
+        choose_engine(engine)
         weights = None if given("weights") is None else GivenWeights.read(given("weights"))
         recorded = {
             **_recorded(change, reading, range_in_steps),

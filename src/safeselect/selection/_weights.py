@@ -48,13 +48,11 @@ class GivenWeights:
             ParameterError: it is neither, a weight is no rational of at least 0, none is above 0,
                 or one is more than 2**4096 times another.
         """
-        given: list[Any] = []
         names = list(weights) if isinstance(weights, Mapping) else labels_of(weights)
-        if isinstance(weights, Mapping):
-            weights = list(weights.values())
-        if not isinstance(weights, (str, bytes, Set)):
-            with suppress(TypeError):
-                given = list(weights)
+        cells = weights.values() if isinstance(weights, Mapping) else weights
+        given: list[Any] = []
+        with suppress(TypeError):
+            given = [] if isinstance(cells, (str, bytes, Set)) else list(cells)
         # Text is not quoted: it may be the labels, handed over by mistake.
         unquoted = [ParameterError] if any(isinstance(each, str) for each in given) else []
         values: tuple[Fraction, ...] = ()
