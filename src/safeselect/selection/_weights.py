@@ -70,8 +70,8 @@ class GivenWeights:
         copied = plan.row.anew and plan.k == 1 and whole and sum(self.values) <= 1 << 24
         if not copied and plan.row.promise is not BoundedRange:
             raise ParameterError(
-                "weights= goes with the exponential mechanism, or, as whole numbers that add up to "
-                "2**24 at most, with one permute-and-flip; write mechanism='exponential'"
+                "weights= goes with the exponential mechanism, or, as whole numbers up to 2**24 in "
+                "all, with one permute-and-flip, and with no gap; write mechanism='exponential'"
             )
         return replace(plan, mechanism=plan.mechanism.replace("/", "_weighted/"))
 
