@@ -106,3 +106,10 @@ def test_the_rest_of_a_walk_is_not_forgotten(steps):
     assert low <= 1 - Fraction(1, 2**steps) <= high
     assert high - low <= Fraction(1, 2**5)
     assert walk.precision == 9
+
+
+@pytest.mark.parametrize("steps", [1, 2, 3])
+def test_a_short_walk_counts_its_last_rounding(steps):
+    """No term of these is exact: one step alone has a width already."""
+    low, high = _walk([(1, 3)] * steps, Interval.of(1, 64)).fractions()
+    assert low < sum(Fraction(1, 3**number) for number in range(1, steps + 1)) < high

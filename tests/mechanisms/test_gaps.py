@@ -113,6 +113,12 @@ def test_a_grid_beyond_the_digits_of_the_noise_is_refused(name, engine):
         )
     good = ALL[name]([5, 1], gap_grid=Fraction(3, 2**40), **options)
     assert (gap_of(good) / Fraction(3, 2**40)).denominator == 1
+    fine = {**options, "grid": Fraction(1, 2**20), "score_error": 0}
+    for step in (None, Fraction(1, 2**20), Fraction(1, 2**38)):
+        assert gap_of(ALL[name]([5, 1], gap_grid=step, **fine)) >= 0
+    assert refused(ALL[name], [987_654, 1], gap_grid=Fraction(1, 2**41), **fine).startswith(
+        "gap_grid is too fine for this noise"
+    )
 
 
 def test_delta_is_not_offered():

@@ -183,6 +183,14 @@ def test_two_changed_rows_of_three_cost_what_is_promised():
     assert worst > 0.7
 
 
+def test_one_row_may_be_all_that_a_unit_changes():
+    given = {"epsilon": 1, "sensitivity": 1, "monotonic": True}
+    found = safeselect.select_many([[1, 2]] * 3, max_rows=1, **given)
+    assert (len(found.parts), found.parts[0].epsilon, found.noise_rate) == (1, 1, 1)
+    with pytest.raises(ParameterError, match="max_rows must be"):
+        safeselect.select_many([[1, 2]] * 3, max_rows=-1, **given)
+
+
 @pytest.mark.parametrize("max_rows", [0, 4, 1.5, True, "many"])
 def test_max_rows_is_between_one_and_the_number_of_rows(max_rows):
     with pytest.raises(ParameterError, match="max_rows must be"):

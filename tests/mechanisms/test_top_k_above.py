@@ -32,6 +32,11 @@ SURE = {**BASE, "epsilon": 2**20}
 DRAWS = 4_000
 
 
+def test_a_threshold_may_lie_below_zero():
+    found = top_k_above([-9, -3, 5], **{**SURE, "threshold": "-5", "k": 3})
+    assert found.indices == (2, 1)
+
+
 @pytest.mark.parametrize("engine", ["array", "reference"])
 @pytest.mark.parametrize("noise", ["exponential", "laplace"])
 def test_sure_outcomes(noise, engine):

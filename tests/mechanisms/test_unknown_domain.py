@@ -288,6 +288,29 @@ def test_released_counts_are_those_strictly_above_the_noisy_bottom() -> None:
         assert one.labels == result.labels[:1]
 
 
+@pytest.mark.usefixtures("teller_engines")
+@pytest.mark.claim("C2")
+def test_equal_noisy_counts_do_not_tell_which_count_was_larger() -> None:
+    """Their order follows from the labels: integers by value, then strings."""
+    counts: dict[Any, int] = {"z": 30, "a": 20, 7: 10, "d": 1}
+    for wanted in ({"z": 99, "a": 99, 7: 99}, {"z": 99, "a": 80, 7: 99}):
+        noise = [wanted[label] - counts[label] for label in ("z", "a", 7)]
+        found = safeselect.unknown_domain_top_k(
+            counts,
+            k=3,
+            k_bar=3,
+            places="all",
+            epsilon=1,
+            delta="0.01",
+            max_contributions=1,
+            engine=Teller(noise=(*noise, 0)),  # type: ignore[arg-type]
+        )
+        order = sorted(wanted, key=lambda label: (-wanted[label], isinstance(label, str), label))
+        assert found.labels == tuple(order)
+        assert found.counts == tuple(wanted[label] for label in order)
+        assert found.k_bar == 3
+
+
 @pytest.mark.parametrize("mapping", [True, False])
 def test_the_largest_in_the_fixed_order(mapping: bool) -> None:
     for counts in product(range(3), repeat=4):

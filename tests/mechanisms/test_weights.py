@@ -310,6 +310,22 @@ def test_wrong_weights_are_refused_before_anything_is_charged(weights, match):
     assert made.balance("main").spent["epsilon"] == 0
 
 
+@pytest.mark.parametrize("extreme", [[Fraction(2) ** -2000, 2**2096], [0, 1]])
+def test_weights_may_differ_by_the_factor_that_the_message_names(extreme):
+    ExponentialMechanism(epsilon=1, sensitivity=1, weights=extreme)
+    if extreme[0]:
+        with pytest.raises(ParameterError, match="factor of 2\\*\\*4096"):
+            ExponentialMechanism(
+                epsilon=1, sensitivity=1, weights=[extreme[0], extreme[1] + Fraction(1, 2**100)]
+            )
+
+
+def test_copies_may_add_up_to_the_number_that_the_message_names():
+    PermuteAndFlip(epsilon=1, sensitivity=1, weights=[2**24 - 1, 1])
+    with pytest.raises(ParameterError, match="2\\*\\*24 at most"):
+        PermuteAndFlip(epsilon=1, sensitivity=1, weights=[2**24, 1])
+
+
 def test_a_label_that_cannot_be_hashed_has_no_weight():
     """The weights of a mapping are never taken in its own order."""
     for labels in ([["a"], ["b"]], ["a", ["b"]]):
@@ -366,7 +382,8 @@ def test_prepared_mechanisms_read_weights_once_and_look_labels_up_in_each_call()
     ],
 )
 def test_what_takes_no_such_weights_says_what_does(call):
-    with pytest.raises(ParameterError, match="weights= goes with the exponential mechanism"):
+    said = r"weights= goes with the exponential mechanism \(exponential_mechanism, or mechanism="
+    with pytest.raises(ParameterError, match=said):
         call(epsilon=1, sensitivity=1)
 
 
@@ -417,3 +434,20 @@ def test_keys_and_units_hold_the_largest_spread(rate):
     nats = NoiseRate(Fraction(rate)).nats(200).fractions()[1]
     true = 2 * wide.fixed_rate.reach * nats * 2**32
     assert 0 <= true - wide.fixed_rate.units(2 * wide.fixed_rate.reach) < wide.loss
+
+
+def test_a_column_with_labels_is_a_mapping():
+    """By its order, the labels of one column and the weights of another were mixed up."""
+    pd = pytest.importorskip("pandas", reason="pandas is not installed")
+    terms = {"epsilon": 1, "range_": 1}
+    scores = pd.Series([0, 0, 0], index=["a", "b", "c"])
+    weights = pd.Series([1, 0, 0], index=["c", "b", "a"])
+    assert {exponential_mechanism(scores, weights=weights, **terms).label for _ in range(20)} == {
+        "c"
+    }
+    assert permute_and_flip(dict(scores), weights=weights, **terms).label == "c"
+    for numbered in (weights.to_numpy(), pd.Series([1, 0, 0])):
+        assert exponential_mechanism(scores, weights=numbered, **terms).label == "a"
+    for wrong in (weights[:2], weights.rename({"a": "d"}), pd.Series([1, 0, 0], index=[3, 4, 5])):
+        with pytest.raises(ParameterError, match="or a mapping with all labels and no other"):
+            exponential_mechanism(scores, weights=wrong, **terms)

@@ -15,6 +15,13 @@ def twice(x):
     calls.append(x)
     return 2 * x
 
+def explicit(common):
+    return lambda function: lambda x: common * function(x)
+
+@explicit(10)
+def thrice(x):
+    return 3 * x
+
 class Thing:
     @property
     def name(self):
@@ -26,7 +33,7 @@ class Thing:
 """
 
 
-def test_caches_and_properties_are_applied_behind_their_functions():
+def test_decorators_that_mutmut_minds_are_applied_behind_their_functions():
     text = mutate.undecorated(DECORATED)
     assert text.count("@") == 1  # a class method stays as it is
     text = text.replace("__import__('mutant_notes').noted", "")
@@ -34,6 +41,7 @@ def test_caches_and_properties_are_applied_behind_their_functions():
     exec(text, space)  # noqa: S102 - the text above
     assert [space["twice"](3), space["twice"](3)] == [6, 6]
     assert space["calls"] == [3]
+    assert space["thrice"](1) == 30
     assert space["Thing"].make().name == "thing"
 
 
@@ -74,4 +82,5 @@ def test_what_is_explained_is_explained_once_and_of_a_file():
     for change in changes:
         file, _, change = change.partition(": ")
         assert (PACKAGE / file).is_file(), file
+        assert not mutate.unheard(file), file
         assert " -> " in change

@@ -22,7 +22,7 @@ from functools import partial
 from typing import Any
 
 from safeselect import DiscoveredTopK, SelectedPartitions, TopK, TopSet, top_k
-from safeselect.adapters.results import plot, plot_path, save_plot
+from safeselect.adapters.plots import plot, plot_path, save_plot
 from safeselect.adapters.tables import GroupedTopK
 from safeselect.adapters.tables._ready_scores import open_scores
 from safeselect.cli._audit import run_audit

@@ -113,7 +113,7 @@ class Row:
     rational: bool = False
 
     def calibrate(
-        self, mechanism: str, cost: PrivacyCost, range_in_steps: Fraction, k: int = 1, rows: int = 1
+        self, mechanism: str, cost: PrivacyCost, range_in_steps: Fraction, k: int, rows: int = 1
     ) -> Calibration:
         """The least noise that keeps the cost, for the k best in each of some rows.
 
