@@ -40,7 +40,7 @@ in an unknown domain:
 in groups, with --group-by COL:
   Printed is one release, a line an item: group, tab, item. The groups are public: they are on a
   list made without the data, or their set is public knowledge. All groups of the list are in the
-  release, those without rows too.
+  release, those without rows too; of a group without items no line is printed.
 
 exit codes: 0 done, 2 command line or input file, 3 budget, 4 source of randomness, 5 the ledger
 cannot be used, 6 it is busy: try again, 1 unforeseen

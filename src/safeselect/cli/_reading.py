@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from safeselect.accounting.cost import rounded_text
 from safeselect.adapters.tables import GroupedTopK
+from safeselect.cli._escape import escaped
 from safeselect.partitions import SelectedPartitions
 from safeselect.planning.keys import plan_keys
 from safeselect.unknown_domain import CountNoise, DiscoveredTopK
 
+_NAMED = 10  # so many groups without items are named
 _STATED_GROUPS = "; groups must be named as in the table: --trim and --casefold read both alike"
 
 
@@ -24,6 +26,8 @@ def how_to_read(result: object) -> list[str]:
     noise = result.count_noise
     if found and noise is not None:
         said += [_counts(noise), _bias(noise)]
+    if found and isinstance(result, GroupedTopK) and (empty := _empty_groups(result)):
+        said.append(empty)
     if not found and result.k_bar is not None and result.offset is not None:
         said.append(
             "nothing was found, which is no error: an item shows if its users, with noise, exceed "
@@ -88,6 +92,18 @@ def _groups(result: GroupedTopK) -> str:
     return (
         f"groups: {every}; a user counts in {some} of them at most, chosen by a hash, so that "
         f"{share}; users of more groups are missing in the others{chosen}"
+    )
+
+
+def _empty_groups(result: GroupedTopK) -> str:
+    """Which groups print no line: what the release says, for a reader who looks for them."""
+    names = [escaped(name) for name in result if not result[name]]
+    if not names:
+        return ""
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return (
+        f"nothing was found in {len(names)} of {len(result)} groups, which is no error: "
+        f"{', '.join(names[:_NAMED])}{more}"
     )
 
 

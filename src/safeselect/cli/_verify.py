@@ -53,7 +53,7 @@ def add_verify(commands: Any) -> None:
         dest="effort",
         action="store_const",
         const=FULL,
-        help="all of them, and hundreds of thousands of candidates: some minutes",
+        help="all of them, more of them with hundreds of thousands of candidates: some minutes",
     )
     verify.add_argument("--certificate", metavar="FILE", help="write a new file with the findings")
     verify.set_defaults(command="verify")

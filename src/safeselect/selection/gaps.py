@@ -55,6 +55,7 @@ def permute_and_flip_with_gap(
         scores, epsilon, rho, sensitivity, range_, monotonic, minimize, grid, on_grid, score_error,
             labels, source, ledger, engine: as for `permute_and_flip`; at least two candidates.
             With `minimize` the gap is how much smaller the winner's noisy score is.
+        weights: refused, because there is no law here for a gap with weights.
 
     Returns:
         Selection, with its gap.

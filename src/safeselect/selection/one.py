@@ -48,7 +48,7 @@ def permute_and_flip(
         minimize: smaller scores are better.
         grid: public step of the scores, for those that are no integers: each is read as the nearest
             multiple, halves up.  A thousandth of the sensitivity costs 0.2 % of accuracy; a grid as
-            coarse as the sensitivity makes the noise twice as wide.
+            coarse as the sensitivity makes the noise twice as wide, if monotonic three times.
         on_grid: the true scores are multiples of `grid`, and each number handed over lies less than
             half a step from its own, as k/n computed in floats does.  Then reading moves nothing.
         score_error: with `grid`: how far a number handed over may lie from the score whose
