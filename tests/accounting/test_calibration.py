@@ -266,25 +266,24 @@ def test_one_draw_may_be_calibrated_and_a_delta_is_below_one(family):
 
 
 @pytest.mark.claim("C2")
-@pytest.mark.parametrize("family", [BoundedRange, LaplaceDominated])
-@pytest.mark.parametrize("too_large", [Fraction(1, 2**30), Fraction(1, 3), Fraction(9)])
-def test_what_a_search_finds_beyond_the_total_is_cut_until_it_is_within(
-    family, too_large, monkeypatch
-):
-    total, delta = Fraction(2), Fraction(1, 10**6)
-    right = per_draw_epsilon(family, 5, epsilon=total, delta=delta)
-    found = calibration._within_other_bounds
-    monkeypatch.setattr(
-        calibration,
-        "_within_other_bounds",
-        lambda *given: rounded(found(*given) * (1 + too_large) * Fraction(103, 100)),
-    )
+def test_what_a_search_finds_beyond_the_total_is_cut_until_it_is_within(monkeypatch):
+    """No total is known for which a search goes beyond it; this one is made to."""
+    total, delta, tried = Fraction(2), Fraction(1, 10**6), []
+
+    def composed(parts, *given):
+        tried.append(parts[0][0].epsilon)
+        return composed_epsilon(parts, *given)
+
+    monkeypatch.setattr(calibration, "_within_other_bounds", lambda *given: Fraction(6, 5))
+    monkeypatch.setattr(calibration, "composed_epsilon", composed)
     per_draw_epsilon.cache_clear()
     try:
-        each = per_draw_epsilon(family, 5, epsilon=total, delta=delta)
+        each = per_draw_epsilon(LaplaceDominated, 5, epsilon=total, delta=delta)
     finally:
         per_draw_epsilon.cache_clear()
-    assert composed_epsilon([(family(each), 5)], delta) <= total
-    assert each >= right
-    if too_large < 1:
-        assert each <= right * (1 + too_large) * Fraction(103, 100)
+    assert composed_epsilon([(LaplaceDominated(each), 5)], delta) <= total
+    assert total / 5 <= each < Fraction(6, 5)
+    # Cuts begin with the last digit of a rate, and double.
+    assert tried[0] == Fraction(6, 5)
+    assert Fraction(6, 5) - tried[1] < Fraction(1, 2**30)
+    assert 20 < len(tried) < 40
