@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from safeselect import BoundedRange, LaplaceDominated, ParameterError, PureDP
+from safeselect import BoundedRange, LaplaceDominated, ParameterError, PureDP, calibrate
 from safeselect.accounting import calibration, composed_epsilon, per_draw_epsilon
 from safeselect.accounting.largest import nearer, rounded
 from safeselect.accounting.theorems.renyi import epsilon_at_order
@@ -239,3 +239,51 @@ def test_a_total_is_needed():
         per_draw_epsilon(PureDP, 2)
     with pytest.raises(ParameterError, match="epsilon and rho"):
         per_draw_epsilon(PureDP, 2, delta=Fraction(1, 2))
+
+
+@pytest.mark.claim("C2")
+@pytest.mark.parametrize("family", [BoundedRange, LaplaceDominated])
+@pytest.mark.parametrize(
+    ("count", "epsilon", "delta"),
+    [(2, "1", "1e-6"), (3, "1/10", "1e-9"), (30, "2", "1e-6"), (300, "1", "1e-9")],
+)
+def test_little_of_a_rate_is_lost(family, count, epsilon, delta):
+    """Two hundredths more are beyond the total: a search may end early, but not far from it."""
+    epsilon, delta = Fraction(epsilon), Fraction(delta)
+    each = per_draw_epsilon(family, count, epsilon=epsilon, delta=delta)
+    assert composed_epsilon([(family(each), count)], delta) <= epsilon
+    more = each * Fraction(102, 100)
+    assert composed_epsilon([(family(more), count)], delta, Fraction(1, 1000)) > epsilon
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_one_draw_may_be_calibrated_and_a_delta_is_below_one(family):
+    assert calibrate(family, k=1, epsilon=3) == 3
+    assert calibrate(family, k=2**20, epsilon=1) == Fraction(1, 2**20)
+    for delta in (1, "3/2"):
+        with pytest.raises(ParameterError, match="delta must be less than 1"):
+            calibrate(family, k=2, epsilon=3, delta=delta)
+
+
+@pytest.mark.claim("C2")
+def test_what_a_search_finds_beyond_the_total_is_cut_until_it_is_within(monkeypatch):
+    """No total is known for which a search goes beyond it; this one is made to."""
+    total, delta, tried = Fraction(2), Fraction(1, 10**6), []
+
+    def composed(parts, *given):
+        tried.append(parts[0][0].epsilon)
+        return composed_epsilon(parts, *given)
+
+    monkeypatch.setattr(calibration, "_within_other_bounds", lambda *given: Fraction(6, 5))
+    monkeypatch.setattr(calibration, "composed_epsilon", composed)
+    per_draw_epsilon.cache_clear()
+    try:
+        each = per_draw_epsilon(LaplaceDominated, 5, epsilon=total, delta=delta)
+    finally:
+        per_draw_epsilon.cache_clear()
+    assert composed_epsilon([(LaplaceDominated(each), 5)], delta) <= total
+    assert total / 5 <= each < Fraction(6, 5)
+    # Cuts begin with the last digit of a rate, and double.
+    assert tried[0] == Fraction(6, 5)
+    assert Fraction(6, 5) - tried[1] < Fraction(1, 2**30)
+    assert 20 < len(tried) < 40

@@ -9,6 +9,7 @@ from __future__ import annotations
 import warnings
 from collections import Counter, OrderedDict, UserDict, UserList, defaultdict, deque
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from decimal import Decimal
 from fractions import Fraction
 from types import MappingProxyType
@@ -30,8 +31,10 @@ from safeselect import (
     ScoreError,
     SparseVector,
 )
+from safeselect.randomness.bits import Bits
 from safeselect.scores.containers import Unread
-from safeselect.selection._call import UNREADABLE
+from safeselect.selection import _call
+from safeselect.selection._call import UNREADABLE, once_charged
 from safeselect.testing import RecordingSource
 
 pytestmark = pytest.mark.claim("C8")
@@ -497,3 +500,32 @@ def test_a_container_that_is_not_known_ends_no_session(kind):
         with pytest.raises(ScoreError, match="scores must"):
             session.query_many(values)
     assert session.query(1).above is False
+
+
+@pytest.mark.parametrize("told", ["warn", "raise", "print"])
+def test_no_warning_tells_of_what_is_read_once_it_is_paid_for(told: str) -> None:
+    """Whatever the caller has asked NumPy to do."""
+    with np.errstate(all=told):  # type: ignore[arg-type]
+        assert once_charged(lambda: np.array([1e308]) * 10)[0] == np.inf
+        assert np.isnan(once_charged(lambda: np.array([0.0]) / 0)[0])
+
+
+@pytest.mark.parametrize("scores", [[3, 1, 2], [3, 1, float("nan")]])
+@pytest.mark.parametrize("charged", [False, True])
+def test_bits_that_are_left_are_overwritten_whatever_became_of_the_call(
+    scores: list[float], charged: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[Bits] = []
+
+    def kept(*given: Any) -> Bits:
+        made.append(Bits(*given))
+        return made[-1]
+
+    monkeypatch.setattr(_call, "Bits", kept)
+    there = scope(new(":memory:", epsilon=2)) if charged else None
+    with suppress(safeselect.ScoreError):
+        safeselect.permute_and_flip(scores, epsilon=1, sensitivity=1, ledger=there)
+    assert len(made) == (1 if charged or scores[2] == 2 else 0)
+    for bits in made:
+        with pytest.raises(safeselect.SourceError, match="these bits are closed"):
+            bits.take(8)

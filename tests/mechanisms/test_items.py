@@ -401,3 +401,31 @@ def test_a_panic_of_a_columns_library_is_a_refusal(monkeypatch: pytest.MonkeyPat
         monkeypatch.setattr(pl.Series, "__array__", panics(kind("from outside")))
         with pytest.raises(kind, match="from outside"):
             safeselect.permute_and_flip(column, **call)
+
+
+class _Cell:
+    """A cell of a column library: its value must be asked for."""
+
+    def as_py(self) -> str:
+        return "a"
+
+
+@pytest.mark.parametrize("cell", ["a", _Cell()])
+def test_a_column_that_cannot_be_read_at_once_is_read_cell_by_cell(cell: Any) -> None:
+    class Column:
+        def __len__(self) -> int:
+            return 2
+
+        def __getitem__(self, place: int) -> Any:
+            if place:
+                raise ValueError("a date that Python lacks")
+            return cell
+
+        def __iter__(self) -> Any:
+            raise ValueError("not at once")
+
+        def to_pylist(self) -> Any:
+            raise ValueError("not at once")
+
+    found = safeselect.unknown_domain_top_k([MANY, MANY], labels=Column(), **SURE)
+    assert found.labels == ("a",)

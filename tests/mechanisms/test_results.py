@@ -64,6 +64,10 @@ def test_results_are_their_candidates() -> None:
     unordered = s.top_k([x * 10**6 for x in SCORES], k=2, mechanism="laplace", **far)
     assert (len(unordered), list(unordered)) == (2, ["b", "c"])
     assert ["a" in unordered, "b" in unordered, "c" in unordered] == [False, True, True]
+    mixed = s.top_k(
+        [3, 10**9, 2 * 10**9], k=2, mechanism="laplace", **far | {"labels": [0, 7, "b"]}
+    )
+    assert list(mixed) == [7, "b"]
     rows = s.select_many([SCORES, SCORES[::-1]], **given)
     assert (len(rows), list(rows), rows[1]) == (2, ["c", "a"], "a")
 

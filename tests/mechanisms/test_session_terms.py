@@ -93,7 +93,7 @@ def test_the_means_of_the_noises_are_subtracted(noise: str, grid: Any) -> None:
 
 
 @pytest.mark.parametrize("gap_grid", ["1/1000000", "1/3", 1, 1000])
-@pytest.mark.parametrize("epsilon", [1, "1/1000000", 1000])
+@pytest.mark.parametrize("epsilon", ["1/1000000", 1000, *(Fraction(1, 2**j) for j in range(9))])
 def test_noise_has_digits_enough_for_the_narrowest_cell(gap_grid: Any, epsilon: Any) -> None:
     """A second round of digits has a probability below 2**-50 if 64 digits lie below a cell."""
     given = {**BASE, "epsilon": epsilon, "sensitivity": 1, "gap_grid": gap_grid}

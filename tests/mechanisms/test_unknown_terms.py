@@ -25,7 +25,9 @@ LISTED: dict[str, Any] = {"k": 1, "k_bar": 2, "places": "all", "epsilon": 1, "de
 
 
 def test_records_tell_the_range_of_places_and_the_cap() -> None:
-    told = dict(safeselect.unknown_domain_top_k({"a": 5}, **COUNTED).statement.parameters)
+    found = safeselect.unknown_domain_top_k({"a": 5}, **COUNTED)
+    told = dict(found.statement.parameters)
+    assert found.source == "OpenSSLSource"
     assert (told["k_bar"], told["max_contributions"], told["k"]) == ("3", "1", "3")
     capped = safeselect.unknown_domain_top_k(
         {"a": 5}, **LISTED, noise="gumbel", max_contributions=4

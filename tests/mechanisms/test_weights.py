@@ -37,6 +37,7 @@ from safeselect.noise.plan import plan
 from safeselect.noise.rankings import certified_order
 from safeselect.noise.tables import keys
 from safeselect.noise.weights import Weights
+from safeselect.testing import DeterministicSource, RecordingSource
 
 pytestmark = pytest.mark.filterwarnings("ignore::safeselect.testing.InsecureSourceWarning")
 
@@ -451,3 +452,41 @@ def test_a_column_with_labels_is_a_mapping():
     for wrong in (weights[:2], weights.rename({"a": "d"}), pd.Series([1, 0, 0], index=[3, 4, 5])):
         with pytest.raises(ParameterError, match="or a mapping with all labels and no other"):
             exponential_mechanism(scores, weights=wrong, **terms)
+
+
+@pytest.mark.claim("C1")
+@pytest.mark.parametrize("n", [3, 40, 5_000])
+@pytest.mark.parametrize("k", [1, 2])
+def test_weights_and_scores_that_are_thousands_of_nats_apart(n, k):
+    """What is certain stays so on every path of the engine, however far weights reach."""
+    heavy = Fraction(2) ** 4000  # 2772 nats
+    given = {"epsilon": k, "sensitivity": 1, "monotonic": True, "mechanism": "exponential", "k": k}
+    for behind, wins in ((0, True), (2000, True), (2700, True), (2900, False), (10**6, False)):
+        scores, weights = [behind] * n, [Fraction(1)] * n
+        scores[n // 2], weights[n // 2] = 0, heavy
+        for _ in range(3):
+            found = top_k(scores, weights=weights, **given).indices
+            assert (found[0] == n // 2) == wins
+            assert wins or n // 2 not in found or k == n
+    # One that is light and far ahead, one that is heavy, and the rest behind both.
+    scores, weights = [0] * n, [Fraction(1)] * n
+    scores[0], weights[n - 1] = 4000, heavy
+    found = top_k(scores, weights=weights, **given).indices
+    assert found == (0, n - 1)[:k]
+
+
+@pytest.mark.claim("C1")
+@pytest.mark.claim("C4")
+@pytest.mark.parametrize("n", [100, 5_000])
+def test_what_is_asked_of_the_source_does_not_depend_on_who_is_ahead_of_heavy_ones(n):
+    """One that is light and far ahead, and fifty heavy ones that fill the places of contenders."""
+    weights = [Fraction(2) ** 4000] * 50 + [Fraction(1)] * (n - 50)
+    given = {"epsilon": 2, "sensitivity": 1, "monotonic": True, "mechanism": "exponential", "k": 2}
+    asked = set()
+    for ahead in (0, 100, 4000, 10**9):
+        tape = DeterministicSource(3, i_understand_this_is_not_private=True)
+        source = RecordingSource(tape)
+        found = top_k([0] * (n - 1) + [ahead], weights=weights, source=source, **given).indices
+        assert ahead < 4000 or found[0] == n - 1
+        asked.add(tuple(source.requests))
+    assert len(asked) == 1

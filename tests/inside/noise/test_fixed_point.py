@@ -29,6 +29,16 @@ def test_a_distance_loses_little_and_nothing_overflows(
     assert public.reach * rate_ >= REACH
 
 
+@pytest.mark.parametrize("spread", [0, 1, 37, 700, 2773, 2839])
+def test_nothing_overflows_however_far_weights_reach(spread: int) -> None:
+    """A reach that is no power of two, at rates that are and are not."""
+    for exponent in range(-40, 21):
+        for rate_ in (Fraction(2) ** exponent, Fraction(2) ** exponent * Fraction(5, 7)):
+            if rate_ >= Fraction(1, 2**40):
+                public = fixed_point(NoiseRate(rate_), UNIT_BITS, REACH + spread)
+                assert (2 * public.reach >> public.shift) * public.factor < 2**64
+
+
 @pytest.mark.parametrize("rate", [Fraction(1, 2**40), Fraction(1, 3), Fraction(5), Fraction(2**20)])
 def test_arrays_are_scaled_like_numbers(rate: Fraction) -> None:
     public = fixed_point(NoiseRate(rate), UNIT_BITS, REACH)

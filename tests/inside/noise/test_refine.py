@@ -18,6 +18,8 @@ from safeselect.noise.laws import EXPONENTIAL, GUMBEL, LAPLACE, Law, enclose
 from safeselect.noise.plan import Plan, plan
 from safeselect.noise.rankings import Ranking
 from safeselect.noise.tables import bound_table
+from safeselect.randomness.bits import Bits
+from safeselect.sources import OpenSSLSource
 
 pytestmark = pytest.mark.claim("C1")
 
@@ -224,3 +226,20 @@ def test_a_winner_stays_out_of_later_rounds_however_they_are_decided(peel, n: in
         orders.add(found)
     # Of the 6 orders one is missed 40 times with probability 6 * (5/6)**40 = 0.004.
     assert len(orders) >= 5
+
+
+@pytest.mark.claim("C4")
+def test_no_call_is_refined_without_need(monkeypatch):
+    """A second round has a probability below 2**-40, and tells by its time that there was one."""
+
+    def never(*_):
+        raise AssertionError("refined")
+
+    monkeypatch.setattr(rankings, "refine", never)
+    bits = Bits(OpenSSLSource())
+    for n in (2, 30, 500):
+        for noise in ("exponential", "gumbel", "laplace"):
+            for k in (1, 2):
+                scores = np.arange(n, dtype=np.uint64)
+                found = rankings.noisy_top_k(noise, scores, k, NoiseRate(Fraction(1, 9)), bits)
+                assert len(found.indices) == k

@@ -6,6 +6,7 @@ path and with gaps; both have the plan of the weighted one.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -15,7 +16,9 @@ from lattice_oracle import Tape
 
 from safeselect.exact.rate import NoiseRate
 from safeselect.noise import rankings
-from safeselect.noise.plan import plan
+from safeselect.noise.laws import GUMBEL, lower_end, upper_ends
+from safeselect.noise.plan import GUARD, plan, rate
+from safeselect.noise.rankings import certified_order
 from safeselect.noise.rows import batch_plan, noisy_max_rows
 from safeselect.noise.weights import Weights
 
@@ -100,3 +103,20 @@ def test_a_wide_spread_has_more_rows_refined(law: str) -> None:
     tape = Tape(1)
     noisy_max_rows(law, np.zeros((wide.rows, 2), dtype=np.uint64), LN_2, tape, weights)
     assert tape.requests == [16 * wide.rows, 16 * wide.capacity]
+
+
+@pytest.mark.parametrize("weight", [3, Fraction(7, 2)])
+@pytest.mark.parametrize("score", [0, 5])
+def test_a_lower_end_takes_the_lower_end_of_a_logarithm(weight, score):
+    """A ceiling at the last unit: one more leaves the order open."""
+    noise_rate, precision, known = NoiseRate(Fraction(1, 3)), 32, (123 << 57, 64)
+    weights = Weights.of([Fraction(weight), Fraction(1)])
+    public = replace(plan(GUMBEL, 1, noise_rate, False, spread=weights.spread), weights=weights)
+    slow, _ = rate(noise_rate, precision)
+    ((low, high), _) = weights.logs([0, 1], precision)
+    assert low < high
+    (end,) = upper_ends(GUMBEL, [known], precision)
+    least = (slow * score >> GUARD) + lower_end(end, *known, precision) + low
+    for ceiling, decided in ((least, True), (least + 1, False)):
+        found = certified_order([0], [score], [known], (0, ceiling), public, precision)
+        assert (found is not None) == decided
