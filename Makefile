@@ -121,7 +121,7 @@ matrix: ## test with every Python that is there (PYTHONS, a minute each)
 	echo "matrix: ran on$${ran:- none}; not found:$${missing:- none}; failed:$${failed:- none}"; \
 	test -z "$$failed"
 
-nightly: ## soak, mutants, claims, faults, timing, long tests, proofs and matrix, with a table of figures (hours; ARGS='--parts soak')
+nightly: ## soak, mutants, claims, faults, timing, long tests, proofs, other libraries, fuzzing and matrix, with a table of figures (hours; ARGS='--parts soak')
 	$(PYTHON) tools/nightly.py $(ARGS)
 
 release: $(RELEASE)/.installed ## build into dist/ what is published, with SBOM and hashes, and check it

@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from sphinx.pycode import ModuleAnalyzer
+
 project = "safeselect"
 author = "The safeselect authors"
 copyright = author
@@ -93,6 +95,30 @@ def _named(line: str) -> str:
     return f"    - {names}: {found[2]}"
 
 
+# ------------------------------------------------------------------------------------ signatures
+
+_NOT_CALLED = {"safeselect.ledger.Scope", "safeselect.ledger.Proposals"}
+"""Classes whose objects a ledger makes; nobody calls them."""
+
+
+def signature(
+    app: Any, what: str, name: str, obj: Any, options: Any, arguments: str | None, returned: str
+) -> tuple[str, str] | None:
+    """Show what is typed: nobody calls a protocol, <factory> and _Column are not for readers."""
+    if getattr(obj, "_is_protocol", False) or name in _NOT_CALLED:
+        return "", ""
+    if not arguments:
+        return None
+    return arguments.replace("<factory>", "{}").replace("_Column", "Column"), returned or ""
+
+
+def show_the_arguments_of_top_k() -> None:
+    """Its overloads are for type checkers: they have **options where readers want the arguments."""
+    found = ModuleAnalyzer.for_module("safeselect.selection.top_k")
+    found.analyze()
+    found.overloads.clear()
+
+
 # ------------------------------------------------------------------------ links out of this folder
 
 _ELSEWHERE = {"SECURITY.md": "security.md", "CHANGELOG.md": "changelog.md", "README.md": "index.md"}
@@ -106,5 +132,7 @@ def inside(app: Any, docname: str, source: list[str]) -> None:
 
 def setup(app: Any) -> None:
     """Sphinx calls this."""
+    show_the_arguments_of_top_k()
     app.connect("autodoc-process-docstring", docstring)
+    app.connect("autodoc-process-signature", signature)
     app.connect("source-read", inside)

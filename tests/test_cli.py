@@ -167,6 +167,9 @@ def test_help_explains_known_candidates_and_exit_codes(tmp_path: Path) -> None:
         "exit codes:",
     ):
         assert phrase in text
+    for meaning in ("0 done", "3 budget", "5 the ledger", "6 it is busy", "1 unforeseen"):
+        for command in ("top-k", "select", "keys"):
+            assert meaning in " ".join(run(tmp_path, command, "--help").stdout.decode().split())
     assert b"must be public" in run(tmp_path, "select", "--help").stdout
     assert run(tmp_path, "--version").stdout.startswith(b"safeselect ")
 
@@ -296,14 +299,28 @@ def test_closed_streams(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
-def test_a_release_that_cannot_be_written_is_a_failure(tmp_path: Path) -> None:
+@pytest.mark.parametrize("arguments", [TOP, ["top-k", "--help"], ["--version"]])
+def test_a_release_that_cannot_be_written_is_a_failure(
+    tmp_path: Path, arguments: list[str]
+) -> None:
     (tmp_path / "trips.csv").write_text(TRIPS)
+    # Buffered, as for a stranger: otherwise nothing would be left to flush at the end.
+    settings = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
     with open("/dev/full", "wb") as full:
         done = subprocess.run(
-            [*COMMAND, *TOP], cwd=tmp_path, stdout=full, stderr=subprocess.PIPE, check=False
+            [*COMMAND, *arguments],
+            cwd=tmp_path,
+            stdout=full,
+            stderr=subprocess.PIPE,
+            env=settings,
+            check=False,
         )
     assert done.returncode == 1
-    assert b"Traceback" not in done.stderr
+    said = [line for line in done.stderr.splitlines() if not line.startswith(LARGE.encode())]
+    assert b"".join(said) == (
+        b"safeselect: standard output cannot be written: No space left on device; what was to be "
+        b"printed is lost, and a charge to a ledger stands"
+    )
 
 
 def test_ctrl_c_is_quiet(tmp_path: Path) -> None:

@@ -85,6 +85,10 @@ MISTAKES = {
     "permute_and_flip(votes.values(), epsilon=1, sensitivity=1)": (
         f"{LIST}dict_values; write list(scores)"
     ),
+    "permute_and_flip(range(3), epsilon=1, sensitivity=1)": f"{LIST}range; write list(scores)",
+    "permute_and_flip(memoryview(np.array(counts)), epsilon=1, sensitivity=1)": (
+        f"{LIST}memoryview; write list(scores)"
+    ),
     "permute_and_flip(set(counts), epsilon=1, sensitivity=1)": f"{LIST}set",
     "permute_and_flip(None, epsilon=1, sensitivity=1)": f"{LIST}NoneType",
     "permute_and_flip([], epsilon=1, sensitivity=1)": (

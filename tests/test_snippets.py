@@ -111,7 +111,6 @@ def trips(names: dict[str, Any]) -> None:
 def visits(names: dict[str, Any]) -> None:
     Path("visits.csv").write_text("ward,patient\nnorth,1\nsouth,2\nsouth,1\n")
     Path("wards.txt").write_text("east\nnorth\nsouth\nwest\n")
-    names["counts"] = {"east": 3, "north": 4, "south": 1}
     old = sqlite3.connect("old.db")
     old.executescript((Path(__file__).parent / "vectors/ledger_1_plain.sql").read_text("utf-8"))
     old.close()

@@ -20,14 +20,15 @@ ROOT = Path(__file__).parents[1]
 api = pytest.importorskip("mypy.api")
 
 CLIENT = """
+from datetime import date
 from fractions import Fraction
 from typing import Literal
 
 import numpy as np
 
 from safeselect import (
-    compose, exponential_mechanism, permute_and_flip, report_noisy_max, select_many, top_k,
-    top_k_above, top_k_with_gaps,
+    compose, exponential_mechanism, expected_gap, measure, permute_and_flip, quantile,
+    report_noisy_max, select_many, select_partitions, top_k, top_k_above, top_k_with_gaps,
 )
 
 cities = {"Bern": 5, "Basel": 3}
@@ -40,6 +41,9 @@ reveal_type(top_k(cities, k=1, rho=1, sensitivity=1, mechanism="permute_and_flip
 reveal_type(top_k_with_gaps(cities, k=1, epsilon=1, sensitivity=1).labels)
 reveal_type(select_many(np.zeros((2, 3), dtype=np.int64), epsilon=1, sensitivity=1).winners.shape)
 reveal_type(top_k_above(cities, threshold=2, k=1, epsilon=1, sensitivity=1).labels)
+reveal_type(measure(cities, epsilon=1, sensitivity_l1=1).labels)
+quantile(np.zeros(3), quantile=0.5, lowest=0, highest="9.5", step="0.5", epsilon=1)
+quantile([date(2024, 2, 29)], quantile="1/2", lowest=date.min, highest=date.max, rho=1)
 
 permute_and_flip(cities, epsilon=[1], sensitivity=1)  # wrong
 permute_and_flip(cities, epsilom=1, sensitivity=1)  # wrong
@@ -47,6 +51,11 @@ permute_and_flip(cities, epsilon=1, sensitivity=1, monotonic="yes")  # wrong
 report_noisy_max(cities, noise="normal", epsilon=1, sensitivity=1)  # wrong
 top_k(cities, epsilon=1, sensitivity=1)  # wrong
 top_k_above(cities, threshold=2, k=1, epsilon=1, sensitivity=1, rho=1)  # wrong
+measure(3, epsilon=1, sensitivity_l1=1)  # wrong
+quantile([1], quantile="1/2", lowest=[0], highest=9, epsilon=1)  # wrong
+quantile([1], quantile="1/2", lowest=0, highest=9, epsilon=1, neighbours="replace")  # wrong
+select_partitions(cities, labels=3, epsilon=1, delta="1e-9", max_partitions=1)  # wrong
+expected_gap(3, rate=1)  # wrong
 """
 
 REVEALED = [
@@ -58,6 +67,7 @@ REVEALED = [
     "tuple[str, ...]",
     "tuple[Any, ...]",
     "tuple[str, ...]",
+    "tuple[str, ...] | None",
 ]
 
 

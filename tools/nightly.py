@@ -71,6 +71,12 @@ PARTS = {
         "durations", {"slow without a reason": r"^Over .* and not marked slow: (\d+)$"}
     ),
     "matrix": Part("matrix", {"pythons": r"^(matrix: .*)$"}),
+    # Other libraries and programs, each in an environment of its own, which `make test` lacks.
+    **{
+        name: Part(name, {"tests passed": r"\b(\d+) passed\b"})
+        for name in ("spark", "pipeline-dp", "dropins", "types")
+    },
+    "fuzz": Part("fuzz", {"last": r"^(.*\S.*)$"}),
 }
 """In this order."""
 

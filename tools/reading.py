@@ -12,6 +12,7 @@ import sys
 import tokenize
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 __all__ = ["APART", "CORE", "File", "core", "main", "reading", "room"]
@@ -39,8 +40,8 @@ class File:
 
     @property
     def room(self) -> str:
-        """The folder that it is in, or its own name."""
-        return self.module.split(".")[1]
+        """The folder that it is in, or its own name; of the package's own file, the package's."""
+        return self.module.split(".")[:2][-1]
 
 
 def _path(module: str) -> Path | None:
@@ -50,9 +51,13 @@ def _path(module: str) -> Path | None:
     )
 
 
-def imports(module: str) -> Iterator[str]:
+@cache
+def imports(module: str) -> tuple[str, ...]:
     """The modules of this package that a module names in its imports, in their order."""
-    path = _path(module)
+    return tuple(_imports(_path(module)))
+
+
+def _imports(path: Path | None) -> Iterator[str]:
     for node in ast.walk(ast.parse(path.read_text("utf-8"))) if path else ():
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(PACKAGE):
             for alias in node.names:
@@ -62,6 +67,7 @@ def imports(module: str) -> Iterator[str]:
             yield from (name.name for name in node.names if name.name.startswith(PACKAGE))
 
 
+@cache
 def code_lines(path: Path) -> int:
     """How many lines of a file hold code."""
     source = path.read_text("utf-8")
@@ -104,8 +110,16 @@ def core() -> list[File]:
 
 
 def room(name: str) -> list[File]:
-    """A room's own files in the order of reading, with those of its inner rooms."""
-    paths = sorted((ROOT / PACKAGE / name).rglob("*.py"))
+    """A room's own files in the order of reading, with those of its inner rooms.
+
+    Raises:
+        SystemExit: there is no such room.
+    """
+    place = ROOT / PACKAGE / name
+    paths = [path for path in (place.with_suffix(".py"),) if path.is_file()]
+    paths += sorted(place.rglob("*.py"))
+    if not paths:
+        sys.exit(f"there is no room {name!r}: say the name of a folder or file of src/{PACKAGE}")
     modules = (".".join(path.relative_to(ROOT).with_suffix("").parts) for path in paths)
     named = tuple(module.removesuffix(".__init__") for module in modules)
     return [file for file in reading(named) if file.room == name]
@@ -121,13 +135,33 @@ def main(rooms: list[str]) -> int:
 
 
 def _print(files: list[File]) -> None:
-    rooms: dict[str, list[File]] = {}
-    for file in files:
-        rooms.setdefault(file.room, []).append(file)
-    for room, held in sorted(rooms.items(), key=lambda pair: files.index(pair[1][-1])):
-        print(f"{room}: {sum(file.lines for file in held)} lines in {len(held)} files")
+    for room, held in _by_room(files).items():
+        plural = "s" if len(held) > 1 else ""
+        print(f"{room}: {sum(file.lines for file in held)} lines in {len(held)} file{plural}")
         for file in held:
             print(f"  {file.lines:4}  {file.module.removeprefix(f'{PACKAGE}.')}")
+
+
+def _by_room(files: list[File]) -> dict[str, list[File]]:
+    """The files of each room in their order, each room behind all that its files import."""
+    held: dict[str, list[File]] = {}
+    for file in files:
+        held.setdefault(file.room, []).append(file)
+    ordered: dict[str, list[File]] = {}
+    begun: set[str] = set()
+
+    def visit(room: str) -> None:
+        if room in begun or room not in held:
+            return
+        begun.add(room)
+        for file in held[room]:
+            for other in imports(file.module):
+                visit(File(other, 0).room)
+        ordered[room] = held[room]
+
+    for room in held:
+        visit(room)
+    return ordered
 
 
 if __name__ == "__main__":

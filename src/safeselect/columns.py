@@ -7,7 +7,8 @@ cell, so none is passed on.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator, Mapping, ValuesView
+from collections import Counter, OrderedDict, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence, ValuesView
 from contextlib import contextmanager, suppress
 from functools import reduce
 from typing import Any
@@ -25,6 +26,7 @@ _TABLES = {
     "pyarrow": ("Array", "ChunkedArray", "Table", "RecordBatch"),
 }
 _WIDE = ("Int128", "UInt128")  # polars' integers for which NumPy has no type
+_TEXTS = (str, bytes, bytearray)
 _ENCODED = ("dictionary<", "run_end_encoded<")  # pyarrow's: their null_count misses nulls
 
 
@@ -75,6 +77,9 @@ def index_of(scores: Any) -> Any:
 
 def _instead(kind: type) -> str:
     """Advice on what to write instead of a class that is not read, after a semicolon."""
+    if any(kind is each for each in (dict, Counter, OrderedDict, defaultdict)):
+        # Only where names have no use, as for the values of a session.
+        return "; write list(scores.values())"
     if issubclass(kind, (list, tuple, Mapping)):
         builtin = "dict" if issubclass(kind, Mapping) else "list"
         return f"; a subclass may count as it likes: write {builtin}(scores)"
@@ -82,7 +87,8 @@ def _instead(kind: type) -> str:
         return "; write numpy.asarray(scores)"
     if kind.__name__ == "LazyFrame":
         return "; write scores.collect()"
-    return "; write list(scores)" if issubclass(kind, (Iterator, ValuesView)) else ""
+    is_listed = issubclass(kind, (Iterator, ValuesView, Sequence)) and not issubclass(kind, _TEXTS)
+    return "; write list(scores)" if is_listed else ""
 
 
 def _only_column(table: Any) -> Any:
@@ -108,8 +114,12 @@ def _convert(column: Any) -> Numbers:
         # Counted before conversion, because converting turns nulls into NaN or into zeros.
         nulls = _count_nulls(column)
         if not nulls:
-            is_wide = str(getattr(column, "dtype", None)) in _WIDE
-            values = list(column.to_list()) if is_wide else np.asarray(column)
+            kind = getattr(column, "dtype", None)
+            is_wide = str(kind) in _WIDE
+            # A sparse column of pandas has the type of its cells as `subtype`; without it, the type
+            # of the fill value decides too, and unsigned integers become floats.
+            cells = getattr(kind, "subtype", None)
+            values = list(column.to_list()) if is_wide else np.asarray(column, cells)
     if nulls:
         raise ScoreError(NULL)
     if values is None:

@@ -2,7 +2,7 @@
 
 What goes in was released, so everything here is post-processing: no release depends on it.  The
 classes of results find this module by `present_with`, at the end; frames and plots are made by
-`adapters.results`, which is imported when a method asks for it.
+`adapters.results` and `adapters.plots`, which are imported when a method asks for them.
 """
 
 from __future__ import annotations
@@ -154,7 +154,8 @@ def _present(name: str, result: Any, *more: str) -> Any:
     """What the method of this name of a result returns."""
     if name in _OWN:
         return _OWN[name](result, *more)
-    return getattr(import_module("safeselect.adapters.results"), name)(result)
+    shown_by = "plots" if name.startswith("plot") else "results"
+    return getattr(import_module(f"safeselect.adapters.{shown_by}"), name)(result)
 
 
 _OWN: dict[str, Callable[..., Any]] = {

@@ -78,6 +78,30 @@ def test_vectors_of_several_parts(parts, epsilon, value):
     between(compose_delta(parts, epsilon), value, Fraction(1, 10**5))
 
 
+@pytest.mark.parametrize("kind", [BoundedRange, LaplaceDominated, PureDP])
+def test_vectors_of_one_part(kind):
+    """Group m1: one part composed is its own profile, and so is the guarantee's own delta."""
+    case = named(f"{kind.__name__} profile")
+    assert case["inputs"]["part"] == f"{kind.__name__}(1/2)"
+    at, value = case["inputs"]["epsilon"], case["output"]["delta"]
+    between(compose_delta([kind("1/2")], at), value, Fraction(1, 10**6))
+
+
+def test_of_unlike_ranges_the_order_that_costs_more():
+    """Group m3: of two unlike ranges, the order that costs more is the optimum."""
+    case = named("ranges 1 first, 1/2 last")["output"]
+    step, one, half = Fraction(1, 200), (200, 1), (100, 1)
+    for name, first, last in (("one_then_half", one, half), ("half_then_one", half, one)):
+        row = backward(backward(start(step), *last, 400), *first, 400)
+        value = float(case[name])
+        assert row.lower[100] <= value * (1 + 1e-12)
+        assert value * (1 - 1e-12) <= row.upper[100] <= value * (1 + 1e-4)
+    # The same in the other order of the list, and in both the bound covers the worse order.
+    for parts in ([BoundedRange(1), BoundedRange("1/2")], [BoundedRange("1/2"), BoundedRange(1)]):
+        between(compose_delta(parts, "1/2"), case["half_then_one"], Fraction(1, 10**5))
+    assert float(case["half_then_one"]) > 1.05 * float(case["one_then_half"])
+
+
 def test_equal_pure_parts_have_their_optimum_exactly():
     case = named("k pure, optimum")
     value = Fraction(case["output"]["epsilon"])

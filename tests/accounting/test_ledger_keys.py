@@ -191,6 +191,16 @@ def test_approvals_of_a_key_are_used_once(tmp_path: Path) -> None:
         ledger.rotate(NEW, second)
 
 
+def test_a_proposed_key_is_taken_by_rotate_alone(tmp_path: Path) -> None:
+    """The new key signs the record of the change, so `enact` cannot write it, and says who can."""
+    ledger = made(tmp_path / "l")
+    proposal, head = ledger.propose.key(NEW), ledger.head
+    with pytest.raises(ParameterError, match=r"a key is replaced by rotate\(key, approvals\)"):
+        ledger.enact(proposal, signed(proposal, ANN, BEN))
+    assert ledger.head == head
+    ledger.rotate(NEW, signed(proposal, ANN, BEN))
+
+
 def test_approvers_do_not_vouch_for_lines_that_the_old_key_did_not_sign(tmp_path: Path) -> None:
     """Whoever writes the file adds a line; nobody has the old key, and nobody would notice."""
     path = tmp_path / "l"

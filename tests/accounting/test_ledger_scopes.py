@@ -227,3 +227,29 @@ def test_sessions_batches_and_unknown_domains_charge_all() -> None:
         assert ledger.balance("a").spent["epsilon"] == Fraction(1, 8), name
         assert ledger.balance("b").spent == ledger.balance("a").spent, name
         assert kinds(ledger).count("charged") == 1, name
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        ("replace-one", "replace_one"),
+        ("Replace one", "replace_one"),
+        ("REPLACE_ONE", "replace_one"),
+        ("replace", "replace_one"),
+        ("add/remove", "add_remove"),
+        ("add-remove", "add_remove"),
+        ("Add or remove", "add_remove"),
+    ],
+)
+def test_neighbours_that_are_nearly_a_known_word_are_refused(written: str, meant: str) -> None:
+    """Such a scope took `monotonic=True`, which is not private where a unit is replaced."""
+    budget = Budget("person", written, epsilon=1)
+    ledger = Ledger.create(":memory:", {"main": Budget("person", meant, epsilon=1)})
+    for make in (
+        lambda: Ledger.create(":memory:", {"main": budget}),
+        lambda: ledger.add_scope("other", budget),
+    ):
+        with pytest.raises(ParameterError, match=f"write neighbours='{meant}'"):
+            make()
+    assert set(ledger.scopes()) == {"main"}
+    ledger.add_scope("own words", Budget("person", "one trip more or less", epsilon=1))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from itertools import combinations
 
 import pytest
 
@@ -68,13 +69,22 @@ def test_the_private_choice_is_the_quantile(share, cap):
     assert found.label == cap
 
 
+@pytest.mark.parametrize("neighbours", ["add_remove", "replace_one"])
 @pytest.mark.parametrize("share", ["0.5", "0.95", "1/3"])
-def test_the_sensitivity_covers_every_user(share, monkeypatch):
-    """Scores with and without each kind of user, against the declared sensitivity."""
-    seen = []
+def test_the_sensitivity_covers_every_user(share, neighbours, monkeypatch):
+    """Scores of neighbouring tables, with each kind of user, against the declared sensitivity.
+
+    A user in another's place moves a score by t where share = s / t: twice what one user moves who
+    comes or goes, for the median.
+    """
+    budget = Budget(unit="rider", neighbours=neighbours, epsilon=1)
+    ledger = Ledger.create(":memory:", {"trips": budget})
+    scope = ledger.scope("trips", unit="rider", neighbours=neighbours, purpose="cap")
+    seen, declared = {}, set()
 
     def watched(scores, *, sensitivity, labels, **more):
-        seen.append((scores.read(), sensitivity))
+        seen[without] = scores.read()
+        declared.add(sensitivity)
         raise ParameterError("stopped before any draw")
 
     monkeypatch.setattr("safeselect.adapters.tables._cap.permute_and_flip", watched)
@@ -82,13 +92,21 @@ def test_the_sensitivity_covers_every_user(share, monkeypatch):
         kept = [(city, user) for city, user in PAIRS if user != without]
         table = pa.table({"city": [a for a, _ in kept], "rider": [b for _, b in kept]})
         with pytest.raises(ParameterError, match="stopped"):
-            choose_cap(table, **COLUMNS, epsilon=1, most=10, share=share)
-    (whole, sensitivity), *others = seen
-    moves = [abs(a - b) for scores, _ in others for a, b in zip(whole, scores, strict=True)]
-    assert max(moves) <= sensitivity
-    # The bound is attained by a user with more items than the largest cap, or with one.
-    low = Fraction(share).numerator
-    assert max(moves) in (low, Fraction(share).denominator - low, sensitivity)
+            choose_cap(table, **COLUMNS, epsilon=1, most=10, share=share, ledger=scope)
+    # Two tables that each lack another user differ by one user in another's place.
+    pairs = [(None, each) for each in seen if each is not None]
+    if neighbours == "replace_one":
+        pairs = list(combinations([each for each in seen if each is not None], 2))
+    moves = [
+        abs(a - b) for one, other in pairs for a, b in zip(seen[one], seen[other], strict=True)
+    ]
+    low, whole = Fraction(share).as_integer_ratio()
+    # Both bounds are attained, by users with one item and with more than the largest cap.
+    assert (
+        declared
+        == {max(moves)}
+        == {whole if neighbours == "replace_one" else max(low, whole - low)}
+    )
 
 
 def test_the_choice_is_charged_alone(tmp_path):
@@ -98,6 +116,15 @@ def test_the_choice_is_charged_alone(tmp_path):
     found = choose_cap(TABLE, **COLUMNS, epsilon="0.05", most=25, ledger=scope)
     assert found.receipt is not None
     assert ledger.balance("trips").spent["epsilon"] == Fraction(1, 20)
+
+
+def test_a_scope_that_protects_another_unit_is_refused():
+    budget = Budget(unit="household", neighbours="add_remove", epsilon=1)
+    ledger = Ledger.create(":memory:", {"trips": budget})
+    scope = ledger.scope("trips", unit="household", neighbours="add_remove", purpose="cap")
+    with pytest.raises(ParameterError, match=r"protect 'rider'.*protects 'household'"):
+        choose_cap(TABLE, **COLUMNS, epsilon="0.05", most=25, unit="rider", ledger=scope)
+    assert not any(ledger.balance("trips").spent.values())
 
 
 def test_mistakes_of_the_choice():

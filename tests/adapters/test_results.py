@@ -20,7 +20,7 @@ from safeselect import (
     top_k_with_gaps,
     unknown_domain_top_k,
 )
-from safeselect.adapters.results import plot_path, save_plot
+from safeselect.adapters.plots import plot_path, save_plot
 from safeselect.noise import rankings
 from safeselect.selection import _table
 
@@ -53,6 +53,34 @@ def test_a_set_is_iterated_in_the_order_of_its_labels_never_of_its_scores():
     assert "zebra" in found
     assert found.to_dict() == {"label": ["ant", "bee", "zebra"]}
     assert not hasattr(found, "__getitem__")
+
+
+def test_measurements_and_quantiles_are_sequences_of_their_values():
+    found = safeselect.measure({"tea": 7, "rum": 10**30}, epsilon=1000, sensitivity_l1=1)
+    assert (len(found), list(found), found[0], found[-1]) == (2, [7, 10**30], 7, 10**30)
+    assert repr(found).startswith("<Measurement [7, 1000000000000000000000000000000], PureDP(")
+    assert found.to_dict() == {
+        "label": ["tea", "rum"],
+        "value": [7, 10**30],
+        "low": [7, 10**30],
+        "high": [7, 10**30],
+    }
+    wide = safeselect.measure([5, 6], mu="1/10", sensitivity_l2_squared=1).to_dict()
+    assert wide["label"] == [0, 1]
+    assert wide["high"][0] - wide["value"][0] == wide["value"][1] - wide["low"][1] == 20
+    points = safeselect.quantiles(
+        [3] * 9 + [8] * 9, quantiles=["1/4", "3/4"], lowest=0, highest=9, epsilon=1000
+    )
+    assert (len(points), list(points), points[-1]) == (2, [3, 8], 8)
+    assert repr(points).startswith("<Quantiles [3, 8], ")
+    assert points.to_dict() == {"quantile": [0.25, 0.75], "value": [3, 8]}
+    whole = safeselect.measure({"tea": 7, "rum": -3}, rho=1000, sensitivity_l2_squared=1)
+    assert found.to_polars()["value"].to_list() == ["7", "1" + "0" * 30]  # no frame holds it
+    assert found.to_pandas()["value"].tolist() == ["7", "1" + "0" * 30]
+    for each in (whole, points):
+        assert each.to_pandas().to_dict("list") == each.to_dict()
+        assert each.to_polars().to_dict(as_series=False) == each.to_dict()
+        assert each.plot().axes
 
 
 def test_columns_of_a_release():

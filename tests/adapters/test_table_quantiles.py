@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime
-from decimal import Decimal
+from decimal import Decimal, localcontext
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from safeselect import Budget, InputError, Ledger, ParameterError, SafeSelectError, ScoreError
-from safeselect.adapters.tables import _duckdb, _frames, _quantiles, table_quantiles
+from safeselect.adapters.tables import TableAs, _duckdb, _frames, _quantiles, table_quantiles
 from safeselect.grid_quantiles._values import Later
 
 duckdb = pytest.importorskip("duckdb")
@@ -85,6 +85,47 @@ def test_floats_are_added_as_decimals(values_of):
     assert values_of(text, of="sum") == [1, 2]
 
 
+LARGE = [float("inf"), 1e300, 2e18, 1e18, 10.0**27]
+"""Each counts as 10^18 in a sum, so that no sum outgrows the engine's decimals."""
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+@pytest.mark.parametrize("large", LARGE)
+def test_no_number_is_too_large_to_be_added(large, sign, values_of, tmp_path):
+    """What a neighbour's row may hold is no error: an infinity is clamped, as without a sum."""
+    fares, riders = [sign * large, sign * large, 0.1, 0.2, 7.0], ["a", "a", "a", "b", "c"]
+    table = pa.table({"fare": fares, "rider": riders})
+    most = sign * (2 * Decimal(10) ** 18) + Decimal("0.1")
+    found = sorted([Decimal("0.2"), Decimal(7), most])
+    assert values_of(table, of="sum") == found
+    text = table.set_column(0, "fare", pa.array([f"{fare}" for fare in fares]))
+    assert values_of(text, of="sum") == found
+    rows = "".join(f"{fare},{rider}\n" for fare, rider in zip(fares, riders, strict=True))
+    (tmp_path / "large.csv").write_text("fare,rider\n" + rows)
+    assert values_of(tmp_path / "large.csv", of="sum") == found
+    assert 0 <= table_quantiles(table, **GIVEN, of="sum", step="0.01").value <= 99
+
+
+@pytest.mark.parametrize(
+    "kind", [pa.decimal128(38, 0), pa.decimal128(38, 10), pa.decimal128(38, 30)]
+)
+def test_decimals_do_not_outgrow_a_sum(kind, values_of):
+    """Two cells of one user that are each as large as their type allows."""
+    most = Decimal("9" * 38 + f"e-{kind.scale}")
+    half = Decimal("0.5") if kind.scale else Decimal(1)
+    table = pa.table({"fare": pa.array([most, most, half, half], kind), "rider": [1, 1, 1, 2]})
+    with localcontext(prec=60):
+        rounded = min(most, Decimal(10) ** 18).quantize(Decimal("1e-10"))
+        assert values_of(table, of="sum") == [half, 2 * rounded + half]
+
+
+def test_a_sum_has_the_same_limit_in_text_of_many_digits(values_of):
+    digits = "1234567890" * 4
+    table = pa.table({"fare": [digits, f"-{digits}", "0.5"], "rider": ["a", "b", "a"]})
+    assert values_of(table, of="sum") == [-(10**18), Decimal(10) ** 18 + Decimal("0.5")]
+    assert values_of(table, of="largest") == [-float(digits), float(digits)]
+
+
 DAY = datetime.date(2024, 2, 29)
 NOON = datetime.datetime.fromisoformat("2024-02-29 12:00:00")
 KINDS = [
@@ -112,6 +153,16 @@ def test_values_are_numbers_or_dates(column, ends, found, values_of):
         given["step"] = "0.01"
     made = table_quantiles(table, **given)
     assert given["lowest"] <= made.value <= given["highest"]
+
+
+@pytest.mark.parametrize("cell", [Decimal("7.25"), DAY])
+def test_values_that_pandas_keeps_as_objects_are_read_as_text(cell, values_of):
+    ends = {"lowest": DAY, "highest": DAY} if cell == DAY else {}
+    table = pd.DataFrame({"fare": [cell, cell], "rider": [1, 2]}, dtype=object)
+    table["rider"] = [1, 2]
+    with pytest.raises(InputError, match=r'"string"\), also for values that are decimals'):
+        values_of(table, **ends)
+    assert values_of(table.assign(fare=table["fare"].astype("string")), **ends) == [cell] * 2
 
 
 def test_the_release_is_that_of_quantiles():
@@ -162,9 +213,9 @@ def test_rows_are_read_once_they_are_paid_for(tmp_path, monkeypatch):
     seen: list[Fraction] = []
     real = _duckdb.Table.fetch
 
-    def fetch(self, sql, *rest):
+    def fetch(self, sql, *rest, **more):
         seen.append(made.balance("main").spent["epsilon"])
-        return real(self, sql, *rest)
+        return real(self, sql, *rest, **more)
 
     monkeypatch.setattr(_duckdb.Table, "fetch", fetch)
     for table in tables(tmp_path).values():
@@ -178,7 +229,7 @@ def test_rows_are_read_once_they_are_paid_for(tmp_path, monkeypatch):
 def test_a_cell_that_is_none_is_one_sentence_and_stays_charged(cell, ends, tmp_path):
     (tmp_path / "rows.csv").write_text(f"fare,rider\n{cell},1\n")
     given = {**GIVEN, **ends, "of": "largest"}
-    with pytest.raises(SafeSelectError, match=r"cannot be read|is not") as plain:
+    with pytest.raises(SafeSelectError, match=r"cannot be read|is no") as plain:
         table_quantiles(tmp_path / "rows.csv", **given)
     assert "SECRET" not in str(plain.value)
     made, scope = ledger()
@@ -187,6 +238,32 @@ def test_a_cell_that_is_none_is_one_sentence_and_stays_charged(cell, ends, tmp_p
     assert "SECRET" not in str(paid.value)
     assert paid.value.__context__ is None
     assert made.balance("main").spent["epsilon"] == 1
+
+
+@pytest.mark.parametrize("of", OF)
+@pytest.mark.parametrize("cell", ["7,25", "NA", "SECRET", "7 EUR", "1.200,00"])
+def test_a_cell_that_is_no_number_is_not_called_a_damaged_file(cell, of, tmp_path):
+    (tmp_path / "rows.csv").write_text(f"fare;rider\n9;1\n{cell};2\n")
+    text = pa.table({"fare": ["9", cell], "rider": [1, 2]})
+    for table in (TableAs(tmp_path / "rows.csv", delimiter=";"), text, text.to_pandas()):
+        with pytest.raises(InputError) as found:
+            table_quantiles(table, **GIVEN, of=of)
+        assert str(found.value) == (
+            "column 'fare' has a cell that is no number, such as 7.25: write a decimal point, not "
+            "a comma, and nothing where a value is missing"
+        )
+
+
+def test_a_cell_that_is_no_date_is_not_called_a_damaged_file(tmp_path):
+    (tmp_path / "rows.csv").write_text("fare,rider\n29.02.2024,1\n")
+    with pytest.raises(InputError) as found:
+        table_quantiles(
+            tmp_path / "rows.csv", **{**GIVEN, "lowest": DAY, "highest": DAY}, of="largest"
+        )
+    assert str(found.value) == (
+        "column 'fare' has a cell that is no date, such as 2024-02-29: write nothing where a value "
+        "is missing"
+    )
 
 
 class Panic(BaseException):

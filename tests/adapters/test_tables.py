@@ -175,6 +175,8 @@ def test_only_newlines_part_candidates(tmp_path: Path) -> None:
         ("", "is empty"),
         ("Oslo\n\nRome\n", "line 2 of .* is empty"),
         ("Oslo\nRome\nOslo\n", "candidate 3 repeats candidate 1"),
+        ("Oslo\nBern\rRome\r", "line 2 of .* holds a carriage return; end lines with a line feed"),
+        ("Oslo\r\r\nRome\n", "line 1 of .* holds a carriage return"),
         (b"Oslo\n\xff\n", "cannot be read as a list of candidates in UTF-8"),
     ],
 )

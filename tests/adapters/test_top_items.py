@@ -27,7 +27,16 @@ from safeselect import (
     sessions,
     unknown_domain,
 )
-from safeselect.adapters.tables import _top_items, count_distinct_users, largest_counts, top_items
+from safeselect.adapters.tables import (
+    _top_items,
+    choose_cap,
+    count_distinct_users,
+    largest_counts,
+    select_keys,
+    table_quantiles,
+    top_items,
+    top_items_by_group,
+)
 from safeselect.cli import main
 from safeselect.scores.containers import Unread
 
@@ -270,3 +279,33 @@ def test_every_mechanism_warns_of_a_large_epsilon_before_anything_is_drawn(name:
         warnings.simplefilter("error", SafeSelectWarning)
         with pytest.raises(SafeSelectWarning, match=r"^epsilon=10\.01 is above 10: "):
             function(*scores, **more)
+
+
+@pytest.mark.parametrize("by", ["list", "candidates", "cap", "keys", "groups", "quantiles"])
+def test_a_release_says_whose_privacy_was_stated(by: str) -> None:
+    """Without a ledger it is in the statement that the caller's words for the unit stand."""
+    table = pa.table(
+        {"city": ["Rome"] * 99, "rider": range(99), "fare": [5] * 99, "month": ["May"] * 99}
+    )
+    common: dict[str, Any] = {"item": "city", "user": "rider", "epsilon": 1, "unit": "one rider"}
+    found: Any = {
+        "list": lambda: top_items(table, **common, k=1, delta="1e-9"),
+        "candidates": lambda: top_items(table, **common, k=1, candidates=["Rome"]),
+        "cap": lambda: choose_cap(table, **common, most=3),
+        "keys": lambda: select_keys(table, **common, delta="1e-9"),
+        "groups": lambda: top_items_by_group(
+            table, **common, group="month", groups=["May"], k=1, delta="1e-9"
+        ),
+        "quantiles": lambda: table_quantiles(
+            table,
+            value="fare",
+            user="rider",
+            of="largest",
+            quantiles=["1/2"],
+            lowest=0,
+            highest=9,
+            epsilon=1,
+            unit="one rider",
+        ),
+    }[by]()
+    assert found.statement.unit == "one rider"

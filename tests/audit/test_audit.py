@@ -99,6 +99,18 @@ def test_what_was_not_compared_is_said(
     assert said in lines[what]
 
 
+@pytest.mark.parametrize("log", [b"ward,patient\nnorth,p1\n", b""])
+def test_a_file_that_is_no_log_at_all_names_no_ledger(
+    case: Case, capfdbinary: Run, log: bytes
+) -> None:
+    case.log = log
+    code, lines, _ = case.audit(capfdbinary)
+    assert code == 3
+    assert lines["commitment"] == (
+        "not compared: The log has no record in which this release could be found."
+    )
+
+
 def test_a_head_from_before_the_release_does_not_cover_it(case: Case, capfdbinary: Run) -> None:
     case.head = f"{EARLIER}:{json.loads(case.log.splitlines()[EARLIER])['hash']}"
     code, lines, _ = case.audit(capfdbinary)
@@ -547,6 +559,9 @@ def cheaper(kind: str, number: str, value: str = "1/10000") -> Callable[[Case], 
     def forge(case: Case) -> None:
         less = {"type": kind, number: value}
         case.release["guarantee"] = less
+        if kind == "GaussianDP" and case.release["noise"]["law"] == "discrete Gaussian":
+            # What rounded noise of this sigma squared, 4, would say of itself.
+            case.release["noise"] = {"law": "rounded Gaussian", **how_noisy("2021/1000", "4")}
 
         def change(records: list[Json]) -> None:
             records[CHARGED]["guarantee"] = less
@@ -555,6 +570,23 @@ def cheaper(kind: str, number: str, value: str = "1/10000") -> Callable[[Case], 
         case.rewrite(change)
 
     return forge
+
+
+def how_noisy(deviation: str, within: str) -> Json:
+    """What a measurement of other noise would say of it."""
+    return {"standard_deviation": deviation, "within_95": within}
+
+
+def forged_noise(case: Case) -> None:
+    """A measurement whose noise is said to be less than its rate gives."""
+    case.release["noise"]["within_95"] = "1"
+    case.rewrite(lambda records: None)
+
+
+def forged_variance(case: Case) -> None:
+    """A measurement without noise."""
+    case.release["sigma_squared"] = "0"
+    case.rewrite(lambda records: None)
 
 
 def forged_nothing(case: Case) -> None:
@@ -566,20 +598,36 @@ def forged_nothing(case: Case) -> None:
 
 
 OF_TABLES: dict[str, tuple[str, Callable[[Case], None], str, str]] = {
-    "a rate that is too large": ("a measurement", release(rate="1"), "range", "does not cover"),
+    "a rate that is too large": (
+        "a measurement",
+        release(rate="1", noise=how_noisy("1357/1000", "3")),
+        "range",
+        "does not cover",
+    ),
+    "noise that is said to be less": (
+        "a measurement",
+        forged_noise,
+        "release",
+        "its fields do not fit each other",
+    ),
     "a variance that is too small": (
         "a discrete gaussian",
-        release(sigma_squared="3"),
+        release(sigma_squared="3", noise=how_noisy("1733/1000", "4")),
         "range",
         "Noise of sigma_squared 3 does not cover a sensitivity_l2_squared of 1",
     ),
     "a rounded variance that is too small": (
         "a rounded gaussian",
-        release(sigma_squared="95"),
+        release(sigma_squared="95", noise=how_noisy("1219/125", "19")),
         "range",
         "does not cover",
     ),
-    "no noise": ("a rounded gaussian", release(sigma_squared="0"), "range", "does not cover"),
+    "no noise": (
+        "a rounded gaussian",
+        forged_variance,
+        "release",
+        "its parameters allow no such numbers",
+    ),
     "a smaller mu": (
         "a rounded gaussian",
         cheaper("GaussianDP", "mu_squared"),

@@ -17,6 +17,7 @@ from functools import lru_cache
 from itertools import accumulate, pairwise
 from pathlib import Path
 
+import mpmath
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -265,6 +266,77 @@ def test_intervals_are_around_the_estimates_and_no_wider_than_the_measurements(r
     usual = intervals_from_gaps(measured, gaps, **public)
     wide = intervals_from_gaps(measured, gaps, **public, alpha="0.01")
     assert all(b - a < d - c for (a, b), (c, d) in zip(usual, wide, strict=True))
+
+
+# --------------------------------------------------------------------- the law that all rests on
+
+
+def chi_square(observed: np.ndarray, chances: list[float]) -> float:
+    """The probability of as large a chi-square under these chances."""
+    expected = observed.sum() * np.array(chances)
+    value = ((observed - expected) ** 2 / expected).sum()
+    return float(mpmath.gammainc((len(chances) - 1) / 2, value / 2, regularized=True))
+
+
+def binned(heights: list[int], survival: Callable[[float], float]) -> float:
+    """Chi-square of whole numbers, the floors of reals with this P(X >= x), in ten bins."""
+    edges, last = [0], max(heights) + 1
+    for part in range(1, 10):
+        low, high = edges[-1] + 1, last
+        while low < high:  # the first whole number with this share below it
+            middle = (low + high) // 2
+            low, high = (low, middle) if 1 - survival(middle) >= part / 10 else (middle + 1, high)
+        edges.append(low)
+    above = [survival(edge) for edge in edges] + [0.0]
+    counts = np.histogram(heights, [*edges, last + 1])[0]
+    return chi_square(counts, [one - two for one, two in pairwise(above)])
+
+
+@pytest.mark.slow("statistics with power")
+def test_the_law_of_heights():
+    """Given T, a height is max(q - T, 0) + Exp(rate): of winners above T, and below it.
+
+    Below: of equal scores, the k heights are k exponential numbers in their order, so gap l of the
+    k is exponential with l times the rate.  Above: q = 2000, T the largest of 59 exponential
+    numbers, seldom above 1500.
+
+    False alarms: 1e-9 for each of the five.  Power: a gap whose rate is off by a factor of 2, as
+    the next gap's is, and a height without its T, are seen at once, below.
+    """
+    runs, scale = 800, 200
+    with pytest.warns(InsecureSourceWarning):
+        source = DeterministicSource(b"heights", i_understand_this_is_not_private=True)
+
+    def gaps(scores: list[int], k: int) -> np.ndarray:
+        asked = {"epsilon": Fraction(k, scale), "sensitivity": 1, "monotonic": True}
+        return np.array(
+            [
+                top_k_with_gaps(scores, k=k, noise="exponential", source=source, **asked).gaps
+                for _ in range(runs)
+            ],
+            dtype=int,
+        )
+
+    def below(rank: int) -> Callable[[float], float]:
+        return lambda x: math.exp(-rank * x / scale)
+
+    found = gaps([0] * 30, 4)
+    for place in range(4):
+        assert binned(found[:, place].tolist(), below(place + 1)) > 1e-9
+        assert binned(found[:, place].tolist(), below(2 * place + 2)) < 1e-20
+
+    density = [59 * math.exp(-t / scale) * (1 - math.exp(-t / scale)) ** 58 for t in range(4000)]
+
+    def above(x: float) -> float:
+        """The sum over T: the height is 2000 - T, if that is above 0, and exponential noise."""
+        return sum(
+            chance / scale * math.exp(-max(0.0, x - max(0, 2000 - t)) / scale)
+            for t, chance in enumerate(density)
+        ) / (sum(density) / scale)
+
+    high = gaps([2000] + [0] * 59, 1)[:, 0].tolist()
+    assert binned(high, above) > 1e-9
+    assert binned(high, lambda x: math.exp(-max(0, x - 2000) / scale)) < 1e-20
 
 
 # ------------------------------------------------------------------------ errors, by simulation

@@ -138,6 +138,7 @@ def of_integers(values: list[int], *, bits: int = 64, unsigned: bool = True) -> 
             array = np.array(values, dtype=f"{kind}{size}")
             found[array.dtype.name] = array
             found[f"NumPy {array.dtype.name}"] = list(array)
+            found[f"pandas sparse {array.dtype.name}"] = pd.Series(pd.arrays.SparseArray(array))
     if sizes:
         array = np.array(values, dtype=np.int64)
         found |= {

@@ -20,6 +20,7 @@ import pytest
 from children import in_child
 
 from safeselect import (
+    AdaptiveSparseVector,
     ApproximateDP,
     BoundedRange,
     Budget,
@@ -751,6 +752,29 @@ def test_a_scope_ends_with_its_run_and_stays_in_its_process():
     with pytest.raises(ParameterError, match="until it returns"):
         permute_and_flip([1, 2], epsilon="1/2", sensitivity=1, ledger=kept[0])
     assert repr(kept[0]) == "<CoveredScope>"
+
+
+@pytest.mark.parametrize("session", [SparseVector, AdaptiveSparseVector])
+@pytest.mark.parametrize("with_ledger", [False, True])
+def test_a_session_answers_nothing_after_its_run(session, with_ledger):
+    """The sessions of all runs together would cost as many epsilons as there were runs."""
+    made, kept = ledger(epsilon=9), []
+
+    def run(scope):
+        opened = session(threshold=3, k=2, epsilon=1, sensitivity=1, ledger=scope)
+        assert opened.query(10**6).above
+        kept.append(opened)
+        return 1, opened
+
+    scope = made[1] if with_ledger else None
+    chosen = best_of(run, base=LaplaceDominated(1), gamma="1/9", ledger=scope)
+    assert any(each is chosen.output for each in kept)
+    for each in kept:
+        with pytest.raises(ParameterError, match="ask its sessions, inside the run"):
+            each.query(10**6)
+        with pytest.raises(ParameterError, match="ask its sessions, inside the run"):
+            each.query_many([10**6])
+        each.close()
 
 
 def test_an_output_of_any_class_is_written_down():

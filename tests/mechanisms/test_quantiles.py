@@ -16,6 +16,7 @@ from safeselect import (
     BoundedRange,
     LaplaceDominated,
     ParameterError,
+    ScoreError,
     ZeroConcentratedDP,
     quantile,
     quantiles,
@@ -219,3 +220,14 @@ def test_a_ledger_is_charged_before_the_values_are_read():
     _, other = ledger("replace_one", epsilon=3)
     with pytest.raises(ParameterError, match="are not those of scope 'main'"):
         quantile([], quantile=0, lowest=0, highest=9, epsilon=1, ledger=other)
+
+
+def test_a_mapping_is_not_read_by_its_keys():
+    with pytest.raises(ScoreError, match=r"got dict; write list\(values.values\(\)\)"):
+        quantile({"ann": 3}, quantile="1/2", lowest=0, highest=9, epsilon=1)
+
+
+def test_the_longest_grid():
+    """The message says that 2**256 points are allowed."""
+    found = quantile([5] * 99, quantile="1/2", lowest=0, highest=2**256 - 1, epsilon=20)
+    assert found.value == 5

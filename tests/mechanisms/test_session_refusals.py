@@ -279,3 +279,12 @@ def test_an_error_of_a_block_is_not_hidden_by_one_of_its_end(
     monkeypatch.setattr(MemoryStore, "write", full)
     with pytest.raises(LedgerError, match="the disk is full"), session:
         pass
+
+
+def test_a_mapping_is_told_to_be_a_list() -> None:
+    """The sentence said that a dict is read, and to write dict(scores)."""
+    with (
+        SparseVector(**ABOVE, epsilon=1) as session,
+        pytest.raises(ScoreError, match=r"got dict; write list\(scores.values\(\)\)"),
+    ):
+        session.query_many({"a": SECRET})

@@ -383,7 +383,8 @@ def test_prepared_mechanisms_read_weights_once_and_look_labels_up_in_each_call()
     ],
 )
 def test_what_takes_no_such_weights_says_what_does(call):
-    with pytest.raises(ParameterError, match="weights= goes with the exponential mechanism"):
+    said = r"weights= goes with the exponential mechanism \(exponential_mechanism, or mechanism="
+    with pytest.raises(ParameterError, match=said):
         call(epsilon=1, sensitivity=1)
 
 
@@ -472,3 +473,20 @@ def test_what_is_asked_of_the_source_does_not_depend_on_who_is_ahead_of_heavy_on
         assert ahead < 4000 or found[0] == n - 1
         asked.add(tuple(source.requests))
     assert len(asked) == 1
+
+
+def test_a_column_with_labels_is_a_mapping():
+    """By its order, the labels of one column and the weights of another were mixed up."""
+    pd = pytest.importorskip("pandas", reason="pandas is not installed")
+    terms = {"epsilon": 1, "range_": 1}
+    scores = pd.Series([0, 0, 0], index=["a", "b", "c"])
+    weights = pd.Series([1, 0, 0], index=["c", "b", "a"])
+    assert {exponential_mechanism(scores, weights=weights, **terms).label for _ in range(20)} == {
+        "c"
+    }
+    assert permute_and_flip(dict(scores), weights=weights, **terms).label == "c"
+    for numbered in (weights.to_numpy(), pd.Series([1, 0, 0])):
+        assert exponential_mechanism(scores, weights=numbered, **terms).label == "a"
+    for wrong in (weights[:2], weights.rename({"a": "d"}), pd.Series([1, 0, 0], index=[3, 4, 5])):
+        with pytest.raises(ParameterError, match="or a mapping with all labels and no other"):
+            exponential_mechanism(scores, weights=wrong, **terms)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import re
 import shutil
@@ -55,3 +56,25 @@ def test_every_theorem_that_is_named_stands_in_the_proofs() -> None:
 def test_no_proof_is_left_open() -> None:
     for path in (ROOT / "proofs").glob("*.v"):
         assert not re.search(r"\b(Admitted|admit|Abort|Axiom)\b", path.read_text()), path.name
+
+
+def test_code_that_is_named_is_there() -> None:
+    """What the page calls the code of a theorem: a function, a method, or an argument of one."""
+    known, arguments = set[str](), set[str]()
+    for path in (ROOT / "src").rglob("*.py"):
+        tree = ast.parse(path.read_bytes())
+        for each in tree.body:
+            if isinstance(each, (ast.FunctionDef, ast.ClassDef)):
+                known.add(each.name)
+            if isinstance(each, ast.ClassDef):
+                members = [item for item in each.body if isinstance(item, ast.FunctionDef)]
+                known |= {f"{each.name}.{item.name}" for item in members}
+        arguments |= {f"{each.arg}=" for each in ast.walk(tree) if isinstance(each, ast.arg)}
+    named = set[str]()
+    for line in (ROOT / "docs/proofs.md").read_text("utf-8").splitlines():
+        cells = line.split(" | ")
+        if len(cells) == 5 and ".v: " in cells[1]:
+            found = re.findall(r"`([A-Za-z_.]+=?)[^`]*`", cells[3])
+            named |= {name for name in found if not name.endswith(".v")}
+    assert len(named) > 15
+    assert named <= known | arguments

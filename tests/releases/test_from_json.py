@@ -9,7 +9,7 @@ import sys
 import typing
 from collections.abc import Iterator
 from fractions import Fraction
-from math import exp
+from math import erf, exp
 from pathlib import Path
 from typing import Any
 
@@ -201,6 +201,61 @@ def test_the_noise_of_counts_is_what_the_law_gives(epsilon: str, cap: int) -> No
     inside = sum(chances[x] for x in range(-within, within + 1))
     assert inside >= 0.95 - 1e-12
     assert within == 0 or inside - 2 * chances[within] < 0.95
+
+
+@pytest.mark.parametrize(("most", "epsilon"), [(1, 1), (3, "1/2")])
+def test_counts_of_keys_say_how_noisy_they_are(most: int, epsilon: Any) -> None:
+    """Against the chances that a strategy states, in floats: the noise is a threshold's."""
+    terms: Any = {"epsilon": epsilon, "delta": "1e-6", "max_partitions": most}
+    kept = safeselect.select_partitions({"a": 900, "b": 800}, with_counts=True, **terms)
+    told = json.loads(kept.to_json())["count_noise"]
+    assert told["of"].endswith("one key" if most == 1 else f"{most} keys")
+    assert "below the number of users" in told["bias"]
+    keeps = safeselect.partition_strategy(with_counts=True, **terms).probability_of_keep
+    upto = next(n for n in range(10**4) if keeps(n) == 1)
+    law = {n: float(keeps(n) - keeps(n - 1)) for n in range(1, upto + 1)}
+    mean = sum(n * chance for n, chance in law.items())
+    centre = float(kept.mean_noise or 0) + mean
+    noises = {round(centre - n): chance for n, chance in law.items()}
+    deviation = sum(chance * (n - mean) ** 2 for n, chance in law.items()) ** 0.5
+    assert deviation <= float(Fraction(told["standard_deviation"])) < deviation + 0.0011
+    low, high = int(told["low_95"]), int(told["high_95"])
+    assert (low, high) == kept.noise_95
+    inside = sum(chance for noise, chance in noises.items() if low <= noise <= high)
+    assert 0.95 <= inside < 0.95 + noises[low] + noises[high]
+    bare = safeselect.select_partitions({"a": 900}, **terms)
+    assert (bare.standard_deviation, bare.noise_95, "count_noise" in bare.to_json()) == (
+        *(None, None),
+        False,
+    )
+
+
+@pytest.mark.parametrize("squared", ["1/9", "1", "30", "1000"])
+@pytest.mark.parametrize("cost", ["epsilon", "rho", "mu"])
+def test_measurements_say_how_noisy_they_are(cost: str, squared: str) -> None:
+    """Summed from the weights of each law, in floats; bounds may be a little wide, never narrow."""
+    change = "sensitivity_l1" if cost == "epsilon" else "sensitivity_l2_squared"
+    found = safeselect.measure([7], **{cost: 1, change: squared})  # type: ignore[arg-type]
+    told = json.loads(found.to_json())["noise"]
+    assert Fraction(told["standard_deviation"]) == found.standard_deviation
+    assert int(told["within_95"]) == found.within_95
+    places = range(-20_000, 20_001)
+    if cost == "epsilon":
+        weights = {x: exp(-abs(x) / float(Fraction(squared))) for x in places}
+    elif cost == "rho":
+        weights = {x: exp(-(x**2) / float(Fraction(squared))) for x in places}
+    else:
+        wide = (2 * float(Fraction(squared))) ** 0.5
+        weights = {x: erf((x + 0.5) / wide) - erf((x - 0.5) / wide) for x in places}
+    whole = sum(weights.values())
+    deviation = (sum(each * x * x for x, each in weights.items()) / whole) ** 0.5
+    within = found.within_95
+    inside = sum(weights[x] for x in range(-within, within + 1)) / whole
+    assert deviation - 1e-9 <= float(found.standard_deviation)
+    assert inside >= 0.95 - 1e-12
+    if float(Fraction(squared)) >= 1:  # narrower noise is nearly always 0
+        assert float(found.standard_deviation) <= deviation * 1.02 + 0.001
+        assert within == 0 or inside - 2 * (weights[within] + weights[within - 1]) / whole < 0.95
 
 
 # -------------------------------------------------------------------------------- JSON Schema

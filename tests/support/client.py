@@ -250,7 +250,8 @@ def unknown_candidates() -> None:
 
 def numbers() -> None:
     """Measurements, quantiles, runs that are private themselves."""
-    assert_type(measure([1, 2], epsilon=1, sensitivity_l1=1), Measurement)
+    assert_type(measure([1, 2], epsilon=1, sensitivity_l1=1), Measurement[Any])
+    assert_type(measure(VOTES, epsilon=1, sensitivity_l1=1), Measurement[str])
     assert_type(quantile([1, 2], quantile="1/2", lowest=0, highest=9, epsilon=1), Quantiles)
     asked = [Fraction(1, 4), Fraction(1, 2)]
     assert_type(quantiles([1, 2], quantiles=asked, lowest=0, highest=9, epsilon=1), Quantiles)

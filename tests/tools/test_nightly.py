@@ -24,6 +24,11 @@ SAID = {
     "service": "clients 200, workers 2, kills 40\nanswers 1000 in 60.0 s\nwrong 0\n",
     "durations": "Over 2 s and not marked slow: 3\n     2.5 s  tests/test_one.py::test_one\n",
     "matrix": "matrix: ran on python3.11; not found: python3.14\n",
+    "spark": "= 30 passed, 1 skipped in 3.00s =\n",
+    "pipeline-dp": "= 14 passed in 3.00s =\n",
+    "dropins": "= 68 passed in 3.00s =\n= 67 passed in 3.00s =\n= 93 passed in 3.00s =\n",
+    "types": "= 14 passed in 3.00s =\n",
+    "fuzz": "fuzz_table\n470 runs, nothing found\n",
 }
 
 
@@ -56,6 +61,11 @@ def test_all_parts_run_and_show_their_figures(make, capfd):
         "service +passed +0 s  answers 1000, kills 40, wrong 0",
         "durations +passed +0 s  slow without a reason 3",
         "matrix +passed +0 s  pythons matrix: ran on python3.11; not found: python3.14",
+        "spark +passed +0 s  tests passed 30",
+        "pipeline-dp +passed +0 s  tests passed 14",
+        "dropins +passed +0 s  tests passed 228",
+        "types +passed +0 s  tests passed 14",
+        "fuzz +passed +0 s  last 470 runs, nothing found",
     ]
     for row, pattern in zip(rows, expected, strict=True):
         assert re.fullmatch(pattern.replace("+0 s", r"+\d+ s").replace(".", r"\."), row)
@@ -72,6 +82,18 @@ def test_a_part_that_fails_is_kept_and_the_others_run(target, make, capfd):
     failed = [row.split()[0] for row in rows if "FAILED" in row]
     assert failed == ["long" if target == "test" else target]
     assert len(rows) == len(nightly.PARTS)
+
+
+def test_every_target_that_runs_tests_is_a_part():
+    """What has an environment of its own is run by nobody else: a new one fails until it is here.
+
+    `oldest` is in `.ci/run`, and `quick` is a part of `test`.
+    """
+    makefile = (ROOT / "Makefile").read_text()
+    targets = re.findall(r"^([a-z-]+):.*\n((?:\t.*\n)*)", makefile, re.MULTILINE)
+    tested = {name for name, lines in targets if "-m pytest" in lines}
+    known = {part.target for part in nightly.PARTS.values()}
+    assert tested - known == {"quick", "oldest"}
 
 
 def test_every_part_is_a_target():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 
@@ -58,6 +59,28 @@ def test_the_command_prints_the_sum() -> None:
     assert run.stdout.endswith(f"the decision core: {total}\n")
 
 
+def printed_rooms(*rooms: str) -> list[str]:
+    run = subprocess.run(
+        [sys.executable, reading.__file__, *rooms], capture_output=True, text=True, check=True
+    )
+    return [line.partition(":")[0] for line in run.stdout.splitlines() if line[0] != " "][:-1]
+
+
+def test_each_room_is_printed_behind_those_it_imports() -> None:
+    rooms = printed_rooms()
+    for file in reading.core():
+        for other in reading.imports(file.module):
+            if (room := other.split(".")[1]) in rooms:
+                assert rooms.index(room) <= rooms.index(file.room), (file.module, other)
+
+
+def test_readme_says_the_order_that_is_printed() -> None:
+    readme = (reading.ROOT.parent / "README.md").read_text("utf-8")
+    steps = re.findall(r"^[1-9]\. (.*?):", readme.partition("Read upwards")[2], re.MULTILINE)
+    named = [name.removesuffix(".py") for step in steps for name in re.findall(r"`(\w+)", step)]
+    assert named == printed_rooms()
+
+
 @pytest.mark.parametrize("name", ["accounting", "ledger", "sessions", "adapters"])
 def test_a_room_is_read_in_the_order_of_its_imports(name: str) -> None:
     files = [file.module for file in reading.room(name)]
@@ -66,6 +89,21 @@ def test_a_room_is_read_in_the_order_of_its_imports(name: str) -> None:
     for place, module in enumerate(files):
         inside = {other for other in reading.imports(module) if other in files}
         assert inside <= set(files[: place + 1]), module
+
+
+def test_every_room_can_be_printed() -> None:
+    """Files alone are rooms, too, and some files import the package itself."""
+    package = reading.ROOT / reading.PACKAGE
+    rooms = {path.stem for path in package.iterdir() if path.suffix == ".py" or path.is_dir()}
+    for name in rooms - {"__init__", "__pycache__"}:
+        files = reading.room(name)
+        count = len(list((package / name).rglob("*.py"))) or 1
+        assert [file.room for file in files] == [name] * count
+
+
+def test_a_room_that_is_not_there_is_an_error() -> None:
+    with pytest.raises(SystemExit, match="there is no room 'leger'"):
+        reading.main(["leger"])
 
 
 def test_the_command_prints_a_room() -> None:

@@ -17,6 +17,7 @@ from safeselect.adapters._drop_in import number
 from safeselect.errors import ParameterError
 from safeselect.exact.parameters import Number, describe, rational
 from safeselect.grid_quantiles import quantile as choose
+from safeselect.grid_quantiles.release import Neighbours
 from safeselect.randomness.source import Source
 
 __all__ = ["median", "percentile", "quantile"]
@@ -35,7 +36,7 @@ def quantile(
     accountant: Any = None,
     *,
     step: Number | None = None,
-    neighbours: str = "replace_one",
+    neighbours: Neighbours = "replace_one",
     source: Source | None = None,
 ) -> Any:
     """Choose a point with about a share `quant` of the values below it; see `safeselect.quantile`.
@@ -108,7 +109,7 @@ def percentile(
     accountant: Any = None,
     *,
     step: Number | None = None,
-    neighbours: str = "replace_one",
+    neighbours: Neighbours = "replace_one",
     source: Source | None = None,
 ) -> Any:
     """Return `quantile` for percents from 0 to 100.
@@ -130,7 +131,7 @@ def median(
     accountant: Any = None,
     *,
     step: Number | None = None,
-    neighbours: str = "replace_one",
+    neighbours: Neighbours = "replace_one",
     source: Source | None = None,
 ) -> Any:
     """Return `quantile` for the quantile 1/2.

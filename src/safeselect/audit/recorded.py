@@ -38,6 +38,8 @@ def opened_by(release: Release, ledger: str, records: Sequence[Record]) -> Line:
     what, receipt = "commitment", release.receipt
     if receipt is None:
         return Line(what, False, "The release has no receipt, so no record is known to be its own.")
+    if not records:
+        return Line(what, None, "The log has no record in which this release could be found.")
     if receipt.ledger != ledger:
         return Line(
             what, False, f"The receipt names ledger {receipt.ledger}, and the log is of {ledger}."

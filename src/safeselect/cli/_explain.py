@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 from safeselect import explain
-from safeselect.adapters.results import plot_path, save_plot
+from safeselect.adapters.plots import plot_path, save_plot
 from safeselect.cli._numbers import add_command, add_grid, add_total, count, number
 from safeselect.errors import InputError, ParameterError
 from safeselect.planning import (

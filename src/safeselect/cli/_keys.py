@@ -26,7 +26,8 @@ the k best in the order of their counts use: safeselect top-k
                       are of users counted so, and have a small mean error, which --json tells.
   --pre-threshold T   never show an item of fewer than T users.
 
-exit codes: 0 done, 2 command line or input file, 3 budget, 4 source of randomness, 1 unforeseen
+exit codes: 0 done, 2 command line or input file, 3 budget, 4 source of randomness, 5 the ledger
+cannot be used, 6 it is busy: try again, 1 unforeseen
 """
 
 
@@ -60,10 +61,18 @@ def add_keys(commands: Any) -> None:
         help="total cost, with --epsilon, such as 1e-9",
     )
     keys.add_argument(
-        "--max-partitions", default=1, type=count, metavar="D", help="how many items a user has"
+        "--max-partitions",
+        default=1,
+        type=count,
+        metavar="D",
+        help="count a user for D items at most (default: 1)",
     )
     keys.add_argument(
-        "--pre-threshold", default=1, type=count, metavar="T", help="the fewest users of an item"
+        "--pre-threshold",
+        default=1,
+        type=count,
+        metavar="T",
+        help="show no item of fewer than T users",
     )
     keys.add_argument("--with-counts", action="store_true", help="print noisy counts too")
     keys.add_argument(

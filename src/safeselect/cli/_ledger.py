@@ -63,10 +63,12 @@ def open_scope(options: argparse.Namespace, *, neighbours: str | None = None) ->
     if options.ledger is None or options.scope is None:
         others = options.purpose, options.key_file, options.head
         if (options.ledger, options.scope, *others) != (None,) * 5:
-            raise ParameterError("--ledger and --scope go together, and --purpose with them")
+            raise ParameterError(
+                "--ledger and --scope go together; --purpose, --head and --key-file go with them"
+            )
         return None
     ledger = _opened_ledger(options.ledger, options)
-    purpose = options.purpose or f"safeselect {options.command}"
+    purpose = f"safeselect {options.command}" if options.purpose is None else options.purpose
     found: list[Scope] = []
     for name in options.scope:
         budget = ledger.balance(name).budget

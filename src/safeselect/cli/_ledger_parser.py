@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
+from safeselect.cli._help import HelpFormatter
 from safeselect.cli._numbers import add_command, number
 
 _ABOUT = """\
@@ -41,9 +42,14 @@ def add_ledger(commands: Any) -> None:
             help="add_remove, replace_one or your own words: how the data sets that are compared "
             "differ by one unit",
         )
-        for option, below in (("epsilon", None), ("delta", 1), ("rho", None), ("order", None)):
+        for option, below, about in (
+            ("epsilon", None, "the most that all releases of the scope may cost"),
+            ("delta", 1, "with --epsilon"),
+            ("rho", None, "instead: a budget of zero-concentrated privacy"),
+            ("order", None, "with --epsilon and --delta: the Renyi order at which costs add up"),
+        ):
             action.add_argument(
-                f"--{option}", type=number(option, below), metavar=option[0].upper()
+                f"--{option}", type=number(option, below), metavar=option[0].upper(), help=about
             )
         if name == "create":
             action.add_argument("--key-id", metavar="ID", help="public name of the key")
@@ -80,13 +86,21 @@ def add_charging(parser: argparse.ArgumentParser) -> None:
         action="append",
         help="scope of the ledger to charge; several are charged together or not at all",
     )
-    group.add_argument("--purpose", metavar="TEXT", help="why; one line for the record")
+    group.add_argument(
+        "--purpose",
+        metavar="TEXT",
+        help="why; one line for the record (default: the command's name)",
+    )
     _add_key(group)
 
 
 def _action(actions: Any, name: str, purpose: str) -> argparse.ArgumentParser:
     action: argparse.ArgumentParser = actions.add_parser(
-        name, help=purpose, description=f"{purpose[0].upper()}{purpose[1:]}.", allow_abbrev=False
+        name,
+        help=purpose,
+        description=f"{purpose[0].upper()}{purpose[1:]}.",
+        formatter_class=HelpFormatter,
+        allow_abbrev=False,
     )
     action.set_defaults(action=name)
     action.add_argument("file", metavar="FILE", help="the ledger")

@@ -16,13 +16,13 @@ import contextlib
 import os
 import sys
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import fields
 from functools import partial
 from typing import Any
 
 from safeselect import DiscoveredTopK, SelectedPartitions, TopK, TopSet, top_k
-from safeselect.adapters.results import plot, plot_path, save_plot
+from safeselect.adapters.plots import plot, plot_path, save_plot
 from safeselect.adapters.tables import GroupedTopK
 from safeselect.adapters.tables._ready_scores import open_scores
 from safeselect.cli._audit import run_audit
@@ -55,6 +55,7 @@ _UNFORESEEN = (
     "something went wrong that safeselect did not foresee; nothing more is said here, because "
     "details may quote data"
 )
+_LOST = "what was to be printed is lost, and a charge to a ledger stands"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -101,15 +102,23 @@ def _main(arguments: Sequence[str] | None) -> int:
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:
-        # Python flushes standard output once more at its end, which must not fail again.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _discard_output()
         return 141
+    except _UnwrittenError as error:
+        _discard_output()
+        _say(f"safeselect: standard output cannot be written: {error}; {_LOST}")
+        return 1
     except SafeSelectError as error:
         _say(f"safeselect: {error}")
         return _exit_code(error)
     except Exception:  # noqa: BLE001 - its message or traceback may quote data
         _say(f"safeselect: {_UNFORESEEN}")
         return 1
+
+
+def _discard_output() -> None:
+    # Python flushes standard output once more at its end, which must not fail again.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 _MAKE: dict[str, Callable[[argparse.Namespace], Release]] = {
@@ -134,7 +143,8 @@ def _parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
         return build_parser().parse_args(arguments)
     finally:
         if sys.stdout is not None:
-            sys.stdout.flush()  # a closed pipe under a help text must fail here, not at exit
+            with _written():
+                sys.stdout.flush()  # a closed pipe under a help text must fail here, not at exit
 
 
 def _select(options: argparse.Namespace) -> Release:
@@ -185,10 +195,25 @@ def _release_groups(result: GroupedTopK, *, as_json: bool) -> None:
     _write("".join(f"{line}\n" for line in ([result.to_json()] if as_json else lines)))
 
 
+class _UnwrittenError(Exception):
+    """Standard output takes no more."""
+
+
 def _write(text: str) -> None:
     # Always UTF-8 with plain newlines, whatever the terminal's settings: a release is data.
-    sys.stdout.buffer.write(text.encode("utf-8"))
-    sys.stdout.buffer.flush()
+    with _written():
+        sys.stdout.buffer.write(text.encode("utf-8"))
+        sys.stdout.buffer.flush()
+
+
+@contextlib.contextmanager
+def _written() -> Iterator[None]:
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise _UnwrittenError(error.strerror) from None
 
 
 def _content(result: Release, command: str) -> str:

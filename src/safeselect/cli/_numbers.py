@@ -8,6 +8,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
+from safeselect.cli._help import HelpFormatter
 from safeselect.errors import ParameterError
 from safeselect.exact.parameters import rational
 
@@ -21,7 +22,7 @@ def add_command(
         help=purpose,
         description=description,
         epilog=about,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=HelpFormatter,
         allow_abbrev=False,
     )
     return added

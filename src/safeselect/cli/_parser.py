@@ -42,13 +42,15 @@ in groups, with --group-by COL:
   list made without the data, or their set is public knowledge. All groups of the list are in the
   release, those without rows too.
 
-exit codes: 0 done, 2 command line or input file, 3 budget, 4 source of randomness, 1 unforeseen
+exit codes: 0 done, 2 command line or input file, 3 budget, 4 source of randomness, 5 the ledger
+cannot be used, 6 it is busy: try again, 1 unforeseen
 """
 _SELECT = """\
 The labels are the candidates and must be public: only the scores are protected. Rows are taken in
 the order of their labels, so that the order of the file is not released.
 
-exit codes: 0 done, 2 command line or input file, 3 budget, 4 source of randomness, 1 unforeseen
+exit codes: 0 done, 2 command line or input file, 3 budget, 4 source of randomness, 5 the ledger
+cannot be used, 6 it is busy: try again, 1 unforeseen
 """
 
 
@@ -151,7 +153,9 @@ def _command(commands: Any, name: str, purpose: str, epilog: str) -> argparse.Ar
     parser.add_argument(
         "--mechanism",
         choices=MECHANISMS,
-        help="default: one_shot_exponential, or exponential with --delta or --rho",
+        metavar="NAME",
+        help=f"{', '.join(MECHANISMS)}; by default one_shot_exponential, or exponential with "
+        "--delta or --rho",
     )
     parser.add_argument("--json", action="store_true", help="print the release as JSON")
     add_charging(parser)

@@ -36,18 +36,19 @@ def how_to_read(result: object) -> list[str]:
 
 
 def _keys(result: SelectedPartitions) -> list[str]:
-    most, plan = result.max_partitions, plan_keys(result.terms)
+    most = result.max_partitions
     if not result.labels:
-        needed = f"{plan.users} users to show, each counted for {_items(most)} at most"
+        users = plan_keys(result.terms).users
+        needed = f"{users} users to show, each counted for {_items(most)} at most"
         wider = "a larger epsilon or delta shows rarer items"
         return [f"nothing was found, which is no error: an item needs about {needed}; {wider}"]
-    if plan.standard_deviation is None or plan.noise_95 is None:
+    if result.standard_deviation is None or result.noise_95 is None:
         return []
-    low, high = plan.noise_95
+    low, high = result.noise_95
     said = (
         f"counts: distinct users, each counted for {_items(most)} at most, with noise of standard "
-        f"deviation {rounded_text(plan.standard_deviation)}; 95 % interval: the count {-high:+} to "
-        f"{-low:+}"
+        f"deviation {rounded_text(result.standard_deviation)}; 95 % interval: the count "
+        f"{-high:+} to {-low:+}"
     )
     bias = (
         "the cap makes counts too small where users have more items, never too large; counts that "

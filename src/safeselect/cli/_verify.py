@@ -46,7 +46,7 @@ def add_verify(commands: Any) -> None:
         action="store_const",
         const=QUICK,
         default=QUICK,
-        help="fewer and smaller instances, about ten seconds (default)",
+        help="fewer and smaller instances, about 15 seconds (default)",
     )
     effort.add_argument(
         "--full",

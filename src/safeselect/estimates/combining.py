@@ -5,7 +5,7 @@ All arithmetic is rational: exact input gives exact output, and no weight is eve
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from itertools import accumulate
 from typing import Literal
@@ -19,7 +19,11 @@ _VARIANCES = {"exponential": 1, "laplace": 2}
 
 
 def estimate_fixed_from_gaps(
-    measurements: object, gaps: object, *, variance_ratio: Number, gap_grid: Number | None = None
+    measurements: Iterable[Number],
+    gaps: Iterable[Number],
+    *,
+    variance_ratio: Number,
+    gap_grid: Number | None = None,
 ) -> tuple[Fraction, ...]:
     """Return the best linear unbiased estimates of the k winners' scores, in the winners' order.
 

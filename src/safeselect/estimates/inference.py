@@ -6,6 +6,7 @@ expectations and lower bounds are rounded down, p-values up.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from fractions import Fraction
 from typing import Literal
 
@@ -20,7 +21,7 @@ _PRECISION = 256
 _HALVINGS = 80
 
 
-def expected_gap(leads: object, *, rate: Number) -> Fraction:
+def expected_gap(leads: Iterable[Number], *, rate: Number) -> Fraction:
     """Return the mean gap of `exponential_mechanism_with_gap`, given that one candidate wins.
 
     For planning with made-up scores: computed from true scores, the result would be private.

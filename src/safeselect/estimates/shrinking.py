@@ -15,6 +15,7 @@ All arithmetic is rational, and nothing is drawn.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from fractions import Fraction
 from itertools import accumulate
 from typing import Literal
@@ -30,8 +31,8 @@ _Noise = Literal["exponential", "laplace"]
 
 
 def estimate_from_gaps(
-    measurements: object,
-    gaps: object,
+    measurements: Iterable[Number],
+    gaps: Iterable[Number],
     *,
     rate: Number,
     noise: _Noise,
@@ -85,8 +86,8 @@ def estimate_from_gaps(
 
 
 def error_from_gaps(
-    measurements: object,
-    gaps: object,
+    measurements: Iterable[Number],
+    gaps: Iterable[Number],
     *,
     rate: Number,
     noise: _Noise,
@@ -110,8 +111,8 @@ def error_from_gaps(
 
 
 def intervals_from_gaps(
-    measurements: object,
-    gaps: object,
+    measurements: Iterable[Number],
+    gaps: Iterable[Number],
     *,
     rate: Number,
     noise: _Noise,
@@ -152,8 +153,8 @@ def intervals_from_gaps(
 
 
 def estimate_from_answers(
-    measurements: object,
-    gaps: object,
+    measurements: Iterable[Number],
+    gaps: Iterable[Number],
     *,
     rate: Number,
     noise: _Noise,

@@ -69,7 +69,7 @@ class Grid:
                 raise ParameterError("step must be a whole number of days")
             kind = Fraction
         points = (ends[1] - ends[0]) // width + 1
-        if points < 1 or points.bit_length() > _MOST_BITS:
+        if not 1 <= points <= 1 << _MOST_BITS:
             raise ParameterError(
                 f"highest must not be below lowest, and a grid has at most 2**{_MOST_BITS} points"
             )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import date
 from decimal import Decimal
@@ -11,12 +12,13 @@ from typing import Any
 from safeselect.presentation import kinds_of, to_json_line
 from safeselect.promises.guarantees import Guarantee
 from safeselect.promises.records import Receipt, Statement, exact_text, guarantee_record
+from safeselect.selection._results import presented, views
 
 _KINDS = ((int, "integer"), (Fraction, "fraction"), (Decimal, "decimal"), (date, "date"))
 """What a point is, and how JSON says it."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Quantiles:
     """Quantiles of values, as points of a public grid.
 
@@ -40,6 +42,18 @@ class Quantiles:
     source: str
     statement: Statement = field(repr=False)
     receipt: Receipt | None = None
+
+    __repr__ = presented("short_text", "One line.")
+    to_dict, to_pandas, to_polars, plot = views("quantile")
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.values)
+
+    def __getitem__(self, place: Any) -> Any:
+        return self.values[place]
 
     @property
     def value(self) -> Any:

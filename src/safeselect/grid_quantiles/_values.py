@@ -6,7 +6,7 @@ it is iterated, such as a generator, is refused by its class.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -41,7 +41,9 @@ def reader(values: object) -> Later:
     if column is None:
         kind = type(values)
         instead = "write one value for each unit of privacy"
-        if issubclass(kind, Iterable) and not issubclass(kind, (str, bytes)):
+        if issubclass(kind, Mapping):
+            instead = "write list(values.values()) for one value of each unit of privacy"
+        elif issubclass(kind, Iterable) and not issubclass(kind, (str, bytes)):
             instead = "write list(values) for one value of each unit of privacy"
         raise ScoreError(
             "values must be a list, a tuple, a range, a NumPy array or a column of pandas, polars "

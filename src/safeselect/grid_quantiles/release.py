@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from datetime import date
 from fractions import Fraction
-from typing import Any
+from typing import Any, Literal, get_args
 
 from safeselect.accounting.cost import PrivacyCost
 from safeselect.charged import Charge, charged
@@ -19,29 +20,29 @@ from safeselect.promises.guarantees import BoundedRange
 from safeselect.promises.records import exact_text
 from safeselect.randomness.bits import Bits
 from safeselect.randomness.source import Source, resolve
-from safeselect.selection._arguments import Scope, read_ledger
+from safeselect.selection._arguments import Scope, Values, read_ledger
 from safeselect.selection._call import UNREADABLE
 from safeselect.selection._results import source_name
 from safeselect.selection._table import read_choice
 
-_NEIGHBOURS = ("add_remove", "replace_one")
-_TIES = ("interval", "below")
+Neighbours = Literal["add_remove", "replace_one"]
+Ties = Literal["interval", "below"]
 _FINE = 16
 """Of several quantiles, a cut divides equal values to a sixteenth."""
 
 
 def quantile(
-    values: object,
+    values: Values,
     *,
     quantile: Number,
-    lowest: Any,
-    highest: Any,
+    lowest: Number | date,
+    highest: Number | date,
     step: Number | None = None,
     epsilon: Number | None = None,
     rho: Number | None = None,
-    neighbours: str = "add_remove",
+    neighbours: Neighbours = "add_remove",
     max_contributions: int = 1,
-    ties: str = "interval",
+    ties: Ties = "interval",
     source: Source | None = None,
     ledger: Scope | None = None,
 ) -> Quantiles:
@@ -115,18 +116,18 @@ def quantile(
 
 
 def quantiles(
-    values: object,
+    values: Values,
     *,
     quantiles: Iterable[Number],
-    lowest: Any,
-    highest: Any,
+    lowest: Number | date,
+    highest: Number | date,
     step: Number | None = None,
     epsilon: Number | None = None,
     delta: Number | None = None,
     rho: Number | None = None,
-    neighbours: str = "add_remove",
+    neighbours: Neighbours = "add_remove",
     max_contributions: int = 1,
-    ties: str = "interval",
+    ties: Ties = "interval",
     source: Source | None = None,
     ledger: Scope | None = None,
 ) -> Quantiles:
@@ -199,10 +200,11 @@ def _quantiles(
         raise ParameterError("quantiles must be different from one another, and at least one")
     grid = Grid.read(*ends)
     most, ties = treated
-    read_choice(neighbours, "neighbours", _NEIGHBOURS)
-    read_choice(ties, "ties", _TIES)
+    read_choice(neighbours, "neighbours", get_args(Neighbours))
+    read_choice(ties, "ties", get_args(Ties))
     scope, several = read_ledger(ledger, monotonic=False), len(targets) > 1
-    if scope is not None and scope.neighbours in _NEIGHBOURS and scope.neighbours != neighbours:
+    others = set(get_args(Neighbours)) - {neighbours}
+    if scope is not None and scope.neighbours in others:
         raise ParameterError(
             f"neighbours={neighbours!r} are not those of scope {scope.name!r}; write "
             f"neighbours={scope.neighbours!r}"

@@ -17,6 +17,12 @@ from safeselect.ledger.store import Store
 from safeselect.ledger.stores.file import FileStore
 from safeselect.ledger.stores.memory import MemoryStore
 
+# Mechanisms refuse what is not proved for replaced units, by this exact word.
+_KNOWN = {
+    **dict.fromkeys(("addremove", "addorremove"), "add_remove"),
+    **dict.fromkeys(("replaceone", "replace"), "replace_one"),
+}
+
 
 def read_place(place: str | os.PathLike[str] | Store) -> Store:
     """Return the store of a place: a path, ":memory:" or a store.
@@ -93,8 +99,16 @@ def check_budget(name: object, budget: object) -> None:
     """Check a new scope.
 
     Raises:
-        ParameterError: its name is no line of text, or its budget is no Budget.
+        ParameterError: its name is no line of text, its budget is no Budget, or its neighbours are
+            nearly one of the two words that mechanisms know.
     """
     text(name, "the name of a scope")
     if not isinstance(budget, Budget):
         raise ParameterError(f"the budget of a scope must be a Budget, got {describe(budget)}")
+    written = budget.neighbours
+    meant = _KNOWN.get("".join(filter(str.isalpha, written.casefold())), written)
+    if meant != written:
+        raise ParameterError(
+            f"neighbours={written!r} would be words of your own, whose meaning no mechanism knows; "
+            f"write neighbours={meant!r}"
+        )

@@ -194,7 +194,8 @@ class Ledger:
             approvals: what `safeselect.ledger.approve` returned to each of the approvers.
 
         Raises:
-            ParameterError: too few signed this, or limits changed since; nothing was written.
+            ParameterError: too few signed this, or limits changed since, or it is a key, which
+                `rotate` takes; nothing was written.
         """
         enact(self._book, proposal, approvals)
 

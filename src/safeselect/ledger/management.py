@@ -97,6 +97,10 @@ def enact(book: Book, proposal: object, approvals: object) -> None:
             checker.approvers.check(proposal, signed, "the proposal")
         except LedgerDamaged as error:
             raise ParameterError(str(error)) from None
+        if kind == "key":  # the record is signed by the new key, which is not here
+            raise ParameterError(
+                "a key is replaced by rotate(key, approvals), with these approvals"
+            )
         return kind, {**content, "utc": utc_now(), "approvals": cast("list[Content]", signed)}
 
     book.write(decide)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import cast
 
 from safeselect.accounting.cost import read_epsilon
 from safeselect.accounting.gaussian import GaussianDP
@@ -19,10 +20,10 @@ from safeselect.promises.records import exact_text
 from safeselect.randomness.bits import Bits
 from safeselect.randomness.source import Source, resolve
 from safeselect.reference import discrete_gaussian
-from safeselect.scores.candidates import Candidates, read_candidates
+from safeselect.scores.candidates import Candidates, Label, read_candidates
 from safeselect.scores.reading import INTEGERS, exactly_one
 from safeselect.scores.values import read_values
-from safeselect.selection._arguments import Scope, read_ledger
+from safeselect.selection._arguments import Labels, Scope, Scores, read_ledger
 from safeselect.selection._results import source_name
 from safeselect.variates import discrete_laplace
 from safeselect.variates.gaussian import MOST_TABLED, DiscreteGaussian, RoundedGaussian
@@ -76,17 +77,17 @@ class _Noise:
 
 
 def measure(
-    values: object,
+    values: Scores[Label],
     *,
     epsilon: Number | None = None,
     rho: Number | None = None,
     mu: Number | None = None,
     sensitivity_l1: Number | None = None,
     sensitivity_l2_squared: Number | None = None,
-    labels: object = None,
+    labels: Labels[Label] = None,
     source: Source | None = None,
     ledger: Scope | None = None,
-) -> Measurement:
+) -> Measurement[Label]:
     """Release integers with exact noise.
 
     Exactly one cost chooses the noise, and each needs the sensitivity of its norm:
@@ -155,7 +156,7 @@ def measure(
         return call.released(
             Measurement(
                 values=tuple(value + more for value, more in zip(call.values, drawn, strict=True)),
-                labels=cells.labels,
+                labels=cast("tuple[Label, ...] | None", cells.labels),
                 rate=noise.rate,
                 sigma_squared=noise.sigma_squared,
                 guarantee=noise.guarantee,

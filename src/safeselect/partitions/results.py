@@ -9,7 +9,7 @@ from fractions import Fraction
 from safeselect.partitions.terms import Terms
 from safeselect.presentation import equal_parts, to_json_line, written_labels
 from safeselect.promises.guarantees import ApproximateDP
-from safeselect.promises.records import Receipt, Statement
+from safeselect.promises.records import Content, Receipt, Statement, exact_text
 from safeselect.scores.candidates import label_text
 from safeselect.selection._results import presented, views
 from safeselect.unknown_domain._items import Label
@@ -24,6 +24,9 @@ class SelectedPartitions:
         counts: their noisy numbers of users, or None.
         mean_noise: the mean of the noise of a count before any key is left out, rounded down to
             2**-32: subtract it from a count; None without counts.
+        standard_deviation: of that noise, rounded up to a thousandth; None without counts.
+        noise_95: (low, high), between which that noise lies with a probability of 0.95 or more: the
+            users of a key are its count less so much; None without counts.
         max_partitions: in how many keys a user counted at most.
         pre_threshold: keys with fewer users were never kept.
         guarantee: what the whole release costs.
@@ -37,6 +40,8 @@ class SelectedPartitions:
     labels: tuple[Label, ...]
     counts: tuple[int, ...] | None
     mean_noise: Fraction | None
+    standard_deviation: Fraction | None
+    noise_95: tuple[int, int] | None
     max_partitions: int
     pre_threshold: int
     guarantee: ApproximateDP
@@ -74,8 +79,29 @@ class SelectedPartitions:
             self,
             **written_labels(self.labels),
             counts=counts,
+            count_noise=self._count_noise(),
+            standard_deviation=None,
+            noise_95=None,
             parts=equal_parts(self.parts),
         )
+
+    def _count_noise(self) -> Content | None:
+        """What kind of numbers the counts are, as content for JSON."""
+        if self.standard_deviation is None or self.noise_95 is None:
+            return None
+        keys = "one key" if self.max_partitions == 1 else f"{self.max_partitions} keys"
+        low, high = self.noise_95
+        return {
+            "of": f"users, each counted for at most {keys}",
+            "noise": "of the table that keeps keys",
+            "standard_deviation": exact_text(self.standard_deviation),
+            "low_95": str(low),
+            "high_95": str(high),
+            "bias": (
+                "below the number of users where a user has more keys than are counted; above it "
+                "on the average of those shown, because noise helps a key to be shown"
+            ),
+        }
 
 
 @dataclass(frozen=True, slots=True)

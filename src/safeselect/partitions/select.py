@@ -2,29 +2,31 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from safeselect.charged import charged, unit_of
-from safeselect.counts import Counts, check_partitions
+from safeselect.counts import check_partitions
 from safeselect.exact.parameters import Number
 from safeselect.partitions.results import SelectedPartitions
 from safeselect.partitions.terms import Terms
 from safeselect.partitions.thresholds import draw_thresholds
 from safeselect.randomness.bits import Bits
 from safeselect.randomness.source import Source, resolve
-from safeselect.selection._arguments import Scope, read_ledger
+from safeselect.selection._arguments import Labels, Scope, Scores, read_ledger
 from safeselect.selection._results import source_name
 from safeselect.unknown_domain._histogram import Found, hold_counts
 from safeselect.unknown_domain._items import Label
 
 
 def select_partitions(
-    counts: object,
+    counts: Scores[Any],
     *,
     epsilon: Number,
     delta: Number,
     max_partitions: int,
     pre_threshold: int = 1,
     with_counts: bool = False,
-    labels: object = None,
+    labels: Labels[Any] = None,
     source: Source | None = None,
     ledger: Scope | None = None,
 ) -> SelectedPartitions:
@@ -94,14 +96,15 @@ def select_partitions(
     chosen = resolve(source)
     held = hold_counts(counts, labels, 0)
     charge = terms.charge("select_partitions")
-    unit = counts.unit if isinstance(counts, Counts) else None
-    with charged(scope, chosen, charge, held.found, unit=unit) as call:
+    with charged(scope, chosen, charge, held.found, unit=held.unit) as call:
         kept = _kept(call.values, terms, call.bits)
         return call.released(
             SelectedPartitions(
                 labels=tuple(label for label, _ in kept),
                 counts=tuple(count for _, count in kept) if terms.with_counts else None,
                 mean_noise=terms.table.mean_noise if terms.with_counts else None,
+                standard_deviation=terms.table.standard_deviation if terms.with_counts else None,
+                noise_95=terms.table.noise_95 if terms.with_counts else None,
                 max_partitions=terms.max_partitions,
                 pre_threshold=terms.pre_threshold,
                 guarantee=terms.total,

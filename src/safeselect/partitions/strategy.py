@@ -25,7 +25,7 @@ from safeselect.randomness.source import Source, resolve
 from safeselect.scores.containers import hand_over
 from safeselect.scores.reading import INTEGERS
 from safeselect.scores.values import read_values
-from safeselect.selection._arguments import Scope, read_ledger
+from safeselect.selection._arguments import Scope, Scores, read_ledger
 from safeselect.selection._results import source_name
 from safeselect.unknown_domain._histogram import NOT_WHOLE, whole_counts
 from safeselect.unknown_domain._items import item
@@ -125,7 +125,7 @@ class PartitionStrategy:
             return None
         return self.terms.released_count(number, threshold)
 
-    def keep_column(self, counts: object) -> NDArray[np.bool_]:
+    def keep_column(self, counts: Scores[Any]) -> NDArray[np.bool_]:
         """Return which keys of a column of counts to keep, by one fresh draw each.
 
         Args:

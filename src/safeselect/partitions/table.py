@@ -22,10 +22,12 @@ Source: Desfontaines, Voss and Gipson (2022), Theorem 1, for the law; `docs/keys
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from itertools import pairwise
+from math import isqrt
 
 from safeselect.errors import ParameterError
 from safeselect.exact.interval import Interval, rounded_up
@@ -33,6 +35,7 @@ from safeselect.exact.interval import Interval, rounded_up
 MOST_ROWS = 2**20
 _PLACES = 136  # binary places beyond those of delta: a row is exact to 2**-130 of itself
 _MOST_EPSILON = 2**14
+_TAIL = Fraction(1, 40)  # on each side of an interval of 95 %
 
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
@@ -67,6 +70,28 @@ class KeepTable:
         missing = sum((1 << self.bits) - row for row in self.rows)
         exact = self.centre - Fraction(missing, 1 << self.bits)
         return Fraction(exact * 2**32 // 1, 2**32)
+
+    @property
+    def standard_deviation(self) -> Fraction:
+        """The standard deviation of that noise, rounded up to a thousandth.
+
+        E J is the sum of P(J > n) over all n, and E J**2 that of (2 n + 1) P(J > n).
+        """
+        one = 1 << self.bits
+        missing = [one - row for row in self.rows]
+        first, second = sum(missing), sum((2 * n + 1) * rest for n, rest in enumerate(missing))
+        variance = second * one - first**2  # in units of one**2
+        return Fraction(isqrt(variance * 10**6 // one**2) + 1, 1000)
+
+    @property
+    def noise_95(self) -> tuple[int, int]:
+        """Two numbers between which that noise lies with a probability of 0.95 or more."""
+        # P(J <= n) is row n, and the noise is centre - J.
+        return self.centre - self.first_row(1 - _TAIL), self.centre - self.first_row(_TAIL)
+
+    def first_row(self, chance: Fraction) -> int:
+        """The fewest users with which a key is kept with this probability or more."""
+        return bisect_left(self.rows, -(-(chance.numerator << self.bits) // chance.denominator))
 
     def chance(self, users: int) -> Fraction:
         """The probability that a key with so many users is kept."""

@@ -151,8 +151,9 @@ def explain(
         for field in fields(total)
         if (value := getattr(total, field.name)) is not None
     )
+    verb = "scores" if count == 1 else "score"
     example = (
-        f"example: {count} of them score {decimal(distance)} more than the other {size - count}; "
+        f"example: {count} of them {verb} {decimal(distance)} more than the other {size - count}; "
         f"{_declared(change, reading)}"
     )
     legend = "noise rate: per unit of score; error: units of score lost per call, on average"

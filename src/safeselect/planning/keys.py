@@ -5,18 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from math import isqrt
 
 from safeselect.accounting.cost import rounded_text
 from safeselect.exact.parameters import Number
-from safeselect.partitions.table import KeepTable
 from safeselect.partitions.terms import Terms
 from safeselect.planning._numbers import aligned, decimal, each_of
 from safeselect.promises.guarantees import ApproximateDP
 from safeselect.selection._results import presented
 
 _CHANCES = Fraction(1, 2), Fraction(19, 20)
-_TAIL = Fraction(1, 40)
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,28 +140,8 @@ def explain_keys(
 def plan_keys(terms: Terms) -> KeyPlan:
     """What these terms buy."""
     table, above = terms.table, terms.pre_threshold - 1
-    even_odds, users = (_least(table, chance) for chance in _CHANCES)
+    even_odds, users = map(table.first_row, _CHANCES)
     found = terms.total.epsilon, terms.each, even_odds + above, users + above, table.certain + above
     if not terms.with_counts:
         return KeyPlan(*found, None, None)
-    # P(J <= n) is row n, and the noise is centre - J.
-    low = table.centre - _least(table, 1 - _TAIL)
-    return KeyPlan(*found, _deviation(table), (low, table.centre - _least(table, _TAIL)))
-
-
-def _least(table: KeepTable, chance: Fraction) -> int:
-    """The first row of this probability or more."""
-    enough = -(-(chance.numerator << table.bits) // chance.denominator)
-    return next(users for users, row in enumerate(table.rows) if row >= enough)
-
-
-def _deviation(table: KeepTable) -> Fraction:
-    """The standard deviation of the threshold J, rounded up to a thousandth.
-
-    E J is the sum of P(J > n) over all n, and E J**2 that of (2 n + 1) P(J > n).
-    """
-    one = 1 << table.bits
-    missing = [one - row for row in table.rows]
-    first, second = sum(missing), sum((2 * n + 1) * rest for n, rest in enumerate(missing))
-    variance = second * one - first**2  # in units of one**2
-    return Fraction(isqrt(variance * 10**6 // one**2) + 1, 1000)
+    return KeyPlan(*found, table.standard_deviation, table.noise_95)

@@ -60,6 +60,21 @@ class CoveredScope:
         """Return a release that this run's charge is to cover."""
         return _CoveredRelease(self, guarantee, parts)
 
+    def check_open(self) -> None:
+        """Refuse a release, or an answer of a session, after the run or in another process.
+
+        The call charges for what one run shows.  A session that outlives its run could show what
+        each of them saw.
+
+        Raises:
+            ParameterError: the run has ended, or belongs to another process.
+        """
+        if self._ended or generation() != self._born:
+            raise ParameterError(
+                "a run's scope covers what this run releases, in its own process and until it "
+                "returns; make the release, and ask its sessions, inside the run"
+            )
+
     def check(self, guarantee: AnyGuarantee) -> None:
         """Check a release that the run makes by other means, before it is made.
 
@@ -70,11 +85,7 @@ class CoveredScope:
 
     def cover(self, guarantee: AnyGuarantee, parts: _Parts) -> None:
         """As `check`, for a release that has parts."""
-        if self._ended or generation() != self._born:
-            raise ParameterError(
-                "a run's scope covers what this run releases, in its own process and until it "
-                "returns; make the release inside the run"
-            )
+        self.check_open()
         self._releases.append((guarantee, parts))
         if not _covers(self._base, self._releases):
             self._refuse(guarantee)

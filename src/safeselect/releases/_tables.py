@@ -32,18 +32,28 @@ def selected_partitions(fields: Fields) -> SelectedPartitions:
     if list(labels) != ordered:
         refuse("keys are not in the order of their labels, each once")
     counts = as_many(labels, fields.maybe("counts", read_integers))
-    mean = fields.maybe("mean_noise", exact)
-    if (counts is None) is not (mean is None):
-        refuse("'mean_noise' goes with counts")
+    mean, noise = fields.maybe("mean_noise", exact), fields.maybe("count_noise", Fields)
+    if len({each is None for each in (counts, mean, noise)}) > 1:
+        refuse("'mean_noise' and 'count_noise' go with counts")
     return SelectedPartitions(
         labels=labels,
         counts=counts,
         mean_noise=mean,
+        # What else it says follows from the rest, and is compared at last.
+        standard_deviation=None if noise is None else noise.take("standard_deviation", exact),
+        noise_95=None if noise is None else _noise_95(noise),
         max_partitions=fields.take("max_partitions", count),
         pre_threshold=fields.take("pre_threshold", count),
         parts=_decisions(fields),
         **read_common(fields, approximate),
     )
+
+
+def _noise_95(noise: Fields) -> tuple[int, int]:
+    low, high = (read_integers([noise.take(name, text)], name)[0] for name in ("low_95", "high_95"))
+    if low > high:
+        refuse("'low_95' is above 'high_95'")
+    return low, high
 
 
 def stated_strategy(fields: Fields) -> StatedStrategy:
@@ -63,6 +73,7 @@ def measurement(fields: Fields) -> Measurement:
     values = fields.take("values", read_integers)
     labels = read_labels(fields) if "labels" in fields.names() else None
     common = read_common(fields, any_guarantee)
+    fields.take("noise", lambda value, _: value)  # follows from the rest; compared at last
     pure = isinstance(common["guarantee"], PureDP)
     return Measurement(
         values=values,

@@ -98,8 +98,8 @@ class _Column(Protocol):
 Scores = Mapping[Label, Any] | Sequence[Any] | _Column
 """n scores, or a mapping label -> score."""
 
-Rows = Sequence[Any] | _Column
-"""m rows of n scores."""
+Values = Sequence[Any] | _Column
+"""n numbers, or m rows of n scores."""
 
 Labels = Iterable[Label] | None
 """One label for each candidate, or None for their positions."""
@@ -189,7 +189,8 @@ def read_ledger(ledger: object, *, monotonic: bool) -> Scope | None:
         )
     if monotonic and ledger.neighbours == "replace_one":
         raise ParameterError(
-            f"monotonic=True needs add/remove neighbours; scope {ledger.name!r} has replace_one"
+            f"monotonic=True needs add/remove neighbours; scope {ledger.name!r} has replace_one: "
+            "leave it out, or, where counts of users imply it, charge a scope of add_remove"
         )
     return ledger
 

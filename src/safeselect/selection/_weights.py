@@ -22,6 +22,7 @@ from safeselect.noise.arrays import Indices
 from safeselect.noise.weights import Weights
 from safeselect.promises.guarantees import BoundedRange
 from safeselect.promises.records import exact_text
+from safeselect.scores.containers import labels_of
 from safeselect.selection._table import Calibration, Row
 
 
@@ -41,15 +42,19 @@ class GivenWeights:
     def read(cls, weights: Any) -> Self:
         """Read a list in the order of the scores, or a mapping label -> weight.
 
+        A column with labels of its own, as `labels_of` finds them, is a mapping.
+
         Raises:
             ParameterError: it is neither, a weight is no rational of at least 0, none is above 0,
                 or one is more than 2**4096 times another.
         """
         given: list[Any] = []
-        names = list(weights) if isinstance(weights, Mapping) else None
+        names = list(weights) if isinstance(weights, Mapping) else labels_of(weights)
+        if isinstance(weights, Mapping):
+            weights = list(weights.values())
         if not isinstance(weights, (str, bytes, Set)):
             with suppress(TypeError):
-                given = list(weights) if names is None else [weights[name] for name in names]
+                given = list(weights)
         # Text is not quoted: it may be the labels, handed over by mistake.
         unquoted = [ParameterError] if any(isinstance(each, str) for each in given) else []
         values: tuple[Fraction, ...] = ()
@@ -70,8 +75,9 @@ class GivenWeights:
         copied = plan.row.anew and plan.k == 1 and whole and sum(self.values) <= 1 << 24
         if not copied and plan.row.promise is not BoundedRange:
             raise ParameterError(
-                "weights= goes with the exponential mechanism, or, as whole numbers that add up to "
-                "2**24 at most, with one permute-and-flip; write mechanism='exponential'"
+                "weights= goes with the exponential mechanism (exponential_mechanism, or "
+                "mechanism='exponential'), or, as whole numbers that add up to 2**24 at most, with "
+                "one permute-and-flip"
             )
         return replace(plan, mechanism=plan.mechanism.replace("/", "_weighted/"))
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from safeselect.exact.parameters import Number, integer
 from safeselect.scores.candidates import Label, read_matrix
-from safeselect.selection._arguments import Arguments, Labels, Options, Rows, explicit
+from safeselect.selection._arguments import Arguments, Labels, Options, Values, explicit
 from safeselect.selection._call import Call
 from safeselect.selection._results import Selections
 from safeselect.selection._table import TABLE, Calibration, Peeled, read_choice
@@ -29,7 +29,7 @@ class BatchOptions(Options, total=False):
 
 @explicit(BatchOptions)
 def select_many(
-    scores: Rows, *, labels: Labels[Label] = None, **options: Unpack[BatchOptions]
+    scores: Values, *, labels: Labels[Label] = None, **options: Unpack[BatchOptions]
 ) -> Selections[Label]:
     """Choose one candidate in each row of a matrix of scores, independently.
 
@@ -71,7 +71,7 @@ def select_many(
 
 @explicit(BatchOptions)
 def top_k_many(
-    scores: Rows, *, k: int, labels: Labels[Label] = None, **options: Unpack[BatchOptions]
+    scores: Values, *, k: int, labels: Labels[Label] = None, **options: Unpack[BatchOptions]
 ) -> Selections[Label]:
     """Choose the k best candidates in each row of a matrix of scores, in order, independently.
 

@@ -60,8 +60,8 @@ def permute_and_flip(
             drawn, and the result has a receipt.
         engine: "reference" for the scalar tier.
         weights: public whole numbers, 2**24 in all at most: a candidate of weight w takes part as w
-            equal candidates.  A list in the order of the scores, or a mapping label -> weight.
-            With 0 a candidate takes no part; its score is still read.
+            equal candidates.  A list in the order of the scores, or label -> weight: a mapping, or
+            a pandas column with its index.  With 0 a candidate takes no part; its score is read.
 
     Returns:
         Selection: the candidate's label and position, and what the release costs.
@@ -97,9 +97,9 @@ def exponential_mechanism(
 
     Args:
         weights: public weights of the candidates, a base measure: rationals, all 1 by default.  A
-            list in the order of the scores, or a mapping label -> weight.  With 0 a candidate takes
-            no part; its score is still read.  They must not follow from the data, and change no
-            guarantee.
+            list in the order of the scores, or label -> weight: a mapping, or a pandas column with
+            its index.  With 0 a candidate takes no part; its score is still read.  They must not
+            follow from the data, and change no guarantee.
         scores, epsilon, rho, sensitivity, range_, monotonic, minimize, grid, on_grid, score_error,
             labels, source, ledger, engine: as for `permute_and_flip`.
 

@@ -39,7 +39,7 @@ from safeselect.randomness.memory import generation, sealed
 from safeselect.randomness.source import Source
 from safeselect.scores.containers import Column, hand_over
 from safeselect.scores.values import read_values
-from safeselect.selection._arguments import Scope
+from safeselect.selection._arguments import Scope, Values
 from safeselect.selection._call import once_charged
 from safeselect.selection._results import source_name
 from safeselect.sessions._answers import Answer, Answers
@@ -145,7 +145,7 @@ class Session:
         column = hand_over([value])
         return self._run(lambda: self._answer(self._read(column)[0], self._bits))
 
-    def query_many(self, values: object) -> Answers:
+    def query_many(self, values: Values) -> Answers:
         """Answer for one value after the other, until the values or the budget are used up."""
         column = hand_over(values)
         return self._run(lambda: self._answers(self._read(column)))

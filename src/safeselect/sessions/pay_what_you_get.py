@@ -6,7 +6,7 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass
 from fractions import Fraction
 from threading import RLock
-from typing import Literal, final
+from typing import Any, Literal, final
 
 from safeselect.charged import unit_of
 from safeselect.counts import check_unknown
@@ -17,7 +17,7 @@ from safeselect.promises.records import Receipt
 from safeselect.randomness.memory import generation, sealed
 from safeselect.randomness.source import Source, resolve
 from safeselect.scores.containers import from_outside
-from safeselect.selection._arguments import Scope, read_ledger
+from safeselect.selection._arguments import Labels, Scope, Scores, read_ledger
 from safeselect.selection._call import Call
 from safeselect.selection._table import choose_engine
 from safeselect.sessions._opening import Reserved, leave, reserve_session
@@ -168,13 +168,13 @@ class PayWhatYouGet:
 
     def query(
         self,
-        counts: object,
+        counts: Scores[Any],
         *,
         k: int,
         k_bar: int | tuple[int, int],
         max_contributions: int | None = None,
         places: int | Literal["all"] | None = None,
-        labels: object = None,
+        labels: Labels[Any] = None,
     ) -> DiscoveredTopK:
         """Ask for at most k labels; arguments are those of `unknown_domain_top_k`.
 

@@ -12,7 +12,7 @@ from safeselect.promises.guarantees import LaplaceDominated, PureDP
 from safeselect.promises.records import Receipt
 from safeselect.randomness.memory import sealed
 from safeselect.randomness.source import Source, resolve
-from safeselect.selection._arguments import Scope, read_ledger
+from safeselect.selection._arguments import Scope, Values, read_ledger
 from safeselect.selection._table import named_engine
 from safeselect.sessions._answers import Answer, Answers
 from safeselect.sessions._opening import leave
@@ -164,7 +164,7 @@ class SparseVector:
         """
         return self._session.query(value)
 
-    def query_many(self, values: object) -> Answers:
+    def query_many(self, values: Values) -> Answers:
         """Answer for value after value, as `query` does, up to the k-th answer above.
 
         Args:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 from safeselect import variates
 from safeselect.charged import unit_of
@@ -14,7 +14,7 @@ from safeselect.exact.rate import NoiseRate
 from safeselect.promises.guarantees import ApproximateDP, BoundedRange, PureDP
 from safeselect.promises.records import exact_text
 from safeselect.randomness.source import Source
-from safeselect.selection._arguments import Scope, read_ledger
+from safeselect.selection._arguments import Labels, Scope, Scores, read_ledger
 from safeselect.selection._call import Call
 from safeselect.selection._table import named_engine
 from safeselect.unknown_domain._bottom import (
@@ -38,7 +38,7 @@ _NOISES: tuple[str, ...] = get_args(Noise)
 
 
 def unknown_domain_top_k(
-    counts: object,
+    counts: Scores[Any],
     *,
     k: int,
     k_bar: int | tuple[int, int],
@@ -48,7 +48,7 @@ def unknown_domain_top_k(
     max_contributions: int | None = None,
     noise: Noise | None = None,
     places: int | Literal["all"] | None = None,
-    labels: object = None,
+    labels: Labels[Any] = None,
     source: Source | None = None,
     ledger: Scope | None = None,
     engine: str | None = None,

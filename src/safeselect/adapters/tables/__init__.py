@@ -64,7 +64,8 @@ def read_candidates(path: str | os.PathLike[str], *, what: str = "candidate") ->
         The lines, in their order, without their ends.
 
     Raises:
-        InputError: no such file, not UTF-8, an empty line, a repeated line, or no line at all.
+        InputError: no such file, not UTF-8, an empty line, a repeated line, a carriage return that
+            ends no line, or no line at all.
 
     Example:
         >>> from pathlib import Path
@@ -91,4 +92,9 @@ def read_candidates(path: str | os.PathLike[str], *, what: str = "candidate") ->
     labels = [line.removesuffix("\r") for line in lines]
     if "" in labels:
         raise InputError(f"line {labels.index('') + 1} of {shown(path)} is empty")
+    for place, label in enumerate(labels, 1):
+        if "\r" in label:  # old Macs end lines so: one label would hold them all
+            raise InputError(
+                f"line {place} of {shown(path)} holds a carriage return; end lines with a line feed"
+            )
     return read_labels(labels, what)

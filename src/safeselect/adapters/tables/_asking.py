@@ -16,17 +16,21 @@ _NOT_WHOLE = (
 
 
 def run(
-    connection: Any, sql: str, parameters: tuple[object, ...], failure: str
+    connection: Any,
+    sql: str,
+    parameters: tuple[object, ...],
+    failure: str,
+    unfit: str | None = None,
 ) -> list[tuple[Any, ...]]:
     """Run one statement and return all rows, or raise one sentence of ours."""
     rows: list[tuple[Any, ...]] = ask(
-        lambda: connection.execute(sql, list(parameters)).fetchall(), failure
+        lambda: connection.execute(sql, list(parameters)).fetchall(), failure, unfit
     )
     return rows
 
 
-def ask(question: Callable[[], Any], failure: str) -> Any:
-    """Return DuckDB's answer, or raise one sentence of ours."""
+def ask(question: Callable[[], Any], failure: str, unfit: str | None = None) -> Any:
+    """Return DuckDB's answer, or raise one sentence of ours: `unfit` of a cell of another type."""
     duckdb = import_duckdb()
     answer = None
     interrupted = exhausted = broken = False
@@ -36,6 +40,8 @@ def ask(question: Callable[[], Any], failure: str) -> Any:
         interrupted = str(error) == "Query interrupted"  # how DuckDB reports Ctrl-C
         broken = BROKEN in str(error) and BROKEN not in failure
         exhausted = isinstance(error, (duckdb.OutOfMemoryException, MemoryError))
+        if unfit is not None and isinstance(error, duckdb.ConversionException):
+            failure = unfit
     if interrupted:
         raise KeyboardInterrupt
     if exhausted:

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
-from typing import Any
 
 from safeselect.adapters.tables._counting import until_read
 from safeselect.adapters.tables._keyed import open_keyed
 from safeselect.adapters.tables._keys import warn_if_same
 from safeselect.adapters.tables._sql import ITEMS_PER_USER
+from safeselect.charged import unit_of
+from safeselect.counts import check_unit
 from safeselect.exact.parameters import Number, integer, rational
 from safeselect.ledger import Scope
 from safeselect.randomness.source import Source
 from safeselect.scores.containers import Unread
 from safeselect.selection import Selection, permute_and_flip
+from safeselect.selection._arguments import read_ledger
 
 _DEAR = 16  # 8 nats between neighbouring caps that do as well
 
@@ -38,8 +40,10 @@ def choose_cap(
 
     Guarantee, method: those of `permute_and_flip` with the scores -|t users(D) - s users| - c D for
         share = s / t, users(D) being how many users have D items or fewer.  A user moves a score by
-        at most m = max(s, t - s); c = 16 m / epsilon, rounded up, is public.
-    Neighbours: tables that differ by all rows of one user.
+        at most m = max(s, t - s), and one in another's place by at most m = t; c = 16 m / epsilon,
+        rounded up, is public.
+    Neighbours: tables that differ by all rows of one user; where the ledger's scope has
+        "replace_one", tables in which all rows of one user are others.
 
     Args:
         table, item, user, unit, memory: as for `count_distinct_users`.
@@ -67,7 +71,10 @@ def choose_cap(
     largest = integer(most, "most", minimum=1, maximum=10_000)
     wanted = rational(share, "share", below=1)
     low, whole = wanted.numerator, wanted.denominator
-    change = max(low, whole - low)
+    scope = read_ledger(ledger, monotonic=False)
+    check_unit(unit, unit_of(scope))
+    replaced = scope is not None and scope.neighbours == "replace_one"
+    change = whole if replaced else max(low, whole - low)
     each = -(-_DEAR * change // rational(epsilon, "epsilon"))
     with ExitStack() as stack:
         keyed = stack.enter_context(open_keyed(table, item, user, memory, False))
@@ -80,13 +87,13 @@ def choose_cap(
                 scores.append(-abs(whole * below - low * users) - each * cap)
             return scores
 
-        scores: Any = until_read(stack, Unread(largest, read, unit=unit))
+        scores = until_read(stack, Unread(largest, read), unit)
         chosen: Selection[int] = permute_and_flip(
             scores,
             labels=range(1, largest + 1),
             epsilon=epsilon,
             sensitivity=change,
             source=source,
-            ledger=ledger,
+            ledger=scope,
         )
     return chosen

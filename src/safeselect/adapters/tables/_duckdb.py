@@ -90,7 +90,8 @@ class _Source:
             if mark is not None:
                 raise InputError(
                     f"{self.place} has no column named {shown(wanted)} between delimiters as "
-                    f"stated, but with {mark!r}: state delimiter={mark!r}"
+                    f"stated, but with {mark!r}: state delimiter={mark!r}, as an option "
+                    f"--delimiter {mark!r}"
                 )
         return position(names, wanted, self.place)
 
@@ -122,14 +123,19 @@ class Table:
         """
         return self._bring(columns)
 
-    def fetch(self, sql: str, *parameters: object) -> list[tuple[Any, ...]]:
+    def fetch(
+        self, sql: str, *parameters: object, unfit: str | None = None
+    ) -> list[tuple[Any, ...]]:
         """Run one statement and return all rows.
+
+        Args:
+            unfit: what to say if the statement reads a cell as another type, and cannot.
 
         Raises:
             InputError: the table cannot be read; the message has no word of the engine's own.
         """
         with reported(self._connection.query_progress if self._progress else None):
-            return run(self._connection, sql, parameters, self._failure)
+            return run(self._connection, sql, parameters, self._failure, unfit)
 
     def tidied(self, labels: list[str]) -> list[str | None]:
         """Return public labels as the same text in a cell would be read; None where missing."""

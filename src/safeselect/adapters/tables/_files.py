@@ -108,7 +108,7 @@ def _header(file: Path, compressed: bool, delimiter: str, encoding: str) -> list
         kind = "a gzip-compressed CSV" if compressed else "a CSV"
         raise InputError(
             f"{shown(file)} cannot be read as {kind} file in {encoding.upper()}; if it is in "
-            "another encoding, state it, such as 'latin-1'"
+            "another encoding, state it, such as 'latin-1' or 'utf-16'"
         )
     if not header:
         raise InputError(f"{shown(file)} has no header line; its first line must name the columns")

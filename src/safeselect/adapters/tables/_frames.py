@@ -90,7 +90,8 @@ def _converted(
         quoted = " or ".join(shown(name) for name in dict.fromkeys(columns))
         raise InputError(
             f"column {quoted} cannot be read: keys are integers or strings, all of one kind; write "
-            'for example df["rider"].astype("Int64") or .astype("string")'
+            'for example df["rider"].astype("Int64") or .astype("string"), also for values that '
+            "are decimals or dates in a column of objects"
         )
     return converted
 

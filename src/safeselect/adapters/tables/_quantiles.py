@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
 from datetime import date
-from typing import Any, Literal, get_args
+from typing import Any, Literal, cast, get_args
 
 from safeselect.adapters.tables._duckdb import open_table
 from safeselect.adapters.tables._files import shown
@@ -17,6 +17,7 @@ from safeselect.errors import InputError, ParameterError
 from safeselect.exact.parameters import Number
 from safeselect.grid_quantiles import Quantiles, quantiles
 from safeselect.grid_quantiles._values import Later
+from safeselect.grid_quantiles.release import Neighbours, Ties
 from safeselect.ledger import Scope
 from safeselect.randomness.source import Source
 from safeselect.selection._arguments import read_ledger
@@ -27,6 +28,14 @@ Of = Literal["smallest", "largest", "sum"]
 
 _RULES = {"smallest": "MIN", "largest": "MAX", "sum": "SUM"}
 _DATES = ("DATE", "TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS")
+_WIDE = frozenset(("HUGEINT", "UHUGEINT"))
+# Decimals add up exactly, so that a sum does not depend on the order of the rows.  They have 28
+# digits before the point, so that no sum of numbers with these bounds outgrows them.
+_ADDED = (
+    "CASE WHEN CAST(value AS DOUBLE) >= 1e18 THEN CAST(1000000000000000000 AS DECIMAL(38, 10)) "
+    "WHEN CAST(value AS DOUBLE) <= -1e18 THEN CAST(-1000000000000000000 AS DECIMAL(38, 10)) "
+    "ELSE CAST(value AS DECIMAL(38, 10)) END"
+)
 
 
 def table_quantiles(
@@ -36,14 +45,14 @@ def table_quantiles(
     user: str,
     of: Of,
     quantiles: Iterable[Number],
-    lowest: Any,
-    highest: Any,
+    lowest: Number | date,
+    highest: Number | date,
     step: Number | None = None,
     epsilon: Number | None = None,
     delta: Number | None = None,
     rho: Number | None = None,
-    neighbours: str = "add_remove",
-    ties: str = "interval",
+    neighbours: Neighbours = "add_remove",
+    ties: Ties = "interval",
     unit: str | None = None,
     memory: str | None = None,
     source: Source | None = None,
@@ -67,8 +76,8 @@ def table_quantiles(
         value: the column of values: integers, decimals, floats or dates.  In a CSV file, whose
             cells are text, numbers are read as floats, and dates as in 2024-02-29.
         of: which value of a user counts: its "smallest", its "largest", or the "sum" of its
-            numbers, where floats and text are added as decimals of ten places.  For a user with one
-            row they are the same.
+            numbers.  Numbers that are no integers are added as decimals of ten places; those beyond
+            10^18 and -10^18 count as that.  For a user with one row all three are the same.
         quantiles: as for `quantiles`: one or several, all different.
         lowest, highest, step, epsilon, delta, rho, neighbours, ties, source, ledger: as for
             `quantiles`.  A ledger is charged after the columns and before a row is read.
@@ -106,10 +115,10 @@ def table_quantiles(
                 _check(types, columns, dated)
                 cell = _cell(str(types["value"]), of, dated)
                 sql = VALUES_OF_USERS.format(rule=_RULES[of], cell=cell)
-                return [found for (found,) in rows.fetch(sql)]
+                return [found for (found,) in rows.fetch(sql, unfit=_unfit(value, dated))]
 
         return _released(
-            Later(read, unit),
+            cast("Any", Later(read, unit)),
             quantiles=quantiles,
             lowest=lowest,
             highest=highest,
@@ -145,12 +154,26 @@ def _check(types: Mapping[str, str | None], columns: Mapping[str, str], dated: b
         )
 
 
+def _unfit(column: str, dated: bool) -> str:
+    """What to say of a cell of text that is no value."""
+    if dated:
+        kind, write = "date, such as 2024-02-29", "write nothing"
+    else:
+        kind, write = "number, such as 7.25", "write a decimal point, not a comma, and nothing"
+    return f"column {shown(column)} has a cell that is no {kind}: {write} where a value is missing"
+
+
 def _cell(kind: str, of: str, dated: bool) -> str:
     """One value, as SQL; NULL where there is none."""
     if dated:
         return "CAST(value AS DATE)"
-    if kind in FLOATS or kind == TEXT:
-        # Decimals add up exactly, so that a sum does not depend on the order of the rows.
-        number = "CAST(value AS DECIMAL(38, 10))" if of == "sum" else "CAST(value AS DOUBLE)"
-        return f"CASE WHEN isnan(CAST(value AS DOUBLE)) THEN NULL ELSE {number} END"
-    return "value"
+    fraction = kind in FLOATS or kind == TEXT
+    number = "CAST(value AS DOUBLE)" if fraction else "value"
+    if of == "sum" and (fraction or kind in _WIDE or kind.startswith("DECIMAL")):
+        number = _ADDED
+    # Of NaN the first comparison above would be true: DuckDB orders it behind all numbers.
+    return (
+        f"CASE WHEN isnan(CAST(value AS DOUBLE)) THEN NULL ELSE {number} END"
+        if fraction
+        else number
+    )

@@ -78,7 +78,7 @@ def open_scores(
         if None in labels:
             raise InputError(f"column {shown(label)} has a row without a label")
         unread = Unread(len(labels), lambda: _read_scores(table, labels, score))
-        yield labels, until_read(stack, unread)
+        yield labels, until_read(stack, unread, None)
 
 
 def _read_scores(

@@ -92,7 +92,7 @@ def select_keys(
             progress=progress,
         )
         return select_partitions(
-            until_read(stack, stack.enter_context(counts)),
+            until_read(stack, stack.enter_context(counts), unit),
             epsilon=epsilon,
             delta=delta,
             max_partitions=max_partitions,

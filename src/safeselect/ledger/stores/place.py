@@ -43,7 +43,10 @@ def said(error: OSError, name: str, done: str) -> LedgerError:
     """
     problem = _TOLD.get(error.errno or 0, f"could not be {done}: {error.strerror}")
     if isinstance(error, FileNotFoundError):
-        return LedgerError(f"there is no file {name!r}; Ledger.create makes one")
+        return LedgerError(
+            f"there is no file {name!r}; Ledger.create, or the command "
+            "safeselect ledger create, makes one"
+        )
     if isinstance(error, PermissionError):
         problem = f"cannot be {done}: it, or its folder, is read-only or not yours"
     return LedgerError(f"the ledger {name!r} {problem}")
