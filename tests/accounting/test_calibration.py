@@ -241,6 +241,7 @@ def test_a_total_is_needed():
         per_draw_epsilon(PureDP, 2, delta=Fraction(1, 2))
 
 
+@pytest.mark.slow("the adaptive optimum on a fine grid")
 @pytest.mark.claim("C2")
 @pytest.mark.parametrize("family", [BoundedRange, LaplaceDominated])
 @pytest.mark.parametrize(
