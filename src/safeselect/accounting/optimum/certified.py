@@ -138,7 +138,8 @@ def quick_epsilon(
 ) -> Fraction | None:
     """An epsilon for equal parts in a few milliseconds: the upper bound alone, on a coarse grid.
 
-    Some thousandths above the optimum, and the same on every machine, whoever asks.
+    Some thousandths above the optimum for tens of parts, some hundredths for thousands, and the
+    same on every machine, whoever asks.
 
     Returns:
         None where no bound is found so quickly.
