@@ -105,7 +105,7 @@ def test_a_charge_after_the_noise_is_found_out():
         scope(ledger).begin(pure(PRICE)).released(result.to_json(), bytes(32))
         return result
 
-    # Nothing paid, something drawn; at which event that is seen first depends on how many there are.
+    # Nothing is paid, and bits are drawn.  How many events there are decides which sees it first.
     with pytest.raises(AssertionError, match=r"\nassert \(Fraction\(0, 1\) == 1 or not 1\)"):
         sweep(careless, ledger, KeyboardInterrupt, 5)
 
