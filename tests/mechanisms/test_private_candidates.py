@@ -754,6 +754,20 @@ def test_a_scope_ends_with_its_run_and_stays_in_its_process():
     assert repr(kept[0]) == "<CoveredScope>"
 
 
+@pytest.mark.parametrize("base", [PureDP, ZeroConcentratedDP])
+def test_a_base_that_no_run_could_be_held_against_is_refused_before_the_charge(base):
+    """Each run failed, because no budget has so many bits, and the call was paid for."""
+    made, scope = ledger(epsilon=9) if base is PureDP else ledger(rho=9)
+    long = base(Fraction(3**700, 2 * 3**700 + 1))
+    before = made.head
+    with pytest.raises(ParameterError, match="must have at most 1024 bits"):
+        best_of(lambda _: (1, 1), base=long, gamma="1/3", ledger=scope)
+    if base is PureDP:
+        with pytest.raises(ParameterError, match="must have at most 1024 bits"):
+            first_above(lambda _: (1, 1), threshold=0, base=long, gamma="1/3", ledger=scope)
+    assert made.head == before
+
+
 @pytest.mark.parametrize("session", [SparseVector, AdaptiveSparseVector])
 @pytest.mark.parametrize("with_ledger", [False, True])
 def test_a_session_answers_nothing_after_its_run(session, with_ledger):

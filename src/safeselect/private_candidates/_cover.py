@@ -139,6 +139,15 @@ class _CoveredRelease:
         """Do nothing: the call that paid says what became of it."""
 
 
+def check_base(base: Base) -> None:
+    """Check, before anything is charged, that runs can be held against this base.
+
+    Raises:
+        ParameterError: its number has more bits than a budget may have.
+    """
+    _covers(base, [])
+
+
 def _covers(base: Base, releases: list[tuple[AnyGuarantee, _Parts]]) -> bool:
     if isinstance(base, (BoundedRange, LaplaceDominated)):
         # How several of them add up where one is chosen by the other is not proved for these kinds.

@@ -12,7 +12,7 @@ from safeselect.charged import Charge, charged
 from safeselect.columns import hushed
 from safeselect.errors import ParameterError, ScoreError
 from safeselect.exact.parameters import Number, describe, rational
-from safeselect.private_candidates._cover import CoveredScope
+from safeselect.private_candidates._cover import CoveredScope, check_base
 from safeselect.private_candidates._results import ChosenRun, Out
 from safeselect.private_candidates._stopping import NegativeBinomial, Poisson, Stopping
 from safeselect.promises.guarantees import PureDP
@@ -212,6 +212,7 @@ class _Call:
                 f"run must be a function of one argument, got {describe(run)}; write for example "
                 "def run(scope): return score, output"
             )
+        check_base(base)
         self._run, self._base, self._law = run, base, law
         self._minimize = minimize
         self._scope = read_ledger(ledger, monotonic=False)
