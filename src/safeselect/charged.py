@@ -104,6 +104,11 @@ def charged(
         pending.end(None)
 
 
+def is_replaced(scope: Scope | None) -> bool:
+    """Whether a neighbour has another unit in the place of one; not so without a scope."""
+    return scope is not None and scope.neighbours == "replace_one"
+
+
 def unit_of(scope: Scope | None) -> str | None:
     """The unit of privacy that a scope protects; None without a scope."""
     return None if scope is None else scope.unit

@@ -139,9 +139,8 @@ def _columns(result: Any) -> dict[str, list[Any]]:
     """
     columns = to_dict(result)
     for name, values in columns.items():
-        is_label, whole = name == "label", [type(each) is int for each in values]
         small = all(type(each) is not int or each.bit_length() < 64 for each in values)
-        if (is_label and not (small and all(whole))) or not small:
+        if not small or (name == "label" and any(type(each) is not int for each in values)):
             columns[name] = [label_text(each) for each in values]
         elif any(isinstance(each, Fraction) for each in values):
             columns[name] = [float(each) for each in values]

@@ -10,6 +10,13 @@ _BEGIN = re.compile(r" *(?:\S.*?  +(?=\S))?")
 """What a line begins with: its indent; or a term with the blanks behind it."""
 
 
+RELEASE_EXIT_CODES = """
+exit codes: 0 done, 2 command line or input file, 3 budget, 4 source of randomness, 5 the ledger
+cannot be used, 6 it is busy: try again, 1 unforeseen
+"""
+"""Below the options of each command that releases something."""
+
+
 class HelpFormatter(argparse.RawDescriptionHelpFormatter):
     """Keeps the paragraphs and columns of a text, and folds their lines to the width.
 

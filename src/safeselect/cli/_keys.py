@@ -7,6 +7,7 @@ from typing import Any
 
 from safeselect.adapters.tables import select_keys
 from safeselect.cli._counting_parser import add_form, table_of
+from safeselect.cli._help import RELEASE_EXIT_CODES
 from safeselect.cli._ledger import open_scope
 from safeselect.cli._ledger_parser import add_charging
 from safeselect.cli._numbers import add_command, count, number
@@ -25,9 +26,6 @@ the k best in the order of their counts use: safeselect top-k
   --with-counts       print noisy numbers of users too, for the same cost: item, tab, count. They
                       are of users counted so, and have a small mean error, which --json tells.
   --pre-threshold T   never show an item of fewer than T users.
-
-exit codes: 0 done, 2 command line or input file, 3 budget, 4 source of randomness, 5 the ledger
-cannot be used, 6 it is busy: try again, 1 unforeseen
 """
 
 
@@ -39,7 +37,7 @@ def add_keys(commands: Any) -> None:
         "the items that may be shown, however many",
         "Release the items that may be shown, with differential privacy; which items "
         "the file holds is private too.",
-        _ABOUT,
+        _ABOUT + RELEASE_EXIT_CODES,
     )
     keys.add_argument("file", metavar="FILE", nargs="+", help=FILES)
     keys.add_argument("--item", required=True, metavar="COL", help="column of the items")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from safeselect.cli._help import HelpFormatter
 from safeselect.cli._numbers import add_command, number
 
 _ABOUT = """\
@@ -95,13 +94,7 @@ def add_charging(parser: argparse.ArgumentParser) -> None:
 
 
 def _action(actions: Any, name: str, purpose: str) -> argparse.ArgumentParser:
-    action: argparse.ArgumentParser = actions.add_parser(
-        name,
-        help=purpose,
-        description=f"{purpose[0].upper()}{purpose[1:]}.",
-        formatter_class=HelpFormatter,
-        allow_abbrev=False,
-    )
+    action = add_command(actions, name, purpose, f"{purpose[0].upper()}{purpose[1:]}.")
     action.set_defaults(action=name)
     action.add_argument("file", metavar="FILE", help="the ledger")
     _add_key(action)

@@ -14,7 +14,7 @@ from safeselect.exact.parameters import rational
 
 
 def add_command(
-    commands: Any, name: str, purpose: str, description: str, about: str
+    commands: Any, name: str, purpose: str, description: str, about: str | None = None
 ) -> argparse.ArgumentParser:
     """Add a command: its purpose in one line, what it does, and what is said below its options."""
     added: argparse.ArgumentParser = commands.add_parser(

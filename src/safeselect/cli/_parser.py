@@ -10,6 +10,7 @@ from typing import Any, NoReturn
 from safeselect.cli._audit import add_audit
 from safeselect.cli._counting_parser import add_form, add_groups
 from safeselect.cli._explain import add_explain
+from safeselect.cli._help import RELEASE_EXIT_CODES
 from safeselect.cli._keys import FILES, add_keys
 from safeselect.cli._ledger_parser import add_charging, add_ledger
 from safeselect.cli._numbers import add_command, add_grid, add_total, count, number
@@ -41,16 +42,10 @@ in groups, with --group-by COL:
   Printed is one release, a line an item: group, tab, item. The groups are public: they are on a
   list made without the data, or their set is public knowledge. All groups of the list are in the
   release, those without rows too; of a group without items no line is printed.
-
-exit codes: 0 done, 2 command line or input file, 3 budget, 4 source of randomness, 5 the ledger
-cannot be used, 6 it is busy: try again, 1 unforeseen
 """
 _SELECT = """\
 The labels are the candidates and must be public: only the scores are protected. Rows are taken in
 the order of their labels, so that the order of the file is not released.
-
-exit codes: 0 done, 2 command line or input file, 3 budget, 4 source of randomness, 5 the ledger
-cannot be used, 6 it is busy: try again, 1 unforeseen
 """
 
 
@@ -147,7 +142,7 @@ def build_parser() -> argparse.ArgumentParser:
 
 def _command(commands: Any, name: str, purpose: str, epilog: str) -> argparse.ArgumentParser:
     description = f"Release {purpose}, with differential privacy."
-    parser = add_command(commands, name, purpose, description, epilog)
+    parser = add_command(commands, name, purpose, description, epilog + RELEASE_EXIT_CODES)
     parser.add_argument("file", metavar="FILE", nargs="+", help=FILES)
     add_total(parser)
     parser.add_argument(

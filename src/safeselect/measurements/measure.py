@@ -9,7 +9,7 @@ from typing import cast
 from safeselect.accounting.cost import read_epsilon
 from safeselect.accounting.gaussian import GaussianDP
 from safeselect.accounting.kinds import AnyGuarantee
-from safeselect.charged import Charge, charged, unit_of
+from safeselect.charged import Charge, charged, is_replaced, unit_of
 from safeselect.counts import Counts, check_unit
 from safeselect.errors import ParameterError, ScoreError
 from safeselect.exact.parameters import Number, rational
@@ -210,7 +210,7 @@ def _check_counts(values: object, size: int, noise: _Noise, scope: Scope | None)
         )
     name, sensitivity = noise.sensitivity
     # A user who replaces another takes away the other's contributions and adds as many.
-    replaced = scope is not None and scope.neighbours == "replace_one"
+    replaced = is_replaced(scope)
     cap = values.max_contributions
     moved = size if cap is None else min(size, cap * (1 + replaced))
     if sensitivity < moved:

@@ -63,25 +63,13 @@ class KeepTable:
 
     @property
     def mean_noise(self) -> Fraction:
-        """E(centre - J), the mean of the noise of a count, rounded down to 2**-32.
-
-        The mean of J is the sum of P(J > n) over all n.
-        """
-        missing = sum((1 << self.bits) - row for row in self.rows)
-        exact = self.centre - Fraction(missing, 1 << self.bits)
-        return Fraction(exact * 2**32 // 1, 2**32)
+        """E(centre - J), the mean of the noise of a count, rounded down to 2**-32."""
+        return _noise_of(self)[0]
 
     @property
     def standard_deviation(self) -> Fraction:
-        """The standard deviation of that noise, rounded up to a thousandth.
-
-        E J is the sum of P(J > n) over all n, and E J**2 that of (2 n + 1) P(J > n).
-        """
-        one = 1 << self.bits
-        missing = [one - row for row in self.rows]
-        first, second = sum(missing), sum((2 * n + 1) * rest for n, rest in enumerate(missing))
-        variance = second * one - first**2  # in units of one**2
-        return Fraction(isqrt(variance * 10**6 // one**2) + 1, 1000)
+        """The standard deviation of that noise, rounded up to a thousandth."""
+        return _noise_of(self)[1]
 
     @property
     def noise_95(self) -> tuple[int, int]:
@@ -116,6 +104,21 @@ class KeepTable:
             up += max(0, (following << self.bits) - self.growth * each)
             down += max(0, (each << self.bits) - self.growth * following)
         return max(up, down) <= self.delta << self.bits
+
+
+@lru_cache(maxsize=16)  # a release asks for it, and there may be a million rows
+def _noise_of(table: KeepTable) -> tuple[Fraction, Fraction]:
+    """The mean of centre - J, rounded down to 2**-32, and its deviation, up to a thousandth.
+
+    E J is the sum of P(J > n) over all n, and E J**2 that of (2 n + 1) P(J > n).
+    """
+    one = 1 << table.bits
+    missing = [one - row for row in table.rows]
+    first, second = sum(missing), sum((2 * n + 1) * rest for n, rest in enumerate(missing))
+    mean = table.centre - Fraction(first, one)
+    variance = second * one - first**2  # in units of one**2
+    deviation = Fraction(isqrt(variance * 10**6 // one**2) + 1, 1000)
+    return Fraction(mean * 2**32 // 1, 2**32), deviation
 
 
 @lru_cache(maxsize=16)

@@ -8,7 +8,7 @@ from safeselect.adapters.tables._counting import until_read
 from safeselect.adapters.tables._keyed import open_keyed
 from safeselect.adapters.tables._keys import warn_if_same
 from safeselect.adapters.tables._sql import ITEMS_PER_USER
-from safeselect.charged import unit_of
+from safeselect.charged import is_replaced, unit_of
 from safeselect.counts import check_unit
 from safeselect.exact.parameters import Number, integer, rational
 from safeselect.ledger import Scope
@@ -73,8 +73,7 @@ def choose_cap(
     low, whole = wanted.numerator, wanted.denominator
     scope = read_ledger(ledger, monotonic=False)
     check_unit(unit, unit_of(scope))
-    replaced = scope is not None and scope.neighbours == "replace_one"
-    change = whole if replaced else max(low, whole - low)
+    change = whole if is_replaced(scope) else max(low, whole - low)
     each = -(-_DEAR * change // rational(epsilon, "epsilon"))
     with ExitStack() as stack:
         keyed = stack.enter_context(open_keyed(table, item, user, memory, False))
