@@ -12,7 +12,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
 from dataclasses import replace
 from typing import TypeVar, final
 
@@ -28,14 +27,12 @@ from safeselect.ledger.records.keys import may_lead
 from safeselect.ledger.records.reading import Reading
 from safeselect.ledger.records.replay import Checker
 from safeselect.ledger.records.signatures import Signer, Verifier, is_key
-from safeselect.ledger.records.skim import Carrying, skim
 from safeselect.ledger.store import Closing, Journal, Row, Store
 from safeselect.ledger.stores.turn import Turn
 
 T = TypeVar("T")
 
 _WAIT = 30
-CARRY_EVERY = 50_000  # records
 
 
 @final
@@ -43,7 +40,7 @@ class Book:
     """The records of one ledger: made with `make` or read with `read`."""
 
     __slots__ = (
-        *("_closed", "_elsewhere", "_known", "_seen", "_signer", "_store", "_tried", "_turn"),
+        *("_closed", "_elsewhere", "_known", "_seen", "_signer", "_store", "_turn"),
         *("_verifier", "id", "on_event"),
     )
 
@@ -61,7 +58,6 @@ class Book:
         self._known: Known | None = None
         # A head that was seen; its record must stay in the ledger.
         self._seen: str | None = None
-        self._tried = 0  # the place of the last attempt to carry totals over
 
     @classmethod
     def make(
@@ -205,8 +201,6 @@ class Book:
                 break
         self._signer = signer or self._signer
         self._tell(known.checker.head)
-        if known.checker.count >= max(known.checker.carried_at, self._tried) + CARRY_EVERY:
-            self._carry()
         return reading.row.seq
 
     def _add(
@@ -221,19 +215,6 @@ class Book:
         written = decide(known.checker) if torn is None else was_torn(torn)
         reading = judged(known.checker, written, self.id, signer or self._signer)
         return known, replace(reading, row=journal.append(reading.row)), torn is not None
-
-    def _carry(self) -> None:
-        """Write what follows from all records, so that the next process need not replay them."""
-
-        def decide(checker: Checker) -> Written:
-            if checker.count < checker.carried_at + CARRY_EVERY:
-                raise LedgerError("another process has just carried the totals over")
-            return "carried", checker.carried()
-
-        # The record before it is already written: it does not matter to it if this one fits a line.
-        with suppress(LedgerError):
-            self._tried = self._known.checker.count if self._known is not None else 0
-            self._written(decide)
 
     def _know(self, known: Known) -> None:
         self._known, self._seen = known, known.checker.head
@@ -257,8 +238,10 @@ class Book:
 
     def _replayed(self, journal: Journal) -> Known:
         """Read and check all records."""
-        checker, last = self._skimmed(journal)
-        known = Known(checker, last or Row(0, "", "", ""))
+        checker, last = Checker(self._verifier, self._seen), None
+        for head in self._elsewhere.expected:
+            checker.heads.want(head)
+        known = Known(checker, Row(0, "", "", ""))
         while rows := following(journal, last):
             for row in rows:
                 known.take(checker.read(row, verify=False))
@@ -273,22 +256,6 @@ class Book:
         self._know(known)
         return known
 
-    def _skimmed(self, journal: Journal) -> tuple[Checker, Row | None]:
-        """Return what the last "carried" record states, if there is one."""
-        lines = journal.to_carried() if isinstance(journal, Carrying) else None
-        if lines is not None:
-            # If something is wrong, the replay of all records says what.
-            with suppress(LedgerDamaged, ValueError):
-                checker = self._new_checker()
-                return checker, skim(checker, lines)
-        return self._new_checker(), None
-
     def _check_signer(self, checker: Checker) -> None:
         if self._signer is not None and not is_key(self._signer, checker.signer):
             raise ParameterError("signer is not the one with which the ledger is signed now")
-
-    def _new_checker(self) -> Checker:
-        checker = Checker(self._verifier, self._seen)
-        for head in self._elsewhere.expected:
-            checker.heads.want(head)
-        return checker

@@ -10,7 +10,7 @@ from typing import Any
 from safeselect.errors import LedgerDamaged, ParameterError
 from safeselect.ledger.records.budget import Amounts, Budget, add, exact_texts
 from safeselect.ledger.records.record import OLD_SCHEMA, read_numbers
-from safeselect.promises.records import Content, exact_text
+from safeselect.promises.records import exact_text
 
 MAX_REFUSALS = 10
 """The default number of refusals of private input at which a scope closes."""
@@ -61,30 +61,6 @@ class Balance:
         if record["caps"] != exact_texts(budget.caps):
             raise LedgerDamaged(f"{where} states other caps than those of its budget")
         return cls(budget, nothing, 0, read_limit(record["max_refusals"], where))
-
-    def as_record(self) -> dict[str, Content]:
-        """Return the content for a record of kind "carried"."""
-        return {
-            "terms": self.budget.as_record(),
-            "spent": exact_texts(self.spent),
-            "refusals": str(self.refusals),
-            "max_refusals": str(self.max_refusals),
-        }
-
-    @classmethod
-    def carried(cls, content: Mapping[str, Any], where: str) -> Balance:
-        """Read what `as_record` wrote.
-
-        Raises:
-            LedgerDamaged: the content is something else.
-        """
-        if content.keys() != {"terms", "spent", "refusals", "max_refusals"}:
-            raise LedgerDamaged(f"{where} does not say where a scope stands")
-        budget, spent = Budget.of(content["terms"]), read_numbers(content["spent"], where)
-        if spent.keys() != budget.caps.keys():
-            raise LedgerDamaged(f"{where} does not say what a scope has spent")
-        counts = (read_limit(content[name], where, 0) for name in ("refusals", "max_refusals"))
-        return cls(budget, spent, *counts)
 
 
 def charged(balance: Balance | None, charge: Mapping[str, Any], where: str) -> Balance:
@@ -149,13 +125,13 @@ def raised(
     return {record["scope"]: replace(balance, budget=budget)}
 
 
-def read_limit(written: object, where: str, least: int = 1) -> int:
+def read_limit(written: object, where: str) -> int:
     """Read a count in the spelling of records.
 
     Raises:
         LedgerDamaged: it is not a count, or is out of bounds.
     """
     count = read_numbers({"count": written}, where)["count"]
-    if count.denominator != 1 or not least <= count <= _LARGEST:
+    if count.denominator != 1 or not 1 <= count <= _LARGEST:
         raise LedgerDamaged(f"{where} holds a count that is out of bounds")
     return int(exact_text(count))

@@ -65,8 +65,6 @@ _NEW: dict[str, _Types] = {
     "key": {"utc": str, "signer": dict, "replaces": str, "handover": str, "approvals": list},
     # The bytes of an unfinished write were cut off.
     "torn": {"length": str, "sha256": str},
-    # All that follows from the records before it, so that opening need not replay them.
-    "carried": {"scopes": dict, "open": dict, "nonces": str, "requests": str},
 }
 # What a record of a kind may have besides: who approves, and their approvals.
 _MORE: dict[str, _Types] = {"created": {"approvers": dict}, "scope": {"approvals": list}}
@@ -81,7 +79,6 @@ _LINES = {"scope", "purpose", "mechanism", "reason"}
 _HEAD = re.compile(r"(0|[1-9][0-9]{0,17}):([0-9a-f]{64})", re.ASCII)
 _HEX = re.compile(r"([0-9a-f]{2})*", re.ASCII)
 _HASH = re.compile(r"[0-9a-f]{64}", re.ASCII)
-_COUNT = re.compile(r"0|[1-9][0-9]{0,17}", re.ASCII)
 
 
 def head_of(seq: int, hash_: str) -> str:
@@ -126,8 +123,6 @@ def read_record(body: str, where: str) -> Fields:
         _check_charged(record, where)
     elif kind == "aborted" and schema == SCHEMA and record["reason"] not in _REASONS:
         raise LedgerDamaged(f"{where} gives a reason that is none of {', '.join(_REASONS)}")
-    elif kind == "carried" and not all(map(_COUNT.fullmatch, record["open"])):
-        raise LedgerDamaged(f"{where} names an open charge that has no place")
     return record
 
 

@@ -13,7 +13,6 @@ from __future__ import annotations
 import re
 from collections.abc import Set
 from dataclasses import dataclass, field
-from hashlib import sha256
 
 from safeselect.errors import LedgerDamaged
 from safeselect.ledger.records.approvals import Approvers, check_approved
@@ -21,7 +20,7 @@ from safeselect.ledger.records.balance import Balance, charged, raised, refused
 from safeselect.ledger.records.fields import OUTCOMES, Fields, charges_of, head_of, read_record
 from safeselect.ledger.records.heads import Heads
 from safeselect.ledger.records.keys import Keys
-from safeselect.ledger.records.reading import Open, Reading, check_spent, read_open
+from safeselect.ledger.records.reading import Open, Reading, check_spent
 from safeselect.ledger.records.record import START, record_hash
 from safeselect.ledger.records.requests import Requests
 from safeselect.ledger.records.signatures import Verifier
@@ -42,7 +41,6 @@ class Checker:
         last: hash of the last record.
         scopes: the balance of each scope.
         torn: the number of replayed records that report bytes cut off.
-        carried_at: the number of records at the last record of kind "carried".
         unfinished: the number of bytes after the last whole record, if a file was read.
         nonces: the nonces of all charges.
         requests: all requests that were charged.
@@ -60,7 +58,6 @@ class Checker:
     last: str = START
     scopes: dict[str, Balance] = field(default_factory=dict)
     torn: int = 0
-    carried_at: int = 0
     unfinished: int = 0
     nonces: set[int] = field(default_factory=set)
     requests: Requests = field(default_factory=Requests)
@@ -156,8 +153,6 @@ class Checker:
             del self._open[reading.closes]
             self.requests.close(reading.closes, self.count, reading.record)
         self.torn += reading.record["kind"] == "torn"
-        if reading.record["kind"] == "carried":
-            self.carried_at = self.count + 1
         if reading.record["kind"] in ("created", "key"):
             self.keys.take(reading.record["signer"])
         if reading.record["kind"] in ("created", "scope", "raised", "key"):
@@ -185,37 +180,6 @@ class Checker:
         self.keys.finish()
         self.heads.finish(self.count)
 
-    def carried(self) -> Fields:
-        """Return the content of a record of kind "carried": all that follows so far."""
-        nonces = b"".join(nonce.to_bytes(16, "big") for nonce in sorted(self.nonces))
-        return {
-            "scopes": {name: balance.as_record() for name, balance in self.scopes.items()},
-            "open": {
-                str(seq): {"scopes": [*charge.scopes], "parameters": dict(charge.parameters)}
-                for seq, charge in self._open.items()
-            },
-            "nonces": sha256(nonces).hexdigest(),
-            "requests": self.requests.digest(),
-        }
-
-    def adopt(self, row: Row, record: Fields) -> None:
-        """Take the state from a record of kind "carried", after its nonces and requests were read.
-
-        Raises:
-            LedgerDamaged: the nonces or requests do not match it, or its state is impossible.
-        """
-        where = f"record {row.seq}"
-        hashes = self.carried()
-        if any(record[name] != hashes[name] for name in ("nonces", "requests")):
-            raise LedgerDamaged(f"{where} speaks of other charges than those before it")
-        if (record["seq"], record["ledger"]) != (str(row.seq), self.ledger):
-            raise LedgerDamaged(f"{where} is of another place")
-        self.scopes = {
-            name: Balance.carried(content, where) for name, content in record["scopes"].items()
-        }
-        self._open = {int(seq): read_open(open_, where) for seq, open_ in record["open"].items()}
-        self.count, self.last, self.carried_at = row.seq + 1, row.hash, row.seq + 1
-
     def _follow(self, row: Row, record: Fields, where: str) -> Reading:
         kind = record["kind"]
         if kind == "charged":
@@ -232,10 +196,6 @@ class Checker:
             else:
                 changed = {record["scope"]: Balance.opened(record, where)}
             return Reading(row, record, changed)
-        if kind == "carried" and any(
-            record[name] != value for name, value in self.carried().items()
-        ):
-            raise LedgerDamaged(f"{where} does not state what follows from the records before it")
         return Reading(row, record)
 
     def _charged(self, row: Row, record: Fields, where: str) -> Reading:
