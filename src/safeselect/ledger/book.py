@@ -12,7 +12,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
 from typing import TypeVar, final
 
 from safeselect.errors import LedgerDamaged, LedgerError, ParameterError
@@ -77,10 +76,10 @@ class Book:
         first += [opened_scope(name, *terms) for name, terms in budgets.items()]
 
         def work(journal: Journal) -> Known:
-            known = Known(Checker(signer), Row(0, "", "", ""))
+            known = Known(Checker(signer))
             for written in first:
                 reading = judged(known.checker, written, id_, signer)
-                known.take(replace(reading, row=journal.append(reading.row)))
+                known.add(reading, journal.append(reading.row))
             return known
 
         book._know(store.create(work))
@@ -191,11 +190,11 @@ class Book:
         if known.checker.signer and self._signer is None and signer is None:
             raise LedgerError("the ledger is signed: open it with signer= to write to it")
         while True:
-            known, reading, is_torn = self._store.write(
+            known, reading, row, is_torn = self._store.write(
                 lambda journal: self._add(journal, decide, signer)
             )
             self._known = None
-            known.take(reading)
+            known.add(reading, row)
             self._know(known)
             if not is_torn:
                 break
@@ -205,7 +204,7 @@ class Book:
 
     def _add(
         self, journal: Journal, decide: Callable[[Checker], Written], signer: Signer | None
-    ) -> tuple[Known, Reading, bool]:
+    ) -> tuple[Known, Reading, Row, bool]:
         """Append one record: of a torn end, if there is one, else the requested one."""
         known = self._caught_up(journal)
         # The old key may be lost, so that nobody could sign that an end was torn.
@@ -214,7 +213,7 @@ class Book:
             self._check_signer(known.checker)
         written = decide(known.checker) if torn is None else was_torn(torn)
         reading = judged(known.checker, written, self.id, signer or self._signer)
-        return known, replace(reading, row=journal.append(reading.row)), torn is not None
+        return known, reading, journal.append(reading.row), torn is not None
 
     def _know(self, known: Known) -> None:
         self._known, self._seen = known, known.checker.head
@@ -229,8 +228,7 @@ class Book:
         if rows:
             self._known = None
             while rows:
-                for row in rows:
-                    known.take(known.checker.read(row))
+                known.take(rows)
                 rows = following(journal, known.last)
             self._know(known)
         known.checker.finish()
@@ -241,11 +239,10 @@ class Book:
         checker, last = Checker(self._verifier, self._seen), None
         for head in self._elsewhere.expected:
             checker.heads.want(head)
-        known = Known(checker, Row(0, "", "", ""))
+        known = Known(checker)
         while rows := following(journal, last):
-            for row in rows:
-                known.take(checker.read(row, verify=False))
-                last = row
+            known.take(rows, verify=False)
+            last = rows[-1]
         if last is not None:
             self._check_signer(checker)
         checker.finish()

@@ -90,7 +90,7 @@ def amounts(scope: str, balance: Balance, price: Amounts) -> dict[str, Content]:
     return {
         "scope": scope,
         "terms": balance.budget.as_record(),
-        "before": exact_texts(balance.spent),
+        "before": dict(balance.texts),
         "charge": exact_texts(price),
         "after": exact_texts(add(balance.spent, price)),
     }

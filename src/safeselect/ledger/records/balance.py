@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
 from safeselect.errors import LedgerDamaged, ParameterError
 from safeselect.ledger.records.budget import Amounts, Budget, add, exact_texts
 from safeselect.ledger.records.record import OLD_SCHEMA, read_numbers
-from safeselect.promises.records import exact_text
+from safeselect.promises.records import Content, exact_text
 
 MAX_REFUSALS = 10
 """The default number of refusals of private input at which a scope closes."""
@@ -33,6 +33,12 @@ class Balance:
     spent: Amounts
     refusals: int = 0
     max_refusals: int = MAX_REFUSALS
+    _texts: Mapping[str, Content] | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def texts(self) -> Mapping[str, Content]:
+        """The amounts charged in total, as records spell them."""
+        return exact_texts(self.spent) if self._texts is None else self._texts
 
     @property
     def left(self) -> Amounts:
@@ -73,24 +79,27 @@ def charged(balance: Balance | None, charge: Mapping[str, Any], where: str) -> B
     if balance is None or charge["terms"] != balance.budget.as_record():
         raise LedgerDamaged(f"{where} does not continue the running total of its scope")
     # An exact number has one spelling, so texts differ exactly where numbers do.
-    if charge["before"] != exact_texts(balance.spent):
+    if charge["before"] != balance.texts:
         raise LedgerDamaged(f"{where} does not continue the running total of its scope")
     price, caps = read_numbers(charge["charge"], where), balance.budget.caps
     if price.keys() != caps.keys():
         raise LedgerDamaged(f"{where} does not add up")
     after = add(balance.spent, price)
-    if charge["after"] != exact_texts(after):
+    if charge["after"] != (texts := exact_texts(after)):
         raise LedgerDamaged(f"{where} does not add up")
-    if not any(price.values()) or any(after[name] > cap for name, cap in caps.items()):
+    is_allowed = any(price.values())
+    for name, cap in caps.items():
+        is_allowed = is_allowed and after[name] <= cap
+    if not is_allowed:
         raise LedgerDamaged(f"{where} is no charge that its budget allows")
     if balance.is_closed:
         raise LedgerDamaged(f"{where} charges a scope that was closed")
-    return Balance(balance.budget, after, balance.refusals, balance.max_refusals)
+    return Balance(balance.budget, after, balance.refusals, balance.max_refusals, texts)
 
 
 def refused(balance: Balance) -> Balance:
     """Return the balance after one more call was refused for its private input."""
-    return Balance(balance.budget, balance.spent, balance.refusals + 1, balance.max_refusals)
+    return replace(balance, refusals=balance.refusals + 1)
 
 
 def raised(

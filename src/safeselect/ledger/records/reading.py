@@ -20,7 +20,7 @@ class Open:
     parameters: Mapping[str, str]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Reading:
     """A correct record, and what follows from it.
 
@@ -40,7 +40,7 @@ class Reading:
     nonce: int | None = None
     request: tuple[str, str] | None = None
     opens: Open | None = None
-    closes: int | None = None
+    closes: str | None = None
 
 
 def check_spent(spent: Fields, reserved: Mapping[str, str], where: str) -> None:

@@ -10,7 +10,6 @@ its own record judged before it writes it.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Set
 from dataclasses import dataclass, field
 
@@ -25,6 +24,8 @@ from safeselect.ledger.records.record import START, record_hash
 from safeselect.ledger.records.requests import Requests
 from safeselect.ledger.records.signatures import Verifier
 from safeselect.ledger.store import Row
+
+_NOTHING = Open((), {})
 
 
 @dataclass(slots=True)
@@ -61,8 +62,8 @@ class Checker:
     unfinished: int = 0
     nonces: set[int] = field(default_factory=set)
     requests: Requests = field(default_factory=Requests)
-    _open: dict[int, Open] = field(default_factory=dict)
-    _known: dict[tuple[object, ...], Open] = field(default_factory=dict)
+    _open: dict[str, Open] = field(default_factory=dict)  # by place, as records spell it
+    _like: Open = _NOTHING
     heads: Heads = field(default_factory=Heads)
     approvers: Approvers | None = None
     changed: str = ""
@@ -80,7 +81,7 @@ class Checker:
     @property
     def pending(self) -> set[str]:
         """Places of charges without an outcome: their calls still run, or died.  They stand."""
-        return {str(seq) for seq in self._open}
+        return set(self._open)
 
     @property
     def head(self) -> str:
@@ -93,7 +94,7 @@ class Checker:
 
     def awaits(self, charge: int) -> Open | None:
         """Return the charge at this place, if it has no outcome yet."""
-        return self._open.get(charge)
+        return self._open.get(str(charge))
 
     def check(self, body: str, hash_: str, signature: str) -> Fields:
         """Check the next record, apply it and return its content.
@@ -131,9 +132,10 @@ class Checker:
             raise LedgerDamaged(f"{where} belongs to another ledger")
         elif record["kind"] == "key":
             self.keys.check_next(row, record, self.approvers, self.changed, where)
-        else:
+        elif row.signature or self.keys.signer:
             self.keys.check(row, verify=verify)
-        self.heads.check(self.count, row.hash)
+        if self.heads.wanted:
+            self.heads.check(self.count, row.hash)
         return self._follow(row, record, where)
 
     def take(self, reading: Reading) -> None:
@@ -148,15 +150,16 @@ class Checker:
         if reading.request is not None:
             self.requests.open(*reading.request, self.count)
         if reading.opens is not None:
-            self._open[self.count] = reading.opens
+            self._open[reading.record["seq"]] = self._like = reading.opens
         if reading.closes is not None:
             del self._open[reading.closes]
-            self.requests.close(reading.closes, self.count, reading.record)
-        self.torn += reading.record["kind"] == "torn"
-        if reading.record["kind"] in ("created", "key"):
+            self.requests.close(int(reading.closes), self.count, reading.record)
+        kind = reading.record["kind"]
+        if kind in ("created", "key"):
             self.keys.take(reading.record["signer"])
-        if reading.record["kind"] in ("created", "scope", "raised", "key"):
+        if kind in ("created", "scope", "raised", "key"):
             self.changed = reading.row.hash
+        self.torn += kind == "torn"
         self.heads.wanted.pop(self.count, None)
         self.count, self.last = self.count + 1, reading.row.hash
 
@@ -209,23 +212,17 @@ class Checker:
             if charge["scope"] in scopes:
                 raise LedgerDamaged(f"{where} charges a scope twice")
             scopes[charge["scope"]] = charged(self.scopes.get(charge["scope"]), charge, where)
-        parameters = record["parameters"]
-        if not all(isinstance(value, str) for value in parameters.values()):
-            raise LedgerDamaged(f"{where} has a parameter that is not text")
-        # Charges with equal parameters share one object while they await their outcomes.
-        key = (*scopes, *parameters.items())
-        waits = self._known.get(key)
-        if waits is None:
-            if len(self._known) >= _KNOWN:
-                self._known.clear()
-            waits = self._known[key] = Open(tuple(scopes), parameters)
+        # Charges that repeat the one before share one object while they await their outcomes.
+        waits, parameters = self._like, record["parameters"]
+        if parameters != waits.parameters or tuple(scopes) != waits.scopes:
+            if not all(type(value) is str for value in parameters.values()):
+                raise LedgerDamaged(f"{where} has a parameter that is not text")
+            waits = Open(tuple(scopes), parameters)
         asked = (request["id"], request["asked"]) if request else None
         return Reading(row, record, scopes, nonce, asked, waits)
 
     def _outcome(self, row: Row, record: Fields, where: str) -> Reading:
-        # A text that is not a canonical number is not the place of any record.
-        seq = int(record["charge"]) if _PLACE.fullmatch(record["charge"]) else -1
-        charge = self._open.get(seq)
+        charge = self._open.get(record["charge"])
         if charge is None:
             raise LedgerDamaged(f"{where} tells the outcome of a charge that awaits none")
         scopes: dict[str, Balance] = {}
@@ -237,8 +234,4 @@ class Checker:
             self.scopes[name].is_closed for name in charge.scopes
         ):
             raise LedgerDamaged(f"{where} releases an answer from a scope that was closed")
-        return Reading(row, record, scopes, closes=seq)
-
-
-_KNOWN = 256  # the most distinct parameters that are shared
-_PLACE = re.compile(r"0|[1-9][0-9]{0,17}", re.ASCII)
+        return Reading(row, record, scopes, closes=record["charge"])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from dataclasses import replace
 from hashlib import sha256
 from io import FileIO
 from typing import final
@@ -88,7 +87,8 @@ class FileJournal:
             whole = chunk.rfind(b"\n")
             if whole < 0 or whole > _CHUNK:
                 raise LedgerDamaged(f"record {first + len(found)} is cut, or too long")
-            for line in chunk[:whole].split(b"\n")[: count - len(found)]:
+            left = count - len(found)
+            for line in chunk[:whole].decode("latin-1").split("\n", left)[:left]:
                 found.append(read_line(line, first + len(found), at))
                 at += len(line) + 1
         return found
@@ -96,7 +96,7 @@ class FileJournal:
     def append(self, row: Row) -> Row:
         """Add a line."""
         line = log_line(row.body, row.hash, row.signature)
-        placed = replace(row, at=self._next)
+        placed = row._replace(at=self._next)
         self.lines.append(line)
         self._next += len(line)
         return placed
