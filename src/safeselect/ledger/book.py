@@ -11,11 +11,18 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Mapping
 from typing import TypeVar, final
 
-from safeselect.errors import LedgerDamaged, LedgerError, ParameterError
-from safeselect.ledger.elsewhere import Elsewhere
+from safeselect.errors import (
+    LedgerBusy,
+    LedgerDamaged,
+    LedgerError,
+    LedgerRolledBack,
+    ParameterError,
+)
+from safeselect.ledger.elsewhere import Elsewhere, Untold
 from safeselect.ledger.entries import Written, made, opened_scope, was_torn
 from safeselect.ledger.events import OnEvent
 from safeselect.ledger.following import all_rows, following, rows_between
@@ -24,10 +31,11 @@ from safeselect.ledger.records.approvals import Approvers
 from safeselect.ledger.records.budget import Budget
 from safeselect.ledger.records.keys import may_lead
 from safeselect.ledger.records.reading import Reading
+from safeselect.ledger.records.record import Clock
 from safeselect.ledger.records.replay import Checker
 from safeselect.ledger.records.signatures import Signer, Verifier, is_key
 from safeselect.ledger.store import Closing, Journal, Row, Store
-from safeselect.ledger.stores.turn import Turn
+from safeselect.ledger.stores.turn import Turn, pause
 
 T = TypeVar("T")
 
@@ -66,13 +74,14 @@ class Book:
         id_: str,
         budgets: Mapping[str, tuple[Budget, int]],
         approvers: Approvers | None,
+        clock: Clock,
         elsewhere: Elsewhere,
     ) -> Book:
         """Write the first records: the ledger's, and one for each scope."""
         book = cls(store, signer, None, elsewhere)
         book.id = id_
         elsewhere.check_unused()
-        first = [made(signer, store.about(), approvers)]
+        first = [made(signer, store.about(), approvers, clock)]
         first += [opened_scope(name, *terms) for name, terms in budgets.items()]
 
         def work(journal: Journal) -> Known:
@@ -136,16 +145,32 @@ class Book:
         """Return the last record."""
         return self._turn.take(self._look).last
 
-    def write(self, decide: Callable[[Checker], Written], signer: Signer | None = None) -> int:
-        """Write the record that `decide` returns, unless it raises; return the record's place.
+    def write(
+        self, decide: Callable[[Checker], Written], signer: Signer | None = None, *, wait: int = 0
+    ) -> Reading:
+        """Write the record that `decide` returns, unless it raises; return the record.
 
         Args:
             signer: another key, which signs this record and the later ones of this process.
+            wait: seconds for which to try again while others hold the lock.
 
         Raises:
+            LedgerBusy: others held the lock; the record was not written.
+            Untold: it was written.
             LedgerError: it could not be written, or a record fails its check.
         """
-        return self._turn.take(lambda: self._written(decide, signer))
+        deadline = time.monotonic_ns() + wait * 10**9
+
+        def work() -> Reading:
+            while True:
+                try:
+                    return self._written(decide, signer)
+                except LedgerBusy:
+                    if time.monotonic_ns() > deadline:
+                        raise
+                pause()
+
+        return self._turn.take(work, wait)
 
     def rows(self) -> Iterator[Row]:
         """Return all rows that exist now, oldest first, as they are stored.
@@ -182,7 +207,7 @@ class Book:
 
         self._elsewhere.bring(head, rows_after, lambda: self._store.read(self._caught_up))
 
-    def _written(self, decide: Callable[[Checker], Written], signer: Signer | None = None) -> int:
+    def _written(self, decide: Callable[[Checker], Written], signer: Signer | None) -> Reading:
         known = self._known
         if known is None or self._closed:
             known = self._look()  # the long first read needs no lock
@@ -199,8 +224,15 @@ class Book:
             if not is_torn:
                 break
         self._signer = signer or self._signer
-        self._tell(known.checker.head)
-        return reading.row.seq
+        try:
+            self._tell(known.checker.head)
+        except (LedgerDamaged, LedgerRolledBack):
+            raise
+        except LedgerError as error:
+            untold = Untold(reading, error)
+        else:
+            return reading
+        raise untold
 
     def _add(
         self, journal: Journal, decide: Callable[[Checker], Written], signer: Signer | None

@@ -10,14 +10,32 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import final
 
-from safeselect.errors import LedgerError, ParameterError
+from safeselect.errors import LedgerBusy, LedgerError, ParameterError
 from safeselect.ledger.anchor import Anchor, Receiver
 from safeselect.ledger.records.fields import head_of, read_head
 from safeselect.ledger.records.lines import log_line
+from safeselect.ledger.records.reading import Reading
 from safeselect.ledger.store import Row
 
 RowsAfter = Callable[[str | None, str], Iterable[list[Row]]]
 """The rows after a head, or all, up to another head, in batches."""
+
+
+class Untold(LedgerError):
+    """A record is in the ledger for good, and what is kept elsewhere could not be told of it.
+
+    Attributes:
+        reading: the record.
+    """
+
+    def __init__(self, reading: Reading, why: LedgerError) -> None:
+        super().__init__(reason_of(why))
+        self.reading = reading
+
+
+def reason_of(error: LedgerError) -> str:
+    """Return why a record could not be written, where a charge stands."""
+    return "others held the ledger's lock" if isinstance(error, LedgerBusy) else str(error)
 
 
 @dataclass(slots=True)

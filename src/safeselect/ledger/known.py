@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import cast
 
 from safeselect.errors import LedgerDamaged, LedgerError, LedgerRolledBack
 from safeselect.ledger.entries import Written
-from safeselect.ledger.records.fields import read_head
+from safeselect.ledger.records.fields import read_head, states_time
 from safeselect.ledger.records.lines import log_line
 from safeselect.ledger.records.reading import Reading
-from safeselect.ledger.records.record import LONGEST, SCHEMA, canonical, record_hash
+from safeselect.ledger.records.record import LONGEST, SCHEMA, Clock, canonical, record_hash, utc_now
 from safeselect.ledger.records.replay import Checker
 from safeselect.ledger.records.signatures import Signer, signed_message
 from safeselect.ledger.store import Row
@@ -91,6 +92,8 @@ def judged(checker: Checker, written: Written, ledger: str, signer: Signer | Non
     record: dict[str, Content] = dict(content)
     record |= {"schema": SCHEMA, "kind": kind, "ledger": ledger}
     record |= {"seq": str(checker.count), "previous": checker.last}
+    if states_time(kind):
+        record["utc"] = utc_now(cast("Clock", record.get("clock", checker.clock)))
     body = canonical(record)
     hash_, signature = record_hash(body), ""
     if signer is not None:

@@ -13,6 +13,7 @@ from typing import final
 from safeselect.ledger.anchor import Anchor, Receiver
 from safeselect.ledger.arguments import (
     check_budget,
+    read_clock,
     read_elsewhere,
     read_entry,
     read_hook,
@@ -29,7 +30,7 @@ from safeselect.ledger.records.approvals import Proposal, read_approvers
 from safeselect.ledger.records.balance import MAX_REFUSALS, Balance
 from safeselect.ledger.records.budget import Budget
 from safeselect.ledger.records.fields import head_of, read_head
-from safeselect.ledger.records.record import Record, text
+from safeselect.ledger.records.record import Clock, Record, text
 from safeselect.ledger.records.replay import Checker
 from safeselect.ledger.records.requests import Request, request_hash
 from safeselect.ledger.records.signatures import Signer, Verifier, read_signer, read_verifier
@@ -43,9 +44,9 @@ from safeselect.promises.records import Receipt
 class Ledger:
     """A durable budget, made with `Ledger.create` and opened later with `Ledger.open`.
 
-    There are two functions so that a missing file never becomes a fresh budget.  Threads, processes
-    and forked children may use one ledger at once; a ledger in memory belongs to its process.
-    Every method raises `LedgerError` if the ledger cannot be used.
+    Thus a missing file never becomes a fresh budget.  Threads, processes and forked children may
+    use one at once; a ledger in memory belongs to its process.  Methods raise `LedgerError` if the
+    ledger cannot be used.
     """
 
     __slots__ = ("_book",)
@@ -64,6 +65,7 @@ class Ledger:
         max_refusals: int = MAX_REFUSALS,
         approvers: Iterable[Verifier] = (),
         approvals_needed: int | None = None,
+        clock: Clock = "day",
         anchor: Anchor | None = None,
         ship: Receiver | None = None,
         on_event: OnEvent | None = None,
@@ -79,6 +81,7 @@ class Ledger:
             approvers: keys of Ed25519, each an `Ed25519Verifier`, of the people who approve every
                 later scope and every raised limit.
             approvals_needed: how many of them must sign; all by default.
+            clock: how finely records and releases state the time: "day", "hour" or "minute".
             anchor: keeps the newest head elsewhere, so that a ledger that was rolled back is found.
             ship: keeps every line elsewhere, so that an older copy is made whole again.
             on_event: gets an `Event` after each charge, refusal and outcome; what it raises warns.
@@ -91,7 +94,8 @@ class Ledger:
         hook, key = read_hook(on_event), read_signer(signer)
         elsewhere = read_elsewhere(anchor, ship)
         people = read_approvers(approvers, approvals_needed, key, len(terms))
-        book = Book.make(read_place(place), key, os.urandom(16).hex(), terms, people, elsewhere)
+        about = os.urandom(16).hex(), terms, people, read_clock(clock)
+        book = Book.make(read_place(place), key, *about, elsewhere)
         book.on_event = hook
         return cls(book)
 

@@ -48,7 +48,7 @@ _OLD: dict[str, _Types] = {
     **_OUTCOMES,
 }
 _NEW: dict[str, _Types] = {
-    "created": {**_CREATED, "place": dict},
+    "created": {**_CREATED, "place": dict, "clock": str},
     "scope": {**_SCOPE, "caps": dict, "max_refusals": str},
     "charged": {**_CHARGED, "charges": list, "request": dict},
     **_OUTCOMES,
@@ -138,6 +138,11 @@ def read_record(body: str, where: str) -> Fields:
     elif kind == "aborted" and schema == SCHEMA and record["reason"] not in _REASONS:
         raise LedgerDamaged(f"{where} gives a reason that is none of {', '.join(_REASONS)}")
     return record
+
+
+def states_time(kind: str) -> bool:
+    """Whether records of this kind state a time."""
+    return "utc" in _NEW.get(kind, ())
 
 
 def names_of(kind: str) -> list[list[str]]:

@@ -20,7 +20,7 @@ from safeselect.ledger.records.fields import OUTCOMES, Fields, charges_of, head_
 from safeselect.ledger.records.heads import Heads
 from safeselect.ledger.records.keys import Keys
 from safeselect.ledger.records.reading import Open, Reading, check_spent
-from safeselect.ledger.records.record import START, record_hash
+from safeselect.ledger.records.record import SCHEMA, START, Clock, read_time, record_hash
 from safeselect.ledger.records.requests import Requests
 from safeselect.ledger.records.signatures import Verifier
 from safeselect.ledger.store import Row
@@ -38,6 +38,7 @@ class Checker:
         published: a head that must be among the records.
         accepted: public keys; with any, every key of the ledger must be among them.
         ledger: identity of the ledger.
+        clock: how finely its records state the time.
         count: the number of records so far.
         last: hash of the last record.
         scopes: the balance of each scope.
@@ -55,6 +56,7 @@ class Checker:
     published: str | None = None
     accepted: Set[str] = frozenset()
     ledger: str = ""
+    clock: Clock = "day"
     count: int = 0
     last: str = START
     scopes: dict[str, Balance] = field(default_factory=dict)
@@ -134,6 +136,8 @@ class Checker:
             self.keys.check_next(row, record, self.approvers, self.changed, where)
         elif row.signature or self.keys.signer:
             self.keys.check(row, verify=verify)
+        if "utc" in record:
+            self._check_time(record, where)
         if self.heads.wanted:
             self.heads.check(self.count, row.hash)
         return self._follow(row, record, where)
@@ -142,6 +146,7 @@ class Checker:
         """Apply the record that `read` has just judged."""
         if self.count == 0:
             self.ledger = reading.record["ledger"]
+            self.clock = reading.record.get("clock", "day")
             if "approvers" in reading.record:
                 self.approvers = Approvers.of(reading.record["approvers"], reading.record["signer"])
         self.scopes |= reading.scopes
@@ -182,6 +187,13 @@ class Checker:
             raise LedgerDamaged("there is no record; every ledger has at least one")
         self.keys.finish()
         self.heads.finish(self.count)
+
+    def _check_time(self, record: Fields, where: str) -> None:
+        """Refuse a time that is none, or finer or coarser than the ledger says."""
+        clock = record.get("clock", self.clock) if record["schema"] == SCHEMA else "second"
+        found = read_time(record["utc"])
+        if found is None or found[1] != clock:
+            raise LedgerDamaged(f"{where} states no time to the {clock}")
 
     def _follow(self, row: Row, record: Fields, where: str) -> Reading:
         kind = record["kind"]

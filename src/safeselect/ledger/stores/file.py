@@ -103,27 +103,29 @@ class FileStore:
 
     def write(self, work: Callable[[Journal], T]) -> T:
         """Lock the file, run the work, and put its rows on the disk."""
-        try:
-            return self._written(work)
-        except OSError as error:
-            raise said(error, self.name, "written") from None
+        return self._said("written", lambda: self._written(work))
 
     def read(self, work: Callable[[Journal], T]) -> T:
         """Find the last newline under the lock; then run the work, without it, and sync."""
-        try:
-            return self._read(work)
-        except OSError as error:
-            raise said(error, self.name, "read") from None
+        return self._said("read", lambda: self._read(work))
 
     def replace_end(self, work: Callable[[FileJournal], tuple[int, Row]]) -> Path:
         """Put a row in place of all bytes from a place on; return the new file that keeps them.
 
         The work returns that place, and the row.
         """
+        return self._said("written", lambda: self._replaced(work))
+
+    def _said(self, done: str, work: Callable[[], T]) -> T:
+        """Do the work; in a child of a fork in the middle of it, no failure is an alarm."""
+        born = generation()
         try:
-            return self._replaced(work)
-        except OSError as error:
-            raise said(error, self.name, "written") from None
+            return work()
+        except (OSError, LedgerError) as error:
+            failed = said(error, self.name, done) if isinstance(error, OSError) else error
+        if generation() != born:  # the child's descriptor is /dev/null, which has no record
+            failed = LedgerError("this process was forked in a call of its parent's: call anew")
+        raise failed
 
     def _replaced(self, work: Callable[[FileJournal], tuple[int, Row]]) -> Path:
         born = generation()
