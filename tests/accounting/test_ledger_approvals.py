@@ -279,7 +279,7 @@ def test_a_change_without_its_predecessor_or_twice_is_refused(tmp_path: Path) ->
         with pytest.raises(LedgerDamaged, match="is not for this"):
             Ledger.open(path)
     # The chain computed anew breaks every approval: `since` is a hash.
-    path.write_bytes(chained([{**records[0], "utc": "x"}, *records[1:]]))
+    path.write_bytes(chained([{**records[0], "utc": "2025-01-01"}, *records[1:]]))
     with pytest.raises(LedgerDamaged, match="an approval of record 3 is not for this"):
         Ledger.open(path)
 
@@ -314,8 +314,8 @@ def test_a_raised_budget_that_nobody_approved_is_refused(tmp_path: Path) -> None
         terms = ledger.balance("a").budget.terms["epsilon"]
         raised = {
             "kind": "raised", "schema": "safeselect.record/2", "ledger": ledger.id, "scope": "a",
-            "utc": "x", "limit": "epsilon", "before": str(terms), "after": "9", "reason": "x",
-            "approvals": [],
+            "utc": "2025-01-01", "limit": "epsilon", "before": str(terms), "after": "9",
+            "reason": "x", "approvals": [],
         }  # fmt: skip
         records = [record.content for record in ledger.records()]
         path.write_bytes(chained([*records, raised]))

@@ -283,7 +283,7 @@ def _other_chain(lines: list[bytes]) -> list[bytes]:
         (lambda lines: [*lines[:-1], lines[-1].replace(b"released", b"aborted!")], "fields|kind"),
         (lambda lines: [*lines, b"\n"], "not a line of a ledger"),
         (lambda lines: [*lines, lines[-1]], "does not follow"),
-        (lambda lines: [lines[0].replace(b"kind", b"King"), *lines[1:]], "kind|another|fields"),
+        (lambda lines: [lines[0].replace(b"kind", b"King"), *lines[1:]], "canonical"),
         (lambda lines: [*lines[:3], lines[3].replace(b'"hash":"', b'"hash":"0', 1)], "not a line"),
         (lambda lines: lines[:6] + _other_chain(lines)[6:], "does not follow"),
         (lambda lines: _other_chain(lines)[:3] + lines[2:], "does not follow|another one"),

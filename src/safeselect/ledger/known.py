@@ -93,7 +93,8 @@ def judged(checker: Checker, written: Written, ledger: str, signer: Signer | Non
     record |= {"schema": SCHEMA, "kind": kind, "ledger": ledger}
     record |= {"seq": str(checker.count), "previous": checker.last}
     if states_time(kind):
-        record["utc"] = utc_now(cast("Clock", record.get("clock", checker.clock)))
+        first = cast("Clock", content.get("clock"))
+        record["utc"] = utc_now(checker.clock if checker.count else first)
     body = canonical(record)
     hash_, signature = record_hash(body), ""
     if signer is not None:

@@ -140,9 +140,9 @@ def read_record(body: str, where: str) -> Fields:
     return record
 
 
-def states_time(kind: str) -> bool:
+def states_time(kind: object) -> bool:
     """Whether records of this kind state a time."""
-    return "utc" in _NEW.get(kind, ())
+    return isinstance(kind, str) and "utc" in _NEW.get(kind, ())
 
 
 def names_of(kind: str) -> list[list[str]]:

@@ -117,15 +117,17 @@ class FileStore:
         return self._said("written", lambda: self._replaced(work))
 
     def _said(self, done: str, work: Callable[[], T]) -> T:
-        """Do the work; in a child of a fork in the middle of it, no failure is an alarm."""
-        born = generation()
+        """Do the work; whatever a child of a fork in the middle of it finds is no alarm."""
+        born, failed = generation(), None
         try:
-            return work()
+            found = work()
         except (OSError, LedgerError) as error:
             failed = said(error, self.name, done) if isinstance(error, OSError) else error
         if generation() != born:  # the child's descriptor is /dev/null, which has no record
             failed = LedgerError("this process was forked in a call of its parent's: call anew")
-        raise failed
+        if failed is not None:
+            raise failed
+        return found
 
     def _replaced(self, work: Callable[[FileJournal], tuple[int, Row]]) -> Path:
         born = generation()
