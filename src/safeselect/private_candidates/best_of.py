@@ -68,7 +68,9 @@ def best_of(
     Exactness: K by inversion against enclosed partial sums; its law is exact.
     Reveals: the time of the call tells K, and so do other things that a run does: files, logs,
         network, progress bars.  Whoever sees them sees more than the guarantee covers.  K is not in
-        the result, in the ledger or in any message.  An error in a run ends the call; that it
+        the result or in any message.  The ledger states the time of charges to its clock, a day by
+        default: what remains are runs past midnight or for days, the times of its files, when its
+        lines and heads are sent elsewhere or events told, and what others write meanwhile.  An error in a run ends the call; that it
         happened is not covered either, and a ledger counts it, as it counts scores that cannot be
         read: too many close the scope.
 
