@@ -70,9 +70,9 @@ def best_of(
         network, progress bars.  Whoever sees them sees more than the guarantee covers.  K is not in
         the result or in any message.  The ledger states the time of charges to its clock, a day by
         default: what remains are runs past midnight or for days, the times of its files, when its
-        lines and heads are sent elsewhere or events told, and what others write meanwhile.  An error in a run ends the call; that it
-        happened is not covered either, and a ledger counts it, as it counts scores that cannot be
-        read: too many close the scope.
+        lines and heads are sent elsewhere or events told, and what others write meanwhile.  An
+        error in a run ends the call; that it happened is not covered either, and a ledger counts
+        it, as it counts scores that cannot be read: too many close the scope.
 
     Args:
         run: takes a scope and returns (score, output).  The scope goes to mechanisms as `ledger=`:
