@@ -44,9 +44,8 @@ from safeselect.promises.records import Receipt
 class Ledger:
     """A durable budget, made with `Ledger.create` and opened later with `Ledger.open`.
 
-    Thus a missing file never becomes a fresh budget.  Threads, processes and forked children may
-    use one at once; a ledger in memory belongs to its process.  Methods raise `LedgerError` if the
-    ledger cannot be used.
+    Thus a missing file is never a fresh budget.  Threads, processes and forked children may use one
+    at once; one in memory belongs to its process.  `LedgerError` says that it cannot be used.
     """
 
     __slots__ = ("_book",)
@@ -198,8 +197,7 @@ class Ledger:
             approvals: what `safeselect.ledger.approve` returned to each of the approvers.
 
         Raises:
-            ParameterError: too few signed this, or limits changed since, or it is a key, which
-                `rotate` takes; nothing was written.
+            ParameterError: too few signed it, limits changed since, or it is a key: `rotate` it.
         """
         enact(self._book, proposal, approvals)
 
@@ -220,8 +218,8 @@ class Ledger:
 
         Args:
             name: the scope to charge.
-            unit, neighbours: whose privacy, and which data sets are compared: those for which your
-                `sensitivity` was computed, in the words with which the scope was opened.
+            unit, neighbours: those for which your `sensitivity` was computed, in the words with
+                which the scope was opened.
             purpose: why; one line that goes into the records.
 
         Raises:
@@ -267,8 +265,7 @@ class Ledger:
         Raises:
             ParameterError: there is no request that was charged there.
             BudgetError: a scope was closed in between; nothing is released.
-            LedgerError: the charge was aborted, or another answer was released; or the ledger
-                cannot be used.
+            ChargeStands: it was aborted or another answer released; or the ledger cannot be used.
         """
         return finish_request(self._book, read_entry(charge, salt, output), output, salt)
 
@@ -282,8 +279,8 @@ class Ledger:
             LedgerError: the ledger cannot be used, or a record is not what a ledger writes.
         """
         check = (checker or Checker()).check
-        for row in self._book.rows():
-            yield Record(check(row.body, row.hash, row.signature), row.hash, row.signature)
+        for _, body, hash_, signature, _ in self._book.rows():
+            yield Record(check(body, hash_, signature), hash_, signature)
 
     def check(self, *, head: str | None = None, verifier: Verifier | None = None) -> Checker:
         """Check every record, and return the checker with every scope's balance.

@@ -124,7 +124,7 @@ class FileStore:
         except (OSError, LedgerError) as error:
             failed = said(error, self.name, done) if isinstance(error, OSError) else error
         if generation() != born:  # the child's descriptor is /dev/null, which has no record
-            failed = LedgerError("this process was forked in a call of its parent's: call anew")
+            raise LedgerError("this process was forked in a call of its parent's: call anew")
         if failed is not None:
             raise failed
         return found
@@ -194,8 +194,7 @@ class FileStore:
             end = end_of_lines(file, here.st_size)
             fcntl.flock(file, fcntl.LOCK_UN)
             done = work(FileJournal(file, end, end))
-            device, inode, durable = self._durable
-            if (device, inode) != (here.st_dev, here.st_ino) or end > durable:
+            if self._durable[:2] != (here.st_dev, here.st_ino) or end > self._durable[2]:
                 # A line may have a writer that died before it was on the disk.
                 if not os.fstatvfs(file.fileno()).f_flag & os.ST_RDONLY:
                     sync(file)
