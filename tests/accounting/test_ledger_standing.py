@@ -247,6 +247,30 @@ def test_a_lock_that_is_held_when_a_charge_is_told_elsewhere(
     assert kinds(made)[2:] == ["charged"]
 
 
+def test_a_retry_that_cannot_look_again_says_that_the_first_charge_stands(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The lock is taken between finding the request and making sure that it is on the disk."""
+    ledger, holding = Ledger.open(FileStore(path, wait=0)), Holding(path)
+    MECHANISMS["one"](scope(ledger).asked("r"))
+    real = FileStore.write
+
+    def write(self: FileStore, work: Callable[[Any], Any]) -> Any:
+        try:
+            return real(self, work)
+        finally:
+            holding()
+
+    with monkeypatch.context() as patch:
+        patch.setattr(FileStore, "write", write)
+        with pytest.raises(ChargeStands, match="record 2 stands") as caught:
+            MECHANISMS["one"](scope(ledger).asked("r"))
+    assert caught.value.charge == 2
+    holding.file.close()
+    with pytest.raises(RepeatedRequest, match="was charged before, in record 2"):
+        MECHANISMS["one"](scope(ledger).asked("r"))
+
+
 def test_finish_says_that_the_charge_stands_while_others_hold_the_lock(path: Path) -> None:
     ledger, holding = Ledger.open(FileStore(path, wait=0)), Holding(path)
     box = Box(holding)
@@ -351,7 +375,7 @@ def test_a_store_of_ones_own_that_is_busy_after_the_charge() -> None:
     store = Busy()
     pending = scope(new(store)).begin(pure())
     store.is_busy = True
-    with pytest.raises(ChargeStands, match="others held the ledger's lock"):
+    with pytest.raises(ChargeStands, match="the ledger's lock was held"):
         pending.released("x", b"s" * 32)
     store.is_busy = False
     pending.aborted("error")

@@ -29,13 +29,16 @@ class Untold(LedgerError):
     """
 
     def __init__(self, reading: Reading, why: LedgerError) -> None:
-        super().__init__(reason_of(why))
+        super().__init__(
+            f"record {reading.row.seq} is in the ledger, and is not known elsewhere yet: "
+            f"{reason_of(why)}"
+        )
         self.reading = reading
 
 
 def reason_of(error: LedgerError) -> str:
     """Return why a record could not be written, where a charge stands."""
-    return "others held the ledger's lock" if isinstance(error, LedgerBusy) else str(error)
+    return "the ledger's lock was held" if isinstance(error, LedgerBusy) else str(error)
 
 
 @dataclass(slots=True)
@@ -93,10 +96,7 @@ class _Kept:
         try:
             keep(*what)
         except Exception as error:  # noqa: BLE001 - any failure withholds the answer
-            raise LedgerError(
-                f"{self.name} failed with {type(error).__name__}: nothing is released, and the "
-                "charge may stand"
-            ) from None
+            raise LedgerError(f"{self.name} failed with {type(error).__name__}") from None
 
 
 @final

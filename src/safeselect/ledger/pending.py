@@ -61,7 +61,7 @@ class Pending:
             for name in self._event.scopes:
                 check_open(name, balance_of(checker, name))
 
-        _standing(self.charge, self._born, lambda: self.book.state(look), _ASK_AGAIN)
+        standing(self.charge, self._born, lambda: self.book.state(look), _ASK_AGAIN)
 
     def released(self, output: str, salt: bytes) -> Receipt:
         """Write a commitment to the output; show the output only after this returns.
@@ -78,7 +78,7 @@ class Pending:
             self._is_kept = True
             deliver = partial(self._asking.deliver, self.charge, salt, output)
             try:
-                _standing(self.charge, self._born, deliver)
+                standing(self.charge, self._born, deliver)
             except LedgerError:
                 self._is_kept = False
                 raise
@@ -138,7 +138,7 @@ class Pending:
 
         event = replace(self._event, kind=kind)
         hook, end = self.book.on_event, _ASK_AGAIN if kind == "settled" else _LOST
-        return reported(hook, event, lambda: _standing(self.charge, self._born, write, end))
+        return reported(hook, event, lambda: standing(self.charge, self._born, write, end))
 
 
 class _Released(Exception):
@@ -181,7 +181,7 @@ def finish(
         return found.record
 
     event = replace(event, kind="released")
-    place = reported(book.on_event, event, lambda: _standing(charge, born, write))
+    place = reported(book.on_event, event, lambda: standing(charge, born, write))
     return Receipt(book.id, place, salt)
 
 
@@ -198,7 +198,7 @@ def finish_request(book: Book, charge: int, output: str, salt: bytes) -> Receipt
         return checker.requests.at(charge) is not None, waits.scopes if waits else ()
 
     born = generation()
-    was_asked, scopes = _standing(charge, born, lambda: book.state(look))
+    was_asked, scopes = standing(charge, born, lambda: book.state(look))
     if not was_asked:
         raise ParameterError(f"no request was charged in record {charge}")
     return finish(book, charge, output, salt, born, Event("released", scopes, ""))
@@ -211,7 +211,7 @@ _LOST = (
 _ASK_AGAIN = "try again"
 
 
-def _standing(charge: int, born: Generation, work: Callable[[], T], end: str = _LOST) -> T:
+def standing(charge: int, born: Generation, work: Callable[[], T], end: str = _LOST) -> T:
     """Do work after a charge; whatever fails, the error says that the charge stands.
 
     The words are the same whether there is an answer: a refusal of private input may fail as well.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 
 from safeselect.accounting.kinds import AnyGuarantee
 from safeselect.errors import BudgetError, ParameterError, RepeatedRequest, SourceError
@@ -14,7 +15,14 @@ from safeselect.ledger.elsewhere import Untold
 from safeselect.ledger.entries import Charge, Written, amounts, charged
 from safeselect.ledger.events import Event, reported
 from safeselect.ledger.external import ExternalRelease, external_charge
-from safeselect.ledger.pending import Pending, balance_of, check_open, check_process, standing_error
+from safeselect.ledger.pending import (
+    Pending,
+    balance_of,
+    check_open,
+    check_process,
+    standing,
+    standing_error,
+)
 from safeselect.ledger.pending_release import PendingRelease
 from safeselect.ledger.records.budget import Amounts, check_cap
 from safeselect.ledger.records.reading import Reading
@@ -172,7 +180,7 @@ class Scope:
             # A child that continues its parent's call would charge once for two answers.
             check_process(born)
             if id_ in checker.requests.found:
-                raise RepeatedRequest
+                raise RepeatedRequest(record=checker.requests.found[id_].charge)
             balances = {name: balance_of(checker, name) for name in self.names}
             for name, balance in balances.items():
                 prices[name] = balance.budget.price(charge.guarantee, charge.parts)
@@ -192,13 +200,14 @@ class Scope:
         def write() -> Reading:
             try:
                 return self.book.write(decide)
-            except RepeatedRequest:
-                # What is told of a record must be on the disk; a look makes it durable.
-                found = self.book.state(lambda checker: checker.requests.found.get(id_))
-                failed: Exception = self._repeated(question, found)
+            except RepeatedRequest as error:
+                place = error.record or 0
             except Untold as error:
-                failed = standing_error(error.reading.row.seq, str(error))
-            raise failed
+                seq, why = error.reading.row.seq, str(error)
+                raise standing_error(seq, why) from None
+            # What is told of a record must be on the disk; a look makes it durable.
+            look = partial(self.book.state, lambda checker: checker.requests.found.get(id_))
+            raise self._repeated(question, standing(place, born, look))
 
         made = reported(self.book.on_event, event, write)
         return Pending(self.book, made.row.seq, made.record["utc"], born, self.asking, event)
