@@ -31,8 +31,7 @@ MAX_LINES = 300
 ALLOWED = {
     ("randomness/source.py", "float literal"): "OpenSSL takes its entropy estimate, 0, as a float",
     ("ledger/stores/turn.py", "float literal"): "seconds to wait for a lock",
-    ("exact/parameters.py", "float("): "turns NumPy's float64 into a plain one to print it",
-    ("scores/numbers.py", "float type"): "the door names the float types that it reads",
+    ("exact/plain.py", "float type"): "names the float types that are read",
     ("reals.py", "float("): "prints a number that a double holds exactly, to read its decimal",
     ("scores/containers.py", "float type"): "the same, for columns",
     ("scores/floats.py", "float type"): "reads columns of floats, by exact operations",

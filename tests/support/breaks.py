@@ -527,10 +527,10 @@ BREAKS = (
         ("C3",),
         "reals.py",
         "place_of",
-        "        return _finite(_ABOVE(value), _BELOW(value))\n",
-        "        return 2, Fraction(value)\n",
+        "else _finite(*ratio_of(number))\n",
+        "else (2, Fraction(*ratio_of(number)))\n",
     ),
-    Break(("C3",), "reals.py", "place_of", "issubclass(kind, FLOATS)", "issubclass(kind, float)"),
+    Break(("C3",), "exact/plain.py", "plain", "issubclass(kind, FLOATS)", "issubclass(kind, float)"),
     # ----------------------------------------------------------------------------- C4: one way
     Break(
         ("C4",),

@@ -14,8 +14,8 @@ import numpy as np
 from safeselect.columns import hushed
 from safeselect.errors import ParameterError, ScoreError
 from safeselect.exact.parameters import describe, rational
+from safeselect.exact.plain import FLOATS
 from safeselect.reals import Place, place_of
-from safeselect.scores.numbers import FLOATS
 
 _MOST_BITS = 256
 _WRONG = (

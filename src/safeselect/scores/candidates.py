@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from safeselect.errors import ParameterError, ScoreError
+from safeselect.exact.plain import FLOATS
 from safeselect.promises.records import exact_text
 from safeselect.scores.containers import (
     ARRAYS,
@@ -37,7 +38,7 @@ from safeselect.scores.containers import (
     table_reader,
 )
 from safeselect.scores.floats import GridScores
-from safeselect.scores.numbers import FLOATS, in_order, write_steps
+from safeselect.scores.numbers import in_order, write_steps
 from safeselect.scores.reading import Reading
 
 if TYPE_CHECKING:

@@ -17,7 +17,8 @@ from typing import Any, TypeVar, final
 import numpy as np
 
 from safeselect.errors import ScoreError
-from safeselect.scores.numbers import CONVERT, FLOATS, Numbers, is_integer
+from safeselect.exact.plain import FLOATS, is_integer
+from safeselect.scores.numbers import CONVERT, Numbers
 from safeselect.scores.reading import Reading, Sensitivity
 
 # Before a charge only these exact classes are asked for their length: that runs no foreign code.

@@ -21,7 +21,7 @@ import numpy as np
 
 from safeselect.columns import hushed
 from safeselect.errors import ParameterError
-from safeselect.scores.numbers import is_integer, to_int
+from safeselect.exact.plain import is_integer, to_int
 
 Label = int | str
 

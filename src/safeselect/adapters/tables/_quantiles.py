@@ -10,7 +10,13 @@ from typing import Any, Literal, cast, get_args
 from safeselect.adapters.tables._duckdb import open_table
 from safeselect.adapters.tables._files import shown
 from safeselect.adapters.tables._keys import FLOATS, INTEGERS, TEXT, require_key, warn_if_same
-from safeselect.adapters.tables._sql import VALUES_OF_USERS
+from safeselect.adapters.tables._sql import (
+    ADDED_EXACT,
+    ADDED_FLOAT,
+    VALUES_OF_USERS,
+    WHOLE_TEXT,
+    WITH_WHOLE,
+)
 from safeselect.charged import unit_of
 from safeselect.counts import check_unit
 from safeselect.errors import InputError, ParameterError
@@ -27,15 +33,8 @@ Of = Literal["smallest", "largest", "sum"]
 """Which value of a user counts."""
 
 _RULES = {"smallest": "MIN", "largest": "MAX", "sum": "SUM"}
+_FAR = 2**53  # from here on doubles skip integers
 _DATES = ("DATE", "TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS")
-_WIDE = frozenset(("HUGEINT", "UHUGEINT"))
-# Decimals add up exactly, so that a sum does not depend on the order of the rows.  They have 28
-# digits before the point, so that no sum of numbers with these bounds outgrows them.
-_ADDED = (
-    "CASE WHEN CAST(value AS DOUBLE) >= 1e18 THEN CAST(1000000000000000000 AS DECIMAL(38, 10)) "
-    "WHEN CAST(value AS DOUBLE) <= -1e18 THEN CAST(-1000000000000000000 AS DECIMAL(38, 10)) "
-    "ELSE CAST(value AS DECIMAL(38, 10)) END"
-)
 
 
 def table_quantiles(
@@ -115,7 +114,8 @@ def table_quantiles(
                 _check(types, columns, dated)
                 cell = _cell(str(types["value"]), of, dated)
                 sql = VALUES_OF_USERS.format(rule=_RULES[of], cell=cell)
-                return [found for (found,) in rows.fetch(sql, unfit=_unfit(value, dated))]
+                found = rows.fetch(sql, unfit=_unfit(value, dated))
+                return [_number(each) for (each,) in found]
 
         return _released(
             cast("Any", Later(read, unit)),
@@ -167,13 +167,38 @@ def _cell(kind: str, of: str, dated: bool) -> str:
     """One value, as SQL; NULL where there is none."""
     if dated:
         return "CAST(value AS DATE)"
-    fraction = kind in FLOATS or kind == TEXT
-    number = "CAST(value AS DOUBLE)" if fraction else "value"
-    if of == "sum" and (fraction or kind in _WIDE or kind.startswith("DECIMAL")):
-        number = _ADDED
-    # Of NaN the first comparison above would be true: DuckDB orders it behind all numbers.
-    return (
-        f"CASE WHEN isnan(CAST(value AS DOUBLE)) THEN NULL ELSE {number} END"
-        if fraction
-        else number
+    if kind not in (*FLOATS, TEXT):
+        return _added(kind) if of == "sum" else "value"
+    near = "CAST(value AS DOUBLE)"
+    cell = ADDED_FLOAT.format(cell=near) if of == "sum" else near
+    if kind == TEXT:
+        whole = f"({WHOLE_TEXT})"
+        exact = ADDED_EXACT.format(cell=whole, units=whole, most=10**18, fives=1, twos=1)
+        cell = f"CASE WHEN {whole} IS NULL THEN {cell} ELSE {exact} END"
+        cell = cell if of == "sum" else WITH_WHOLE
+    # A comparison with NaN would be true: DuckDB orders it behind all numbers.
+    return f"CASE WHEN value IS NULL OR isnan({near}) THEN NULL ELSE {cell} END"
+
+
+def _added(kind: str) -> str:
+    """What an integer or a decimal adds to a sum, as SQL."""
+    places = int(kind.rstrip(")").rpartition(",")[2]) if kind.startswith("DECIMAL") else 0
+    # Beyond the largest HUGEINT there are integers without a sign.
+    units = "COALESCE(TRY_CAST(replace(CAST(value AS VARCHAR), '.', '') AS HUGEINT), {most})"
+    most = f"CAST({10 ** min(18 + places, 38)} AS HUGEINT)"
+    added = ADDED_EXACT.format(
+        cell="value",
+        units=units.format(most=most),
+        most=most,
+        fives=f"CAST({5**places} AS HUGEINT)",
+        twos=f"CAST({2**places} AS DOUBLE)",
     )
+    return f"CASE WHEN value IS NOT NULL THEN {added} END"
+
+
+def _number(found: Any) -> Any:
+    """The number of a cell; of text the integer that it is, where no double tells it apart."""
+    if not isinstance(found, dict):
+        return found
+    far = abs(found["near"]) >= _FAR and found["whole"] is not None
+    return found["whole"] if far else found["near"]
