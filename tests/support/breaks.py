@@ -530,7 +530,9 @@ BREAKS = (
         "else _finite(*ratio_of(number))\n",
         "else (2, Fraction(*ratio_of(number)))\n",
     ),
-    Break(("C3",), "exact/plain.py", "plain", "issubclass(kind, FLOATS)", "issubclass(kind, float)"),
+    Break(
+        ("C3",), "exact/plain.py", "plain", "issubclass(kind, FLOATS)", "issubclass(kind, float)"
+    ),
     # ----------------------------------------------------------------------------- C4: one way
     Break(
         ("C4",),

@@ -59,8 +59,9 @@ def table_quantiles(
 ) -> Quantiles:
     """Choose quantiles of a column of a table, in which each user counts once.
 
-        fares = {"value": "fare", "user": "rider", "of": "largest", "lowest": 0, "highest": 500}
-        found = table_quantiles("trips.parquet", quantiles=["1/2"], epsilon=1, **fares)
+        fares = {"value": "fare", "user": "rider", "of": "largest"}
+        grid = {"lowest": 0, "highest": 500, "step": "0.5"}
+        found = table_quantiles("trips.parquet", quantiles=["1/2"], epsilon=1, **fares, **grid)
 
     The engine takes one value for each user, by a public rule; `quantiles` does the rest.  A row
     whose value or user is NULL, or whose value is NaN, is dropped; a user of whom no row is left
@@ -93,7 +94,7 @@ def table_quantiles(
         >>> import pyarrow
         >>> from safeselect.adapters.tables import table_quantiles
         >>> trips = pyarrow.table({"fare": [7, 9, 8] * 300, "rider": range(900)})
-        >>> given = {"lowest": 0, "highest": 99, "epsilon": 4, "of": "largest"}
+        >>> given = {"lowest": 0, "highest": 99, "step": 1, "epsilon": 4, "of": "largest"}
         >>> table_quantiles(trips, value="fare", user="rider", quantiles=["1/2"], **given).value
         8
     """
