@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import base64
 import copy
+import json
 import pickle
+import pprint
+from dataclasses import asdict, astuple, replace
+from dataclasses import fields as fields_of
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -62,6 +67,28 @@ def test_a_pickle_gives_the_same_answers() -> None:
             assert twin.keep_keyed(key, n) == strategy.keep_keyed(key, n)
             assert twin.noisy_count_keyed(key, n) == strategy.noisy_count_keyed(key, n)
         assert twin.should_keep(10**6)
+
+
+def test_nothing_that_lists_the_fields_shows_the_seed() -> None:
+    strategy = partition_strategy(**COST)
+    twin = pickle.loads(pickle.dumps(strategy))  # noqa: S301 - our own
+    for held in (strategy, twin, copy.copy(strategy), replace(strategy, receipt=None)):
+        seed = held._seed
+        assert len(seed) == 32
+        assert held._seed == strategy._seed
+        as_dict, as_tuple = asdict(held), astuple(held)
+        assert as_dict["mechanism"] == strategy.mechanism
+        shown = [repr(held), str(held), f"{held}", pprint.pformat(held), held.to_json()]
+        for fields in (as_dict, as_tuple, {f.name: getattr(held, f.name) for f in fields_of(held)}):
+            shown += [repr(fields), pprint.pformat(fields), json.dumps(fields, default=str)]
+            with pytest.raises(TypeError, match="a seed is not copied alone"):
+                pickle.dumps(fields)
+        for text in shown:
+            assert repr(seed)[2:20] not in text
+            assert seed.hex() not in text.lower()
+            assert base64.b64encode(seed).decode() not in text
+            assert repr(list(seed))[1:20] not in text
+        assert not hasattr(held, "__dict__")
 
 
 def test_keyed_answers_belong_to_the_key_and_the_seed() -> None:

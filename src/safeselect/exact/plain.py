@@ -14,7 +14,8 @@ import numpy as np
 from gmpy2 import mpq, mpz
 
 FLOATS = (float, np.float16, np.float32, np.float64)
-_INTEGERS = (int, np.integer, np.bool_, type(mpz()))
+INTEGERS = frozenset((int, bool, np.bool_, type(mpz()), *(np.dtype(c).type for c in "bBhHiIlLqQ")))
+_EXTENDED = (int, np.integer, np.bool_, type(mpz()))
 _PLAIN = frozenset((int, float, Decimal, Fraction, type(mpq())))
 _ABOVE, _BELOW = (vars(Fraction)[name].fget for name in ("numerator", "denominator"))
 
@@ -25,7 +26,7 @@ def is_integer(kind: type) -> bool:
     An `__index__` is not enough: arrays and tensors have a usable one only if they hold integers,
     and whether they do may follow from the data.
     """
-    return issubclass(kind, _INTEGERS) and not issubclass(kind, np.timedelta64)
+    return issubclass(kind, _EXTENDED) and not issubclass(kind, np.timedelta64)
 
 
 def to_int(kind: type, value: Any) -> int:

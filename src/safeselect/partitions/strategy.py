@@ -34,6 +34,30 @@ _WORD = 64  # bits: an integer of more is compared with the limit of all numbers
 
 
 @final
+class _Secret:
+    """What a strategy draws with; it shows nothing, whatever copies or writes the fields around it.
+
+    Attributes:
+        seed: of `keep_keyed`.
+        source: of fresh draws; None for the default one.
+    """
+
+    __slots__ = ("seed", "source")
+
+    def __init__(self, seed: bytes, source: Source | None = None) -> None:
+        self.seed, self.source = seed, source
+
+    def __repr__(self) -> str:
+        return "<a secret seed>"
+
+    def __deepcopy__(self, memo: object) -> _Secret:
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        raise TypeError("a seed is not copied alone: pickle the whole strategy")
+
+
+@final
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
 class PartitionStrategy:
     """Decides about each key of one table whether it may be shown; made by `partition_strategy`.
@@ -60,17 +84,15 @@ class PartitionStrategy:
     mechanism: str
     source: str
     statement: Statement
-    _seed: bytes
-    _bytes: Source | None = None
+    _secret: _Secret
     receipt: Receipt | None = None
 
     def __repr__(self) -> str:
         return f"<PartitionStrategy {self.mechanism}, {self.guarantee}>"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # A source belongs to its process.
         said = (self.terms, self.guarantee, self.mechanism, self.source, self.statement)
-        return PartitionStrategy, (*said, self._seed, None, self.receipt)
+        return _restored, (*said, self._seed, self.receipt)
 
     def to_json(self) -> str:
         """One line of JSON, schema "safeselect.partition-strategy/1"; it does not hold the seed.
@@ -85,6 +107,10 @@ class PartitionStrategy:
     def unit(self) -> str | None:
         """Who is protected, by the ledger's scope; None without one."""
         return None if self.statement.unit == NOT_STATED else self.statement.unit
+
+    @property
+    def _seed(self) -> bytes:
+        return self._secret.seed
 
     @property
     def _table(self) -> KeepTable:
@@ -188,8 +214,14 @@ class PartitionStrategy:
         return self.terms.released_count(number, threshold)
 
     def _draw(self, count: int) -> NDArray[np.int64]:
-        with Bits(resolve(self._bytes)) as bits:
+        with Bits(resolve(self._secret.source)) as bits:
             return draw_thresholds(self._table, count, bits)
+
+
+def _restored(*said: Any) -> PartitionStrategy:
+    """A strategy that was pickled; a source belongs to its process."""
+    *public, seed, receipt = said
+    return PartitionStrategy(*public, _Secret(seed), receipt)
 
 
 def partition_strategy(
@@ -243,8 +275,7 @@ def partition_strategy(
                 guarantee=terms.total,
                 mechanism=charge.mechanism,
                 source=source_name(chosen),
-                _seed=bytes(seed),
-                _bytes=chosen,
+                _secret=_Secret(bytes(seed), chosen),
                 statement=call.statement,
             )
         )

@@ -17,7 +17,7 @@ from typing import Any, TypeVar, final
 import numpy as np
 
 from safeselect.errors import ScoreError
-from safeselect.exact.plain import FLOATS, is_integer
+from safeselect.exact.plain import FLOATS, INTEGERS
 from safeselect.scores.numbers import CONVERT, Numbers
 from safeselect.scores.reading import Reading, Sensitivity
 
@@ -238,6 +238,6 @@ def _packed(values: tuple[Any, ...]) -> np.ndarray[Any, Any] | None:
         kinds = set(map(type, values))
         if kinds.issubset(FLOATS):
             return np.array(values, dtype=np.float64)
-        if not words or not all(map(is_integer, kinds)):
+        if not words or not kinds.issubset(INTEGERS):
             return None
     return np.frombuffer(words, dtype=np.int64)
