@@ -162,7 +162,7 @@ def read_matrix(scores: object, *, labels: object = None) -> Candidates:
         raise ScoreError("scores must contain at least one row")
     if id(type(rows)) in ARRAYS:
         size = rows.shape[1]
-        return Candidates(np.asarray(rows), size, _names(labels, size), is_matrix=True)
+        return Candidates(rows.view(np.ndarray), size, _names(labels, size), is_matrix=True)
     first, *others = (
         read_candidates(row, labels=labels if place == 0 or labels_of(row) is not None else None)
         for place, row in enumerate(rows)

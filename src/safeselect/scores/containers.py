@@ -144,7 +144,7 @@ class Column:
         held = self.held.read() if type(self.held) is Unread else self.held
         name = type(held).__name__
         if isinstance(held, np.ndarray):
-            values: Numbers = np.asarray(held)
+            values: Numbers = held.view(np.ndarray)
         else:
             values = tuple(held) if id(type(held)) in LISTS else table_reader().numbers(held)
         if isinstance(values, np.ndarray) and values.ndim != 1:  # a column of arrays
