@@ -107,7 +107,8 @@ def _only_column(table: Any) -> Any:
 
 def _convert(column: Any) -> Numbers:
     """Convert a column to an array, or to Python's integers where NumPy has no such type."""
-    nulls, values = 0, None
+    nulls = 0
+    values: Numbers | None = None
     with hushed():  # any error becomes ours below, without a context
         kind = getattr(column, "dtype", getattr(column, "type", None))
         if str(kind).startswith(_LISTED):
@@ -118,7 +119,8 @@ def _convert(column: Any) -> Numbers:
             nulls = _count_nulls(column)
             # A sparse column of pandas has the type of its cells as `subtype`; without it, the type
             # of the fill value decides too, and unsigned integers become floats.
-            values = None if nulls else np.asarray(column, getattr(kind, "subtype", None))
+            cells = getattr(kind, "subtype", None)
+            values = None if nulls else np.asarray(column, cells)
     if nulls:
         raise ScoreError(NULL)
     if values is None:

@@ -73,9 +73,9 @@ def test_nothing_that_lists_the_fields_shows_the_seed() -> None:
     strategy = partition_strategy(**COST)
     twin = pickle.loads(pickle.dumps(strategy))  # noqa: S301 - our own
     for held in (strategy, twin, copy.copy(strategy), replace(strategy, receipt=None)):
-        seed = held._seed
+        seed = held._secret.seed
         assert len(seed) == 32
-        assert held._seed == strategy._seed
+        assert held._secret.seed == strategy._secret.seed
         as_dict, as_tuple = asdict(held), astuple(held)
         assert as_dict["mechanism"] == strategy.mechanism
         shown = [repr(held), str(held), f"{held}", pprint.pformat(held), held.to_json()]

@@ -61,14 +61,12 @@ def array_of(given: Any) -> np.ndarray[Any, Any]:
     """
     if isinstance(given, np.ndarray):
         return given.view(np.ndarray)
-    frame: Any = None
-    for name in ("iter_columns", "itercolumns", "items"):  # of polars, Arrow and pandas
-        if len(getattr(given, "shape", ())) == 2 and hasattr(given, name):
-            frame = [each[1] if name == "items" else each for each in getattr(given, name)()]
-            break
-    if frame is not None:
-        return np.array([list(reader(each).read()) for each in frame], dtype=object).T
-    if not isinstance(given, (list, tuple)):
-        with suppress(ScoreError):  # it is no column of another library
-            given = list(reader(given).read())
+    if isinstance(given, (list, tuple)):
+        return np.array(given, dtype=object)
+    ways = (getattr(given, name, None) for name in ("iter_columns", "itercolumns", "items"))
+    if len(getattr(given, "shape", ())) == 2 and (walk := next(filter(None, ways), None)):
+        columns = [each[1] if isinstance(each, tuple) else each for each in walk()]
+        return np.array([list(reader(each).read()) for each in columns], dtype=object).T
+    with suppress(ScoreError):  # it is no column of another library
+        given = list(reader(given).read())
     return np.array(given, dtype=object)

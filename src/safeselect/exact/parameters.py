@@ -111,11 +111,11 @@ def _read(value: Any, name: str) -> Fraction:
         raise _wrong("a number", value, name)
     if issubclass(kind, str):
         return _read_text(str.__str__(value), name, value)
-    if issubclass(kind, np.floating) and not issubclass(kind, float):
-        # str() of every NumPy float is the shortest decimal that reads back as the same number.
-        return _read_text(str(np.generic.astype(value, value.dtype)), name, value)
     number = plain(value)
-    if isinstance(number, (float, Decimal)):
+    if issubclass(kind, np.floating):
+        # str() of every NumPy float is the shortest decimal that reads back as the same number.
+        number = np.generic.astype(value, value.dtype)
+    if isinstance(number, (float, np.floating, Decimal)):
         return _read_text(str(number), name, value)
     if number is not None:
         # The size is checked first, because building a Fraction takes a greatest common divisor.

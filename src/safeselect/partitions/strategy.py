@@ -47,9 +47,6 @@ class _Secret:
     def __init__(self, seed: bytes, source: Source | None = None) -> None:
         self.seed, self.source = seed, source
 
-    def __repr__(self) -> str:
-        return "<a secret seed>"
-
     def __deepcopy__(self, memo: object) -> _Secret:
         return self
 
@@ -92,7 +89,7 @@ class PartitionStrategy:
 
     def __reduce__(self) -> tuple[Any, ...]:
         said = (self.terms, self.guarantee, self.mechanism, self.source, self.statement)
-        return _restored, (*said, self._seed, self.receipt)
+        return _restored, (*said, self._secret.seed, self.receipt)
 
     def to_json(self) -> str:
         """One line of JSON, schema "safeselect.partition-strategy/1"; it does not hold the seed.
@@ -107,10 +104,6 @@ class PartitionStrategy:
     def unit(self) -> str | None:
         """Who is protected, by the ledger's scope; None without one."""
         return None if self.statement.unit == NOT_STATED else self.statement.unit
-
-    @property
-    def _seed(self) -> bytes:
-        return self._secret.seed
 
     @property
     def _table(self) -> KeepTable:
@@ -194,7 +187,7 @@ class PartitionStrategy:
         number, label = _read(users), item(key)
         if label is None:
             return False
-        return self.terms.counted(number) >= keyed_threshold(self._table, self._seed, label)
+        return self.terms.counted(number) >= keyed_threshold(self._table, self._secret.seed, label)
 
     def noisy_count_keyed(self, key: object, users: int) -> int | None:
         """Return the noisy number of users of this key if `keep_keyed` keeps it; else None.
@@ -208,7 +201,7 @@ class PartitionStrategy:
         number, label = _read(users), item(key)
         if label is None:
             return None
-        threshold = keyed_threshold(self._table, self._seed, label)
+        threshold = keyed_threshold(self._table, self._secret.seed, label)
         if self.terms.counted(number) < threshold:
             return None
         return self.terms.released_count(number, threshold)
@@ -218,10 +211,12 @@ class PartitionStrategy:
             return draw_thresholds(self._table, count, bits)
 
 
-def _restored(*said: Any) -> PartitionStrategy:
+def _restored(
+    terms: Terms, paid: ApproximateDP, mechanism: str, source: str, said: Statement, *kept: Any
+) -> PartitionStrategy:
     """A strategy that was pickled; a source belongs to its process."""
-    *public, seed, receipt = said
-    return PartitionStrategy(*public, _Secret(seed), receipt)
+    seed, receipt = kept
+    return PartitionStrategy(terms, paid, mechanism, source, said, _Secret(seed), receipt)
 
 
 def partition_strategy(

@@ -10,13 +10,7 @@ from typing import Any, Literal, cast, get_args
 from safeselect.adapters.tables._duckdb import open_table
 from safeselect.adapters.tables._files import shown
 from safeselect.adapters.tables._keys import FLOATS, INTEGERS, TEXT, require_key, warn_if_same
-from safeselect.adapters.tables._sql import (
-    ADDED_EXACT,
-    ADDED_FLOAT,
-    VALUES_OF_USERS,
-    WHOLE_TEXT,
-    WITH_WHOLE,
-)
+from safeselect.adapters.tables._sql import ADDED, NEAR_DECIMAL, VALUES_OF_USERS, WHOLE_TEXT
 from safeselect.charged import unit_of
 from safeselect.counts import check_unit
 from safeselect.errors import InputError, ParameterError
@@ -33,6 +27,8 @@ Of = Literal["smallest", "largest", "sum"]
 """Which value of a user counts."""
 
 _RULES = {"smallest": "MIN", "largest": "MAX", "sum": "SUM"}
+_MOST = 10**18
+_NEAR = "CAST(value AS DOUBLE)"
 _FAR = 2**53  # from here on doubles skip integers
 _DATES = ("DATE", "TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS")
 
@@ -168,38 +164,40 @@ def _cell(kind: str, of: str, dated: bool) -> str:
     """One value, as SQL; NULL where there is none."""
     if dated:
         return "CAST(value AS DATE)"
+    cell = _added(kind) if of == "sum" else "value"
     if kind not in (*FLOATS, TEXT):
-        return _added(kind) if of == "sum" else "value"
-    near = "CAST(value AS DOUBLE)"
-    cell = ADDED_FLOAT.format(cell=near) if of == "sum" else near
-    if kind == TEXT:
-        whole = f"({WHOLE_TEXT})"
-        exact = ADDED_EXACT.format(cell=whole, units=whole, most=10**18, fives=1, twos=1)
-        cell = f"CASE WHEN {whole} IS NULL THEN {cell} ELSE {exact} END"
-        cell = cell if of == "sum" else WITH_WHOLE
+        return f"CASE WHEN value IS NOT NULL THEN {cell} END"
+    if of != "sum":
+        # In order: by the double, and beyond 2**53 by the integer of a text.
+        whole = f"COALESCE({WHOLE_TEXT}, TRY_CAST({_NEAR} AS HUGEINT))"
+        cell = f"row({_NEAR}, {whole})" if kind == TEXT else _NEAR
     # A comparison with NaN would be true: DuckDB orders it behind all numbers.
-    return f"CASE WHEN value IS NULL OR isnan({near}) THEN NULL ELSE {cell} END"
+    return f"CASE WHEN value IS NOT NULL AND NOT isnan({_NEAR}) THEN {cell} END"
 
 
 def _added(kind: str) -> str:
-    """What an integer or a decimal adds to a sum, as SQL."""
-    places = int(kind.rstrip(")").rpartition(",")[2]) if kind.startswith("DECIMAL") else 0
-    # Beyond the largest HUGEINT there are integers without a sign.
-    units = "COALESCE(TRY_CAST(replace(CAST(value AS VARCHAR), '.', '') AS HUGEINT), {most})"
-    most = f"CAST({10 ** min(18 + places, 38)} AS HUGEINT)"
-    added = ADDED_EXACT.format(
-        cell="value",
-        units=units.format(most=most),
-        most=most,
-        fives=f"CAST({5**places} AS HUGEINT)",
-        twos=f"CAST({2**places} AS DOUBLE)",
-    )
-    return f"CASE WHEN value IS NOT NULL THEN {added} END"
+    """What a number adds to a sum, as SQL."""
+    whole, number, text = "TRY_CAST(value AS HUGEINT)", "0", "NULL"  # an integer
+    if kind in (*FLOATS, TEXT):
+        whole = f"CAST(trunc(LEAST(GREATEST({_NEAR}, -1e18), 1e18)) AS HUGEINT)"
+        whole = f"COALESCE({WHOLE_TEXT}, {whole})" if kind == TEXT else whole
+        number, text = _NEAR, f"CAST({_NEAR} AS VARCHAR)"
+    elif kind.startswith("DECIMAL"):
+        whole, number = "CAST(trunc(value) AS HUGEINT)", "value"
+        places = int(kind[:-1].rpartition(",")[2])
+        near = NEAR_DECIMAL.format(
+            units="CAST(replace(CAST(value AS VARCHAR), '.', '') AS HUGEINT)",
+            fives=f"CAST({5**places} AS HUGEINT)",
+            twos=f"CAST({2**places} AS DOUBLE)",
+        )
+        text = f"COALESCE(CAST({near} AS VARCHAR), CAST(value AS VARCHAR))"
+    cut = f"GREATEST(LEAST({whole}, {_MOST}), -{_MOST})"  # NULL is an integer beyond every HUGEINT
+    return ADDED.format(cut=cut, number=number, text=text)
 
 
 def _number(found: Any) -> Any:
     """The number of a cell; of text the integer that it is, where no double tells it apart."""
-    if not isinstance(found, dict):
+    if not isinstance(found, tuple):
         return found
-    far = abs(found["near"]) >= _FAR and found["whole"] is not None
-    return found["whole"] if far else found["near"]
+    near, whole = found
+    return near if whole is None or abs(near) < _FAR else whole

@@ -16,8 +16,7 @@ are read, `value` stands for `item`, a number or a date.
 from __future__ import annotations
 
 __all__ = [
-    "ADDED_EXACT",
-    "ADDED_FLOAT",
+    "ADDED",
     "AMONG_CANDIDATES",
     "CAPPED_COUNTS",
     "COUNT_CANDIDATES",
@@ -28,9 +27,9 @@ __all__ = [
     "ITEMS_PER_USER",
     "LARGEST_CAPPED_COUNTS",
     "LARGEST_COUNTS",
+    "NEAR_DECIMAL",
     "VALUES_OF_USERS",
     "WHOLE_TEXT",
-    "WITH_WHOLE",
 ]
 
 VALUES_OF_USERS = """
@@ -41,49 +40,34 @@ GROUP BY person
 """
 """One value for each person, by a public rule; a person's rows move that value alone."""
 
-ADDED_FLOAT = """
+ADDED = """
 CASE
-  WHEN {cell} >= 1e18 THEN CAST(1000000000000000000 AS DECIMAL(38, 10))
-  WHEN {cell} <= -1e18 THEN CAST(-1000000000000000000 AS DECIMAL(38, 10))
-  WHEN {cell} = floor({cell}) THEN CAST(CAST({cell} AS HUGEINT) AS DECIMAL(38, 10))
-  ELSE CAST(CAST({cell} AS VARCHAR) AS DECIMAL(38, 10))
+  WHEN abs({cut}) = 1000000000000000000 OR {number} = trunc({number})
+  THEN CAST({cut} AS DECIMAL(38, 10))
+  ELSE CAST({text} AS DECIMAL(38, 10))
 END
 """
-"""What a double adds to a sum: its place among all numbers (`reals.place_of`), to ten decimals.
+"""What a number adds to a sum: its place among all numbers (`reals.place_of`), to ten decimals.
 
-Whole doubles are cast to integers, which is exact; of others the text is the shortest decimal.  A
-cast of a double to a decimal multiplies doubles, which is not exact.  28 digits before the point
-hold any sum of numbers that are cut at 10**18.
+`cut` is its integer part, at most 10**18 in size; so 28 digits before the point hold any sum.  A
+cast of a double to a decimal is not exact, but those of its integer part and of its text are.
 """
 
-_NEAR = "CAST(CAST({units} // {fives} AS VARCHAR) AS DOUBLE)"
-ADDED_EXACT = f"""
+NEAR_DECIMAL = """
 CASE
-  WHEN {{units}} >= {{most}} THEN CAST(1000000000000000000 AS DECIMAL(38, 10))
-  WHEN {{units}} <= -{{most}} THEN CAST(-1000000000000000000 AS DECIMAL(38, 10))
-  WHEN {{units}} % {{fives}} = 0
-    AND CAST({_NEAR} AS HUGEINT) = {{units}} // {{fives}}
-  THEN {ADDED_FLOAT.format(cell=f"({_NEAR} / {{twos}})")}
-  ELSE CAST({{cell}} AS DECIMAL(38, 10))
+  WHEN {units} % {fives} = 0
+    AND CAST(CAST(CAST({units} // {fives} AS VARCHAR) AS DOUBLE) AS HUGEINT) = {units} // {fives}
+  THEN CAST(CAST({units} // {fives} AS VARCHAR) AS DOUBLE) / {twos}
 END
 """
-"""The same for an integer or a decimal of s places, being `units` / 10**s.
+"""The double that a decimal of s places is equal to, if there is one; `units` are 10**s times it.
 
-A number that is equal to a double is added as that double is: with `fives` = 5**s and `twos` =
-2**s, it is if `units` / `fives` is an integer that a double holds.  `most` stands for 10**18.
-A cast of a negative HUGEINT to a double is not the nearest, but that of its text is.
+There is one if `units` / 5**s is an integer that a double holds.  Of a negative HUGEINT the text
+becomes the nearest double, and the number itself does not.
 """
 
 WHOLE_TEXT = "CASE WHEN regexp_full_match(value, '[-+ 0-9]+') THEN TRY_CAST(value AS HUGEINT) END"
 """The integer that a cell of text is, if it is one of up to 38 digits; NULL for any other cell."""
-
-WITH_WHOLE = f"""
-struct_pack(
-  near := CAST(value AS DOUBLE),
-  whole := COALESCE({WHOLE_TEXT}, TRY_CAST(CAST(value AS DOUBLE) AS HUGEINT))
-)
-"""
-"""A number in text as its nearest double and, where it is whole, the integer; in order."""
 
 ITEMS = """
 SELECT DISTINCT CAST(item AS STRING) AS label
