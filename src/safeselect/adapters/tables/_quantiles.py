@@ -70,10 +70,10 @@ def table_quantiles(
     Args:
         table, user, unit, memory: as for `count_distinct_users`; not a Spark DataFrame.
         value: the column of values: integers, decimals, floats or dates.  In a CSV file, whose
-            cells are text, numbers are read as floats, and dates as in 2024-02-29.
+            cells are text, up to 38 digits alone are that integer, other numbers are floats, and
+            dates are as in 2024-02-29.  Equal numbers are one number in every type.
         of: which value of a user counts: its "smallest", its "largest", or the "sum" of its
-            numbers.  Numbers that are no integers are added as decimals of ten places; those beyond
-            10^18 and -10^18 count as that.  For a user with one row all three are the same.
+            numbers, each to ten decimal places, and those beyond 10^18 and -10^18 as that.
         quantiles: as for `quantiles`: one or several, all different.
         lowest, highest, step, epsilon, delta, rho, neighbours, ties, source, ledger: as for
             `quantiles`.  A ledger is charged after the columns and before a row is read.
