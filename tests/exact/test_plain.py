@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from gmpy2 import mpz
 
 from safeselect import ParameterError, quantile, top_k
 from safeselect.exact.parameters import describe, integer, rational
@@ -97,6 +98,12 @@ class no_warning:
 
     def __exit__(self, *_: object) -> None:
         """What happens goes on."""
+
+
+@pytest.mark.parametrize("value", [True, np.True_, np.bool_(True), np.uint64(1), mpz(1)])
+def test_truth_is_one(value: Any) -> None:
+    assert type(plain(value)) is int
+    assert plain(value) == 1
 
 
 def test_integers_of_subclasses() -> None:

@@ -31,10 +31,8 @@ def is_integer(kind: type) -> bool:
 
 def to_int(kind: type, value: Any) -> int:
     """A number of a class of integers as Python's own."""
-    if issubclass(kind, int):
-        return int.__int__(value)
-    number: int = np.generic.item(value) if issubclass(kind, np.generic) else int(value)
-    return number
+    held = np.generic.item(value) if issubclass(kind, np.generic) else value
+    return int.__int__(held) if isinstance(held, int) else int(held)
 
 
 def plain(value: Any) -> Any:
