@@ -36,10 +36,10 @@ EXACT = [
     *(Fraction(2**53 + more) for more in (0, 1, 2, 3)),
     *(Fraction(LIMIT + more) for more in (-1, 0, 1, 128)),
     *(Fraction(whole) for whole in (2**63 - 1, 2**63, 2**64 - 1, 10**30 + 1, 2**100, 2**126)),
-    *(Fraction(1, 2**bits) for bits in (1, 3, 10, 20, 36)),
+    *(Fraction(1, 2**bits) for bits in (1, 3, 10, 20, 36, 37)),
     *(2**42 + Fraction(7, 2**10), 2**30 + Fraction(5, 2**19), 10**6 + Fraction(1, 2**11)),
     *(Fraction(text) for text in ("0.1", "7000103.05", "123456789012345.67", "0.00000000005")),
-    *(Fraction(near) for near in (0.1, 7000103.05, 1e-7, 123456789012.25, 5e-11, 1e-300)),
+    *(Fraction(near) for near in (0.1, 7000103.05, 1e-7, 123456789012.25, 5e-11, 1e-300, 7.5e-12)),
     Fraction("12345678901234567.89"),
 ]
 NUMBERS = [sign * each for each in EXACT for sign in (1, -1)]

@@ -10,7 +10,13 @@ from typing import Any, Literal, cast, get_args
 from safeselect.adapters.tables._duckdb import open_table
 from safeselect.adapters.tables._files import shown
 from safeselect.adapters.tables._keys import FLOATS, INTEGERS, TEXT, require_key, warn_if_same
-from safeselect.adapters.tables._sql import ADDED, NEAR_DECIMAL, VALUES_OF_USERS, WHOLE_TEXT
+from safeselect.adapters.tables._sql import (
+    ADDED,
+    NEAR_DECIMAL,
+    SHORTEST,
+    VALUES_OF_USERS,
+    WHOLE_TEXT,
+)
 from safeselect.charged import unit_of
 from safeselect.counts import check_unit
 from safeselect.errors import InputError, ParameterError
@@ -181,7 +187,7 @@ def _added(kind: str) -> str:
     if kind in (*FLOATS, TEXT):
         whole = f"CAST(trunc(LEAST(GREATEST({_NEAR}, -1e18), 1e18)) AS HUGEINT)"
         whole = f"COALESCE({WHOLE_TEXT}, {whole})" if kind == TEXT else whole
-        number, text = _NEAR, f"CAST({_NEAR} AS VARCHAR)"
+        number, text = _NEAR, SHORTEST.format(near=_NEAR)
     elif kind.startswith("DECIMAL"):
         whole, number = "CAST(trunc(value) AS HUGEINT)", "value"
         places = int(kind[:-1].rpartition(",")[2])
@@ -190,7 +196,7 @@ def _added(kind: str) -> str:
             fives=f"CAST({5**places} AS HUGEINT)",
             twos=f"CAST({2**places} AS DOUBLE)",
         )
-        text = f"COALESCE(CAST({near} AS VARCHAR), CAST(value AS VARCHAR))"
+        text = f"COALESCE({SHORTEST.format(near=near)}, CAST(value AS VARCHAR))"
     cut = f"GREATEST(LEAST({whole}, {_MOST}), -{_MOST})"  # NULL is an integer beyond every HUGEINT
     return ADDED.format(cut=cut, number=number, text=text)
 

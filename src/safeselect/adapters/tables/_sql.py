@@ -28,6 +28,7 @@ __all__ = [
     "LARGEST_CAPPED_COUNTS",
     "LARGEST_COUNTS",
     "NEAR_DECIMAL",
+    "SHORTEST",
     "VALUES_OF_USERS",
     "WHOLE_TEXT",
 ]
@@ -52,6 +53,9 @@ END
 `cut` is its integer part, at most 10**18 in size; so 28 digits before the point hold any sum.  A
 cast of a double to a decimal is not exact, but those of its integer part and of its text are.
 """
+
+SHORTEST = "CASE WHEN abs({near}) < 5e-11 THEN '0' ELSE CAST({near} AS VARCHAR) END"
+"""The shortest decimal of a double; some versions of DuckDB would read 1e-12 as 1e-10."""
 
 NEAR_DECIMAL = """
 CASE
