@@ -212,8 +212,8 @@ def open_table(
 
             def bring(wanted: Sequence[str]) -> Mapping[str, str]:
                 if files is None:
-                    names = [columns[ours] for ours in wanted]
-                    frame = as_arrow(table, names, {columns[ours] for ours in KEYS & {*wanted}})
+                    values = [columns[ours] for ours in wanted if ours not in KEYS]
+                    frame = as_arrow(table, [columns[ours] for ours in wanted], *values)
                     ask(lambda: connection.register(_FRAME, frame), failure)
                 return view(wanted)
 

@@ -2,9 +2,9 @@
 
 The libraries' messages quote cells, so none of them leaves this file.  A column's type comes from
 its declaration.  The type of a pandas column often depends on its values: one missing value turns
-integers into floats, and one text turns them into objects.  So the keys of a pandas DataFrame are
-the texts that `unknown_domain._items` makes of their cells, each by itself; a cell that is no such
-text is missing.  Other columns without a declared type must hold strings.
+integers into floats, and one text turns them into objects.  So keys of several kinds are the texts
+that `unknown_domain._items` makes of them, each by itself, and one of which it makes none is
+missing.  Values without a declared type must be strings.
 """
 
 from __future__ import annotations
@@ -39,19 +39,19 @@ def without_rows(table: object, columns: Sequence[str]) -> Any:
     return None if kind == _PANDAS else _converted(_EMPTIED[kind], table, places, columns)
 
 
-def as_arrow(table: object, columns: Sequence[str], keys: Collection[str]) -> Any:
+def as_arrow(table: object, columns: Sequence[str], *values: str) -> Any:
     """Return columns of a table in memory in a form that DuckDB reads by declared types.
 
     Args:
         table: as for `without_rows`.
-        keys: which of the columns hold keys.
+        values: which of the columns hold values, and not keys.
 
     Raises:
         InputError: as for `without_rows`; or Arrow cannot hold a column.
         ParameterError: the table has another type.
     """
     kind, places = _located(table, columns)
-    convert = partial(_from_pandas, keys) if kind == _PANDAS else _CONVERTERS[kind]
+    convert = partial(_from_pandas, values) if kind == _PANDAS else _CONVERTERS[kind]
     return _converted(convert, table, places, columns)
 
 
@@ -102,33 +102,31 @@ def _converted(
     return converted
 
 
-def _from_pandas(keys: Collection[str], arrow: Any, table: Any, places: list[int]) -> Any:
+def _from_pandas(values: Collection[str], arrow: Any, table: Any, places: list[int]) -> Any:
     found = {}
     for place in places:
         column, name = table.iloc[:, place], table.columns[place]
-        if name in keys and len(column):
+        if name not in values and len(column):
             found[name] = _keys_of(arrow, column)
             continue
-        # The values of an `object` column need only be strings.  The type of an empty pandas column
-        # means nothing.
+        # Of an `object` column they must be strings.  The type of an empty one means nothing.
         text = column.dtype == object or not len(column)
-        values = column.astype(object) if text else column
-        kind = arrow.string() if text else None
-        found[name] = arrow.array(values, type=kind, from_pandas=True)
+        cells = column.astype(object) if text else column
+        found[name] = arrow.array(cells, type=arrow.string() if text else None, from_pandas=True)
     return arrow.table(found)
 
 
 def _keys_of(arrow: Any, column: Any) -> Any:
-    """The keys of a pandas column: numbers or texts at once, or else cell by cell as texts."""
+    """The keys of a pandas column: texts or numbers at once, or else cell by cell as texts."""
     with hushed():  # cells of several kinds
         found, kinds = arrow.array(column, from_pandas=True), arrow.types
         kind = found.type.value_type if kinds.is_dictionary(found.type) else found.type
         if str(kind) in _READ_AT_ONCE or kinds.is_integer(kind):
             return found
-    return arrow.array([_key(cell) for cell in column.astype(object)], type=arrow.string())
+    return arrow.array([_text(cell) for cell in column.astype(object)], arrow.string())
 
 
-def _key(cell: Any) -> str | None:
+def _text(cell: Any) -> str | None:
     """The text of a cell; None where it is none, or none that a column of its kind could hold."""
     text = item(cell)
     if text is None or text.encode("utf-8", "ignore").decode() != text:

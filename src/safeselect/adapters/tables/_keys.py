@@ -20,7 +20,8 @@ INTEGERS = frozenset(
     sign + size + "INT" for sign in ("", "U") for size in ("TINY", "SMALL", "BIG", "HUGE")
 ) | {"INTEGER", "UINTEGER"}
 TEXT = "VARCHAR"
-LABELS = frozenset(("item", "grp"))  # by our names: what is chosen, and not who is protected
+# By our names: what is chosen, and who is protected.
+LABELS = frozenset(("item", "grp"))
 KEYS = LABELS | {"person"}
 FLOATS = frozenset(("FLOAT", "DOUBLE"))
 _NOTHING = '"NULL"'  # a column without a single value, of no declared type
