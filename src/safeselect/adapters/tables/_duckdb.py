@@ -3,8 +3,8 @@
 `tables` relies on these rules:
 
 - The engine may read the one file or frame that was named, and nothing else.  It writes only into a
-  fresh directory of mode 0700, which is removed afterwards.  It loads no extension and uses no
-  network.
+  fresh directory of mode 0700, which is removed afterwards (`_private`).  It loads no extension and
+  uses no network.
 - Types come from the declaration (a CSV column is text), never from values.  Opening a table reads
   its columns and no row; `Table.load` brings frames in.
 - DuckDB's messages quote cells.  None of them leaves `_asking`, not even as an exception's
@@ -17,7 +17,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -38,6 +37,7 @@ from safeselect.adapters.tables._files import (
 )
 from safeselect.adapters.tables._frames import as_arrow, without_rows
 from safeselect.adapters.tables._keys import KEYS, LABELS, spelled
+from safeselect.adapters.tables._private import private_directory
 from safeselect.adapters.tables._progress import reported
 from safeselect.errors import InputError, ParameterError
 
@@ -186,7 +186,7 @@ def open_table(
         config = {**_CONFIG, "memory_limit": f"{memory_size(memory) // 1000}KB"}
     duckdb = import_duckdb()
     empty = without_rows(table, list(columns.values())) if files is None else None
-    with tempfile.TemporaryDirectory(prefix="safeselect-") as private:  # mode 0700
+    with private_directory() as private:
         spill = Path(private, "spill")
         spill.mkdir(mode=0o700)
         sources = [_Source(_FRAME, "the table cannot be read", None, "the table")]
