@@ -91,6 +91,7 @@ def kept_partitions(
         extractors: `DataExtractors`; its `privacy_id_extractor` and `partition_extractor` are used.
             What they give is read as text, as `select_partitions` reads keys: 1, 1.0 and '1' are
             one user or one partition.  A row is dropped where either is missing or no such text.
+            Let partitions be texts already: PipelineDP compares them with those that are returned.
         backend: of PipelineDP; its workers need safeselect.
         strategy: for this one table.
 

@@ -3,6 +3,8 @@
 - Spark repeats tasks that fail or are slow.  A count is not affected: every statement of `_sql` is
   a function of the rows.  Noise would be drawn twice, so none is drawn there.
 - Columns are taken by position, so that no name means anything to SQL.
+- Items are texts as for DuckDB; a float of 2**63 or more is none, and others that are not whole
+  have the digits that Java gives them, which are the shortest from Java 19 on.
 - Spark's messages quote cells.  None of them leaves this file.
 - The session, its memory, its files and its log are the caller's.  The log of a failed task quotes
   cells, wherever the session writes it.
