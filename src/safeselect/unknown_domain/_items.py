@@ -7,7 +7,8 @@
   number is its shortest plain decimal: of one that a float of 64 bits holds, the fewest digits that
   tell it from all other floats, so that 0.1 is '0.1'; of others, all their digits.
 - Every other label (None, NaN, a date, a tuple, bytes, 1/3) can be no item, nor can an integer
-  beyond 2**65536.  This depends on the label only.
+  beyond 2**65536, or another number beyond 10**4096 or below 2**-13107 in size.  This
+  depends on the label only.
 """
 
 from __future__ import annotations
@@ -23,9 +24,11 @@ import numpy as np
 
 from safeselect.columns import hushed
 from safeselect.errors import ParameterError
+from safeselect.reals import place_of
 from safeselect.scores.numbers import is_integer, to_int
 
 _MOST_BITS = 2**16
+_FINEST = 2**16 // 5  # binary places before the first digit of a number that is not whole
 _MOST_PLACES = 20_000  # before the decimal point, or behind it: 2**65536 has fewer
 _MPQ = type(gmpy2.mpq())
 
@@ -45,19 +48,20 @@ def item(label: Any) -> str | None:
 
 def _spelled(numerator: int, denominator: int) -> str | None:
     """The one spelling of a number in lowest terms; None for one that can be no item."""
-    if max(numerator.bit_length(), denominator.bit_length()) > _MOST_BITS:
+    size = numerator.bit_length(), denominator.bit_length()
+    if max(size) > _MOST_BITS or size[0] - size[1] < -_FINEST:
         return None
-    if denominator == 1:
-        # GMP writes the digits: Python may limit how many digits of an int str() writes.
-        return str(gmpy2.mpz(numerator).digits())
-    with suppress(OverflowError):
-        near = numerator / denominator
-        if near.as_integer_ratio() == (numerator, denominator):
-            return format(Decimal(repr(near)), "f")
-    places = denominator.bit_length()  # enough for each decimal that ends
-    digits, rest = divmod(numerator * 10**places, denominator)
-    written = Decimal(f"{gmpy2.mpz(digits).digits()}e-{places}")
-    return None if rest else format(written, "f").rstrip("0")
+    places = 0
+    if denominator > 1:
+        # Of a number that a float holds the decimal that this float is written as.
+        above, below = place_of(Fraction(numerator, denominator))[1].as_integer_ratio()
+        places = below.bit_length()  # enough for each decimal that ends
+        numerator, rest = divmod(above * 10**places, below)
+        if rest or not numerator:
+            return None
+    # GMP writes the digits: Python may limit how many digits of an int str() writes.
+    written = str(gmpy2.mpz(numerator).digits())
+    return format(Decimal(f"{written}e-{places}"), "f").rstrip("0") if places else written
 
 
 def _ratio(kind: type, number: Any) -> tuple[int, int]:
@@ -84,11 +88,8 @@ def _ratio(kind: type, number: Any) -> tuple[int, int]:
 
 
 def _decimal_ratio(number: Decimal) -> tuple[int, int]:
-    whole, near = number.to_integral_value(), float(number)
-    if number == whole:
-        number = whole
-    elif near == number:
-        return near.as_integer_ratio()
+    whole = number.to_integral_value()
+    number = whole if number == whole else number
     # Written out, a short Decimal may fill the memory.
     if number and not -_MOST_PLACES <= number.adjusted() <= _MOST_PLACES:
         raise ValueError("too large or too small")
