@@ -7,7 +7,7 @@
   number is its shortest plain decimal: of one that a float of 64 bits holds, the fewest digits that
   tell it from all other floats, so that 0.1 is '0.1'; of others, all their digits.
 - Every other label (None, NaN, a date, a tuple, bytes, 1/3) can be no item, nor can an integer
-  beyond 2**65536, or another number beyond 10**4096 or below 2**-13107 in size.  This
+  beyond 2**65536, or another number beyond 10**4096 or below 2**-13108 in size.  This
   depends on the label only.
 """
 
@@ -28,7 +28,6 @@ from safeselect.reals import place_of
 from safeselect.scores.numbers import is_integer, to_int
 
 _MOST_BITS = 2**16
-_FINEST = 2**16 // 5  # binary places before the first digit of a number that is not whole
 _MOST_PLACES = 20_000  # before the decimal point, or behind it: 2**65536 has fewer
 _MPQ = type(gmpy2.mpq())
 
@@ -49,7 +48,7 @@ def item(label: Any) -> str | None:
 def _spelled(numerator: int, denominator: int) -> str | None:
     """The one spelling of a number in lowest terms; None for one that can be no item."""
     size = numerator.bit_length(), denominator.bit_length()
-    if max(size) > _MOST_BITS or size[0] - size[1] < -_FINEST:
+    if max(size) > _MOST_BITS or size[0] - size[1] < -_MOST_BITS // 5:
         return None
     places = 0
     if denominator > 1:
