@@ -132,9 +132,9 @@ def _text(cell: Any) -> str | None:
     if text is None or text.encode("utf-8", "ignore").decode() != text:
         return None
     whole = text.partition(".")[0].lstrip("-")
-    # As in SQL, where a float of this size is no item.
-    beyond = not isinstance(cell, str) and (len(whole), whole) >= _BEYOND
-    return None if beyond else text
+    # As in SQL, where a float of 2**127 or more is no item.
+    is_in_reach = isinstance(cell, str) or (len(whole), whole) < (39, str(2**127))
+    return text if is_in_reach else None
 
 
 def _from_polars(arrow: Any, table: Any, places: list[int]) -> Any:
@@ -173,7 +173,6 @@ def _reader(relation: Any) -> Any:
 
 
 _READ_AT_ONCE = frozenset(("string", "large_string", "bool", "float", "double", "null"))
-_BEYOND = (39, str(2**127))  # how many digits, and which
 _PANDAS = "pandas.DataFrame"
 _LAZY = "polars.LazyFrame"
 _EMPTIED: dict[str, Callable[[Any, Any, list[int]], Any]] = {

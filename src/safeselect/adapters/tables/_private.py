@@ -71,15 +71,12 @@ def _sweep(folder: Path) -> None:
             with suppress(OSError):  # gone meanwhile, a link, or another user's
                 held = os.open(folder / name, _OPEN)
                 try:
-                    if _is_ours(held) and _is_locked(held, unknown=False):
+                    found = os.fstat(held)
+                    is_ours = found.st_uid == os.geteuid() and found.st_mode & 0o777 == 0o700
+                    if is_ours and _is_locked(held, unknown=False):
                         _remove(folder / name, held)
                 finally:
                     os.close(held)
-
-
-def _is_ours(held: int) -> bool:
-    found = os.fstat(held)
-    return found.st_uid == os.geteuid() and found.st_mode & 0o777 == stat.S_IRWXU
 
 
 def _is_locked(held: int, *, unknown: bool) -> bool:
