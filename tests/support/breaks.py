@@ -883,10 +883,11 @@ BREAKS = (
         ("C10",),
         "unknown_domain/_items.py",
         "item",
-        "    return None if number is None or number.bit_length() > _MOST_BITS else number\n",
-        "    if number is None:\n"
-        '        raise ParameterError(f"{label!r} is no item")\n'
-        "    return number\n",
+        "    with suppress(Exception):\n        return _spelled(*_ratio(kind, label))\n    return None\n",
+        "    try:\n"
+        "        return _spelled(*_ratio(kind, label))\n"
+        "    except Exception:\n"
+        '        raise ParameterError(f"{label!r} is no item") from None\n',
     ),
     Break(
         ("C10",),

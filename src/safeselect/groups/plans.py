@@ -69,7 +69,7 @@ def plan_unknown(
             held = hold_counts(dict(counts), None, k_bar + 1)
             call = open_call(held, source, None)
             with call.release(total, name):
-                rows.append((tuple(map(str, draw_list(query, held, call)[0])), None))
+                rows.append((draw_list(query, held, call)[0], None))
         return rows
 
     offset = query.offset_in_counts(k_bar)
@@ -95,7 +95,7 @@ def _plan_counts(
 
     def draw(tables: Tables, source: Source) -> list[Row]:
         found = [one(counts, source) for counts in tables.values()]
-        return [(tuple(map(str, each.labels)), each.counts) for each in found]
+        return [(each.labels, each.counts) for each in found]
 
     # The offset is public: that of a group without any row is that of all.
     offset = one({}, None).offset

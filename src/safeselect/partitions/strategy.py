@@ -177,8 +177,9 @@ class PartitionStrategy:
         together reveal its count.
 
         Args:
-            key: an integer or a string.  A key that equals an integer is that integer; one that
-                cannot be an item (None, NaN, a date) is not kept.
+            key: a text, or a number, which is the text of its shortest plain decimal, so that 1,
+                1.0 and '1' are one key: make keys texts before users are counted.  One that can be
+                no item (None, NaN, a date) is not kept.
             users: its number of users; the same whenever the key is asked about.
 
         Raises:

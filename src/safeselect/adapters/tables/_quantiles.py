@@ -108,7 +108,7 @@ def table_quantiles(
     check_unit(unit, unit_of(read_ledger(ledger, monotonic=False)))
     with ExitStack() as stack:
         columns = {"value": value, "person": user}
-        rows = stack.enter_context(open_table(table, columns, memory=memory, whole=("person",)))
+        rows = stack.enter_context(open_table(table, columns, memory=memory))
         _check(rows.types, columns, dated)
 
         def read() -> list[Any]:

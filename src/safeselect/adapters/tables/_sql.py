@@ -1,8 +1,9 @@
 """Every query on the data, in SQL; no other file has one.
 
 Each statement runs unchanged on DuckDB and on Apache Spark.  `safeselect_rows` has two columns:
-`item`, a candidate, and `person`, the protected user.  Both are integers or strings.  Where values
-are read, `value` stands for `item`, a number or a date.
+`item`, a candidate, and `person`, the protected user.  Both are integers or strings; either way an
+item is a text (`_keys.spelled`).  Where values are read, `value` stands for `item`, a number or a
+date.
 
 - A row whose item or person is NULL is dropped by the WHERE clauses here and nowhere else.
 - Neighbours are tables that differ by all rows of one person.  In each statement a person counts at
@@ -118,7 +119,8 @@ WITH pairs AS (
 ), placed AS (
   SELECT item, ROW_NUMBER() OVER (
     PARTITION BY person
-    ORDER BY LEFT(md5(CONCAT(CAST(person AS STRING), ' ', CAST(item AS STRING))), 12), item
+    ORDER BY LEFT(md5(CONCAT(CAST(person AS STRING), ' ', CAST(item AS STRING))), 12),
+      CAST(item AS STRING)
   ) AS place
   FROM pairs
 )
@@ -131,7 +133,7 @@ GROUP BY item
 
 A fixed hash of the two keys decides which of a person's items count.  No other person's rows change
 that choice, so a person moves at most `contributions` counts.  The hash is not secret and need not
-be.  Equal hashes are in the order of the items: numbers by value, text by its bytes.
+be.  Equal hashes are in the order of the items' text by its bytes: a type would be all persons'.
 """
 
 LARGEST_CAPPED_COUNTS = f"""{_PLACED}ORDER BY users DESC, label
@@ -155,7 +157,8 @@ WITH triples AS (
 ), placed AS (
   SELECT grp, item, person, DENSE_RANK() OVER (
     PARTITION BY person
-    ORDER BY LEFT(md5(CONCAT(CAST(person AS STRING), ' ', CAST(grp AS STRING))), 12), grp
+    ORDER BY LEFT(md5(CONCAT(CAST(person AS STRING), ' ', CAST(grp AS STRING))), 12),
+      CAST(grp AS STRING)
   ) AS place
   FROM triples
 ), pairs AS (
@@ -165,7 +168,8 @@ WITH triples AS (
 ), capped AS (
   SELECT grp, item, ROW_NUMBER() OVER (
     PARTITION BY grp, person
-    ORDER BY LEFT(md5(CONCAT(CAST(person AS STRING), ' ', CAST(item AS STRING))), 12), item
+    ORDER BY LEFT(md5(CONCAT(CAST(person AS STRING), ' ', CAST(item AS STRING))), 12),
+      CAST(item AS STRING)
   ) AS place
   FROM pairs
 ), counted AS (
