@@ -104,7 +104,7 @@ oldest: $(OLDEST)/.installed ## test with the oldest NumPy and gmpy2 that are al
 	$(OLDEST)/bin/safeselect verify
 	$(OLDEST)/bin/python -m pytest -n $(WORKERS) -m "not slow" $(SMALL) $(ARGS)
 
-# A Python that is not there is named, and is no failure; a test that fails is one.
+# A Python that is not there is named, and is no failure; a test that fails is one, and so is no Python.
 matrix: ## test with every Python that is there (PYTHONS, a minute each)
 	@ran=; missing=; failed=; for python in $(PYTHONS); do \
 	  name=$$(basename $$python); place=$(MATRIX)/$$name; \
@@ -119,7 +119,7 @@ matrix: ## test with every Python that is there (PYTHONS, a minute each)
 	  $$place/bin/python -m pytest -n $(WORKERS) -m "not slow" $(SMALL) $(ARGS) || failed="$$failed $$name"; \
 	done; \
 	echo "matrix: ran on$${ran:- none}; not found:$${missing:- none}; failed:$${failed:- none}"; \
-	test -z "$$failed"
+	test -z "$$failed" && test -n "$$ran"
 
 nightly: ## soak, mutants, claims, faults, timing, long tests, proofs, other libraries, fuzzing and matrix, with a table of figures (hours; ARGS='--parts soak')
 	$(PYTHON) tools/nightly.py $(ARGS)
