@@ -167,23 +167,27 @@ def run(place: Path, tests: list[str], seconds: float, told: dict[str, str]) -> 
     """Run tests or files; `claim_evidence` writes down what became of them."""
     calm = ["-q", "--tb=no", "-p", "no:cacheprovider", "-p", "no:xdist", "-p", "claim_evidence"]
     calm.append("--assert=plain")  # nobody reads how values differ
-    path = os.pathsep.join(str(place / part) for part in ("src", "tests/support", "tools"))
     with suppress(subprocess.TimeoutExpired):
         subprocess.run(
             [sys.executable, "-m", "pytest", *calm, "--continue-on-collection-errors", *tests],
             cwd=place,
-            env={
-                **os.environ,
-                "PYTHONPATH": path,
-                "PYTHONDONTWRITEBYTECODE": "1",
-                "HYPOTHESIS_PROFILE": "first_failure",
-                **told,
-            },
+            env={**environment(place), **told},
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             timeout=seconds,
             check=False,
         )
+
+
+def environment(place: Path) -> dict[str, str]:
+    """The environment in which a copy runs its own code."""
+    path = os.pathsep.join(str(place / part) for part in ("src", "tests/support", "tools"))
+    return {
+        **os.environ,
+        "PYTHONPATH": path,
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "HYPOTHESIS_PROFILE": "first_failure",
+    }
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """A pytest plugin for `tools/execute_claims.py`: what evidence does on a copy of the repository.
 
-A piece of evidence is a test with all of its parameters, or a file.
+A piece of evidence is a test with all of its parameters, one of its cases, or a file.
 
 - Where CLAIM_OUTCOMES names a file the copy is unbroken: each case runs, and whether it "passed" or
   "failed" is written there, a line each.  A file that cannot be collected failed.
@@ -39,7 +39,7 @@ def pytest_configure(config: pytest.Config) -> None:
 def pieces(nodeid: str) -> set[str]:
     """The pieces of evidence that a case belongs to."""
     test = nodeid.partition("[")[0]
-    return {each for each in (test, test.partition("::")[0]) if each in ASKED}
+    return {each for each in (nodeid, test, test.partition("::")[0]) if each in ASKED}
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -15,7 +15,9 @@ FAKE = """#!/bin/sh
 # A Python that makes environments of itself, and whose tests end as its name says.
 case "$*" in
   *"import venv"*) exit 0;;
-  "-m venv --clear "*) mkdir -p "$4/bin"; for name in python safeselect; do cp "$0" "$4/bin/$name"; done;;
+  "-m venv --clear "*)
+    mkdir -p "$4/bin"
+    for name in python safeselect; do cp "$0" "$4/bin/$name"; done;;
   *pytest*) test ! -e "$(dirname "$0")/../../../fails"; exit;;
 esac
 exit 0

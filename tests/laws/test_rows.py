@@ -1,0 +1,39 @@
+"""The law of each mechanism of `tests/mission.json`, by its releases.
+
+What is compared is what `safeselect verify` compares: releases of the public call, few and in pairs,
+with laws that are worked out from the published formulas alone.  The false alarms of all tests
+together are those of one run of `verify`; noise of half the width is noticed (`make laws`).
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from safeselect.audit.finding import Refuted
+from safeselect.audit.mechanisms import names
+from safeselect.audit.verify import FULL, QUICK, Check, checks
+
+pytestmark = [
+    pytest.mark.slow("counts thousands of releases of each mechanism"),
+    pytest.mark.filterwarnings("ignore::safeselect.testing.InsecureSourceWarning"),
+]
+
+EFFORT = {"few candidates": FULL, "joint": QUICK, "noise": QUICK, "privacy": QUICK}
+"""What is looked at here, and how much; the rest is about sizes, charges and sources."""
+
+
+def looks(name: str) -> list[Check]:
+    """The checks of one mechanism's law."""
+    own = (check for check in checks() if check.name.startswith(f"{name}: "))
+    return [check for check in own if check.aspect in EFFORT and check.kind != "rules"]
+
+
+@pytest.mark.parametrize("name", names())
+def test_the_law_of_a_row(name: str) -> None:
+    found = looks(name)
+    assert "few candidates" in {check.aspect for check in found}
+    for check in found:
+        try:
+            check.examine(EFFORT[check.aspect])
+        except Refuted as error:
+            pytest.fail(f"{check.name}: {error}")
