@@ -1,8 +1,8 @@
 """The law of each mechanism of `tests/mission.json`, by its releases.
 
-What is compared is what `safeselect verify` compares: releases of the public call, few and in pairs,
-with laws that are worked out from the published formulas alone.  The false alarms of all tests
-together are those of one run of `verify`; noise of half the width is noticed (`make laws`).
+What is compared is what `safeselect verify` compares: releases of the public call, few and in
+pairs, with laws that are worked out from the published formulas alone.  All tests together raise a
+false alarm as often as one run of `verify`; noise of half the width is noticed (`make laws`).
 """
 
 from __future__ import annotations
