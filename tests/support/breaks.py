@@ -806,6 +806,13 @@ BREAKS = (
         "_STRENGTH[_STRENGTH.index(kind) :] if",
         "_STRENGTH[: _STRENGTH.index(kind) + 1] if",
     ),
+    Break(
+        ("C8",),
+        "private_candidates/_ending.py",
+        "empty",
+        "            return kind()\n",
+        "            return error\n",
+    ),
     # -------------------------------------------------------------------- C10, C11, C12: inputs
     Break(
         ("C10",),
