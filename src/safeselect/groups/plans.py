@@ -25,6 +25,7 @@ from safeselect.unknown_domain._bottom import (
     split_delta,
 )
 from safeselect.unknown_domain._histogram import hold_counts
+from safeselect.unknown_domain._threshold import laplace_offset
 
 ALL = 2**31 - 1
 Tables = Mapping[str, Mapping[str, int]]
@@ -82,24 +83,24 @@ def _plan_counts(
     epsilon, delta = total.epsilon / changed, total.delta / changed
     parts = ((PureDP(epsilon), changed), (ApproximateDP(Fraction(0), delta), changed))
 
-    def one(counts: Mapping[str, int], source: Source | None) -> Any:
-        return unknown_domain_top_k(
-            Counts(counts, places=k_bar + 1, max_contributions=contributions),
-            k=k,
-            k_bar=k_bar,
-            epsilon=epsilon,
-            delta=delta,
-            max_contributions=contributions,
-            source=source,
-        )
+    rate = epsilon / contributions
+    offset = Fraction(1 + laplace_offset(rate, delta, min(k_bar, contributions)))
 
     def draw(tables: Tables, source: Source) -> list[Row]:
-        found = [one(counts, source) for counts in tables.values()]
-        return [(tuple(map(str, each.labels)), each.counts) for each in found]
+        rows: list[Row] = []
+        for counts in tables.values():
+            found = unknown_domain_top_k(
+                Counts(counts, places=k_bar + 1, max_contributions=contributions),
+                k=k,
+                k_bar=k_bar,
+                epsilon=epsilon,
+                delta=delta,
+                max_contributions=contributions,
+                source=source,
+            )
+            rows.append((tuple(map(str, found.labels)), found.counts))
+        return rows
 
-    # The offset is public: that of a group without any row is that of all.
-    offset = one({}, None).offset
-    rate = epsilon / contributions
     name = "top_k_by_group_laplace/1"
     return Plan(total, parts, name, rate, k_bar, offset, k_bar + 1, draw)
 
