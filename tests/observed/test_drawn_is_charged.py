@@ -322,6 +322,18 @@ FAULTS: dict[str, tuple[str, str, str, str]] = {
 """name -> the mechanism whose calls must tell, the function, its text and the planted one."""
 
 FAULTS |= {
+    "keys for replaced users": (
+        "partition_strategy",
+        "partitions.strategy:partition_strategy",
+        "read_ledger(ledger, monotonic=True)",
+        "read_ledger(ledger, monotonic=False)",
+    ),
+    "scores of replaced users that move one way": (
+        "SparseVector",
+        "selection._arguments:read_ledger",
+        'monotonic and ledger.neighbours == "replace_one"',
+        "False",
+    ),
     "half of the range without monotonic": (
         "permute_and_flip",
         "scores.reading:Reading.moves",

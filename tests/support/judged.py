@@ -74,6 +74,10 @@ def judge(found: Observation) -> None:
         _is(not found.seen.draws, f"{found.name} draws, and refuses")
         _is(not found.charges, f"{found.name} charges, and refuses")
         return
+    replaced = found.neighbours == "replace_one"
+    _is(not (replaced and found.name in _ONE_WAY), f"{found.name} has no proof for replaced units")
+    if replaced and found.args.get("monotonic"):  # who leaves and who comes move both ways
+        found = replace(found, args={**found.args, "monotonic": False})
     _is(found.seen.draws, f"{found.name} draws nothing that is observed")
     _is(not found.seen.elsewhere - _NO_NOISE, f"unobserved draws: {found.seen.elsewhere}")
     _is(found.charges, f"{found.name} charges nothing")
@@ -95,6 +99,12 @@ def judge(found: Observation) -> None:
             _is(float(Fraction(taken["rho"])) >= due * (1 - entitled.SLACK), "rho is not taken")
     _JUDGES.get(found.name, _ranked)(found)
 
+
+_ONE_WAY = {
+    *("unknown_domain_top_k", "PayWhatYouGet", "top_items", "top_items_by_group"),
+    *("select_partitions", "partition_strategy", "select_keys"),
+}
+"""Theorems 7, 8, 9 and 19.1 are about units that are added or removed."""
 
 _NO_NOISE = {
     "ledger.pending_release.PendingRelease.charge",

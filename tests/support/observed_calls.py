@@ -196,7 +196,7 @@ _COPIES = [
 def _read(values: Args) -> dict[str, list[Args]]:
     """How numbers become scores, and where random bits and budgets come from."""
     return {
-        "monotonic": [{"monotonic": True}],
+        "monotonic": [{"monotonic": True}, {"monotonic": True, "ledger": "replace_one"}],
         "minimize": [{"minimize": True}],
         "grid": [values, {**values, "grid": "3/7"}],
         "on_grid": [{"on_grid": True, "grid": "1/2"}],

@@ -191,7 +191,15 @@ def _inverted(seen: Seen, local: Local) -> None:
     draw = seen.now()
     if draw is not None:
         draw.low, draw.high = _nats(local["noise_rate"])
-        draw.more["inverted"] = local["law"].name
+        draw.more["inverted"] = local["self"]
+
+
+def _bounded(seen: Seen, local: Local) -> None:
+    """The rate that divides the nats of a session's noise."""
+    for draw in seen.draws:
+        if draw.more.get("inverted") is local["self"] and "above" in local:
+            rate = Fraction(local["above"] * local["denominator"], local["below"])
+            draw.low = draw.high = rate
 
 
 def _thresholds(seen: Seen, local: Local) -> Draw:
@@ -257,7 +265,10 @@ WATCHED: dict[str, Note] = {
 }
 """The functions that draw, and what to note of their arguments."""
 
-_AT_THE_END: dict[str, Note] = {"noise.rankings.certified_order": _compared}
+_AT_THE_END: dict[str, Note] = {
+    "noise.rankings.certified_order": _compared,
+    "variates.enclosed.InvertedNoise.bounds": _bounded,
+}
 _BITS = ("randomness.bits.Bits.take", "randomness.bits.Bits.fill")
 
 
