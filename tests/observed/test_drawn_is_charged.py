@@ -6,23 +6,19 @@ each mechanism may draw and what that costs, `support/judged.py` compares, and
 """
 
 from __future__ import annotations
-import __future__
 
 import importlib
 import inspect
 import pkgutil
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from fractions import Fraction
-from functools import _lru_cache_wrapper
-from textwrap import dedent
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import pytest
 from judged import Observation, judge
 from observed_calls import CASES, ELSEWHERE, ONE_VALUE, called
 from observer import WATCHED, observed
+from planted import modules, planted
 
 import safeselect
 from safeselect import adapters, permute_and_flip
@@ -149,22 +145,22 @@ def test_every_law_of_the_engine_is_observed():
     assert kinds <= laws, kinds - laws
 
 
-def test_every_watched_function_drew():
-    """A function that is renamed, or that nothing calls any more, is not watched in vain."""
-    modules = {name: name.split(".") for name in WATCHED}
-    for name, parts in modules.items():
-        place: Any = safeselect
-        for part in parts:
-            module = f"{place.__name__}.{part}" if inspect.ismodule(place) else ""
-            place = getattr(place, part, None) or importlib.import_module(module)
-            if module in _modules():
-                place = importlib.import_module(module)
-        assert callable(place), name
+RARE = {name for name in WATCHED if name.endswith("refine")}
+"""Further digits, which a draw asks for by chance."""
 
 
-def _modules() -> set[str]:
-    inside = pkgutil.walk_packages(safeselect.__path__, safeselect.__name__ + ".")
-    return {info.name for info in inside}
+def test_every_watched_function_is_reached():
+    """One that is renamed, or that nothing calls any more, is not watched in vain."""
+    reached = set[str]().union(
+        *(found.seen.reached for name in CASES for found in _observations(name))
+    )
+    assert WATCHED.keys() - RARE <= reached, WATCHED.keys() - RARE - reached
+    for name in RARE:
+        module = max((each for each in modules() if f"safeselect.{name}".startswith(each)), key=len)
+        found = importlib.import_module(module)
+        for part in f"safeselect.{name}".removeprefix(f"{module}.").split("."):
+            found = getattr(found, part)
+        assert callable(found), name
 
 
 def test_every_mechanism_of_the_certificate_is_observed():
@@ -204,57 +200,6 @@ def test_the_observer_leaves_nothing_behind():
 
 
 # ------------------------------------------------------------------------ faults that must be found
-
-
-@contextmanager
-def _planted(function: Any, text: str, other: str) -> Iterator[None]:
-    """Run a function as if its source had another text; all that is cached is forgotten."""
-    while hasattr(function, "__wrapped__"):
-        function = function.__wrapped__
-    source = dedent(inspect.getsource(function))
-    assert source.count(text) == 1, f"{function.__qualname__} has {source.count(text)} of it"
-    lines = source.replace(text, other).splitlines()
-    while not lines[0].startswith("def "):
-        lines.pop(0)  # decorators, which stay as they are
-    scope: dict[str, Any] = {}
-    exec(  # noqa: S102 - a changed text of our own function
-        compile("\n".join(lines), "planted", "exec", dont_inherit=True, flags=_FUTURE),
-        function.__globals__,
-        scope,
-    )
-    whole, function_code = scope[function.__name__], function.__code__
-    function.__code__ = whole.__code__.replace(co_qualname=function_code.co_qualname)
-    _forget()
-    try:
-        yield
-    finally:
-        function.__code__ = function_code
-        _forget()
-
-
-_FUTURE = __future__.annotations.compiler_flag
-
-
-def _forget() -> None:
-    """Empty all caches of what follows from public parameters."""
-    for name, module in list(sys.modules.items()):
-        if name.startswith(safeselect.__name__) and name not in _TABLES_OF_LAWS:
-            for value in vars(module).values():
-                if isinstance(value, _lru_cache_wrapper):
-                    value.cache_clear()
-
-
-_TABLES_OF_LAWS = ("safeselect.noise.laws", "safeselect.noise.tables")
-"""Which follow from nothing."""
-
-
-def _inside(path: str) -> Any:
-    """A function or a method by its module and name."""
-    module, name = path.split(":")
-    found: Any = importlib.import_module(f"safeselect.{module}")
-    for part in name.split("."):
-        found = inspect.getattr_static(found, part)
-    return found.fget if isinstance(found, property) else getattr(found, "__func__", found)
 
 
 FAULTS: dict[str, tuple[str, str, str, str]] = {
@@ -528,7 +473,7 @@ def test_a_planted_fault_is_found(fault):
     name, place, text, other = FAULTS[fault]
     case = CASES[name]
     changes = [{}, *(each for some in case.vary.values() for each in some), *case.more]
-    with _planted(_inside(place), text, other):
+    with planted(place, text, other):
         for change in changes:
             found = called(name, {**case.args, **change})
             try:

@@ -60,10 +60,12 @@ class Seen:
     Args:
         draws: in their order.
         elsewhere: the functions that took random bits outside of all watched ones.
+        reached: the watched functions that were called.
     """
 
     draws: list[Draw] = field(default_factory=list)
     elsewhere: set[str] = field(default_factory=set)
+    reached: set[str] = field(default_factory=set)
     _open: list[tuple[int, Draw | None]] = field(default_factory=list)
 
     def now(self) -> Draw | None:
@@ -303,6 +305,7 @@ def observed() -> Iterator[Seen]:
         elif name in _BITS:
             seen.taken(frame)
         elif name in WATCHED:
+            seen.reached.add(name)
             draw = WATCHED[name](seen, dict(frame.f_locals))
             seen._open.append((id(frame), draw))
             if draw is not None:
