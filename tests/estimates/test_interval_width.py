@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from planted import planted
+from planted import noticed
 
 from safeselect import SparseVector, gap_confidence_bound, top_k_with_gaps
 from safeselect.estimates import error_from_gaps, intervals_from_gaps
@@ -31,12 +30,6 @@ def seeded(text: str) -> DeterministicSource:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return DeterministicSource(text.encode(), i_understand_this_is_not_private=True)
-
-
-def noticed(place: str, text: str, other: str, look: Callable[[], None]) -> None:
-    look()
-    with planted(place, text, other), pytest.raises(AssertionError):
-        look()
 
 
 PUBLIC = {"rate": "1/10", "noise": "exponential", "measured_rate": "1/8", "gap_grid": 1}

@@ -11,15 +11,17 @@ import importlib
 import inspect
 import pkgutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import _lru_cache_wrapper
 from textwrap import dedent
 from typing import Any
 
+import pytest
+
 import safeselect
 
-__all__ = ["modules", "planted"]
+__all__ = ["modules", "noticed", "planted"]
 
 _OF_LAWS = ("safeselect.noise.laws", "safeselect.noise.tables")
 """What is cached there follows from nothing."""
@@ -46,6 +48,17 @@ def planted(place: str, text: str, other: str) -> Iterator[None]:
     finally:
         function.__code__ = before
         _forget()
+
+
+def noticed(place: str, text: str, other: str, look: Callable[[], None]) -> None:
+    """Look, and look again with a fault planted: only then is anything wrong."""
+    look()
+    with planted(place, text, other):
+        try:
+            look()
+        except (AssertionError, pytest.fail.Exception):
+            return
+    raise AssertionError(f"nothing is noticed of {other!r} in {place}")
 
 
 def modules() -> set[str]:
