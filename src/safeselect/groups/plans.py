@@ -83,24 +83,23 @@ def _plan_counts(
     epsilon, delta = total.epsilon / changed, total.delta / changed
     parts = ((PureDP(epsilon), changed), (ApproximateDP(Fraction(0), delta), changed))
 
-    rate = epsilon / contributions
-    offset = Fraction(1 + laplace_offset(rate, delta, min(k_bar, contributions)))
+    def one(counts: Mapping[str, int], source: Source | None) -> Any:
+        return unknown_domain_top_k(
+            Counts(counts, places=k_bar + 1, max_contributions=contributions),
+            k=k,
+            k_bar=k_bar,
+            epsilon=epsilon,
+            delta=delta,
+            max_contributions=contributions,
+            source=source,
+        )
 
     def draw(tables: Tables, source: Source) -> list[Row]:
-        rows: list[Row] = []
-        for counts in tables.values():
-            found = unknown_domain_top_k(
-                Counts(counts, places=k_bar + 1, max_contributions=contributions),
-                k=k,
-                k_bar=k_bar,
-                epsilon=epsilon,
-                delta=delta,
-                max_contributions=contributions,
-                source=source,
-            )
-            rows.append((tuple(map(str, found.labels)), found.counts))
-        return rows
+        found = [one(counts, source) for counts in tables.values()]
+        return [(tuple(map(str, each.labels)), each.counts) for each in found]
 
+    rate = epsilon / contributions
+    offset = Fraction(1 + laplace_offset(rate, delta, min(k_bar, contributions)))
     name = "top_k_by_group_laplace/1"
     return Plan(total, parts, name, rate, k_bar, offset, k_bar + 1, draw)
 
