@@ -25,6 +25,7 @@ from safeselect.unknown_domain._bottom import (
     split_delta,
 )
 from safeselect.unknown_domain._histogram import hold_counts
+from safeselect.unknown_domain._threshold import laplace_offset
 
 ALL = 2**31 - 1
 Tables = Mapping[str, Mapping[str, int]]
@@ -97,9 +98,8 @@ def _plan_counts(
         found = [one(counts, source) for counts in tables.values()]
         return [(each.labels, each.counts) for each in found]
 
-    # The offset is public: that of a group without any row is that of all.
-    offset = one({}, None).offset
     rate = epsilon / contributions
+    offset = Fraction(1 + laplace_offset(rate, delta, min(k_bar, contributions)))
     name = "top_k_by_group_laplace/1"
     return Plan(total, parts, name, rate, k_bar, offset, k_bar + 1, draw)
 
