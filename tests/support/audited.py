@@ -91,7 +91,7 @@ class Case:
         release, log, certified = (self.folder / name for name in ("r.json", "log", "c.json"))
         release.write_text(json.dumps(self.release) if self.text is None else self.text, "utf-8")
         log.write_bytes(self.log)
-        certified.write_text(json.dumps(self.certificate))
+        certified.write_text(json.dumps(self.certificate, indent=2, sort_keys=True) + "\n")
         given = {"--log": str(log), "--head": self.head, "--certificate": str(certified)}
         options = [part for name in given.keys() - set(without) for part in (name, given[name])]
         capfdbinary.readouterr()

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
@@ -51,7 +51,7 @@ def audit(
     # 1. It is a whole release, in the one spelling of the library.
     release, wrong = _read(text)
     receipt = None if release is None else release.receipt
-    yield found("release", wrong, "It is a whole release, spelled as the library spells it.")
+    yield found("release", wrong, "It is whole, as the library writes it.")
     # 2. The records of the log follow from each other.
     checker, records, chain = replayed(log)
     yield chain
@@ -71,9 +71,8 @@ def audit(
         yield Line("record", "not compared", "The receipt leads to no record of a charge.")
         return
     charge = records[int(records[place].content["charge"])].content
-    draws, plan, unproved = _draws_of(charge), list[Plan](), None
-    if not is_known(release.mechanism):
-        unproved = f"Nothing here proves its law: there is no mechanism {release.mechanism}."
+    draws, plan, known = _draws_of(charge), list[Plan](), is_known(release.mechanism)
+    unproved = None if known else f"Nothing here proves it: {release.mechanism} is not known."
     number, seq = sum(times for _, times in draws), charge["seq"]
     for what, right, judge in (
         # 6. Release and record of the charge say the same, word by word.
@@ -150,6 +149,10 @@ def _flat(content: _Facts) -> dict[str, Any]:
     return flat
 
 
+def _written(draws: Sequence[tuple[Any, int]]) -> str:
+    return " and ".join(f"{times} x {guarantee_record(each)}" for each, times in draws)
+
+
 def _differs(release: Any, charge: _Facts, draws: Draws) -> str | None:
     """Compare what a release and the record of its charge both say."""
     own: dict[str, Any] = {
@@ -170,8 +173,8 @@ def _differs(release: Any, charge: _Facts, draws: Draws) -> str | None:
     recorded["source"] = charge["source"]["name"]
     again = {name: recorded[name] for name in own}
     if hasattr(release, "parts"):
-        own["draws"] = tuple((each, len(list(same))) for each, same in groupby(release.parts))
-        again["draws"] = draws
+        parts = [(each, len(list(same))) for each, same in groupby(release.parts)]
+        own["draws"], again["draws"] = _written(parts), _written(draws)
     return _differences(own, again, "its record says")
 
 
@@ -182,8 +185,8 @@ def _miscounted(release: Release, draws: Draws) -> str | None:
     recorded = tuple(times for _, times in draws)
     if recorded == numbers and 0 not in numbers:
         return None
-    taken, said = (" and ".join(map(str, each)) or "none" for each in (numbers, recorded))
-    return f"It takes {taken} draws, and its record says {said}."
+    taken, said = (" and ".join(map(str, each)) for each in (numbers, recorded))
+    return f"It takes {taken}, and its record says {said or 'none'}."
 
 
 def _differs_from(release: Release, draws: Draws, made: list[Plan]) -> str | None:
@@ -192,8 +195,13 @@ def _differs_from(release: Release, draws: Draws, made: list[Plan]) -> str | Non
     made.append(plan)
     if release.statement.neighbours == "replace_one" and stated.get("monotonic") == "yes":
         return "Monotonic scores move both ways where neighbours replace one unit by another."
-    own = {"guarantee": release.guarantee, "draws": draws, "parameters": stated}
-    again = {"guarantee": plan.guarantee, "draws": plan.draws, "parameters": plan.parameters}
+    own, again = (
+        {"guarantee": guarantee_record(whole), "draws": _written(parts), "parameters": parameters}
+        for whole, parts, parameters in (
+            (release.guarantee, draws, stated),
+            (plan.guarantee, plan.draws, plan.parameters),
+        )
+    )
     own |= {name: getattr(release, name) for name in plan.fixed}
     return _differences(own, {**again, **plan.fixed}, "what follows is")
 
