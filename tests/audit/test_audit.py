@@ -54,9 +54,10 @@ def test_one_command_and_one_verdict(case: Case, capfdbinary: Run) -> None:
     code, lines, last = case.audit(capfdbinary)
     assert code == 0, lines
     assert list(lines) == COMPARED
-    assert {lines.pop("signatures")} == {
+    absent = lines.pop("signatures")
+    assert absent.startswith(
         "none: The ledger has no key: only a head shows that it was rewritten."
-    }
+    )
     assert all(line.startswith("holds: ") for line in lines.values())
     assert last == UP_TO
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Callable, Iterator
 from copy import deepcopy
 from pathlib import Path
@@ -27,6 +28,7 @@ from written import COUNTS, EVERY, RHO
 import safeselect as s
 from safeselect.audit.draws import _TABLE, drawn
 from safeselect.audit.line import verdict
+from safeselect.audit.logged import _UNSIGNED
 from safeselect.audit.mechanisms import names
 from safeselect.audit.release import audit
 from safeselect.ledger import HmacSigner, Ledger, log_lines
@@ -38,6 +40,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::safeselect.SafeSelectWarning"),
 ]
 
+ROOT = Path(__file__).parents[2]
 LONG = os.environ.get("SAFESELECT_LONG") == "1"
 
 RESTATED: dict[str, set[str]] = {
@@ -95,6 +98,16 @@ def may_be_restated(change: Changed) -> bool:
     inside = change.path[0] == "parameters" and change.path[1:]
     name = change.path[1] if inside else change.path[0]
     return str(name) in RESTATED.get(change.where, ())
+
+
+def test_what_may_be_restated_is_listed() -> None:
+    """On the page of the ledger, word by word, and in short on that of the audit."""
+    page = (ROOT / "docs" / "ledger.md").read_text("utf-8").partition("cannot see.")[2]
+    for name in RESTATED["both"] - {"k", "source", "grid", "highest", "lowest", "step"}:
+        assert f"`{name}`" in page, name
+    short = _UNSIGNED.replace("margins", "top_margin").replace("grids", "gap_grid, grid")
+    for name in RESTATED["both"] - {"highest", "lowest", "step"}:
+        assert re.search(rf"\b{name}\b", short), name
 
 
 def test_no_field_can_be_changed_that_contradicts_another(tmp_path: Path) -> None:

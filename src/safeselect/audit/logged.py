@@ -16,6 +16,17 @@ from safeselect.sessions._opening import Opened
 VerifierOf = Callable[[Mapping[str, str]], Verifier]
 """From algorithm and name of a ledger's key to what verifies its signatures."""
 
+_UNSIGNED = (
+    "The ledger has no key: only a head shows that it was rewritten.  Whoever writes it and gives "
+    "you the head too can restate the output (labels, positions, counts, gaps, points, values), "
+    "the cost with all that follows from it, the mechanism as one of the same form, the declared "
+    "sensitivity with its range, and what "
+    "nothing else depends on: candidates, threshold, minimize, engine, grids, score_error, "
+    "weights, split, margins, gamma, queries, max_rows, max_contributions and quantiles, k of one "
+    "draw or session, k_bar and groups_per_user of groups, pre_threshold of a strategy, unit, "
+    "time, source, purpose and platform."
+)
+
 
 def replayed(file: str) -> tuple[Checker, list[Record], Line]:
     """Replay a log without its key; return the records up to the first that is wrong.
@@ -44,7 +55,7 @@ def signed(file: str, checker: Checker, verifier: VerifierOf | None, whole: bool
     if not whole:
         return Line(what, "not compared", "The log is damaged, so none was verified.")
     if not key and verifier is None:
-        return Line(what, "none", "The ledger has no key: only a head shows that it was rewritten.")
+        return Line(what, "none", _UNSIGNED)
     if not key:
         return found(what, "A key was given, and the log is not signed: it is not its log.", "")
     named = f"{key.get('algorithm')} key {key.get('key_id')}"
