@@ -16,12 +16,12 @@ from safeselect.promises.records import code
 _ARITHMETIC = ("python", "numpy", "gmpy2", "gmp")
 
 
-def compare_code(written: str | None, library: Mapping[str, Any], mechanism: str) -> Iterator[Line]:
-    """Compare a certificate with the library and the mechanism that a record names.
+def compare_code(written: str | None, library: Mapping[str, Any]) -> Iterator[Line]:
+    """Compare a certificate with the library that a record names.
 
     Args:
         written: the certificate, JSON; None if there is none.
-        library, mechanism: as in the record of the charge.
+        library: as in the record of the charge.
     """
     what = "certificate"
     if written is None:
@@ -49,13 +49,6 @@ def compare_code(written: str | None, library: Mapping[str, Any], mechanism: str
     wrong = f"It did not pass: {', '.join(failed)}." if failed else None
     said = f"All its {len(content['checks'])} checks passed, on {content['utc']}"
     yield found(what, wrong, f"{said}, {content['effort']}.")
-    row: Mapping[str, str] = content["mechanisms"].get(mechanism, {})
-    seen = [aspect for aspect, verdict in row.items() if verdict == "passed"]
-    said = f"It looked at {mechanism}: {', '.join(seen)}."
-    if seen:
-        yield found("certified law", None, said)
-    else:
-        yield Line("certified law", "not compared", f"It does not look at {mechanism}.")
     others = [name for name in _ARITHMETIC if checked.get(name) != library.get(name)]
     if others:
         said = f"It was made with another {', '.join(others)}: verify where releases are made."

@@ -107,19 +107,20 @@ def _gaps(release: Any, stated: _Stated) -> Iterator[str]:
 
 
 def _batch(release: Selections[Any], k: int, stated: _Stated) -> Iterator[str]:
-    shape = (int(stated["rows"]), k) if release.mechanism.startswith("top_k_many_") else None
-    if release.winners.shape != (shape or (int(stated["rows"]),)) or (shape is None and k != 1):
+    rows, several = int(stated["rows"]), release.mechanism.startswith("top_k_many_")
+    if release.winners.shape != ((rows, k) if several else (rows,)) or not (several or k == 1):
         yield f"It has winners of shape {release.winners.shape}, and others were paid for."
-    winners = release.winners.reshape(len(release.winners), -1)
+    labels = [row if several else [row] for row in release.labels]
     indices = release.indices
-    places = [] if indices is None else indices.reshape(winners.shape).tolist()
-    yield from _rows(winners.tolist(), places, k, stated)
-    if release.names is None and places != winners.tolist():
+    places = [] if indices is None else indices.reshape(len(indices), -1).tolist()
+    yield from _rows(labels, places, k, stated)
+    if release.names is None and places != labels:
         yield "Its labels are positions, and its positions are others."
-    if places:  # one label has one place, wherever it wins
-        pairs = set(zip(winners.ravel().tolist(), chain(*places), strict=True))
-        if not len(pairs) == len({one for one, _ in pairs}) == len({two for _, two in pairs}):
-            yield "It gives a label two positions, or a position two labels."
+    # One label has one place, wherever it wins; other labels may have one text.
+    both = zip(chain(*labels), chain(*places), strict=False)
+    pairs = {((type(one), one), at) for one, at in both if not isinstance(one, OtherLabel)}
+    if not len(pairs) == len({one for one, _ in pairs}) == len({at for _, at in pairs}):
+        yield "It gives a label two positions, or a position two labels."
 
 
 def _found(

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any
+from typing import Any, cast
 
-from safeselect.accounting.kinds import AnyGuarantee
-from safeselect.audit.stated import Draws, Plan, Stated
+from safeselect.audit.stated import Plan, Stated
 from safeselect.errors import ParameterError
 from safeselect.exact.parameters import integer
-from safeselect.groups import ALL
+from safeselect.groups import plan_known, plan_unknown
 from safeselect.partitions import SelectedPartitions
 from safeselect.partitions.terms import Terms
 from safeselect.promises.guarantees import ApproximateDP, BoundedRange, PureDP
 from safeselect.promises.records import exact_text
-from safeselect.selection._table import TABLE
 from safeselect.unknown_domain._bottom import (
     ListQuery,
     odds,
@@ -22,91 +20,67 @@ from safeselect.unknown_domain._bottom import (
     read_places,
     split_delta,
 )
-from safeselect.unknown_domain._threshold import laplace_offset
+from safeselect.unknown_domain.top_k import plan_counts, plan_list
 
 _RARE = 14  # nats: less than one in a million
 _COUNTED = {"sensitivity": "1", "monotonic": "yes", "effective_range": "1"}
 
 
 def of_list(stated: Stated) -> Plan:
-    total, k = stated.total, stated.whole("k")
-    k_bar, contributions = stated.release.k_bar, stated.maybe("max_contributions")
-    read_contributions(contributions)
-    common = _COUNTED | {"grid": "none", "minimize": "no"} | stated.engine
+    """A list of items that nobody listed before."""
+    total, k, cap = stated.total, stated.whole("k"), stated.maybe("max_contributions")
+    common = _COUNTED | {"grid": "none", "minimize": "no", "k": str(k)} | stated.engine
+    read_contributions(cap)
     if stated.name.endswith("laplace"):
-        k, k_bar, _ = read_places(k, stated.whole("k_bar"))
-        draws, offset, least, _ = _counted(total, k_bar, 1, contributions)
-        own = {"k_bar": str(k_bar), "max_contributions": str(contributions)}
+        _, k_bar, _ = read_places(k, stated.whole("k_bar"))
+        offset, noise = plan_counts(total, k_bar, cap or 0)
+        own = {"k_bar": str(k_bar), "max_contributions": str(cap), "candidates": str(k_bar + 1)}
+        draws = (PureDP(total.epsilon), 1), (ApproximateDP(Fraction(0), total.delta), 1)
         fixed = {"k_bar": k_bar, "offset": offset}
-        parameters = common | own | {"k": str(k), "candidates": str(k_bar + 1)}
-        return Plan(total, draws, parameters, fixed, least)
-    places = stated.whole("least_k_bar"), stated.whole("most_k_bar")
-    k, fewest, most = read_places(k, places[0] if places[0] == places[1] else places)
-    integer(k_bar, "k_bar", minimum=fewest, maximum=most)
-    few = most if contributions is None else min(most, contributions)
-    number = k + (fewest < most)
-    each, part = split_delta(total, stated.share, number, 1, few)
-    query = ListQuery(k, fewest, most, each, odds(part), contributions)
-    parts = (BoundedRange(each), number), (ApproximateDP(Fraction(0), part), 1)
-    parameters = common | query.as_record | {"k": str(k), "candidates": str(most + 1)}
+        return Plan(total, draws, common | own, fixed, _least(offset, noise.rate))
+    least, most = stated.whole("least_k_bar"), stated.whole("most_k_bar")
+    places = read_places(k, least if least == most else (least, most))
+    query, part = plan_list(total, places, cap, stated.share)
+    k_bar = integer(stated.release.k_bar, "k_bar", minimum=least, maximum=most)
+    parts = (BoundedRange(query.epsilon), query.draws), (ApproximateDP(Fraction(0), part), 1)
+    parameters = common | query.as_record | {"candidates": str(most + 1)}
     return Plan(total, parts, parameters, {"offset": query.offset_in_counts(k_bar)})
 
 
-def _counted(
-    total: ApproximateDP, k_bar: int, changed: int, contributions: int | None
-) -> tuple[Draws, Fraction, int, Fraction]:
-    """Draws, offset, least count and noise rate of lists with counts, of which a user changes some.
+def _least(offset: Fraction | int, rate: Fraction) -> int:
+    """The least noisy count of an item that is shown, and so exceeds the noisy bottom.
 
-    An item that is shown exceeds the noisy bottom, and no count is below 0 before its noise.  So a
-    count c below 0 needs two noises, of at most c and of at most c - 1 - offset.  Where that has a
-    probability below e**-14, it is no count of this plan.
+    No count is below 0 before its noise.  So a count c below 0 needs two noises, of at most c and
+    of at most c - 1 - offset.  Where that is rarer than e**-14, it is no count of this plan.
     """
-    if contributions is None:
-        raise ParameterError("there is no max_contributions")
-    epsilon, delta = total.epsilon / changed, total.delta / changed
-    rate = epsilon / contributions
-    offset = 1 + laplace_offset(rate, delta, min(k_bar, contributions))
-    least = min(0, (offset + 1 - _RARE / rate) // 2 + 1)
-    draws = (PureDP(epsilon), changed), (ApproximateDP(Fraction(0), delta), changed)
-    return draws, Fraction(offset), least, rate
+    return min(0, int((offset + 1 - _RARE / rate) // 2) + 1)
 
 
 def of_groups(stated: Stated) -> Plan:
-    release, name, k = (
-        stated.release,
-        stated.name.removeprefix("top_k_by_group_"),
-        stated.whole("k"),
+    """A list for each group."""
+    name, k = stated.name.removeprefix("top_k_by_group_"), stated.whole("k")
+    cap, changed, groups = (
+        stated.maybe(each) for each in ("max_contributions", "max_groups", "groups")
     )
-    changed, groups = stated.whole("max_groups"), stated.whole("groups")
-    integer(changed, "max_groups", minimum=1, maximum=groups)
-    fixed: dict[str, Any] = {"max_groups": changed, "k_bar": release.k_bar, "offset": None}
-    own, least = {}, None
+    integer(changed, "max_groups", minimum=1, maximum=groups or 0)
+    own, facts = {"k": str(k), "groups": str(groups), "max_groups": str(changed)}, {}
     if name in ("gumbel", "laplace"):
-        total, contributions = stated.total, stated.maybe("max_contributions")
-        k, k_bar, _ = read_places(k, release.k_bar)
-        if name == "laplace":
-            own = {"max_contributions": str(contributions)}
-            draws, fixed["offset"], least, rate = _counted(total, k_bar, changed, contributions)
-        else:
-            rate, part = split_delta(total, None, changed * k, changed, k_bar)
-            query = ListQuery(k, k_bar, k_bar, rate, odds(part / changed), None)
-            bottom = ApproximateDP(Fraction(0), part / changed)
-            draws = (BoundedRange(rate), changed * k), (bottom, changed)
-            fixed["offset"] = query.offset_in_counts(k_bar)
-        guarantee: AnyGuarantee = total
+        plan = plan_unknown(stated.total, (k, stated.release.k_bar), changed or 0, cap)
+        facts = {"k_bar": str(plan.k_bar)} | (
+            {} if cap is None else {"max_contributions": str(cap)}
+        )
     else:
-        size = integer(stated.whole("candidates"), "candidates", minimum=k, maximum=ALL)
-        plan = TABLE[name].calibrate(release.mechanism, stated.cost, Fraction(1), k, changed)
-        own = {"candidates": str(size)}
-        guarantee, draws, rate = plan.guarantee, ((plan.each, plan.draws),), plan.noise_rate.rate
-        fixed["k_bar"] = None
+        size = range(stated.whole("candidates"))
+        plan = plan_known(stated.cost, cast("Any", size), k, changed or 0, name)
+        facts = {"candidates": str(len(size))}
+    if plan.mechanism != stated.release.mechanism:
+        raise ParameterError("its mechanism is not that of its parameters")
     if "groups_per_user" in stated.parameters:
         own |= stated.copied("groups_per_user")
-    if fixed["k_bar"] is not None:
-        own |= {"k_bar": str(fixed["k_bar"])}
-    own |= {"k": str(k), "groups": str(groups), "max_groups": str(changed)}
-    parameters = _COUNTED | own | {"noise_rate": exact_text(rate)}
-    return Plan(guarantee, draws, parameters, fixed | {"noise_rate": rate}, least)
+    parameters = _COUNTED | own | facts | {"noise_rate": exact_text(plan.noise_rate)}
+    fixed = {name: getattr(plan, name) for name in ("k_bar", "offset", "noise_rate")}
+    least = _least(plan.offset or 0, plan.noise_rate) if name == "laplace" else None
+    return Plan(plan.guarantee, plan.parts, parameters, {**fixed, "max_groups": changed}, least)
 
 
 def of_keys(stated: Stated) -> Plan:

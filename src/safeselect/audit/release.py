@@ -99,7 +99,7 @@ def audit(
     # 12. Its random bytes came from a source for production, which passed its tests.
     yield _source(charge["source"])
     # 13. The code that ran is the code that was verified.
-    yield from compare_code(certificate, charge["library"], release.mechanism)
+    yield from compare_code(certificate, charge["library"])
 
 
 def _read(written: str) -> tuple[Release | None, str | None]:
