@@ -192,7 +192,8 @@ def test_honest_releases_of_every_mechanism_hold(tmp_path: Path) -> None:
     all_of_them = honest.every()
     assert len(all_of_them) >= 494
     released = set()
-    for name, call, caps in all_of_them[:: 1 if LONG else 9]:
+    some = all_of_them if LONG else [*all_of_them[::9], *honest.odd()]
+    for name, call, caps in some:
         release = made(call, caps)
         holds, said = judged(release, tmp_path, release.head)
         assert holds, f"{name}: {said}"

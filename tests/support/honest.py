@@ -10,6 +10,7 @@ from fractions import Fraction
 from itertools import product
 from typing import Any
 
+import numpy as np
 from written import BASE, COUNTS, DAYS, tried
 
 import safeselect as s
@@ -249,13 +250,33 @@ def sessions() -> Iterator[Honest]:
         yield "PayWhatYouGet", bound(lists, share, number), DELTA
 
 
+def odd() -> Iterator[Honest]:
+    """Labels of one text, numbers of odd types, grids with odd ends."""
+    one: dict[str, Any] = {"epsilon": 1, "sensitivity": 1}
+    alike = [type("Same", (), {"__str__": lambda self: "x"})() for _ in range(2)]
+    rows = [[1, 2000], [2000, 1]]
+    yield "labels of one text", bound(s.select_many, rows, labels=alike, **one), EPSILON
+    yield "the same, all", bound(s.top_k_many, rows, labels=alike, k=2, **one), EPSILON
+    yield "a tuple and its text", bound(s.top_k, [1, 2], labels=[(1,), "(1,)"], k=2, **one), EPSILON
+    array = np.array([1, 2, 3])
+    yield "labels of NumPy", bound(s.top_k, array, labels=array, k=3, **one), EPSILON
+    yield "one candidate", bound(s.permute_and_flip, [1], **one), EPSILON
+    ends: dict[str, Any] = {"lowest": Decimal("1E+5"), "highest": Decimal("1E+6"), "step": 10_000}
+    yield "a coarse grid", bound(s.quantile, [1.5], quantile=0.5, epsilon=1, **ends), EPSILON
+    ends = {"lowest": -0.5, "highest": np.int64(9), "step": 0.25}
+    yield "a grid of floats", bound(s.quantile, [1.5], quantile=0.5, epsilon=1, **ends), EPSILON
+    for score, place in ((np.float32(0.1), "1/10"), (float("inf"), 3), (1e22, 10**22)):
+        given: dict[str, Any] = {"threshold": place, "base": BASE, "gamma": "1/2"}
+        yield "a score of a float", bound(s.first_above, tried(score, 1), **given), EPSILON
+
+
 def bound(call: Call, *given: Any, **named: Any) -> Call:
     return lambda **more: call(*given, **named, **more)
 
 
 def every() -> list[Honest]:
     """All of them, in one order."""
-    kinds = singles, lists, unknown, groups, tables, points, runs, sessions
+    kinds = singles, lists, unknown, groups, tables, points, runs, sessions, odd
     return [each for kind in kinds for each in kind()]
 
 

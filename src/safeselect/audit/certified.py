@@ -27,17 +27,18 @@ def compare_code(written: str | None, library: Mapping[str, Any]) -> Iterator[Li
     if written is None:
         yield Line(what, "none", "None was given (--certificate).")
         return
-    content = _read(written)
-    checked = {} if content is None else content["library"]
-    if content is None:
+    try:
+        content = json.loads(written)
+        checked = content["library"]
+        own = [f"{name} {checked[name]}" for name in ("version", "source_tree_sha256")]
+    except (LookupError, RecursionError, TypeError, ValueError):
         yield found(what, "It is no certificate.", "")
         return
-    own = [f"{name} {checked.get(name)}" for name in ("version", "source_tree_sha256")]
     ran = [f"{name} {library.get(name)}" for name in ("version", "source_tree_sha256")]
-    readable = checked.get("source_tree_sha256") != "unreadable"
+    readable = checked["source_tree_sha256"] != "unreadable"
     wrong = None if own == ran and readable else f"It is of {', '.join(own)}; {', '.join(ran)} ran."
     yield found("certified code", wrong, f"It is of the code that ran: {', '.join(own)}.")
-    if checked.get("source_tree_sha256") != code()[1]:
+    if checked["source_tree_sha256"] != code()[1]:
         said = "It is of another version than this command: audit with the version that it names."
         yield Line(what, "not compared", said)
         return
@@ -56,15 +57,6 @@ def compare_code(written: str | None, library: Mapping[str, Any]) -> Iterator[Li
     else:
         used = ", ".join(f"{name} {library.get(name)}" for name in _ARITHMETIC)
         yield found("libraries", None, f"It was made with the same {used}.")
-
-
-def _read(written: str) -> dict[str, Any] | None:
-    try:
-        content = json.loads(written)
-    except (ValueError, RecursionError):
-        return None
-    is_read = isinstance(content, dict) and isinstance(content.get("library"), dict)
-    return content if is_read else None
 
 
 @lru_cache(maxsize=4)

@@ -82,11 +82,7 @@ def audit(
         # 8. It took as many draws as a table says that was written by hand.
         ("draws", f"It took {number}, as it should.", lambda: _miscounted(release, draws)),
         # 9. Its plan follows from mechanism, cost and parameters, all of it.
-        (
-            "plan",
-            "It is what follows, computed again.",
-            lambda: _differs_from(release, draws, plan),
-        ),
+        ("plan", "It is what follows, computed again.", lambda: _planned(release, draws, plan)),
         # 10. Its output is one that this plan can have.
         ("output", "It is one that this plan can have.", lambda: wrong_output(release, plan[0])),
         # 11. Each scope was charged its price.
@@ -189,19 +185,16 @@ def _miscounted(release: Release, draws: Draws) -> str | None:
     return f"It takes {taken}, and its record says {said or 'none'}."
 
 
-def _differs_from(release: Release, draws: Draws, made: list[Plan]) -> str | None:
+def _planned(release: Release, draws: Draws, made: list[Plan]) -> str | None:
     """Compute the plan again, and compare all of it; keep it for what comes after."""
     plan, stated = plan_of(release, draws), dict(release.statement.parameters)
     made.append(plan)
     if release.statement.neighbours == "replace_one" and stated.get("monotonic") == "yes":
         return "Monotonic scores move both ways where neighbours replace one unit by another."
-    own, again = (
-        {"guarantee": guarantee_record(whole), "draws": _written(parts), "parameters": parameters}
-        for whole, parts, parameters in (
-            (release.guarantee, draws, stated),
-            (plan.guarantee, plan.draws, plan.parameters),
-        )
-    )
+    own = {"guarantee": guarantee_record(release.guarantee), "draws": _written(draws)}
+    own["parameters"] = stated
+    again = {"guarantee": guarantee_record(plan.guarantee), "draws": _written(plan.draws)}
+    again["parameters"] = dict(plan.parameters)
     own |= {name: getattr(release, name) for name in plan.fixed}
     return _differences(own, {**again, **plan.fixed}, "what follows is")
 

@@ -68,16 +68,11 @@ def run_audit(options: argparse.Namespace) -> tuple[int, str, str]:
         ParameterError: the head or the key is no such thing.
     """
     read_head(options.head)
-    has_key = options.public_key is not None or options.key_file is not None
-    lines = list(
-        compare(
-            _read(options.release),
-            options.log,
-            options.head,
-            partial(_verifier, options) if has_key else None,
-            None if options.certificate is None else _read(options.certificate),
-        )
-    )
+    key = None
+    if options.public_key is not None or options.key_file is not None:
+        key = partial(_verifier, options)
+    certificate = None if options.certificate is None else _read(options.certificate)
+    lines = list(compare(_read(options.release), options.log, options.head, key, certificate))
     holds, last = verdict(lines)
     page = _html(options.release, lines, last) if options.html else _text(lines, last)
     return 0 if holds else 3, page, ""
