@@ -70,7 +70,7 @@ def plan_unknown(
             held = hold_counts(dict(counts), None, k_bar + 1)
             call = open_call(held, source, None)
             with call.release(total, name):
-                rows.append((tuple(map(str, draw_list(query, held, call)[0])), None))
+                rows.append((draw_list(query, held, call)[0], None))
         return rows
 
     offset = query.offset_in_counts(k_bar)
@@ -96,7 +96,7 @@ def _plan_counts(
 
     def draw(tables: Tables, source: Source) -> list[Row]:
         found = [one(counts, source) for counts in tables.values()]
-        return [(tuple(map(str, each.labels)), each.counts) for each in found]
+        return [(each.labels, each.counts) for each in found]
 
     offset, noise = plan_counts(ApproximateDP(epsilon, delta), k_bar, contributions)
     name = "top_k_by_group_laplace/1"
