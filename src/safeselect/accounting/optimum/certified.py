@@ -28,9 +28,9 @@ _LEAST_DELTA = Fraction(1, 2**200)
 _LARGEST, _SMALLEST = 4, Fraction(1, 2**64)
 _FIRST = 64  # cells of the largest epsilon, at first
 _MOST_ROUNDS = 4
-_QUICK_BLOCK, _QUICK_CELLS = 64, 8
-_LEAST_CELLS = 4
-_QUICK_PLACES, _QUICK_ROWS = 2**12, 2**19
+_QUICK_BLOCK, _QUICK_LONGEST = 100, 150
+_QUICK_CELLS, _LEAST_CELLS = 16, 4
+_QUICK_PLACES, _QUICK_ROWS = 2**13, 700_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,11 +148,13 @@ def quick_epsilon(
     most = min(count * part.epsilon, bun_steinke_epsilon(count * part.zcdp.rho, delta))
     if not worth_trying(listed, delta, most):
         return None
-    problem, cells, block = Problem.of(listed, delta, most), _FIRST, count
-    is_range = isinstance(part, BoundedRange)
-    while is_range and block > _QUICK_BLOCK and _quick_work(problem, block, _QUICK_CELLS) > 1:
-        block = max(_QUICK_BLOCK, block // 2)
-    while cells and _quick_work(problem, block, cells) > 1:
+    problem, cells, blocks = Problem.of(listed, delta, most), _FIRST, 1
+    if isinstance(part, BoundedRange):
+        blocks = -(-count // min(_QUICK_BLOCK + count // 20, _QUICK_LONGEST))
+    block = -(-count // blocks)
+    while cells > _QUICK_CELLS and _quick_work(problem, block, cells) > 1:
+        cells -= 2
+    while cells and 3 * most / problem.step(cells) > _QUICK_PLACES:
         cells //= 2
     if cells < _LEAST_CELLS:
         return None
@@ -162,10 +164,7 @@ def quick_epsilon(
 
 
 def _quick_work(problem: Problem, block: int, cells: int) -> Fraction:
-    step = problem.step(cells)
-    places = 3 * problem.most / step
-    tail, rows = problem.delta / (1 << CUT), Fraction(0)
-    for epsilon, count in ranges_of(problem.above):
-        row = min(count, block)
-        rows += row * reach(epsilon, row, tail) / step * cells
-    return max(places / _QUICK_PLACES, rows / _QUICK_ROWS)
+    """Of the longest row that is followed range by range."""
+    step, tail = problem.step(cells), problem.delta / (1 << CUT)
+    found = max((e, min(n, block)) for e, n in ranges_of(problem.above))
+    return found[1] * reach(*found, tail) / step * cells / _QUICK_ROWS
