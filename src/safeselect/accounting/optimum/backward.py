@@ -107,7 +107,7 @@ def interleaved(step: Fraction, ranges: tuple[tuple[int, int], ...], most: int) 
 def _one_more(curve: Curve, tables: Tables, most: int, *, upper_only: bool = False) -> Curve:
     last = min(most, len(curve.upper) - 1 + tables.cells)
     above = _extended(curve.upper, tables, last, level=True)
-    higher, best = climb(above, tables, last + 1, places=not upper_only)
+    higher, best = climb(above, tables, last + 1, offsets_too=not upper_only)
     higher *= _UP
     higher += _SMALLEST
     upper = np.minimum(higher, 1, out=higher)

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import isqrt
 
 from safeselect.accounting.gaussian import FARTHEST, GaussianDP
 from safeselect.accounting.optimum.bracket import Profile
@@ -27,7 +26,7 @@ _LEAST_DELTA = Fraction(1, 2**200)
 # The epsilon of a part: time and memory rise with it, and above 4 nats nothing is kept private.
 _LARGEST, _SMALLEST = 4, Fraction(1, 2**64)
 _FIRST = 64  # cells of the largest epsilon, at first
-_MOST_ROUNDS = 4
+_MOST_ROUNDS = 7
 _QUICK_BLOCK, _QUICK_LONGEST = 100, 150
 _QUICK_CELLS, _LEAST_CELLS = 16, 4
 _QUICK_PLACES, _QUICK_ROWS = 2**13, 700_000
@@ -83,37 +82,30 @@ def _narrowed(problem: Problem, precision: Fraction, most: Fraction, read: Read)
             raise RuntimeError("the two bounds of an optimum cross; please report this list")
         best = Bracket(max(best.lower, found.lower), min(best.upper, found.upper))
         gap = best.upper - best.lower
-        if gap <= precision * best.lower or gap * 2 > last_gap:
+        # No grid is left out on the way, so that a finer precision begins with the same ones.
+        cells *= 2
+        if gap <= precision * best.lower or 5 * gap > 4 * last_gap or problem.work(cells) > 1:
             break
         last_gap = gap
-        # The gap falls with the square of the cells; a little more, so that this is enough.
-        wanted = 4 * cells
-        if best.lower:
-            wanted = cells + cells * isqrt(max(2, 5 * gap // (4 * precision * best.lower)))
-        allowed = wanted
-        while allowed > cells and problem.work(allowed) > 1:
-            allowed -= 1 + allowed // 16
-        # Hardly more cells than before are worth another round only where they are enough.
-        if allowed <= cells or (allowed < wanted and 4 * allowed < 5 * cells):
-            break
-        cells = allowed
     return best
 
 
 def bracket(problem: Problem, cells: int, read: Read) -> Bracket:
     """The bounds of both profiles, on a grid where the largest epsilon has so many cells."""
-    grid = Grid.of(problem, cells)
-    pairs = grid.pairs(problem.above)
-    upper = upper_profile(grid, [(law.upper, n) for law, n in pairs], ranges_of(problem.above))
-    if problem.below != problem.above:
-        pairs = grid.pairs(problem.below)
+    step, parts = problem.on_grid(cells, upwards=True)
+    grid = Grid.on(step, problem.delta, cells)
+    masses = [(law.upper, n) for law, n in grid.pairs(parts)]
+    upper = upper_profile(grid, masses, ranges_of(parts))
+    step, parts = problem.on_grid(cells, upwards=False)
+    grid = Grid.on(step, problem.delta, cells)
+    pairs = grid.pairs(parts)
     shift = sum((law.shift * n for law, n in pairs), Fraction(0))
     whole = grid.product(((law.lower, n) for law, n in pairs), upper=False)
 
     def lowest(profile: Profile) -> Fraction:
         return read(profile, shift)
 
-    lower = lower_value(grid, whole, ranges_of(problem.below), lowest)
+    lower = lower_value(grid, whole, ranges_of(parts), lowest)
     return Bracket(max(Fraction(0), lower), read(upper, Fraction(0)))
 
 

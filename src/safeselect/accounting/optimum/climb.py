@@ -88,17 +88,21 @@ def _floats(values: list[Interval]) -> Floats:
 
 
 def climb(
-    values: Floats, tables: Tables, length: int, *, places: bool = True
+    values: Floats, tables: Tables, length: int, *, offsets_too: bool = True
 ) -> tuple[Floats, Places]:
     """An upper bound on the largest value over all offsets, and the cell where it was found.
 
     Over a cell of offsets, with u = e**t and chords of f, the objective is C + A u + B / u.  It is
     at most the chord of its ends plus K v (1 - v), where K is half its largest bend.  With D the
-    difference of the ends, it is at most the larger end plus max(K - D, 2 K - 3 D, 0) / 8.  Where there are many, wide cells
-    come first.  One with a bound below a value found elsewhere is dropped; the others are halved.
+    difference of the ends, it is at most the larger end plus max(K - D, 2 K - 3 D, 0) / 8.  Where
+    there are many, wide cells come first.  One with a bound below a value found elsewhere is
+    dropped; the others are halved.
+
+    Args:
+        offsets_too: whether the second result is wanted, which takes time.
     """
     if tables.cells <= _BLOCKS:
-        return _all_cells(values, tables, length, places=places)
+        return _all_cells(values, tables, length, offsets_too=offsets_too)
     level = (-(-tables.cells // _FIRST) - 1).bit_length()
     dents = _dents(values, tables)
     raised = _raised(values, dents, tables, level)
@@ -128,7 +132,7 @@ def climb(
 
 
 def _all_cells(
-    values: Floats, tables: Tables, length: int, *, places: bool
+    values: Floats, tables: Tables, length: int, *, offsets_too: bool
 ) -> tuple[Floats, Places]:
     """The same where every cell is looked at, for some places at a time."""
     tops, found = np.empty(length), np.zeros(length, np.intp)
@@ -146,7 +150,7 @@ def _all_cells(
         ends += tables.second[:, np.newaxis] * far
         high, _ = _bounded(ends[:-1], ends[1:], _windows(bends, first, count, last))
         high.max(axis=0, out=tops[first : first + count])
-        if places:
+        if offsets_too:
             high.argmax(axis=0, out=found[first : first + count])
     return tops, found
 

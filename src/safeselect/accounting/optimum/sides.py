@@ -92,7 +92,9 @@ class Grid:
 
     def curve(self, epsilon: Fraction, count: int, step: Fraction) -> Curve:
         """The optimum of equal ranges, on a step that divides the range."""
-        return row(step, round(epsilon / step), count, -(-self.reach_of([(epsilon, count)]) // step))
+        return row(
+            step, round(epsilon / step), count, -(-self.reach_of([(epsilon, count)]) // step)
+        )
 
     def before(self, curve: Curve, epsilon: Fraction, count: int) -> Curve:
         """The same before a curve, on the curve's step."""
