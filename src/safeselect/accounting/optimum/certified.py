@@ -158,5 +158,5 @@ def quick_epsilon(
 def _quick_work(problem: Problem, block: int, cells: int) -> Fraction:
     """Of the longest row that is followed range by range."""
     step, tail = problem.step(cells), problem.delta / (1 << CUT)
-    found = max((e, min(n, block)) for e, n in ranges_of(problem.above))
-    return found[1] * reach(*found, tail) / step * cells / _QUICK_ROWS
+    rows = [(e, min(n, block)) for e, n in ranges_of(problem.above)]
+    return sum((n * reach(e, n, tail) / step * cells for e, n in rows), Fraction(0)) / _QUICK_ROWS

@@ -24,7 +24,7 @@ BLOCK = 512
 """Ranges in a row that are computed one by one; longer rows are powers of these."""
 ROW = 1024
 """Ranges up to which a row is not cut into blocks."""
-MOST_WORK = 2**21
+MOST_WORK = 3 * 2**20
 """Places of curves, each computed once per mechanism."""
 
 _COMMON = 64  # times their common measure, up to which sizes are always put on a common grid
@@ -70,9 +70,8 @@ class Problem:
                 kinds = _MOST_RANGES if kind is BoundedRange else MOST_KINDS
                 side += [(kind(e), n) for e, n in _fewer(own, kinds, upwards=upwards)]
             if squares:
-                side.append(
-                    (GaussianDP(_short(_sum(squares, upwards=upwards), upwards=upwards)), 1)
-                )
+                squared = total(squares) if upwards else squares_below(squares)
+                side.append((GaussianDP(_short(squared, upwards=upwards)), 1))
         return cls(above, below, delta, most)
 
     def step(self, cells: int) -> Fraction:
@@ -127,7 +126,7 @@ class Problem:
                 Fraction(0),
             )
         share = Fraction(cells, 64) if cells <= 64 else Fraction(2)
-        return 2 * (products + 1) * self.most / step / _MOST_PLACES + rows * share / MOST_WORK
+        return (products + 1) * self.most / step / _MOST_PLACES + rows * share / MOST_WORK
 
 
 def sizes_of(parts: Sequence[tuple[Part, int]]) -> list[Fraction]:
@@ -229,8 +228,8 @@ def _short(size: Fraction, *, upwards: bool) -> Fraction:
     return (-(-size // unit) if upwards else size // unit) * unit
 
 
-def _sum(values: Sequence[tuple[Fraction, int]], *, upwards: bool) -> Fraction:
-    """The sum, at least or at most."""
+def squares_below(values: Sequence[tuple[Fraction, int]]) -> Fraction:
+    """The sum, or a little less."""
     exact = len(values) <= 32 and all(v.denominator.bit_length() <= _LONGEST for v, _ in values)
     # A long sum was rounded up, to 64 significant bits.
-    return total(values) if upwards or exact else total(values) * (1 - Fraction(1, 2**60))
+    return total(values) * (1 if exact else 1 - Fraction(1, 2**60))
