@@ -75,12 +75,21 @@ class RepeatedRequest(BudgetError):
 class LedgerError(SafeSelectError, RuntimeError):
     """The ledger cannot be used (full, read-only, of another kind): nothing is released.
 
-    A charge that was under way may stand.
+    A charge that was under way may stand, unless `try_again` is true.
+
+    Attributes:
+        sqlstate: PostgreSQL's code of the failure, if it was one of the server's.
+        try_again: whether nothing was charged, and the same call may succeed later.
     """
+
+    sqlstate: str | None = None
+    try_again: bool = False
 
 
 class LedgerBusy(LedgerError):
     """Another process or thread holds the ledger's lock: nothing was charged, try again."""
+
+    try_again = True
 
 
 class LedgerDamaged(LedgerError):

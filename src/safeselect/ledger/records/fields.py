@@ -63,6 +63,8 @@ _NEW: dict[str, _Types] = {
     },
     # Another key signs from this record on.
     "key": {"utc": str, "signer": dict, "replaces": str, "handover": str, "approvals": list},
+    # The owner set aside the wrong signatures of charges and outcomes; what they charged stands.
+    "repaired": {"utc": str, "first": str, "last": str, "reason": str},
     # The bytes of an unfinished write were cut off.
     "torn": {"length": str, "sha256": str},
     # All that follows from the records before it, so that opening need not replay them.
@@ -126,6 +128,8 @@ def read_record(body: str, where: str) -> Fields:
         _check_charged(record, where)
     elif kind == "aborted" and schema == SCHEMA and record["reason"] not in _REASONS:
         raise LedgerDamaged(f"{where} gives a reason that is none of {', '.join(_REASONS)}")
+    elif kind == "repaired" and not all(_COUNT.fullmatch(record[end]) for end in ("first", "last")):
+        raise LedgerDamaged(f"{where} repairs records that have no place")
     elif kind == "carried" and not all(map(_COUNT.fullmatch, record["open"])):
         raise LedgerDamaged(f"{where} names an open charge that has no place")
     return record

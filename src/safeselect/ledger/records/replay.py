@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Set
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 
 from safeselect.errors import LedgerDamaged
@@ -49,6 +49,8 @@ class Checker:
         heads: heads that are still to be found.
         approvers: who approves new scopes and raised limits, if anybody.
         changed: hash of the last record of a scope, a limit or a key, or of the first record.
+        unsigned: places of charges and outcomes whose signature is wrong: nothing more is charged
+            until a record of kind "repaired" sets that aside.
         keys: the key that signs, and those before it.
     """
 
@@ -69,6 +71,7 @@ class Checker:
     heads: Heads = field(default_factory=Heads)
     approvers: Approvers | None = None
     changed: str = ""
+    unsigned: set[int] = field(default_factory=set)
     keys: Keys = field(init=False)
 
     def __post_init__(self) -> None:
@@ -118,7 +121,7 @@ class Checker:
         Raises:
             LedgerDamaged, LedgerRolledBack: as `check` does.
         """
-        where = f"record {self.count}"
+        where, is_signed = f"record {self.count}", True
         record = read_record(row.body, where)
         if record_hash(row.body) != row.hash:
             raise LedgerDamaged(f"{where} does not have the hash that is stated for it")
@@ -135,9 +138,15 @@ class Checker:
         elif record["kind"] == "key":
             self.keys.check_next(row, record, self.approvers, self.changed, where)
         else:
-            self.keys.check(row, verify=verify)
+            try:
+                self.keys.check(row, verify=verify)
+            except LedgerDamaged:
+                # A server has no keys: whoever may charge can write these, and nobody repairs others.
+                is_signed = record["kind"] not in ("charged", *OUTCOMES)
+                if is_signed:
+                    raise
         self.heads.check(self.count, row.hash)
-        return self._follow(row, record, where)
+        return replace(self._follow(row, record, where), is_signed=is_signed)
 
     def take(self, reading: Reading) -> None:
         """Apply the record that `read` has just judged."""
@@ -155,6 +164,11 @@ class Checker:
         if reading.closes is not None:
             del self._open[reading.closes]
             self.requests.close(reading.closes, self.count, reading.record)
+        if not reading.is_signed:
+            self.unsigned.add(self.count)
+        if reading.record["kind"] == "repaired":
+            first, last = int(reading.record["first"]), int(reading.record["last"])
+            self.unsigned -= set(range(first, min(last, self.count) + 1))
         self.torn += reading.record["kind"] == "torn"
         if reading.record["kind"] == "carried":
             self.carried_at = self.count + 1
@@ -182,6 +196,11 @@ class Checker:
         """
         if not self.count:
             raise LedgerDamaged("there is no record; every ledger has at least one")
+        if self.unsigned:
+            raise LedgerDamaged(
+                f"the signature of record {min(self.unsigned)} is wrong: the owner sets it aside, as "
+                "the page on ledgers says"
+            )
         self.keys.finish()
         self.heads.finish(self.count)
 
