@@ -70,7 +70,7 @@ BEGIN
         'mechanism', formed(mechanism, '{line}'),
         'guarantee', object(guarantee, false),
         'parts', ARRAY(
-            SELECT jsonb_build_object('count', formed(part ->> 'count', '[1-9][0-9]*'),
+            SELECT jsonb_build_object('count', formed(part ->> 'count', '[1-9][0-9]{{0,17}}'),
                 'each', object(part -> 'each', false))
             FROM jsonb_array_elements(parts) WITH ORDINALITY AS items (part, place) ORDER BY place
         ),

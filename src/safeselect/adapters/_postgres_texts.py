@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from safeselect.exact.parameters import MAX_BITS
+
 _UNIT = 2**1024  # below the line of a total that is rounded up
 
 TEXTS = (
@@ -70,12 +72,12 @@ $$BEGIN
     RETURN value;
 END$$""",
     # A number as two: above and below the line, in lowest terms.
-    """CREATE FUNCTION rational(written text) RETURNS numeric[] {settings} AS
+    f"""CREATE FUNCTION rational(written text) RETURNS numeric[] {{settings}} AS
 $$DECLARE
     above numeric := split_part(formed(written, '(0|[1-9][0-9]*)(/[1-9][0-9]*)?'), '/', 1);
     below numeric := coalesce(nullif(split_part(written, '/', 2), ''), '1');
 BEGIN
-    IF length(written) > 4000 OR strpos(written, '/') > 0
+    IF greatest(above, below) >= {2**MAX_BITS} OR strpos(written, '/') > 0
         AND (below = 1 OR gcd(above, below) <> 1) THEN
         RAISE EXCEPTION 'a number is too long, or not in lowest terms';
     END IF;

@@ -43,6 +43,7 @@ _IS_OWNER = "SELECT pg_has_role(nspowner, 'USAGE') FROM pg_namespace WHERE nspna
 _OLDEST = 130000  # gcd of numeric
 _TRIES = 3
 _BUSY = "55P03"
+_WRITING, _READING = "READ COMMITTED", "REPEATABLE READ, READ ONLY"
 # What to say of a failure, by SQLSTATE or its first two characters, and whether to try again.
 _PROBLEMS = {
     "": ("cannot be reached, or the connection was lost", True),
@@ -186,7 +187,7 @@ class PostgresStore:
 
     def read(self, work: Callable[[Journal], T]) -> T:
         """Run the work on one consistent state."""
-        with self._translated(), self._transaction("REPEATABLE READ, READ ONLY") as connection:
+        with self._translated(), self._transaction(_READING) as connection:
             self._check(connection)
             return work(Rows(connection, self._schema))
 
@@ -223,7 +224,7 @@ class PostgresStore:
             raise LedgerError("this process was forked in the middle of its parent's use")
 
     @contextmanager
-    def _transaction(self, mode: str = "READ COMMITTED") -> Iterator[Any]:
+    def _transaction(self, mode: str = _WRITING) -> Iterator[Any]:
         born, is_sent = generation(), False
         if born != self._born and not isinstance(self._pool, OwnPool):
             raise LedgerError(
@@ -235,7 +236,7 @@ class PostgresStore:
                 yield connection
                 self._check_process(born)
                 warnings.clear()
-                is_sent = True
+                is_sent = mode == _WRITING
                 done = connection.execute("COMMIT")
                 if warnings or done.statusmessage != "COMMIT":
                     raise LedgerError(

@@ -200,9 +200,10 @@ def _good_lines(journal: FileJournal, checker: Checker) -> tuple[int, bool]:
         try:
             while rows := journal.rows(checker.count, count, end):
                 for row in rows:
-                    checker.check(row.body, row.hash, row.signature)
-                    if checker.unsigned:
+                    reading = checker.read(row)
+                    if not reading.is_signed:
                         raise LedgerDamaged(f"the signature of record {row.seq} is wrong")
+                    checker.take(reading)
                     end += len(log_line(row.body, row.hash, row.signature))
         except LedgerDamaged:
             is_damaged = True

@@ -141,7 +141,7 @@ class Checker:
             try:
                 self.keys.check(row, verify=verify)
             except LedgerDamaged:
-                # A server has no keys: whoever may charge can write these, and nobody repairs others.
+                # A server has no keys, so whoever may charge can write these.
                 is_signed = record["kind"] not in ("charged", *OUTCOMES)
                 if is_signed:
                     raise
@@ -198,8 +198,8 @@ class Checker:
             raise LedgerDamaged("there is no record; every ledger has at least one")
         if self.unsigned:
             raise LedgerDamaged(
-                f"the signature of record {min(self.unsigned)} is wrong: the owner sets it aside, as "
-                "the page on ledgers says"
+                f"the signature of record {min(self.unsigned)} is wrong: the owner of the ledger "
+                "can set it aside (safeselect.ledger.set_aside)"
             )
         self.keys.finish()
         self.heads.finish(self.count)
