@@ -7,11 +7,15 @@
    ranges <h> <e> <d>                                     both ways, one way, declared, on the grid
    luce <w> <q ...> / <o ...>                             numerator and denominator
    session <k> <t> <q y ...>                              b for below, or the gap, of each answer
-   spend <cap> <prices ...>                               what is spent after each; - where refused *)
+   spend <cap> <prices ...>                               what is spent after each; - where refused
+   one_shot <wide> <rows> <k> <epsilon> <range>           draws, the cost of each, the rate
+   sparse_vector <monotonic> <k> <epsilon> <share> <h e d>    the threshold's rate, an answer's cost, its rate
+   where an epsilon, a share or a range is a numerator and a denominator *)
 open Programs
 
 let numbers = List.map int_of_string
 let joined l = String.concat " " (List.map string_of_int l)
+let ratios = List.concat_map (fun (above, below) -> [ above; below ])
 let commas l = String.concat "," (List.map string_of_int l)
 
 let rec split before = function
@@ -67,6 +71,18 @@ let answer = function
   | "spend" :: cap :: prices ->
     let told (spent, granted) = string_of_int spent ^ if granted then "" else "-" in
     String.concat "," (List.map told (spend (int_of_string cap) 0 (numbers prices)))
+  | "one_shot" :: wide :: rest ->
+    (match numbers rest with
+     | [ rows; k; en; ed; rn; rd ] ->
+       let (count, each), rate = one_shot (wide = "1") rows k (en, ed) (rn, rd) in
+       commas (count :: ratios [ each; rate ])
+     | _ -> failwith "not the numbers of a one-shot call")
+  | "sparse_vector" :: monotonic :: rest ->
+    (match numbers rest with
+     | [ k; en; ed; sn; sd; h; e; d ] ->
+       let (start, each), rate = sparse_vector (monotonic = "1") k (en, ed) (sn, sd) h e d in
+       commas (ratios [ start; each; rate ])
+     | _ -> failwith "not the numbers of a session")
   | _ -> failwith "unknown case"
 
 let () =

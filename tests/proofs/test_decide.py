@@ -41,6 +41,36 @@ def test_the_array_engine_decides_as_proved(monkeypatch: pytest.MonkeyPatch) -> 
     assert seen > 5_000
 
 
+def logs_of(ends: tuple[tuple[int, int], ...]) -> list[tuple[int, int]]:
+    """Enclosures of logarithms, as wide as the whole enclosure allows, up to two units."""
+    return [(place, place + min(2, high - low)) for place, (low, high) in enumerate(ends)]
+
+
+@pytest.mark.slow("all inputs of small width")
+def test_the_array_engine_decides_as_proved_with_weights(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same decisions, a part of each number being the logarithm of a weight."""
+    for ends, k, unit, ceiling, answer in decisions():
+        found = proved.decide(monkeypatch, ends, k, unit, ceiling, logs_of(ends))
+        assert proved.told(found) == answer, (ends, k, unit, ceiling)
+
+
+@pytest.mark.parametrize("side", ["upper for lower", "lower for upper", "none"])
+def test_another_end_of_a_logarithm_is_found(side: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a code decides that takes one end of a weight's logarithm for the other, or none."""
+    planted = {
+        "upper for lower": ("lows[i] += logs[i][0]", "lows[i] += logs[i][1]"),
+        "lower for upper": ("high + log[1] for", "high + log[0] for"),
+        "none": ("lows[i] += logs[i][0]", "lows[i] += 0"),
+    }
+    proved.plant_in_decisions(monkeypatch, *planted[side])
+    wrong = sum(
+        proved.told(proved.decide(monkeypatch, ends, k, unit, ceiling, logs_of(ends))) != answer
+        for ends, k, unit, ceiling, answer in decisions()
+        if len(ends) == 2
+    )
+    assert wrong > 100
+
+
 def test_a_planted_fault_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     """Enclosures that are one unit too narrow above."""
 

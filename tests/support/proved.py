@@ -5,14 +5,17 @@ All that the tests of `tests/proofs` know of the engine's inside is here.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Sequence
 from fractions import Fraction
+from textwrap import dedent
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
+from safeselect.accounting.cost import PrivacyCost
 from safeselect.noise import Ranking, contenders, rankings, tables
 from safeselect.noise.laws import EXPONENTIAL
 from safeselect.noise.plan import GUARD
@@ -20,6 +23,7 @@ from safeselect.reference import _rankings as _reference
 from safeselect.scores import floats, numbers
 from safeselect.scores.candidates import read_candidates
 from safeselect.scores.reading import Reading, Sensitivity
+from safeselect.selection._table import TABLE, Row, one_draw
 from safeselect.sessions import SparseVector, _session, _terms
 from safeselect.sources import resolve
 from safeselect.variates import digits
@@ -33,15 +37,22 @@ __all__ = [
     "EXPONENTIAL",
     "FINE",
     "FLIPPED",
+    "TABLE",
     "Reading",
     "Sessions",
+    "base_of",
     "combine_exponential",
     "combine_floors",
     "compare",
     "decide",
     "differences",
+    "one_draw",
+    "one_shot",
+    "plant_in_decisions",
     "plant_in_sessions",
+    "plant_in_terms",
     "range_in_steps",
+    "sparse_vector",
     "told",
 ]
 
@@ -88,13 +99,16 @@ def decide(
     k: int,
     unit: tuple[int, int, int] | None,
     ceiling: int | None,
+    logs: Sequence[tuple[int, int]] = (),
 ) -> Ranking | None:
     """The array engine's decision for candidates whose Y lies within these ends, in units.
 
     A part of each number is given as the score, at a rate of one unit a step, or between `slow` and
-    `fast` units where a unit of gaps is named; and the rest as the enclosure of the noise.
+    `fast` units where a unit of gaps is named; another as the enclosure of the logarithm of a
+    weight, where `logs` has one for each; and the rest as the enclosure of the noise.
     """
     over, slow, fast = unit or (1, 1, 1)
+    weights = SimpleNamespace(logs=lambda places, scale: [logs[place] for place in places])
     plan: Any = SimpleNamespace(
         law=None,
         k=k,
@@ -102,12 +116,14 @@ def decide(
         precision=SCALE,
         rate=(slow << GUARD, fast << GUARD),
         gap_unit=Fraction(1, over),
-        weights=None,
+        weights=weights if logs else None,
     )
     scores = [place % 2 for place in range(len(ends))]
     noise = [
-        (low - slow * score, high - fast * score)
-        for (low, high), score in zip(ends, scores, strict=True)
+        (low - slow * score - least, high - fast * score - most)
+        for (low, high), score, (least, most) in zip(
+            ends, scores, logs or [(0, 0)] * len(ends), strict=True
+        )
     ]
     patch.setattr(rankings, "upper_ends", lambda law, known, scale: [noise[v][1] for v, _ in known])
     patch.setattr(rankings, "lower_end", lambda high, v, bits, scale: noise[v][0])
@@ -130,6 +146,29 @@ def range_in_steps(step: Fraction, error: Fraction | None, size: Fraction, kind:
         monotonic=kind == "one way",
     )
     return int(change.range_in_steps(reading))
+
+
+Rates = tuple[int, Fraction, Fraction]
+"""How many draws, what each costs, and the rate of its noise."""
+
+
+def one_shot(row: Row, total: Fraction, range_: Fraction, k: int, rows: int) -> Rates:
+    """The calibration of a one-shot mechanism; the rate is the one before it is rounded."""
+    found = row.calibrate("m", PrivacyCost(total, None, None), range_, k, rows)
+    assert found.guarantee.epsilon == total  # type: ignore[union-attr]
+    return found.draws, found.each.epsilon, found.noise_rate.rate
+
+
+def base_of(row: Row, total: Fraction, range_: Fraction, k: int, rows: int) -> Fraction | None:
+    """The factor of a grid step, where it is a rational number."""
+    return row.calibrate("m", PrivacyCost(total, None, None), range_, k, rows).noise_rate.base
+
+
+def sparse_vector(session: type, noise: str, **arguments: Any) -> list[tuple[Fraction, ...]]:
+    """For each branch: the threshold's rate, what an answer costs, and the rate of its noise."""
+    terms = session(threshold=0, noise=noise, **arguments)._session.terms
+    start = terms.noise_rate.rate
+    return [(start, each.epsilon, each.noise_rate.rate) for each in terms.branches]
 
 
 def differences(scores: Any, step: Fraction) -> list[int]:
@@ -187,3 +226,24 @@ def plant_in_sessions(patch: pytest.MonkeyPatch, fault: str) -> None:
             return drawn[-2] if len(drawn) > 2 and len(drawn) % 4 != 1 else drawn[-1]
 
         patch.setattr(_session.Session, "_draw", late)
+
+
+def planted(function: Any, text: str, fault: str) -> Any:
+    """The same function with another text in the one place where its source has this one."""
+    source = dedent(inspect.getsource(function))
+    assert source.count(text) == 1
+    made: dict[str, Any] = {}
+    exec(source.replace(text, fault), function.__globals__, made)  # noqa: S102
+    return made[function.__name__]
+
+
+def plant_in_terms(patch: pytest.MonkeyPatch, text: str, fault: str) -> None:
+    """A fault in how a session is calibrated."""
+    made = _terms.SessionArguments
+    patch.setattr(made, "terms", planted(made.terms, text, fault))
+
+
+def plant_in_decisions(patch: pytest.MonkeyPatch, text: str, fault: str) -> None:
+    """A fault in how the array engine decides."""
+    order = rankings.certified_order
+    patch.setattr(rankings, "certified_order", planted(order, text, fault))

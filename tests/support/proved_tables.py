@@ -19,7 +19,7 @@ from itertools import permutations, product
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-SOURCES = ["Combine.v", "Decide.v", "Reading.v", "Luce.v", "Ledger.v", "Session.v"]
+SOURCES = ["Combine.v", "Decide.v", "Reading.v", "Luce.v", "Ledger.v", "Session.v", "Calibrate.v"]
 SOURCES += ["Extract.v", "answer.ml"]
 TABLES = ROOT / "tests" / "vectors" / "proved"
 
@@ -142,6 +142,42 @@ def spend_cases() -> Iterator[Line]:
         yield str(cap), [f"spend {cap} {' '.join(map(str, prices))}" for prices in every]
 
 
+# Totals, shares of the threshold, and ranges in steps, which need not be whole.
+TOTALS = [(1, 1), (1, 2), (3, 7), (10, 1)]
+SHARES = [(1, 2), (1, 3), (5, 6)]
+RANGES = [(1, 1), (2, 1), (5, 1), (3, 2), (7, 3)]
+READ = [(h, e, d) for h in (1, 2, 3) for e in (0, 1, 2) for d in (1, 2, 5)]
+
+
+def one_shot_inputs() -> Iterator[tuple[tuple[int, int], tuple[int, int]]]:
+    """The totals and ranges of one line."""
+    return product(TOTALS, RANGES)
+
+
+def one_shot_cases() -> Iterator[Line]:
+    """Noise drawn once and k times as wide, or k draws, in some rows: all totals and ranges."""
+    for wide, rows, k in product((0, 1), (1, 2, 3), range(1, 7)):
+        cases = []
+        for (above, below), (over, under) in one_shot_inputs():
+            cases.append(f"one_shot {wide} {rows} {k} {above} {below} {over} {under}")
+        yield f"{wide},{rows},{k}", cases
+
+
+def sparse_vector_inputs() -> Iterator[tuple[tuple[int, int], tuple[int, int], tuple[int, ...]]]:
+    """The totals, the shares, and the steps, errors and changes of one line."""
+    return product(TOTALS, SHARES, READ)
+
+
+def sparse_vector_cases() -> Iterator[Line]:
+    """Values that move either way or one way, and numbers of answers: all other parameters."""
+    for monotonic, k in product((0, 1), range(1, 6)):
+        cases = []
+        for total, share, read_as in sparse_vector_inputs():
+            numbers = " ".join(map(str, (*total, *share, *read_as)))
+            cases.append(f"sparse_vector {monotonic} {k} {numbers}")
+        yield f"{monotonic},{k}", cases
+
+
 CASES = {
     "combine": combine_cases,
     "decide": decide_cases,
@@ -151,6 +187,8 @@ CASES = {
     "ranges": ranges_cases,
     "luce": luce_cases,
     "spend": spend_cases,
+    "one_shot": one_shot_cases,
+    "sparse_vector": sparse_vector_cases,
 }
 
 

@@ -1,0 +1,165 @@
+"""A total epsilon becomes the noise rates of the proved programs (proofs/Calibrate.v)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+
+import mpmath
+import proved
+import pytest
+from proved_tables import CASES, one_shot_inputs, read, sparse_vector_inputs
+
+from safeselect import AdaptiveSparseVector, SparseVector
+
+pytestmark = pytest.mark.claim("C2")
+
+WIDE = {
+    **{name: row for name, row in proved.TABLE.items() if row.wide},
+    **{f"{noise} with gaps": proved.one_draw(noise) for noise in ("gumbel", "laplace")},
+    "exponential with gaps": proved.one_draw("exponential"),
+}
+PEELED = {name: row for name, row in proved.TABLE.items() if not row.wide}
+
+Calibrated = tuple[Fraction, Fraction, int, int, proved.Rates]
+
+
+def fractions(words: list[str]) -> list[Fraction]:
+    """Pairs of a numerator and a denominator."""
+    numbers = iter(map(int, words))
+    return [Fraction(above, below) for above, below in zip(numbers, numbers, strict=True)]
+
+
+def one_shot_answers(wide: bool) -> Iterator[Calibrated]:
+    """(total, range, k, rows, what the program answers)."""
+    for key, *answers in read("one_shot")[1]:
+        kind, rows, k = map(int, key.split(","))
+        for (total, range_), answer in zip(one_shot_inputs(), answers, strict=True):
+            count, *rest = answer.split(",")
+            each, rate = fractions(rest)
+            if kind == wide:
+                yield Fraction(*total), Fraction(*range_), k, rows, (int(count), each, rate)
+
+
+def test_every_row_of_the_table_is_wide_or_peeled() -> None:
+    assert WIDE.keys() & PEELED.keys() == set()
+    assert proved.TABLE.keys() <= WIDE.keys() | PEELED.keys()
+
+
+@pytest.mark.parametrize("name", [*WIDE, *PEELED])
+def test_a_one_shot_mechanism_is_calibrated_as_proved(name: str) -> None:
+    """360 calibrations of each: draws, what each costs, and the rate of the noise."""
+    row = WIDE.get(name) or PEELED[name]
+    for total, range_, k, rows, (count, each, rate) in one_shot_answers(name in WIDE):
+        found = proved.one_shot(row, total, range_, k, rows)
+        assert found[:2] == (count, each), (total, range_, k, rows)
+        if not row.rational:
+            assert found[2] == rate, (total, range_, k, rows)
+            continue
+        # The least multiple of 2**-64 that is not below exp(-rate); mpmath says where that lies.
+        base = proved.base_of(row, total, range_, k, rows)
+        assert base is not None
+        assert (base * 2**64).denominator == found[2] == 1
+        with mpmath.workprec(256):
+            factor = mpmath.exp(-mpmath.mpf(rate.numerator) / rate.denominator) * 2**64
+            assert int(mpmath.ceil(factor)) == base * 2**64, (total, range_, k, rows)
+
+
+Calibrate = Callable[..., proved.Rates]
+
+
+@pytest.mark.parametrize("name", ["permute_and_flip", "exponential", "one_shot_exponential"])
+@pytest.mark.parametrize(
+    "broken",
+    [
+        lambda real, total, range_, k, rows: real(total, range_, (k + 1) // 2, rows),
+        lambda real, total, range_, k, rows: real(total, range_, k, 1),
+        lambda real, total, range_, k, rows: real(total, range_ / 2, k, rows),
+        lambda real, total, range_, k, rows: real(total, Fraction(range_ // 1), k, rows),
+    ],
+    ids=["half of k", "one row", "half the range", "the range rounded down"],
+)
+def test_another_calibration_is_found(name: str, broken: Calibrate) -> None:
+    row = WIDE.get(name) or PEELED[name]
+
+    def real(*arguments: object) -> proved.Rates:
+        return proved.one_shot(row, *arguments)  # type: ignore[arg-type]
+
+    assert any(
+        broken(real, total, range_, k, rows) != answer
+        for total, range_, k, rows, answer in one_shot_answers(name in WIDE)
+    )
+
+
+Opened = tuple[dict[str, object], Fraction, Fraction, Fraction]
+
+
+def sparse_vector_answers() -> Iterator[Opened]:
+    """Arguments of a session; the threshold's rate, an answer's cost, and its rate.
+
+    A session on a grid with an error, as the program has it; where the step is one and the error
+    none, also one of integers, and one on the grid, whose changes are whole steps.
+    """
+    for key, *answers in read("sparse_vector")[1]:
+        monotonic, k = map(int, key.split(","))
+        for (total, share, (h, e, d)), answer in zip(sparse_vector_inputs(), answers, strict=True):
+            start, each, rate = fractions(answer.split(","))
+            ways: list[dict[str, object]] = [
+                {
+                    "sensitivity": Fraction(d, 8),
+                    "grid": Fraction(h, 8),
+                    "score_error": Fraction(e, 8),
+                }
+            ]
+            if (h, e) == (1, 0):
+                ways.append({"sensitivity": d})
+                ways.append({"sensitivity": Fraction(2 * d + 1, 6), "grid": "1/3", "on_grid": True})
+            for way in ways:
+                arguments = {
+                    "k": k,
+                    "epsilon": Fraction(*total),
+                    "split": Fraction(*share),
+                    "monotonic": bool(monotonic),
+                    **way,
+                }
+                yield arguments, start, each, rate
+
+
+@pytest.mark.parametrize("noise", ["exponential", "laplace", "geometric"])
+def test_a_session_is_calibrated_as_proved(noise: str) -> None:
+    """3960 sessions with each noise."""
+    for arguments, *answer in sparse_vector_answers():
+        found = proved.sparse_vector(SparseVector, noise, **arguments)
+        assert found == [tuple(answer)], arguments
+
+
+def test_an_adaptive_session_is_calibrated_as_proved() -> None:
+    """An answer "middle" costs what the program's answer costs, and "top" half of it."""
+    for arguments, start, each, rate in sparse_vector_answers():
+        found = proved.sparse_vector(AdaptiveSparseVector, "exponential", **arguments)
+        assert found == [(start, each / 2, rate / 2), (start, each, rate)], arguments
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("NoiseRate(epsilon / self.spread)", "NoiseRate(epsilon / self.rise)"),
+        ("NoiseRate(start / self.rise)", "NoiseRate(start / self.spread)"),
+    ],
+)
+def test_a_planted_fault_of_a_session_is_found(
+    text: str, fault: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    proved.plant_in_terms(monkeypatch, text, fault)
+    wrong = sum(
+        proved.sparse_vector(SparseVector, "exponential", **arguments) != [tuple(answer)]
+        for arguments, *answer in sparse_vector_answers()
+        if arguments["k"] == 2
+    )
+    assert wrong > 100
+
+
+def test_the_tables_have_every_case() -> None:
+    for name in ("one_shot", "sparse_vector"):
+        rows = read(name)[1]
+        assert [(row[0], len(row) - 1) for row in rows] == [(a, len(b)) for a, b in CASES[name]()]
