@@ -85,19 +85,17 @@ _TABLES = (
 )
 
 _FUNCTIONS = (
-    """CREATE FUNCTION refuse() RETURNS trigger {settings} AS
-$$BEGIN RAISE EXCEPTION 'records are never changed or removed'; END$$""",
-    """CREATE TRIGGER never_changed BEFORE UPDATE OR DELETE OR TRUNCATE ON records
-FOR EACH STATEMENT EXECUTE FUNCTION refuse()""",
-    """CREATE FUNCTION next_only() RETURNS trigger {settings} AS
+    """CREATE FUNCTION only_grows() RETURNS trigger {settings} AS
 $$BEGIN
-    IF NEW.seq <> (SELECT coalesce(max(seq), -1) + 1 FROM records) THEN
-        RAISE EXCEPTION 'records are only appended';
+    IF TG_OP = 'INSERT' AND NEW.seq = (SELECT coalesce(max(seq), -1) + 1 FROM records) THEN
+        RETURN NEW;
     END IF;
-    RETURN NEW;
+    RAISE EXCEPTION 'records are only appended, never changed or removed';
 END$$""",
     """CREATE TRIGGER only_appended BEFORE INSERT ON records
-FOR EACH ROW EXECUTE FUNCTION next_only()""",
+FOR EACH ROW EXECUTE FUNCTION only_grows()""",
+    """CREATE TRIGGER never_changed BEFORE UPDATE OR DELETE OR TRUNCATE ON records
+FOR EACH STATEMENT EXECUTE FUNCTION only_grows()""",
     *TEXTS,
     # Locks the ledger until the commit, which is then durable whatever the session says.
     f"""CREATE FUNCTION hold(previous text, wait integer) RETURNS state {{settings}} AS

@@ -44,6 +44,7 @@ _OLDEST = 130000  # gcd of numeric
 _TRIES = 3
 _BUSY = "55P03"
 _WRITING, _READING = "READ COMMITTED", "REPEATABLE READ, READ ONLY"
+_UNSAFE = "cannot be used: the server only follows another, or does not wait for its disk"
 # What to say of a failure, by SQLSTATE or its first two characters, and whether to try again.
 _PROBLEMS = {
     "": ("cannot be reached, or the connection was lost", True),
@@ -60,7 +61,7 @@ _PROBLEMS = {
     "42883": (f"is not of format {FORMAT}", False),
     "23": ("refused a row that contradicts the rows before it", False),
     "P0001": ("refused a row that contradicts the rows before it", False),
-    "SL": ("cannot be used: the server only follows another, or does not wait for its disk", False),
+    "SL": (_UNSAFE, False),
 }
 
 
@@ -172,7 +173,6 @@ class PostgresStore:
         born = generation()
         with self._translated():
             while True:
-                journal = None
                 try:
                     # Read committed: what is read after the lock is all that was committed before.
                     with self._transaction() as connection:
@@ -182,7 +182,7 @@ class PostgresStore:
                         self._send(connection, journal.new)
                     return done
                 except Lost:
-                    if journal is None or self._are_there(journal.new, born):
+                    if not journal.new or self._are_there(journal.new, born):
                         return done
 
     def read(self, work: Callable[[Journal], T]) -> T:
@@ -259,9 +259,7 @@ class PostgresStore:
         try:
             yield
         except Lost:
-            raise LedgerError(
-                f"{where}: the connection ended in a commit, which may stand"
-            ) from None
+            raise LedgerError(f"{where}: the connection was lost; the change may stand") from None
         except self._psycopg.Error as error:
             state = error.sqlstate or ""
             found = _PROBLEMS.get(state) or _PROBLEMS.get(state[:2])
@@ -276,12 +274,10 @@ class PostgresStore:
             raise raised from None
 
     def _check(self, connection: Any) -> None:
-        query = f"""SELECT version, current_setting('fsync') = 'on', pg_is_in_recovery()
+        query = f"""SELECT version, current_setting('fsync') = 'on' AND NOT pg_is_in_recovery()
             FROM {self._schema}.format"""  # noqa: S608
         found = connection.execute(query).fetchall()
-        if [version for version, _, _ in found] != [FORMAT]:
+        if [version for version, _ in found] != [FORMAT]:
             raise LedgerError(f"the ledger in {self.name} is not of format {FORMAT}")
         if not found[0][1]:
-            raise LedgerError(f"{self.name}: the server does not wait for its disk")
-        if found[0][2]:
-            raise LedgerError(f"{self.name}: the server only follows another; ask that one")
+            raise LedgerError(f"the ledger in {self.name} {_UNSAFE}")

@@ -49,8 +49,7 @@ class Checker:
         heads: heads that are still to be found.
         approvers: who approves new scopes and raised limits, if anybody.
         changed: hash of the last record of a scope, a limit or a key, or of the first record.
-        unsigned: places of charges and outcomes whose signature is wrong: nothing more is charged
-            until a record of kind "repaired" sets that aside.
+        unsigned: places of charges and outcomes whose wrong signature nobody has set aside.
         keys: the key that signs, and those before it.
     """
 
@@ -197,10 +196,8 @@ class Checker:
         if not self.count:
             raise LedgerDamaged("there is no record; every ledger has at least one")
         if self.unsigned:
-            raise LedgerDamaged(
-                f"the signature of record {min(self.unsigned)} is wrong: the owner of the ledger "
-                "can set it aside (safeselect.ledger.set_aside)"
-            )
+            first = f"the signature of record {min(self.unsigned)} is wrong"
+            raise LedgerDamaged(f"{first}: see safeselect.ledger.set_aside")
         self.keys.finish()
         self.heads.finish(self.count)
 

@@ -77,6 +77,7 @@ class FileStore:
         made = self._path.with_name(f".{self._path.name}.{os.urandom(8).hex()}")
         try:
             try:
+                check_modes(self._path, is_new=True)
                 os.close(os.open(made, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600))
                 with FileIO(made, "r+") as file:
                     journal = FileJournal(file, 0, 0)
