@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from safeselect.errors import BudgetError, LedgerError, ParameterError
+from safeselect.errors import BudgetError, LedgerError, ParameterError, RepeatedRequest
 from safeselect.ledger.asking import Asking
 from safeselect.ledger.book import Book
 from safeselect.ledger.entries import Written
@@ -97,7 +97,7 @@ class Pending:
         return reported(self.book.on_event, event, lambda: self.book.write(decide))
 
 
-class _Released(Exception):
+class _Released(RepeatedRequest):
     """The output is released already, by another process that had it from the outbox."""
 
 
@@ -126,17 +126,15 @@ def finish(
             check_open(name, checker.scopes[name])
         return "released", {"charge": str(charge), "commitment": committed}
 
-    def write() -> int:
-        try:
-            return book.write(decide)
-        except _Released:
-            # Another process wrote the record; a look makes it durable.
-            found = book.state(lambda checker: checker.requests.at(charge))
+    released = replace(event, kind="released")
+    try:
+        place = reported(book.on_event, released, lambda: book.write(decide))
+    except _Released:
+        # Another process wrote the record; a look makes it durable.
+        found = book.state(lambda checker: checker.requests.at(charge))
         if found is None or found.record is None or found.outcome != "released":
-            raise LedgerError(f"charge {charge} was not released")
-        return found.record
-
-    place = reported(book.on_event, replace(event, kind="released"), write)
+            raise LedgerError(f"charge {charge} was not released") from None
+        place = found.record
     return Receipt(book.id, place, salt)
 
 
