@@ -84,6 +84,14 @@ WRONG: dict[str, dict[str, Any]] = {
     "a mechanism of two lines": {"mechanism": "a\nb"},
     "a time with a line break": {"utc": "2026-01-01T00:00:00Z\n"},
     "a time in words": {"utc": "now"},
+    "a day that the calendar has not": {"utc": "2026-02-30T00:00:00Z"},
+    "an hour that a day has not": {"utc": "2026-01-01T24:00:00Z"},
+    "a second that a minute has not": {"utc": "2026-01-01T00:00:60Z"},
+    "a year that is none": {"utc": "0000-01-01T00:00:00Z"},
+    "a time without its zone": {"utc": "2026-01-01T00:00:00"},
+    "a time with two zones": {"utc": "2026-01-01T00:00:00ZZ"},
+    "a time coarser than the clock": {"utc": "2026-01-01T00:00Z"},
+    "a day": {"utc": "2026-01-01"},
     "a time finer than a second": {"utc": "2026-01-01T00:00:00.001Z"},
     "a nonce in capitals": {"nonce": "AB" * 16},
     "a nonce that is too short": {"nonce": "ab" * 15},
@@ -130,6 +138,31 @@ def test_no_row_that_a_charger_writes_ends_a_ledger(place: Place, signer: Any) -
     session.settled("y", b"s" * 32, {"answers": 3})
     scope(ledger).begin(pure()).released("z", b"s" * 32)
     assert again.check().scopes["a"].spent == {"epsilon": Fraction(3, 10)}
+
+
+@pytest.mark.parametrize(
+    ("clock", "fine"),
+    [
+        ("day", "2028-02-29"),
+        ("hour", "2026-12-31T23Z"),
+        ("minute", "2026-01-01T00:59Z"),
+        ("second", "2026-01-01T00:00:59Z"),
+    ],
+)
+def test_a_time_is_exactly_as_fine_as_the_ledgers_clock(
+    server: Server, place: Place, clock: str, fine: str
+) -> None:
+    place.make(epsilon=1)
+    asked = f"SELECT {place.name}.instant(%s, %s)"
+    times = ("2028-02-29", "2026-12-31T23Z", "2026-01-01T00:59Z", "2026-01-01T00:00:59Z")
+    with refused("not as fine|not of its form|out of range|invalid input"):
+        place.sql("owner", asked, values=("2027-02-29", clock))
+    for time in times:
+        if time == fine:
+            assert place.sql("owner", asked, values=(time, clock)) == [(time,)]
+        else:
+            with refused("not as fine"):
+                place.sql("owner", asked, values=(time, clock))
 
 
 def test_a_false_signature_is_set_aside_and_nothing_is_forgotten(place: Place) -> None:

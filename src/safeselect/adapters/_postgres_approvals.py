@@ -17,7 +17,7 @@ BEGIN
         RAISE EXCEPTION 'a scope has no cap';
     END IF;
     PERFORM put(here, 'scope', hash, signature, jsonb_strip_nulls(jsonb_build_object('utc',
-        formed(utc, '{time}'), 'scope', scope, 'terms', terms, 'caps', caps,
+        instant(utc, here.clock), 'scope', scope, 'terms', terms, 'caps', caps,
         'max_refusals', max_refusals, 'approvals', approvals)));
 END$$""",
     # A cap at a Rényi order follows from logarithms: such a budget is not raised on a server.
@@ -42,16 +42,18 @@ BEGIN
     IF NOT FOUND THEN
         RAISE EXCEPTION 'a limit is not raised by this';
     END IF;
-    PERFORM put(here, 'raised', hash, signature, jsonb_build_object('utc', formed(utc, '{time}'),
+    PERFORM put(here, 'raised', hash, signature, jsonb_build_object('utc', instant(utc, here.clock),
         'scope', scope, 'limit', "limit", 'before', before, 'after', after,
         'reason', formed(reason, '{line}'), 'approvals', approvals));
 END$$""",
     """CREATE FUNCTION replace_key(previous text, wait integer, utc text, signer jsonb,
     replaces text, handover text, approvals jsonb, hash text, signature text) RETURNS void
 SECURITY DEFINER {settings} AS
-$$BEGIN
-    PERFORM put(hold(previous, wait), 'key', hash, signature, jsonb_build_object('utc',
-        formed(utc, '{time}'), 'signer', object(signer, true), 'replaces', replaces,
+$$DECLARE
+    here state%ROWTYPE := hold(previous, wait);
+BEGIN
+    PERFORM put(here, 'key', hash, signature, jsonb_build_object('utc',
+        instant(utc, here.clock), 'signer', object(signer, true), 'replaces', replaces,
         'handover', handover, 'approvals', approvals));
 END$$""",
 )

@@ -64,7 +64,7 @@ BEGIN
             'asked', formed(request ->> 'asked', '{hash}'));
     END IF;
     PERFORM put(here, 'charged', hash, signature, jsonb_build_object(
-        'utc', formed(utc, '{time}'),
+        'utc', instant(utc, here.clock),
         'library', object(library, true),
         'purpose', formed(purpose, '{line}'),
         'mechanism', formed(mechanism, '{line}'),

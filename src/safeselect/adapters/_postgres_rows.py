@@ -59,8 +59,10 @@ def send(connection: Any, schema: str, row: Row, wait: int) -> None:
     if kind in _OWNERS:  # who may write to tables
         insert = f"INSERT INTO {schema}.records VALUES (%s, %s, %s, %s)"  # noqa: S608
         connection.execute(insert, (row.seq, row.body, row.hash, row.signature))
-        update = f"UPDATE {schema}.state SET count = %s, last = %s, ledger = %s, signed = %s"  # noqa: S608
-        connection.execute(update, (row.seq + 1, row.hash, ledger, row.signature != ""))
+        update = f"""UPDATE {schema}.state SET count = %s, last = %s, ledger = %s, signed = %s,
+            clock = coalesce(clock, %s)"""  # noqa: S608
+        values = (row.seq + 1, row.hash, ledger, row.signature != "", record.get("clock", "second"))
+        connection.execute(update, values)
         return
     if kind not in _FUNCTIONS:
         raise LedgerError(f"a server keeps no records of kind {kind!r}")

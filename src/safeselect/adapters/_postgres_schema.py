@@ -32,9 +32,8 @@ GRANTS = {
 }
 """The functions that a role may execute, by its duty."""
 
-# Forms of texts: a line for people; a time, as fine as the caller makes it.
+# Forms of texts: a line for people, a hash.
 _LINE = "[^ ](.{0,198}[^ ])?"
-_TIME = "[0-9]{4}-[0-9]{2}-[0-9]{2}(T[0-9]{2}(:[0-9]{2}){0,2}Z)?"
 _HASH = "[0-9a-f]{64}"
 
 # SQLSTATEs of our own.
@@ -55,7 +54,8 @@ _TABLES = (
     count bigint NOT NULL DEFAULT 0,
     last text NOT NULL,
     ledger text,
-    signed boolean
+    signed boolean,
+    clock text
 )""",
     f"INSERT INTO state (last) VALUES ('{'0' * 64}')",  # noqa: S608 - a constant of ours
     """CREATE TABLE scopes (
@@ -155,7 +155,7 @@ def schema_of(schema: str) -> list[str]:
     settings = (
         f"LANGUAGE plpgsql SET search_path = {schema}, pg_temp SET standard_conforming_strings = on"
     )
-    forms = {"settings": settings, "schema": schema, "line": _LINE, "time": _TIME, "hash": _HASH}
+    forms = {"settings": settings, "schema": schema, "line": _LINE, "hash": _HASH}
     made = [each.format(**forms) for each in _FUNCTIONS]
     return [*_TABLES, *made, _printable()]
 

@@ -61,6 +61,20 @@ $$BEGIN
     END IF;
     RETURN value;
 END$$""",
+    # A time that the calendar has, exactly as fine as the ledger's clock.
+    """CREATE FUNCTION instant(value text, clock text) RETURNS text {settings} AS
+$$DECLARE
+    bare text := rtrim(formed(value, '[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}[T0-9:Z]{{0,10}}'), 'Z');
+    whole text := to_char((bare || substr('0001-01-01T00:00:00', length(bare) + 1))::timestamp,
+        'YYYY-MM-DD"T"HH24:MI:SS');
+BEGIN
+    whole := CASE clock WHEN 'day' THEN left(whole, 10) WHEN 'hour' THEN left(whole, 13) || 'Z'
+        WHEN 'minute' THEN left(whole, 16) || 'Z' ELSE whole || 'Z' END;
+    IF value IS DISTINCT FROM whole THEN
+        RAISE EXCEPTION 'a time is not as fine as the clock of the ledger';
+    END IF;
+    RETURN value;
+END$$""",
     # An object of texts, perhaps with further objects in it.
     """CREATE FUNCTION object(value jsonb, is_flat boolean) RETURNS jsonb {settings} AS
 $$BEGIN
