@@ -33,7 +33,8 @@ SMALL ?= tests/test_import.py tests/test_gmpy2.py tests/exact/test_interval.py t
 # input, whole processes, the audit and the evidence, and laws that are enumerated or counted.  All
 # else of the contract is in, new files too.
 QUICK ?= -m "not slow" $(addprefix --ignore=tests/, \
-  inside adapters audit estimates evidence fuzz guarantees leaks faults proofs release tools \
+  inside adapters audit estimates evidence fuzz guarantees laws leaks faults observed proofs \
+  release tools \
   test_cli.py test_examples.py test_import.py test_snippets.py sources/test_hostile.py \
   $(addprefix samplers/test_, bernoulli.py discrete_gaussian.py discrete_laplace.py geometric.py \
     lazy.py rounds.py) \
@@ -54,7 +55,7 @@ FUZZ ?= .venv-fuzz
 SECONDS_EACH ?= 60
 BENCH_PIP := $(BENCH)/bin/python $(INSTALL)
 
-.PHONY: help demo test quick durations docs spark pipeline-dp dropins types check format oldest matrix nightly release verify lock claims execute faults reading proofs mutants soak bench bench-docs timing service fuzz clean
+.PHONY: help demo test quick durations docs spark pipeline-dp dropins types check format oldest matrix nightly release verify lock claims execute laws faults reading proofs mutants soak bench bench-docs timing service fuzz clean
 .DEFAULT_GOAL := help
 
 help: ## show this list
@@ -104,7 +105,7 @@ oldest: $(OLDEST)/.installed ## test with the oldest NumPy and gmpy2 that are al
 	$(OLDEST)/bin/safeselect verify
 	$(OLDEST)/bin/python -m pytest -n $(WORKERS) -m "not slow" $(SMALL) $(ARGS)
 
-# A Python that is not there is named, and is no failure; a test that fails is one.
+# A Python that is not there is named, and is no failure; a test that fails is one, and so is no Python.
 matrix: ## test with every Python that is there (PYTHONS, a minute each)
 	@ran=; missing=; failed=; for python in $(PYTHONS); do \
 	  name=$$(basename $$python); place=$(MATRIX)/$$name; \
@@ -119,9 +120,9 @@ matrix: ## test with every Python that is there (PYTHONS, a minute each)
 	  $$place/bin/python -m pytest -n $(WORKERS) -m "not slow" $(SMALL) $(ARGS) || failed="$$failed $$name"; \
 	done; \
 	echo "matrix: ran on$${ran:- none}; not found:$${missing:- none}; failed:$${failed:- none}"; \
-	test -z "$$failed"
+	test -z "$$failed" && test -n "$$ran"
 
-nightly: ## soak, mutants, claims, faults, timing, long tests, proofs, other libraries, fuzzing and matrix, with a table of figures (hours; ARGS='--parts soak')
+nightly: ## soak, mutants, claims, laws, faults, timing, long tests, proofs, other libraries, fuzzing and matrix, with a table of figures (hours; ARGS='--parts soak')
 	$(PYTHON) tools/nightly.py $(ARGS)
 
 release: $(RELEASE)/.installed ## build into dist/ what is published, with SBOM and hashes, and check it
@@ -146,6 +147,9 @@ claims: ## write the code and the tests of every claim into docs/claims.md
 
 execute: $(VENV)/.dev ## break the code of every claim and see that its tests fail (an hour; ARGS='--claims C5')
 	$(BIN)/python tools/execute_claims.py $(ARGS)
+
+laws: $(VENV)/.dev ## break the law of every row of tests/mission.json and see that its test fails (minutes; ARGS='--rows quantile/1')
+	$(BIN)/python tools/break_laws.py $(ARGS)
 
 faults: $(VENV)/.dev ## plant faults, alone and all at once, and see that `safeselect verify` notices (half an hour)
 	$(BIN)/python tools/plant_faults.py $(ARGS)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import subprocess
 from dataclasses import replace
 from pathlib import Path
 
@@ -75,16 +76,120 @@ def test_a_break_changes_the_place_that_it_names(each):
 def test_evidence_fails_where_its_code_is_broken_and_only_there(function, evidence, unconcerned):
     """A small part of `make execute`, which `make nightly` runs for all claims."""
     (change,) = (each for each in BREAKS if each.function == function)
-    failed = execute_claims.broken(change, {evidence, unconcerned}, 120)
+    passed, anyhow = execute_claims.unbroken({evidence, unconcerned}, 120)
+    assert {case.partition("::")[0] for case in passed} == {
+        each.partition("::")[0] for each in (evidence, unconcerned)
+    }
+    assert anyhow == []
+    failed = execute_claims.broken(change, {evidence, unconcerned}, 120, passed)
     assert failed.keys() == {evidence}
-    assert failed[evidence].startswith(evidence)
-    assert execute_claims.broken(None, {failed[evidence]}, 120) == {}
+    assert failed[evidence] in passed
 
 
 def test_a_break_whose_text_is_gone_is_an_error(tmp_path):
     gone = replace(BREAKS[0], text="no such line")
     with pytest.raises(ValueError, match="has 0 times: no such line"):
-        execute_claims.copy(tmp_path, gone)
+        execute_claims.copy(tmp_path / "copy", gone)
+
+
+def test_a_copy_has_every_file_that_git_keeps(tmp_path):
+    """Evidence of C13 reads `.gitignore`, and that of proofs `proofs/`: a list was too short."""
+    copied = execute_claims.copy(tmp_path / "copy", None)
+    found = {path.relative_to(copied).as_posix() for path in copied.rglob("*") if path.is_file()}
+    assert {".gitignore", ".ci/run", "Makefile", "proofs/Makefile", "tests/test_claims.py"} <= found
+    assert not any(name.startswith((".venv", ".git/")) or ".pyc" in name for name in found)
+    if (ROOT / ".git").exists():
+        kept = subprocess.run(
+            ["git", "-C", ROOT, "ls-files", "-z"], capture_output=True, text=True, check=True
+        ).stdout.split("\0")
+        assert {name for name in kept if (ROOT / name).is_file()} <= found
+
+
+SMALL = """
+import pytest, small
+def test_notices(): assert small.answer() == 42
+def test_fails_anyhow(): assert small.answer() == 43
+def test_fails_differently(): assert False, small.answer()
+@pytest.mark.parametrize("case", ["right", "wrong"])
+def test_fails_in_one_case(case): assert case == "right"
+def test_is_skipped(): pytest.skip(str(small.answer()))
+@pytest.fixture
+def gone():
+    yield
+    raise OSError("a teardown that fails")
+def test_is_not_torn_down(gone): assert small.answer() == 42
+"""
+NOTICES = "tests/test_small.py::test_notices"
+
+
+@pytest.fixture
+def repository(tmp_path, monkeypatch):
+    """A repository of one module, of which one break and some evidence are known."""
+    place = tmp_path / "repository"
+    (place / "src" / "safeselect").mkdir(parents=True)
+    (place / "src" / "safeselect" / "__init__.py").touch()
+    (place / "src" / "safeselect" / "answers.py").write_text("RIGHT = True\n")
+    (place / "src" / "small.py").write_text(
+        "from safeselect import answers\ndef answer(): return 42 if answers.RIGHT else 41\n"
+    )
+    (place / "tests" / "support").mkdir(parents=True)
+    (place / "tests" / "support" / "claim_evidence.py").write_bytes(
+        (ROOT / "tests" / "support" / "claim_evidence.py").read_bytes()
+    )
+    (place / "tests" / "test_small.py").write_text(SMALL)
+    (place / "tests" / "test_torn.py").write_text("import no_such_module\n")
+    change = execute_claims.Break(("C1",), "answers.py", "answer", "RIGHT = True", "RIGHT = False")
+    monkeypatch.setattr(execute_claims, "ROOT", place)
+    monkeypatch.setattr(execute_claims, "BREAKS", [change])
+    return place
+
+
+def executed(monkeypatch, capsys, evidence):
+    monkeypatch.setattr(claims, "evidence", lambda: [("C1", each) for each in evidence])
+    return execute_claims.main([]), capsys.readouterr().out
+
+
+def test_what_passes_unbroken_and_fails_broken_is_evidence(repository, monkeypatch, capsys):
+    status, printed = executed(monkeypatch, capsys, [NOTICES])
+    assert status == 0
+    assert "passed without a break: 1\nfailed without a break: 0\n" in printed
+    assert "failed under a break: 1\n" in printed
+
+
+@pytest.mark.parametrize(
+    ("name", "fails"),
+    [
+        ("fails_anyhow", ["fails_anyhow"]),
+        ("fails_differently", ["fails_differently"]),
+        ("fails_in_one_case", ["fails_in_one_case[wrong]"]),
+        ("is_not_torn_down", ["is_not_torn_down"]),
+        ("is_skipped", []),
+    ],
+)
+def test_what_fails_without_a_break_is_no_evidence(repository, monkeypatch, capsys, name, fails):
+    """It failed under every break as well, and counted."""
+    evidence = f"tests/test_small.py::test_{name}"
+    status, printed = executed(monkeypatch, capsys, [NOTICES, evidence])
+    assert status == 1
+    listed = "".join(f"    tests/test_small.py::test_{each}\n" for each in fails)
+    assert f"failed without a break: {len(fails)}\n{listed}" in printed
+    assert f"failed under a break: 1\nno break noticed: 1\n    C1 {evidence}\n" in printed
+
+
+def test_a_file_of_evidence_that_fails_anyhow_counts_by_what_passes(
+    repository, monkeypatch, capsys
+):
+    status, printed = executed(monkeypatch, capsys, ["tests/test_small.py"])
+    assert status == 1
+    assert "passed without a break: 2\nfailed without a break: 4\n" in printed
+    assert "no break noticed: 0\n" in printed
+
+
+def test_a_file_that_cannot_be_collected_fails_without_a_break(repository, monkeypatch, capsys):
+    status, printed = executed(monkeypatch, capsys, [NOTICES, "tests/test_torn.py"])
+    assert status == 1
+    assert "failed without a break: 1\n    tests/test_torn.py\n" in printed
+    assert "no break noticed: 1\n    C1 tests/test_torn.py\n" in printed
 
 
 def test_every_line_is_short_and_says_one_thing():

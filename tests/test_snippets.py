@@ -239,11 +239,12 @@ def test_what_is_wrong_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     right = "$ safeselect explain -k 1 --epsilon 1 -n 1 --gap 1\n"
     printed = run_console(right[2:])
     check_console(Block("console", right + printed, 1), "page", monkeypatch)
-    for text in (
-        right + "nothing\n",
-        "$ rm -r x\n",
-        "safeselect\n",
-        "$ safeselect top-k x.csv --item a --user b -k 1 --epsilon 1 --delta 1e-9\n",
+    missing = "safeselect top-k x.csv --item a --user b -k 1 --epsilon 1 --delta 1e-9"
+    for text, words in (
+        (right + "nothing\n", "page: safeselect explain"),
+        ("$ rm -r x\n", "page:1: neither run nor listed: rm -r x"),
+        ("safeselect\n", "page:1: no line begins with"),
+        (f"$ {missing}\n", missing),
     ):
-        with pytest.raises(AssertionError, match=r"page|assert"):
+        with pytest.raises(AssertionError, match=words):
             check_console(Block("console", text, 1), "page", monkeypatch)

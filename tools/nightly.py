@@ -52,6 +52,7 @@ PARTS = {
             "anyhow": r"^failed without a break: (\d+)$",
         },
     ),
+    "laws": Part("laws", {"rows": r"^rows: (\d+)$", "not noticed": r"^not noticed: (\d+)$"}),
     "faults": Part(
         "faults",
         {"alone": r"^noticed alone: (\d+ of \d+)$", "at once": r"^planted at once: (\d+)$"},

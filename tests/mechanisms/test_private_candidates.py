@@ -586,16 +586,6 @@ def test_any_fault_of_a_run_is_counted_and_told_with_one_sentence(fault, law):
         call(lambda scope: (1, 1))
 
 
-@pytest.mark.parametrize("error", [KeyboardInterrupt(), SystemExit(3), GeneratorExit()])
-def test_what_comes_from_outside_ends_the_call_as_it_is(error):
-    made, scope = ledger(epsilon=2)
-    with pytest.raises(type(error)) as caught:
-        best_of(raising(error), base=PureDP("1/9"), gamma="1/2", ledger=scope)
-    assert caught.value is error
-    assert made.balance("main").refusals == 0
-    assert lines(made)[-1]["reason"] == "interrupt"
-
-
 def test_equal_scores_have_equal_places_in_all_types():
     """Of equal ones the first stays; a type decides neither that nor whether a score is read."""
     for same in EQUALS:

@@ -11,11 +11,9 @@ from typing import Any
 
 import proved
 import pytest
-
-z3 = pytest.importorskip("z3")
-
-from symbolic import broken, symbolic  # noqa: E402  # needs z3
-from symbolic_floats import Floats, Row, proved_floats  # noqa: E402
+import z3
+from symbolic import broken, symbolic
+from symbolic_floats import Floats, Row, proved_floats
 
 pytestmark = pytest.mark.claim("C3")
 

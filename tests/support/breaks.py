@@ -527,10 +527,12 @@ BREAKS = (
         ("C3",),
         "reals.py",
         "place_of",
-        "        return _finite(_ABOVE(value), _BELOW(value))\n",
-        "        return 2, Fraction(value)\n",
+        "else _finite(*ratio_of(number))\n",
+        "else (2, Fraction(*ratio_of(number)))\n",
     ),
-    Break(("C3",), "reals.py", "place_of", "issubclass(kind, FLOATS)", "issubclass(kind, float)"),
+    Break(
+        ("C3",), "exact/plain.py", "plain", "issubclass(kind, FLOATS)", "issubclass(kind, float)"
+    ),
     # ----------------------------------------------------------------------------- C4: one way
     Break(
         ("C4",),
@@ -804,6 +806,13 @@ BREAKS = (
         "_STRENGTH[_STRENGTH.index(kind) :] if",
         "_STRENGTH[: _STRENGTH.index(kind) + 1] if",
     ),
+    Break(
+        ("C8",),
+        "private_candidates/_ending.py",
+        "empty",
+        "            return kind()\n",
+        "            return error\n",
+    ),
     # -------------------------------------------------------------------- C10, C11, C12: inputs
     Break(
         ("C10",),
@@ -881,10 +890,11 @@ BREAKS = (
         ("C10",),
         "unknown_domain/_items.py",
         "item",
-        "    return None if number is None or number.bit_length() > _MOST_BITS else number\n",
-        "    if number is None:\n"
-        '        raise ParameterError(f"{label!r} is no item")\n'
-        "    return number\n",
+        "    with suppress(Exception):\n        return _spelled(*_ratio(kind, label))\n    return None\n",
+        "    try:\n"
+        "        return _spelled(*_ratio(kind, label))\n"
+        "    except Exception:\n"
+        '        raise ParameterError(f"{label!r} is no item") from None\n',
     ),
     Break(
         ("C10",),

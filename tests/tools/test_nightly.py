@@ -17,6 +17,7 @@ SAID = {
     "execute": (
         "evidence: 9\nfailed under a break: 8\nno break noticed: 1\nfailed without a break: 0\n"
     ),
+    "laws": "the rate of a list: 3 tests and 3 answers of 3 rows, 5 s\nrows: 87\nnot noticed: 0\n",
     "faults": "noticed alone: 41 of 41\nplanted at once: 40\n",
     "timing": "t = 1.2\nall within bounds\n",
     "test": "= 5 passed, 1 skipped in 3.00s =\n",
@@ -54,6 +55,7 @@ def test_all_parts_run_and_show_their_figures(make, capfd):
         "soak +passed +0 s  releases 1500",
         "mutants +passed +0 s  tests 20, not explained 0",
         "execute +passed +0 s  evidence 9, failed under a break 8, no break noticed 1, anyhow 0",
+        "laws +passed +0 s  rows 87, not noticed 0",
         "faults +passed +0 s  alone 41 of 41, at once 40",
         "timing +passed +0 s  last all within bounds",
         "long +passed +0 s  tests 5 passed, 1 skipped in 3.00s",
@@ -71,7 +73,7 @@ def test_all_parts_run_and_show_their_figures(make, capfd):
         assert re.fullmatch(pattern.replace("+0 s", r"+\d+ s").replace(".", r"\."), row)
     asked = make.with_name("asked").read_text().splitlines()
     assert asked[0] == "soak ARGS=--minutes 30 LONG="
-    assert asked[5] == "test ARGS= LONG=1"
+    assert asked[6] == "test ARGS= LONG=1"
 
 
 @pytest.mark.parametrize("target", SAID)

@@ -1,6 +1,6 @@
 """Choosing among runs that are private themselves, such as a model for each hyper-parameter.
 
-Read the files in this order: `_stopping`, `_cover`, `_results`, `best_of`.
+Read the files in this order: `_stopping`, `_cover`, `_results`, `_ending`, `best_of`.
 """
 
 from safeselect.private_candidates._cover import CoveredScope

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 from safeselect.accounting.changes import Base
-from safeselect.accounting.kinds import AnyGuarantee
 from safeselect.accounting.repetition import PoissonRepeated, Repeated, Repetition
 from safeselect.charged import Charge, charged
 from safeselect.columns import hushed
-from safeselect.errors import ParameterError, ScoreError
+from safeselect.errors import ParameterError
 from safeselect.exact.parameters import Number, describe, rational
 from safeselect.private_candidates._cover import CoveredScope, check_base
+from safeselect.private_candidates._ending import Ended, empty
 from safeselect.private_candidates._results import ChosenRun, Out
 from safeselect.private_candidates._stopping import NegativeBinomial, Poisson, Stopping
 from safeselect.promises.guarantees import PureDP
 from safeselect.promises.records import exact_text
-from safeselect.randomness.bits import Bits
 from safeselect.randomness.source import Source, resolve
 from safeselect.reals import Place, place_of
 from safeselect.scores.reading import flag
@@ -26,14 +25,6 @@ from safeselect.selection._results import source_name
 
 Run = Callable[[CoveredScope], tuple[Any, Out]]
 """run(scope) -> (score, output); both, and all that the run releases, keep `base` together."""
-
-_FAILED = (
-    "a run failed: it raised, or returned no (score, output), or released more than base covers; "
-    "which of these may depend on private values.  What was charged stays charged, and the ledger "
-    "records it as aborted: input.  Try the same call without a ledger on made-up data: there the "
-    "run's own error is raised"
-)
-"""The one sentence for all faults of runs, after a charge."""
 
 
 def best_of(
@@ -67,10 +58,10 @@ def best_of(
     Neighbours: those of base.
     Exactness: K by inversion against enclosed partial sums; its law is exact.
     Reveals: the time of the call tells K, and so do other things that a run does: files, logs,
-        network, progress bars.  Whoever sees them sees more than the guarantee covers.  K is not in
-        the result, in the ledger or in any message.  An error in a run ends the call; that it
-        happened is not covered either, and a ledger counts it, as it counts scores that cannot be
-        read: too many close the scope.
+        network, warnings, progress bars.  Whoever sees them sees more than the guarantee covers.
+        K is not in the result, in the ledger or in any message.  Whatever ends a run ends the call,
+        an interrupt or sys.exit too; that it happened is not covered either, and a ledger counts
+        it, as it counts scores that cannot be read: too many close the scope.
 
     Args:
         run: takes a scope and returns (score, output).  The scope goes to mechanisms as `ledger=`:
@@ -86,9 +77,9 @@ def best_of(
         minimize: smaller scores are better.
         source: source of random bytes for K; the default is a cryptographic generator.
         ledger: `ledger.scope(...)`: the whole call is charged there before the first run.  A call
-            that fails stays charged, and is not repeated.  What failed in a run may depend on
-            private values, so no message tells it: find mistakes without a ledger, on made-up
-            data, where a run's own error is raised.
+            that fails stays charged, and is not repeated.  What ends a run may depend on private
+            values, so none of its words goes on: find mistakes without a ledger, on made-up data,
+            where a run's own error is raised.
 
     Returns:
         ChosenRun: with `mean`, its `found` is false where there was no run.
@@ -97,6 +88,8 @@ def best_of(
         ParameterError: a parameter is wrong; or, without a ledger, a run returned no pair of a
             number and an output, or released more than `base` covers.
         ScoreError: with a ledger, a run failed, for whatever reason; not told, and counted.
+        KeyboardInterrupt, GeneratorExit, asyncio.CancelledError, SystemExit: with a ledger, one of
+            these ended a run.  They go on new and empty, and SystemExit as SystemExit(1); counted.
         SourceError: the source failed.
         BudgetError: the ledger refuses the charge, or cannot be used (`LedgerError`).
 
@@ -113,8 +106,8 @@ def best_of(
     smaller = flag(minimize, "minimize")
     parameters = {"minimize": "yes" if smaller else "no"}
     mechanism = "best_of/1" if mean is None else "best_of_poisson/1"
-    call = _Call(run, base, law, smaller, source, ledger)
-    return call.released(guarantee, mechanism, parameters, None)
+    charge = Charge(mechanism, guarantee, ((guarantee, 1),), parameters)
+    return _Call(run, base, law, smaller, source, ledger).released(charge, None)
 
 
 def first_above(
@@ -164,17 +157,18 @@ def first_above(
         raise ParameterError(
             f"first_above is proved for a base with an epsilon, got {describe(base)}; use best_of"
         )
-    place, smaller = rational(threshold, "threshold", signed=True), flag(minimize, "minimize")
+    least, smaller = rational(threshold, "threshold", signed=True), flag(minimize, "minimize")
     guarantee = PureDP(2 * base.pure.epsilon)
     parameters = {
         "base": f"{type(base).__name__} {exact_text(base.pure.epsilon)}",
         "gamma": exact_text(one.gamma),
         "minimize": "yes" if smaller else "no",
-        "threshold": exact_text(place),
+        "threshold": exact_text(least),
     }
     law = NegativeBinomial(one.eta, one.gamma)
+    charge = Charge("first_above/1", guarantee, ((guarantee, 1),), parameters)
     call = _Call(run, base, law, smaller, source, ledger)
-    return call.released(guarantee, "first_above/1", parameters, _place(place, smaller))
+    return call.released(charge, _place(least, smaller))
 
 
 def _repetition(
@@ -218,35 +212,53 @@ class _Call:
         self._scope = read_ledger(ledger, monotonic=False)
         self._source = resolve(source)
 
-    def released(
-        self,
-        guarantee: AnyGuarantee,
-        mechanism: str,
-        parameters: Mapping[str, str],
-        enough: Place | None,
-    ) -> ChosenRun[Any]:
+    def released(self, charge: Charge, enough: Place | None) -> ChosenRun[Any]:
+        """Make the call; with a ledger, no word of a run comes out of it."""
+        try:
+            return self._released(charge, enough)
+        except Ended as error:
+            instead = error.instead
+        except BaseException as error:
+            # The ledger's, or the source's; else from outside, or of the class of an output.
+            if self._scope is None or issubclass(type(error), Exception):
+                raise
+            instead = empty(error)
+        raise instead  # from here, so that no frame behind it knows a score or the number of runs
+
+    def _released(self, charge: Charge, enough: Place | None) -> ChosenRun[Any]:
         """Charge, make the runs, and release the best, or the first that is good enough."""
-        charge = Charge(mechanism, guarantee, ((guarantee, 1),), parameters)
         with charged(self._scope, self._source, charge, lambda: None) as call:
-            found, score, output = self._runs(call.bits, enough)
+            runs = self._runs if self._scope is None else self._runs_charged
+            found, score, output = runs(Stopping(self._law, call.bits), enough)
             return call.released(
                 ChosenRun(
                     output,
                     score,
                     found,
-                    guarantee,
-                    mechanism,
+                    charge.guarantee,
+                    charge.mechanism,
                     source_name(self._source),
                     call.statement,
                 )
             )
 
-    def _runs(self, bits: Bits, enough: Place | None) -> tuple[bool, Any, Any]:
+    def _runs_charged(self, stopping: Stopping, enough: Place | None) -> tuple[bool, Any, Any]:
+        """As `_runs`, paid for: whatever ends a run is counted, and what comes between two as well.
+
+        A run may have set a timer.  (A source that fails when K needs more digits counts too; one
+        call in 2**100 asks for them.)
+        """
+        try:
+            return self._runs(stopping, enough)
+        except BaseException as error:  # noqa: BLE001 - its words are a run's
+            ended = Ended(error)
+        raise ended  # outside, so that it has no exception as its context
+
+    def _runs(self, stopping: Stopping, enough: Place | None) -> tuple[bool, Any, Any]:
         """Whether there is a run to release, its score and its output."""
         best: tuple[Place, Any, Any] | None = None
-        stopping = Stopping(self._law, bits)
         while stopping.goes_on():
-            place, score, output = self._once() if self._scope is None else self._once_charged()
+            place, score, output = self._once()
             # Strictly: of equal scores the first run's stays.
             if best is None or place > best[0]:
                 best = place, score, output
@@ -255,16 +267,6 @@ class _Call:
         if best is None or enough is not None:
             return False, None, None
         return True, best[1], best[2]
-
-    def _once_charged(self) -> tuple[Place, Any, Any]:
-        """A run that is paid for: any fault of it gives the same message.
-
-        Raises:
-            ScoreError: the run failed; counted by the ledger, like scores that cannot be read.
-        """
-        with hushed():
-            return self._once()
-        raise ScoreError(_FAILED)  # outside, so that it has no exception as its context
 
     def _once(self) -> tuple[Place, Any, Any]:
         cover = CoveredScope(self._base, self._scope)

@@ -1,0 +1,442 @@
+"""Whatever ends a run of `best_of` or `first_above`: it is counted, and no word of it comes out."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import sys
+import traceback
+import warnings
+from collections.abc import Callable, Iterator
+from types import FrameType, TracebackType
+from typing import Any
+
+import numpy as np
+import pytest
+from ledgers import new, scope, script
+from sentinels import LABEL, everything_of, found_in
+
+from safeselect import BudgetError, PureDP, ScoreError, best_of, first_above
+
+pytestmark = pytest.mark.claim("C8")
+
+Run = Callable[[Any], Any]
+
+
+def raising(error: BaseException) -> Run:
+    def run(inner: Any) -> Any:
+        raise error
+
+    return run
+
+
+class Interrupted(KeyboardInterrupt):
+    """A subclass that carries more than arguments."""
+
+    def __init__(self, *words: object) -> None:
+        super().__init__(*words)
+        self.person = LABEL
+
+    def __str__(self) -> str:
+        return LABEL
+
+
+class Cancelled(asyncio.CancelledError):
+    person = LABEL
+
+
+class Left(SystemExit):
+    def __init__(self) -> None:
+        super().__init__(LABEL)
+        self.code = LABEL
+
+
+class Closed(GeneratorExit):
+    pass
+
+
+class Grudging(KeyboardInterrupt):
+    """Cannot be made without its words."""
+
+    def __init__(self, word: str, *, also: str) -> None:
+        super().__init__(word, also)
+
+
+class Meta(type):
+    """Lies about what its classes are."""
+
+    def __instancecheck__(cls, instance: object) -> bool:
+        raise SystemExit(LABEL)
+
+    def __subclasscheck__(cls, subclass: type) -> bool:
+        raise SystemExit(LABEL)
+
+
+class Lying(BaseException, metaclass=Meta):
+    pass
+
+
+class Both(SystemExit, KeyboardInterrupt):
+    pass
+
+
+def with_notes(error: BaseException) -> BaseException:
+    error.add_note(LABEL)
+    error.__cause__ = ValueError(LABEL)
+    return error
+
+
+def behind(kind: type[BaseException]) -> Run:
+    """Raised while another error was handled, and from it."""
+
+    def run(inner: Any) -> Any:
+        try:
+            raise ValueError(LABEL)
+        except ValueError as error:
+            raise kind(LABEL) from error
+
+    return run
+
+
+def by_a_signal(inner: Any) -> Any:
+    signal.raise_signal(signal.SIGINT)
+    return 1, 1
+
+
+def through_a_generator(inner: Any) -> Any:
+    def numbers() -> Iterator[int]:
+        secret = LABEL
+        yield len(secret)
+        raise KeyboardInterrupt(secret)
+
+    return sum(numbers()), 1
+
+
+def by_exit(inner: Any) -> Any:
+    sys.exit(LABEL)
+
+
+def in_an_event_loop(inner: Any) -> Any:
+    async def work() -> None:
+        raise asyncio.CancelledError(LABEL)
+
+    asyncio.run(work())
+
+
+class Strange(np.float32):
+    """A score whose own method raises."""
+
+    def item(self, *places: Any) -> Any:
+        raise KeyboardInterrupt(LABEL)
+
+
+GOES_ON: dict[str, tuple[Run, type[BaseException]]] = {
+    "KeyboardInterrupt": (raising(KeyboardInterrupt(LABEL)), KeyboardInterrupt),
+    "a subclass": (raising(Interrupted(LABEL, 2)), KeyboardInterrupt),
+    "with notes": (raising(with_notes(KeyboardInterrupt(LABEL))), KeyboardInterrupt),
+    "behind another": (behind(KeyboardInterrupt), KeyboardInterrupt),
+    "a signal": (by_a_signal, KeyboardInterrupt),
+    "a generator of its own": (through_a_generator, KeyboardInterrupt),
+    "a score's own method": (lambda inner: (Strange(3), 1), KeyboardInterrupt),
+    "GeneratorExit": (raising(GeneratorExit(LABEL)), GeneratorExit),
+    "GeneratorExit behind": (behind(GeneratorExit), GeneratorExit),
+    "a subclass of GeneratorExit": (raising(with_notes(Closed(LABEL))), GeneratorExit),
+    "CancelledError": (raising(asyncio.CancelledError(LABEL)), asyncio.CancelledError),
+    "a subclass of CancelledError": (raising(with_notes(Cancelled())), asyncio.CancelledError),
+    "an event loop": (in_an_event_loop, asyncio.CancelledError),
+    "SystemExit": (raising(SystemExit(LABEL)), SystemExit),
+    "SystemExit with a number": (raising(SystemExit(4711)), SystemExit),
+    "SystemExit 0": (raising(SystemExit(0)), SystemExit),
+    "SystemExit of nothing": (raising(SystemExit()), SystemExit),
+    "a subclass of SystemExit": (raising(with_notes(Left())), SystemExit),
+    "sys.exit": (by_exit, SystemExit),
+    "one that needs its words": (raising(Grudging(LABEL, also=LABEL)), KeyboardInterrupt),
+    "a class that lies": (raising(Lying(LABEL)), SystemExit),
+    "of two kinds": (raising(Both(LABEL)), KeyboardInterrupt),
+}
+
+
+class Own(BaseException):
+    """Neither an Exception nor one of those that go on."""
+
+
+class Claims(Own):
+    """Says that it is an interrupt."""
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> type:
+        return KeyboardInterrupt
+
+
+class Raises(Own):
+    """Raises another error whatever it is asked."""
+
+    def __getattribute__(self, name: str) -> Any:
+        raise SystemExit(LABEL)
+
+
+class Silent(Exception):
+    def __str__(self) -> str:
+        raise KeyboardInterrupt(LABEL)
+
+    __repr__ = __str__
+
+
+def strictly(inner: Any) -> Any:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warnings.warn(LABEL, stacklevel=1)
+
+
+def a_generator(inner: Any) -> Any:
+    yield 1, LABEL
+
+
+def a_coroutine(inner: Any) -> Any:
+    async def work() -> Any:
+        return 1, LABEL
+
+    made = work()
+    made.close()
+    return made
+
+
+SENTENCE: dict[str, Run] = {
+    "BaseException": raising(BaseException(LABEL)),
+    "a subclass of it": raising(with_notes(Own(LABEL))),
+    "one that claims to be an interrupt": raising(Claims(LABEL)),
+    "one that raises when it is looked at": raising(Raises(LABEL)),
+    "one without a text": raising(Silent()),
+    "a group": raising(ExceptionGroup(LABEL, [ValueError(LABEL)])),
+    "a group with an interrupt": raising(BaseExceptionGroup(LABEL, [KeyboardInterrupt(LABEL)])),
+    "StopIteration": raising(StopIteration(LABEL)),
+    "StopAsyncIteration": raising(StopAsyncIteration(LABEL)),
+    "RecursionError": raising(RecursionError(LABEL)),
+    "a warning": raising(UserWarning(LABEL)),
+    "a warning that is an error": strictly,
+    "a generator": a_generator,
+    "a coroutine": a_coroutine,
+    "pytest's own": lambda inner: pytest.fail(LABEL),
+    "a skipped test": lambda inner: pytest.skip(LABEL),
+}
+
+LAWS: dict[str, Callable[..., Any]] = {
+    "best_of": lambda run, there: best_of(run, base=PureDP("1/1000"), gamma="1/9", ledger=there),
+    "poisson": lambda run, there: best_of(run, base=PureDP("1/1000"), mean=40, ledger=there),
+    "first_above": lambda run, there: first_above(
+        run, threshold=5, base=PureDP("1/1000"), gamma="1/9", ledger=there
+    ),
+}
+
+
+def ended(law: str, run: Run, there: Any) -> BaseException:
+    """What a call ends with; caught here, so that a test is not ended by it."""
+    try:
+        LAWS[law](run, there)
+    except BaseException as error:
+        return error
+    raise AssertionError("the call returned")
+
+
+def frames(trace: TracebackType | None) -> list[FrameType]:
+    return [frame for frame, _ in traceback.walk_tb(trace)]
+
+
+def check_empty(error: BaseException) -> None:
+    """Nothing hangs at the error but frames of the call, and none of them knows what a run said."""
+    assert error.__cause__ is error.__context__ is None
+    assert vars(error) == {}
+    assert found_in(everything_of(error)) == []
+    names = [frame.f_code.co_qualname for frame in frames(error.__traceback__)]
+    assert names[0] == "ended"
+    assert names[-2] in ("best_of", "first_above")
+    assert names[-1] == "_Call.released"
+
+
+@pytest.mark.parametrize("law", LAWS)
+@pytest.mark.parametrize("name", GOES_ON)
+def test_what_goes_on_is_fresh_and_empty_and_was_counted(name: str, law: str) -> None:
+    run, kind = GOES_ON[name]
+    made = new(":memory:", epsilon=9)
+    for count in (1, 2):
+        error = ended(law, run, scope(made))
+        assert type(error) is kind
+        assert error.args == ((1,) if kind is SystemExit else ())
+        assert kind is not SystemExit or error.code == 1  # type: ignore[attr-defined]
+        check_empty(error)
+        assert made.balance("a").refusals == count
+        last = [record.content for record in made.records()][-1]
+        assert (last["kind"], last["reason"]) == ("aborted", "input")
+
+
+@pytest.mark.parametrize("law", LAWS)
+@pytest.mark.parametrize("name", SENTENCE)
+def test_all_else_is_the_one_sentence_and_was_counted(name: str, law: str) -> None:
+    made = new(":memory:", epsilon=9)
+    for count in (1, 2):
+        error = ended(law, SENTENCE[name], scope(made))
+        assert type(error) is ScoreError
+        assert str(error).startswith("a run failed: it raised, or returned no (score, output)")
+        check_empty(error)
+        assert made.balance("a").refusals == count
+        last = [record.content for record in made.records()][-1]
+        assert (last["kind"], last["reason"]) == ("aborted", "input")
+
+
+@pytest.mark.parametrize("name", ["KeyboardInterrupt", "sys.exit", "a group", "BaseException"])
+@pytest.mark.parametrize("law", LAWS)
+def test_ten_of_any_kind_close_the_scope(name: str, law: str) -> None:
+    """What goes on tells of the data as much as the sentence does."""
+    made = new(":memory:", epsilon=9)
+    run = GOES_ON[name][0] if name in GOES_ON else SENTENCE[name]
+    kinds = {type(ended(law, run, scope(made))) for _ in range(10)}
+    assert kinds == {GOES_ON[name][1] if name in GOES_ON else ScoreError}
+    with pytest.raises(BudgetError, match="scope 'a' is closed"):
+        LAWS[law](lambda inner: (1, 1), scope(made))
+
+
+@pytest.mark.parametrize("name", GOES_ON)
+def test_a_scope_that_was_closed_meanwhile_tells_one_thing(name: str) -> None:
+    """Otherwise which of the kinds a run ended with would be told without being counted."""
+    made = new(":memory:", epsilon=9)
+
+    def run(inner: Any) -> Any:
+        for _ in range(10):
+            ended("best_of", SENTENCE["a group"], scope(made))
+        return GOES_ON[name][0](inner)
+
+    error = ended("best_of", run, scope(made))
+    assert type(error) is BudgetError
+    assert "scope 'a' is closed" in str(error)
+    assert error.__cause__ is error.__context__ is None
+    assert found_in(everything_of(error)) == []
+
+
+@pytest.mark.parametrize("law", LAWS)
+@pytest.mark.parametrize("name", GOES_ON)
+def test_a_call_inside_a_run_hides_as_much(name: str, law: str) -> None:
+    made = new(":memory:", epsilon=9)
+    seen: list[BaseException] = []
+
+    def inside(inner: Any) -> Any:
+        try:
+            return best_of(GOES_ON[name][0], base=PureDP("1/9999"), gamma="1/2", ledger=inner)
+        except BaseException as error:
+            seen.append(error)
+            raise
+
+    error = ended(law, inside, scope(made))
+    assert type(error) is type(seen[0]) is GOES_ON[name][1]
+    assert error is not seen[0]
+    assert vars(seen[0]) == {}
+    assert LABEL not in repr(seen[0])
+    assert seen[0].__context__ is None
+    check_empty(error)
+    assert made.balance("a").refusals == 1
+
+
+@pytest.mark.parametrize("name", [*GOES_ON, *SENTENCE])
+def test_without_a_ledger_the_error_is_the_runs_own(name: str) -> None:
+    run = GOES_ON[name][0] if name in GOES_ON else SENTENCE[name]
+    error = ended("best_of", run, None)
+    returned = name in ("a generator", "a coroutine")
+    assert returned or any("test_words" in each.f_code.co_filename for each in last_frames(error))
+
+
+def last_frames(error: BaseException) -> list[FrameType]:
+    trace = BaseException.__dict__["__traceback__"].__get__(error)  # one class answers nothing
+    return frames(trace)[1:]
+
+
+def test_an_interrupt_between_two_runs_has_no_words_either() -> None:
+    """A run may set a timer, and a handler that speaks."""
+    made = new(":memory:", epsilon=9)
+
+    def speak(frame: FrameType, event: str, argument: object) -> None:
+        if event == "call" and frame.f_code.co_name == "goes_on":
+            raise Interrupted(LABEL)
+
+    def run(inner: Any) -> Any:
+        sys.setprofile(speak)
+        return 1, 1
+
+    before = sys.getprofile()
+    try:
+        error = ended("first_above", run, scope(made))
+    finally:
+        sys.setprofile(before)
+    assert type(error) is KeyboardInterrupt
+    check_empty(error)
+    assert made.balance("a").refusals == 1
+
+
+@pytest.mark.parametrize(
+    ("raised", "kind"),
+    [
+        (Interrupted(LABEL), KeyboardInterrupt),
+        (Left(), SystemExit),
+        (Cancelled(LABEL), asyncio.CancelledError),
+        (Own(LABEL), ScoreError),
+        (Lying(LABEL), SystemExit),  # its class raises that when it is asked
+    ],
+)
+def test_the_text_of_an_output_is_written_without_words_of_its_class(
+    raised: BaseException, kind: type[BaseException]
+) -> None:
+    """The record commits to the text of the output, which its class makes."""
+
+    class Output:
+        def __str__(self) -> str:
+            raise raised
+
+    made = new(":memory:", epsilon=9)
+    error = ended("best_of", lambda inner: (1, Output()), scope(made))
+    assert type(error) is kind
+    check_empty(error)
+    last = [record.content for record in made.records()][-1]
+    assert last["kind"] == "aborted"
+
+
+def test_a_task_is_cancelled_and_a_generator_is_closed_as_before() -> None:
+    """What goes on still does what it is for."""
+    made = new(":memory:", epsilon=9)
+
+    async def work() -> None:
+        LAWS["best_of"](raising(Cancelled(LABEL)), scope(made))
+
+    async def both() -> asyncio.Task[None]:
+        task = asyncio.ensure_future(work())
+        await asyncio.wait([task])
+        return task
+
+    assert asyncio.run(both()).cancelled()
+
+    def numbers() -> Iterator[int]:
+        try:
+            yield 1
+        finally:
+            LAWS["best_of"](raising(Closed(LABEL)), scope(made))
+
+    started = numbers()
+    next(started)
+    started.close()
+    assert made.balance("a").refusals == 2
+
+
+def test_a_process_that_never_loaded_asyncio_does_not_load_it() -> None:
+    text = """
+import sys
+import ledgers
+from safeselect import PureDP, best_of
+def run(inner):
+    sys.exit("person 4711")
+assert "asyncio" not in sys.modules
+made = ledgers.new(":memory:", epsilon=9)
+try:
+    best_of(run, base=PureDP(1), gamma="1/2", ledger=ledgers.scope(made))
+finally:
+    assert "asyncio" not in sys.modules
+"""
+    child = script(text)
+    out, err = child.communicate()
+    assert (child.returncode, out, err) == (1, "", "")

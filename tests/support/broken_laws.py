@@ -1,0 +1,135 @@
+"""How the laws of `tests/mission.json` are broken: the test of each row must then fail.
+
+A law is broken as a whole, mostly by noise of an eighth of the width: so few releases show it.
+`tools/break_laws.py` makes each break in a copy of the repository; `tests/test_mission.py` does so
+for some.
+"""
+
+from __future__ import annotations
+
+from breaks import BREAKS, Break
+
+__all__ = ["BROKEN"]
+
+
+def _broken(file: str, function: str, text: str, other: str) -> Break:
+    return Break((), file, function, text, other)
+
+
+def _known(file: str, function: str) -> Break:
+    """The break of a claim."""
+    (found,) = (each for each in BREAKS if (each.file, each.function) == (file, function))
+    return found
+
+
+BROKEN: dict[str, Break] = {
+    "the rate of one draw": _broken(
+        "selection/_table.py",
+        "calibrate",
+        "        rate = each / (k * range_in_steps) if self.wide else each / range_in_steps\n",
+        "        rate = 8 * each / ((k if self.wide else 1) * range_in_steps)\n",
+    ),
+    "the rate of an unordered set": _broken(
+        "accounting/cost.py",
+        "unordered",
+        "inside, across = size / delta, epsilon / (4 * range_)",
+        "inside, across = size / delta, epsilon / range_",
+    ),
+    "the rate of answers": _broken(
+        "sessions/_terms.py",
+        "terms",
+        "        decays = [NoiseRate(epsilon / self.spread) for _, _, epsilon in branches]\n",
+        "        decays = [NoiseRate(16 * epsilon / self.spread) for _, _, epsilon in branches]\n",
+    ),
+    "the rate of a list": _broken(
+        "unknown_domain/_bottom.py",
+        "_rate",
+        "        return self.epsilon / (1 << self.fineness)\n",
+        "        return 8 * self.epsilon / (1 << self.fineness)\n",
+    ),
+    "the rate of counts in a list": _broken(
+        "unknown_domain/top_k.py",
+        "_plan_counts",
+        "min(k_bar, contributions)), NoiseRate(each)\n",
+        "min(k_bar, contributions)), NoiseRate(2 * each)\n",
+    ),
+    "the rows of keys": _broken(
+        "partitions/table.py",
+        "_risen",
+        "    return (growth * row >> bits) + delta\n",
+        "    return (growth * row >> bits) + delta // 4\n",
+    ),
+    "the width of Laplace noise": _broken(
+        "measurements/measure.py", "_read_noise", "rate=own / sensitivity\n", "rate=2 * own\n"
+    ),
+    "the width of discrete Gaussian noise": _broken(
+        "measurements/measure.py",
+        "_read_noise",
+        "        squared = sensitivity / (2 * concentrated.rho)\n",
+        "        squared = sensitivity / (8 * concentrated.rho)\n",
+    ),
+    "the width of rounded Gaussian noise": _broken(
+        "measurements/measure.py",
+        "_read_noise",
+        "    squared = sensitivity / gaussian.mu_squared\n",
+        "    squared = sensitivity / (4 * gaussian.mu_squared)\n",
+    ),
+    "the rate of a quantile": _broken(
+        "grid_quantiles/release.py",
+        "law_of",
+        "Law(target, spent / moved, ",
+        "Law(target, 8 * spent, ",
+    ),
+    "the number of runs": _broken(
+        "private_candidates/_stopping.py",
+        "ratio",
+        "        return (1 - self.gamma) * (k + self.eta) / (k + 1)\n",
+        "        return (1 - self.gamma) / 2 * (k + self.eta) / (k + 1)\n",
+    ),
+    "the Poisson number of runs": _broken(
+        "private_candidates/_stopping.py",
+        "ratio",
+        "        return self.mean / (k + 1)\n",
+        "        return self.mean / (k + 2)\n",
+    ),
+    "the range of a sensitivity": _broken(
+        "scores/reading.py",
+        "moves",
+        "        return most, back if monotonic else most\n",
+        "        return most, back\n",
+    ),
+    "the range of a range": _broken(
+        "scores/reading.py", "range_of", "else spread + 1\n", "else spread\n"
+    ),
+    "the rounding of a base": _broken(
+        "selection/_table.py",
+        "dyadic_rate",
+        "            return NoiseRate(Fraction(1), Fraction(high, 2**64))\n",
+        "            return NoiseRate(Fraction(1), Fraction(low, 2**64))\n",
+    ),
+    "what a session is settled with": _known("ledger/pending.py", "settled"),
+    "what hardening refuses": _known("randomness/source.py", "require_production"),
+    "a uniform number": _known("reference/uniform.py", "uniform_attempt"),
+    "a coin": _broken(
+        "reference/bernoulli.py",
+        "bernoulli",
+        "    return uniform_below(bits, denominator) < numerator\n",
+        "    return uniform_below(bits, denominator) <= numerator\n",
+    ),
+    "an exponential coin": _known("reference/bernoulli.py", "_bernoulli_exp_unit"),
+    "an enclosed coin": _broken(
+        "reference/bernoulli.py", "toss", "if word < low:\n", "if word <= low:\n"
+    ),
+    "a geometric number of coins": _known("reference/geometric.py", "geometric_exp"),
+    "a geometric number of digits": _broken(
+        "reference/geometric.py",
+        "digit_chance",
+        "    return one / (one + noise_rate.power(-numerator, level, precision))\n",
+        "    return one / (one + noise_rate.power(-2 * numerator, level, precision))\n",
+    ),
+    "a signed number": _known("reference/discrete_laplace.py", "laplace_attempt"),
+    "a cell of Gumbel noise": _known("reference/lazy.py", "_gumbel_cell"),
+    "a discrete Gaussian number": _known("reference/discrete_gaussian.py", "discrete_gaussian"),
+    "an order": _known("reference/permutation.py", "permutation"),
+}
+"""By what is broken."""

@@ -1,0 +1,128 @@
+"""Targets of the Makefile and `.ci/run`: what could not be done is a failure, and never passes."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+FAKE = """#!/bin/sh
+# A Python that makes environments of itself, and whose tests end as its name says.
+case "$*" in
+  *"import venv"*) exit 0;;
+  "-m venv --clear "*)
+    mkdir -p "$4/bin"
+    for name in python safeselect; do cp "$0" "$4/bin/$name"; done;;
+  *pytest*) test ! -e "$(dirname "$0")/../../../fails"; exit;;
+esac
+exit 0
+"""
+NO_COQ = "make: Coq with mathcomp not found"
+
+
+def matrix(place: Path, pythons: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        ["make", "-C", ROOT, f"MATRIX={place / 'matrix'}", f"PYTHONS={pythons}", "matrix"],
+        env={**os.environ, "PATH": f"{place}:{os.environ['PATH']}", "MAKEFLAGS": ""},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.fixture
+def python(tmp_path: Path) -> Path:
+    found = tmp_path / "python9.1"
+    found.write_text(FAKE)
+    found.chmod(0o755)
+    return found
+
+
+@pytest.mark.parametrize("pythons", ["", "python9.9", "python9.9 python9.8"])
+def test_a_matrix_without_any_python_fails(tmp_path: Path, pythons: str) -> None:
+    ran = matrix(tmp_path, pythons)
+    assert ran.returncode != 0
+    missing = f" {pythons}" if pythons else " none"
+    assert f"matrix: ran on none; not found:{missing}; failed: none\n" in ran.stdout
+
+
+def test_a_python_that_is_not_there_is_named_beside_one_that_is(
+    tmp_path: Path, python: Path
+) -> None:
+    ran = matrix(tmp_path, "python9.1 python9.9")
+    assert "matrix: ran on python9.1; not found: python9.9; failed: none\n" in ran.stdout
+    assert ran.returncode == 0
+
+
+def test_a_matrix_fails_with_one_of_its_tests(tmp_path: Path, python: Path) -> None:
+    (tmp_path / "fails").touch()
+    ran = matrix(tmp_path, "python9.1")
+    assert "failed: python9.1\n" in ran.stdout
+    assert ran.returncode != 0
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> str:
+    """Commands without Coq: only what the scripts need, and an `apt-get` that installs nothing."""
+    place = tmp_path / "bin"
+    place.mkdir()
+    for name in ["bash", "cat", "dirname", "env", "git", "id", "ls", "mktemp", "rm", "sh"]:
+        found = shutil.which(name)
+        assert found, name
+        (place / name).symlink_to(found)
+    for name in ("apt-get", "make"):
+        (place / name).write_text("#!/bin/sh\nexit 0\n")
+        (place / name).chmod(0o755)
+    return str(place)
+
+
+def test_proofs_without_coq_fail(path: str, tmp_path: Path) -> None:
+    ran = subprocess.run(
+        [shutil.which("make") or "make", "-C", ROOT, f"PROOFS={tmp_path / 'build'}", "proofs"],
+        env={"PATH": path},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ran.returncode != 0
+    assert NO_COQ in ran.stderr
+
+
+def test_ci_without_coq_fails(path: str, tmp_path: Path) -> None:
+    """Whatever else passes: here `make` does, whatever it is asked."""
+    place = tmp_path / "checkout"
+    for name in (".ci/run", "proofs/install.sh"):
+        (place / name).parent.mkdir(parents=True)
+        shutil.copy(ROOT / name, place / name)
+    ran = subprocess.run(
+        [place / ".ci" / "run"],
+        env={"PATH": path, "HOME": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ran.returncode != 0
+    assert NO_COQ in ran.stderr
+    assert "--- make demo\n" in ran.stdout
+    assert "--- make check" not in ran.stdout
+
+
+def test_the_test_of_proofs_fails_without_coq(path: str, tmp_path: Path) -> None:
+    test = "tests/proofs/test_tables.py::test_the_extracted_programs_give_the_tables"
+    (Path(path) / "make").unlink()
+    (Path(path) / "make").symlink_to(shutil.which("make") or "make")
+    ran = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", test],
+        cwd=ROOT,
+        env={**os.environ, "PATH": path},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ran.returncode == 1
+    assert "1 failed" in ran.stdout
