@@ -75,7 +75,8 @@ class RepeatedRequest(BudgetError):
 class LedgerError(SafeSelectError, RuntimeError):
     """The ledger cannot be used (full, read-only, of another kind): nothing is released.
 
-    A charge that was under way may stand, unless `try_again` is true.
+    A charge that was under way may stand, if this is none of `LedgerBusy` (it does not) and
+    `ChargeStands` (it does).
 
     Attributes:
         sqlstate: PostgreSQL's code of the failure, if it was one of the server's.
@@ -90,6 +91,21 @@ class LedgerBusy(LedgerError):
     """Another process or thread holds the ledger's lock: nothing was charged, try again."""
 
     try_again = True
+
+
+class ChargeStands(LedgerError):
+    """The charge is in the ledger and stands, and its answer is withheld.
+
+    The answer of a request that has an outbox is released by `Ledger.finish`, if the outbox has it;
+    any other is lost.
+
+    Attributes:
+        charge: place in the ledger of the record of the charge.
+    """
+
+    def __init__(self, message: str = "", *, charge: int | None = None) -> None:
+        super().__init__(message)
+        self.charge = charge
 
 
 class LedgerDamaged(LedgerError):
