@@ -54,6 +54,7 @@ NOT_RUN = {
     ".venv-release/bin/python tools/verify_release.py": "tests/release runs it, as the page has it",
     "pip install": "needs the network; .ci/run installs the built wheel",
     "python examples/batch.py": "runs in tests/test_examples.py",
+    "head -c 32 /dev/urandom": "makes a key, as tests/adapters/test_service.py does",
     "python examples/service/": "runs in tests/adapters/test_service.py, with a server",
     "export SERVICE_": "the same",
     "curl -X PUT localhost:8000/releases/": "the same",

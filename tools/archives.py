@@ -1,9 +1,11 @@
-"""What is inside a wheel and a source archive: plain files with plain names, each once."""
+"""What is inside a wheel and a source archive: plain files with plain names, each once.
+
+Every byte of an archive belongs to what is listed: what one reader skips, another may unpack.
+"""
 
 from __future__ import annotations
 
 import base64
-import gzip
 import hashlib
 import io
 import tarfile
@@ -49,17 +51,45 @@ def of_wheel(data: bytes) -> dict[str, bytes]:
             raise Refused(f"{entry.filename} is not a plain file")
     if comments:
         raise Refused("the archive has a comment")
+    if _zipped(entries, data) != data:
+        raise Refused("the archive holds bytes that belong to no file of its list")
     return files
+
+
+def _zipped(entries: list[zipfile.ZipInfo], data: bytes) -> bytes:
+    """These entries, as they are packed in `data`, and nothing else."""
+    again = io.BytesIO()
+    with zipfile.ZipFile(again, "w") as archive:
+        for entry in entries:
+            header = entry.FileHeader()
+            content = data[again.tell() + len(header) :][: entry.compress_size]
+            if entry.header_offset != again.tell() or not _is_whole(entry, content):
+                return b""
+            again.write(header + content)
+        archive.filelist, archive.start_dir, archive.comment = entries, again.tell(), b""
+    return again.getvalue()
+
+
+def _is_whole(entry: zipfile.ZipInfo, content: bytes) -> bool:
+    """Whether the packed content ends where it says."""
+    if entry.compress_type == zipfile.ZIP_STORED:
+        return len(content) == entry.file_size
+    stream = zlib.decompressobj(-zlib.MAX_WBITS)
+    stream.decompress(content)
+    return stream.eof and not stream.unused_data
 
 
 def of_sdist(data: bytes) -> dict[str, File]:
     """The files of a source archive."""
     files: dict[str, File] = {}
+    again = bytearray()  # the same files, and nothing else
     try:
-        with gzip.open(io.BytesIO(data)) as packed:
-            plain = packed.read(LIMIT + 1)
+        stream = zlib.decompressobj(zlib.MAX_WBITS + 16)
+        plain = stream.decompress(data, LIMIT + 1)
         if len(plain) > LIMIT:
             raise Refused("the archive is too large")
+        if not stream.eof:
+            raise Refused("it cannot be read as an archive")
         with tarfile.open(fileobj=io.BytesIO(plain), mode="r:") as archive:
             for entry in archive:
                 check_name(entry.name)
@@ -68,9 +98,15 @@ def of_sdist(data: bytes) -> dict[str, File]:
                 if entry.name in files:
                     raise Refused("the archive holds two files of one name")
                 content = archive.extractfile(entry)
+                again += entry.tobuf(tarfile.PAX_FORMAT) + plain[entry.offset_data :][: entry.size]
+                again += bytes(-len(again) % tarfile.BLOCKSIZE)
                 files[entry.name] = File(content.read() if content else b"", entry.mode == 0o755)
     except (OSError, EOFError, tarfile.TarError, ValueError, zlib.error):
         raise Refused("it cannot be read as an archive") from None
+    again += bytes(2 * tarfile.BLOCKSIZE)
+    again += bytes(-len(again) % tarfile.RECORDSIZE)
+    if stream.unused_data or data[3] or plain != again:
+        raise Refused("the archive holds bytes that belong to no file of its list")
     return files
 
 

@@ -35,7 +35,7 @@ for place in (SERVICE, ROOT / "tests" / "support"):
     if str(place) not in sys.path:
         sys.path.append(str(place))
 
-__all__ = ["Load", "Service", "main", "run", "wrong"]
+__all__ = ["Load", "Service", "Setup", "main", "run", "wrong"]
 
 LONGEST = 8  # seconds after which the service takes a call for dead
 AGAIN = (425, 503)
@@ -65,12 +65,44 @@ class Load:
     lock: threading.Lock = field(default_factory=threading.Lock)
 
 
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """What `prepare.py` is given: budgets, the tokens of analysts, keys."""
+
+    database: str
+    key: Path
+    tokens: dict[str, str]
+    content: dict[str, Any]
+
+    @classmethod
+    def of(cls, database: str, folder: Path, data: str = "100", each: str = "30") -> Setup:
+        """New tokens and keys, with these budgets."""
+        from safeselect.adapters.ed25519 import Ed25519Signer
+
+        key = folder / "key"
+        key.write_bytes(os.urandom(32))
+        tokens = {name: uuid4().hex for name in ("ada", "ben", "cyd", "dan")}
+        analysts = {
+            name: {"epsilon": each, "token_sha256": hashlib.sha256(token.encode()).hexdigest()}
+            for name, token in tokens.items()
+        }
+        approver = Ed25519Signer(os.urandom(32), key_id="approver").public_key.hex()
+        content = {"data": data, "analysts": analysts, "approvers": [approver]}
+        return cls(database, key, tokens, content)
+
+    def prepare(self) -> str:
+        """Make the ledger, or find it made; return its head."""
+        from prepare import main as prepare
+
+        return str(prepare(self.database, self.database, str(self.key), self.content))
+
+
 class Service:
     """The service on a free port, with some workers."""
 
-    def __init__(self, database: str, workers: int, log: Path, longest: int = LONGEST) -> None:
-        self.tokens = {name: uuid4().hex for name in ("ada", "ben", "cyd", "dan")}
-        known = {hashlib.sha256(t.encode()).hexdigest(): n for n, t in self.tokens.items()}
+    def __init__(self, setup: Setup, workers: int, log: Path, longest: int = LONGEST) -> None:
+        self.tokens = setup.tokens
+        database = setup.database.replace("user=owner", "user=service")
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             self.port = free.getsockname()[1]
@@ -79,8 +111,9 @@ class Service:
             [sys.executable, str(SERVICE / "serve.py"), str(self.port), str(workers)],
             env={
                 **os.environ,
-                "SERVICE_DATABASE": database.replace("user=owner", "user=service"),
-                "SERVICE_TOKENS": json.dumps(known),
+                "SERVICE_DATABASE": database,
+                "SERVICE_ANCHOR": database,
+                "SERVICE_KEY": str(setup.key),
                 "SERVICE_LONGEST": str(longest),
             },
             stdout=self._log,
@@ -113,7 +146,7 @@ class Service:
         """Until it answers."""
         for _ in range(600):
             try:
-                if self.ask("GET", "/head", "")[0] == 200:
+                if self.ask("GET", "/ready", "")[0] == 200:
                     return
             except (OSError, http.client.HTTPException):
                 pass
@@ -284,7 +317,6 @@ def wrong(load: Load, database: str) -> tuple[list[str], dict[str, int]]:
 def main(arguments: list[str] | None = None) -> int:
     """Start everything, ask, compare, print the figures."""
     from postgres import Server, binaries
-    from prepare import main as prepare
 
     words = argparse.ArgumentParser(description="Ask the service while its workers are killed.")
     words.add_argument("--clients", type=int, default=200)
@@ -302,8 +334,9 @@ def main(arguments: list[str] | None = None) -> int:
     server = Server(programs)
     try:
         server.start(client_connection_check_interval="200ms", max_connections="120")
-        prepare(server.conninfo, "100000", "20000")
-        service = Service(server.conninfo, options.workers, options.log)
+        setup = Setup.of(server.conninfo, server.folder, "100000", "20000")
+        setup.prepare()
+        service = Service(setup, options.workers, options.log)
         try:
             service.wait()
             start = time.monotonic()

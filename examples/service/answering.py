@@ -8,17 +8,23 @@ had an answer, which was charged and must be asked anew.
 
 from __future__ import annotations
 
+import hashlib
 import json
-import threading
+import time
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
-import psycopg
+from database import Anchor, Database
 
 from safeselect import Ledger, RepeatedRequest, from_json, top_k
+from safeselect.adapters.ed25519 import Ed25519Signer
 from safeselect.adapters.postgres import PostgresStore
 
-__all__ = ["ANALYSTS", "EPSILON", "LEDGER", "TERMS", "VISITS", "Gone", "Releases", "Running"]
+__all__ = [
+    *("EPSILON", "LEDGER", "TERMS", "VISITS", "Gone", "Releases", "Running"),
+    *("read_key", "scope_of"),
+]
 
 # Stands for a table: persons by the ward of a region where they were.  One person is in one ward.
 VISITS = {
@@ -29,10 +35,20 @@ VISITS = {
         "west": (40, 6, 21, 3, 12, 1),
     }.items()
 }
-ANALYSTS = ("ada", "ben", "cyd", "dan")
 EPSILON = "1/20"  # of each answer
 TERMS = {"unit": "person", "neighbours": "add_remove"}
 LEDGER = "ledger"  # the schema of the ledger; the outbox is in another
+TOKENS = 5  # seconds after which a token that was taken away is known no more
+
+
+def scope_of(analyst: str) -> str:
+    """Return the name of an analyst's budget."""
+    return f"analyst {analyst}"
+
+
+def read_key(file: str) -> Ed25519Signer:
+    """Return the key that signs the records; a real service has it from its vault."""
+    return Ed25519Signer(Path(file).read_bytes(), key_id="service")
 
 
 class Running(Exception):
@@ -47,16 +63,37 @@ class Releases:
     """The ledger and the outbox of one process; its threads may use it at once.
 
     Args:
-        database: how to connect, in libpq's words.
+        database, anchor: how to connect to each, in libpq's words.
+        key: the file of the key that signs.
         longest: seconds after which a call without an answer is dead.  Longer than any call takes.
         on_event: gets what the ledger tells logs and metrics: public numbers, never data.
     """
 
-    def __init__(self, database: str, *, longest: float, on_event: Any = None) -> None:
-        self._database, self._longest = database, longest
-        self._own = threading.local()
+    def __init__(
+        self, database: str, anchor: str, key: str, *, longest: float, on_event: Any = None
+    ) -> None:
+        self._database, self._longest = Database(database), longest
+        self._tokens, self._read = dict[str, str](), float("-inf")
         store = PostgresStore(database, schema=LEDGER, wait=5)
-        self.ledger = Ledger.open(store, on_event=on_event)
+        signer, self._anchor = read_key(key), Anchor(anchor)
+        self.ledger = Ledger.open(store, signer=signer, anchor=self._anchor, on_event=on_event)
+
+    def close(self) -> None:
+        """Close the ledger, and this thread's connections."""
+        for each in (self.ledger, self._anchor, self._database):
+            each.close()
+
+    def analyst(self, token: str) -> str | None:
+        """Return whose token this is; a real service asks its identity provider."""
+        if time.monotonic() - self._read > TOKENS:
+            rows = self._database.run("SELECT token_sha256, name FROM service.analysts")
+            self._tokens, self._read = dict(rows), time.monotonic()
+        return self._tokens.get(hashlib.sha256(token.encode()).hexdigest())
+
+    def check(self) -> None:
+        """Raise what a request would raise now, if database or ledger cannot be used."""
+        self._database.run("SELECT FROM service.requests LIMIT 1")
+        _ = self.ledger.head
 
     def answer(self, analyst: str, key: str, region: str, k: int) -> str:
         """Return the release in JSON; the same text whenever the request is repeated.
@@ -78,7 +115,7 @@ class Releases:
         purpose = "ward report"
         budgets = (
             self.ledger.scope("visits", **TERMS, purpose=purpose)
-            & self.ledger.scope(f"analyst {analyst}", **TERMS, purpose=purpose)
+            & self.ledger.scope(scope_of(analyst), **TERMS, purpose=purpose)
         ).asked(request, question=json.dumps(["visits", region]), outbox=self._keep)
         try:
             return top_k(
@@ -88,10 +125,11 @@ class Releases:
             return self._again(request, repeated.outcome)
 
     def _again(self, request: str, outcome: str | None) -> str:
-        rows = self._sql(
+        rows = self._database.run(
             "SELECT charge, salt, output, since < now() - make_interval(secs => %s) "
             "FROM service.requests WHERE request = %s",
-            (self._longest, request),
+            self._longest,
+            request,
         )
         charge, salt, output, is_dead = rows[0]
         if outcome == "aborted":
@@ -102,32 +140,17 @@ class Releases:
         raise Gone if is_dead else Running
 
     def _begin(self, request: str) -> None:
-        self._sql(
+        self._database.run(
             "INSERT INTO service.requests (request) VALUES (%s) "
             "ON CONFLICT (request) DO UPDATE SET since = now()",
-            (request,),
+            request,
         )
 
     def _keep(self, request: str, charge: int, salt: bytes, output: str) -> None:
-        self._sql(
+        kept = self._database.run(
             "UPDATE service.requests SET charge = %s, salt = %s, output = %s "
             "WHERE request = %s AND output IS NULL RETURNING request",
-            (charge, salt, output, request),
-            rows=1,
+            *(charge, salt, output, request),
         )
-
-    def _sql(self, statement: str, values: tuple[Any, ...], rows: int | None = None) -> list[Any]:
-        """Run one statement on this thread's connection; it is durable when this returns."""
-        connection = getattr(self._own, "connection", None)
-        if connection is None or connection.closed:
-            connection = psycopg.connect(self._database, autocommit=True)
-            self._own.connection = connection
-        try:
-            cursor = connection.execute(statement, values)
-            found = cursor.fetchall() if cursor.description else []
-        except psycopg.OperationalError:
-            connection.close()
-            raise
-        if rows is not None and len(found) != rows:
+        if len(kept) != 1:
             raise RuntimeError("the table of requests has lost a request")
-        return found

@@ -1,6 +1,8 @@
 """The service over HTTP: `python examples/service/serve.py 8000 2`.
 
     PUT /releases/{key}   {"region": "north", "k": 1}      Authorization: Bearer TOKEN
+    GET /head                                              Authorization: Bearer TOKEN
+    GET /health, /ready
 
 `key` is a UUID that the caller makes at random, and repeats in every retry of this request.
 
@@ -8,6 +10,7 @@
     401  nobody whom the service knows
     403  the budget does not allow it
     410  charged, and died before it had an answer: ask under a new key
+    413  more bytes than any question has
     422  the question is wrong, or another one was asked under this key
     425  still running: repeat it
     503  busy, or the database is away: repeat it
@@ -15,27 +18,31 @@
 
 from __future__ import annotations
 
-import hashlib
-import hmac
 import json
 import logging
 import os
+import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 from uuid import UUID
 
 import psycopg
-from answering import ANALYSTS, Gone, Releases, Running
-from anyio.to_thread import current_default_thread_limiter
-from fastapi import Depends, FastAPI, Header, HTTPException, Request, Response
+from answering import Gone, Releases, Running
+from anyio.to_thread import current_default_thread_limiter, run_sync
+from fastapi import Depends, FastAPI, HTTPException, Request, Response
+from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from safeselect import BudgetError, LedgerError, ParameterError, SourceError
 
 log = logging.getLogger("uvicorn.error")
-THREADS = 6  # each has two connections to the database: its own, and the ledger's
+THREADS = 6  # each has some connections: to the database, the ledger and the anchor
+LONGEST = 1_000  # bytes of a question
+OPEN = ("/health", "/ready")  # to everybody
+BEARER = re.compile(rb"[Bb]earer ([A-Za-z0-9._~+/-]+=*)")
+WRONG = "the question is wrong, or another one was asked under this key"
 
 
 @asynccontextmanager
@@ -44,11 +51,11 @@ async def lifespan(app: FastAPI) -> AsyncIterator[None]:
     current_default_thread_limiter().total_tokens = THREADS
     app.state.releases = Releases(
         os.environ["SERVICE_DATABASE"],
+        os.environ["SERVICE_ANCHOR"],
+        os.environ["SERVICE_KEY"],
         longest=float(os.environ.get("SERVICE_LONGEST", "60")),
         on_event=told,
     )
-    # token hash -> analyst; a real service asks its identity provider.
-    app.state.tokens = json.loads(os.environ["SERVICE_TOKENS"])
     yield
 
 
@@ -57,32 +64,100 @@ def told(event: object) -> None:
     log.debug("%s", event)
 
 
-app = FastAPI(lifespan=lifespan, title="Wards")
+class Door:
+    """Lets in who has a token, and no more bytes than a question has, before any are read."""
+
+    def __init__(self, inner: Any) -> None:
+        self._inner = inner
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] != "http" or scope["path"] in OPEN:
+            await self._inner(scope, receive, send)
+            return
+        refusal = await self._refusal(scope)
+        if refusal is not None:
+            await refusal(scope, receive, send)
+            return
+        count = 0
+
+        async def limited() -> Any:
+            nonlocal count
+            message = await receive()
+            count += len(message.get("body", b""))
+            if count > LONGEST:  # what came in chunks did not say how long it is
+                raise HTTPException(413, "the question is too long")
+            return message
+
+        await self._inner(scope, limited, send)
+
+    async def _refusal(self, scope: Any) -> JSONResponse | None:
+        said: dict[bytes, list[bytes]] = {}
+        for name, value in scope["headers"]:
+            said.setdefault(name, []).append(value)
+        lengths = said.get(b"content-length", [])
+        if any(not each.isdigit() or len(each) > 9 or int(each) > LONGEST for each in lengths):
+            return JSONResponse({"detail": "the question is too long"}, 413)
+        tokens = [BEARER.fullmatch(each) for each in said.get(b"authorization", [])]
+        releases: Releases = scope["app"].state.releases
+        try:
+            if len(tokens) == 1 and tokens[0] is not None:
+                token = tokens[0].group(1).decode()
+                scope["analyst"] = await run_sync(releases.analyst, token)
+        except psycopg.Error:
+            return JSONResponse({"detail": "the database is away: repeat the request"}, 503)
+        if scope.get("analyst") is None:
+            return JSONResponse(
+                {"detail": "a token is needed"}, 401, {"WWW-Authenticate": "Bearer"}
+            )
+        return None
 
 
-class Question(BaseModel, extra="forbid"):
+app = FastAPI(lifespan=lifespan, title="Wards", docs_url=None, redoc_url=None, openapi_url=None)
+app.add_middleware(Door)
+
+
+class Question(BaseModel):
     """What may be asked: all else is fixed by the service."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
 
     region: Literal["north", "south", "west"]
     k: int = Field(ge=1, le=3)
 
 
-def analyst(request: Request, authorization: Annotated[str, Header()] = "") -> str:
-    """Return who asks."""
-    given = hashlib.sha256(authorization.removeprefix("Bearer ").encode()).hexdigest()
-    for known, name in request.app.state.tokens.items():
-        if hmac.compare_digest(known, given) and name in ANALYSTS:
-            return str(name)
-    raise HTTPException(401, "a token is needed", {"WWW-Authenticate": "Bearer"})
+async def question(request: Request) -> Question:
+    """Read a question: no name twice, no number that is none or has a fraction."""
+    try:
+        return Question.model_validate(
+            json.loads(
+                await request.body(),
+                object_pairs_hook=once,
+                parse_float=refuse,
+                parse_constant=refuse,
+            )
+        )
+    except (ValueError, RecursionError, ValidationError):
+        raise HTTPException(422, WRONG) from None
+
+
+def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return an object, unless a name is in it twice."""
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ValueError
+    return found
+
+
+def refuse(_: str) -> None:
+    """Refuse a number: a fraction, NaN or an infinity."""
+    raise ValueError
 
 
 @app.put("/releases/{key}")
-def release(
-    key: UUID, question: Question, who: Annotated[str, Depends(analyst)], request: Request
-) -> Response:
+def release(key: UUID, asked: Annotated[Question, Depends(question)], request: Request) -> Response:
     """Answer a question once, however often it is asked under this key."""
     releases: Releases = request.app.state.releases
-    written = releases.answer(who, str(key), question.region, question.k)
+    written = releases.answer(request.scope["analyst"], str(key), asked.region, asked.k)
     return Response(written, media_type="application/json")
 
 
@@ -90,6 +165,19 @@ def release(
 def head(request: Request) -> dict[str, str]:
     """Return the head of the ledger: publish it where nobody can change it."""
     return {"head": request.app.state.releases.ledger.head}
+
+
+@app.get("/health")
+async def health() -> dict[str, str]:
+    """Whether the process lives; asks nobody."""
+    return {"status": "lives"}
+
+
+@app.get("/ready")
+def ready(request: Request) -> dict[str, str]:
+    """Whether database, ledger and anchor answer."""
+    request.app.state.releases.check()
+    return {"status": "ready"}
 
 
 def refused(status: int, sentence: str | None = None, *, again: bool = False) -> object:
@@ -104,12 +192,14 @@ def refused(status: int, sentence: str | None = None, *, again: bool = False) ->
 
 for kind, handler in {
     BudgetError: refused(403),
-    ParameterError: refused(422),
+    # What was sent is not sent back.
+    ParameterError: refused(422, WRONG),
+    RequestValidationError: refused(422, WRONG),
     Gone: refused(410, "charged, and died before it had an answer: ask under a new key"),
     Running: refused(425, "still running: repeat the request", again=True),
     # The message of a ledger names a place in the service; it is for the log.
     LedgerError: refused(503, "the ledger cannot be used now: repeat the request", again=True),
     SourceError: refused(503, "no random bytes now: ask under a new key", again=True),
-    psycopg.OperationalError: refused(503, "the database is away: repeat the request", again=True),
+    psycopg.Error: refused(503, "the database is away: repeat the request", again=True),
 }.items():
     app.add_exception_handler(kind, handler)  # type: ignore[arg-type]

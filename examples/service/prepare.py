@@ -1,63 +1,118 @@
-"""Makes roles, ledger and table of requests, once, by an administrator: `prepare.py DATABASE`.
+"""Makes roles, ledger, anchor and tables, by an administrator; may be run again.
 
-The service logs in as a role that may charge the ledger and keep requests, and nothing else: it
-cannot write a total, raise a cap, edit or delete.
+    prepare.py DATABASE ANCHOR KEY SETUP.json
+
+SETUP.json names the budgets, the analysts with the SHA-256 of their tokens, and the approvers with
+their public keys of Ed25519:
+
+    {"data": "100", "approvers": ["d75a98…"], "approvals_needed": 1,
+     "analysts": {"ada": {"epsilon": "30", "token_sha256": "9f86d0…"}}}
+
+From then on they are in the ledger and the database.  Run again, it changes tokens; another budget
+needs the approvers.  The service logs in as a role that may charge the ledger, keep requests and
+publish heads: it cannot write a total, raise a cap, edit or delete.
 """
 
 from __future__ import annotations
 
+import json
 import sys
+from collections.abc import Mapping
+from contextlib import closing
+from pathlib import Path
+from typing import Any
 
 import psycopg
-from answering import ANALYSTS, LEDGER, TERMS
+from answering import LEDGER, TERMS, read_key, scope_of
+from database import Anchor
 
 from safeselect import Budget, Ledger
+from safeselect.adapters.ed25519 import Ed25519Verifier
 from safeselect.adapters.postgres import PostgresStore
 
 SERVICE = "service"
 """The role that the service logs in as."""
 
 ROLES = """
-CREATE ROLE ledger_owner NOLOGIN;
-CREATE ROLE service LOGIN;
-ALTER ROLE service SET idle_in_transaction_session_timeout = '30s'"""
-OWNERSHIP = """
-DO $$BEGIN EXECUTE format('GRANT CREATE ON DATABASE %I TO ledger_owner', current_database()); END$$;
+DO $$BEGIN
+    IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = 'service') THEN
+        CREATE ROLE service LOGIN;
+    END IF;
+    IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = 'ledger_owner') THEN
+        CREATE ROLE ledger_owner NOLOGIN;
+    END IF;
+    EXECUTE format('GRANT CREATE ON DATABASE %I TO ledger_owner', current_database());
+END$$;
+ALTER ROLE service SET idle_in_transaction_session_timeout = '30s';
 GRANT ledger_owner TO CURRENT_USER"""
-REQUESTS = """
-CREATE SCHEMA service;
-CREATE TABLE service.requests (
+TABLES = """
+CREATE SCHEMA IF NOT EXISTS service;
+CREATE TABLE IF NOT EXISTS service.requests (
     request text PRIMARY KEY,
     since timestamptz NOT NULL DEFAULT now(),
     charge bigint UNIQUE,
     salt bytea,
     output text
 );
+CREATE TABLE IF NOT EXISTS service.analysts (
+    name text PRIMARY KEY,
+    token_sha256 text NOT NULL UNIQUE CHECK (token_sha256 ~ '^[0-9a-f]{64}$')
+);
 GRANT USAGE ON SCHEMA service TO service;
-GRANT SELECT, INSERT, UPDATE ON service.requests TO service"""
+GRANT SELECT, INSERT, UPDATE ON service.requests TO service;
+GRANT SELECT ON service.analysts TO service"""
+HEADS = """
+CREATE SCHEMA IF NOT EXISTS anchor;
+CREATE TABLE IF NOT EXISTS anchor.newest (head text NOT NULL);
+CREATE UNIQUE INDEX IF NOT EXISTS one_head ON anchor.newest ((true));
+GRANT USAGE ON SCHEMA anchor TO service;
+GRANT SELECT, INSERT, UPDATE ON anchor.newest TO service"""
 
 
-def main(database: str, data: str = "100", each: str = "30") -> str:
-    """Return the head of the new ledger.
+def main(database: str, anchor: str, key: str, setup: Mapping[str, Any]) -> str:
+    """Return the head of the ledger.
 
     Args:
-        database: how an administrator connects, in libpq's words.
-        data: the epsilon of the data, for all analysts together.
-        each: the epsilon of each analyst.
+        database, anchor: how an administrator connects to each, in libpq's words.
+        key: the file with the 32 bytes of the key that signs the records.
+        setup: budgets, analysts and approvers.
     """
     with psycopg.connect(database) as connection:
-        known = connection.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", (SERVICE,))
-        if known.fetchone() is None:
-            connection.execute(ROLES)
-        connection.execute(OWNERSHIP)
-        connection.execute(REQUESTS)
-    budgets = {"visits": Budget(**TERMS, epsilon=data)}
-    budgets |= {f"analyst {name}": Budget(**TERMS, epsilon=each) for name in ANALYSTS}
+        connection.execute(ROLES)
+        connection.execute(TABLES)
+    with psycopg.connect(anchor) as connection:
+        connection.execute(HEADS)
+    budgets = {"visits": Budget(**TERMS, epsilon=setup["data"])}
+    for name, analyst in setup["analysts"].items():
+        budgets[scope_of(name)] = Budget(**TERMS, epsilon=analyst["epsilon"])
     owner = PostgresStore(f"{database} options='-c role=ledger_owner'", schema=LEDGER)
-    with Ledger.create(owner, budgets) as ledger:
+    with psycopg.connect(database) as connection:
+        known = connection.execute("SELECT to_regnamespace(%s) IS NOT NULL", (LEDGER,)).fetchone()
+    kept = Anchor(anchor)
+    signing: dict[str, Any] = {"signer": read_key(key), "anchor": kept}
+    if known == (True,):
+        ledger = Ledger.open(owner, **signing)
+    else:
+        approvers = [
+            Ed25519Verifier(bytes.fromhex(each), key_id="approver") for each in setup["approvers"]
+        ]
+        needed = setup.get("approvals_needed")
+        ledger = Ledger.create(
+            owner, budgets, approvers=approvers, approvals_needed=needed, **signing
+        )
+    with ledger, closing(kept):
+        opened = {name: balance.budget for name, balance in ledger.scopes().items()}
+        if other := [name for name, budget in budgets.items() if opened.get(name) != budget]:
+            sys.exit(f"approvers must sign other budgets first: {', '.join(other)}")
         owner.grant(SERVICE, "charger")
+        with psycopg.connect(database) as connection:
+            connection.execute("DELETE FROM service.analysts")
+            for name, analyst in setup["analysts"].items():
+                connection.execute(
+                    "INSERT INTO service.analysts VALUES (%s, %s)", (name, analyst["token_sha256"])
+                )
         return ledger.head
 
 
 if __name__ == "__main__":
-    print(main(*sys.argv[1:]))
+    print(main(*sys.argv[1:4], json.loads(Path(sys.argv[4]).read_text("utf-8"))))

@@ -18,10 +18,14 @@ from typing import NoReturn
 import uvicorn
 from app import app
 
+SHORTEST_PAUSE, LONGEST_PAUSE = 0.02, 30.0  # seconds before a worker is started anew
+STARTED = 10.0  # seconds after which a worker has started
+
 
 def main(port: int, workers: int) -> None:
     """Serve until SIGTERM or SIGINT; start a new worker for each one that dies."""
-    children: set[int] = set()
+    children: dict[int, float] = {}  # when each was started
+    failures = 0
     listener = socket.socket()
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     listener.bind(("127.0.0.1", port))
@@ -50,11 +54,15 @@ def main(port: int, workers: int) -> None:
                     signal.signal(each, signal.SIG_DFL)
                 signal.pthread_sigmask(signal.SIG_UNBLOCK, ending)
                 work(listener)
-            children.add(child)
+            children[child] = time.monotonic()
         signal.pthread_sigmask(signal.SIG_UNBLOCK, ending)
-        died, _ = os.wait()
-        children.discard(died)
-        time.sleep(0.02)  # a worker that dies at once must not be started without end
+        died, status = os.wait()
+        lived = time.monotonic() - children.pop(died)
+        # One that was killed is replaced at once.  One that cannot start, because the database is
+        # away, or that dies at once, is tried again ever more rarely.
+        cannot_start = not os.WIFSIGNALED(status) or lived < 0.5
+        failures = failures + 1 if cannot_start and lived < STARTED else 0
+        time.sleep(min(LONGEST_PAUSE, SHORTEST_PAUSE * 2**failures))
 
 
 def work(listener: socket.socket) -> NoReturn:

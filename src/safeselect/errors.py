@@ -77,11 +77,20 @@ class LedgerError(SafeSelectError, RuntimeError):
 
     A charge that was under way may stand, if this is none of `LedgerBusy` (it does not) and
     `ChargeStands` (it does).
+
+    Attributes:
+        sqlstate: PostgreSQL's code of the failure, if it was one of the server's.
+        try_again: whether nothing was charged, and the same call may succeed later.
     """
+
+    sqlstate: str | None = None
+    try_again: bool = False
 
 
 class LedgerBusy(LedgerError):
     """Another process or thread holds the ledger's lock: nothing was charged, try again."""
+
+    try_again = True
 
 
 class ChargeStands(LedgerError):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import stat
 import subprocess
 import sys
 import warnings
@@ -360,6 +361,22 @@ def test_a_file_that_anybody_may_write_or_replace_is_refused(tmp_path: Path) -> 
         Ledger.open(tmp_path / "link")
     folder.chmod(0o1777)
     there.begin(pure())
+
+
+@pytest.mark.parametrize("mode", [0o777, 0o707, 0o773, 0o702])
+def test_a_ledger_is_not_made_where_anybody_may_replace_it(tmp_path: Path, mode: int) -> None:
+    folder, link = tmp_path / "shared", tmp_path / "link"
+    folder.mkdir()
+    link.symlink_to(folder)
+    folder.chmod(mode)
+    for there in (folder, link):
+        with pytest.raises(LedgerError, match="say chmod o-w for its folder"):
+            new(there / "budget.ledger")
+    assert list(folder.iterdir()) == []
+    folder.chmod(mode | stat.S_ISVTX)
+    new(folder / "budget.ledger")
+    folder.chmod(0o770)
+    new(folder / "other.ledger")
 
 
 def test_without_flock_the_package_works_and_a_file_is_refused(

@@ -217,6 +217,29 @@ def test_all_scopes_and_a_ledger_that_is_closed(tmp_path: Path) -> None:
     assert kinds(Ledger.open(path)) == ["created", "scope", "scope", "charged"]
 
 
+@pytest.mark.parametrize("first", ["here", "there"])
+def test_an_answer_that_was_released_before_is_told_as_repeated(tmp_path: Path, first: str) -> None:
+    """Each `released` that a hook counts is a record; a retry is none."""
+    here, there = Log(), Log()
+    ledger = Ledger.create(tmp_path / "l", {"a": Budget(**TERMS, epsilon=1)}, on_event=here)
+    other = Ledger.open(tmp_path / "l", on_event=there)
+    pending = scope(ledger).asked("r").begin(pure())
+    entry = (pending.charge, b"s" * 32, "x")
+    if first == "here":
+        receipt = pending.released("x", b"s" * 32)
+        assert other.finish(*entry) == receipt
+    else:
+        receipt = other.finish(*entry)
+        assert pending.released("x", b"s" * 32) == receipt
+    for again in (ledger, other, Ledger.open(tmp_path / "l", on_event=there)):
+        assert again.finish(*entry) == receipt
+    with pytest.raises(LedgerError, match="in the ledger already"):
+        other.finish(pending.charge, b"s" * 32, "another")
+    told = here.kinds + there.kinds
+    assert told.count("released") == kinds(ledger).count("released") == 1
+    assert (told.count("repeated"), told.count("failed")) == (4, 1)
+
+
 class Log:
     """A hook that keeps what it gets, and may fail."""
 

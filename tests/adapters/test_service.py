@@ -11,7 +11,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from uuid import uuid4
 
@@ -49,24 +49,30 @@ def server() -> Iterator[Server]:
     assert programs is not None, "SAFESELECT_REQUIRE_POSTGRES is set, and there is no PostgreSQL"
     started = Server(programs)
     try:
-        started.start(client_connection_check_interval="200ms", max_connections="60")
+        started.start(client_connection_check_interval="200ms", max_connections="90")
         yield started
     finally:
         started.remove()
+
+
+def prepared(server: Server, tmp_path: Path, *budgets: str) -> service_load.Setup:
+    """A new ledger, with its anchor and its tables."""
+    import psycopg
+
+    with psycopg.connect(server.conninfo) as connection:
+        for schema in ("ledger", "service", "anchor"):
+            connection.execute(f"DROP SCHEMA IF EXISTS {schema} CASCADE")  # type: ignore[arg-type]
+    setup = service_load.Setup.of(server.conninfo, tmp_path, *budgets)
+    setup.prepare()
+    return setup
 
 
 def serve(
     server: Server, tmp_path: Path, *budgets: str, longest: int = service_load.LONGEST
 ) -> service_load.Service:
     """The service on a new ledger."""
-    import psycopg
-    from prepare import main as prepare
-
-    with psycopg.connect(server.conninfo) as connection:
-        connection.execute("DROP SCHEMA IF EXISTS ledger CASCADE")
-        connection.execute("DROP SCHEMA IF EXISTS service CASCADE")
-    prepare(server.conninfo, *budgets)
-    service = service_load.Service(server.conninfo, 2, tmp_path / "service.log", longest)
+    setup = prepared(server, tmp_path, *budgets)
+    service = service_load.Service(setup, 2, tmp_path / "service.log", longest)
     service.wait()
     return service
 
@@ -137,7 +143,8 @@ def test_who_asks_what(
             (key, ada, {"region": "'; DROP TABLE", "k": 1}, 422),
         ):
             assert service.ask("PUT", path, token, asked)[0] == status, asked
-        head = json.loads(service.ask("GET", "/head", "")[1])["head"]
+        assert service.ask("GET", "/head", "")[0] == 401
+        head = json.loads(service.ask("GET", "/head", ben)[1])["head"]
     finally:
         service.stop()
     code = audited(server, tmp_path, first[1], head)
@@ -146,6 +153,7 @@ def test_who_asks_what(
 
 def audited(server: Server, tmp_path: Path, release: str, head: str) -> int:
     """What the client has is enough for an auditor with the log, a head and a certificate."""
+    from answering import read_key
     from audited import certificate
 
     from safeselect import Ledger
@@ -160,7 +168,161 @@ def audited(server: Server, tmp_path: Path, release: str, head: str) -> int:
     ):
         (tmp_path / name).write_text(text)
     files = [str(tmp_path / name) for name in ("r.json", "log", "c.json")]
-    return main(["audit", files[0], "--log", files[1], "--head", head, "--certificate", files[2]])
+    key = read_key(str(tmp_path / "key")).public_key.hex()
+    return main(
+        [
+            *("audit", files[0], "--log", files[1], "--head", head, "--certificate", files[2]),
+            *("--public-key", key),
+        ]
+    )
+
+
+def test_what_is_asked_is_read_strictly_and_not_sent_back(server: Server, tmp_path: Path) -> None:
+    service = serve(server, tmp_path)
+    ada = service.tokens["ada"]
+
+    def put(body: bytes, headers: dict[str, str] | None = None) -> tuple[int, str]:
+        connection = http.client.HTTPConnection("127.0.0.1", service.port, timeout=60)
+        try:
+            sent = {"Authorization": f"Bearer {ada}"} if headers is None else headers
+            connection.request("PUT", f"/releases/{uuid4()}", body, sent)
+            answer = connection.getresponse()
+            return answer.status, answer.read().decode()
+        finally:
+            connection.close()
+
+    fine = b'{"region": "north", "k": 1}'
+    try:
+        for body in (
+            *(b'{"region": "north", "k": 1e400}', b'{"region": "north", "k": NaN}'),
+            *(b'{"region": "north", "k": 1.0}', b'{"region": "north", "k": -Infinity}'),
+            *(b'{"region": "north", "k": "1"}', b'{"region": "north", "k": true}'),
+            *(b'{"region": "south", "region": "north", "k": 1}', b'{"region": "north", "k": null}'),
+            *(b'{"region": "north", "k": 1, "k": 1}', b'{"region": "north", "k": 1, "secret": 2}'),
+            *(b'{"region": "secret", "k": 1}', b'["secret"]', b'"secret', b"", b"\xff", b"NaN"),
+            *(b"[" * 900, b'{"a":' * 190, b"9" * 900, fine + b"secret"),
+        ):
+            status, said = put(body)
+            assert status == 422, body
+            assert "secret" not in said
+            assert json.loads(said) == {
+                "detail": "the question is wrong, or another one was asked under this key"
+            }
+        assert put(fine + b" " * 1000)[0] == 413
+        for headers in (
+            {},
+            {"Authorization": ada},
+            {"Authorization": f"Basic {ada}"},
+            {"Authorization": f"Bearer{ada}"},
+            {"Authorization": f"Bearer {ada} {ada}"},
+            {"Authorization": f"Bearer {ada}x"},
+            {"Authorization": "Bearer "},
+        ):
+            assert put(fine, headers)[0] == 401, headers
+        assert put(fine, {"Authorization": f"bearer {ada}"})[0] == 200
+        for path, status in (("/health", 200), ("/ready", 200), ("/docs", 401), ("/nothing", 401)):
+            assert service.ask("GET", path, "")[0] == status, path
+        assert service.ask("GET", "/openapi.json", ada)[0] == 404
+    finally:
+        service.stop()
+
+
+def resident(service: service_load.Service) -> int:
+    """Bytes that the workers keep in memory."""
+    pages = [int(Path(f"/proc/{pid}/statm").read_text().split()[1]) for pid in service.workers()]
+    return sum(pages) * os.sysconf("SC_PAGE_SIZE")
+
+
+@pytest.mark.parametrize("has_token", [False, True])
+@pytest.mark.parametrize("says_length", [False, True])
+def test_a_long_body_is_refused_and_not_kept(
+    server: Server, tmp_path: Path, has_token: bool, says_length: bool
+) -> None:
+    service = serve(server, tmp_path)
+    before, most = resident(service), 0
+    headers = {"Authorization": f"Bearer {service.tokens['ada']}"} if has_token else {}
+    chunks, size = 300, 2**20
+    if says_length:
+        headers["Content-Length"] = str(chunks * size)
+    connection = http.client.HTTPConnection("127.0.0.1", service.port, timeout=60)
+    status = 0
+    try:
+        with suppress(OSError):
+            connection.putrequest("PUT", f"/releases/{uuid4()}")
+            for name, value in headers.items():
+                connection.putheader(name, value)
+            if not says_length:
+                connection.putheader("Transfer-Encoding", "chunked")
+            connection.endheaders()
+            for _ in range(chunks):
+                piece = b" " * size
+                connection.send(piece if says_length else b"%x\r\n%s\r\n" % (size, piece))
+                most = max(most, resident(service))
+        with suppress(OSError, http.client.HTTPException):
+            status = connection.getresponse().status
+        most = max(most, resident(service))
+    finally:
+        connection.close()
+        service.stop()
+    assert status in (0, 413 if says_length or has_token else 401)
+    assert most - before < 30 * 2**20
+
+
+def test_it_is_prepared_twice_signed_approved_and_anchored(server: Server, tmp_path: Path) -> None:
+    import psycopg
+    from answering import Releases, read_key
+    from database import Anchor
+
+    from safeselect import Ledger, LedgerRolledBack, ParameterError
+    from safeselect.adapters.postgres import PostgresStore
+
+    setup = prepared(server, tmp_path)
+    as_service = server.conninfo.replace("user=owner", "user=service")
+    releases, renewed = (
+        Releases(as_service, as_service, str(setup.key), longest=8) for _ in range(2)
+    )
+    first = releases.answer("ada", "k", "north", 1)
+    head = releases.ledger.head
+    assert setup.prepare() == head
+    assert releases.answer("ada", "k", "north", 1) == first
+    setup.content["analysts"]["ada"]["token_sha256"] = "0" * 64
+    assert setup.prepare() == head
+    assert renewed.analyst(setup.tokens["ada"]) is None
+    assert renewed.analyst(setup.tokens["ben"]) == "ben"
+    setup.content["analysts"]["eve"] = {"epsilon": "1", "token_sha256": "1" * 64}
+    with pytest.raises(SystemExit, match="approvers must sign other budgets first: analyst eve"):
+        setup.prepare()
+    store = PostgresStore(server.conninfo, schema="ledger")
+    ledger = Ledger.open(store, signer=read_key(str(setup.key)))
+    record = next(iter(ledger.records())).content
+    assert record["signer"]["public_key"] == read_key(str(setup.key)).public_key.hex()
+    assert record["approvers"]["keys"] == setup.content["approvers"]
+    with pytest.raises(ParameterError, match="approvers sign every new scope"):
+        ledger.reopen("visits", reason="x")
+    releases.close()
+    renewed.close()
+    with psycopg.connect(server.conninfo, autocommit=True) as connection:
+        assert connection.execute("SELECT head FROM anchor.newest").fetchall() == [(head,)]
+        place, hash_ = head.split(":")
+        connection.execute("UPDATE anchor.newest SET head = %s", (f"{int(place) + 5}:{hash_}",))
+    cut = pytest.raises(LedgerRolledBack, match="the end was cut")
+    with closing(Anchor(as_service)) as anchor, cut:
+        Ledger.open(store, signer=read_key(str(setup.key)), anchor=anchor)
+    ledger.close()
+
+
+def test_a_worker_that_cannot_start_is_tried_ever_more_rarely(
+    server: Server, tmp_path: Path
+) -> None:
+    setup = prepared(server, tmp_path)
+    setup.key.write_bytes(b"no key")
+    service = service_load.Service(setup, 2, tmp_path / "service.log")
+    try:
+        time.sleep(8)
+    finally:
+        service.stop()
+    starts = (tmp_path / "service.log").read_text().count("Application startup failed")
+    assert 2 <= starts <= 14
 
 
 BLOCKED = """

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import json
 import os
 import re
 import shutil
+import struct
 import subprocess
 import sys
 import tarfile
@@ -531,6 +533,129 @@ def test_what_is_behind_an_archive_is_refused(more, folder, verdicts):
         (folder / name).write_bytes((folder / name).read_bytes() + more)
     forged.sums(folder)
     assert sentence_of(verdicts(folder)["rebuild"]).endswith(f"{WHEEL}, {SDIST}")
+
+
+def with_more(data: bytes, change) -> bytes:
+    """A wheel whose bytes before the list of files were changed; the list says where they are."""
+    start = zipfile.ZipFile(io.BytesIO(data)).start_dir
+    changed, rest = change(data[:start]), data[start:]
+    end = struct.pack("<L", len(changed))
+    return changed + rest[:-6] + end + rest[-2:]
+
+
+def local_file(data: bytes) -> bytes:
+    """A file that is packed as the others are, and that the list does not name."""
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        archive.writestr("evil.py", "import os")
+    return data + packed.getvalue()[: archive.start_dir]
+
+
+def tail_of_a_stream(data: bytes) -> bytes:
+    """Bytes behind a compressed file, inside the length that is stated for it."""
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        last = archive.infolist()[-1]
+        start = archive.start_dir
+    header, listed = bytearray(data[:start]), bytearray(data[start:])
+    size = struct.pack("<L", last.compress_size + 4)
+    header[last.header_offset + 18 : last.header_offset + 22] = size
+    entry = listed.rfind(b"PK\1\2")
+    listed[entry + 20 : entry + 24] = size
+    return bytes(header) + b"evil" + bytes(listed[:-6]) + struct.pack("<LH", start + 4, 0)
+
+
+def untarred(change):
+    """A source archive whose plain bytes were changed."""
+    return bytes_of(SDIST, lambda old: gzip.compress(change(gzip.decompress(old)), mtime=0))
+
+
+def in_padding(plain: bytes) -> bytes:
+    with tarfile.open(fileobj=io.BytesIO(plain)) as archive:
+        entry = next(entry for entry in archive if entry.size % 512)
+    end = entry.offset_data + entry.size
+    return plain[:end] + b"x" + plain[end + 1 :]
+
+
+def in_a_header(plain: bytes) -> bytes:
+    """Behind the end of a name, where a reader stops."""
+    name = plain[:100].rstrip(b"\0")
+    changed = (name + b"\0evil").ljust(100, b"\0") + plain[100:]
+    block = bytearray(changed[:512])
+    block[148:156] = b" " * 8
+    block[148:156] = b"%06o\0 " % sum(block)
+    return bytes(block) + changed[512:]
+
+
+BYTES = "the archive holds bytes that belong to no file of its list"
+SMUGGLED = {
+    "a file that the list does not name": (
+        bytes_of(WHEEL, lambda old: with_more(old, local_file)),
+        "wheel",
+        BYTES,
+    ),
+    "bytes before the list": (
+        bytes_of(WHEEL, lambda old: with_more(old, lambda files: files + b"x")),
+        "wheel",
+        BYTES,
+    ),
+    "bytes in front of the archive": (bytes_of(WHEEL, lambda old: b"#!x\n" + old), "wheel", BYTES),
+    "an archive in front": (bytes_of(WHEEL, lambda old: old + old), "wheel", BYTES),
+    "bytes behind the archive": (bytes_of(WHEEL, lambda old: old + b"x"), "wheel", BYTES),
+    "bytes behind a compressed file": (bytes_of(WHEEL, tail_of_a_stream), "wheel", BYTES),
+    "another number of files": (
+        bytes_of(WHEEL, lambda old: old[:-14] + b"\1\0" + old[-12:]),
+        "wheel",
+        BYTES,
+    ),
+    "a second member": (bytes_of(SDIST, lambda old: old + gzip.compress(b"x")), "sdist", BYTES),
+    "an empty member": (bytes_of(SDIST, lambda old: old + gzip.compress(b"")), "sdist", BYTES),
+    "bytes behind the member": (bytes_of(SDIST, lambda old: old + b"x"), "sdist", BYTES),
+    "a name of the member": (
+        bytes_of(SDIST, lambda old: old[:3] + b"\x08" + old[4:10] + b"evil\0" + old[10:]),
+        "sdist",
+        BYTES,
+    ),
+    "a file behind the end": (untarred(lambda old: old + old), "sdist", BYTES),
+    "bytes behind the end": (untarred(lambda old: old[:-1] + b"x"), "sdist", BYTES),
+    "zeros behind the end": (untarred(lambda old: old + bytes(10240)), "sdist", BYTES),
+    "bytes behind a file": (untarred(in_padding), "sdist", BYTES),
+    "bytes behind a name": (untarred(in_a_header), "sdist", BYTES),
+    "no end": (bytes_of(SDIST, lambda old: old[:-8]), "sdist", "it cannot be read as an archive"),
+    "lines that end as on Windows": (
+        bytes_of("SHA256SUMS", lambda old: old.replace(b"\n", b"\r\n")),
+        "sums",
+        "no hash is listed for ",
+    ),
+    "a line that ends in a form feed": (
+        bytes_of("SHA256SUMS", lambda old: old.replace(b"\n", b"\f\n", 1)),
+        "sums",
+        "no hash is listed for ",
+    ),
+    "a last line without an end": (
+        bytes_of("SHA256SUMS", lambda old: old[:-1]),
+        "sums",
+        "no hash is listed for |it lists more than",
+    ),
+    "an empty line": (
+        bytes_of("SHA256SUMS", lambda old: old + b"\n"),
+        "sums",
+        "it lists more than",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SMUGGLED)
+def test_what_is_smuggled_is_refused_without_a_rebuild(name, folder, verdicts):
+    forge, check, sentence = SMUGGLED[name]
+    if check != "sums":
+        forge(folder)
+        forged.sums(folder)
+    else:
+        forged.sums(folder)
+        forge(folder)
+    found = verdicts(folder, "--no-rebuild")
+    assert [each for each, line in found.items() if line.startswith("FAILED")] == [check]
+    assert re.match(sentence, sentence_of(found[check]))
 
 
 def test_an_archive_that_unpacks_to_far_more_is_refused(folder, verdicts, monkeypatch):

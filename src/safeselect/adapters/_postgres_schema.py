@@ -1,10 +1,12 @@
-"""The tables and functions of a ledger in PostgreSQL, format 2.
+"""The tables and functions of a ledger in PostgreSQL, format 3.
 
-Nobody but the owner writes to a table.  Others call functions that run with the owner's rights and
-judge each record as every process does: its one spelling, hash, place, scopes, totals and caps.
+Nobody but the owner writes to a table.  Others call functions that run with the owner's rights.
+Each function takes a record's content as arguments, checks them, and builds the record: so it is
+canonical JSON with the fields of its kind, printable, and follows from the records before it.  The
+caller has built the same record, since it signs its hash; another hash is refused.
 
-- A charger has `begin_charge` and `append`: charges and their outcomes.
-- An approver has `begin_charge` and `approve`: new scopes, raised limits and another signing key.
+- A charger has `begin_charge`, `charge` and `settle`.
+- An approver has `begin_charge`, `open_scope`, `raise_limit` and `replace_key`.
 - A reader has SELECT on the records, and so have the others.
 
 The server has no keys, so signatures and approvals are left to the processes.  All literals are
@@ -14,21 +16,28 @@ read in one way, whatever the settings of a session: the functions fix `search_p
 
 from __future__ import annotations
 
-from safeselect.adapters._postgres_consequences import CONSEQUENCES
+from itertools import groupby
+
+from safeselect.adapters._postgres_approvals import APPROVALS
+from safeselect.adapters._postgres_charges import CHARGES
 from safeselect.adapters._postgres_texts import TEXTS
-from safeselect.ledger.records.fields import names_of
 from safeselect.ledger.records.record import LONGEST, RECORD_DOMAIN, SCHEMA
 
-FORMAT = 2
+FORMAT = 3
 
 GRANTS = {
     "reader": (),
-    "charger": ("begin_charge()", "append(text, text, text)"),
-    "approver": ("begin_charge()", "approve(text, text, text)"),
+    "charger": ("begin_charge", "charge", "settle"),
+    "approver": ("begin_charge", "open_scope", "raise_limit", "replace_key"),
 }
 """The functions that a role may execute, by its duty."""
 
-_KINDS = ("created", "scope", "charged", "released", "aborted", "settled", "raised", "key")
+# Forms of texts: a line for people, a hash.
+_LINE = "[^ ](.{0,198}[^ ])?"
+_HASH = "[0-9a-f]{64}"
+
+# SQLSTATEs of our own.
+MOVED, UNKNOWN, UNSAFE = "SL001", "SL002", "SL003"
 
 _TABLES = (
     "CREATE TABLE format (version integer NOT NULL)",
@@ -45,113 +54,97 @@ _TABLES = (
     count bigint NOT NULL DEFAULT 0,
     last text NOT NULL,
     ledger text,
-    signed boolean
+    signed boolean,
+    clock text
 )""",
     f"INSERT INTO state (last) VALUES ('{'0' * 64}')",  # noqa: S608 - a constant of ours
     """CREATE TABLE scopes (
     name text PRIMARY KEY,
     terms jsonb NOT NULL,
-    caps jsonb NOT NULL,
-    spent jsonb NOT NULL,
     refusals bigint NOT NULL DEFAULT 0,
     max_refusals bigint NOT NULL
 )""",
+    # Numbers above and below the line.  The amounts of way 0 stay within their caps, and those of
+    # one other way, if there are others: so a total may exceed the cap of a way that is not used.
+    """CREATE TABLE amounts (
+    scope text REFERENCES scopes,
+    name text,
+    way smallint NOT NULL DEFAULT 0,
+    cap numeric[] NOT NULL,
+    total numeric[] NOT NULL DEFAULT ARRAY[0, 1],
+    PRIMARY KEY (scope, name)
+)""",
     "CREATE TABLE nonces (nonce text PRIMARY KEY)",
     "CREATE TABLE requests (id text PRIMARY KEY)",
-    "CREATE TABLE open_charges (charge bigint PRIMARY KEY, scopes text[] NOT NULL)",
-    "CREATE TABLE kinds (kind text, fields text[], PRIMARY KEY (kind, fields))",
+    """CREATE TABLE open_charges (
+    charge bigint PRIMARY KEY,
+    scopes text[] NOT NULL,
+    parameters jsonb NOT NULL
+)""",
+    "CREATE TABLE printable (first integer PRIMARY KEY, last integer NOT NULL)",
 )
 
 _FUNCTIONS = (
-    """CREATE FUNCTION refuse() RETURNS trigger {settings} AS
-$$BEGIN RAISE EXCEPTION 'records are never changed or removed'; END$$""",
-    """CREATE TRIGGER never_changed BEFORE UPDATE OR DELETE OR TRUNCATE ON records
-FOR EACH STATEMENT EXECUTE FUNCTION refuse()""",
-    """CREATE FUNCTION next_only() RETURNS trigger {settings} AS
+    """CREATE FUNCTION only_grows() RETURNS trigger {settings} AS
 $$BEGIN
-    IF NEW.seq <> (SELECT coalesce(max(seq), -1) + 1 FROM records) THEN
-        RAISE EXCEPTION 'records are only appended';
+    IF TG_OP = 'INSERT' AND NEW.seq = (SELECT coalesce(max(seq), -1) + 1 FROM records) THEN
+        RETURN NEW;
     END IF;
-    RETURN NEW;
+    RAISE EXCEPTION 'records are only appended, never changed or removed';
 END$$""",
     """CREATE TRIGGER only_appended BEFORE INSERT ON records
-FOR EACH ROW EXECUTE FUNCTION next_only()""",
+FOR EACH ROW EXECUTE FUNCTION only_grows()""",
+    """CREATE TRIGGER never_changed BEFORE UPDATE OR DELETE OR TRUNCATE ON records
+FOR EACH STATEMENT EXECUTE FUNCTION only_grows()""",
     *TEXTS,
-    *CONSEQUENCES,
-    f"""CREATE FUNCTION put(body text, hash text, signature text, kinds text[]) RETURNS void
-{{settings}} AS
+    # Locks the ledger until the commit, which is then durable whatever the session says.
+    f"""CREATE FUNCTION hold(previous text, wait integer) RETURNS state {{settings}} AS
 $$DECLARE
     here state%ROWTYPE;
-    record jsonb;
-    kind text;
 BEGIN
+    IF pg_is_in_recovery() OR current_setting('fsync') <> 'on' THEN
+        RAISE EXCEPTION 'the server only follows another, or does not wait for its disk'
+            USING ERRCODE = '{UNSAFE}';
+    END IF;
+    IF current_setting('transaction_isolation') <> 'read committed' THEN
+        RAISE EXCEPTION 'a record is only written in a transaction that is read committed'
+            USING ERRCODE = '{UNSAFE}';
+    END IF;
+    PERFORM set_config('synchronous_commit', 'on', true),
+        set_config('lock_timeout', wait || 's', true);
     SELECT * INTO STRICT here FROM state FOR UPDATE;
-    IF octet_length(put.body) + length(put.signature) > {LONGEST - 200} THEN
+    IF here.last <> previous THEN
+        IF EXISTS (SELECT FROM records WHERE hash = previous) THEN
+            RAISE EXCEPTION 'another record was written meanwhile' USING ERRCODE = '{MOVED}';
+        END IF;
+        RAISE EXCEPTION 'the previous record is not in the ledger' USING ERRCODE = '{UNKNOWN}';
+    END IF;
+    RETURN here;
+END$$""",  # noqa: S608
+    """CREATE FUNCTION begin_charge(wait integer) RETURNS void SECURITY DEFINER {settings} AS
+$$BEGIN
+    PERFORM hold(NULL, wait);
+END$$""",
+    # Builds the record of these fields, and adds it.
+    f"""CREATE FUNCTION put(here state, kind text, hash text, signature text, fields jsonb)
+RETURNS void {{settings}} AS
+$$DECLARE
+    body text := canonical(fields || jsonb_build_object('kind', kind, 'ledger', here.ledger,
+        'previous', here.last, 'schema', '{SCHEMA}', 'seq', here.count::text), 8);
+BEGIN
+    IF octet_length(body) + length(signature) > {LONGEST - 200} THEN
         RAISE EXCEPTION 'a record is too long';
-    END IF;
-    record := put.body::jsonb;
-    IF canonical(record) IS DISTINCT FROM put.body THEN
-        RAISE EXCEPTION 'a record is not canonical JSON';
-    END IF;
-    IF put.hash IS DISTINCT FROM encode(sha256(
-        decode('{RECORD_DOMAIN.hex()}', 'hex') || convert_to(put.body, 'UTF8')), 'hex') THEN
+    ELSIF here.signed IS DISTINCT FROM (formed(signature, '([0-9a-f][0-9a-f])*') <> '') THEN
+        RAISE EXCEPTION 'a record is not signed as the ledger is';
+    ELSIF hash IS DISTINCT FROM encode(sha256(
+        decode('{RECORD_DOMAIN.hex()}', 'hex') || convert_to(body, 'UTF8')), 'hex') THEN
         RAISE EXCEPTION 'a record has another hash';
     END IF;
-    kind := record ->> 'kind';
-    IF kind IS NULL OR kind <> ALL (put.kinds) THEN
-        RAISE EXCEPTION 'a record of this kind is not written here';
-    END IF;
-    IF NOT EXISTS (
-        SELECT FROM kinds AS known
-        WHERE known.kind = record ->> 'kind' AND known.fields = names(record)
-    ) THEN
-        RAISE EXCEPTION 'a record has not the fields of its kind';
-    END IF;
-    IF kind = 'created' THEN
-        IF here.count <> 0 THEN
-            RAISE EXCEPTION 'a ledger is created once';
-        END IF;
-        here.ledger := record ->> 'ledger';
-        here.signed := record -> 'signer' <> jsonb_build_object();
-    END IF;
-    IF record ->> 'schema' IS DISTINCT FROM '{SCHEMA}'
-        OR record ->> 'ledger' IS DISTINCT FROM here.ledger
-        OR record ->> 'seq' IS DISTINCT FROM here.count::text
-        OR record ->> 'previous' IS DISTINCT FROM here.last THEN
-        RAISE EXCEPTION 'a record does not follow the one before it';
-    END IF;
-    IF here.signed IS DISTINCT FROM (put.signature <> '')
-        OR put.signature COLLATE "C" !~ '^([0-9a-f][0-9a-f])*$' THEN
-        RAISE EXCEPTION 'a record is not signed as the ledger is';
-    END IF;
-    IF kind = 'charged' THEN
-        PERFORM follow_charge(here.count, record);
-    ELSIF kind IN ('released', 'aborted', 'settled') THEN
-        PERFORM follow_outcome(record);
-    ELSIF kind = 'scope' THEN
-        PERFORM open_scope(record);
-    ELSIF kind = 'raised' THEN
-        PERFORM raise_limit(record);
-    END IF;
-    INSERT INTO records VALUES (here.count, put.body, put.hash, put.signature);
-    -- A transaction with an older snapshot fails at its lock, because this row changed.
-    UPDATE state SET count = here.count + 1, last = put.hash,
-        ledger = here.ledger, signed = here.signed;
+    INSERT INTO records VALUES (here.count, body, hash, signature);
+    UPDATE state SET count = here.count + 1, last = hash;
 END$$""",  # noqa: S608
-    """CREATE FUNCTION begin_charge() RETURNS void SECURITY DEFINER {settings} AS
-$$BEGIN
-    PERFORM FROM state FOR UPDATE;
-END$$""",
-    """CREATE FUNCTION append(body text, hash text, signature text) RETURNS void
-SECURITY DEFINER {settings} AS
-$$BEGIN
-    PERFORM put(body, hash, signature, ARRAY['charged', 'released', 'aborted', 'settled']);
-END$$""",
-    """CREATE FUNCTION approve(body text, hash text, signature text) RETURNS void
-SECURITY DEFINER {settings} AS
-$$BEGIN
-    PERFORM put(body, hash, signature, ARRAY['scope', 'raised', 'key']);
-END$$""",
+    *CHARGES,
+    *APPROVALS,
     # A function may be executed by everybody until that is taken away.
     "REVOKE ALL ON ALL FUNCTIONS IN SCHEMA {schema} FROM PUBLIC",
 )
@@ -162,10 +155,14 @@ def schema_of(schema: str) -> list[str]:
     settings = (
         f"LANGUAGE plpgsql SET search_path = {schema}, pg_temp SET standard_conforming_strings = on"
     )
-    kinds = [
-        f"INSERT INTO kinds VALUES ('{kind}', ARRAY[{', '.join(map(repr, names))}])"  # noqa: S608
-        for kind in _KINDS
-        for names in names_of(kind)
-    ]
-    made = [each.format(settings=settings, schema=schema) for each in _FUNCTIONS]
-    return [*_TABLES, *kinds, *made]
+    forms = {"settings": settings, "schema": schema, "line": _LINE, "hash": _HASH}
+    made = [each.format(**forms) for each in _FUNCTIONS]
+    return [*_TABLES, *made, _printable()]
+
+
+def _printable() -> str:
+    """Return the statement that lists the characters beyond ASCII that this Python prints."""
+    runs = groupby(range(0x80, 0x110000), lambda code: chr(code).isprintable())
+    found = [[*codes] for is_printed, codes in runs if is_printed]
+    rows = ", ".join(f"({codes[0]}, {codes[-1]})" for codes in found)
+    return f"INSERT INTO printable VALUES {rows}"  # noqa: S608 - numbers of ours

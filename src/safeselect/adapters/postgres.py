@@ -3,58 +3,65 @@
     ledger = Ledger.create(PostgresStore("host=db dbname=privacy", schema="ledger"), {...})
 
 - Every process replays and checks the rows, as with a file, and does not trust the server.  The
-  server judges each record too (`_postgres_schema.py`): only the owner may write to a table, and
-  roles execute functions, by their duty: reader, charger, approver.
+  server builds each record from arguments that it checks (`_postgres_schema.py`): only the owner
+  may write to a table, and roles execute functions, by their duty: reader, charger, approver.
 - Each thread keeps one connection, or each transaction borrows one from a pool.  A forked child
   loses its parent's.
 - A writer takes the ledger's lock before it reads; readers do not wait.
 - A commit is on the server's disk before it returns.  A server that does not wait for its disk is
   refused.  So is a standby server: if it lags behind, that looks like a rollback.  A warning during
   the commit, for example that a standby was not waited for, is an error.
+- If the reply to a commit is lost, the same rows are offered again, for the same places: then they
+  are there once, or others are, or the error says that the charge may stand.
 - Triggers stop mistakes of the owner.  Only signatures and a head kept elsewhere protect against an
   owner who means it.
-- A schema of format 1, made by an earlier version, is used as it is: its role has INSERT.
 """
 
 from __future__ import annotations
 
 import re
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from importlib import import_module
 from typing import Any, Literal, TypeVar, final
-from weakref import WeakSet
 
-from safeselect.adapters._postgres_rows import OLD_FORMAT, Borrowed, Kept, Rows
+from safeselect.adapters._postgres_connections import OwnPool, borrowed
+from safeselect.adapters._postgres_rows import Lost, Rows, send
 from safeselect.adapters._postgres_schema import FORMAT, GRANTS, schema_of
 from safeselect.errors import LedgerBusy, LedgerError, ParameterError
 from safeselect.exact.parameters import describe
-from safeselect.ledger import Journal
-from safeselect.randomness.memory import generation
+from safeselect.ledger import Journal, Row
+from safeselect.ledger.stores.turn import pause
+from safeselect.randomness.memory import Generation, generation
 
 __all__ = ["PostgresStore"]
 
 T = TypeVar("T")
 
 _NAME = re.compile(r"[a-z_][a-z0-9_]{0,62}", re.ASCII)
-# In format 1 an advisory lock on the table's number, below "SSL1": a lock on the table itself would
-# need the right to change and delete rows.
-_OLD_LOCK = (
-    "SELECT pg_advisory_xact_lock((1397967921::int8 << 32) | 'records'::regclass::oid::int8)"
-)
 _IS_OWNER = "SELECT pg_has_role(nspowner, 'USAGE') FROM pg_namespace WHERE nspname = %s"
 _OLDEST = 130000  # gcd of numeric
-# The message to the caller, by SQLSTATE or its first two characters.
+_TRIES = 3
+_BUSY = "55P03"
+_WRITING, _READING = "READ COMMITTED", "REPEATABLE READ, READ ONLY"
+_UNSAFE = "cannot be used: the server only follows another, or does not wait for its disk"
+# What to say of a failure, by SQLSTATE or its first two characters, and whether to try again.
 _PROBLEMS = {
-    "53": "could not be written: the server lacks space, memory or connections",
-    "25006": "cannot be written: the server is read-only",
-    "42501": "cannot be used: the role lacks a permission",
-    "3F000": "is not there; Ledger.create makes one",
-    "42P01": "is not there, or is another's; Ledger.create makes one in a new schema",
-    "42P06": "is there already: open it",
-    "23": "refused a row that contradicts the rows before it",
-    "P0001": "refused a row that contradicts the rows before it",
+    "": ("cannot be reached, or the connection was lost", True),
+    "08": ("cannot be reached, or the connection was lost", True),
+    "40": ("was used by a transaction that excludes this one", True),
+    "53": ("could not be written: the server lacks space, memory or connections", True),
+    _BUSY: ("is locked by another writer", True),
+    "57": ("cannot be used now: the server cancels, starts or stops", True),
+    "25006": ("cannot be written: the server is read-only", False),
+    "42501": ("cannot be used: the role lacks a permission", False),
+    "3F000": ("is not there; Ledger.create makes one", False),
+    "42P01": ("is not there, or is another's; Ledger.create makes one in a new schema", False),
+    "42P06": ("is there already: open it", False),
+    "42883": (f"is not of format {FORMAT}", False),
+    "23": ("refused a row that contradicts the rows before it", False),
+    "P0001": ("refused a row that contradicts the rows before it", False),
+    "SL": (_UNSAFE, False),
 }
 
 
@@ -74,10 +81,7 @@ class PostgresStore:
         ParameterError: an argument is wrong, or psycopg is not installed.
     """
 
-    __slots__ = (
-        *("_born", "_conninfo", "_kept", "_pool", "_psycopg", "_schema", "_threads"),
-        "_wait",
-    )
+    __slots__ = ("_born", "_pool", "_psycopg", "_schema", "_wait")
 
     def __init__(
         self, conninfo: str | None = None, *, schema: str, wait: int = 30, pool: Any = None
@@ -96,10 +100,9 @@ class PostgresStore:
             self._psycopg: Any = import_module("psycopg")
         except ImportError:
             raise ParameterError("PostgreSQL needs psycopg: safeselect[postgres]") from None
-        self._conninfo, self._schema, self._wait = conninfo, schema, wait
-        self._pool, self._born = pool, generation()
-        self._threads = threading.local()
-        self._kept: WeakSet[Kept] = WeakSet()
+        self._schema, self._wait = schema, wait
+        self._pool = OwnPool(self._psycopg, conninfo) if conninfo is not None else pool
+        self._born = generation()
 
     def __repr__(self) -> str:
         return f"<PostgresStore {self._schema!r}>"
@@ -113,19 +116,29 @@ class PostgresStore:
         """Return, for the first record, that the place is a database."""
         return {"database": "PostgreSQL"}
 
+    @property
+    def _begin_charge(self) -> str:
+        return f"SELECT {self._schema}.begin_charge({self._wait})"
+
     def create(self, work: Callable[[Journal], T]) -> T:
         """Make a schema with the first rows in it, in one transaction.
 
         The role of the connection owns it.  Let that be one that nobody logs in as, for example
         with `options='-c role=ledger_owner'` in conninfo.
         """
-        with self._transaction("READ COMMITTED") as connection:
+        with self._translated(), self._transaction() as connection:
             if connection.info.server_version < _OLDEST:
                 raise LedgerError("a ledger needs PostgreSQL 13 or later")
+            if connection.execute("SHOW server_encoding").fetchone() != ("UTF8",):
+                raise LedgerError("a ledger needs a database whose encoding is UTF8")
             connection.execute(f"CREATE SCHEMA {self._schema}")
+            connection.execute(f"SET LOCAL search_path = {self._schema}, pg_temp")
             for statement in schema_of(self._schema):
                 connection.execute(statement)
-            return work(Rows(connection, self.name, FORMAT, is_new=True))
+            journal = Rows(connection, self._schema)
+            done = work(journal)
+            self._send(connection, journal.new)
+        return done
 
     def grant(self, role: str, duty: Literal["reader", "charger", "approver"]) -> None:
         """Give a role the rights of a duty; connect as the owner of the schema.
@@ -144,145 +157,127 @@ class PostgresStore:
             raise ParameterError(f"role must be a plain lower-case name, got {describe(role)}")
         if duty not in GRANTS:
             raise ParameterError(f"duty must be reader, charger or approver, got {describe(duty)}")
-        with self._transaction("READ COMMITTED") as connection:
-            self._format(connection, FORMAT)
+        with self._translated(), self._transaction() as connection:
+            self._check(connection)
             # The server only warns of a grant that grants nothing.
             if connection.execute(_IS_OWNER, (self._schema,)).fetchone() != (True,):
                 raise LedgerError(f"only the owner of {self.name} grants rights")
-            connection.execute(f"GRANT USAGE ON SCHEMA {self._schema} TO {role}")
-            connection.execute(f"GRANT SELECT ON records, format TO {role}")
+            schema = self._schema
+            connection.execute(f"GRANT USAGE ON SCHEMA {schema} TO {role}")
+            connection.execute(f"GRANT SELECT ON {schema}.records, {schema}.format TO {role}")
             for function in GRANTS[duty]:
-                connection.execute(f"GRANT EXECUTE ON FUNCTION {function} TO {role}")
+                connection.execute(f"GRANT EXECUTE ON FUNCTION {schema}.{function} TO {role}")
 
     def write(self, work: Callable[[Journal], T]) -> T:
-        """Take the lock, run the work, and commit durably."""
-        # Read committed: reads after the lock see everything that was committed before it.
-        with self._transaction("READ COMMITTED") as connection:
-            found = self._format(connection)
-            connection.execute(_OLD_LOCK if found == OLD_FORMAT else "SELECT begin_charge()")
-            return work(Rows(connection, self.name, found))
+        """Take the lock, run the work, and commit its rows durably."""
+        born = generation()
+        with self._translated():
+            while True:
+                try:
+                    # Read committed: what is read after the lock is all that was committed before.
+                    with self._transaction() as connection:
+                        connection.execute(self._begin_charge)
+                        journal = Rows(connection, self._schema)
+                        done = work(journal)
+                        self._send(connection, journal.new)
+                    return done
+                except Lost:
+                    if not journal.new or self._are_there(journal.new, born):
+                        return done
 
     def read(self, work: Callable[[Journal], T]) -> T:
         """Run the work on one consistent state."""
-        with self._transaction("REPEATABLE READ, READ ONLY") as connection:
-            return work(Rows(connection, self.name, self._format(connection)))
+        with self._translated(), self._transaction(_READING) as connection:
+            self._check(connection)
+            return work(Rows(connection, self._schema))
 
     def close(self) -> None:
         """Close the connections of all threads, but no pool; the next use makes new ones."""
-        for kept in list(self._kept):
-            kept.close()
+        if isinstance(self._pool, OwnPool):
+            self._pool.close()
+
+    def _send(self, connection: Any, rows: list[Row]) -> None:
+        for row in rows:
+            send(connection, self._schema, row, self._wait)
+
+    def _are_there(self, rows: list[Row], born: Generation) -> bool:
+        """Return whether rows were written whose commit had no reply; offer them again if not.
+
+        Only one row can follow another, so both offers cannot stand.
+        """
+        for _ in range(_TRIES):
+            self._check_process(born)
+            with suppress(Lost, self._psycopg.Error, LedgerError):
+                with self._transaction() as connection:
+                    connection.execute(self._begin_charge)
+                    there = Rows(connection, self._schema).rows(rows[0].seq, 1)
+                    self._send(connection, [] if there else rows)
+                return not there or there[0].hash == rows[0].hash
+            pause()
+        raise LedgerError(
+            f"the connection to the ledger in {self.name} was lost, and what became of the record "
+            "cannot be asked: nothing is released, and the charge may stand"
+        )
+
+    def _check_process(self, born: Generation) -> None:
+        if generation() != born:
+            raise LedgerError("this process was forked in the middle of its parent's use")
 
     @contextmanager
-    def _transaction(self, mode: str) -> Iterator[Any]:
-        born = generation()
-        with self._told(), self._begun(mode) as kept:
-            connection = kept.connection
+    def _transaction(self, mode: str = _WRITING) -> Iterator[Any]:
+        born, is_sent = generation(), False
+        if born != self._born and not isinstance(self._pool, OwnPool):
+            raise LedgerError(
+                "this process was forked after the store got its pool: make both anew in the child"
+            )
+        begin = f"BEGIN TRANSACTION ISOLATION LEVEL {mode}"
+        with borrowed(self._pool, self._psycopg, begin) as (connection, warnings):
             try:
-                waits, follows = connection.execute(
-                    "SELECT current_setting('fsync'), pg_is_in_recovery()"
-                ).fetchone()
-                if waits != "on":
-                    raise LedgerError(f"{self.name}: the server does not wait for its disk")
-                if follows:
-                    raise LedgerError(f"{self.name}: the server only follows another; ask that one")
                 yield connection
-                if generation() != born:
-                    raise LedgerError("this process was forked in the middle of its parent's use")
-                kept.warnings.clear()
+                self._check_process(born)
+                warnings.clear()
+                is_sent = mode == _WRITING
                 done = connection.execute("COMMIT")
-                if kept.warnings or done.statusmessage != "COMMIT":
+                if warnings or done.statusmessage != "COMMIT":
                     raise LedgerError(
                         f"the ledger in {self.name}: the server warned while it committed; nothing "
                         "is released, and the charge may stand"
                     )
-            except BaseException:
+            except BaseException as error:
                 # The error is already being raised; without a commit the server rolls back anyway.
                 if generation() == born:
                     with suppress(self._psycopg.Error):
                         connection.execute("ROLLBACK")
+                if is_sent and isinstance(error, self._psycopg.Error) and connection.closed:
+                    raise Lost from None
                 raise
 
     @contextmanager
-    def _begun(self, mode: str) -> Iterator[Kept | Borrowed]:
-        """Begin a transaction on a connection of the pool, on this thread's or on a new one."""
-        # Only our schema is on the path: no other schema's table can replace ours.
-        begin = (
-            f"BEGIN TRANSACTION ISOLATION LEVEL {mode}; "
-            f"SET LOCAL search_path = {self._schema}, pg_temp; "
-            f"SET LOCAL synchronous_commit = on; SET LOCAL lock_timeout = '{self._wait}s'"
-        )
-        if self._pool is not None:
-            borrowed = self._borrowed()
-            try:
-                borrowed.connection.execute(begin)
-                yield borrowed
-            finally:
-                if generation() == self._born:
-                    borrowed.give_back(self._psycopg.pq.TransactionStatus.IDLE)
-            return
-        # While it is in use nobody else has it: not a handler that interrupts this transaction, and
-        # not the next transaction of this thread, should an interrupt leave this one half done.
-        kept: Kept | None = getattr(self._threads, "kept", None)
-        self._threads.kept = None
-        if kept is not None and kept.is_usable():
-            try:
-                kept.connection.execute(begin)
-            except self._psycopg.OperationalError:
-                kept = None  # the server ended the connection since; nothing was asked of it yet
-        else:
-            kept = None
-        if kept is None:
-            kept = Kept(
-                self._psycopg.connect(
-                    self._conninfo,
-                    autocommit=True,
-                    client_encoding="utf8",
-                    prepare_threshold=None,  # a pool may give the next transaction another server
-                )
-            )
-            self._kept.add(kept)
-            kept.connection.execute(begin)
-        try:
-            yield kept
-        finally:
-            if kept.is_usable(self._psycopg.pq.TransactionStatus.IDLE):
-                self._threads.kept = kept
-
-    def _borrowed(self) -> Borrowed:
-        if generation() != self._born:
-            raise LedgerError(
-                "this process was forked after the store got its pool: make both anew in the child"
-            )
-        try:
-            return Borrowed(self._pool, self._psycopg.rows.tuple_row)
-        except self._psycopg.OperationalError as error:
-            if type(error).__name__ not in ("PoolTimeout", "TooManyRequests"):
-                raise
-            raise LedgerBusy(
-                f"the ledger in {self.name}: the pool had no connection in time; nothing was "
-                "charged, try again"
-            ) from None
-
-    @contextmanager
-    def _told(self) -> Iterator[None]:
+    def _translated(self) -> Iterator[None]:
         """Replace the errors of psycopg, which quote rows and the connection, by ours."""
+        where = f"the ledger in {self.name}"
         try:
             yield
+        except Lost:
+            raise LedgerError(f"{where}: the connection was lost; the change may stand") from None
         except self._psycopg.Error as error:
             state = error.sqlstate or ""
-            if state == "55P03":
-                raise LedgerBusy(
-                    f"the ledger in {self.name} is locked by another writer: nothing was charged, "
-                    "try again"
-                ) from None
-            problem = _PROBLEMS.get(state) or _PROBLEMS.get(state[:2]) or "cannot be used"
-            if isinstance(error, self._psycopg.OperationalError) and not state:
-                problem = "cannot be reached, or the connection was lost"
-            raise LedgerError(f"the ledger in {self.name} {problem}") from None
+            found = _PROBLEMS.get(state) or _PROBLEMS.get(state[:2])
+            if found is None or not (state or isinstance(error, self._psycopg.OperationalError)):
+                found = "cannot be used", False
+            kind = LedgerBusy if state == _BUSY else LedgerError
+            raised = kind(
+                f"{where} {found[0]}: nothing was charged{', try again' if found[1] else ''}"
+                + (f" (SQLSTATE {state})" if state else "")
+            )
+            raised.sqlstate, raised.try_again = state or None, found[1]
+            raise raised from None
 
-    def _format(self, connection: Any, *known: int) -> int:
-        found = connection.execute("SELECT version FROM format").fetchall()
-        for version in known or (FORMAT, OLD_FORMAT):
-            if found == [(version,)]:
-                return version
-        raise LedgerError(f"the ledger in {self.name} is not of format {FORMAT}")
+    def _check(self, connection: Any) -> None:
+        query = f"""SELECT version, current_setting('fsync') = 'on' AND NOT pg_is_in_recovery()
+            FROM {self._schema}.format"""  # noqa: S608
+        found = connection.execute(query).fetchall()
+        if [version for version, _ in found] != [FORMAT]:
+            raise LedgerError(f"the ledger in {self.name} is not of format {FORMAT}")
+        if not found[0][1]:
+            raise LedgerError(f"the ledger in {self.name} {_UNSAFE}")

@@ -17,7 +17,7 @@ from safeselect.ledger.records.record import Record
 from safeselect.ledger.records.replay import Checker
 from safeselect.ledger.records.requests import Request
 from safeselect.ledger.records.signatures import HmacSigner, Signer, Verifier
-from safeselect.ledger.restoring import append, repair
+from safeselect.ledger.restoring import append, repair, set_aside
 from safeselect.ledger.scope import Scope
 from safeselect.ledger.store import Journal, Row, Store, Torn
 
@@ -53,4 +53,5 @@ __all__ = [
     "kept_records",
     "log_lines",
     "repair",
+    "set_aside",
 ]

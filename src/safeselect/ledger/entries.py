@@ -127,3 +127,8 @@ def replaced(checker: Checker, signer: Mapping[str, str]) -> Written:
 def was_torn(torn: Torn) -> Written:
     """Return the record of bytes that were cut off before it."""
     return "torn", {"length": str(torn.length), "sha256": torn.sha256}
+
+
+def repaired(first: int, last: int, reason: str) -> Written:
+    """Return the record that sets aside the wrong signatures from one place to another."""
+    return "repaired", {"first": str(first), "last": str(last), "reason": reason}

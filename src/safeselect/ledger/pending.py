@@ -14,6 +14,7 @@ from safeselect.errors import (
     LedgerError,
     LedgerRolledBack,
     ParameterError,
+    RepeatedRequest,
 )
 from safeselect.ledger.asking import Asking
 from safeselect.ledger.book import Book
@@ -141,7 +142,7 @@ class Pending:
         return reported(hook, event, lambda: standing(self.charge, self._born, write, end))
 
 
-class _Released(Exception):
+class _Released(RepeatedRequest):
     """The output is released already, by another process that had it from the outbox."""
 
 
@@ -171,17 +172,20 @@ def finish(
         return "released", {"charge": str(charge), "commitment": committed}
 
     def write() -> int:
-        try:
-            return book.write(decide, wait=OUTCOME_WAIT).row.seq
-        except _Released:
-            # Another process wrote the record; a look makes it durable.
-            found = book.state(lambda checker: checker.requests.at(charge))
+        return book.write(decide, wait=OUTCOME_WAIT).row.seq
+
+    def look() -> int:
+        found = book.state(lambda checker: checker.requests.at(charge))
         if found is None or found.record is None or found.outcome != "released":
             raise LedgerError(f"charge {charge} was not released")
         return found.record
 
     event = replace(event, kind="released")
-    place = reported(book.on_event, event, lambda: standing(charge, born, write))
+    try:
+        place = reported(book.on_event, event, lambda: standing(charge, born, write))
+    except _Released:
+        # Another process wrote the record; a look makes it durable.
+        place = standing(charge, born, look)
     return Receipt(book.id, place, salt)
 
 

@@ -10,11 +10,12 @@ from safeselect.errors import LedgerDamaged, ParameterError
 from safeselect.exact.parameters import describe
 from safeselect.ledger.anchor import Anchor, Receiver
 from safeselect.ledger.arguments import read_elsewhere, read_place
-from safeselect.ledger.entries import was_torn
+from safeselect.ledger.entries import repaired, was_torn
 from safeselect.ledger.following import following
 from safeselect.ledger.known import judged
 from safeselect.ledger.records.fields import read_record
 from safeselect.ledger.records.lines import log_line, read_line
+from safeselect.ledger.records.record import text
 from safeselect.ledger.records.replay import Checker
 from safeselect.ledger.records.signatures import (
     Signer,
@@ -138,6 +139,60 @@ def repair(
     return FileStore(place).replace_end(work)
 
 
+def set_aside(
+    place: str | os.PathLike[str] | Store,
+    *,
+    signer: Signer,
+    reason: str,
+    head: str | None = None,
+    anchor: Anchor | None = None,
+    ship: Receiver | None = None,
+) -> tuple[int, int]:
+    """Set aside the wrong signatures of charges and outcomes, so that the ledger can be used again.
+
+    Whoever may charge at a server can write a record with a wrong signature: the server has no
+    keys.  Every process then refuses the ledger.  A record of kind "repaired" says that its signer
+    knows.  What the records charged stays charged; their nonces, requests and outcomes stay.
+
+    Args:
+        place: the store, opened by its owner.  First take the rights from who wrote the records.
+        signer: the key of the ledger.
+        reason: why; one line that goes into the records.
+        head, anchor, ship: what is known elsewhere of the ledger, as for `Ledger.open`.
+
+    Returns:
+        tuple[int, int]: the places of the first and the last record that was set aside.
+
+    Raises:
+        ParameterError: no signature is wrong; or a parameter is.
+        LedgerError: the ledger cannot be used, or is damaged in another way.
+    """
+    key, elsewhere, why = read_signer(signer), read_elsewhere(anchor, ship), text(reason, "reason")
+    checker = Checker(key, head)
+
+    def work(journal: Journal) -> tuple[int, int]:
+        elsewhere.ask()
+        for each in elsewhere.expected:
+            checker.heads.want(each)
+        last: Row | None = None
+        while rows := following(journal, last):
+            for row in rows:
+                checker.check(row.body, row.hash, row.signature)
+                last = row
+        if not checker.unsigned:
+            raise ParameterError("no signature is wrong: there is nothing to set aside")
+        if key is None or not is_key(key, checker.signer):
+            raise ParameterError("signer is not the one with which the ledger is signed now")
+        ends = min(checker.unsigned), max(checker.unsigned)
+        reading = judged(checker, repaired(*ends, why), checker.ledger, key)
+        checker.take(reading)
+        checker.finish()
+        journal.append(reading.row)
+        return ends
+
+    return read_place(place).write(work)
+
+
 def _good_lines(journal: FileJournal, checker: Checker) -> tuple[int, bool]:
     """Check all lines up to the first that is not good; return where they end, and if one is."""
     end, is_damaged = 0, False
@@ -145,7 +200,10 @@ def _good_lines(journal: FileJournal, checker: Checker) -> tuple[int, bool]:
         try:
             while rows := journal.rows(checker.count, count, end):
                 for row in rows:
-                    checker.check(row.body, row.hash, row.signature)
+                    reading = checker.read(row)
+                    if not reading.is_signed:
+                        raise LedgerDamaged(f"the signature of record {row.seq} is wrong")
+                    checker.take(reading)
                     end += len(log_line(row.body, row.hash, row.signature))
         except LedgerDamaged:
             is_damaged = True

@@ -64,6 +64,8 @@ _NEW: dict[str, _Types] = {
     },
     # Another key signs from this record on.
     "key": {"utc": str, "signer": dict, "replaces": str, "handover": str, "approvals": list},
+    # The owner set aside the wrong signatures of charges and outcomes; what they charged stands.
+    "repaired": {"utc": str, "first": str, "last": str, "reason": str},
     # The bytes of an unfinished write were cut off.
     "torn": {"length": str, "sha256": str},
 }
@@ -96,6 +98,7 @@ _LINES = {
 _HEAD = re.compile(r"(0|[1-9][0-9]{0,17}):([0-9a-f]{64})", re.ASCII)
 _NONCE = re.compile(r"[0-9a-f]{32}", re.ASCII)
 _HASH = re.compile(r"[0-9a-f]{64}", re.ASCII)
+_COUNT = re.compile(r"0|[1-9][0-9]{0,17}", re.ASCII)
 
 
 def head_of(seq: int, hash_: str) -> str:
@@ -137,6 +140,8 @@ def read_record(body: str, where: str) -> Fields:
         _check_charged(record, where)
     elif kind == "aborted" and schema == SCHEMA and record["reason"] not in _REASONS:
         raise LedgerDamaged(f"{where} gives a reason that is none of {', '.join(_REASONS)}")
+    elif kind == "repaired" and not all(_COUNT.fullmatch(record[end]) for end in ("first", "last")):
+        raise LedgerDamaged(f"{where} repairs records that have no place")
     return record
 
 

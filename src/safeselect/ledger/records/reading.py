@@ -32,6 +32,7 @@ class Reading:
         request: the two hashes of the request that was charged, if it had one.
         opens: a charge that awaits its outcome.
         closes: the place of the charge whose outcome this record states.
+        is_signed: whether its signature is right, as far as it was checked.
     """
 
     row: Row
@@ -41,6 +42,7 @@ class Reading:
     request: tuple[str, str] | None = None
     opens: Open | None = None
     closes: str | None = None
+    is_signed: bool = True
 
 
 def check_spent(spent: Fields, reserved: Mapping[str, str], where: str) -> None:

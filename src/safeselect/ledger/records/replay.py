@@ -49,6 +49,7 @@ class Checker:
         heads: heads that are still to be found.
         approvers: who approves new scopes and raised limits, if anybody.
         changed: hash of the last record of a scope, a limit or a key, or of the first record.
+        unsigned: places of charges and outcomes whose wrong signature nobody has set aside.
         keys: the key that signs, and those before it.
     """
 
@@ -69,6 +70,7 @@ class Checker:
     heads: Heads = field(default_factory=Heads)
     approvers: Approvers | None = None
     changed: str = ""
+    unsigned: set[int] = field(default_factory=set)
     keys: Keys = field(init=False)
 
     def __post_init__(self) -> None:
@@ -118,7 +120,7 @@ class Checker:
         Raises:
             LedgerDamaged, LedgerRolledBack: as `check` does.
         """
-        where = f"record {self.count}"
+        where, is_signed = f"record {self.count}", True
         record = read_record(row.body, where)
         if record_hash(row.body) != row.hash:
             raise LedgerDamaged(f"{where} does not have the hash that is stated for it")
@@ -135,12 +137,20 @@ class Checker:
         elif record["kind"] == "key":
             self.keys.check_next(row, record, self.approvers, self.changed, where)
         elif row.signature or self.keys.signer:
-            self.keys.check(row, verify=verify)
+            try:
+                self.keys.check(row, verify=verify)
+            except LedgerDamaged:
+                # A server has no keys, so whoever may charge can write these.
+                is_signed = record["kind"] not in ("charged", *OUTCOMES)
+                if is_signed:
+                    raise
         if "utc" in record:
             self._check_time(record, where)
         if self.heads.wanted:
             self.heads.check(self.count, row.hash)
-        return self._follow(row, record, where)
+        reading = self._follow(row, record, where)
+        reading.is_signed = is_signed
+        return reading
 
     def take(self, reading: Reading) -> None:
         """Apply the record that `read` has just judged."""
@@ -159,7 +169,12 @@ class Checker:
         if reading.closes is not None:
             del self._open[reading.closes]
             self.requests.close(int(reading.closes), self.count, reading.record)
+        if not reading.is_signed:
+            self.unsigned.add(self.count)
         kind = reading.record["kind"]
+        if kind == "repaired":
+            first, last = int(reading.record["first"]), int(reading.record["last"])
+            self.unsigned -= set(range(first, min(last, self.count) + 1))
         if kind in ("created", "key"):
             self.keys.take(reading.record["signer"])
         if kind in ("created", "scope", "raised", "key"):
@@ -185,6 +200,9 @@ class Checker:
         """
         if not self.count:
             raise LedgerDamaged("there is no record; every ledger has at least one")
+        if self.unsigned:
+            first = f"the signature of record {min(self.unsigned)} is wrong"
+            raise LedgerDamaged(f"{first}: see safeselect.ledger.set_aside")
         self.keys.finish()
         self.heads.finish(self.count)
 

@@ -77,6 +77,7 @@ class FileStore:
         made = self._path.with_name(f".{self._path.name}.{os.urandom(8).hex()}")
         try:
             try:
+                check_modes(self._path, is_new=True)
                 os.close(os.open(made, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600))
                 with FileIO(made, "r+") as file:
                     journal = FileJournal(file, 0, 0)
@@ -85,7 +86,6 @@ class FileStore:
                     if file.write(lines) != len(lines):
                         raise OSError(errno.ENOSPC, "short write")
                     os.fsync(file.fileno())
-                # Only a new name is used: an existing file of any kind stays as it is.
                 os.link(made, self._path)
             except FileExistsError:
                 raise LedgerError(f"there is a file {self.name!r} already: open it") from None

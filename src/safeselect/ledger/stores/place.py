@@ -96,20 +96,23 @@ def check_file_system(path: Path, *, warn: bool) -> str:
     return kind
 
 
-def check_modes(path: Path) -> None:
+def check_modes(path: Path, *, is_new: bool = False) -> None:
     """Refuse a path that is not a file, or that others may write to or replace.
+
+    Args:
+        is_new: whether there is to be no file yet, so that only its folder matters.
 
     Raises:
         LedgerError: the path is refused.
         OSError: it does not exist, or cannot be examined.
     """
     try:
-        file = os.stat(path)
+        file = None if is_new else os.stat(path)
     except ValueError:  # a NUL, or characters that names of files cannot have
         raise LedgerError(f"there is no file {str(path)!r}, and can be none of this name") from None
-    if not stat.S_ISREG(file.st_mode):
+    if file is not None and not stat.S_ISREG(file.st_mode):
         raise LedgerError(f"{str(path)!r} is not a ledger: it is not a file")
-    if file.st_mode & stat.S_IWOTH:
+    if file is not None and file.st_mode & stat.S_IWOTH:
         raise LedgerError(f"anybody may write to the ledger {str(path)!r}: say chmod o-w")
     for folder in {path.parent, Path(os.path.realpath(path)).parent}:
         mode = os.stat(folder).st_mode

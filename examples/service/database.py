@@ -1,0 +1,64 @@
+"""Statements on a database, on one connection for each thread; and the ledger's anchor in one."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import psycopg
+
+__all__ = ["Anchor", "Database"]
+
+
+class Database:
+    """A database; threads may use it at once.
+
+    Args:
+        conninfo: how to connect, in libpq's words.
+    """
+
+    def __init__(self, conninfo: str) -> None:
+        self._conninfo, self._own = conninfo, threading.local()
+
+    def run(self, statement: str, *values: Any) -> list[Any]:
+        """Run one statement; it is durable when this returns."""
+        connection = getattr(self._own, "connection", None)
+        if connection is None or connection.closed:
+            connection = psycopg.connect(self._conninfo, autocommit=True)
+            self._own.connection = connection
+        try:
+            cursor = connection.execute(statement, values)
+            return cursor.fetchall() if cursor.description else []
+        except psycopg.OperationalError:
+            connection.close()
+            raise
+
+    def close(self) -> None:
+        """Close this thread's connection; the next statement makes a new one."""
+        connection = getattr(self._own, "connection", None)
+        if connection is not None:
+            connection.close()
+
+
+class Anchor:
+    """The newest head of the ledger, on a server whose administrator is not that of the ledger's.
+
+    Args:
+        conninfo: how to connect to that server.
+    """
+
+    def __init__(self, conninfo: str) -> None:
+        self._database = Database(conninfo)
+        self.close = self._database.close
+
+    def last(self) -> str | None:
+        """Return the last head that was published; None before the first."""
+        found = self._database.run("SELECT head FROM anchor.newest")
+        return str(found[0][0]) if found else None
+
+    def publish(self, head: str, after: str | None) -> None:
+        """Keep a head, if the last one is still `after`."""
+        if after is None:
+            self._database.run("INSERT INTO anchor.newest VALUES (%s) ON CONFLICT DO NOTHING", head)
+        else:
+            self._database.run("UPDATE anchor.newest SET head = %s WHERE head = %s", head, after)

@@ -1,0 +1,470 @@
+"""What a charger can write to PostgreSQL, and what becomes of a commit whose reply is lost."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from fractions import Fraction
+from typing import Any
+
+import pytest
+from ledgers import pure, scope
+from postgres import Server, needs_postgres, running_server
+from postgres_roles import CHARGER, READER, Place, a_charge, make_roles, refused
+from workers import ended, kinds
+
+from safeselect import (
+    BudgetError,
+    HmacSigner,
+    Ledger,
+    LedgerDamaged,
+    LedgerError,
+    ParameterError,
+    RepeatedRequest,
+    SourceError,
+)
+from safeselect.ledger import set_aside
+
+pytestmark = [pytest.mark.claim("C9"), needs_postgres]
+
+KEY = HmacSigner(b"k" * 32, key_id="k")
+FALSE = "ab" * 32
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Server]:
+    with running_server() as started:
+        make_roles(started)
+        yield started
+
+
+@pytest.fixture
+def place(server: Server, request: pytest.FixtureRequest) -> Place:
+    return Place(server, f"w{abs(hash(request.node.name))}")
+
+
+def nested(levels: int) -> dict[str, Any]:
+    found: dict[str, Any] = {"type": "PureDP", "epsilon": "1"}
+    for _ in range(levels):
+        found = {"type": "About", "guarantee": found}
+    return found
+
+
+SOURCE = {"name": "x", "production": "yes", "health": "passed"}
+WRONG: dict[str, dict[str, Any]] = {
+    "a purpose of 300 characters": {"purpose": "x" * 300},
+    "a purpose that turns the text round": {"purpose": "a\u202eb"},
+    "a purpose with a space at its end": {"purpose": "a "},
+    "no purpose": {"purpose": ""},
+    "a character that is none yet": {"purpose": "a\u0378"},
+    "a delete character": {"purpose": "a\x7fb"},
+    "a private character": {"parameters": {"a": "\ue000"}},
+    "an empty source": {"source": {}},
+    "a source without health": {"source": {"name": "x", "production": "yes"}},
+    "a source that may be for production": {"source": {**SOURCE, "production": "maybe"}},
+    "a source with a number": {"source": {**SOURCE, "health": 1}},
+    "a source that is a list": {"source": []},
+    "parts that are an object": {"parts": {}},
+    "parts that are texts": {"parts": ["x"]},
+    "parts with another field": {"parts": [{"count": "1", "each": nested(0), "x": "y"}]},
+    "parts without a number": {"parts": [{"count": "x", "each": nested(0)}]},
+    "a guarantee that is a list": {"guarantee": []},
+    "a guarantee that is a text": {"guarantee": "x"},
+    "a guarantee 40 levels deep": {"guarantee": nested(40)},
+    "a guarantee 1200 levels deep": {"guarantee": nested(900)},
+    "a parameter that is a number": {"parameters": {"k": 1}},
+    "a parameter that is a list": {"parameters": {"k": ["1"]}},
+    "a parameter that is nothing": {"parameters": {"k": None}},
+    "a parameter whose name cannot be shown": {"parameters": {"a\u200bb": "1"}},
+    "parameters beyond the length of a line": {"parameters": {"k": "1" * 2**18}},
+    "parameters that their spelling makes too long": {"parameters": {"k": "é" * 50_000}},
+    "a library with a list": {"library": {"name": []}},
+    "a mechanism of two lines": {"mechanism": "a\nb"},
+    "a time with a line break": {"utc": "2026-01-01T00:00:00Z\n"},
+    "a time in words": {"utc": "now"},
+    "a day that the calendar has not": {"utc": "2026-02-30"},
+    "a month that the calendar has not": {"utc": "2026-13-01"},
+    "an hour that a day has not": {"utc": "2026-01-01T24:00:00Z"},
+    "a second that a minute has not": {"utc": "2026-01-01T00:00:60Z"},
+    "a year that is none": {"utc": "0000-01-01"},
+    "a time without its zone": {"utc": "2026-01-01T00:00:00"},
+    "a time with two zones": {"utc": "2026-01-01T00:00:00ZZ"},
+    "a time finer than the clock": {"utc": "2026-01-01T00Z"},
+    "a day with a zone": {"utc": "2026-01-01Z"},
+    "a month": {"utc": "2026-01"},
+    "a time finer than a second": {"utc": "2026-01-01T00:00:00.001Z"},
+    "a nonce in capitals": {"nonce": "AB" * 16},
+    "a nonce that is too short": {"nonce": "ab" * 15},
+    "a request with a further field": {"request": {"id": "a" * 64, "asked": "b" * 64, "x": "y"}},
+    "a request in capitals": {"request": {"id": "A" * 64, "asked": "b" * 64}},
+    "half a request": {"request": {"id": "a" * 64}},
+}
+
+
+@pytest.mark.parametrize("signer", [None, KEY])
+def test_no_row_that_a_charger_writes_ends_a_ledger(place: Place, signer: Any) -> None:
+    """Each is the record that a careless server would build of it, hashed as that."""
+    place.make(signer=signer, epsilon=1)
+    ledger = Ledger.open(place.store(CHARGER), signer=signer)
+    scope(ledger).begin(pure()).released("x", b"s" * 32)
+    session = scope(ledger).begin(pure(parameters={"answers": "3", "half": "1/2", "k": "x"}))
+    signature = FALSE if signer else ""
+    for name, change in WRONG.items():
+        with refused():
+            place.append(CHARGER, {**a_charge(ledger), **change}, signature)
+            pytest.fail(name)
+    long = f"1/{3**3000}"
+    with refused("not in lowest terms|too long"):
+        place.append(CHARGER, a_charge(ledger, charge={"epsilon": long}), signature)
+    outcome = {"kind": "settled", "charge": str(session.charge), "commitment": "0" * 64}
+    for spent in (
+        *({}, [], {"answers": "4"}, {"answers": "1/2"}, {"other": "1"}, {"half": "1"}),
+        *({"k": "1"}, {"answers": "01"}, {"answers": "-1"}, {"answers": 1}, {"answers": None}),
+    ):
+        with refused():
+            place.append(CHARGER, {**outcome, "spent": spent}, signature)
+            pytest.fail(str(spent))
+    for change in (
+        {"kind": "released", "commitment": "x"},
+        {"kind": "released", "commitment": "0" * 63},
+        {"kind": "aborted", "reason": "mercy"},
+        {"kind": "gift"},
+    ):
+        with refused():
+            place.append(CHARGER, {**outcome, **change}, signature)
+            pytest.fail(str(change))
+    again = Ledger.open(place.store(READER), verifier=signer)
+    assert again.check().count == 5
+    session.settled("y", b"s" * 32, {"answers": 3})
+    scope(ledger).begin(pure()).released("z", b"s" * 32)
+    assert again.check().scopes["a"].spent == {"epsilon": Fraction(3, 10)}
+
+
+@pytest.mark.parametrize(
+    ("clock", "fine"),
+    [
+        ("day", "2028-02-29"),
+        ("hour", "2026-12-31T23Z"),
+        ("minute", "2026-01-01T00:59Z"),
+        ("second", "2026-01-01T00:00:59Z"),
+    ],
+)
+def test_a_time_is_exactly_as_fine_as_the_ledgers_clock(
+    server: Server, place: Place, clock: str, fine: str
+) -> None:
+    place.make(epsilon=1)
+    asked = f"SELECT {place.name}.instant(%s, %s)"
+    times = ("2028-02-29", "2026-12-31T23Z", "2026-01-01T00:59Z", "2026-01-01T00:00:59Z")
+    with refused("not as fine|not of its form|out of range|invalid input"):
+        place.sql("owner", asked, values=("2027-02-29", clock))
+    for time in times:
+        if time == fine:
+            assert place.sql("owner", asked, values=(time, clock)) == [(time,)]
+        else:
+            with refused("not as fine"):
+                place.sql("owner", asked, values=(time, clock))
+
+
+def test_a_false_signature_is_set_aside_and_nothing_is_forgotten(place: Place) -> None:
+    place.make(signer=KEY, epsilon=1)
+    mine = Ledger.open(place.store(CHARGER), signer=KEY)
+    waiting = [scope(mine).asked(f"w{n}").begin(pure("1/20")) for n in range(3)]
+    under_way = scope(mine).asked("under way").begin(pure("1/20"))
+    head, forged = mine.head, a_charge(mine, "1/10")
+    request = {"id": "a" * 64, "asked": "b" * 64}
+    place.append(CHARGER, {**forged, "request": request}, FALSE)
+    twin = pure("1/10", nonce=bytes.fromhex(forged["nonce"]))
+    for number, outcome in enumerate(
+        (
+            {"kind": "aborted", "reason": "input"},
+            {"kind": "aborted", "reason": "error"},
+            {"kind": "released", "commitment": "0" * 64},
+        )
+    ):
+        place.append(CHARGER, {**outcome, "charge": str(waiting[number].charge)}, FALSE)
+    for use in (
+        lambda: scope(mine).begin(pure()),
+        lambda: mine.balance("a"),
+        lambda: Ledger.open(place.store(READER)).check(verifier=KEY),
+        lambda: Ledger.open(place.store(CHARGER), signer=KEY),
+        lambda: under_way.released("x", b"s" * 32),
+    ):
+        with pytest.raises(LedgerDamaged, match=r"the signature of record \d is wrong"):
+            use()
+    why = {"reason": "the charger's role was used by somebody else"}
+    with pytest.raises(LedgerDamaged, match="not signed with the key that is to verify it"):
+        set_aside(place.owner, signer=HmacSigner(b"x" * 32, key_id="x"), **why)
+    with pytest.raises(LedgerError, match="lacks a permission"):
+        set_aside(place.store(CHARGER), signer=KEY, **why)
+    first = int(head.split(":")[0]) + 1
+    assert set_aside(place.owner, signer=KEY, head=head, **why) == (first, first + 3)
+    with pytest.raises(ParameterError, match="nothing to set aside"):
+        set_aside(place.owner, signer=KEY, **why)
+    for ledger in (mine, Ledger.open(place.store(CHARGER), signer=KEY)):
+        balance = ledger.check(verifier=KEY, head=head).scopes["a"]
+        assert (balance.spent, balance.refusals) == ({"epsilon": Fraction(3, 10)}, 1)
+        with pytest.raises(SourceError, match="a nonce that this ledger has seen"):
+            scope(ledger).begin(twin)
+        with pytest.raises(RepeatedRequest, match="was aborted"):
+            scope(ledger).asked("w0").begin(pure("1/20"))
+    with refused("duplicate key"):
+        place.append(CHARGER, {**a_charge(mine), "request": request}, FALSE)
+    assert mine.check().count == Ledger.open(place.store(READER)).check(verifier=KEY).count
+    under_way.released("x", b"s" * 32)
+    scope(mine).begin(pure()).released("x", b"s" * 32)
+    assert kinds(mine)[-4:] == ["repaired", "released", "charged", "released"]
+    last = [record.content for record in mine.records()][first + 4]
+    assert (last["first"], last["last"], last["reason"]) == (
+        str(first),
+        str(first + 3),
+        why["reason"],
+    )
+
+
+def test_only_the_key_sets_a_signature_aside(place: Place) -> None:
+    """A record of kind "repaired" with a wrong signature is refused as every other."""
+    place.make(signer=KEY, epsilon=1)
+    mine = Ledger.open(place.store(CHARGER), signer=KEY)
+    place.append(CHARGER, a_charge(mine), FALSE)
+    forged = {"kind": "repaired", "utc": "2026-01-01", "first": "2", "last": "2", "reason": "x"}
+    with refused("permission denied"):
+        place.append(CHARGER, forged, FALSE)
+    place.append("owner", forged, FALSE)
+    for use in (
+        lambda: scope(mine).begin(pure()),
+        lambda: Ledger.open(place.store(READER)).check(verifier=KEY),
+    ):
+        with pytest.raises(LedgerDamaged, match="the signature of record 3 is wrong"):
+            use()
+
+
+def test_a_commit_is_durable_whatever_the_role_says(server: Server, place: Place) -> None:
+    place.make(epsilon=1)
+    import psycopg
+
+    place.sql("owner", f"ALTER ROLE {CHARGER} SET synchronous_commit = off")
+    place.sql("owner", f"ALTER ROLE {CHARGER} SET default_transaction_isolation = 'serializable'")
+    try:
+        ledger = Ledger.open(place.store(CHARGER))
+        scope(ledger).begin(pure()).released("x", b"s" * 32)
+        with closing(psycopg.connect(place.conninfo(CHARGER))) as connection:
+            connection.isolation_level = psycopg.IsolationLevel.READ_COMMITTED
+            assert connection.execute("SHOW synchronous_commit").fetchone() == ("off",)
+            connection.execute(f"SELECT {place.name}.begin_charge(7)")  # type: ignore[arg-type]
+            assert connection.execute("SHOW synchronous_commit").fetchone() == ("on",)
+            assert connection.execute("SHOW lock_timeout").fetchone() == ("7s",)
+    finally:
+        place.sql("owner", f"ALTER ROLE {CHARGER} RESET ALL")
+    assert ledger.check().count == 4
+
+
+Commit = Callable[[Any, Callable[[], Any]], Any]
+
+
+@pytest.fixture
+def commits(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Commit]]:
+    """What happens in the next commits of writers, in place of them."""
+    import psycopg
+
+    execute, plan, writing = psycopg.Connection.execute, list[Commit](), set[int]()
+
+    def planned(self: Any, query: Any, *more: Any, **options: Any) -> Any:
+        if "begin_charge" in query:
+            writing.add(id(self))
+        if query == "COMMIT" and id(self) in writing:
+            writing.remove(id(self))
+            if plan:
+                return plan.pop(0)(self, lambda: execute(self, query))
+        return execute(self, query, *more, **options)
+
+    monkeypatch.setattr(psycopg.Connection, "execute", planned)
+    yield plan
+    plan.clear()
+
+
+def lose(connection: Any) -> None:
+    import psycopg
+
+    connection.close()
+    raise psycopg.OperationalError("the connection is lost")
+
+
+def before(connection: Any, _: Callable[[], Any]) -> None:
+    """The server never gets the commit."""
+    lose(connection)
+
+
+def after(connection: Any, commit: Callable[[], Any]) -> None:
+    """The server commits, and its reply is lost."""
+    commit()
+    lose(connection)
+
+
+@pytest.mark.parametrize(
+    "lost", [[before], [after], [before, before], [before, after], [after, after], [after, before]]
+)
+def test_a_lost_reply_is_asked_for_and_charged_once(
+    place: Place, commits: list[Commit], lost: list[Commit]
+) -> None:
+    place.make(epsilon=1)
+    ledger = Ledger.open(place.store(CHARGER))
+    there = scope(ledger).asked("r")
+    commits += lost
+    pending = there.begin(pure())
+    assert commits == []
+    commits += lost
+    pending.released("x", b"s" * 32)
+    assert commits == []
+    assert kinds(ledger) == ["created", "scope", "charged", "released"]
+    assert ledger.balance("a").spent == {"epsilon": Fraction(1, 10)}
+    with pytest.raises(RepeatedRequest, match="was released"):
+        there.begin(pure())
+
+
+@pytest.mark.parametrize("first", [before, after])
+def test_a_reply_that_cannot_be_asked_for_withholds_the_answer(
+    place: Place, commits: list[Commit], first: Commit
+) -> None:
+    place.make(epsilon=1)
+    ledger = Ledger.open(place.store(CHARGER))
+    commits += [first, before, before, before]
+    with pytest.raises(
+        LedgerError, match="nothing is released, and the charge may stand"
+    ) as caught:
+        scope(ledger).begin(pure())
+    assert caught.value.try_again is False
+    assert commits == []
+    assert kinds(ledger).count("charged") == (first is after)
+    scope(ledger).begin(pure())
+
+
+def test_a_server_that_stops_in_a_commit_says_that_the_charge_may_stand(
+    server: Server, place: Place, commits: list[Commit]
+) -> None:
+    place.make(epsilon=1)
+    ledger = Ledger.open(place.store(CHARGER))
+
+    def stop(connection: Any, commit: Callable[[], Any]) -> None:
+        commit()
+        server.stop(signal.SIGQUIT)
+        lose(connection)
+
+    commits.append(stop)
+    try:
+        with pytest.raises(LedgerError, match="the charge may stand"):
+            scope(ledger).begin(pure())
+        with pytest.raises(LedgerError, match="nothing was charged, try again"):
+            scope(ledger).begin(pure())
+    finally:
+        server.start()
+    assert kinds(ledger).count("charged") == 1
+
+
+def test_another_record_in_the_place_of_a_lost_one_is_decided_on(
+    place: Place, commits: list[Commit]
+) -> None:
+    """What was offered can no longer stand: it is decided anew, on the new total."""
+    place.make(epsilon=1)
+    mine, other = (Ledger.open(place.store(CHARGER)) for _ in range(2))
+
+    taken = ["1/4", "1/2"]
+
+    def overtaken(connection: Any, _: Callable[[], Any]) -> None:
+        connection.close()
+        scope(other).begin(pure(taken.pop()))
+        lose(connection)
+
+    commits.append(overtaken)
+    scope(mine).begin(pure("1/4"))
+    assert kinds(mine) == ["created", "scope", "charged", "charged"]
+    assert mine.check().scopes["a"].spent == {"epsilon": Fraction(3, 4)}
+    commits.append(overtaken)
+    with pytest.raises(BudgetError, match="does not allow this release"):
+        scope(mine).begin(pure("1/4"))
+
+
+def test_a_child_does_not_go_on_with_its_parents_charge(
+    place: Place, commits: list[Commit]
+) -> None:
+    place.make(epsilon=1)
+    ledger, children = Ledger.open(place.store(CHARGER)), list[int]()
+
+    def fork(connection: Any, commit: Callable[[], Any]) -> Any:
+        children.append(os.fork())
+        return lose(connection) if children == [0] else commit()
+
+    commits.append(fork)
+    code = 1
+    try:
+        pending = scope(ledger).begin(pure())
+    except LedgerError as error:
+        code = 0 if "forked in the middle of its parent's use" in str(error) else 1
+        if children != [0]:
+            raise
+    finally:
+        if children == [0]:
+            os._exit(code)
+    assert ended(children[0]) == 0
+    pending.released("x", b"s" * 32)
+    assert kinds(ledger) == ["created", "scope", "charged", "released"]
+
+
+@pytest.mark.parametrize(
+    ("code", "again", "said"),
+    [
+        ("53100", True, "lacks space"),
+        ("57014", True, "cancels, starts or stops"),
+        ("40001", True, "excludes this one"),
+        ("42501", False, "lacks a permission"),
+        ("22012", False, "cannot be used"),
+        ("P0001", False, "contradicts the rows"),
+        ("55P03", True, "is locked by another writer"),
+    ],
+)
+def test_an_error_carries_the_servers_code_and_whether_to_try_again(
+    place: Place, code: str, again: bool, said: str
+) -> None:
+    place.make(epsilon=1)
+    ledger, name = Ledger.open(place.store(CHARGER)), place.name
+    place.sql(
+        "owner",
+        f"CREATE FUNCTION {name}.fails() RETURNS trigger LANGUAGE plpgsql AS "
+        f"$$BEGIN RAISE EXCEPTION 'x' USING ERRCODE = '{code}'; END$$",
+        f"CREATE TRIGGER fails BEFORE INSERT ON {name}.nonces EXECUTE FUNCTION {name}.fails()",
+    )
+    with pytest.raises(LedgerError, match=said) as caught:
+        scope(ledger).begin(pure())
+    assert (caught.value.sqlstate, caught.value.try_again) == (code, again)
+    assert f"(SQLSTATE {code})" in str(caught.value)
+    assert ("try again" in str(caught.value)) == again
+    assert "nothing was charged" in str(caught.value)
+    place.sql("owner", f"DROP TRIGGER fails ON {name}.nonces")
+    scope(ledger).begin(pure())
+    assert kinds(ledger) == ["created", "scope", "charged"]
+
+
+def test_amounts_of_ways_may_exceed_the_caps_of_those_that_are_not_used(place: Place) -> None:
+    """What a later budget needs: one amount always within its cap, and one way of several."""
+    ledger = place.make(epsilon=1, delta="1/2")
+    place.sql(
+        "owner",
+        f"INSERT INTO {place.name}.amounts (scope, name, way, cap) VALUES "  # noqa: S608
+        "('a', 'moment_1', 1, '{1, 10}'), ('a', 'moment_2', 2, '{1, 1}')",
+    )
+
+    def charged(*prices: str) -> Any:
+        names = ("epsilon", "delta", "moment_1", "moment_2")
+        query = f"SELECT {place.name}.charge_scope('a', %s::jsonb)"
+        return place.sql("owner", query, values=(json_of(dict(zip(names, prices, strict=True))),))
+
+    def json_of(prices: dict[str, str]) -> str:
+        return str(prices).replace("'", '"')
+
+    assert charged("1/10", "0", "1/2", "1/2")[0][0]["after"]["moment_1"] == "1/2"
+    for prices in (("1/10", "0", "0", "3/5"), ("1", "0", "0", "0"), ("1/10", "3/5", "0", "0")):
+        with refused("exceeds its cap"):
+            charged(*prices)
+    charged("1/10", "0", "9", "1/2")
+    assert ledger.balance("a").spent == {"epsilon": 0, "delta": 0}

@@ -1,0 +1,89 @@
+"""A ledger in PostgreSQL that a role without login owns, and what each role may try there."""
+
+from __future__ import annotations
+
+import json
+from contextlib import closing
+from typing import Any
+
+import pytest
+from ledgers import new, pure
+from postgres import Server
+
+from safeselect import Ledger, LedgerError
+from safeselect.adapters._postgres_rows import send
+from safeselect.adapters.postgres import PostgresStore
+from safeselect.ledger import Row
+from safeselect.ledger.entries import amounts, charged
+from safeselect.ledger.records.record import canonical, record_hash
+
+OWNER, CHARGER, APPROVER, READER = "lo", "lc", "la", "lr"
+
+
+def make_roles(server: Server) -> None:
+    import psycopg
+
+    with psycopg.connect(server.conninfo, autocommit=True) as connection:
+        connection.execute(f"CREATE ROLE {OWNER} NOLOGIN")
+        for role in (CHARGER, APPROVER, READER, "nobody_at_all"):
+            connection.execute(f"CREATE ROLE {role} LOGIN")  # type: ignore[arg-type]
+        connection.execute(f"GRANT CREATE ON DATABASE postgres TO {OWNER}")
+
+
+class Place:
+    """A ledger that a role without login owns, and how each role connects to it."""
+
+    def __init__(self, server: Server, name: str) -> None:
+        self.server, self.name = server, name
+        self.owner = PostgresStore(f"{server.conninfo} options='-c role={OWNER}'", schema=name)
+
+    def make(self, signer: Any = None, **budget: object) -> Ledger:
+        ledger = new(self.owner, signer=signer, **budget)
+        self.owner.grant(CHARGER, "charger")
+        self.owner.grant(APPROVER, "approver")
+        self.owner.grant(READER, "reader")
+        return ledger
+
+    def conninfo(self, role: str) -> str:
+        named = f"{self.server.conninfo} application_name={self.name}"
+        return named.replace("user=owner", f"user={role}")
+
+    def store(self, role: str) -> PostgresStore:
+        return PostgresStore(self.conninfo(role), schema=self.name)
+
+    def sql(self, role: str, *statements: str, values: Any = None) -> Any:
+        import psycopg
+
+        with closing(psycopg.connect(self.conninfo(role), autocommit=True)) as connection:
+            connection.execute(f"SET search_path = {self.name}")
+            for statement in statements:
+                cursor = connection.execute(statement, values)  # type: ignore[arg-type]
+            return cursor.fetchall() if cursor.description else None
+
+    def append(self, role: str, record: dict[str, Any], signature: str = "") -> None:
+        """Send this record, numbered, chained and hashed as it should be."""
+        import psycopg
+
+        seq, hash_, body = self.sql(
+            READER, "SELECT seq, hash, body FROM records ORDER BY seq DESC LIMIT 1"
+        )[0]
+        whole = {"schema": "safeselect.record/2", "ledger": json.loads(body)["ledger"]}
+        body = canonical({**whole, "seq": str(seq + 1), "previous": hash_, **record})
+        row = Row(seq + 1, body, record_hash(body), signature)
+        with closing(psycopg.connect(self.conninfo(role), autocommit=True)) as connection:
+            send(connection, self.name, row, 5)
+
+
+def a_charge(ledger: Ledger, epsilon: object = "1/10", **changes: Any) -> dict[str, Any]:
+    """The record of a charge as the library would write it, and then changed."""
+    balance, charge = ledger.balance("a"), pure(epsilon)
+    price = balance.budget.price(charge.guarantee, charge.parts)
+    record = {"kind": "charged", "utc": "2025-01-01", **charged("a test", charge)}
+    record["charges"] = [{**amounts("a", balance, price), **changes}]
+    return record
+
+
+def refused(match: str = ".") -> Any:
+    import psycopg
+
+    return pytest.raises((psycopg.DatabaseError, LedgerError), match=match)
