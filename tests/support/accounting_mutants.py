@@ -44,16 +44,10 @@ def _mutant(file: str, text: str, other: str, killer: str) -> Mutant:
 ACCOUNTING = {
     # ------------------------------------------------------------------- tangents for chords
     "tangent for chord: offsets on the grid alone": _mutant(
-        _CLIMB,
-        "return larger + np.maximum(bend, 0) * np.ldexp(1, -2), larger",
-        "return larger, larger",
-        _STEP,
+        _CLIMB, "return above, larger", "return larger, larger", _STEP
     ),
     "tangent for chord: half the bend": _mutant(
-        _CLIMB,
-        "np.maximum(bend, 0) * np.ldexp(1, -2)",
-        "np.maximum(bend, 0) * np.ldexp(1, -3)",
-        _STEP,
+        _CLIMB, "    above *= _EIGHTH\n", "    above *= _EIGHTH / 2\n", _STEP
     ),
     "tangent for chord: wide cells do not mind dents": _mutant(
         _CLIMB,
@@ -109,16 +103,10 @@ ACCOUNTING = {
         _BETWEEN + "test_floats_are_rounded_to_their_side",
     ),
     "rounding down: a step in floats": _mutant(
-        _BACKWARD,
-        "higher * (1 + np.ldexp(1, -MARGIN))",
-        "higher * (1 - np.ldexp(1, -MARGIN))",
-        _EXACT_STEP,
+        _BACKWARD, "higher *= _UP", "higher *= _DOWN", _EXACT_STEP
     ),
     "rounding up: the lower bound of a step": _mutant(
-        _BACKWARD,
-        "lower * (1 - np.ldexp(1, -MARGIN))",
-        "lower * (1 + np.ldexp(1, -MARGIN))",
-        _EXACT_STEP,
+        _BACKWARD, "lower * _DOWN", "lower * _UP", _EXACT_STEP
     ),
     # ---------------------------------------------------------------- range before Gaussian
     "range before Gaussian": _mutant(_SIDES, _MERGED, _RANGES_FIRST, _VALUES),
@@ -137,8 +125,8 @@ ACCOUNTING = {
     ),
     "tail dropped: the end of a curve": _mutant(
         _BACKWARD,
-        "    edge = values[-1] if level else np.zeros(())\n",
-        "    edge = np.zeros(())\n",
+        "known[len(values) :] = values[-1] if level else 0\n",
+        "known[len(values) :] = 0\n",
         _BETWEEN + "test_a_curve_that_is_cut_stays_level",
     ),
     "tail dropped: beyond the last place of a profile": _mutant(

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from safeselect.accounting.gaussian import GaussianDP
+from safeselect.accounting.gaussian import FARTHEST, GaussianDP
 from safeselect.accounting.kinds import AnyGuarantee
 from safeselect.accounting.laws import KnownLaw
 from safeselect.accounting.optimum.certified import (
@@ -16,7 +16,8 @@ from safeselect.accounting.optimum.certified import (
     quick_epsilon,
     worth_trying,
 )
-from safeselect.accounting.optimum.problem import MOST_KINDS, Part, Problem, sizes_of
+from safeselect.accounting.optimum.problem import MOST_KINDS, Part, Problem, sizes_of, squares_below
+from safeselect.accounting.optimum.profiles import profile
 from safeselect.accounting.repetition import Repetition
 from safeselect.accounting.theorems.equal_pure import (
     MOST_EQUAL,
@@ -53,6 +54,7 @@ PAIRS = "product of dominating pairs (Zhu, Dong and Wang 2022)"
 ADAPTIVE = "adaptive optimum of bounded ranges (Dong, Durfee and Rogers 2020), fixed pairs first"
 
 
+_PROFILE = 256  # bits of a profile that is compared with delta
 _CLOSE = Fraction(1, 2**30)  # relative distance of the two ends, where the optimum is exact
 
 
@@ -91,8 +93,9 @@ def least_bound(
     # Of equal ones the exact bound comes first.
     known = [bound for bound in (pure, gaussian) if bound] + known
     best = min(known, key=lambda bound: bound.value)
-    if (is_pure(parts) and pure) or gaussian:
-        return best if not pure else replace(best, lower=pure.lower)
+    exact = gaussian or (pure if is_pure(parts) else None)
+    if exact:
+        return replace(best, lower=exact.lower)
     if precision is None:
         return best
     quick = _by_quick(parts, delta, best)
@@ -207,7 +210,39 @@ def _by_gaussian(parts: list[tuple[Stated, int]], delta: Fraction) -> Bound | No
     """Where all are Gaussian, their sum."""
     if not parts or not all(isinstance(guarantee, GaussianDP) for guarantee, _ in parts):
         return None
-    return Bound(GaussianDP(_squares(parts)).approximate(delta).epsilon, GAUSSIAN)
+    epsilon = GaussianDP(_squares(parts)).approximate(delta).epsilon
+    less = GaussianDP(
+        squares_below([(g.mu_squared, n) for g, n in parts if isinstance(g, GaussianDP)])
+    )
+    return Bound(epsilon, GAUSSIAN, lower=_surely_more(less, epsilon, delta))
+
+
+def alone_below(
+    part: Accounted, epsilon: Fraction, delta: Fraction, precision: Fraction | None
+) -> Fraction:
+    """What no epsilon of one part alone at a delta is below, given the one that its formula says.
+
+    For an ApproximateDP part, that of the randomized response which has it.
+    """
+    if isinstance(part, ApproximateDP):
+        rest = (delta - part.delta) / (1 - part.delta)
+        if not rest:
+            return part.epsilon
+        pure = PureDP(part.epsilon)
+        return _surely_more(pure, pure.approximate(rest).epsilon, rest)
+    if isinstance(part, (BoundedRange, LaplaceDominated, PureDP, GaussianDP)):
+        return _surely_more(part, epsilon, delta)
+    found = None if precision is None else _by_bracket([(part, 1)], delta, epsilon, precision)
+    return found.lower if found else Fraction(0)
+
+
+def _surely_more(
+    part: BoundedRange | LaplaceDominated | PureDP | GaussianDP, epsilon: Fraction, delta: Fraction
+) -> Fraction:
+    """A little less than this epsilon, if the part surely has a larger delta there; or 0."""
+    less = epsilon * (1 - _CLOSE)
+    far = epsilon > FARTHEST
+    return less if less and not far and profile(part, less, _PROFILE).lower > delta else Fraction(0)
 
 
 def _squares(parts: list[tuple[Stated, int]]) -> Fraction:

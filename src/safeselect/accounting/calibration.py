@@ -45,7 +45,7 @@ def calibrate(
     significant bits, so that `compose([family(result)] * k, delta)` is within the total.
 
     With delta the adaptive optimum is computed on a coarse grid, which takes some hundredths of a
-    second and loses some thousandths for tens of draws, and up to four hundredths for thousands of
+    second and loses some thousandths up to a thousand draws, and about a hundredth for thousands of
     bounded ranges.  `precision="1e-6"` loses less and takes seconds; it is then `compose` with this
     precision that finds the total kept, for every grid is another.
     The result is the same on every machine.

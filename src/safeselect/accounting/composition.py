@@ -17,6 +17,7 @@ from safeselect.accounting.bounds import (
     BASIC_LAPLACE,
     GAUSSIAN,
     Accounted,
+    alone_below,
     least_bound,
     least_delta_bound,
     pure_sum,
@@ -33,7 +34,12 @@ from safeselect.accounting.laws import (
 )
 from safeselect.accounting.repetition import PoissonRepeated, Repeated, Repetition
 from safeselect.accounting.theorems.renyi import Parts, size
-from safeselect.accounting.theorems.simple import sum_of_deltas, total, what_is_left
+from safeselect.accounting.theorems.simple import (
+    is_exactly_left,
+    sum_of_deltas,
+    total,
+    what_is_left,
+)
 from safeselect.errors import ParameterError
 from safeselect.exact.parameters import Number, describe, integer, rational
 from safeselect.promises.guarantees import (
@@ -242,14 +248,15 @@ def _best(parts: _Counted, delta: Fraction, precision: Fraction | None) -> Compo
     if len(parts) == 1 and parts[0][1] == 1:
         own = parts[0][0].approximate(delta)
         found = _least_of_repeated(parts, delta, own.epsilon)
-        return found or Composition(own, ALONE)
+        lower = alone_below(parts[0][0], own.epsilon, delta, precision)
+        return found or Composition(own, ALONE, lower=lower)
     deltas = _deltas(parts)
     rest = what_is_left(delta, deltas)
     best = least_bound(_without_deltas(parts), rest, precision)
     if best is None:
         raise ParameterError("delta must be larger than what the ApproximateDP parts have already")
-    # The remaining delta may have been rounded down, and the lower bound holds only at that delta.
-    lower = Fraction(0) if deltas else best.lower
+    # The lower bound holds at the remaining delta alone, which may have been rounded down.
+    lower = best.lower if is_exactly_left(rest, delta, deltas) else Fraction(0)
     return Composition(ApproximateDP(best.value, delta), best.theorem, best.order, lower)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import isqrt
 
@@ -32,14 +32,16 @@ class Shrunk:
 
     Attributes:
         rate: of the selection's noise, so that heights in nats say which winners are surely above
-            T; None if heights are known only up to a constant.
+            T.
+        whole: whether heights are whole; else they begin at the last winner, and are larger.
     """
 
     measured: tuple[Fraction, ...]
     heights: tuple[Fraction, ...]
     ratio: Fraction
     measured_rate: Fraction
-    rate: Fraction | None
+    rate: Fraction
+    whole: bool
 
     @property
     def variance(self) -> Fraction:
@@ -49,13 +51,26 @@ class Shrunk:
     @property
     def safe(self) -> int:
         """How many winners are surely above T: none, or two or more."""
-        if self.rate is None:
-            return 0
-        count = sum(self.rate * height >= _SAFE_NATS for height in self.heights)
-        return count if count > 1 else 0
+        return self._clear if self.whole and self._clear > 1 else 0
+
+    @property
+    def _clear(self) -> int:
+        return sum(self.rate * height >= _SAFE_NATS for height in self.heights)
+
+    @property
+    def _below_one(self) -> Shrunk | None:
+        """The winners after the first, if it alone is clear: nothing says how far to move it.
+
+        A height that is right says how far two winners are apart.  Those of the others may be luck.
+        """
+        if self._clear != 1 or len(self.measured) == 1:
+            return None
+        return replace(self, measured=self.measured[1:], heights=self.heights[1:])
 
     def estimates(self) -> tuple[Fraction, ...]:
         """Each measurement, moved towards its height as far as the measurements agree."""
+        if others := self._below_one:
+            return self.measured[0], *others.estimates()
         if len(self.measured) <= _FEW:
             moves, _ = self._few()
             return tuple(own - move for own, move in zip(self.measured, moves, strict=True))
@@ -77,6 +92,8 @@ class Shrunk:
         """Stein's estimate of the mean squared error."""
         apart = [own - height for own, height in zip(self.measured, self.heights, strict=True)]
         k, own = len(apart), self.variance
+        if others := self._below_one:
+            return (own + (k - 1) * others.error()) / k
         if k <= _FEW:
             _, gain = self._few()
             return own - min(gain, (k - 1) * own / (1 + self.ratio)) / k
@@ -86,13 +103,16 @@ class Shrunk:
         gain = sum((self._gain(part) for part in (inner, *parts)), Fraction(0))
         return own - min(gain, (k - 1) * own / (1 + self.ratio)) / k
 
-    def shrinkage(self) -> Fraction:
-        """The root of error over variance, rounded up to a multiple of 2**-32; 1 at most."""
-        if not self.variance:
-            return Fraction(1)
-        share = min(Fraction(1), self.error() / self.variance)
+    def shrinkage(self) -> tuple[Fraction, ...]:
+        """For each winner the root of error over variance, averaged over those estimated together.
+
+        Rounded up to a multiple of 2**-32; 1 at most.
+        """
+        if others := self._below_one:
+            return Fraction(1), *others.shrinkage()
+        share = min(Fraction(1), self.error() / self.variance) if self.variance else Fraction(1)
         root = isqrt((share.numerator << 64) // share.denominator) + 1
-        return min(Fraction(1), Fraction(root, 1 << 32))
+        return (min(Fraction(1), Fraction(root, 1 << 32)),) * len(self.measured)
 
     def _few(self) -> tuple[list[Fraction], Fraction]:
         """By how much each of few winners moves, and Stein's estimate of what that gains.
@@ -108,7 +128,7 @@ class Shrunk:
         moves, gain = [Fraction(0)] * len(apart), Fraction(0)
         weight = 1 / (1 + self.ratio)
         for n in range(1, len(apart)):
-            nats = self.rate * self.heights[n] if self.rate else Fraction(0)
+            nats = self.rate * self.heights[n] if self.whole else Fraction(0)
             limit = min(_FARTHEST, _LEAST * (1 + nats / _DOUBTED) ** 3) / self.measured_rate
             linear = weight * Fraction(n, n + 1) * (apart[n] - _mean(apart[:n]))
             part = max(-limit, min(limit, linear))

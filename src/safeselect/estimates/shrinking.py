@@ -45,16 +45,17 @@ def estimate_from_gaps(
     measurements alone, whatever the scores are; where the gaps are right, it is nearly as small as
     that of `estimate_fixed_from_gaps`.  A single winner's may be larger.
 
-    Method: the winners that are 5 nats or more above the best loser form one group, the others
-        another.  In each group the heights move the measurements towards the group's shape, and the
-        second group towards the first, each with the weight min(1 / (1 + variance_ratio), c v / s):
-        s is the sum of squares by which measurements and heights disagree, v the variance of a
-        measurement, and c grows with the degrees of freedom.  No estimate moves by more than 5/2
-        scales of a measurement; of three winners, 15/4.  Of two or three winners, each but the
-        first moves towards the mean of those before it as the linear estimate does, but no further
-        than min(5/2, (1 + h / 3)**3 / 24) scales, h being its height in nats: that adds less than
-        0.02 variances to the squared error, whatever the scores of the winners below the best loser
-        are.  With one winner the result is its measurement.
+    Method: where the first winner alone is 5 nats or more above the best loser, its measurement
+        stands, and the others are estimated from their own gaps, by what follows.  Where two or
+        more are, they form one group, the others another.  In each group the heights move the
+        measurements towards the group's shape, and the second group towards the first, each with
+        the weight min(1 / (1 + variance_ratio), c v / s): s is the sum of squares by which
+        measurements and heights disagree, v the variance of a measurement, and c grows with the
+        degrees of freedom.  No estimate moves by more than 5/2 scales of a measurement; of three,
+        15/4.  Of two or three, each but the first moves towards the mean of those before it as the
+        linear estimate does, but no further than min(5/2, (1 + h / 3)**3 / 24) scales, h being its
+        height in nats: that adds less than 0.02 variances to the squared error, whatever the scores
+        of the winners below the best loser are.  With one winner the result is its measurement.
     Exactness: rational in, rational out; O(k).
     Source: James and Stein (1961), Baranchik (1970); measured in `docs/gaps.md`.
 
@@ -150,8 +151,9 @@ def intervals_from_gaps(
     released = _read(measurements, gaps, rate, noise, measured_rate, gap_grid)
     own = rational(measured_rate, "measured_rate")
     nats = rounded_up(lambda precision: -Interval.of(share, precision).log())
-    half = nats / own * (1 + released.shrinkage()) / 2
-    return tuple((each - half, each + half) for each in released.estimates())
+    halves = [nats / own * (1 + each) / 2 for each in released.shrinkage()]
+    pairs = zip(released.estimates(), halves, strict=True)
+    return tuple((each - half, each + half) for each, half in pairs)
 
 
 def estimate_from_answers(
@@ -192,7 +194,10 @@ def estimate_from_answers(
     order = sorted(range(len(high)), key=lambda place: -high[place])
     public = _public(rate, noise, measured_rate)
     found = Shrunk(
-        tuple(measured[place] for place in order), tuple(high[place] for place in order), *public
+        tuple(measured[place] for place in order),
+        tuple(high[place] for place in order),
+        *public,
+        whole=True,
     ).estimates()
     back = dict(zip(order, found, strict=True))
     return tuple(back[place] for place in range(len(found)))
@@ -207,16 +212,14 @@ def _read(
     gap_grid: object,
 ) -> Shrunk:
     measured, between = read_winners(measurements, gaps, gap_grid)
-    ratio, own, known = _public(rate, noise, measured_rate)
-    if len(between) < len(measured):
-        between, known = [*between, Fraction(0)], None
-    heights = tuple(accumulate(reversed(between)))[::-1]
-    return Shrunk(tuple(measured), heights, ratio, own, known)
+    whole = len(between) == len(measured)
+    heights = tuple(accumulate(reversed(between if whole else [*between, Fraction(0)])))[::-1]
+    return Shrunk(tuple(measured), heights, *_public(rate, noise, measured_rate), whole)
 
 
 def _public(
     rate: object, noise: _Noise, measured_rate: object
-) -> tuple[Fraction, Fraction, Fraction | None]:
+) -> tuple[Fraction, Fraction, Fraction]:
     """The ratio of the variances, the rate of a measurement, and that of the selection."""
     each, own = rational(rate, "rate"), rational(measured_rate, "measured_rate")
     return variance_ratio(each, noise=noise, measured_rate=own), own, each

@@ -25,7 +25,7 @@ from safeselect.unknown_domain._bottom import (
     split_delta,
 )
 from safeselect.unknown_domain._histogram import hold_counts
-from safeselect.unknown_domain._threshold import laplace_offset
+from safeselect.unknown_domain.top_k import plan_counts
 
 ALL = 2**31 - 1
 Tables = Mapping[str, Mapping[str, int]]
@@ -83,7 +83,7 @@ def _plan_counts(
     epsilon, delta = total.epsilon / changed, total.delta / changed
     parts = ((PureDP(epsilon), changed), (ApproximateDP(Fraction(0), delta), changed))
 
-    def one(counts: Mapping[str, int], source: Source | None) -> Any:
+    def one(counts: Mapping[str, int], source: Source) -> Any:
         return unknown_domain_top_k(
             Counts(counts, places=k_bar + 1, max_contributions=contributions),
             k=k,
@@ -98,10 +98,9 @@ def _plan_counts(
         found = [one(counts, source) for counts in tables.values()]
         return [(each.labels, each.counts) for each in found]
 
-    rate = epsilon / contributions
-    offset = Fraction(1 + laplace_offset(rate, delta, min(k_bar, contributions)))
+    offset, noise = plan_counts(ApproximateDP(epsilon, delta), k_bar, contributions)
     name = "top_k_by_group_laplace/1"
-    return Plan(total, parts, name, rate, k_bar, offset, k_bar + 1, draw)
+    return Plan(total, parts, name, noise.rate, k_bar, Fraction(offset), k_bar + 1, draw)
 
 
 def plan_known(

@@ -8,7 +8,7 @@ Samplers take `Bits`, never a source.  The rules:
 - a child of a fork cannot use bits that its parent drew: it would repeat the parent's noise;
 - every loop that draws has a bound, whatever the source gives.  With independent fair bits a call
   reaches a bound with probability below 2**-100; section 17 of docs/mathematics.md derives it loop
-  by loop.  So the law is exactly the documented one, given that there is no error.  A source that
+  by loop.  So an outcome, together with no error, has at most its documented chance.  A source that
   is stuck reaches a bound soon.
 """
 

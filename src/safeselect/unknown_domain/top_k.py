@@ -133,12 +133,12 @@ def unknown_domain_top_k(
     if contributions is not None and noise != "gumbel":
         if isinstance(k_bar, tuple) or threshold_delta is not None:
             raise ParameterError("noise='laplace' takes one k_bar, and no threshold_delta")
-        offset, noise_rate = _plan_counts(total, least, contributions)
+        offset, noise_rate = plan_counts(total, least, contributions)
         held = hold_counts(counts, labels, least + 1)
         call = open_call(held, source, engine, ledger)
         tier: Variates = named_engine(engine, variates, variates.REFERENCE)
         return _with_counts(total, count, held, call, tier, offset, noise_rate)
-    query, part = _plan_list(total, (count, least, most), contributions, threshold_delta)
+    query, part = plan_list(total, (count, least, most), contributions, threshold_delta)
     held = hold_counts(counts, labels, query.most + 1)
     call = open_call(held, source, engine, ledger)
     return _list(total, part, query, held, call)
@@ -199,7 +199,7 @@ def _with_counts(
         )
 
 
-def _plan_list(
+def plan_list(
     total: ApproximateDP, places: tuple[int, int, int], contributions: int | None, share: object
 ) -> tuple[ListQuery, Fraction]:
     """Return the query that the total cost allows, and the part of delta for its bottom."""
@@ -209,7 +209,7 @@ def _plan_list(
     return ListQuery(k, least, most, each, odds(part), contributions), part
 
 
-def _plan_counts(total: ApproximateDP, k_bar: int, contributions: int) -> tuple[int, NoiseRate]:
+def plan_counts(total: ApproximateDP, k_bar: int, contributions: int) -> tuple[int, NoiseRate]:
     """Return the bottom's offset above the (k_bar + 1)-th count, and the noise; both are public."""
     each = total.epsilon / contributions
     return 1 + laplace_offset(each, total.delta, min(k_bar, contributions)), NoiseRate(each)

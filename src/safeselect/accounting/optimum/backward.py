@@ -20,12 +20,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
+from math import ldexp
 
 import numpy as np
 
 from safeselect.accounting.optimum.climb import MARGIN, Floats, Places, Tables, climb, tables_of
 
-_SMALLEST = 1000  # values are moved by 2**-1000 as well, below which floats lose digits
+_SMALLEST = ldexp(1, -1000)  # values are moved by this as well, below which floats lose digits
+_UP, _DOWN = 1 + ldexp(1, -MARGIN), 1 - ldexp(1, -MARGIN)
+_MORE, _LESS = 1 + ldexp(1, -MARGIN - 4), 1 - ldexp(1, -MARGIN - 4)  # for a value below zero
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,9 +71,9 @@ def backward(curve: Curve, cells: int, count: int, most: int, *, upper_only: boo
 
 
 @lru_cache(maxsize=2)
-def row(step: Fraction, cells: int, count: int, most: int, *, upper_only: bool = False) -> Curve:
+def row(step: Fraction, cells: int, count: int, most: int) -> Curve:
     """The same before nothing else.  Both sides of a bracket ask for it."""
-    return backward(start(step), cells, count, most, upper_only=upper_only)
+    return backward(start(step), cells, count, most)
 
 
 @lru_cache(maxsize=2)
@@ -104,13 +107,15 @@ def interleaved(step: Fraction, ranges: tuple[tuple[int, int], ...], most: int) 
 def _one_more(curve: Curve, tables: Tables, most: int, *, upper_only: bool = False) -> Curve:
     last = min(most, len(curve.upper) - 1 + tables.cells)
     above = _extended(curve.upper, tables, last, level=True)
-    higher, best = climb(above, tables, last + 1)
-    upper = np.minimum(higher * (1 + np.ldexp(1, -MARGIN)) + np.ldexp(1, -_SMALLEST), 1)
+    higher, best = climb(above, tables, last + 1, offsets_too=not upper_only)
+    higher *= _UP
+    higher += _SMALLEST
+    upper = np.minimum(higher, 1, out=higher)
     if upper_only:
         return Curve(curve.step, upper, curve.lower)
     below = _extended(curve.lower, tables, last, level=False)
     lower = np.maximum(*(_at(below, tables, best + more) for more in (0, 1)))
-    return Curve(curve.step, upper, lower * (1 - np.ldexp(1, -MARGIN)))
+    return Curve(curve.step, upper, lower * _DOWN)
 
 
 def _larger(one: Curve, other: Curve) -> Curve:
@@ -130,14 +135,16 @@ def _larger(one: Curve, other: Curve) -> Curve:
 
 def _extended(values: Floats, tables: Tables, last: int, *, level: bool) -> Floats:
     """The values at -cells .. last + cells; beyond the last place the last value, or zero."""
-    beyond = last + 2 * tables.cells + 1 - len(values)
-    edge = values[-1] if level else np.zeros(())
-    known = np.concatenate([values, np.full(beyond, edge)])
-    ours = known[1 : tables.cells + 1]
-    mirrored = tables.rest[1:] + tables.small[1:] * ours
-    sign = 1 if level else -1
-    mirrored = mirrored * (1 + sign * np.ldexp(1, -MARGIN - 4))
-    return np.concatenate([mirrored[::-1], known[: last + tables.cells + 1]])
+    cells = tables.cells
+    whole = np.empty(last + 2 * cells + 1)
+    known = whole[cells:]
+    known[: len(values)] = values[: len(known)]
+    known[len(values) :] = values[-1] if level else 0
+    mirrored = tables.small[1:] * known[1 : cells + 1]
+    mirrored += tables.rest[1:]
+    mirrored *= _MORE if level else _LESS
+    whole[:cells] = mirrored[::-1]
+    return whole
 
 
 def _at(values: Floats, tables: Tables, offsets: Places) -> Floats:

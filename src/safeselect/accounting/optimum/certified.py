@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import isqrt
 
 from safeselect.accounting.gaussian import FARTHEST, GaussianDP
 from safeselect.accounting.optimum.bracket import Profile
@@ -27,10 +26,10 @@ _LEAST_DELTA = Fraction(1, 2**200)
 # The epsilon of a part: time and memory rise with it, and above 4 nats nothing is kept private.
 _LARGEST, _SMALLEST = 4, Fraction(1, 2**64)
 _FIRST = 64  # cells of the largest epsilon, at first
-_MOST_ROUNDS = 4
-_QUICK_BLOCK, _QUICK_CELLS = 64, 8
-_LEAST_CELLS = 4
-_QUICK_PLACES, _QUICK_ROWS = 2**12, 2**19
+_MOST_ROUNDS = 7
+_QUICK_BLOCK, _QUICK_LONGEST = 100, 150
+_QUICK_CELLS, _LEAST_CELLS = 16, 4
+_QUICK_PLACES, _QUICK_ROWS = 2**13, 700_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,37 +82,30 @@ def _narrowed(problem: Problem, precision: Fraction, most: Fraction, read: Read)
             raise RuntimeError("the two bounds of an optimum cross; please report this list")
         best = Bracket(max(best.lower, found.lower), min(best.upper, found.upper))
         gap = best.upper - best.lower
-        if gap <= precision * best.lower or gap * 2 > last_gap:
+        # No grid is left out on the way, so that a finer precision begins with the same ones.
+        cells *= 2
+        if gap <= precision * best.lower or 5 * gap > 4 * last_gap or problem.work(cells) > 1:
             break
         last_gap = gap
-        # The gap falls with the square of the cells; a little more, so that this is enough.
-        wanted = 4 * cells
-        if best.lower:
-            wanted = cells + cells * isqrt(max(2, 5 * gap // (4 * precision * best.lower)))
-        allowed = wanted
-        while allowed > cells and problem.work(allowed) > 1:
-            allowed -= 1 + allowed // 16
-        # Hardly more cells than before are worth another round only where they are enough.
-        if allowed <= cells or (allowed < wanted and 4 * allowed < 5 * cells):
-            break
-        cells = allowed
     return best
 
 
 def bracket(problem: Problem, cells: int, read: Read) -> Bracket:
     """The bounds of both profiles, on a grid where the largest epsilon has so many cells."""
-    grid = Grid.of(problem, cells)
-    pairs = grid.pairs(problem.above)
-    upper = upper_profile(grid, [(law.upper, n) for law, n in pairs], ranges_of(problem.above))
-    if problem.below != problem.above:
-        pairs = grid.pairs(problem.below)
+    step, parts = problem.on_grid(cells, upwards=True)
+    grid = Grid.on(step, problem.delta, cells)
+    masses = [(law.upper, n) for law, n in grid.pairs(parts)]
+    upper = upper_profile(grid, masses, ranges_of(parts))
+    step, parts = problem.on_grid(cells, upwards=False)
+    grid = Grid.on(step, problem.delta, cells)
+    pairs = grid.pairs(parts)
     shift = sum((law.shift * n for law, n in pairs), Fraction(0))
     whole = grid.product(((law.lower, n) for law, n in pairs), upper=False)
 
     def lowest(profile: Profile) -> Fraction:
         return read(profile, shift)
 
-    lower = lower_value(grid, whole, ranges_of(problem.below), lowest)
+    lower = lower_value(grid, whole, ranges_of(parts), lowest)
     return Bracket(max(Fraction(0), lower), read(upper, Fraction(0)))
 
 
@@ -148,11 +140,13 @@ def quick_epsilon(
     most = min(count * part.epsilon, bun_steinke_epsilon(count * part.zcdp.rho, delta))
     if not worth_trying(listed, delta, most):
         return None
-    problem, cells, block = Problem.of(listed, delta, most), _FIRST, count
-    is_range = isinstance(part, BoundedRange)
-    while is_range and block > _QUICK_BLOCK and _quick_work(problem, block, _QUICK_CELLS) > 1:
-        block = max(_QUICK_BLOCK, block // 2)
-    while cells and _quick_work(problem, block, cells) > 1:
+    problem, cells, blocks = Problem.of(listed, delta, most), _FIRST, 1
+    if isinstance(part, BoundedRange):
+        blocks = -(-count // min(_QUICK_BLOCK + count // 20, _QUICK_LONGEST))
+    block = -(-count // blocks)
+    while cells > _QUICK_CELLS and _quick_work(problem, block, cells) > 1:
+        cells -= 2
+    while cells and 3 * most / problem.step(cells) > _QUICK_PLACES:
         cells //= 2
     if cells < _LEAST_CELLS:
         return None
@@ -162,10 +156,7 @@ def quick_epsilon(
 
 
 def _quick_work(problem: Problem, block: int, cells: int) -> Fraction:
-    step = problem.step(cells)
-    places = 3 * problem.most / step
-    tail, rows = problem.delta / (1 << CUT), Fraction(0)
-    for epsilon, count in ranges_of(problem.above):
-        row = min(count, block)
-        rows += row * reach(epsilon, row, tail) / step * cells
-    return max(places / _QUICK_PLACES, rows / _QUICK_ROWS)
+    """Of the longest row that is followed range by range."""
+    step, tail = problem.step(cells), problem.delta / (1 << CUT)
+    rows = [(e, min(n, block)) for e, n in ranges_of(problem.above)]
+    return sum((n * reach(e, n, tail) / step * cells for e, n in rows), Fraction(0)) / _QUICK_ROWS

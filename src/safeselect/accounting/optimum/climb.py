@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
+from math import ldexp
 
 import numpy as np
 import numpy.typing as npt
@@ -20,9 +21,11 @@ Places = npt.NDArray[np.intp]
 MARGIN = 44
 """A value is moved by this many bits below its own size: roundings are below 2**-48 of it."""
 
+_DOWN, _UP = 1 - ldexp(1, -MARGIN), 1 + ldexp(1, -MARGIN - 4)
+_EIGHTH = ldexp(1, -3)
 _BLOCKS = 64  # cells up to which each is looked at; of more, blocks, of which the best are halved
 _FIRST = 16  # such blocks at first
-_ENOUGH = 2**15  # numbers at a time, so that they stay near the processor
+_ENOUGH = 2**13  # numbers at a time, so that they stay near the processor
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,16 +87,22 @@ def _floats(values: list[Interval]) -> Floats:
     return np.array([_float(value) for value in values], np.float64)
 
 
-def climb(values: Floats, tables: Tables, length: int) -> tuple[Floats, Places]:
+def climb(
+    values: Floats, tables: Tables, length: int, *, offsets_too: bool = True
+) -> tuple[Floats, Places]:
     """An upper bound on the largest value over all offsets, and the cell where it was found.
 
     Over a cell of offsets, with u = e**t and chords of f, the objective is C + A u + B / u.  It is
-    at most the chord of its ends plus K v (1 - v), where K is half its largest bend.  So it is at
-    most the larger end plus (K - |difference of the ends|) / 4.  Where there are many, wide cells
-    come first.  One with a bound below a value found elsewhere is dropped; the others are halved.
+    at most the chord of its ends plus K v (1 - v), where K is half its largest bend.  With D the
+    difference of the ends, it is at most the larger end plus max(K - D, 2 K - 3 D, 0) / 8.  Where
+    there are many, wide cells come first.  One with a bound below a value found elsewhere is
+    dropped; the others are halved.
+
+    Args:
+        offsets_too: whether the second result is wanted, which takes time.
     """
     if tables.cells <= _BLOCKS:
-        return _all_cells(values, tables, length)
+        return _all_cells(values, tables, length, offsets_too=offsets_too)
     level = (-(-tables.cells // _FIRST) - 1).bit_length()
     dents = _dents(values, tables)
     raised = _raised(values, dents, tables, level)
@@ -101,7 +110,7 @@ def climb(values: Floats, tables: Tables, length: int) -> tuple[Floats, Places]:
     offsets = np.minimum(offsets, tables.cells - 2**level)
     high, ends = _all_bounds(raised, tables, length, offsets, level)
     best = ends.max(axis=1)
-    best = best * (1 - np.ldexp(1, -MARGIN)) - _most_raised(values, raised, length, tables)
+    best = best * _DOWN - _most_raised(values, raised, length, tables)
     places, kept = np.nonzero(high >= best[:, np.newaxis])
     offsets = offsets[kept]
     while level:
@@ -111,7 +120,7 @@ def climb(values: Floats, tables: Tables, length: int) -> tuple[Floats, Places]:
         raised = _raised(values, dents, tables, level)
         high, reached = _bounds(raised, tables, places, offsets, level)
         begins = np.flatnonzero(np.diff(places, prepend=-1))
-        tops = np.maximum.reduceat(reached, begins) * (1 - np.ldexp(1, -MARGIN))
+        tops = np.maximum.reduceat(reached, begins) * _DOWN
         best = np.maximum(best, tops - _most_raised(values, raised, length, tables))
         if level:
             kept = high >= best[places]
@@ -122,16 +131,27 @@ def climb(values: Floats, tables: Tables, length: int) -> tuple[Floats, Places]:
     return tops, offsets[where[firsts]]
 
 
-def _all_cells(values: Floats, tables: Tables, length: int) -> tuple[Floats, Places]:
+def _all_cells(
+    values: Floats, tables: Tables, length: int, *, offsets_too: bool
+) -> tuple[Floats, Places]:
     """The same where every cell is looked at, for some places at a time."""
-    tops, found = np.empty(length), np.empty(length, np.intp)
-    offsets = np.arange(tables.cells)
-    rows = -(-_ENOUGH // tables.cells)
+    tops, found = np.empty(length), np.zeros(length, np.intp)
+    rows = min(length, -(-_ENOUGH // tables.cells))
+    last = tables.cells - 1
+    # The bend depends on the place less the offset alone; rounded up as in `_bounds`.
+    bends = tables.bends[0] * _falls(values[:-1], values[1:])
+    bends = bends[: -tables.cells] - tables.bends[0] * tables.shrunk * -np.diff(values)[last + 1 :]
     for first in range(0, length, rows):
         count = min(rows, length - first)
-        high, _ = _all_bounds(values[first:], tables, count, offsets, 0)
-        found[first : first + count] = best = high.argmax(axis=1)
-        tops[first : first + count] = high[np.arange(count), best]
+        near, far = (
+            _windows(values, first + start, count, tables.cells) for start in (0, tables.cells)
+        )
+        ends = tables.first[:, np.newaxis] * near
+        ends += tables.second[:, np.newaxis] * far
+        high, _ = _bounded(ends[:-1], ends[1:], _windows(bends, first, count, last))
+        high.max(axis=0, out=tops[first : first + count])
+        if offsets_too:
+            high.argmax(axis=0, out=found[first : first + count])
     return tops, found
 
 
@@ -139,24 +159,13 @@ def _all_bounds(
     values: Floats, tables: Tables, length: int, offsets: Places, level: int
 ) -> tuple[Floats, Floats]:
     """At all places, for cells that begin at these offsets: bounds, and the larger ends."""
-    width = 2**level
-    near, far = (_windows(values, start, length, tables.cells) for start in (0, tables.cells))
-    at = offsets
-    if width == 1:
-        ends = tables.first * near + tables.second * far
-        ends, others = ends[:, :-1], ends[:, 1:]
-        first, second, third, fourth = near[:, :-1], near[:, 1:], far[:, :-1], far[:, 1:]
-    else:
-        first, second, third, fourth = (
-            side[:, at + more] for side in (near, far) for more in (0, width)
-        )
-        ends = tables.first[at] * first + tables.second[at] * third
-        others = tables.first[at + width] * second + tables.second[at + width] * fourth
-    return _bounded(ends, others, first, second, third, fourth, tables, level)
+    places, at = np.divmod(np.arange(length * len(offsets)), len(offsets))
+    high, ends = _bounds(values, tables, places, offsets[at], level)
+    return high.reshape(length, -1), ends.reshape(length, -1)
 
 
 def _windows(values: Floats, start: int, length: int, cells: int) -> Floats:
-    """Row i: values[start + i + cells], ..., values[start + i]; a view.
+    """Column i: values[start + i + cells], ..., values[start + i]; a view.
 
     By hand, as numpy's own way takes longer than the sums for which it is asked a thousand times.
 
@@ -164,7 +173,7 @@ def _windows(values: Floats, start: int, length: int, cells: int) -> Floats:
     """
     (stride,) = values.strides
     return np.ndarray(
-        (length, cells + 1), values.dtype, values, (start + cells) * stride, (stride, -stride)
+        (cells + 1, length), values.dtype, values, (start + cells) * stride, (-stride, stride)
     )
 
 
@@ -178,32 +187,39 @@ def _bounds(
     third, fourth = values[at + tables.cells], values[at + tables.cells - width]
     ends = tables.first[offsets] * first + tables.second[offsets] * third
     others = tables.first[offsets + width] * second + tables.second[offsets + width] * fourth
-    return _bounded(ends, others, first, second, third, fourth, tables, level)
+    bend = _falls(second, first) - tables.shrunk * (fourth - third)
+    return _bounded(ends, others, tables.bends[level] * bend)
 
 
-def _bounded(
-    ends: Floats,
-    others: Floats,
-    first: Floats,
-    second: Floats,
-    third: Floats,
-    fourth: Floats,
-    tables: Tables,
-    level: int,
-) -> tuple[Floats, Floats]:
-    """(the bound over each cell, its larger end); f falls from `second` to `first`, and so on."""
+def _falls(high: Floats, low: Floats) -> Floats:
+    """Rounded up: the difference may have lost a bit of the larger term."""
+    fall: Floats = high * _UP - low
+    return fall
+
+
+def _bounded(ends: Floats, others: Floats, bend: Floats) -> tuple[Floats, Floats]:
+    """(the bound over each cell, its larger end)."""
+    # The top of the parabola is (bend - apart)**2 / (4 bend) higher; here are two of its chords,
+    # max(bend - apart, 2 bend - 3 apart) / 8, where that is positive.
     larger = np.maximum(ends, others)
-    # Rounded up: the differences may have lost a bit of the larger term.
-    falls = second * (1 + np.ldexp(1, -MARGIN - 4)) - first - tables.shrunk * (fourth - third)
-    bend = tables.bends[level] * falls - np.abs(ends - others)
-    return larger + np.maximum(bend, 0) * np.ldexp(1, -2), larger
+    apart = ends - others
+    np.abs(apart, out=apart)
+    above = bend - apart
+    apart *= -1
+    apart += above
+    np.maximum(apart, 0, out=apart)
+    above += apart
+    above *= _EIGHTH
+    np.maximum(above, 0, out=above)
+    above += larger
+    return above, larger
 
 
 def _dents(values: Floats, tables: Tables) -> Floats:
     """By how much the values fail to be convex in x, at each place or later."""
     near = tables.small[1]
     middle = (values[:-2] + near * values[2:]) * tables.halved
-    dents = np.maximum(values[1:-1] * (1 + np.ldexp(1, -MARGIN - 4)) - middle, 0)
+    dents = np.maximum(values[1:-1] * _UP - middle, 0)
     dents = np.concatenate([np.zeros(1), dents, np.zeros(1)])
     largest: Floats = np.maximum.accumulate(dents[::-1])[::-1]
     return largest

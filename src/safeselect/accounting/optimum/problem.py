@@ -24,7 +24,7 @@ BLOCK = 512
 """Ranges in a row that are computed one by one; longer rows are powers of these."""
 ROW = 1024
 """Ranges up to which a row is not cut into blocks."""
-MOST_WORK = 2**20
+MOST_WORK = 3 * 2**20
 """Places of curves, each computed once per mechanism."""
 
 _COMMON = 64  # times their common measure, up to which sizes are always put on a common grid
@@ -33,6 +33,7 @@ MOST_KINDS = 48
 _MOST_RANGES = 12  # the same, of ranges
 _LONGEST = 64  # bits of a size
 _MOST_PLACES = 2**18  # of a law of losses
+_FAR = 64  # a grid may change the sum of squares of ranges by this share
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,31 +70,48 @@ class Problem:
                 kinds = _MOST_RANGES if kind is BoundedRange else MOST_KINDS
                 side += [(kind(e), n) for e, n in _fewer(own, kinds, upwards=upwards)]
             if squares:
-                side.append(
-                    (GaussianDP(_short(_sum(squares, upwards=upwards), upwards=upwards)), 1)
-                )
+                squared = total(squares) if upwards else squares_below(squares)
+                side.append((GaussianDP(_short(squared, upwards=upwards)), 1))
         return cls(above, below, delta, most)
 
     def step(self, cells: int) -> Fraction:
-        """A step of which about so many make the largest epsilon, and many epsilons multiples."""
-        largest = max(sizes_of(self.above))
-        sizes = [part.unit for part, _ in self.above if isinstance(part, KnownLaw)]
-        sizes += sizes_of([part for part in self.above if not isinstance(part[0], KnownLaw)])
-        denominator = lcm(*(size.denominator for size in sizes))
-        common = Fraction(gcd(*(int(size * denominator) for size in sizes)), denominator)
-        measure = common
-        if largest > max(_COMMON, 2 * cells) * common:
-            ranges = ranges_of(self.above)
+        """Of the grid of the upper bound."""
+        return self.on_grid(cells, upwards=True)[0]
+
+    def on_grid(self, cells: int, *, upwards: bool) -> tuple[Fraction, Sequence[tuple[Part, int]]]:
+        """A step of which about so many make the largest epsilon, and the list on its grid.
+
+        All epsilons are multiples where they can be.  Else ranges are made a little larger, or
+        smaller, so that they are; where that would change them much, the heaviest is a multiple.
+        """
+        parts = self.above if upwards else self.below
+        largest, ranges = max(sizes_of(parts)), ranges_of(parts)
+        measure = _common([p.unit if isinstance(p, KnownLaw) else p.epsilon for p in sized(parts)])
+        if largest > max(_COMMON, 2 * cells) * measure:
+            own = max((e for e, _ in ranges), default=largest)
+            others = [part for part in parts if not isinstance(part[0], BoundedRange)]
+            # From below a pair is made smaller, too, so that its largest loss is a multiple.
+            pairs = (
+                []
+                if upwards
+                else [
+                    (p.epsilon, n) for p, n in others if not isinstance(p, (KnownLaw, GaussianDP))
+                ]
+            )
+            step = _fitted(ranges, pairs, -(-cells * own // largest), upwards=upwards)
+            if step is not None:
+                ranges = _multiples(ranges, step, upwards=upwards)
+                return step, [*others, *((BoundedRange(e), n) for e, n in ranges)]
             measure = max(ranges, key=weight)[0] if ranges else largest
         step = measure / -(-cells * measure // largest)
         # With tiny parts beside large ones the step must not be too fine to compute with.
-        return max(step, 8 * self.most / _MOST_PLACES) if cells == 1 else step
+        return max(step, 8 * self.most / _MOST_PLACES) if cells == 1 else step, parts
 
     def work(self, cells: int) -> Fraction:
         """Roughly how long a bracket takes, as a share of what is allowed."""
-        step = self.step(cells)
-        products = len(self.above).bit_length()
-        ranges, tail = ranges_of(self.above), self.delta / (1 << CUT)
+        step, parts = self.on_grid(cells, upwards=True)
+        products = len(parts).bit_length()
+        ranges, tail = ranges_of(parts), self.delta / (1 << CUT)
         reaches = [reach(e, BLOCK if n > ROW else n, tail) for e, n in ranges]
         states = prod(n + 1 for _, n in ranges)
         if len(ranges) > 1 and states <= ROW:
@@ -108,7 +126,7 @@ class Problem:
                 Fraction(0),
             )
         share = Fraction(cells, 64) if cells <= 64 else Fraction(2)
-        return 2 * (products + 1) * self.most / step / _MOST_PLACES + rows * share / MOST_WORK
+        return (products + 1) * self.most / step / _MOST_PLACES + rows * share / MOST_WORK
 
 
 def sizes_of(parts: Sequence[tuple[Part, int]]) -> list[Fraction]:
@@ -116,11 +134,57 @@ def sizes_of(parts: Sequence[tuple[Part, int]]) -> list[Fraction]:
 
     A size is a multiple of the unit of its losses.
     """
-    return [
-        part.size if isinstance(part, KnownLaw) else part.epsilon
-        for part, _ in parts
-        if not isinstance(part, GaussianDP)
-    ]
+    return [part.size if isinstance(part, KnownLaw) else part.epsilon for part in sized(parts)]
+
+
+def sized(
+    parts: Sequence[tuple[Part, int]],
+) -> list[BoundedRange | LaplaceDominated | PureDP | KnownLaw]:
+    return [part for part, _ in parts if not isinstance(part, GaussianDP)]
+
+
+def _common(sizes: Sequence[Fraction]) -> Fraction:
+    """The greatest common divisor."""
+    denominator = lcm(*(size.denominator for size in sizes))
+    return Fraction(gcd(*(int(size * denominator) for size in sizes)), denominator)
+
+
+def _fitted(
+    ranges: Sequence[tuple[Fraction, int]],
+    pairs: Sequence[tuple[Fraction, int]],
+    cells: int,
+    *,
+    upwards: bool,
+) -> Fraction | None:
+    """A step with whose multiples ranges are replaced; None if that changes them too much.
+
+    With the largest range at `cells` to twice as many steps, the one that changes the sum of
+    squares least.
+    """
+    largest = max((epsilon for epsilon, _ in ranges), default=Fraction(0))
+    best, whole = None, _squares([*ranges, *pairs])
+    for number in range(cells, 2 * cells + 1) if ranges else ():
+        near = [max(1, round(epsilon * number / largest)) for epsilon, _ in ranges]
+        steps = [epsilon / n for (epsilon, _), n in zip(ranges, near, strict=True)]
+        step = max(steps) if upwards else min(steps)
+        change = abs(_squares(_multiples([*ranges, *pairs], step, upwards=upwards)) - whole)
+        if best is None or change < best[0]:
+            best = change, step
+    return best[1] if best is not None and best[0] * _FAR <= whole else None
+
+
+def _squares(sizes: Sequence[tuple[Fraction, int]]) -> Fraction:
+    return sum((weight(each) for each in sizes), Fraction(0))
+
+
+def _multiples(
+    sizes: Sequence[tuple[Fraction, int]], step: Fraction, *, upwards: bool
+) -> list[tuple[Fraction, int]]:
+    """Each at least, or at most, as large."""
+    found: Counter[Fraction] = Counter()
+    for size, count in sizes:
+        found[(-(-size // step) if upwards else size // step) * step] += count
+    return [each for each in found.items() if each[0]]
 
 
 @lru_cache(maxsize=256)
@@ -164,8 +228,8 @@ def _short(size: Fraction, *, upwards: bool) -> Fraction:
     return (-(-size // unit) if upwards else size // unit) * unit
 
 
-def _sum(values: Sequence[tuple[Fraction, int]], *, upwards: bool) -> Fraction:
-    """The sum, at least or at most."""
+def squares_below(values: Sequence[tuple[Fraction, int]]) -> Fraction:
+    """The sum, or a little less."""
     exact = len(values) <= 32 and all(v.denominator.bit_length() <= _LONGEST for v, _ in values)
     # A long sum was rounded up, to 64 significant bits.
-    return total(values) if upwards or exact else total(values) * (1 - Fraction(1, 2**60))
+    return total(values) * (1 if exact else 1 - Fraction(1, 2**60))

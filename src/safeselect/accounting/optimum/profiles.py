@@ -13,7 +13,7 @@ from safeselect.accounting.gaussian import GaussianDP
 from safeselect.accounting.laws import KnownLaw
 from safeselect.accounting.optimum.masses import Masses, certain, dots, mirrored
 from safeselect.exact.interval import Interval, rounded_down, rounded_up
-from safeselect.promises.guarantees import LaplaceDominated, PureDP
+from safeselect.promises.guarantees import BoundedRange, LaplaceDominated, PureDP
 
 Pair = PureDP | LaplaceDominated | GaussianDP | KnownLaw
 """Guarantees that a fixed pair of laws dominates and attains."""
@@ -107,7 +107,7 @@ def _on_grid(pair: Smooth, step: Fraction, last: int) -> tuple[Smooth, int]:
 
 def _values(pair: Smooth, step: Fraction, last: int, bits: int) -> tuple[list[int], list[int]]:
     """The profile at 0, 1, ..., last steps, rounded down and up."""
-    points = [_profile(pair, step * place, bits + 16).scaled(bits) for place in range(last + 1)]
+    points = [profile(pair, step * place, bits + 16).scaled(bits) for place in range(last + 1)]
     return [low for low, _ in points], [high for _, high in points]
 
 
@@ -116,8 +116,8 @@ def _whole_line(values: list[int], step: Fraction, bits: int, *, upper: bool) ->
     return mirrored(values, step, bits, upper=upper)[:0:-1] + values
 
 
-def _profile(pair: Smooth, s: Fraction, precision: int) -> Interval:
-    """The hockey-stick divergence at e**s, s at least 0."""
+def profile(pair: Smooth | BoundedRange, s: Fraction, precision: int) -> Interval:
+    """The hockey-stick divergence at e**s, s at least 0; of a class, the largest."""
     if isinstance(pair, GaussianDP):
         return pair.tails(s, precision)[0]
     if s >= pair.epsilon:
@@ -125,6 +125,9 @@ def _profile(pair: Smooth, s: Fraction, precision: int) -> Interval:
     if isinstance(pair, LaplaceDominated):
         return -Interval.of((s - pair.epsilon) / 2, precision).expm1()
     own, one = Interval.of(pair.epsilon, precision), Interval.of(1, precision)
+    if isinstance(pair, BoundedRange):
+        root = Interval.of((s - pair.epsilon) / 2, precision).expm1()
+        return -(root * root / (-own).expm1())
     return -Interval.of(s - pair.epsilon, precision).expm1() / (one + (-own).exp())
 
 

@@ -30,6 +30,7 @@ from safeselect.exact.interval import Interval
 from safeselect.promises.guarantees import BoundedRange
 
 _BITS = 72  # of masses, below delta
+_QUICK_BITS, _QUICK_CUT = 40, 16  # the same, and the tails, of an upper bound alone
 _NORMAL = 1024  # places of a deviation of a normal law
 _FINEST = 2048  # cells of a range where the grid is finer
 _SHARES = 64  # of a range, as offsets of adversaries that do not adapt
@@ -45,7 +46,6 @@ class Grid:
         tail: what may be cut off, and times 2**bits, `lost`.
         cells: of the largest epsilon.
         block: ranges in a row that are worked out one by one; up to `row` a row is not cut.
-        upper_only: no lower bound is asked for.
     """
 
     step: Fraction
@@ -54,7 +54,6 @@ class Grid:
     cells: int
     block: int
     row: int
-    upper_only: bool = False
 
     @classmethod
     def of(cls, problem: Problem, cells: int) -> Grid:
@@ -62,7 +61,8 @@ class Grid:
 
     def for_upper(self, block: int) -> Grid:
         """The same for an upper bound alone, with rows cut into such blocks."""
-        return replace(self, block=block, row=block, upper_only=True)
+        tail, bits = self.tail * (1 << CUT - _QUICK_CUT), self.bits - _BITS + _QUICK_BITS
+        return replace(self, tail=tail, bits=bits, block=block, row=0)
 
     @classmethod
     def on(cls, step: Fraction, delta: Fraction, cells: int = _NORMAL) -> Grid:
@@ -92,8 +92,9 @@ class Grid:
 
     def curve(self, epsilon: Fraction, count: int, step: Fraction) -> Curve:
         """The optimum of equal ranges, on a step that divides the range."""
-        most = -(-self.reach_of([(epsilon, count)]) // step)
-        return row(step, round(epsilon / step), count, most, upper_only=self.upper_only)
+        return row(
+            step, round(epsilon / step), count, -(-self.reach_of([(epsilon, count)]) // step)
+        )
 
     def before(self, curve: Curve, epsilon: Fraction, count: int) -> Curve:
         """The same before a curve, on the curve's step."""
@@ -124,13 +125,17 @@ def upper_profile(
 
 def range_masses(grid: Grid, epsilon: Fraction, count: int) -> list[tuple[Masses, int]]:
     """Pairs whose product bounds equal ranges: of rows of them, and of what is left."""
-    own = epsilon / min(_FINEST, -(-epsilon // grid.step))
-    blocks, rest = divmod(count, grid.block) if count > grid.row else (0, count)
-    found = []
-    if blocks:
-        found.append((_dotted(grid.curve(epsilon, grid.block, own), grid), blocks))
-    if rest:
-        found.append((_dotted(grid.curve(epsilon, rest, own), grid), 1))
+    step = epsilon / min(_FINEST, -(-epsilon // grid.step))
+    cells = round(epsilon / step)
+    length = grid.block if count > grid.row else count
+    blocks, rest = divmod(count, length)
+    most = -(-grid.reach_of([(epsilon, length)]) // step)
+    # The curve of a block begins with that of the rest.
+    curve, found = start(step), []
+    for number, times in ((rest, 1), (length - rest, blocks)):
+        if number:
+            curve = backward(curve, cells, number, most, upper_only=True)
+            found.append((_dotted(curve, grid), times))
     return found
 
 

@@ -60,6 +60,12 @@ def what_is_left(delta: Fraction, deltas: Counted) -> Fraction:
     return rounded_down(lambda precision: Interval.of(rest, precision))
 
 
+def is_exactly_left(rest: Fraction, delta: Fraction, deltas: Counted) -> bool:
+    """Whether `what_is_left` surely had nothing to round."""
+    bits = sum(count * each.denominator.bit_length() for each, count in deltas)
+    return bits <= _GRID and (1 - rest) * _kept(deltas) == 1 - delta
+
+
 def _kept(deltas: Counted) -> Fraction:
     """prod (1 - delta): exact while it is short, then rounded down to _GRID bits at each step."""
     product = Fraction(1)
