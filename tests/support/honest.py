@@ -108,9 +108,21 @@ def lists() -> Iterator[Honest]:
             rows = ROWS[place % 2]
             yield f"select_many, {name}", bound(s.select_many, rows, **given), caps
             yield f"top_k_many, {name}", bound(s.top_k_many, rows, k=1 + place % 3, **given), caps
-    weighted = {"weights": [0, 1, 2], "epsilon": 1, "sensitivity": 1, "mechanism": "exponential"}
-    yield "weights of rows", bound(s.top_k_many, ROWS[0], k=2, **weighted), EPSILON
-    yield "weights of a list", bound(s.top_k, [3, 2000, 5], k=2, **weighted), EPSILON
+    weighted: dict[str, Any] = {
+        "weights": [0, 1, 2],
+        "epsilon": 1,
+        "sensitivity": 1,
+        "mechanism": "exponential",
+    }
+    for name in ("exponential", "exponential_base2"):
+        weighted["mechanism"] = name
+        yield f"weights, {name}", bound(s.top_k, [3, 2000, 5], k=2, **weighted), EPSILON
+        yield f"weights of rows, {name}", bound(s.select_many, ROWS[0], **weighted), EPSILON
+        yield f"of lists, {name}", bound(s.top_k_many, ROWS[0], k=2, **weighted), EPSILON
+    copies = {**weighted, "mechanism": "permute_and_flip"}
+    yield "copies in rows", bound(s.select_many, ROWS[0], **copies), EPSILON
+    noisy = {"weights": [0, 1, 2], "epsilon": 1, "sensitivity": 1, "noise": "gumbel"}
+    yield "weights of noise", bound(s.report_noisy_max, [3, 2000, 5], **noisy), EPSILON
 
 
 def unknown() -> Iterator[Honest]:
