@@ -33,7 +33,8 @@ SMALL ?= tests/test_import.py tests/test_gmpy2.py tests/exact/test_interval.py t
 # input, whole processes, the audit and the evidence, and laws that are enumerated or counted.  All
 # else of the contract is in, new files too.
 QUICK ?= -m "not slow" $(addprefix --ignore=tests/, \
-  inside adapters audit estimates evidence fuzz guarantees laws leaks faults proofs release tools \
+  inside adapters audit estimates evidence fuzz guarantees laws leaks faults observed proofs \
+  release tools \
   test_cli.py test_examples.py test_import.py test_snippets.py sources/test_hostile.py \
   $(addprefix samplers/test_, bernoulli.py discrete_gaussian.py discrete_laplace.py geometric.py \
     lazy.py rounds.py) \

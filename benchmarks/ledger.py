@@ -2,7 +2,7 @@
 
 In FOLDER (a temporary folder by default): milliseconds of a charge, as it is and with nothing
 waiting for the disk, which leaves what safeselect and Python take themselves; microseconds a
-record of opening, replayed and skimmed; and how many bytes a record are kept in memory.
+record of opening; and how many bytes a record are kept in memory.
 """
 
 from __future__ import annotations
@@ -13,14 +13,13 @@ import sys
 import tempfile
 import time
 import tracemalloc
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from safeselect import Budget, LaplaceDominated, Ledger
-from safeselect.ledger import Scope, book
+from safeselect.ledger import Scope
 from safeselect.ledger.entries import Charge
-from safeselect.ledger.stores.journal import FileJournal
 
 CHARGES = 200
 LONG = 6000
@@ -89,15 +88,6 @@ def long_ledger(path: Path) -> None:
             scope.begin(charge()).released("x", b"s" * 32)
 
 
-def without_carried(work: Callable[[], None]) -> None:
-    found = FileJournal.to_carried
-    FileJournal.to_carried = lambda _: None  # type: ignore[method-assign, assignment]
-    try:
-        work()
-    finally:
-        FileJournal.to_carried = found  # type: ignore[method-assign]
-
-
 def main() -> None:
     with tempfile.TemporaryDirectory(dir=sys.argv[1] if sys.argv[1:] else None) as folder:
         for name, terms in BUDGETS.items():
@@ -107,17 +97,10 @@ def main() -> None:
             with without_waiting_for_the_disk():
                 least, median = measured(scope)
             print(f"{'no waiting':>18} charge {least:6.2f} ms at least, {median:6.2f} ms median")
-        book.CARRY_EVERY = LONG  # type: ignore[misc]
         path = Path(folder) / "long.ledger"
         long_ledger(path)
-        skimmed, _ = opening(path)
-
-        def replayed() -> None:
-            took, size = opening(path)
-            print(f"opening: {took / LONG:.1f} us a record, {size / LONG:.0f} bytes kept of each")
-
-        without_carried(replayed)
-        print(f"opening before the last carried record: {skimmed / LONG:.1f} us a record")
+        took, size = opening(path)
+        print(f"opening: {took / LONG:.1f} us a record, {size / LONG:.0f} bytes kept of each")
 
 
 if __name__ == "__main__":

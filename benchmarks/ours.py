@@ -210,7 +210,12 @@ def seven_quantiles(work: Work) -> Call:
 
 def _quantile(work: Work, name: str, **asked: Any) -> Call:
     run, values = _public(name), make_scores(work.scores, work.n)
-    ends = {"lowest": 0, "highest": 999, "neighbours": "replace_one"}  # the law of the others
+    ends = {
+        "lowest": 0,
+        "highest": 999,
+        "step": 1,
+        "neighbours": "replace_one",
+    }  # the law of the others
     return lambda: run(values, epsilon=work.rate, **ends, **asked)
 
 

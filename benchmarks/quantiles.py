@@ -182,7 +182,7 @@ def measure(columns: dict[str, tuple[list[int], int]], runs: int) -> None:
     for (name, (values, highest)), texts, epsilon in product(columns.items(), ASKED, EPSILONS[1:]):
         ordered, array = sorted(values), np.array(values, dtype=float)
         shares = [float(Fraction(text)) for text in texts]
-        given = {"quantiles": texts, "lowest": 0, "highest": highest, "epsilon": epsilon}
+        given = {"quantiles": texts, "lowest": 0, "highest": highest, "step": 1, "epsilon": epsilon}
         cells = [row(ordered, [quantiles(values, **given).values for _ in range(runs)], shares)]
         drawn = [
             np.atleast_1d(

@@ -43,7 +43,7 @@ reveal_type(select_many(np.zeros((2, 3), dtype=np.int64), epsilon=1, sensitivity
 reveal_type(top_k_above(cities, threshold=2, k=1, epsilon=1, sensitivity=1).labels)
 reveal_type(measure(cities, epsilon=1, sensitivity_l1=1).labels)
 quantile(np.zeros(3), quantile=0.5, lowest=0, highest="9.5", step="0.5", epsilon=1)
-quantile([date(2024, 2, 29)], quantile="1/2", lowest=date.min, highest=date.max, rho=1)
+quantile([date(2024, 2, 29)], quantile="1/2", lowest=date.min, highest=date.max, step=1, rho=1)
 
 permute_and_flip(cities, epsilon=[1], sensitivity=1)  # wrong
 permute_and_flip(cities, epsilom=1, sensitivity=1)  # wrong
@@ -52,8 +52,8 @@ report_noisy_max(cities, noise="normal", epsilon=1, sensitivity=1)  # wrong
 top_k(cities, epsilon=1, sensitivity=1)  # wrong
 top_k_above(cities, threshold=2, k=1, epsilon=1, sensitivity=1, rho=1)  # wrong
 measure(3, epsilon=1, sensitivity_l1=1)  # wrong
-quantile([1], quantile="1/2", lowest=[0], highest=9, epsilon=1)  # wrong
-quantile([1], quantile="1/2", lowest=0, highest=9, epsilon=1, neighbours="replace")  # wrong
+quantile([1], quantile="1/2", lowest=[0], highest=9, step=1, epsilon=1)  # wrong
+quantile([1], quantile="1/2", lowest=0, highest=9, step=1, epsilon=1, neighbours="replace")  # wrong
 select_partitions(cities, labels=3, epsilon=1, delta="1e-9", max_partitions=1)  # wrong
 expected_gap(3, rate=1)  # wrong
 """

@@ -13,6 +13,7 @@ from safeselect.accounting.repetition import PoissonRepeated, Repeated
 from safeselect.counts import Counts
 from safeselect.errors import (
     BudgetError,
+    ChargeStands,
     InputError,
     LedgerBusy,
     LedgerDamaged,
@@ -90,6 +91,7 @@ __all__ = [
     "Budget",
     "BudgetError",
     "CallbackSource",
+    "ChargeStands",
     "ChosenRun",
     "CombinedSource",
     "Composition",

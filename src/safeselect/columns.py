@@ -25,9 +25,9 @@ _TABLES = {
     "polars": ("Series", "DataFrame"),
     "pyarrow": ("Array", "ChunkedArray", "Table", "RecordBatch"),
 }
-_WIDE = ("Int128", "UInt128")  # polars' integers for which NumPy has no type
 _TEXTS = (str, bytes, bytearray)
-_ENCODED = ("dictionary<", "run_end_encoded<")  # pyarrow's: their null_count misses nulls
+# Types that NumPy lacks: polars' wide integers, and pyarrow's codes, whose null_count misses nulls.
+_LISTED = ("Int128", "UInt128", "dictionary<", "run_end_encoded<")
 
 
 def _column_of(scores: Any) -> Any:
@@ -107,24 +107,31 @@ def _only_column(table: Any) -> Any:
 
 def _convert(column: Any) -> Numbers:
     """Convert a column to an array, or to Python's integers where NumPy has no such type."""
-    nulls, values = 0, None
+    nulls = 0
+    values: Numbers | None = None
     with hushed():  # any error becomes ours below, without a context
-        if str(getattr(column, "type", "")).startswith(_ENCODED):
-            column = column.cast(column.type.value_type)
-        # Counted before conversion, because converting turns nulls into NaN or into zeros.
-        nulls = _count_nulls(column)
-        if not nulls:
-            kind = getattr(column, "dtype", None)
-            is_wide = str(kind) in _WIDE
+        kind = getattr(column, "dtype", getattr(column, "type", None))
+        if str(kind).startswith(_LISTED):
+            values = list(_lister(column)())
+            nulls = sum(cell is None or cell is getattr(kind, "na_value", None) for cell in values)
+        else:
+            # Counted before conversion, because converting turns nulls into NaN or into zeros.
+            nulls = _count_nulls(column)
             # A sparse column of pandas has the type of its cells as `subtype`; without it, the type
             # of the fill value decides too, and unsigned integers become floats.
             cells = getattr(kind, "subtype", None)
-            values = list(column.to_list()) if is_wide else np.asarray(column, cells)
+            values = None if nulls else np.asarray(column, cells)
     if nulls:
         raise ScoreError(NULL)
     if values is None:
         raise ScoreError(f"scores of type {type(column).__name__} cannot be read as an array")
     return values
+
+
+def _lister(column: Any) -> Any:
+    """The method that returns a column's cells as Python objects, or None."""
+    ways = (getattr(column, name, None) for name in ("to_pylist", "to_list", "tolist"))
+    return next((way for way in ways if callable(way)), None)
 
 
 def _count_nulls(column: Any) -> int:
@@ -155,10 +162,7 @@ def _names_of(labels: Iterable[Any], parameter: str = "labels") -> list[Any]:
     Raises:
         ParameterError: a column with nulls.
     """
-    read = None
-    if len(getattr(labels, "shape", (0,))) == 1:
-        ways = (getattr(labels, name, None) for name in ("to_pylist", "to_list", "tolist"))
-        read = next((way for way in ways if callable(way)), None)
+    read = _lister(labels) if len(getattr(labels, "shape", (0,))) == 1 else None
     if read is None:
         return list(labels)
     with suppress(NotImplementedError):  # labels that are tuples are never null

@@ -33,7 +33,8 @@ class Counts(Mapping[Any, int]):
         the same direction; at most `max_contributions` of them.
 
     Args:
-        counts: label -> number of distinct users.
+        counts: label -> number of distinct users.  Labels of an unknown domain, and keys, are read
+            as texts, of which equal ones keep the larger count: 1, 1.0 and "1" are one.
         places: how many of the largest counts these are, or "all".
         max_contributions: for how many items a user was counted at most; None for any number.
         order: "count", largest first and equal ones by their labels, or "label".

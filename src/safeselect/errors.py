@@ -75,12 +75,28 @@ class RepeatedRequest(BudgetError):
 class LedgerError(SafeSelectError, RuntimeError):
     """The ledger cannot be used (full, read-only, of another kind): nothing is released.
 
-    A charge that was under way may stand.
+    A charge that was under way may stand, if this is none of `LedgerBusy` (it does not) and
+    `ChargeStands` (it does).
     """
 
 
 class LedgerBusy(LedgerError):
     """Another process or thread holds the ledger's lock: nothing was charged, try again."""
+
+
+class ChargeStands(LedgerError):
+    """The charge is in the ledger and stands, and its answer is withheld.
+
+    The answer of a request that has an outbox is released by `Ledger.finish`, if the outbox has it;
+    any other is lost.
+
+    Attributes:
+        charge: place in the ledger of the record of the charge.
+    """
+
+    def __init__(self, message: str = "", *, charge: int | None = None) -> None:
+        super().__init__(message)
+        self.charge = charge
 
 
 class LedgerDamaged(LedgerError):

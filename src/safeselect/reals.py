@@ -11,17 +11,15 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
-import gmpy2
 import numpy as np
 
 from safeselect.errors import ScoreError
-from safeselect.scores.numbers import FLOATS, is_integer, ratio, to_int
+from safeselect.exact.plain import plain, ratio_of
+from safeselect.scores.numbers import ratio
 
 Place = tuple[int, Fraction]
 """Larger for larger numbers: 0 for NaN, 1 for -infinity, 2 and the number, 3 for infinity."""
 
-_ABOVE, _BELOW = (vars(Fraction)[name].fget for name in ("numerator", "denominator"))
-_MPQ = type(gmpy2.mpq())
 _NAN = 0, Fraction(0)
 _EXPONENT = 4096
 _FAR = 10**_EXPONENT
@@ -45,18 +43,12 @@ def place_of(value: Any) -> Place:
     Raises:
         ScoreError: the class is no class of real numbers.
     """
-    kind = type(value)
-    if issubclass(kind, Decimal):
-        return _of_decimal(Decimal(value))
-    if is_integer(kind):
-        return _finite(to_int(kind, value), 1)
-    if issubclass(kind, FLOATS):
-        return _of_double(float.__float__(value) if issubclass(kind, float) else value.item())
-    if issubclass(kind, Fraction):
-        return _finite(_ABOVE(value), _BELOW(value))
-    if issubclass(kind, _MPQ):
-        return _finite(int(value.numerator), int(value.denominator))
-    raise ScoreError(f"a number is needed, got {kind.__name__}")
+    number = plain(value)
+    if number is None:
+        raise ScoreError(f"a number is needed, got {type(value).__name__}")
+    if isinstance(number, Decimal):
+        return _of_decimal(number)
+    return _of_double(number) if isinstance(number, float) else _finite(*ratio_of(number))
 
 
 def _infinite(is_negative: object) -> Place:

@@ -20,7 +20,15 @@ import pytest
 from ledgers import new, pure, scope, script
 from workers import LONG, kinds
 
-from safeselect import Ledger, LedgerBusy, LedgerDamaged, LedgerError, LedgerRolledBack
+from safeselect import (
+    ChargeStands,
+    Ledger,
+    LedgerBusy,
+    LedgerDamaged,
+    LedgerError,
+    LedgerRolledBack,
+)
+from safeselect.ledger import pending as pending_module
 from safeselect.ledger import repair
 from safeselect.ledger.stores.file import FileStore
 
@@ -381,15 +389,20 @@ def test_a_file_that_may_only_grow(path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", [fcntl.LOCK_EX, fcntl.LOCK_SH])
-def test_contention_is_its_own_error_and_nothing_is_charged(path: Path, kind: int) -> None:
+def test_contention_is_its_own_error_and_nothing_is_charged(
+    path: Path, kind: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pending_module, "OUTCOME_WAIT", 0)
     ledger = Ledger.open(FileStore(path, wait=0))
     there, pending = scope(ledger), scope(ledger).begin(pure())
     before = path.read_bytes()
     with path.open("rb") as other:
         fcntl.flock(other, kind)
-        for use in (lambda: there.begin(pure()), lambda: pending.released("x", b"s" * 32)):
-            with pytest.raises(LedgerBusy, match="nothing was charged, try again"):
-                use()
+        with pytest.raises(LedgerBusy, match="nothing was charged, try again"):
+            there.begin(pure())
+        with pytest.raises(ChargeStands, match="the charge in record 4 stands") as caught:
+            pending.released("x", b"s" * 32)
+        assert caught.value.charge == pending.charge
         if kind == fcntl.LOCK_EX:
             with pytest.raises(LedgerBusy, match="try again"):
                 ledger.balance("a")

@@ -29,11 +29,9 @@ from safeselect import (
     SparseVector,
 )
 from safeselect.errors import SafeSelectWarning
-from safeselect.ledger import book
 from safeselect.ledger.records.lines import log_line
 from safeselect.ledger.records.record import canonical, record_hash
 from safeselect.ledger.stores import file, place
-from safeselect.ledger.stores.journal import FileJournal
 
 pytestmark = pytest.mark.claim("C9")
 
@@ -283,84 +281,6 @@ def test_what_nobody_may_write_about_refusals(tmp_path: Path) -> None:
     body = canonical({**charged, **common, "nonce": "ab" * 16})
     path.write_bytes(b"".join(before) + log_line(body, record_hash(body), ""))
     is_refused(path, "record 5 charges a scope that was closed")
-
-
-# --------------------------------------------------------------------------------- carried over
-
-
-@pytest.fixture
-def long(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A ledger whose totals were carried over three times."""
-    monkeypatch.setattr(book, "CARRY_EVERY", 20)
-    path = tmp_path / "budget.ledger"
-    ledger = new(path, epsilon=10)
-    for i in range(40):
-        pending = scope(ledger).begin(pure("1/10", parameters={"previous": "0" * 64, "k": "2"}))
-        if i % 5 == 0:
-            pending.aborted("input" if i < 20 else "error")
-        elif i % 3:
-            pending.released("blue", b"s" * 32)
-    return path
-
-
-def test_what_was_carried_over_is_what_a_replay_finds(
-    long: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert kinds(Ledger.open(long)).count("carried") == 3
-    skimmed = Ledger.open(long)
-    known = skimmed._book._known.checker  # type: ignore[union-attr]
-    checked = skimmed.check()
-    assert (known.carried_at, known.count) == (checked.carried_at, checked.count)
-    assert known.carried() == checked.carried()
-    assert known.scopes == checked.scopes
-    assert known.scopes["a"].refusals == 4
-    with monkeypatch.context() as patch:
-        patch.setattr(FileJournal, "to_carried", lambda _: None)
-        assert Ledger.open(long)._book._known.checker.carried() == known.carried()  # type: ignore[union-attr]
-    scope(skimmed).begin(pure()).released("blue", b"s" * 32)
-    head = skimmed.head
-    assert Ledger.open(long, head=head).head == head
-
-
-def test_a_change_before_the_totals_were_carried_over_is_found_at_the_next_opening(
-    long: Path,
-) -> None:
-    ledger = Ledger.open(long)
-    whole = long.read_bytes()
-    first = whole.index(b'"kind":"charged"')
-    place = whole.index(b'"nonce":"', first) + 12
-    for at in (first + 9, place, whole.index(b'"previous":"', place) + 20, len(whole) // 3):
-        changed = bytearray(whole)
-        changed[at] ^= 1
-        long.write_bytes(changed)
-        with pytest.raises(LedgerDamaged, match="record"):
-            Ledger.open(long)
-        with pytest.raises(LedgerDamaged, match="record"):
-            ledger.check()
-    long.write_bytes(whole)
-    assert ledger.check().count == Ledger.open(long).check().count
-
-
-@pytest.mark.parametrize("what", ["scopes", "open", "nonces", "requests"])
-def test_totals_that_were_not_carried_over_rightly(
-    what: str, long: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    lines = long.read_bytes().splitlines(keepends=True)
-    last = max(i for i, line in enumerate(lines) if b'"kind":"carried"' in line)
-    long.write_bytes(b"".join(lines[: last + 1]))
-
-    def change(record: dict[str, Any]) -> None:
-        if what == "scopes":
-            record["scopes"]["a"]["spent"]["epsilon"] = "0"
-        elif what == "open":
-            record["open"].clear()
-        else:
-            record[what] = "0" * 64
-
-    forged(long, change)
-    with pytest.raises(LedgerDamaged, match="does not state what follows"):
-        for _ in Ledger.open(long).records():
-            pass
 
 
 # --------------------------------------------------------------------------------------- places

@@ -138,7 +138,7 @@ def test_only_a_published_head_shows_that_the_end_was_cut(ledger: Ledger) -> Non
     check(lines(ledger), head=head)
     assert ledger.check(head=head).head == ledger.head != head
     with pytest.raises(LedgerError, match="another one than the published head"):
-        check(forge(log, 4, utc="2000-01-01T00:00:00Z"), head=head)
+        check(forge(log, 4, utc="2000-01-01"), head=head)
 
 
 @pytest.mark.parametrize("wrong", ["", "7", "7:abc", "07:" + "0" * 64, "-1:" + "0" * 64, 7])
@@ -332,12 +332,12 @@ def test_a_commitment_depends_on_salt_and_output() -> None:
     )
 
 
-def test_times_are_of_charges_alone_and_whole_seconds(ledger: Ledger) -> None:
+def test_times_are_of_charges_alone_and_whole_days(ledger: Ledger) -> None:
     for record in ledger.records():
         stamped = record.content["kind"] in ("created", "scope", "charged")
         assert ("utc" in record.content) == stamped
         if stamped:
-            form = r"20[0-9]{2}-[01][0-9]-[0-3][0-9]T[0-2][0-9]:[0-5][0-9]:[0-5][0-9]Z"
+            form = r"20[0-9]{2}-[01][0-9]-[0-3][0-9]"
             assert re.fullmatch(form, record.content["utc"])
 
 

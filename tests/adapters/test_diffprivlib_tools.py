@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import functools
+import sys
+import types
 from collections import Counter
 from fractions import Fraction
 from math import exp
@@ -14,6 +16,7 @@ from chances import fits
 
 import safeselect.adapters.diffprivlib_tools as ours
 from safeselect import ParameterError, ScoreError
+from safeselect.reals import place_of
 from safeselect.testing import DeterministicSource
 
 pytestmark = [
@@ -150,7 +153,120 @@ def test_its_accountant_is_charged_as_by_the_original() -> None:
         with pytest.raises(Exception, match="exceed"):
             function([1, 2], 0.5, 0.1, (0, 10), accountant=accountant)
         assert accountant.spent_budget == spent[-1]
-    assert spent[0] == spent[1]
+    # Theirs in parts that are rounded to the nearest float, ours at once and rounded up.
+    theirs, own = (sum(Fraction(epsilon) for epsilon, _ in each) for each in spent)
+    assert own == 3
+    assert abs(own - theirs) < Fraction(1, 10**15)
+
+
+class Accountant:
+    """As diffprivlib's: floats, and an error where they add up to more than the budget."""
+
+    def __init__(self, budget: float) -> None:
+        self.budget = budget
+        self.spent: list[float] = []
+
+    @classmethod
+    def load_default(cls, given: Any) -> Any:
+        return given
+
+    def check(self, epsilon: float, delta: float) -> None:
+        assert type(epsilon) is float
+        if sum([*self.spent, epsilon]) > self.budget or delta:
+            raise ValueError("the budget does not allow it")
+
+    def spend(self, epsilon: float, delta: float) -> None:
+        self.check(epsilon, delta)
+        self.spent.append(epsilon)
+
+
+@pytest.fixture
+def drawn(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, Fraction]]:
+    """The values and the epsilon of each draw; and an accountant in diffprivlib's place."""
+    found: list[tuple[Any, Fraction]] = []
+    choose = ours.choose
+
+    def noted(values: Any, **given: Any) -> Any:
+        found.append((values, given["epsilon"]))
+        return choose(values, **given)
+
+    monkeypatch.setattr(ours, "choose", noted)
+    module = types.ModuleType("diffprivlib.accountant")
+    module.BudgetAccountant = Accountant  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "diffprivlib.accountant", module)
+    return found
+
+
+@pytest.mark.parametrize("epsilon", [0.3, "1/3", 0.7, 1, 1.0, Fraction(2, 7), "0.1", 1e-8, "1e-30"])
+@pytest.mark.parametrize("quant", [0.5, [0.25, 0.5, 0.75], [0, 0.1, 0.2, 0.3, 0.4, 0.5, 1]])
+@pytest.mark.parametrize("axis", [None, 0])
+def test_what_is_drawn_is_charged_and_never_less(epsilon, quant, axis, drawn) -> None:
+    accountant = Accountant(9.0)
+    ours.quantile(np.ones((5, 3)), quant, epsilon, (0, 9), axis=axis, accountant=accountant)
+    whole = sum(each for _, each in drawn)
+    assert whole == Fraction(str(epsilon))
+    [spent] = accountant.spent
+    assert Fraction(spent) >= whole > Fraction(np.nextafter(spent, 0))
+
+
+def test_a_budget_is_used_up_and_what_is_refused_is_not_drawn(drawn) -> None:
+    accountant = Accountant(1.0)
+    ours.quantile([1, 2], [0.25, 0.5, 0.75], 1.0, (0, 9), accountant=accountant)
+    assert accountant.spent == [1.0]
+    del drawn[:]
+    for quant in (0.5, [0.25, 0.75]):
+        with pytest.raises(ValueError, match="does not allow"):
+            ours.quantile([1, 2], quant, 0.5, (0, 9), accountant=accountant)
+    assert drawn == []
+    tight = Accountant(0.3)  # below 3/10
+    with pytest.raises(ValueError, match="does not allow"):
+        ours.median([1, 2], 0.3, (0, 9), accountant=tight)
+    assert (tight.spent, drawn) == ([], [])
+
+
+BIG = 2**53 + 1
+NEIGHBOURS: dict[str, tuple[Any, Any]] = {
+    "a float": ([BIG] * 9, [*[BIG] * 9, 0.5]),
+    "an infinity": ((BIG,) * 9, (*(BIG,) * 9, float("inf"))),
+    "a negative number": ([2**63 + 1] * 9, [*[2**63 + 1] * 9, -1]),
+    "a fraction": ([0.5, BIG], [0.5, BIG, Fraction(1, 3)]),
+    "a truth value": ([BIG, 2**64 + 1], [BIG, 2**64 + 1, True]),
+    "NumPy's": ([np.int64(BIG)] * 2, [*[np.int64(BIG)] * 2, np.float32(0.5)]),
+    "an unsigned one": ([np.int64(-BIG)] * 2, [*[np.int64(-BIG)] * 2, np.uint64(BIG)]),
+}
+
+
+@pytest.mark.parametrize("name", NEIGHBOURS)
+def test_one_number_more_does_not_change_the_others(name, drawn) -> None:
+    left, right = NEIGHBOURS[name]
+    for values in (left, right):
+        ours.median(values, 1, (-(2**65), 2**65))
+    (before, _), (after, _) = drawn
+    assert list(map(place_of, before)) == list(map(place_of, left))
+    assert list(map(place_of, after)) == list(map(place_of, right))
+
+
+def test_rows_and_columns_keep_their_numbers(drawn) -> None:
+    nested = [[BIG, 0.5], [BIG, -1], [BIG, 2**64]]
+    pd, pl, pa = (pytest.importorskip(name) for name in ("pandas", "polars", "pyarrow"))
+    table = {"a": [BIG, BIG], "b": [0.5, -1.0]}
+    for given in (nested, tuple(map(tuple, nested)), pd.DataFrame(table), pl.DataFrame(table)):
+        ours.median(given, 1, (-(2**65), 2**65), axis=0)
+        rows = [list(row) for row, _ in drawn]
+        assert rows[0] == [BIG] * len(rows[0])
+        assert rows[1] == [row[1] for row in nested] or rows[1] == table["b"]
+        del drawn[:]
+    ours.median(pa.table(table), 1, (-(2**65), 2**65), axis=0)
+    ours.median(pl.Series([2**100 + 1, 1], dtype=pl.Int128), 1, (0, 2**101))
+    ours.median(pd.Series([BIG, None], dtype="Int64").dropna(), 1, (0, 2**101))
+    ours.median(pa.array([BIG, 1]), 1, (0, 2**101))
+    assert [list(row) for row, _ in drawn] == [
+        [BIG, BIG],
+        [0.5, -1.0],
+        [2**100 + 1, 1],
+        [BIG],
+        [BIG, 1],
+    ]
 
 
 def test_what_cannot_be_read_costs_nothing() -> None:

@@ -92,11 +92,9 @@ def test_another_connection_s_settings_mean_nothing() -> None:
     ("table", "message"),
     [
         (pd.DataFrame({"city": ["a"], "rider": [0.5]}), "that are not whole: .*Int64"),
-        (pd.DataFrame({"city": [True], "rider": [1]}), "'city' must hold .* but holds BOOLEAN"),
+        (pd.DataFrame({"city": ["a"], "rider": [True]}), "'rider' must hold .* but holds BOOLEAN"),
         (pl.DataFrame({"city": [[PRIVATE]], "rider": [1]}), "'city' must hold"),
         (pa.table({"city": [{PRIVATE: 1}], "rider": [1]}), "'city' must hold .* but holds STRUCT;"),
-        (pd.DataFrame({"city": [PRIVATE, 7], "rider": [1, 2]}), "cannot be read: keys are"),
-        (pd.DataFrame({"city": [PRIVATE, object()], "rider": [1, 2]}), "cannot be read: keys are"),
         (pd.DataFrame({"town": [PRIVATE], "rider": [1]}), "the table has no column named 'city'"),
         (pd.DataFrame([[PRIVATE, PRIVATE, 1]], columns=["city", "city", "rider"]), "more than one"),
     ],

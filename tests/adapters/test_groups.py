@@ -225,7 +225,7 @@ def test_one_release_is_one_charge(tmp_path: Path):
     assert found.statement.unit == "one rider"
     # A fault in the rows: the charge stands, and the message says nothing of them.
     mixed = pytest.importorskip("pandas").DataFrame(
-        {"month": ["May", 7], "city": ["a", "b"], "rider": ["x", "y"]}
+        {"month": ["May", "June"], "city": ["a", "b"], "rider": [1.5, 2]}
     )
     with pytest.raises(ScoreError, match="cannot be read as the arguments say"):
         top_items_by_group(mixed, **COLUMNS, groups=MONTHS, k=1, **cost)

@@ -6,15 +6,18 @@ import pickle
 import random
 from collections import Counter
 from collections.abc import Iterable
+from decimal import Decimal
 from enum import Enum
 from operator import itemgetter
 from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 import pytest
 
-from safeselect import ParameterError, ScoreError, partition_strategy
+from safeselect import ParameterError, PartitionStrategy, ScoreError, partition_strategy
 from safeselect.adapters.pipeline_dp import create_partition_selection_strategy, kept_partitions
+from safeselect.unknown_domain._items import item
 
 Kind = Enum("Kind", ["TRUNCATED_GEOMETRIC", "LAPLACE_THRESHOLDING", "GAUSSIAN_THRESHOLDING"])
 OURS = Kind["TRUNCATED_GEOMETRIC"]
@@ -104,13 +107,13 @@ class Backend:
 
 def test_partitions_are_selected_by_public_operations_the_same_each_time() -> None:
     """Users in five partitions each, of which two count; keys of many types."""
-    keys = ["a", "b", 5, 5.0, "5", None, float("nan"), np.str_("c"), "\ud800", 2**65000]
+    keys = ["a", "b", 5, 5.0, "5", None, float("nan"), np.str_("c"), "\ud800", 2**65000, 1.5]
     rng = random.Random(3)
     rows = [(user, rng.choice(keys)) for user in range(400) for _ in range(9)]
     strategy = partition_strategy(epsilon=1, delta="1e-6", max_partitions=2)
     given = {"extractors": Extractors(), "strategy": strategy}
     found = [set(kept_partitions(rows, backend=Backend(n), **given)) for n in range(3)]
-    assert found[0] == found[1] == found[2] == {*"ab5c", 5, "\ud800", 2**65000}
+    assert found[0] == found[1] == found[2] == {*"ab5c", "\ud800", item(2**65000), "1.5"}
     small = rows[:200]  # some partitions may show, and always the same ones
     found = [set(kept_partitions(small, backend=Backend(n), **given)) for n in range(3)]
     assert found[0] == found[1] == found[2]
@@ -133,11 +136,43 @@ def test_a_user_counts_for_so_many_partitions_and_once_for_each() -> None:
     assert max(seen) < 40
 
 
-def test_what_is_no_strategy_or_no_user_is_refused() -> None:
+def test_what_is_no_strategy_is_refused() -> None:
     given = {"backend": Backend(1), "extractors": Extractors()}
     with pytest.raises(ParameterError, match="strategy must be made by partition_strategy"):
         kept_partitions([], strategy=3, **given)  # type: ignore[arg-type]
-    strategy = partition_strategy(epsilon=1, delta="1e-6", max_partitions=3)
-    with pytest.raises(ScoreError, match="privacy ids must be integers or strings") as raised:
-        kept_partitions([(777.5, "a")], strategy=strategy, **given)
-    assert "777" not in str(raised.value)
+
+
+@pytest.mark.claim("C10")
+@pytest.mark.parametrize("user", [None, float("nan"), np.float32("nan"), pd.NA, pd.NaT, b"x", [1]])
+def test_a_row_without_a_user_is_dropped(user: Any) -> None:
+    """As the table adapters do: one such row is as good as none, wherever it stands."""
+    strategy = partition_strategy(epsilon=8, delta="1e-6", max_partitions=2)
+    rows: list[Any] = [(f"user {n}", "a") for n in range(99)]
+    for more in (rows, rows + [(user, "b")] * 99, [(user, "a"), *rows], [(user, None), *rows]):
+        assert watched(more, strategy) == ({"a"}, {"a": 99})
+
+
+@pytest.mark.claim("C2")
+def test_users_and_partitions_are_texts() -> None:
+    """Equal users are one, however they are spelled; what a user keeps follows from its texts."""
+    strategy = partition_strategy(epsilon=1, delta="1e-6", max_partitions=1)
+    places = [1, 2, 3, 1.5]
+    several: list[list[Any]] = [[1], ["1"], [1.0, 1, True], [Decimal("1.0"), "1", np.int64(1)]]
+    for users in several:
+        rows = [(user, place) for user in users for place in places]
+        texts = [("1", str(place)) for place in places]
+        assert watched(rows, strategy) == watched(texts, strategy)
+        assert sum(watched(rows, strategy)[1].values()) == 1
+
+
+def watched(rows: list[Any], strategy: PartitionStrategy) -> tuple[set[str], dict[str, int]]:
+    """What is kept, and the numbers of users from which that is decided."""
+    seen: dict[str, int] = {}
+
+    class Watched(Backend):
+        def filter(self, rows: Any, function: Any, stage: str) -> Any:
+            seen.update(rows)
+            return super().filter(rows, function, stage)
+
+    found = kept_partitions(rows, backend=Watched(1), extractors=Extractors(), strategy=strategy)
+    return set(found), seen

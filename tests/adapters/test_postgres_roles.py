@@ -96,7 +96,7 @@ def a_charge(ledger: Ledger, epsilon: object = "1/10", **changes: Any) -> dict[s
     """The record of a charge as the library would write it, and then changed."""
     balance, charge = ledger.balance("a"), pure(epsilon)
     price = balance.budget.price(charge.guarantee, charge.parts)
-    record = {"kind": "charged", **charged("a test", charge)}
+    record = {"kind": "charged", "utc": "2025-01-01", **charged("a test", charge)}
     record["charges"] = [{**amounts("a", balance, price), **changes}]
     return record
 

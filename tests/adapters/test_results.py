@@ -69,7 +69,7 @@ def test_measurements_and_quantiles_are_sequences_of_their_values():
     assert wide["label"] == [0, 1]
     assert wide["high"][0] - wide["value"][0] == wide["value"][1] - wide["low"][1] == 20
     points = safeselect.quantiles(
-        [3] * 9 + [8] * 9, quantiles=["1/4", "3/4"], lowest=0, highest=9, epsilon=1000
+        [3] * 9 + [8] * 9, quantiles=["1/4", "3/4"], lowest=0, highest=9, step=1, epsilon=1000
     )
     assert (len(points), list(points), points[-1]) == (2, [3, 8], 8)
     assert repr(points).startswith("<Quantiles [3, 8], ")

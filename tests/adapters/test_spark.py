@@ -21,6 +21,7 @@ from safeselect.adapters.tables import (
 )
 from safeselect.adapters.tables._keyed import open_keyed
 from safeselect.adapters.tables._sql import AMONG_CANDIDATES, GROUPED_COUNTS
+from safeselect.unknown_domain._items import item
 
 pa = pytest.importorskip("pyarrow")
 parquet = pytest.importorskip("pyarrow.parquet")
@@ -147,6 +148,41 @@ def test_keys_of_every_type(spark: Any, kind: str) -> None:
     assert list(largest_counts(frame, **KEYS, places=2)) == ["-1", "0"]
 
 
+NUMBERS = ["1.5", "-2.5", "1E-7", "1.25E-5", "123456789.125", "2.0", "-0.0", "1E18", "0.1", "1E30"]
+
+
+@pytest.mark.parametrize(
+    "kind", ["DOUBLE", "FLOAT", "DECIMAL(12, 4)", "DECIMAL(38, 10)", "BOOLEAN"]
+)
+def test_items_are_the_texts_that_they_are_for_duckdb(spark: Any, kind: str) -> None:
+    """Numbers of every type, written plainly; what is none, or none that fits, is dropped."""
+    cells = [*NUMBERS, "NaN"] if kind in ("DOUBLE", "FLOAT") else [*NUMBERS[:4], "2.0", "-0.0"]
+    cells = ["true", "false", "true"] if kind == "BOOLEAN" else cells
+    frame = spark.createDataFrame([*enumerate(cells), (99, None)], "user INT, text STRING")
+    typed = frame.selectExpr(f"CAST(text AS {kind}) AS item", "user")
+    rows = [(row[0], row[1]) for row in typed.collect()]
+    found = count_distinct_users(typed, **KEYS)
+    # A float of 2**63 or more is none here.
+    small = [(item(cell), user) for cell, user in rows if cell is None or not abs(cell) >= 2**63]
+    assert dict(found) == dict(count_distinct_users(table(small), **KEYS))
+    assert len(found) == (2 if kind == "BOOLEAN" else len({text for text, _ in small if text}))
+    assert dict(largest_counts(typed, **KEYS, places=99, max_contributions=1)) == dict(found)
+
+
+@pytest.mark.parametrize("kind", ["INT", "BIGINT", "STRING", "DOUBLE", "DECIMAL(10, 0)"])
+def test_the_cap_follows_from_a_user_s_own_rows(spark: Any, kind: str) -> None:
+    """Two items of user 1 whose hashes are equal, in a column of any type."""
+    for items in ((935124, 2399654), (2399654, 935124)):
+        frame = spark.createDataFrame([(each, 1) for each in items], "item INT, user INT")
+        typed = frame.selectExpr(f"CAST(item AS {kind}) AS item", "user")
+        assert count_distinct_users(typed, **KEYS, max_contributions=1) == {"2399654": 1}
+        grouped = typed.selectExpr("item", "user", "item AS month")
+        sql = GROUPED_COUNTS.format(places=9, contributions=1, groups=1, known="")
+        with open_keyed(grouped, "item", "user", None, False, "month") as keyed:
+            found = keyed.fetch_grouped(sql, ["935124", "2399654"], None)
+        assert found == [("2399654", "2399654", 1)]
+
+
 def test_nothing_is_counted_and_nothing_is_left_behind(spark: Any) -> None:
     before = len(spark.catalog.listTables())
     empty = spark.createDataFrame([], "item STRING, user BIGINT")
@@ -161,8 +197,8 @@ def test_nothing_is_counted_and_nothing_is_left_behind(spark: Any) -> None:
 @pytest.mark.parametrize(
     ("sql", "message"),
     [
-        ("SELECT 0.5D AS item, 1 AS user", "'item' must hold .*, but holds DOUBLE"),
-        ("SELECT TRUE AS item, 1 AS user", "but holds BOOLEAN"),
+        ("SELECT 1 AS item, 0.5D AS user", "'user' must hold .*, but holds DOUBLE"),
+        ("SELECT 1 AS item, TRUE AS user", "but holds BOOLEAN"),
         ("SELECT DATE '2013-01-01' AS item, 1 AS user", "but holds DATE"),
         ("SELECT 1 AS item, 1 AS item, 1 AS user", "more than one column named 'item'"),
         ("SELECT 1 AS ITEM, 1 AS user", "no column named 'item'"),

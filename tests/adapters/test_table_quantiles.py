@@ -29,6 +29,7 @@ GIVEN: dict[str, Any] = {
     "quantiles": ["1/2"],
     "lowest": 0,
     "highest": 99,
+    "step": 1,
     "epsilon": 1,
 }
 
@@ -103,7 +104,7 @@ def test_no_number_is_too_large_to_be_added(large, sign, values_of, tmp_path):
     rows = "".join(f"{fare},{rider}\n" for fare, rider in zip(fares, riders, strict=True))
     (tmp_path / "large.csv").write_text("fare,rider\n" + rows)
     assert values_of(tmp_path / "large.csv", of="sum") == found
-    assert 0 <= table_quantiles(table, **GIVEN, of="sum", step="0.01").value <= 99
+    assert 0 <= table_quantiles(table, **{**GIVEN, "step": "0.01"}, of="sum").value <= 99
 
 
 @pytest.mark.parametrize(
@@ -192,6 +193,8 @@ def test_the_release_is_that_of_quantiles():
         ([1, 2], {"of": "mean"}, ParameterError, "of must be 'smallest', 'largest' or 'sum'"),
         ([1, 2], {"value": "price"}, InputError, "price"),
         ([1, 2], {"quantiles": ["2"]}, ParameterError, "quantile must be at most 1"),
+        ([1, 2], {"step": None}, ParameterError, r"step must be given.* step='99/1000'"),
+        ([0.1, 2.0], {"step": None}, ParameterError, r"step must be given.* step='99/1000'"),
         ([1, 2], {"unit": "household"}, ParameterError, "protect"),
     ],
 )

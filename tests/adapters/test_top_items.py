@@ -303,6 +303,7 @@ def test_a_release_says_whose_privacy_was_stated(by: str) -> None:
             of="largest",
             quantiles=["1/2"],
             lowest=0,
+            step=1,
             highest=9,
             epsilon=1,
             unit="one rider",

@@ -174,10 +174,12 @@ def test_cuts_divide_equal_values():
     lower, upper = part.split(3 * _FINE + _FINE // 2)
     assert (lower.size, upper.size) == (500 * _FINE, 500 * _FINE)
     shares = ["0.1", "1/4", "1/2", "3/4", "0.9"]
-    found = quantiles([3] * 1000, quantiles=shares, lowest=0, highest=9, epsilon=5)
+    found = quantiles([3] * 1000, quantiles=shares, lowest=0, highest=9, step=1, epsilon=5)
     assert found.values == (3,) * 5
     many = [0] * 700 + list(range(1, 301))
-    found = quantiles(many, quantiles=["1/4", "1/2", "0.85"], lowest=0, highest=300, epsilon=5)
+    found = quantiles(
+        many, quantiles=["1/4", "1/2", "0.85"], lowest=0, highest=300, step=1, epsilon=5
+    )
     assert found.values[:2] == (0, 0)
     assert 70 < found.values[2] < 230
 

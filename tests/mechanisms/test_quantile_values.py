@@ -51,11 +51,11 @@ def test_a_float_stands_for_its_decimal():
 )
 def test_values_that_are_none_are_refused_without_being_quoted(values):
     with pytest.raises(ScoreError, match="values must be numbers where") as caught:
-        quantile(values, quantile="1/2", lowest=0, highest=9, epsilon=1)
+        quantile(values, quantile="1/2", lowest=0, highest=9, step=1, epsilon=1)
     assert caught.value.__context__ is None or caught.value.__suppress_context__
     made, scope = ledger(epsilon=1)
     with pytest.raises(ScoreError, match="the values cannot be read as the arguments say"):
-        quantile(values, quantile="1/2", lowest=0, highest=9, epsilon=1, ledger=scope)
+        quantile(values, quantile="1/2", lowest=0, highest=9, step=1, epsilon=1, ledger=scope)
     assert made.balance("main").spent["epsilon"] == 1
     assert made.balance("main").refusals == 1
 
@@ -93,7 +93,7 @@ def test_what_is_no_list_is_refused_by_its_class(values):
     made, scope = ledger(epsilon=1)
     for given in ({}, {"ledger": scope}):
         with pytest.raises(ScoreError, match="values must be a list, a tuple, a range") as caught:
-            quantile(values, quantile="1/2", lowest=0, highest=9, epsilon=1, **given)
+            quantile(values, quantile="1/2", lowest=0, highest=9, step=1, epsilon=1, **given)
         assert caught.value.__context__ is None
     assert made.balance("main").spent["epsilon"] == 0
 
@@ -127,10 +127,10 @@ EQUALS = [
     [Decimal("-1e-5000"), Fraction(-1, 10**5000), Decimal("-1e-999999999")],
 ]
 GRIDS = [
-    {"lowest": 0, "highest": 9, "step": None},
+    {"lowest": 0, "highest": 9, "step": 1},
     {"lowest": Decimal(-1), "highest": 2, "step": "0.1"},
     {"lowest": "-1/7", "highest": 2, "step": "1/3"},
-    {"lowest": -(2**70), "highest": 2**70, "step": None},
+    {"lowest": -(2**70), "highest": 2**70, "step": 1},
 ]
 
 
@@ -155,13 +155,15 @@ def test_no_number_is_refused_by_its_type(same):
         held = np.empty(2, dtype=object)
         held[:] = [value, 1]
         for values in ([value, 1], held):
-            quantile(values, quantile="1/2", lowest=0, highest=9, epsilon="1/9", ledger=scope)
+            quantile(
+                values, quantile="1/2", lowest=0, highest=9, step=1, epsilon="1/9", ledger=scope
+            )
         assert made.balance("main").refusals == 0
 
 
 def test_arrays_of_true_and_false_are_numbers():
     for values in (np.array([True, False]), [True, False], [1, 0], np.array([1.0, 0.0], "f2")):
-        assert Grid.read(0, 9, None).cells(reader(values).read()) == [0, 1]
+        assert Grid.read(0, 9, 1).cells(reader(values).read()) == [0, 1]
 
 
 class Liar(float):
@@ -201,9 +203,9 @@ class Late(datetime.date):
 
 def test_a_subclass_is_read_by_the_methods_of_its_class():
     for kind in (Liar, Own, Lying, Whole):
-        assert Grid.read(0, 9, None).cells([kind(3), 2]) == [2, 3]
+        assert Grid.read(0, 9, 1).cells([kind(3), 2]) == [2, 3]
     assert Grid.read(Decimal(0), 9, "0.1").cells([Liar(0.3)]) == [3]
-    days = Grid.read(datetime.date(2024, 2, 1), datetime.date(2024, 3, 31), None)
+    days = Grid.read(datetime.date(2024, 2, 1), datetime.date(2024, 3, 31), 1)
     assert days.cells([Late(2024, 2, 3), np.datetime64("2024-02-03T23:59:59")]) == [2, 2]
 
 
@@ -237,7 +239,9 @@ def test_what_a_value_raises_is_one_sentence_and_counted(value, capfd):
     made, scope = ledger(epsilon=1)
     for count in range(1, 4):
         with pytest.raises(ScoreError, match="the values cannot be read as") as caught:
-            quantile([1, value], quantile="1/2", lowest=0, highest=9, epsilon="1/9", ledger=scope)
+            quantile(
+                [1, value], quantile="1/2", lowest=0, highest=9, step=1, epsilon="1/9", ledger=scope
+            )
         assert caught.value.__context__ is None
         assert "987654321" not in str(caught.value)
         assert made.balance("main").refusals == count
@@ -275,7 +279,7 @@ def far_dates():
 
 @pytest.mark.claim("C8")
 def test_sixteen_private_dates_cost_sixteen_charges_in_every_column(capfd):
-    ends = {"lowest": datetime.date(2020, 1, 1), "highest": datetime.date(2020, 12, 31)}
+    ends = {"lowest": datetime.date(2020, 1, 1), "highest": datetime.date(2020, 12, 31), "step": 1}
     for name, column in far_dates().items():
         made, scope = ledger(epsilon=1)
         for count in range(1, 4):
@@ -306,7 +310,7 @@ def test_columns_are_read_as_lists_are():
     for column in (pl.Series([True, False]), pa.array([True, False]), pd.Series([True, False])):
         assert grid.cells(reader(column).read()) == [10, 20]
     day = datetime.datetime(2024, 2, 3, 23, tzinfo=datetime.UTC)
-    days = Grid.read(datetime.date(2024, 2, 1), datetime.date(2024, 3, 31), None)
+    days = Grid.read(datetime.date(2024, 2, 1), datetime.date(2024, 3, 31), 1)
     tokyo = pl.Series([day]).dt.convert_time_zone("Asia/Tokyo")
     for column, place in (
         (pl.Series([day.date()]), 2),

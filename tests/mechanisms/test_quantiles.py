@@ -6,6 +6,7 @@ import datetime
 import json
 from decimal import Decimal
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 import pytest
@@ -33,7 +34,7 @@ from safeselect.grid_quantiles.release import _split
 @pytest.mark.parametrize("epsilon", ["1e-9", 1, "1000000"])
 @pytest.mark.filterwarnings("ignore:epsilon=")
 def test_no_values_and_no_grid_are_a_fault(values, share, ends, epsilon):
-    given = {"lowest": ends[0], "highest": ends[1], "epsilon": epsilon}
+    given = {"lowest": ends[0], "highest": ends[1], "step": 1, "epsilon": epsilon}
     found = quantile(values, quantile=share, **given)
     assert ends[0] <= found.value <= ends[1]
     several = quantiles(values, quantiles=[share, "1/3", "2/3"], **given)
@@ -44,7 +45,7 @@ def test_no_values_and_no_grid_are_a_fault(values, share, ends, epsilon):
 def test_a_large_epsilon_finds_the_quantile_itself():
     with pytest.warns(UserWarning, match="epsilon="):
         found = quantiles(
-            [5, 1, 9, 3, 7], quantiles=["1/5", "4/5"], lowest=0, highest=10, epsilon=10**6
+            [5, 1, 9, 3, 7], quantiles=["1/5", "4/5"], lowest=0, highest=10, step=1, epsilon=10**6
         )
     assert 1 <= found.values[0] <= 3
     assert 7 <= found.values[1] <= 9
@@ -53,13 +54,13 @@ def test_a_large_epsilon_finds_the_quantile_itself():
 DAY = datetime.date(2024, 2, 29)
 NOON = datetime.datetime(2024, 2, 29, 12, tzinfo=datetime.UTC)
 KINDS = [
-    ([DAY] * 9, (datetime.date(2024, 2, 1), datetime.date(2024, 3, 31), None), datetime.date),
+    ([DAY] * 9, (datetime.date(2024, 2, 1), datetime.date(2024, 3, 31), 1), datetime.date),
     (
         np.array(["2024-02-29"] * 9, "datetime64[ns]"),
         (datetime.date(2024, 2, 28), DAY, 1),
         datetime.date,
     ),
-    ([NOON], (DAY, DAY, None), datetime.date),
+    ([NOON], (DAY, DAY, 1), datetime.date),
     (["0.3"], None, None),
     ([0.3] * 9, (Decimal(0), Decimal(1), "0.1"), Decimal),
     (np.array([0.25, np.inf, -np.inf]), ("0", "1", "1/3"), Fraction),
@@ -92,7 +93,6 @@ def test_points_are_of_the_kind_of_the_ends(values, ends, kind):
         ({"highest": 2**256}, "at most 2\\*\\*256 points"),
         ({"lowest": DAY}, "highest must be a date"),
         ({"lowest": NOON, "highest": DAY}, "for times write"),
-        ({"highest": "9.5"}, "step must be given"),
         ({"step": 0}, "step must be greater than zero"),
         ({"step": "1/2", "lowest": DAY, "highest": DAY}, "whole number of days"),
         ({"epsilon": None}, "epsilon"),
@@ -103,9 +103,41 @@ def test_points_are_of_the_kind_of_the_ends(values, ends, kind):
     ],
 )
 def test_wrong_parameters_say_what_to_write(given, match):
-    whole = {"quantile": "1/2", "lowest": 0, "highest": 9, "epsilon": 1, **given}
+    whole = {"quantile": "1/2", "lowest": 0, "highest": 9, "step": 1, "epsilon": 1, **given}
     with pytest.raises(ParameterError, match=match):
         quantile([1, 2], **whole)
+
+
+@pytest.mark.parametrize(
+    ("ends", "proposed"),
+    [
+        ((0, 9), "step='9/1000'"),
+        ((0, 1), "step='1/1000'"),
+        ((0.0, 1.0), "step='1/1000'"),
+        ((0, 1.0), "step='1/1000'"),
+        (("0", Decimal("0.5")), "step='1/2000'"),
+        ((-(2**63), 2**63), "step='2305843009213693952/125'"),
+        ((7, 7), "step='1'"),
+        ((DAY, DAY), "step=1, in days"),
+        ((datetime.date(2024, 1, 1), datetime.date(2024, 12, 31)), "step=1, in days"),
+        ((datetime.date(1900, 1, 1), datetime.date(2000, 1, 1)), "step=36, in days"),
+    ],
+)
+@pytest.mark.parametrize("values", [[0, 1], [0.25, None], ["x"], [DAY]])
+def test_a_step_is_proposed_by_the_ends_alone(ends, proposed, values):
+    """Five values in [0, 1] on a grid of integers are five zeros: nobody may forget the step."""
+    made, scope = ledger(epsilon=9)
+    given = {"lowest": ends[0], "highest": ends[1], "epsilon": 1, "ledger": scope}
+    column = np.empty(len(values), dtype=object)
+    column[:] = values
+    for held in (values, column):
+        for call in (partial(quantile, quantile="1/2"), partial(quantiles, quantiles=["1/2"])):
+            with pytest.raises(ParameterError, match=r"step must be given") as caught:
+                call(held, **given)
+            assert proposed in str(caught.value)
+            said = proposed.removeprefix("step=").partition(",")[0].strip("'")
+            call([], **{**given, "step": said, "ledger": None})
+    assert made.balance("main").spent["epsilon"] == 0
 
 
 @pytest.mark.parametrize(
@@ -119,7 +151,7 @@ def test_wrong_parameters_say_what_to_write(given, match):
 )
 def test_wrong_lists_of_quantiles(given, match):
     with pytest.raises(ParameterError, match=match):
-        quantiles([1, 2], **{"lowest": 0, "highest": 9, "epsilon": 1, **given})
+        quantiles([1, 2], **{"lowest": 0, "highest": 9, "step": 1, "epsilon": 1, **given})
 
 
 # ------------------------------------------------------------------------------ what is paid
@@ -129,7 +161,7 @@ def test_wrong_lists_of_quantiles(given, match):
 def test_the_cost_is_that_of_the_levels(count):
     levels = count.bit_length()
     asked = [Fraction(i, count + 1) for i in range(1, count + 1)]
-    given = {"quantiles": asked, "lowest": 0, "highest": 99}
+    given = {"quantiles": asked, "lowest": 0, "highest": 99, "step": 1}
     pure = quantiles(range(100), epsilon=1, **given)
     assert pure.parts == (BoundedRange(Fraction(1, levels)),) * levels
     assert pure.guarantee == (BoundedRange if levels == 1 else LaplaceDominated)(1)
@@ -173,7 +205,7 @@ def test_rates_are_those_of_the_proof(monkeypatch, ties):
         return part.first
 
     monkeypatch.setattr("safeselect.grid_quantiles.release.draw_point", draw)
-    given = {"lowest": 0, "highest": 9, "epsilon": 1, "ties": ties}
+    given = {"lowest": 0, "highest": 9, "step": 1, "epsilon": 1, "ties": ties}
     for share, more, rate in [
         ("1/2", {}, 1),
         ("1/4", {}, Fraction(2, 3)),
@@ -190,7 +222,7 @@ def test_rates_are_those_of_the_proof(monkeypatch, ties):
 
 
 def test_the_law_has_its_name():
-    given = {"lowest": 0, "highest": 9, "epsilon": 1}
+    given = {"lowest": 0, "highest": 9, "step": 1, "epsilon": 1}
     for ties, version in (("interval", 3), ("below", 1)):
         one = quantile([1], quantile="1/2", ties=ties, **given)
         two = quantiles([1], quantiles=["1/4", "1/2"], ties=ties, **given)
@@ -202,7 +234,7 @@ def test_the_law_has_its_name():
 def test_a_ledger_is_charged_before_the_values_are_read():
     made, scope = ledger(epsilon=3)
     found = quantiles(
-        range(10), quantiles=["1/2", "1/4"], lowest=0, highest=9, epsilon=1, ledger=scope
+        range(10), quantiles=["1/2", "1/4"], lowest=0, highest=9, step=1, epsilon=1, ledger=scope
     )
     charged, released = [r.content for r in made.records()][2:]
     assert (charged["kind"], released["kind"]) == ("charged", "released")
@@ -219,15 +251,15 @@ def test_a_ledger_is_charged_before_the_values_are_read():
     assert made.balance("main").spent["epsilon"] == 1
     _, other = ledger("replace_one", epsilon=3)
     with pytest.raises(ParameterError, match="are not those of scope 'main'"):
-        quantile([], quantile=0, lowest=0, highest=9, epsilon=1, ledger=other)
+        quantile([], quantile=0, lowest=0, highest=9, step=1, epsilon=1, ledger=other)
 
 
 def test_a_mapping_is_not_read_by_its_keys():
     with pytest.raises(ScoreError, match=r"got dict; write list\(values.values\(\)\)"):
-        quantile({"ann": 3}, quantile="1/2", lowest=0, highest=9, epsilon=1)
+        quantile({"ann": 3}, quantile="1/2", lowest=0, highest=9, step=1, epsilon=1)
 
 
 def test_the_longest_grid():
     """The message says that 2**256 points are allowed."""
-    found = quantile([5] * 99, quantile="1/2", lowest=0, highest=2**256 - 1, epsilon=20)
+    found = quantile([5] * 99, quantile="1/2", lowest=0, highest=2**256 - 1, step=1, epsilon=20)
     assert found.value == 5

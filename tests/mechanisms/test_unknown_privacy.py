@@ -64,7 +64,8 @@ def list_of_code(
                 noise="gumbel",
                 engine=teller,  # type: ignore[arg-type]
             ).labels
-            return labels if len(labels) == k else (*labels, BOTTOM)
+            ranks = tuple(map(int, labels))  # which come out as texts
+            return ranks if len(ranks) == k else (*ranks, BOTTOM)
 
         return {key: float(chance) for key, chance in law_of_list(run).items()}
 
@@ -154,7 +155,7 @@ def test_lists_whose_k_bar_is_chosen_keep_their_promise() -> None:
                 )
                 asked[:] = choosing.asked
                 teller.asked[:] = [choosing.asked[1]]
-                return f"k_bar={result.k_bar}", *(result.labels or (BOTTOM,))
+                return f"k_bar={result.k_bar}", *(tuple(map(int, result.labels)) or (BOTTOM,))
 
             lists = law_of_list(run)
             steps, _, noise_rate = asked[0]
@@ -250,7 +251,7 @@ def counts_of_code(
         def decide_all(*state: Any) -> list[tuple[Any, int]]:
             def run(noise: tuple[int, ...]) -> Hashable:
                 teller.noise = noise
-                return frozenset(decide(*state))
+                return frozenset((int(label), count) for label, count in decide(*state))
 
             laws.append(law_of_counts(run, k_bar + 1, chances))
             decided[:] = decide(*state)

@@ -82,12 +82,7 @@ def test_thresholds_follow_the_table() -> None:
 def test_a_keyed_threshold_is_the_prf_of_the_key() -> None:
     """The same law, from HMAC-SHA-512 of a spelling that no two keys share."""
     table = keep_table(Fraction(1), Fraction(1, 10**6), with_counts=False)
-    for key, spelled in (
-        ("7", b"s7"),
-        (7, b"i7"),
-        (-26, b"i-1a"),
-        ("ø\ud800", b"s\xc3\xb8\xed\xa0\x80"),
-    ):
+    for key, spelled in (("7", b"s7"), ("-26", b"s-26"), ("ø\ud800", b"s\xc3\xb8\xed\xa0\x80")):
         block = b"safeselect/partition/1\x00" + bytes(4) + spelled
         code = _hmac_sha512(b"x" * 32, block)
         uniform = int.from_bytes(code, "big") >> (512 - table.bits)
@@ -120,11 +115,11 @@ def test_what_is_kept_follows_from_the_words() -> None:
     low = table.bits - 64
     needed = [table.rows[n] >> low for n in (14, 15, 1)]
     kept = select_partitions(USERS, **COST, with_counts=True, source=_tape(1, 1, 1, 2**63))
-    assert kept.labels == (7, "Oslo", "Rome")
+    assert kept.labels == ("7", "Oslo", "Rome")
     assert kept.counts == tuple(n + table.centre - 1 for n in (15, 40, 14))
     # Oslo has more users than are ever needed; the others are kept or not by one word.
     assert table.certain < 40
-    for more, labels in ((-1, (7, "Oslo", "Rome", "rare")), (1, ("Oslo",))):
+    for more, labels in ((-1, ("7", "Oslo", "Rome", "rare")), (1, ("Oslo",))):
         tape = _tape(2**64 - 1, *(word + more for word in needed))
         kept = select_partitions(USERS, **COST, with_counts=True, source=tape)
         assert kept.labels == labels
@@ -167,7 +162,7 @@ def test_requests_depend_on_the_number_of_counts_alone() -> None:
 def test_equal_keys_are_one_and_others_are_dropped() -> None:
     labels = [1, True, "1", None, float("nan"), b"x", ("a",)]
     kept = select_partitions([1, 10**6, 10**6, *(10**6,) * 4], labels=labels, **COST)
-    assert kept.labels == (1, "1")
+    assert kept.labels == ("1",)
 
 
 @pytest.mark.parametrize("counts", [{}, {"a": 0}, {"a": -5}, {None: 10**6}])

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from ledgers import chained
 import safeselect as s
 from safeselect.audit.code import extensions, running
 from safeselect.audit.report import certificate_json
-from safeselect.audit.verify import QUICK, checks, found
+from safeselect.audit.verify import QUICK, Finding, checks
 from safeselect.cli import main
 from safeselect.ledger import HmacSigner, Signer
 from safeselect.ledger.records.provenance import library
@@ -29,9 +30,10 @@ TERMS = {"unit": "person", "neighbours": "add_remove"}
 CREATED, SCOPE, OTHER, EARLIER, EARLIER_OUT, CHARGED, RELEASED = range(7)
 
 
+@cache
 def certificate() -> str:
-    """A certificate of this code, with two of its checks."""
-    made = [found(check, QUICK) for check in list(checks())[:2]]
+    """A certificate of this code, as if all checks of the quick effort had passed."""
+    made = [Finding(check, True, "made up") for check in checks() if not check.only_full]
     about = {"effort": QUICK, "utc": "2026-01-01T00:00:00Z", "library": library()}
     return certificate_json(made, **about, running=running(), extensions=extensions())
 
@@ -89,7 +91,7 @@ class Case:
         release, log, certified = (self.folder / name for name in ("r.json", "log", "c.json"))
         release.write_text(json.dumps(self.release) if self.text is None else self.text, "utf-8")
         log.write_bytes(self.log)
-        certified.write_text(json.dumps(self.certificate))
+        certified.write_text(json.dumps(self.certificate, indent=2, sort_keys=True) + "\n")
         given = {"--log": str(log), "--head": self.head, "--certificate": str(certified)}
         options = [part for name in given.keys() - set(without) for part in (name, given[name])]
         capfdbinary.readouterr()

@@ -252,9 +252,11 @@ def numbers() -> None:
     """Measurements, quantiles, runs that are private themselves."""
     assert_type(measure([1, 2], epsilon=1, sensitivity_l1=1), Measurement[Any])
     assert_type(measure(VOTES, epsilon=1, sensitivity_l1=1), Measurement[str])
-    assert_type(quantile([1, 2], quantile="1/2", lowest=0, highest=9, epsilon=1), Quantiles)
+    assert_type(quantile([1, 2], quantile="1/2", lowest=0, highest=9, step=1, epsilon=1), Quantiles)
     asked = [Fraction(1, 4), Fraction(1, 2)]
-    assert_type(quantiles([1, 2], quantiles=asked, lowest=0, highest=9, epsilon=1), Quantiles)
+    assert_type(
+        quantiles([1, 2], quantiles=asked, lowest=0, highest=9, step=1, epsilon=1), Quantiles
+    )
 
     def run(covered: CoveredScope) -> tuple[int, str]:
         return 1, permute_and_flip(VOTES, epsilon="1/4", sensitivity=1, ledger=covered).label
@@ -330,7 +332,7 @@ def from_tables(table: Path, scope: Scope) -> None:
     assert_type(keys, SelectedPartitions)
     column = dict[str, Any](value="rider", user="rider", of="largest")
     points = table_quantiles(
-        str(table), quantiles=["1/2"], lowest=0, highest=9, epsilon=1, **column
+        str(table), quantiles=["1/2"], lowest=0, highest=9, step=1, epsilon=1, **column
     )
     assert_type(points, Quantiles)
     grouped = top_items_by_group(str(table), group="ward", k=1, epsilon=1, **rows)

@@ -126,8 +126,8 @@ def tried(score: Any, output: Any) -> Callable[[Any], tuple[Any, Any]]:
     return lambda scope: (score, output)
 
 
-DAYS = {"lowest": date(2024, 1, 1), "highest": date(2024, 12, 31)}
-GRID: dict[str, Any] = {"lowest": 0, "highest": 99, "epsilon": "1/3"}
+DAYS = {"lowest": date(2024, 1, 1), "highest": date(2024, 12, 31), "step": 1}
+GRID: dict[str, Any] = {"lowest": 0, "highest": 99, "step": 1, "epsilon": "1/3"}
 BASE = s.PureDP("1/10")
 
 POINTS: dict[str, Callable[..., Any]] = {
@@ -161,7 +161,7 @@ POINTS: dict[str, Callable[..., Any]] = {
         [0.3], quantile="1/2", lowest="0", highest="1", step="1/7", epsilon="1/3", **o
     ),
     "a vast grid": lambda **o: s.quantile(
-        [], quantile=0, lowest=-(2**200), highest=2**200, epsilon="1/3", **o
+        [], quantile=0, lowest=-(2**200), highest=2**200, step=1, epsilon="1/3", **o
     ),
     "the best of runs": lambda **o: s.best_of(tried(3, "x"), base=BASE, gamma="1/2", **o),
     "the best of numbers": lambda **o: s.best_of(

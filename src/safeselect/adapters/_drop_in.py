@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
-from safeselect.errors import ParameterError
+from safeselect.errors import ParameterError, ScoreError
 from safeselect.exact.parameters import describe, rational
+from safeselect.grid_quantiles._values import reader
 
 _STEPS = 1000
 """Grid steps in the sensitivity: reading widens the noise by 1 or 2 thousandths."""
@@ -48,4 +50,23 @@ def scores(given: Any) -> Any:
     if isinstance(given, (list, tuple)):
         return [number(value) for value in given]
     # A column of pandas has labels, but these programs count positions.
-    return np.asarray(given) if hasattr(given, "__array__") else given
+    is_foreign = hasattr(given, "__array__") and not isinstance(given, np.ndarray)
+    return array_of(given) if is_foreign else given
+
+
+def array_of(given: Any) -> np.ndarray[Any, Any]:
+    """Return the same numbers in an array: of the type that an array has, else one by one.
+
+    NumPy would make floats of [2**53 + 1, 0.5], and of columns of which one has floats.
+    """
+    if isinstance(given, np.ndarray):
+        return given.view(np.ndarray)
+    if isinstance(given, (list, tuple)):
+        return np.array(given, dtype=object)
+    ways = (getattr(given, name, None) for name in ("iter_columns", "itercolumns", "items"))
+    if len(getattr(given, "shape", ())) == 2 and (walk := next(filter(None, ways), None)):
+        columns = [each[1] if isinstance(each, tuple) else each for each in walk()]
+        return np.array([list(reader(each).read()) for each in columns], dtype=object).T
+    with suppress(ScoreError):  # it is no column of another library
+        given = list(reader(given).read())
+    return np.array(given, dtype=object)

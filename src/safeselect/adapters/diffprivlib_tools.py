@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from safeselect.adapters._drop_in import number
+from safeselect.adapters._drop_in import array_of, number
+from safeselect.adapters._floats import at_least
 from safeselect.errors import ParameterError
 from safeselect.exact.parameters import Number, describe, rational
 from safeselect.grid_quantiles import quantile as choose
@@ -57,7 +58,8 @@ def quantile(
             dimension each end may have a number for each output.
         axis, keepdims: the axes over which a quantile is taken, and whether they stay.
         random_state: not used: there is no seed, and no output can be repeated.
-        accountant: a `BudgetAccountant`; by default diffprivlib's default one, if it is loaded.
+        accountant: a `BudgetAccountant`; by default diffprivlib's default one, if it is loaded.  It
+            is charged once, before anything is returned, with epsilon as the next float above.
         step: the distance of two points; by default 2**-32 of that of the bounds.
         neighbours, source: as for `safeselect.quantile`.
 
@@ -73,12 +75,12 @@ def quantile(
         raise ParameterError("quant must be a number from 0 to 1, or a list of such numbers")
     rows, shape = _rows(array, axis, keepdims)
     ends = _bounds(bounds, len(rows), len(shape))
-    cost = rational(number(epsilon), "epsilon") / (len(shares) * len(rows))
-    accounts, spent = _accountant(accountant), (cost.numerator / cost.denominator, 0)
+    total = rational(number(epsilon), "epsilon")
+    accounts, spent = _accountant(accountant), at_least(total)
+    if accounts is not None:
+        accounts.check(spent, 0)
     found = np.empty((len(shares), len(rows)), dtype=np.float64)
     for place in np.ndindex(*found.shape):
-        if accounts is not None:
-            accounts.check(*spent)
         lowest, highest = ends[place[1]]
         drawn = choose(
             rows[place[1]],
@@ -86,14 +88,14 @@ def quantile(
             lowest=lowest,
             highest=highest,
             step=(highest - lowest) / _POINTS if step is None else step,
-            epsilon=cost,
+            epsilon=total / found.size,
             neighbours=neighbours,
             source=source,
         )
-        # Where the accountant refuses now, because another thread spent, nothing is returned.
-        if accounts is not None:
-            accounts.spend(*spent)
         found[place] = drawn.value
+    # Where the accountant refuses now, because another thread spent, nothing is returned.
+    if accounts is not None:
+        accounts.spend(spent, 0)
     shaped = found.reshape(len(shares), *shape)
     return shaped if len(shares) > 1 else shaped[0][()]
 
@@ -156,9 +158,7 @@ def _rows(array: Any, axis: Any, keepdims: object) -> tuple[Any, tuple[int, ...]
     """The values of each output as a row, and the shape of all outputs."""
     if isinstance(array, np.ma.MaskedArray):
         raise ParameterError("array must not be masked; write for example array.compressed()")
-    values = np.asarray(array)
-    if values.dtype.kind == "b":
-        values = values.astype(np.int64)
+    values = array_of(array)
     if axis is None and not keepdims:
         return values.reshape(1, -1), ()
     given = range(values.ndim) if axis is None else axis if isinstance(axis, Sequence) else [axis]

@@ -180,7 +180,7 @@ def dp_pld(guarantees: Iterable[Accounted], interval: object, *, delta: object =
     infinite = 1 - (1 - infinite) * (1 - min(Fraction(1), Fraction(int(masses.infinite), scale)))
     return library.PrivacyLossDistribution(
         pmf.DensePLDPmf(
-            float(step), masses.first, np.array(probabilities), at_least(infinite), True
+            float(step), masses.first, np.array(probabilities, np.float64), at_least(infinite), True
         )
     )
 

@@ -15,10 +15,10 @@ from collections.abc import Iterable
 from functools import partial
 from typing import Any
 
-from safeselect.errors import ParameterError, ScoreError
+from safeselect.errors import ParameterError
 from safeselect.exact.parameters import Number, describe
 from safeselect.partitions import PartitionStrategy, partition_strategy
-from safeselect.unknown_domain._items import Label, item
+from safeselect.unknown_domain._items import item
 
 __all__ = ["create_partition_selection_strategy", "kept_partitions"]
 
@@ -89,23 +89,24 @@ def kept_partitions(
     Args:
         rows: the table, a collection of the backend.
         extractors: `DataExtractors`; its `privacy_id_extractor` and `partition_extractor` are used.
-            Both give integers or strings; a partition of another kind is not kept.
+            What they give is read as text, as `select_partitions` reads keys: 1, 1.0 and '1' are
+            one user or one partition.  A row is dropped where either is missing or no such text.
+            Let partitions be texts already: PipelineDP compares them with those that are returned.
         backend: of PipelineDP; its workers need safeselect.
         strategy: for this one table.
 
     Returns:
-        A collection of the backend: the partitions, each an integer or a string.
+        A collection of the backend: the partitions, each a text.
 
     Raises:
         ParameterError: the strategy is none.
-        ScoreError: a user is neither an integer nor a string; where the rows are computed.
     """
     if not isinstance(strategy, PartitionStrategy):
         raise ParameterError(
             f"strategy must be made by partition_strategy(...), got {describe(strategy)}"
         )
     read = partial(_pair, extractors.privacy_id_extractor, extractors.partition_extractor)
-    pairs = backend.map(rows, read, "Users and partitions")
+    pairs = backend.flat_map(rows, read, "Users and partitions")
     users = backend.group_by_key(pairs, "Partitions of each user")
     bound = partial(_bounded, strategy.terms.max_partitions)
     counted = backend.count_per_element(
@@ -115,26 +116,23 @@ def kept_partitions(
     return backend.keys(kept, "Drop the numbers of users")
 
 
-def _pair(user_of: Any, partition_of: Any, row: Any) -> tuple[Label, Any]:
-    user = item(user_of(row))
-    if user is None:
-        raise ScoreError("privacy ids must be integers or strings; write for example str(id)")
-    return user, partition_of(row)
+def _pair(user_of: Any, partition_of: Any, row: Any) -> list[tuple[str, str]]:
+    """The texts of a row's user and partition; nothing if one of them is missing."""
+    user, label = item(user_of(row)), item(partition_of(row))
+    return [] if user is None or label is None else [(user, label)]
 
 
-def _bounded(most: int, found: tuple[Label, Iterable[Any]]) -> list[Label]:
+def _bounded(most: int, found: tuple[str, Iterable[str]]) -> list[str]:
     """The partitions for which a user counts: they follow from this user's rows alone."""
-    user, partitions = found
-    labels = {label for label in map(item, partitions) if label is not None}
-    return sorted(labels, key=partial(_rank, user))[:most]
+    user, labels = found
+    return sorted(set(labels), key=partial(_rank, user))[:most]
 
 
-def _rank(user: Label, label: Label) -> bytes:
-    # An integer's text is no string's, and a length says where the user ends.
-    texts = [f"s{each}" if isinstance(each, str) else f"i{each:x}" for each in (user, label)]
-    text = f"{len(texts[0])} {texts[0]}{texts[1]}"
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
+def _rank(user: str, label: str) -> tuple[bytes, bytes]:
+    # A length says where the user ends.  Equal hashes are in the order of the label's bytes.
+    texts = [each.encode("utf-8", "surrogatepass") for each in (f"{len(user)} {user}", label)]
+    return hashlib.sha256(b"".join(texts)).digest(), texts[1]
 
 
-def _keeps(strategy: PartitionStrategy, counted: tuple[Label, int]) -> bool:
+def _keeps(strategy: PartitionStrategy, counted: tuple[str, int]) -> bool:
     return strategy.keep_keyed(*counted)

@@ -3,126 +3,82 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from typing import Any
 
-from safeselect.audit.line import Line
+from safeselect.audit.code import Running
+from safeselect.audit.line import Line, found
+from safeselect.audit.report import certificate_json
+from safeselect.audit.verify import FULL, QUICK, Finding, checks
+from safeselect.promises.records import code
 
-_SCHEMA = "safeselect.certificate/2"
-_KEYS = {
-    *("schema", "utc", "effort", "library", "code", "passed", "mechanisms", "not_cleared"),
-    *("aspects", "not_looked_at", "checks"),
-}
-_CHECK = {"kind", "name", "claim", "aspect", "passed", "detail"}
-_TREE = re.compile("[0-9a-f]{64}", re.ASCII)
 _ARITHMETIC = ("python", "numpy", "gmpy2", "gmp")
 
 
-def compare_code(written: str, library: Mapping[str, Any], mechanism: str) -> Iterator[Line]:
-    """Compare a certificate with the library and the mechanism that a record names.
+def compare_code(written: str | None, library: Mapping[str, Any]) -> Iterator[Line]:
+    """Compare a certificate with the library that a record names.
 
     Args:
-        written: the certificate, JSON.
-        library, mechanism: as in the record of the charge.
+        written: the certificate, JSON; None if there is none.
+        library: as in the record of the charge.
     """
-    content = _read(written)
-    if content is None:
-        yield Line("certificate", False, f"It is no whole certificate of schema {_SCHEMA}.")
+    what = "certificate"
+    if written is None:
+        yield Line(what, "none", "None was given (--certificate).")
         return
-    checks = content["checks"]
-    failed = [each["name"] for each in checks if each["passed"] is not True]
-    if failed or content["passed"] is not True:
-        named = ", ".join(failed) or "it says so, and names none"
-        yield Line("certificate", False, f"A check of the certificate failed: {named}.")
-    else:
-        yield Line(
-            "certificate",
-            True,
-            f"All its {len(checks)} checks passed, on {content['utc']}, {content['effort']}.",
-        )
-    yield _looked_at(content, mechanism)
-    differing = content["code"]["differing"]
-    if differing:
-        sentence = f"The code that was loaded differs from its source: {', '.join(differing)}."
-        yield Line("loaded code", False, sentence)
-    else:
-        yield Line("loaded code", True, "The code that was loaded was what its source compiles to.")
-    checked, ran = content["library"], library
-    tree = str(checked.get("source_tree_sha256"))
-    if not _TREE.fullmatch(tree) or tree != ran.get("source_tree_sha256"):
-        yield Line(
-            "certified code",
-            False,
-            f"The certificate is of source {tree}, and source {ran.get('source_tree_sha256')} ran.",
-        )
-    else:
-        yield Line("certified code", True, f"The certificate is of the source that ran: {tree}.")
-    others = [name for name in _ARITHMETIC if checked.get(name) != ran.get(name)]
-    if others:
-        yield Line(
-            "libraries",
-            None,
-            f"The certificate was made with another {', '.join(others)} than the release: run "
-            "safeselect verify where releases are made.",
-        )
-    else:
-        used = ", ".join(f"{name} {ran.get(name)}" for name in _ARITHMETIC)
-        yield Line("libraries", True, f"The certificate was made with the same {used}.")
-
-
-def _looked_at(content: Mapping[str, Any], mechanism: str) -> Line:
-    row = content["mechanisms"].get(mechanism)
-    if row is None:
-        return Line("certified law", None, f"The certificate does not look at {mechanism}.")
-    if mechanism in content["not_cleared"] or "FAILED" in row.values():
-        return Line("certified law", False, f"The certificate does not clear {mechanism}.")
-    seen = [aspect for aspect, verdict in row.items() if verdict == "passed"]
-    if not seen:
-        return Line("certified law", None, f"The certificate says nothing of {mechanism}.")
-    return Line("certified law", True, f"It looked at {mechanism}: {', '.join(seen)}.")
-
-
-def _read(written: str) -> dict[str, Any] | None:
-    """Read a certificate; None if a field is missing, of another type, doubled or too much."""
     try:
-        content = json.loads(written, object_pairs_hook=_once, parse_constant=_refuse)
-    except (ValueError, RecursionError):
-        return None
-    if not isinstance(content, dict) or content.keys() != _KEYS or content["schema"] != _SCHEMA:
-        return None
-    checks, library, code = content["checks"], content["library"], content["code"]
-    texts = [content["utc"], content["effort"]]
-    if not isinstance(library, dict) or not isinstance(checks, list) or not checks:
-        return None
-    table, doubtful = content["mechanisms"], content["not_cleared"]
-    if not isinstance(table, dict) or not isinstance(doubtful, list) or not isinstance(code, dict):
-        return None
-    if not isinstance(code.get("differing"), list):
-        return None
-    for row in table.values():
-        if not isinstance(row, dict):
-            return None
-        texts += row.values()
-    texts += [*doubtful, *code["differing"]]
-    for each in checks:
-        if not isinstance(each, dict) or each.keys() != _CHECK:
-            return None
-        if not isinstance(each["passed"], bool):
-            return None
-        texts += [value for name, value in each.items() if name != "passed"]
-    texts += library.values()
-    if not all(isinstance(text, str) for text in texts) or not isinstance(content["passed"], bool):
-        return None
-    return content
+        content = json.loads(written)
+        checked = content["library"]
+        own = [f"{name} {checked[name]}" for name in ("version", "source_tree_sha256")]
+    except (LookupError, RecursionError, TypeError, ValueError):
+        yield found(what, "It is no certificate.", "")
+        return
+    ran = [f"{name} {library.get(name)}" for name in ("version", "source_tree_sha256")]
+    readable = checked["source_tree_sha256"] != "unreadable"
+    wrong = None if own == ran and readable else f"It is of {', '.join(own)}; {', '.join(ran)} ran."
+    yield found("certified code", wrong, f"It is of the code that ran: {', '.join(own)}.")
+    if checked["source_tree_sha256"] != code()[1]:
+        said = "It is of another version than this command: audit with the version that it names."
+        yield Line(what, "not compared", said)
+        return
+    if not _is_whole(written):
+        yield found(what, "It is not whole: verify writes more checks, or other findings.", "")
+        return
+    failed = [each["name"] for each in content["checks"] if each["passed"] is not True]
+    failed += content["code"]["differing"]
+    wrong = f"It did not pass: {', '.join(failed)}." if failed else None
+    said = f"All its {len(content['checks'])} checks passed, on {content['utc']}"
+    yield found(what, wrong, f"{said}, {content['effort']}.")
+    others = [name for name in _ARITHMETIC if checked.get(name) != library.get(name)]
+    if others:
+        said = f"It was made with another {', '.join(others)}: verify where releases are made."
+        yield Line("libraries", "not compared", said)
+    else:
+        used = ", ".join(f"{name} {library.get(name)}" for name in _ARITHMETIC)
+        yield found("libraries", None, f"It was made with the same {used}.")
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        raise ValueError
-    return found
-
-
-def _refuse(_: str) -> None:
-    raise ValueError
+@lru_cache(maxsize=4)
+def _is_whole(written: str) -> bool:
+    """Whether it has a finding of each check of its effort, and the rest is what follows."""
+    content = json.loads(written)
+    try:
+        effort, loaded = {"quick": QUICK, "full": FULL}[content["effort"]], content["code"]
+        asked = [each for each in checks() if effort == FULL or not each.only_full]
+        made = [
+            Finding(check, each["passed"], each["detail"])
+            for check, each in zip(asked, content["checks"], strict=True)
+        ]
+        counted = loaded["functions"], loaded["generated_functions"]
+        again = certificate_json(
+            made,
+            effort=effort,
+            utc=content["utc"],
+            library=content["library"],
+            running=Running(loaded["modules"], *counted, tuple(loaded["differing"])),
+            extensions=loaded["extension_modules"],
+        )
+    except (AttributeError, LookupError, TypeError, ValueError):
+        return False
+    return again == written

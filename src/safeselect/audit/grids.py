@@ -19,6 +19,7 @@ from safeselect.grid_quantiles.release import _range
 
 _VALUES = (1, 1, 1, 4, 4, 7)
 _LAST = 8
+_GRID = {"lowest": 0, "step": 1}
 _SHARE = Fraction(2, 3)
 _SEVERAL = (Fraction(1, 4), Fraction(1, 2), Fraction(3, 4))
 _FEW = (0,) * 12 + (1,) * 16 + (2,) * 12
@@ -55,7 +56,7 @@ def _looks(ties: str, several: bool) -> Iterator[Look]:
 
 
 def _release(ties: str, several: bool, **more: Any) -> Any:
-    given: dict[str, Any] = {"lowest": 0, "highest": _LAST, "epsilon": 1, "ties": ties, **more}
+    given: dict[str, Any] = {**_GRID, "highest": _LAST, "epsilon": 1, "ties": ties, **more}
     if several:
         return quantiles(_FEW, quantiles=_SEVERAL, **given)
     return quantile(_VALUES, quantile=_SHARE, **given)
@@ -63,7 +64,7 @@ def _release(ties: str, several: bool, **more: Any) -> Any:
 
 def _fingerprint(ties: str, several: bool, **more: Any) -> Hashable:
     """Of no values every point of a vast grid is as good as any other."""
-    given: dict[str, Any] = {"lowest": 0, "highest": 2**64, "epsilon": 1, "ties": ties, **more}
+    given: dict[str, Any] = {**_GRID, "highest": 2**64, "epsilon": 1, "ties": ties, **more}
     if several:
         return quantiles([], quantiles=["1/3", "2/3"], **given).values
     found: Hashable = quantile([], quantile="1/2", **given).value
@@ -217,7 +218,7 @@ def _many(ties: str, several: bool, n: int, every: int) -> str:
     """So many different values on a grid of as many points: errors in ranks follow their law."""
     count = (40 if n < 10_000 else 10) if every == 1 else 10
     cost = Fraction(1, 10)
-    given: dict[str, Any] = {"lowest": 0, "highest": n - 1, "ties": ties, "epsilon": cost}
+    given: dict[str, Any] = {**_GRID, "highest": n - 1, "ties": ties, "epsilon": cost}
     found: list[Hashable] = []
     for _ in range(count):
         if several:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from safeselect.promises.guarantees import BoundedRange, LaplaceDominated
-
 _LAPLACE_DOMINATED = "walk along the line between score vectors (docs/mathematics.md, section 2)"
 _PERMUTE_AND_FLIP = f"McKenna and Sheldon (2020); {_LAPLACE_DOMINATED}"
 _EXPONENTIAL = "McSherry and Talwar (2007); bounded range: Dong, Durfee and Rogers (2020)"
@@ -76,24 +74,6 @@ _THEOREMS = {
 }
 
 
-_BOUNDED = {
-    *("exponential_mechanism", "exponential_mechanism_base2", "report_noisy_max_gumbel"),
-    *("top_k_exponential", "top_k_exponential_base2"),
-    *("select_many_exponential", "select_many_exponential_base2"),
-    *("top_k_many_exponential", "top_k_many_exponential_base2"),
-    *("quantile", "quantiles", "unknown_domain_top_k_gumbel", "pay_what_you_get_gumbel"),
-    *("top_k_by_group_gumbel", "top_k_by_group_exponential"),
-    *("best_of", "best_of_poisson", "first_above"),  # of runs, which have what they have
-}
-"""Whose draws have a bounded range."""
-
-_PURE = (
-    *("_geometric", "_by_group_laplace", "unknown_domain_top_k_laplace"),
-    *("measure_", "select_partitions", "partition_strategy"),
-)
-"""Parts of the names of those whose draws are pure, or approximate, and no more."""
-
-
 _VERSIONS = {"quantile": ("1", "3"), "quantiles": ("1", "3")}
 """Of laws of which there is more than the first."""
 
@@ -102,14 +82,6 @@ def is_known(mechanism: str) -> bool:
     """Whether this library has a mechanism of this name and version of its law."""
     name, _, version = mechanism.partition("/")
     return name.removesuffix("_weighted") in _THEOREMS and version in _VERSIONS.get(name, ("1",))
-
-
-def strongest(mechanism: str) -> type[BoundedRange | LaplaceDominated] | None:
-    """Return the strongest of these two kinds that a draw of this mechanism has, if it has one."""
-    name = mechanism.partition("/")[0].removesuffix("_weighted")
-    if name in _BOUNDED:
-        return BoundedRange
-    return None if any(part in name for part in _PURE) else LaplaceDominated
 
 
 def theorem(mechanism: str) -> str:

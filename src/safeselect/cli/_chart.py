@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from fractions import Fraction
 
 from safeselect.accounting.cost import rounded_text
 from safeselect.cli._escape import in_html
 from safeselect.errors import LedgerError
+from safeselect.ledger.records.record import read_time
 
 _LEFT, _RIGHT, _TOP, _BOTTOM = 10, 890, 24, 180
 
@@ -57,10 +58,7 @@ def chart(
 
 
 def _seconds(time: str) -> int:
-    try:
-        read = datetime.strptime(time, "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=UTC)
-    except ValueError:
-        raise LedgerError("a record states a time that is none") from None
-    return (read - datetime(1970, 1, 1, tzinfo=UTC)).days * 86400 + (
-        read.hour * 3600 + read.minute * 60 + read.second
-    )
+    found = read_time(time)
+    if found is None:
+        raise LedgerError("a record states a time that is none")
+    return (found[0] - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(seconds=1)

@@ -13,9 +13,9 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from gmpy2 import mpq, mpz
 
 from safeselect.errors import ParameterError
+from safeselect.exact.plain import plain, ratio_of
 
 Number = int | str | Fraction | Decimal | float
 """An exact parameter: 1, "0.1", Fraction(1, 3); a float counts as the decimal that it prints."""
@@ -37,9 +37,9 @@ _DECIMAL = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,6})
 def describe(value: object) -> str:
     """A parameter in words for an error message: its type, and its value when it is short."""
     kind = type(value).__name__
-    if isinstance(value, (int, Fraction)) and _bits(value) > 128:
+    if isinstance(value, (int, Fraction)) and (bits := _bits(plain(value))) > 128:
         # Not through repr(): Python limits how many digits it prints, and may raise.
-        return f"{kind} of {_bits(value)} bits"
+        return f"{kind} of {bits} bits"
     if isinstance(value, (bool, int, float, str, Decimal, Fraction)) or value is None:
         text = repr(value)
         return f"{text} ({kind})" if len(text) <= 60 else f"a {kind} of {len(text)} characters"
@@ -57,12 +57,13 @@ def integer(value: object, name: str, *, minimum: int, maximum: int, limit: str 
     Raises:
         ParameterError: not an int (or NumPy integer), or outside minimum .. maximum.
     """
-    if isinstance(value, _NO_NUMBERS) or not isinstance(value, (int, np.integer)):
+    kind = type(value)
+    if issubclass(kind, _NO_NUMBERS) or not issubclass(kind, (int, np.integer)):
         example = min(max(3, minimum), maximum)
         raise ParameterError(
             f"{name} must be an integer, got {describe(value)}; write for example {example}"
         )
-    number = int(value)
+    number: int = plain(value)
     if not minimum <= number <= maximum:
         limits = f"between {minimum} and {maximum}" if maximum >= minimum else "impossible here"
         why = f"; {maximum} is {limit}" if limit else ""
@@ -105,21 +106,21 @@ _small = lru_cache(maxsize=256)(Fraction)
 
 
 def _read(value: Any, name: str) -> Fraction:
-    if isinstance(value, _NO_NUMBERS):
+    kind = type(value)
+    if issubclass(kind, _NO_NUMBERS):
         raise _wrong("a number", value, name)
-    if isinstance(value, (int, np.integer)) or type(value) is type(mpz(0)):
-        return Fraction(int(value))
-    if isinstance(value, Fraction):
-        return value
-    if type(value) is type(mpq(0)):
-        # The size is checked first, because building a Fraction takes a greatest common divisor.
-        _check_size(value, name)
-        return Fraction(int(value.numerator), int(value.denominator))
-    if isinstance(value, (float, np.floating)):
+    if issubclass(kind, str):
+        return _read_text(str.__str__(value), name, value)
+    number = plain(value)
+    if issubclass(kind, np.floating):
         # str() of every NumPy float is the shortest decimal that reads back as the same number.
-        return _read_text(str(float(value) if isinstance(value, float) else value), name, value)
-    if isinstance(value, (str, Decimal)):
-        return _read_text(value if isinstance(value, str) else str(value), name, value)
+        number = np.generic.astype(value, value.dtype)
+    if isinstance(number, (float, np.floating, Decimal)):
+        return _read_text(str(number), name, value)
+    if number is not None:
+        # The size is checked first, because building a Fraction takes a greatest common divisor.
+        _check_size(number, name)
+        return Fraction(*ratio_of(number))
     raise ParameterError(
         f"{name} must be an int, Fraction, Decimal, float or a string such as '1/3' or '0.1', "
         f"got {describe(value)}"

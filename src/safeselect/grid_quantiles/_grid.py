@@ -14,8 +14,9 @@ import numpy as np
 from safeselect.columns import hushed
 from safeselect.errors import ParameterError, ScoreError
 from safeselect.exact.parameters import describe, rational
+from safeselect.exact.plain import FLOATS
+from safeselect.promises.records import exact_text
 from safeselect.reals import Place, place_of
-from safeselect.scores.numbers import FLOATS
 
 _MOST_BITS = 256
 _WRONG = (
@@ -46,8 +47,8 @@ class Grid:
         """Read the two ends and the step.
 
         Raises:
-            ParameterError: they are no numbers, or no dates; the grid is empty or too long; or ends
-                that are no integers have no step.
+            ParameterError: they are no numbers, or no dates; the grid is empty or too long; or
+                there is no step.
         """
         if isinstance(lowest, date) or isinstance(highest, date):
             ends = [_ordinal(lowest, "lowest"), _ordinal(highest, "highest")]
@@ -58,12 +59,12 @@ class Grid:
             kind = Decimal if isinstance(lowest, Decimal) else Fraction
             if all(isinstance(end, (int, np.integer)) for end, _ in both):
                 kind = int
-        if step is None and kind not in (int, date):
+        if step is None:
             raise ParameterError(
-                "step must be given where the ends of the grid are no integers; write for example "
-                "step='0.01'"
+                f"step must be given, the distance of the points of the grid: write for example "
+                f"{_proposed(ends[1] - ends[0], kind)}"
             )
-        width = Fraction(1) if step is None else rational(step, "step")
+        width = rational(step, "step")
         if kind in (int, date) and width.denominator != 1:
             if kind is date:
                 raise ParameterError("step must be a whole number of days")
@@ -123,6 +124,13 @@ class Grid:
         """As text, for a ledger."""
         ends = [str(self.point(place)) for place in (0, self.points - 1)]
         return {"lowest": ends[0], "highest": ends[1], "step": str(self.step)}
+
+
+def _proposed(width: Fraction, kind: type) -> str:
+    """A thousandth of the distance of the ends as a step, in words; of dates, whole days."""
+    if kind is date:
+        return f"step={max(width // 1000, 1)}, in days"
+    return f"step='{exact_text(width / 1000 if width > 0 else Fraction(1))}', a thousandth of it"
 
 
 def _ordinal(value: object, name: str) -> Fraction:

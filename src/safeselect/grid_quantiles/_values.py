@@ -62,7 +62,7 @@ def _cells(held: Any) -> Sequence[Any]:
     if id(type(held)) in LISTS:
         return tuple(held)
     if isinstance(held, np.ndarray):
-        return _of_array(np.asarray(held))
+        return _of_array(held)
     with hushed():
         kind = getattr(held, "dtype", None)
         # polars panics at dates that Python lacks, and tells standard error of it.

@@ -78,7 +78,8 @@ def quantile(
             where its zone is.
         quantile: rational from 0 to 1, such as "1/2".
         lowest, highest: the ends of the grid, public: integers, dates, decimals or other rationals.
-        step: the distance of its points; by default 1, or one day.
+        step: the distance of its points, a positive rational; of dates, a whole number of days.  A
+            small one costs little: a thousandth of the distance of the ends, say.
         epsilon: total cost of this call; positive rational.  Or:
         rho: total cost of this call in zCDP.
         neighbours: "add_remove" or "replace_one".
@@ -99,7 +100,7 @@ def quantile(
 
     Example:
         >>> from safeselect import quantile
-        >>> found = quantile(range(1000), quantile="1/2", lowest=0, highest=999, epsilon=1)
+        >>> found = quantile(range(1000), quantile="1/2", lowest=0, highest=999, step=1, epsilon=1)
         >>> 400 <= found.value <= 600, found.guarantee
         (True, BoundedRange(epsilon=Fraction(1, 1)))
     """
@@ -162,7 +163,12 @@ def quantiles(
     Example:
         >>> from safeselect import quantiles
         >>> found = quantiles(
-        ...     range(1000), quantiles=["1/4", "1/2", "3/4"], lowest=0, highest=999, epsilon=2
+        ...     range(1000),
+        ...     quantiles=["1/4", "1/2", "3/4"],
+        ...     lowest=0,
+        ...     highest=999,
+        ...     step=1,
+        ...     epsilon=2,
         ... )
         >>> [abs(value - near) < 100 for value, near in zip(found.values, (250, 500, 750))]
         [True, True, True]

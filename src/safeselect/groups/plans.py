@@ -25,6 +25,7 @@ from safeselect.unknown_domain._bottom import (
     split_delta,
 )
 from safeselect.unknown_domain._histogram import hold_counts
+from safeselect.unknown_domain.top_k import plan_counts
 
 ALL = 2**31 - 1
 Tables = Mapping[str, Mapping[str, int]]
@@ -69,7 +70,7 @@ def plan_unknown(
             held = hold_counts(dict(counts), None, k_bar + 1)
             call = open_call(held, source, None)
             with call.release(total, name):
-                rows.append((tuple(map(str, draw_list(query, held, call)[0])), None))
+                rows.append((draw_list(query, held, call)[0], None))
         return rows
 
     offset = query.offset_in_counts(k_bar)
@@ -82,7 +83,7 @@ def _plan_counts(
     epsilon, delta = total.epsilon / changed, total.delta / changed
     parts = ((PureDP(epsilon), changed), (ApproximateDP(Fraction(0), delta), changed))
 
-    def one(counts: Mapping[str, int], source: Source | None) -> Any:
+    def one(counts: Mapping[str, int], source: Source) -> Any:
         return unknown_domain_top_k(
             Counts(counts, places=k_bar + 1, max_contributions=contributions),
             k=k,
@@ -95,13 +96,11 @@ def _plan_counts(
 
     def draw(tables: Tables, source: Source) -> list[Row]:
         found = [one(counts, source) for counts in tables.values()]
-        return [(tuple(map(str, each.labels)), each.counts) for each in found]
+        return [(each.labels, each.counts) for each in found]
 
-    # The offset is public: that of a group without any row is that of all.
-    offset = one({}, None).offset
-    rate = epsilon / contributions
+    offset, noise = plan_counts(ApproximateDP(epsilon, delta), k_bar, contributions)
     name = "top_k_by_group_laplace/1"
-    return Plan(total, parts, name, rate, k_bar, offset, k_bar + 1, draw)
+    return Plan(total, parts, name, noise.rate, k_bar, Fraction(offset), k_bar + 1, draw)
 
 
 def plan_known(

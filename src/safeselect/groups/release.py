@@ -35,6 +35,7 @@ def release_by_group(
     recorded = {"sensitivity": "1", "monotonic": "yes", "effective_range": "1", **parameters}
     recorded |= {"groups": str(len(groups)), "max_groups": str(changed)}
     recorded |= {"noise_rate": exact_text(plan.noise_rate)}
+    recorded |= {} if plan.k_bar is None else {"k_bar": str(plan.k_bar)}
     charge = Charge(plan.mechanism, plan.guarantee, plan.parts, recorded)
     with charged(scope, source, charge, read, unit=unit) as call:
         rows = plan.draw(call.values, source)

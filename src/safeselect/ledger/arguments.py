@@ -12,11 +12,13 @@ from safeselect.ledger.elsewhere import Elsewhere
 from safeselect.ledger.events import OnEvent
 from safeselect.ledger.pending import SALT_BYTES
 from safeselect.ledger.records.budget import Budget
-from safeselect.ledger.records.record import text
+from safeselect.ledger.records.record import Clock, text
 from safeselect.ledger.store import Store
 from safeselect.ledger.stores.file import FileStore
 from safeselect.ledger.stores.memory import MemoryStore
 
+# Nothing finer: the time between two charges in a row may be private.
+_CLOCKS: tuple[Clock, ...] = ("day", "hour", "minute")
 # Mechanisms refuse what is not proved for replaced units, by this exact word.
 _KNOWN = {
     **dict.fromkeys(("addremove", "addorremove"), "add_remove"),
@@ -44,6 +46,18 @@ def read_elsewhere(anchor: object, ship: object) -> Elsewhere:
         ParameterError: one lacks members of an Anchor, or of a Receiver.
     """
     return Elsewhere(read_anchor(anchor), read_receiver(ship))
+
+
+def read_clock(clock: object) -> Clock:
+    """Check an argument `clock=`.
+
+    Raises:
+        ParameterError: it is none of the words.
+    """
+    for known in _CLOCKS:
+        if clock == known:
+            return known
+    raise ParameterError(f"clock must be one of {', '.join(_CLOCKS)}, got {describe(clock)}")
 
 
 def read_entry(charge: object, salt: object, output: object) -> int:

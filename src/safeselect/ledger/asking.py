@@ -60,6 +60,4 @@ class Asking:
         else:
             return
         # Outside the handler, so that it has no exception as its context.
-        raise LedgerError(
-            f"the outbox failed with {failed}: nothing is released, and the charge stands"
-        )
+        raise LedgerError(f"the outbox failed with {failed}")

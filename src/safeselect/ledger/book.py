@@ -11,13 +11,18 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
-from dataclasses import replace
 from typing import TypeVar, final
 
-from safeselect.errors import LedgerDamaged, LedgerError, ParameterError
-from safeselect.ledger.elsewhere import Elsewhere
+from safeselect.errors import (
+    LedgerBusy,
+    LedgerDamaged,
+    LedgerError,
+    LedgerRolledBack,
+    ParameterError,
+)
+from safeselect.ledger.elsewhere import Elsewhere, Untold
 from safeselect.ledger.entries import Written, made, opened_scope, was_torn
 from safeselect.ledger.events import OnEvent
 from safeselect.ledger.following import all_rows, following, rows_between
@@ -26,16 +31,15 @@ from safeselect.ledger.records.approvals import Approvers
 from safeselect.ledger.records.budget import Budget
 from safeselect.ledger.records.keys import may_lead
 from safeselect.ledger.records.reading import Reading
+from safeselect.ledger.records.record import Clock
 from safeselect.ledger.records.replay import Checker
 from safeselect.ledger.records.signatures import Signer, Verifier, is_key
-from safeselect.ledger.records.skim import Carrying, skim
 from safeselect.ledger.store import Closing, Journal, Row, Store
-from safeselect.ledger.stores.turn import Turn
+from safeselect.ledger.stores.turn import Turn, pause
 
 T = TypeVar("T")
 
 _WAIT = 30
-CARRY_EVERY = 50_000  # records
 
 
 @final
@@ -43,7 +47,7 @@ class Book:
     """The records of one ledger: made with `make` or read with `read`."""
 
     __slots__ = (
-        *("_closed", "_elsewhere", "_known", "_seen", "_signer", "_store", "_tried", "_turn"),
+        *("_closed", "_elsewhere", "_known", "_seen", "_signer", "_store", "_turn"),
         *("_verifier", "id", "on_event"),
     )
 
@@ -61,7 +65,6 @@ class Book:
         self._known: Known | None = None
         # A head that was seen; its record must stay in the ledger.
         self._seen: str | None = None
-        self._tried = 0  # the place of the last attempt to carry totals over
 
     @classmethod
     def make(
@@ -71,20 +74,21 @@ class Book:
         id_: str,
         budgets: Mapping[str, tuple[Budget, int]],
         approvers: Approvers | None,
+        clock: Clock,
         elsewhere: Elsewhere,
     ) -> Book:
         """Write the first records: the ledger's, and one for each scope."""
         book = cls(store, signer, None, elsewhere)
         book.id = id_
         elsewhere.check_unused()
-        first = [made(signer, store.about(), approvers)]
+        first = [made(signer, store.about(), approvers, clock)]
         first += [opened_scope(name, *terms) for name, terms in budgets.items()]
 
         def work(journal: Journal) -> Known:
-            known = Known(Checker(signer), Row(0, "", "", ""))
+            known = Known(Checker(signer))
             for written in first:
                 reading = judged(known.checker, written, id_, signer)
-                known.take(replace(reading, row=journal.append(reading.row)))
+                known.add(reading, journal.append(reading.row))
             return known
 
         book._know(store.create(work))
@@ -141,16 +145,32 @@ class Book:
         """Return the last record."""
         return self._turn.take(self._look).last
 
-    def write(self, decide: Callable[[Checker], Written], signer: Signer | None = None) -> int:
-        """Write the record that `decide` returns, unless it raises; return the record's place.
+    def write(
+        self, decide: Callable[[Checker], Written], signer: Signer | None = None, *, wait: int = 0
+    ) -> Reading:
+        """Write the record that `decide` returns, unless it raises; return the record.
 
         Args:
             signer: another key, which signs this record and the later ones of this process.
+            wait: seconds for which to try again while others hold the lock.
 
         Raises:
+            LedgerBusy: others held the lock; the record was not written.
+            Untold: it was written.
             LedgerError: it could not be written, or a record fails its check.
         """
-        return self._turn.take(lambda: self._written(decide, signer))
+        deadline = time.monotonic_ns() + wait * 10**9
+
+        def work() -> Reading:
+            while True:
+                try:
+                    return self._written(decide, signer)
+                except LedgerBusy:
+                    if time.monotonic_ns() > deadline:
+                        raise
+                pause()
+
+        return self._turn.take(work, wait)
 
     def rows(self) -> Iterator[Row]:
         """Return all rows that exist now, oldest first, as they are stored.
@@ -187,7 +207,7 @@ class Book:
 
         self._elsewhere.bring(head, rows_after, lambda: self._store.read(self._caught_up))
 
-    def _written(self, decide: Callable[[Checker], Written], signer: Signer | None = None) -> int:
+    def _written(self, decide: Callable[[Checker], Written], signer: Signer | None) -> Reading:
         known = self._known
         if known is None or self._closed:
             known = self._look()  # the long first read needs no lock
@@ -195,23 +215,28 @@ class Book:
         if known.checker.signer and self._signer is None and signer is None:
             raise LedgerError("the ledger is signed: open it with signer= to write to it")
         while True:
-            known, reading, is_torn = self._store.write(
+            known, reading, row, is_torn = self._store.write(
                 lambda journal: self._add(journal, decide, signer)
             )
             self._known = None
-            known.take(reading)
+            known.add(reading, row)
             self._know(known)
             if not is_torn:
                 break
         self._signer = signer or self._signer
-        self._tell(known.checker.head)
-        if known.checker.count >= max(known.checker.carried_at, self._tried) + CARRY_EVERY:
-            self._carry()
-        return reading.row.seq
+        try:
+            self._tell(known.checker.head)
+        except (LedgerDamaged, LedgerRolledBack):
+            raise
+        except LedgerError as error:
+            untold = Untold(reading, error)
+        else:
+            return reading
+        raise untold
 
     def _add(
         self, journal: Journal, decide: Callable[[Checker], Written], signer: Signer | None
-    ) -> tuple[Known, Reading, bool]:
+    ) -> tuple[Known, Reading, Row, bool]:
         """Append one record: of a torn end, if there is one, else the requested one."""
         known = self._caught_up(journal)
         # The old key may be lost, so that nobody could sign that an end was torn.
@@ -220,20 +245,7 @@ class Book:
             self._check_signer(known.checker)
         written = decide(known.checker) if torn is None else was_torn(torn)
         reading = judged(known.checker, written, self.id, signer or self._signer)
-        return known, replace(reading, row=journal.append(reading.row)), torn is not None
-
-    def _carry(self) -> None:
-        """Write what follows from all records, so that the next process need not replay them."""
-
-        def decide(checker: Checker) -> Written:
-            if checker.count < checker.carried_at + CARRY_EVERY:
-                raise LedgerError("another process has just carried the totals over")
-            return "carried", checker.carried()
-
-        # The record before it is already written: it does not matter to it if this one fits a line.
-        with suppress(LedgerError):
-            self._tried = self._known.checker.count if self._known is not None else 0
-            self._written(decide)
+        return known, reading, journal.append(reading.row), torn is not None
 
     def _know(self, known: Known) -> None:
         self._known, self._seen = known, known.checker.head
@@ -248,8 +260,7 @@ class Book:
         if rows:
             self._known = None
             while rows:
-                for row in rows:
-                    known.take(known.checker.read(row))
+                known.take(rows)
                 rows = following(journal, known.last)
             self._know(known)
         known.checker.finish()
@@ -257,12 +268,13 @@ class Book:
 
     def _replayed(self, journal: Journal) -> Known:
         """Read and check all records."""
-        checker, last = self._skimmed(journal)
-        known = Known(checker, last or Row(0, "", "", ""))
+        checker, last = Checker(self._verifier, self._seen), None
+        for head in self._elsewhere.expected:
+            checker.heads.want(head)
+        known = Known(checker)
         while rows := following(journal, last):
-            for row in rows:
-                known.take(checker.read(row, verify=False))
-                last = row
+            known.take(rows, verify=False)
+            last = rows[-1]
         if last is not None:
             self._check_signer(checker)
         checker.finish()
@@ -273,22 +285,6 @@ class Book:
         self._know(known)
         return known
 
-    def _skimmed(self, journal: Journal) -> tuple[Checker, Row | None]:
-        """Return what the last "carried" record states, if there is one."""
-        lines = journal.to_carried() if isinstance(journal, Carrying) else None
-        if lines is not None:
-            # If something is wrong, the replay of all records says what.
-            with suppress(LedgerDamaged, ValueError):
-                checker = self._new_checker()
-                return checker, skim(checker, lines)
-        return self._new_checker(), None
-
     def _check_signer(self, checker: Checker) -> None:
         if self._signer is not None and not is_key(self._signer, checker.signer):
             raise ParameterError("signer is not the one with which the ledger is signed now")
-
-    def _new_checker(self) -> Checker:
-        checker = Checker(self._verifier, self._seen)
-        for head in self._elsewhere.expected:
-            checker.heads.want(head)
-        return checker

@@ -10,14 +10,35 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import final
 
-from safeselect.errors import LedgerError, ParameterError
+from safeselect.errors import LedgerBusy, LedgerError, ParameterError
 from safeselect.ledger.anchor import Anchor, Receiver
 from safeselect.ledger.records.fields import head_of, read_head
 from safeselect.ledger.records.lines import log_line
+from safeselect.ledger.records.reading import Reading
 from safeselect.ledger.store import Row
 
 RowsAfter = Callable[[str | None, str], Iterable[list[Row]]]
 """The rows after a head, or all, up to another head, in batches."""
+
+
+class Untold(LedgerError):
+    """A record is in the ledger for good, and what is kept elsewhere could not be told of it.
+
+    Attributes:
+        reading: the record.
+    """
+
+    def __init__(self, reading: Reading, why: LedgerError) -> None:
+        super().__init__(
+            f"record {reading.row.seq} is in the ledger, and is not known elsewhere yet: "
+            f"{reason_of(why)}"
+        )
+        self.reading = reading
+
+
+def reason_of(error: LedgerError) -> str:
+    """Return why a record could not be written, where a charge stands."""
+    return "the ledger's lock was held" if isinstance(error, LedgerBusy) else str(error)
 
 
 @dataclass(slots=True)
@@ -75,10 +96,7 @@ class _Kept:
         try:
             keep(*what)
         except Exception as error:  # noqa: BLE001 - any failure withholds the answer
-            raise LedgerError(
-                f"{self.name} failed with {type(error).__name__}: nothing is released, and the "
-                "charge may stand"
-            ) from None
+            raise LedgerError(f"{self.name} failed with {type(error).__name__}") from None
 
 
 @final

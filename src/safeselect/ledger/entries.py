@@ -10,14 +10,14 @@ from safeselect.ledger.records.approvals import Approvers
 from safeselect.ledger.records.balance import Balance
 from safeselect.ledger.records.budget import Amounts, Budget, add, exact_texts
 from safeselect.ledger.records.provenance import library
-from safeselect.ledger.records.record import utc_now
+from safeselect.ledger.records.record import Clock
 from safeselect.ledger.records.replay import Checker
 from safeselect.ledger.records.signatures import Signer, key_of
 from safeselect.ledger.store import Torn
 from safeselect.promises.records import Content, guarantee_record
 
 Written = tuple[str, Mapping[str, Content]]
-"""The kind of a record, and its content without the fields of every record."""
+"""The kind of a record, and its content without the fields of every record and the time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,9 +46,11 @@ class Charge:
     nonce: bytes
 
 
-def made(signer: Signer | None, place: Mapping[str, str], approvers: Approvers | None) -> Written:
+def made(
+    signer: Signer | None, place: Mapping[str, str], approvers: Approvers | None, clock: Clock
+) -> Written:
     """Return the first record."""
-    about: dict[str, Content] = {"utc": utc_now(), "library": dict(library())}
+    about: dict[str, Content] = {"clock": clock, "library": dict(library())}
     if approvers is not None:
         about["approvers"] = approvers.as_record()
     return "created", about | {"signer": dict(key_of(signer)), "place": dict(place)}
@@ -57,7 +59,6 @@ def made(signer: Signer | None, place: Mapping[str, str], approvers: Approvers |
 def opened_scope(name: str, budget: Budget, max_refusals: int) -> Written:
     """Return the record of a new scope; it states derived caps too, for readers."""
     return "scope", {
-        "utc": utc_now(),
         "scope": name,
         "terms": budget.as_record(),
         "caps": exact_texts(budget.caps),
@@ -72,7 +73,6 @@ def charged(purpose: str, charge: Charge) -> dict[str, Content]:
         for guarantee, count in charge.parts
     ]
     return {
-        "utc": utc_now(),
         "library": dict(library()),
         "purpose": purpose,
         "mechanism": charge.mechanism,
@@ -90,7 +90,7 @@ def amounts(scope: str, balance: Balance, price: Amounts) -> dict[str, Content]:
     return {
         "scope": scope,
         "terms": balance.budget.as_record(),
-        "before": exact_texts(balance.spent),
+        "before": dict(balance.texts),
         "charge": exact_texts(price),
         "after": exact_texts(add(balance.spent, price)),
     }
@@ -105,7 +105,6 @@ def more_refusals(balance: Balance, refusals: int) -> tuple[str, str]:
 def raised(scope: str, limit: str, before: str, after: str, reason: str) -> Written:
     """Return the record that raises a limit of a scope; nobody has approved it yet."""
     return "raised", {
-        "utc": utc_now(),
         "scope": scope,
         "limit": limit,
         "before": before,
@@ -118,7 +117,6 @@ def raised(scope: str, limit: str, before: str, after: str, reason: str) -> Writ
 def replaced(checker: Checker, signer: Mapping[str, str]) -> Written:
     """Return the record of another signing key; nobody has handed over or approved yet."""
     return "key", {
-        "utc": utc_now(),
         "signer": dict(signer),
         "replaces": checker.signer["public_key"],
         "handover": "",

@@ -13,6 +13,7 @@ from typing import final
 from safeselect.ledger.anchor import Anchor, Receiver
 from safeselect.ledger.arguments import (
     check_budget,
+    read_clock,
     read_elsewhere,
     read_entry,
     read_hook,
@@ -29,7 +30,7 @@ from safeselect.ledger.records.approvals import Proposal, read_approvers
 from safeselect.ledger.records.balance import MAX_REFUSALS, Balance
 from safeselect.ledger.records.budget import Budget
 from safeselect.ledger.records.fields import head_of, read_head
-from safeselect.ledger.records.record import Record, text
+from safeselect.ledger.records.record import Clock, Record, text
 from safeselect.ledger.records.replay import Checker
 from safeselect.ledger.records.requests import Request, request_hash
 from safeselect.ledger.records.signatures import Signer, Verifier, read_signer, read_verifier
@@ -43,9 +44,8 @@ from safeselect.promises.records import Receipt
 class Ledger:
     """A durable budget, made with `Ledger.create` and opened later with `Ledger.open`.
 
-    There are two functions so that a missing file never becomes a fresh budget.  Threads, processes
-    and forked children may use one ledger at once; a ledger in memory belongs to its process.
-    Every method raises `LedgerError` if the ledger cannot be used.
+    Thus a missing file is never a fresh budget.  Threads, processes and forked children may use one
+    at once; one in memory belongs to its process.  `LedgerError` says that it cannot be used.
     """
 
     __slots__ = ("_book",)
@@ -64,6 +64,7 @@ class Ledger:
         max_refusals: int = MAX_REFUSALS,
         approvers: Iterable[Verifier] = (),
         approvals_needed: int | None = None,
+        clock: Clock = "day",
         anchor: Anchor | None = None,
         ship: Receiver | None = None,
         on_event: OnEvent | None = None,
@@ -79,6 +80,7 @@ class Ledger:
             approvers: keys of Ed25519, each an `Ed25519Verifier`, of the people who approve every
                 later scope and every raised limit.
             approvals_needed: how many of them must sign; all by default.
+            clock: how finely records and releases state the time: "day", "hour" or "minute".
             anchor: keeps the newest head elsewhere, so that a ledger that was rolled back is found.
             ship: keeps every line elsewhere, so that an older copy is made whole again.
             on_event: gets an `Event` after each charge, refusal and outcome; what it raises warns.
@@ -91,7 +93,8 @@ class Ledger:
         hook, key = read_hook(on_event), read_signer(signer)
         elsewhere = read_elsewhere(anchor, ship)
         people = read_approvers(approvers, approvals_needed, key, len(terms))
-        book = Book.make(read_place(place), key, os.urandom(16).hex(), terms, people, elsewhere)
+        about = os.urandom(16).hex(), terms, people, read_clock(clock)
+        book = Book.make(read_place(place), key, *about, elsewhere)
         book.on_event = hook
         return cls(book)
 
@@ -194,8 +197,7 @@ class Ledger:
             approvals: what `safeselect.ledger.approve` returned to each of the approvers.
 
         Raises:
-            ParameterError: too few signed this, or limits changed since, or it is a key, which
-                `rotate` takes; nothing was written.
+            ParameterError: too few signed it, limits changed since, or it is a key: `rotate` it.
         """
         enact(self._book, proposal, approvals)
 
@@ -216,8 +218,8 @@ class Ledger:
 
         Args:
             name: the scope to charge.
-            unit, neighbours: whose privacy, and which data sets are compared: those for which your
-                `sensitivity` was computed, in the words with which the scope was opened.
+            unit, neighbours: those for which your `sensitivity` was computed, in the words with
+                which the scope was opened.
             purpose: why; one line that goes into the records.
 
         Raises:
@@ -263,8 +265,7 @@ class Ledger:
         Raises:
             ParameterError: there is no request that was charged there.
             BudgetError: a scope was closed in between; nothing is released.
-            LedgerError: the charge was aborted, or another answer was released; or the ledger
-                cannot be used.
+            ChargeStands: it was aborted or another answer released; or the ledger cannot be used.
         """
         return finish_request(self._book, read_entry(charge, salt, output), output, salt)
 
@@ -278,8 +279,8 @@ class Ledger:
             LedgerError: the ledger cannot be used, or a record is not what a ledger writes.
         """
         check = (checker or Checker()).check
-        for row in self._book.rows():
-            yield Record(check(row.body, row.hash, row.signature), row.hash, row.signature)
+        for _, body, hash_, signature, _ in self._book.rows():
+            yield Record(check(body, hash_, signature), hash_, signature)
 
     def check(self, *, head: str | None = None, verifier: Verifier | None = None) -> Checker:
         """Check every record, and return the checker with every scope's balance.

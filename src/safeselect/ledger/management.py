@@ -13,7 +13,6 @@ from safeselect.ledger.entries import Written, more_refusals, opened_scope, rais
 from safeselect.ledger.pending import balance_of
 from safeselect.ledger.records.approvals import Proposal
 from safeselect.ledger.records.budget import Budget
-from safeselect.ledger.records.record import utc_now
 from safeselect.ledger.records.replay import Checker
 from safeselect.promises.records import Content, exact_text
 
@@ -101,6 +100,6 @@ def enact(book: Book, proposal: object, approvals: object) -> None:
             raise ParameterError(
                 "a key is replaced by rotate(key, approvals), with these approvals"
             )
-        return kind, {**content, "utc": utc_now(), "approvals": cast("list[Content]", signed)}
+        return kind, {**content, "approvals": cast("list[Content]", signed)}
 
     book.write(decide)

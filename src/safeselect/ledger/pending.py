@@ -4,11 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from functools import partial
+from typing import Literal, TypeVar
 
-from safeselect.errors import BudgetError, LedgerError, ParameterError
+from safeselect.errors import (
+    BudgetError,
+    ChargeStands,
+    LedgerDamaged,
+    LedgerError,
+    LedgerRolledBack,
+    ParameterError,
+)
 from safeselect.ledger.asking import Asking
 from safeselect.ledger.book import Book
+from safeselect.ledger.elsewhere import reason_of
 from safeselect.ledger.entries import Written
 from safeselect.ledger.events import Event, reported
 from safeselect.ledger.records.balance import Balance
@@ -20,10 +29,15 @@ from safeselect.randomness.memory import Generation, generation
 SALT_BYTES = 32
 """Length of the salt that opens the commitment to an output."""
 
+OUTCOME_WAIT = 60
+"""Seconds for which an outcome is tried while others hold the ledger's lock: its charge stands."""
+
+T = TypeVar("T")
+
 Reason = Literal["source", "interrupt", "error", "input"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Pending:
     """A charged release, recorded at this place and time, whose outcome this process must write."""
 
@@ -33,6 +47,21 @@ class Pending:
     _born: Generation = field(repr=False, compare=False)
     _asking: Asking | None = field(repr=False, compare=False)
     _event: Event = field(repr=False, compare=False)
+    _is_kept: bool = field(default=False, repr=False, compare=False)
+
+    def check_open(self) -> None:
+        """Refuse an answer of a session if a scope is closed, before a value is looked at.
+
+        Raises:
+            BudgetError: one is.
+            LedgerError: the ledger cannot be used.
+        """
+
+        def look(checker: Checker) -> None:
+            for name in self._event.scopes:
+                check_open(name, balance_of(checker, name))
+
+        standing(self.charge, self._born, lambda: self.book.state(look), _ASK_AGAIN)
 
     def released(self, output: str, salt: bytes) -> Receipt:
         """Write a commitment to the output; show the output only after this returns.
@@ -41,11 +70,18 @@ class Pending:
 
         Raises:
             BudgetError: a scope was closed in between; the charge stands.
-            LedgerError: the record could not be written, or the outbox failed; the charge stands.
+            ChargeStands: the record could not be written, or the outbox failed.
         """
         check_process(self._born)
-        if self._asking is not None:
-            self._asking.deliver(self.charge, salt, output)
+        if self._asking is not None and self._asking.outbox is not None:
+            # From here on the outbox may have the answer, unless it says that it failed.
+            self._is_kept = True
+            deliver = partial(self._asking.deliver, self.charge, salt, output)
+            try:
+                standing(self.charge, self._born, deliver)
+            except LedgerError:
+                self._is_kept = False
+                raise
         return finish(self.book, self.charge, output, salt, self._born, self._event)
 
     def settled(self, output: str, salt: bytes, spent: Mapping[str, int]) -> Receipt:
@@ -55,7 +91,7 @@ class Pending:
             spent: the numbers used, by the names that the charge's parameters have for the limits.
 
         Raises:
-            LedgerError: the record could not be written.
+            ChargeStands: the record could not be written; it may be tried again.
         """
         committed, used = commitment(salt, output), {name: str(n) for name, n in spent.items()}
         record = self._settle("settled", {"commitment": committed, "spent": {**used}})
@@ -63,6 +99,8 @@ class Pending:
 
     def aborted(self, reason: Reason) -> BudgetError | None:
         """Write that there will be no output; the charge stands.
+
+        Nothing is written once the outbox may have the answer: `Ledger.finish` can release it.
 
         Args:
             reason: "input" if private values caused the refusal.  Such refusals are counted, and
@@ -72,6 +110,8 @@ class Pending:
             BudgetError | None: the error of an answer, if a scope was closed already.
         """
         closed: list[BudgetError] = []
+        if self._is_kept:
+            return None
 
         def look(checker: Checker, scopes: tuple[str, ...]) -> None:
             closed.extend(filter(None, (_closed(name, checker.scopes[name]) for name in scopes)))
@@ -93,8 +133,12 @@ class Pending:
             look(checker, waits.scopes)
             return kind, {"charge": str(self.charge), **content}
 
+        def write() -> int:
+            return self.book.write(decide, wait=OUTCOME_WAIT).row.seq
+
         event = replace(self._event, kind=kind)
-        return reported(self.book.on_event, event, lambda: self.book.write(decide))
+        hook, end = self.book.on_event, _ASK_AGAIN if kind == "settled" else _LOST
+        return reported(hook, event, lambda: standing(self.charge, self._born, write, end))
 
 
 class _Released(Exception):
@@ -111,7 +155,7 @@ def finish(
 
     Raises:
         BudgetError: a scope was closed in between.
-        LedgerError: the charge has another outcome, or the record could not be written.
+        ChargeStands: the charge has another outcome, or the record could not be written.
     """
     committed = commitment(salt, output)
 
@@ -128,7 +172,7 @@ def finish(
 
     def write() -> int:
         try:
-            return book.write(decide)
+            return book.write(decide, wait=OUTCOME_WAIT).row.seq
         except _Released:
             # Another process wrote the record; a look makes it durable.
             found = book.state(lambda checker: checker.requests.at(charge))
@@ -136,7 +180,8 @@ def finish(
             raise LedgerError(f"charge {charge} was not released")
         return found.record
 
-    place = reported(book.on_event, replace(event, kind="released"), write)
+    event = replace(event, kind="released")
+    place = reported(book.on_event, event, lambda: standing(charge, born, write))
     return Receipt(book.id, place, salt)
 
 
@@ -147,11 +192,52 @@ def finish_request(book: Book, charge: int, output: str, salt: bytes) -> Receipt
         ParameterError: no request was charged there.
         BudgetError, LedgerError: as `finish`.
     """
-    if book.state(lambda checker: checker.requests.at(charge)) is None:
+
+    def look(checker: Checker) -> tuple[bool, tuple[str, ...]]:
+        waits = checker.awaits(charge)
+        return checker.requests.at(charge) is not None, waits.scopes if waits else ()
+
+    born = generation()
+    was_asked, scopes = standing(charge, born, lambda: book.state(look))
+    if not was_asked:
         raise ParameterError(f"no request was charged in record {charge}")
-    waits = book.state(lambda checker: checker.awaits(charge))
-    event = Event("released", waits.scopes if waits else (), "")
-    return finish(book, charge, output, salt, generation(), event)
+    return finish(book, charge, output, salt, born, Event("released", scopes, ""))
+
+
+_LOST = (
+    "a request whose outbox has the answer is finished with Ledger.finish; without an outbox the "
+    "answer is lost"
+)
+_ASK_AGAIN = "try again"
+
+
+def standing(charge: int, born: Generation, work: Callable[[], T], end: str = _LOST) -> T:
+    """Do work after a charge; whatever fails, the error says that the charge stands.
+
+    The words are the same whether there is an answer: a refusal of private input may fail as well.
+
+    Args:
+        end: what can be done.
+
+    Raises:
+        ChargeStands: the ledger could not be used.
+        LedgerDamaged, LedgerRolledBack: as the work does.
+    """
+    try:
+        return work()
+    except (LedgerDamaged, LedgerRolledBack):
+        raise
+    except LedgerError as error:
+        if generation() != born:
+            raise  # the charge is the parent's
+        why = reason_of(error)
+    raise standing_error(charge, why, end)
+
+
+def standing_error(charge: int, why: str, end: str = _LOST) -> ChargeStands:
+    """Return the error of a charge whose answer is withheld."""
+    said = f"the charge in record {charge} stands, and its answer is withheld: {why}; {end}"
+    return ChargeStands(said, charge=charge)
 
 
 def check_process(born: Generation) -> None:

@@ -74,6 +74,16 @@ class PendingRelease:
         self._salt = bytes(salt)
         return self._pending.utc
 
+    def check_open(self) -> None:
+        """Refuse an answer of a session if a scope is closed, before a value is looked at.
+
+        Raises:
+            BudgetError: one is.
+            LedgerError: the ledger cannot be used.
+        """
+        if self._pending is not None:
+            self._pending.check_open()
+
     def released(self, result: Result) -> Result:
         """Write that this result is released; return it with its receipt.
 

@@ -162,9 +162,9 @@ def _rows(lines: object) -> dict[int, Row]:
             raise ParameterError(f"line {number} must be bytes, got {describe(line)}")
         if not line.endswith(b"\n"):
             raise LedgerDamaged(f"line {number} has no newline: it was cut")
-        row = read_line(line[:-1], max(found, default=-1) + 1)
+        row = read_line(line[:-1].decode("latin-1"), max(found, default=-1) + 1)
         if not found:
-            row = read_line(line[:-1], _place(row))
+            row = row._replace(seq=_place(row))
         found[row.seq] = row
     return found
 

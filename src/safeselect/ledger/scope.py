@@ -4,18 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 
 from safeselect.accounting.kinds import AnyGuarantee
 from safeselect.errors import BudgetError, ParameterError, RepeatedRequest, SourceError
 from safeselect.exact.parameters import describe
 from safeselect.ledger.asking import Asking, Outbox
 from safeselect.ledger.book import Book
+from safeselect.ledger.elsewhere import Untold
 from safeselect.ledger.entries import Charge, Written, amounts, charged
 from safeselect.ledger.events import Event, reported
 from safeselect.ledger.external import ExternalRelease, external_charge
-from safeselect.ledger.pending import Pending, balance_of, check_open, check_process
+from safeselect.ledger.pending import (
+    Pending,
+    balance_of,
+    check_open,
+    check_process,
+    standing,
+    standing_error,
+)
 from safeselect.ledger.pending_release import PendingRelease
 from safeselect.ledger.records.budget import Amounts, check_cap
+from safeselect.ledger.records.reading import Reading
 from safeselect.ledger.records.record import text
 from safeselect.ledger.records.replay import Checker
 from safeselect.ledger.records.requests import Request, question_hash, request_hash
@@ -92,20 +102,6 @@ class Scope:
         asking = Asking(text(request, "request"), question, outbox)
         return replace(self, asking=asking)
 
-    def check_open(self) -> None:
-        """Refuse every answer of a session if one of the scopes is closed.
-
-        Raises:
-            BudgetError: it is.
-            LedgerError: the ledger cannot be used.
-        """
-
-        def look(checker: Checker) -> None:
-            for name in self.names:
-                check_open(name, balance_of(checker, name))
-
-        self.book.state(look)
-
     def charge(
         self,
         guarantee: AnyGuarantee,
@@ -169,6 +165,7 @@ class Scope:
             BudgetError: a cap does not allow it, or a scope is closed; none is charged.
             SourceError: the ledger has seen the nonce.
             LedgerBusy: others use the ledger; nothing was charged.
+            ChargeStands: it was charged, and what is kept elsewhere could not be told.
             LedgerError: the ledger cannot be used.
         """
         born, content = generation(), charged(self.purpose, charge)
@@ -183,7 +180,7 @@ class Scope:
             # A child that continues its parent's call would charge once for two answers.
             check_process(born)
             if id_ in checker.requests.found:
-                raise RepeatedRequest
+                raise RepeatedRequest(record=checker.requests.found[id_].charge)
             balances = {name: balance_of(checker, name) for name in self.names}
             for name, balance in balances.items():
                 prices[name] = balance.budget.price(charge.guarantee, charge.parts)
@@ -200,16 +197,20 @@ class Scope:
             ]
             return "charged", content | {"charges": charges}
 
-        def write() -> int:
+        def write() -> Reading:
             try:
                 return self.book.write(decide)
-            except RepeatedRequest:
-                # What is told of a record must be on the disk; a look makes it durable.
-                found = self.book.state(lambda checker: checker.requests.found.get(id_))
-            raise self._repeated(question, found)
+            except RepeatedRequest as error:
+                place = error.record or 0
+            except Untold as error:
+                seq, why = error.reading.row.seq, str(error)
+                raise standing_error(seq, why) from None
+            # What is told of a record must be on the disk; a look makes it durable.
+            look = partial(self.book.state, lambda checker: checker.requests.found.get(id_))
+            raise self._repeated(question, standing(place, born, look))
 
-        place = reported(self.book.on_event, event, write)
-        return Pending(self.book, place, str(content["utc"]), born, self.asking, event)
+        made = reported(self.book.on_event, event, write)
+        return Pending(self.book, made.row.seq, made.record["utc"], born, self.asking, event)
 
     def _identity(self, charge: Charge) -> tuple[str, str]:
         """Return the two hashes of the request; two empty texts without one.

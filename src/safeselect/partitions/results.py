@@ -12,7 +12,6 @@ from safeselect.promises.guarantees import ApproximateDP
 from safeselect.promises.records import Content, Receipt, Statement, exact_text
 from safeselect.scores.candidates import label_text
 from safeselect.selection._results import presented, views
-from safeselect.unknown_domain._items import Label
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -20,7 +19,7 @@ class SelectedPartitions:
     """The keys that may be shown, in the order of their labels.
 
     Attributes:
-        labels: the keys: integers by value, then strings by code point.
+        labels: the keys, each a text, by code point.
         counts: their noisy numbers of users, or None.
         mean_noise: the mean of the noise of a count before any key is left out, rounded down to
             2**-32: subtract it from a count; None without counts.
@@ -37,7 +36,7 @@ class SelectedPartitions:
         receipt: with `ledger=`, the place of the release's record and the salt of its commitment.
     """
 
-    labels: tuple[Label, ...]
+    labels: tuple[str, ...]
     counts: tuple[int, ...] | None
     mean_noise: Fraction | None
     standard_deviation: Fraction | None
@@ -65,7 +64,7 @@ class SelectedPartitions:
     def __len__(self) -> int:
         return len(self.labels)
 
-    def __iter__(self) -> Iterator[Label]:
+    def __iter__(self) -> Iterator[str]:
         return iter(self.labels)
 
     def to_json(self) -> str:

@@ -15,7 +15,6 @@ from safeselect.randomness.source import Source, resolve
 from safeselect.selection._arguments import Labels, Scope, Scores, read_ledger
 from safeselect.selection._results import source_name
 from safeselect.unknown_domain._histogram import Found, hold_counts
-from safeselect.unknown_domain._items import Label
 
 
 def select_partitions(
@@ -40,10 +39,10 @@ def select_partitions(
     each: `count_distinct_users(..., max_contributions=...)` bounds users by a hash.  `Counts` state
     what they are, and are refused if they do not fit; for other counts the caller asserts it.
 
-    Keys are integers and strings.  Keys are private, so no key is an error.  A key that equals an
-    integer (1.0, True, Decimal(1)) is that integer.  Several counts of one key keep the larger.  A
-    key that cannot be an item (None, NaN, a date, a tuple, bytes) is dropped, and so are keys
-    without users.
+    Keys are texts, and private, so no key is an error.  A number is its shortest plain decimal: 1,
+    1.0, True and '1' are one key.  Several counts of one key keep the larger.  A key that can be no
+    item (None, NaN, a date, a tuple, bytes) is dropped, and so are keys without users.  What a
+    reader made of `007`, `1.50` or `1e3` cannot be seen here: read keys as text (`dtype=str`).
 
     Guarantee: ApproximateDP(epsilon, delta).  The decision about one key costs epsilon' and delta',
         and so do the decisions with their counts; `max_partitions` of them compose to the total.
@@ -116,7 +115,7 @@ def select_partitions(
         )
 
 
-def _kept(found: Found, terms: Terms, bits: Bits) -> list[tuple[Label, int]]:
+def _kept(found: Found, terms: Terms, bits: Bits) -> list[tuple[str, int]]:
     """The keys that are kept, with their noisy counts, in the order of the labels.
 
     As many thresholds are drawn as counts were passed, whether or not they are keys.
@@ -127,4 +126,4 @@ def _kept(found: Found, terms: Terms, bits: Bits) -> list[tuple[Label, int]]:
         for (label, users), threshold in zip(found.largest.items(), thresholds, strict=False)
         if terms.counted(users) >= threshold
     ]
-    return sorted(kept, key=lambda pair: (isinstance(pair[0], str), pair[0]))
+    return sorted(kept)

@@ -34,6 +34,27 @@ _WORD = 64  # bits: an integer of more is compared with the limit of all numbers
 
 
 @final
+class _Secret:
+    """What a strategy draws with; it shows nothing, whatever copies or writes the fields around it.
+
+    Attributes:
+        seed: of `keep_keyed`.
+        source: of fresh draws; None for the default one.
+    """
+
+    __slots__ = ("seed", "source")
+
+    def __init__(self, seed: bytes, source: Source | None = None) -> None:
+        self.seed, self.source = seed, source
+
+    def __deepcopy__(self, memo: object) -> _Secret:
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        raise TypeError("a seed is not copied alone: pickle the whole strategy")
+
+
+@final
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
 class PartitionStrategy:
     """Decides about each key of one table whether it may be shown; made by `partition_strategy`.
@@ -60,17 +81,15 @@ class PartitionStrategy:
     mechanism: str
     source: str
     statement: Statement
-    _seed: bytes
-    _bytes: Source | None = None
+    _secret: _Secret
     receipt: Receipt | None = None
 
     def __repr__(self) -> str:
         return f"<PartitionStrategy {self.mechanism}, {self.guarantee}>"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # A source belongs to its process.
         said = (self.terms, self.guarantee, self.mechanism, self.source, self.statement)
-        return PartitionStrategy, (*said, self._seed, None, self.receipt)
+        return _restored, (*said, self._secret.seed, self.receipt)
 
     def to_json(self) -> str:
         """One line of JSON, schema "safeselect.partition-strategy/1"; it does not hold the seed.
@@ -158,8 +177,9 @@ class PartitionStrategy:
         together reveal its count.
 
         Args:
-            key: an integer or a string.  A key that equals an integer is that integer; one that
-                cannot be an item (None, NaN, a date) is not kept.
+            key: a text, or a number, which is the text of its shortest plain decimal, so that 1,
+                1.0 and '1' are one key: make keys texts before users are counted.  One that can be
+                no item (None, NaN, a date) is not kept.
             users: its number of users; the same whenever the key is asked about.
 
         Raises:
@@ -168,7 +188,7 @@ class PartitionStrategy:
         number, label = _read(users), item(key)
         if label is None:
             return False
-        return self.terms.counted(number) >= keyed_threshold(self._table, self._seed, label)
+        return self.terms.counted(number) >= keyed_threshold(self._table, self._secret.seed, label)
 
     def noisy_count_keyed(self, key: object, users: int) -> int | None:
         """Return the noisy number of users of this key if `keep_keyed` keeps it; else None.
@@ -182,14 +202,22 @@ class PartitionStrategy:
         number, label = _read(users), item(key)
         if label is None:
             return None
-        threshold = keyed_threshold(self._table, self._seed, label)
+        threshold = keyed_threshold(self._table, self._secret.seed, label)
         if self.terms.counted(number) < threshold:
             return None
         return self.terms.released_count(number, threshold)
 
     def _draw(self, count: int) -> NDArray[np.int64]:
-        with Bits(resolve(self._bytes)) as bits:
+        with Bits(resolve(self._secret.source)) as bits:
             return draw_thresholds(self._table, count, bits)
+
+
+def _restored(
+    terms: Terms, paid: ApproximateDP, mechanism: str, source: str, said: Statement, *kept: Any
+) -> PartitionStrategy:
+    """A strategy that was pickled; a source belongs to its process."""
+    seed, receipt = kept
+    return PartitionStrategy(terms, paid, mechanism, source, said, _Secret(seed), receipt)
 
 
 def partition_strategy(
@@ -243,8 +271,7 @@ def partition_strategy(
                 guarantee=terms.total,
                 mechanism=charge.mechanism,
                 source=source_name(chosen),
-                _seed=bytes(seed),
-                _bytes=chosen,
+                _secret=_Secret(bytes(seed), chosen),
                 statement=call.statement,
             )
         )

@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 from safeselect.noise.arrays import random_lanes
 from safeselect.partitions.table import KeepTable
 from safeselect.randomness.bits import Bits
-from safeselect.unknown_domain._items import Label
 
 SEED_BYTES = 32
 _LEADING = 64
@@ -41,14 +40,13 @@ def draw_thresholds(table: KeepTable, count: int, bits: Bits) -> NDArray[np.int6
     return found.astype(np.int64)
 
 
-def keyed_threshold(table: KeepTable, seed: bytes, item: Label) -> int:
+def keyed_threshold(table: KeepTable, seed: bytes, item: str) -> int:
     """Return the threshold of this key under a secret seed: always the same one.
 
-    U is the leading bits of HMAC-SHA-512 over the key's one spelling, in blocks that are counted.
+    U is the leading bits of HMAC-SHA-512 over the key's text, in blocks that are counted.
     It does not depend on the number of users.
     """
-    kind, text = ("s", item) if isinstance(item, str) else ("i", f"{item:x}")
-    message = kind.encode() + text.encode("utf-8", "surrogatepass")
+    message = b"s" + item.encode("utf-8", "surrogatepass")
     blocks = -(-table.bits // _BLOCK)
     drawn = b"".join(
         hmac.digest(seed, _DOMAIN + block.to_bytes(4, "big") + message, "sha512")

@@ -127,6 +127,10 @@ class _CoveredRelease:
         """Check that the run keeps its base; the time is that of the call that paid."""
         self._cover.cover(self._guarantee, self._parts)
 
+    def check_open(self) -> None:
+        """Refuse an answer of a session after the run, or in another process."""
+        self._cover.check_open()
+
     def released(self, result: _Result) -> _Result:
         """Return the result as it is: it has no receipt."""
         return result

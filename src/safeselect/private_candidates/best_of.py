@@ -59,9 +59,12 @@ def best_of(
     Exactness: K by inversion against enclosed partial sums; its law is exact.
     Reveals: the time of the call tells K, and so do other things that a run does: files, logs,
         network, warnings, progress bars.  Whoever sees them sees more than the guarantee covers.
-        K is not in the result, in the ledger or in any message.  Whatever ends a run ends the call,
-        an interrupt or sys.exit too; that it happened is not covered either, and a ledger counts
-        it, as it counts scores that cannot be read: too many close the scope.
+        K is not in the result or in any message.  The ledger states the time of charges to its
+        clock, a day by default: what remains are runs past midnight or for days, the times of its
+        files, when its lines and heads are sent elsewhere or events told, and what others write
+        meanwhile.  Whatever ends a run ends the call, an interrupt or sys.exit too; that it
+        happened is not covered either, and a ledger counts it, as it counts scores that cannot be
+        read: too many close the scope.
 
     Args:
         run: takes a scope and returns (score, output).  The scope goes to mechanisms as `ledger=`:

@@ -117,7 +117,8 @@ class Statement:
             ledger.
         version: of the library.
         source_tree_sha256: the hash of the library's source code.
-        utc: with `ledger=`, when the release was charged; otherwise None.
+        utc: with `ledger=`, when the release was charged, to the day (or as finely as the ledger
+            says); otherwise None.
     """
 
     unit: str

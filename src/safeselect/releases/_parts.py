@@ -34,7 +34,7 @@ class OtherLabel:
 
 
 _MECHANISM = matched("[a-z][a-z0-9_]*/[1-9][0-9]*")
-_UTC = matched("[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z")
+_UTC = matched("[0-9]{4}-[0-9]{2}-[0-9]{2}(T[0-9]{2}(:[0-9]{2}){0,2}Z)?")
 _TREE = matched("[0-9a-f]{64}|unreadable")
 
 

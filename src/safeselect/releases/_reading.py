@@ -172,6 +172,8 @@ def _top_above(fields: Fields) -> TopAbove[Any]:
 
 def _discovered(fields: Fields) -> DiscoveredTopK:
     labels = read_labels(fields)
+    if len(set(labels)) < len(labels):
+        refuse("'labels' names an item twice")
     counts = as_many(labels, fields.maybe("counts", read_integers))
     fields.maybe("count_noise", lambda value, _: value)  # follows from the rest; compared at last
     common = read_common(fields)

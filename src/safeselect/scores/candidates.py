@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from safeselect.errors import ParameterError, ScoreError
+from safeselect.exact.plain import FLOATS
 from safeselect.promises.records import exact_text
 from safeselect.scores.containers import (
     ARRAYS,
@@ -37,7 +38,7 @@ from safeselect.scores.containers import (
     table_reader,
 )
 from safeselect.scores.floats import GridScores
-from safeselect.scores.numbers import FLOATS, in_order, write_steps
+from safeselect.scores.numbers import in_order, write_steps
 from safeselect.scores.reading import Reading
 
 if TYPE_CHECKING:
@@ -161,7 +162,7 @@ def read_matrix(scores: object, *, labels: object = None) -> Candidates:
         raise ScoreError("scores must contain at least one row")
     if id(type(rows)) in ARRAYS:
         size = rows.shape[1]
-        return Candidates(np.asarray(rows), size, _names(labels, size), is_matrix=True)
+        return Candidates(rows.view(np.ndarray), size, _names(labels, size), is_matrix=True)
     first, *others = (
         read_candidates(row, labels=labels if place == 0 or labels_of(row) is not None else None)
         for place, row in enumerate(rows)

@@ -17,7 +17,8 @@ from typing import Any, TypeVar, final
 import numpy as np
 
 from safeselect.errors import ScoreError
-from safeselect.scores.numbers import CONVERT, FLOATS, Numbers, is_integer
+from safeselect.exact.plain import FLOATS, INTEGERS
+from safeselect.scores.numbers import CONVERT, Numbers
 from safeselect.scores.reading import Reading, Sensitivity
 
 # Before a charge only these exact classes are asked for their length: that runs no foreign code.
@@ -143,7 +144,7 @@ class Column:
         held = self.held.read() if type(self.held) is Unread else self.held
         name = type(held).__name__
         if isinstance(held, np.ndarray):
-            values: Numbers = np.asarray(held)
+            values: Numbers = held.view(np.ndarray)
         else:
             values = tuple(held) if id(type(held)) in LISTS else table_reader().numbers(held)
         if isinstance(values, np.ndarray) and values.ndim != 1:  # a column of arrays
@@ -237,6 +238,6 @@ def _packed(values: tuple[Any, ...]) -> np.ndarray[Any, Any] | None:
         kinds = set(map(type, values))
         if kinds.issubset(FLOATS):
             return np.array(values, dtype=np.float64)
-        if not words or not all(map(is_integer, kinds)):
+        if not words or not kinds.issubset(INTEGERS):
             return None
     return np.frombuffer(words, dtype=np.int64)

@@ -19,15 +19,13 @@ import gmpy2
 import numpy as np
 
 from safeselect.errors import ScoreError
+from safeselect.exact.plain import plain, ratio_of
 from safeselect.scores import floats
 from safeselect.scores.floats import LIMIT, NOT_FINITE, REACH, GridScores
 from safeselect.scores.reading import Reading, nearest
 
 Numbers = np.ndarray[Any, Any] | Sequence[Any]
 
-FLOATS = (float, np.float16, np.float32, np.float64)
-_INTEGERS = (int, np.integer, np.bool_, type(gmpy2.mpz()))
-_RATIONALS = (Fraction, type(gmpy2.mpq()))
 _MAX_EXPONENT = 4096  # the integer of a Decimal with a larger one could exhaust the memory
 _BEYOND = 10**_MAX_EXPONENT
 _MAX_BITS = _BEYOND.bit_length()
@@ -164,23 +162,6 @@ def nearest_steps(values: Numbers, reading: Reading, size: Fraction) -> list[int
     return found
 
 
-def is_integer(kind: type) -> bool:
-    """Whether numbers of this class are integers; True and False are 1 and 0.
-
-    An `__index__` is not enough: arrays and tensors have a usable one only if they hold integers,
-    and whether they do may follow from the data.
-    """
-    return issubclass(kind, _INTEGERS) and not issubclass(kind, np.timedelta64)
-
-
-def to_int(kind: type, value: Any) -> int:
-    """A number of a class of integers as Python's own.
-
-    The plain type's method converts it: a subclass may have another method.
-    """
-    return int.__int__(value) if issubclass(kind, int) else int(value)
-
-
 def ratio(value: Any) -> tuple[int, int]:
     """A score as numerator and denominator, not always in lowest terms.
 
@@ -189,20 +170,14 @@ def ratio(value: Any) -> tuple[int, int]:
     Raises:
         ScoreError: not a number, not finite, or 10**4096 or more in size.
     """
-    kind = type(value)
-    if issubclass(kind, Decimal):
-        return _decimal(Decimal(value))
-    if is_integer(kind):
-        above, below = to_int(kind, value), 1
-    elif issubclass(kind, FLOATS):
-        number = float.__float__(value) if issubclass(kind, float) else value
-        if not np.isfinite(number):
-            raise ScoreError(NOT_FINITE)
-        above, below = number.as_integer_ratio()
-    elif issubclass(kind, _RATIONALS):
-        above, below = int(value.numerator), int(value.denominator)
-    else:
+    number = plain(value)
+    if number is None:
         raise _no_number(value)
+    if isinstance(number, Decimal):
+        return _decimal(number)
+    if isinstance(number, float) and not np.isfinite(number):
+        raise ScoreError(NOT_FINITE)
+    above, below = ratio_of(number)
     # The limit is the same for all types, so that equal numbers of any two are refused together.
     # The bit lengths come first, so that only large numbers are compared.
     if above.bit_length() - below.bit_length() >= _MAX_BITS - 1 and abs(above) >= below * _BEYOND:

@@ -54,6 +54,9 @@ class PendingRelease(Protocol):
         None is the answer where an earlier charge covers the release.
         """
 
+    def check_open(self) -> None:
+        """Refuse an answer of a session if answers are withheld, as its outcome would be."""
+
     def released(self, result: Result) -> Result:
         """Write a commitment to the result; only after this returns may the result be shown."""
 

@@ -18,6 +18,7 @@ from safeselect.exact.rate import MIN_RATE
 from safeselect.noise import Ranking
 from safeselect.promises.records import exact_text
 from safeselect.scores.candidates import Label
+from safeselect.scores.reading import Reading
 from safeselect.selection._arguments import Arguments, Labels, Options, Scores, explicit
 from safeselect.selection._call import Call
 from safeselect.selection._results import Selection, TopK
@@ -172,13 +173,13 @@ def top_k_with_gaps(
     return _with_gaps(scores, labels, noise, f"top_k_with_gaps_{noise}/1", options, k, Call.top_k)
 
 
-def read_gap_grid(call: Call, plan: Calibration, gap_grid: object) -> Fraction:
+def read_gap_grid(reading: Reading, plan: Calibration, gap_grid: object) -> Fraction:
     """The public step of the gaps in score units; by default that of the scores.
 
     Raises:
         ParameterError: it is no positive number, or too fine for the noise.
     """
-    of_scores = call.arguments.reading.step
+    of_scores = reading.step
     step = of_scores if gap_grid is None else rational(gap_grid, "gap_grid")
     if plan.noise_rate.rate < MIN_RATE * (step / of_scores).denominator:
         raise ParameterError(
@@ -217,7 +218,7 @@ def _with_gaps(
         raise ParameterError("a gap needs at least two candidates")
     count = integer(k, "k", minimum=1, maximum=call.size - 1)
     plan = call.arguments.calibrate(one_draw(noise), mechanism, count)
-    step = read_gap_grid(call, plan, options.get("gap_grid"))
+    step = read_gap_grid(call.arguments.reading, plan, options.get("gap_grid"))
     with call.draws(plan, {"gap_grid": exact_text(step)}):
         ranking = call.rank(plan, step)
         return result(call, plan, ranking, in_scores(ranking, step))

@@ -130,7 +130,7 @@ def top_k_above(
     last = call.size - 1  # where the threshold stands
     count = integer(k, "k", minimum=1, maximum=last)
     plan = arguments.calibrate(one_draw(noise), f"top_k_above_{noise}/1", count)
-    step = read_gap_grid(call, plan, gap_grid)
+    step = read_gap_grid(arguments.reading, plan, gap_grid)
     with call.draws(plan, {"gap_grid": exact_text(step), "threshold": exact_text(place)}):
         ranking = call.rank(plan, step)
         places = (*ranking.indices, last)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Protocol, TypeVar, final, runtime_checkable
+from typing import TypeVar, final
 
 from safeselect.errors import LedgerError, ScoreError
 from safeselect.presentation import to_json_line
@@ -16,14 +16,6 @@ from safeselect.selection._arguments import PendingRelease, Scope
 from safeselect.selection._results import source_name
 
 _Drawn = TypeVar("_Drawn")
-
-
-@runtime_checkable
-class _Closing(Protocol):
-    """A scope that may be closed while sessions are open."""
-
-    def check_open(self) -> None:
-        """Refuse if answers are withheld, as the outcome of a call would be."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,10 +47,10 @@ class Reserved:
         receipt: of the record that settled it; None before, and for a session that was refused.
     """
 
-    __slots__ = ("_opened", "_pending", "_scope", "receipt")
+    __slots__ = ("_opened", "_pending", "receipt")
 
-    def __init__(self, scope: Scope, pending: PendingRelease, opened: Opened) -> None:
-        self._scope, self._opened = scope, opened
+    def __init__(self, pending: PendingRelease, opened: Opened) -> None:
+        self._opened = opened
         self._pending: PendingRelease | None = pending
         self.receipt: Receipt | None = None
 
@@ -69,8 +61,8 @@ class Reserved:
             BudgetError: a scope is closed.
             LedgerError: the ledger cannot be read.
         """
-        if isinstance(self._scope, _Closing):
-            self._scope.check_open()
+        if self._pending is not None:
+            self._pending.check_open()
 
     def refused(self, sentence: str) -> ScoreError:
         """Record that the session ended at a private value; return the one error to raise.
@@ -134,4 +126,4 @@ def reserve_session(
             pending.end(error)
             raise
     said = Statement.of(parameters, unit=scope.unit, neighbours=scope.neighbours, utc=utc)
-    return drawn, Reserved(scope, pending, Opened(guarantee, mechanism, source_name(source), said))
+    return drawn, Reserved(pending, Opened(guarantee, mechanism, source_name(source), said))

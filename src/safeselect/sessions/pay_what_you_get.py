@@ -33,7 +33,6 @@ from safeselect.unknown_domain._bottom import (
 )
 from safeselect.unknown_domain._discovered import DiscoveredTopK
 from safeselect.unknown_domain._histogram import HeldCounts, hold_counts
-from safeselect.unknown_domain._items import Label
 from safeselect.unknown_domain._threshold import published_guarantee
 
 _MOST = 2**20
@@ -262,9 +261,7 @@ class PayWhatYouGet:
             self._guarantee.delta - self._part,
         )
 
-    def _draw(
-        self, query: ListQuery, held: HeldCounts, call: Call
-    ) -> tuple[tuple[Label, ...], int]:
+    def _draw(self, query: ListQuery, held: HeldCounts, call: Call) -> tuple[tuple[str, ...], int]:
         """Read the counts, on which no later error depends, and draw one list."""
         try:
             with call.release(self.guarantee, _MECHANISM, k=query.k, more=query.as_record):

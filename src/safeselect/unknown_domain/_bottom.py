@@ -23,7 +23,6 @@ from safeselect.scores.candidates import Candidates
 from safeselect.selection._arguments import Arguments, Options, Scope
 from safeselect.selection._call import Call
 from safeselect.unknown_domain._histogram import HeldCounts
-from safeselect.unknown_domain._items import Label
 from safeselect.unknown_domain._threshold import gumbel_offset
 
 _MOST_PLACES = 2**20
@@ -176,7 +175,7 @@ def _held(counts: HeldCounts, /, *, labels: object) -> Candidates:
     return counts.candidates
 
 
-def draw_list(query: ListQuery, held: HeldCounts, call: Call) -> tuple[tuple[Label, ...], int]:
+def draw_list(query: ListQuery, held: HeldCounts, call: Call) -> tuple[tuple[str, ...], int]:
     """Return the labels of one noisy list, and the k_bar that it was drawn from.
 
     The bottom lies 1 + tau above the (k_bar + 1)-th count; the list ends before the bottom, before
@@ -198,7 +197,7 @@ def draw_list(query: ListQuery, held: HeldCounts, call: Call) -> tuple[tuple[Lab
         )
     finally:
         scores_on_grid.fill(0)
-    labels: list[Label] = []
+    labels: list[str] = []
     for place in ranking.indices:
         label = held.items[place] if place < k_bar else None
         if label is None:

@@ -15,7 +15,6 @@ from safeselect.presentation import rate, to_json_line, written_labels
 from safeselect.promises.guarantees import ApproximateDP, Guarantee
 from safeselect.promises.records import Content, Receipt, Statement, exact_text, guarantee_record
 from safeselect.selection._results import presented, views
-from safeselect.unknown_domain._items import Label
 
 _MISSED = Fraction(1, 20)
 _PLACES = 1000  # the standard deviation is rounded up to a thousandth
@@ -89,7 +88,7 @@ class DiscoveredTopK:
     """At most k items that were found in the data, best first.
 
     Attributes:
-        labels: their labels; fewer than k, often none, where the bottom ended the list.
+        labels: their texts; fewer than k, often none, where the bottom ended the list.
         counts: their noisy counts (with Laplace noise), or None; `count_noise` says how noisy.
         k_bar: how many items competed; public.
         offset: how far above the (k_bar + 1)-th count the bottom lay before noise; public.
@@ -101,7 +100,7 @@ class DiscoveredTopK:
         receipt: with `ledger=`, the place of the release's record and the salt of its commitment.
     """
 
-    labels: tuple[Label, ...]
+    labels: tuple[str, ...]
     counts: tuple[int, ...] | None
     k_bar: int
     offset: Fraction
@@ -118,7 +117,7 @@ class DiscoveredTopK:
     def __len__(self) -> int:
         return len(self.labels)
 
-    def __iter__(self) -> Iterator[Label]:
+    def __iter__(self) -> Iterator[str]:
         return iter(self.labels)
 
     def __getitem__(self, place: Any) -> Any:

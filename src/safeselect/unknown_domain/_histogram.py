@@ -2,10 +2,10 @@
 
 The proofs in `docs/mathematics.md`, section 15, rely on these rules:
 
-- The order is (count descending, label ascending): integers by value come before strings by code
-  point.  It says which of two equal counts comes first without looking at any other count.
-- Equal labels are the same item (`_items`).  Of several labels of one item the larger count is
-  kept.  A label that cannot be an item is dropped, whatever its count.
+- The order is (count descending, label ascending by code point).  It says which of two equal counts
+  comes first without looking at any other count.
+- A label is a text, one for what is equal (`_items`).  Of several labels of one item the larger
+  count is kept.  A label that can be no item is dropped, whatever its count.
 - An item with a count below 1 counts as absent.  Too few items, or none, is a fact about the data
   and so is not an error: empty places are *dummies*, with no label and count 0.
 - Counts above 2**42 are cut to 2**42.  Cutting is monotone and moves no count further than before.
@@ -29,7 +29,7 @@ from safeselect.scores.candidates import Candidates
 from safeselect.scores.containers import Column, Unread, hand_over, pairs
 from safeselect.scores.reading import INTEGERS
 from safeselect.scores.values import read_values
-from safeselect.unknown_domain._items import Label, read_items
+from safeselect.unknown_domain._items import read_items
 
 _MOST = 2**42
 NOT_WHOLE = (
@@ -48,7 +48,7 @@ class Histogram:
     """
 
     counts: npt.NDArray[np.int64]
-    labels: tuple[Label | None, ...]
+    labels: tuple[str | None, ...]
 
     def __repr__(self) -> str:
         return f"<Histogram of {len(self.labels)} places>"
@@ -63,7 +63,7 @@ class Found:
         rows: how many counts there were, those of no item included.
     """
 
-    largest: dict[Label, int]
+    largest: dict[str, int]
     rows: int
 
 
@@ -81,7 +81,7 @@ class HeldCounts:
     _labels: Any
     size: int
     unit: str | None = None
-    items: tuple[Label | None, ...] = ()
+    items: tuple[str | None, ...] = ()
 
     def __repr__(self) -> str:
         return f"<counts for {self.size} places>"
@@ -107,12 +107,10 @@ class HeldCounts:
             ScoreError: a count is not an integer.
         """
         largest = self.found().largest
-        found = sorted(
-            (-count, isinstance(name, str), name) for name, count in _at_least(largest, self.size)
-        )[: self.size]
+        found = sorted((-count, name) for name, count in _at_least(largest, self.size))[: self.size]
         padding = self.size - len(found)
-        result = np.array([-count for count, _, _ in found] + [0] * padding, dtype=np.int64)
-        return Histogram(result, (*(name for _, _, name in found), *(None,) * padding))
+        result = np.array([-count for count, _ in found] + [0] * padding, dtype=np.int64)
+        return Histogram(result, (*(name for _, name in found), *(None,) * padding))
 
     def found(self) -> Found:
         """Return all items with their counts.
@@ -125,7 +123,7 @@ class HeldCounts:
         if type(counts) is Unread:
             counts, labels = _both(counts.read(), None)
         values = whole_counts(counts)
-        largest: dict[Label, int] = {}
+        largest: dict[str, int] = {}
         for name, value in zip(read_items(labels, values.size), values.tolist(), strict=True):
             # One item has two labels: the larger count is as sensitive as each of them.
             if name is not None and value > largest.get(name, 0):
@@ -179,7 +177,7 @@ def _both(counts: object, labels: Any) -> tuple[Column, Any]:
     return column, labels
 
 
-def _at_least(largest: dict[Label, int], size: int) -> list[tuple[Label, int]]:
+def _at_least(largest: dict[str, int], size: int) -> list[tuple[str, int]]:
     """Return the items that reach the size-th largest count: no other can be among the first."""
     pairs = list(largest.items())
     if len(pairs) <= size:

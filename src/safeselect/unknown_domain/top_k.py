@@ -29,7 +29,6 @@ from safeselect.unknown_domain._bottom import (
 )
 from safeselect.unknown_domain._discovered import DiscoveredTopK
 from safeselect.unknown_domain._histogram import HeldCounts, hold_counts
-from safeselect.unknown_domain._items import Label
 from safeselect.unknown_domain._threshold import laplace_offset
 from safeselect.variates import Variates
 
@@ -67,9 +66,10 @@ def unknown_domain_top_k(
     (k_bar + 1)-th sets the bottom, which would lie too low without it.  `Counts` state what they
     are, and are refused if they do not fit; for other counts `places` states it.
 
-    Items are integers and strings.  Labels are private, so no label is an error.  A label that
-    equals an integer (1.0, True, Decimal(1)) is that integer.  Several labels of one item keep the
-    larger count.  A label that cannot be an item (None, NaN, a date, a tuple, bytes) is dropped.
+    Items are texts, and labels are private, so no label is an error.  A number is its shortest
+    plain decimal: 1, 1.0, True and '1' are one item.  Several labels of one item keep the larger
+    count.  A label that can be no item (None, NaN, a date, a tuple, bytes) is dropped.  What a
+    reader made of `007`, `1.50` or `1e3` cannot be seen here: read items as text (`dtype=str`).
 
     Guarantee: ApproximateDP(epsilon, delta).  For "gumbel", `threshold_delta` of delta pays for the
         bottom: tau = ln(m (1 - threshold_delta) / threshold_delta) / epsilon_0, rounded up, with
@@ -133,12 +133,12 @@ def unknown_domain_top_k(
     if contributions is not None and noise != "gumbel":
         if isinstance(k_bar, tuple) or threshold_delta is not None:
             raise ParameterError("noise='laplace' takes one k_bar, and no threshold_delta")
-        offset, noise_rate = _plan_counts(total, least, contributions)
+        offset, noise_rate = plan_counts(total, least, contributions)
         held = hold_counts(counts, labels, least + 1)
         call = open_call(held, source, engine, ledger)
         tier: Variates = named_engine(engine, variates, variates.REFERENCE)
         return _with_counts(total, count, held, call, tier, offset, noise_rate)
-    query, part = _plan_list(total, (count, least, most), contributions, threshold_delta)
+    query, part = plan_list(total, (count, least, most), contributions, threshold_delta)
     held = hold_counts(counts, labels, query.most + 1)
     call = open_call(held, source, engine, ledger)
     return _list(total, part, query, held, call)
@@ -199,7 +199,7 @@ def _with_counts(
         )
 
 
-def _plan_list(
+def plan_list(
     total: ApproximateDP, places: tuple[int, int, int], contributions: int | None, share: object
 ) -> tuple[ListQuery, Fraction]:
     """Return the query that the total cost allows, and the part of delta for its bottom."""
@@ -209,7 +209,7 @@ def _plan_list(
     return ListQuery(k, least, most, each, odds(part), contributions), part
 
 
-def _plan_counts(total: ApproximateDP, k_bar: int, contributions: int) -> tuple[int, NoiseRate]:
+def plan_counts(total: ApproximateDP, k_bar: int, contributions: int) -> tuple[int, NoiseRate]:
     """Return the bottom's offset above the (k_bar + 1)-th count, and the noise; both are public."""
     each = total.epsilon / contributions
     return 1 + laplace_offset(each, total.delta, min(k_bar, contributions)), NoiseRate(each)
@@ -217,7 +217,7 @@ def _plan_counts(total: ApproximateDP, k_bar: int, contributions: int) -> tuple[
 
 def _above_bottom(
     held: HeldCounts, call: Call, tier: Variates, offset: int, noise_rate: NoiseRate
-) -> list[tuple[Label, int]]:
+) -> list[tuple[str, int]]:
     """Return the items whose noisy count is above the noisy bottom, the largest first.
 
     Equal noisy counts are in the order of their labels, so the order reveals no more than the
@@ -234,4 +234,4 @@ def _above_bottom(
         for label, count in zip(held.items[:-1], noisy, strict=True)
         if label is not None and count > bottom
     ]
-    return sorted(found, key=lambda pair: (-pair[1], isinstance(pair[0], str), pair[0]))
+    return sorted(found, key=lambda pair: (-pair[1], pair[0]))

@@ -81,7 +81,7 @@ def _float(value: Interval) -> float:
 
 
 def _floats(values: list[Interval]) -> Floats:
-    return np.array([_float(value) for value in values])
+    return np.array([_float(value) for value in values], np.float64)
 
 
 def climb(values: Floats, tables: Tables, length: int) -> tuple[Floats, Places]:

@@ -6,8 +6,10 @@ mechanism; do not print them.
 
 - A row whose item or user is NULL is dropped.  In a CSV file an empty cell is NULL and everything
   else is text: "7", "07" and " 7" are three users.
-- Keys are integers or strings by their declared type.  Floats are read as the integers they are;
-  one that is not whole is refused.  Booleans, dates and nested types are refused, because the
+- An item, and a group, is a text: a number of any type is its shortest plain decimal, so that 1,
+  1.0 and True are "1".  What a reader made of `007` or `1.50` cannot be seen: read items as text.
+- Users are integers or strings by their declared type.  Floats are read as the integers they are;
+  one that is not whole is refused.  Dates and nested types are refused for all keys, because the
   equality of their values depends on their representation.
 - The result is in the order of the candidates, or of the labels, never of the rows: a file may be
   sorted by private values.

@@ -42,7 +42,8 @@ def count_distinct_users(
         table: the path of a .csv, .csv.gz or .parquet file, a pandas or polars DataFrame, a pyarrow
             Table, a DuckDB relation, such as `connection.table("trips")`, or a Spark DataFrame,
             such as `spark.table("trips")`, which is counted where it is.
-        item: the column that holds the candidates.
+        item: the column that holds the candidates.  Each is a text, and a number its shortest plain
+            decimal; read items as text (`dtype=str`), so that no reader changes them.
         user: the column that says whose row it is; users are protected.
         candidates: the items to count, all different, as a list or a column.  Other items are
             dropped, and a candidate without rows counts 0.  Choose them without looking at the
@@ -58,7 +59,7 @@ def count_distinct_users(
 
     Returns:
         Counts: label -> number of users, private, in the order of the labels or of `candidates`;
-        labels are text, integers in plain decimal form.
+        labels are text, numbers in plain decimal form.
 
     Raises:
         InputError: the table, a column or a candidate cannot be used.

@@ -3,8 +3,8 @@
 `tables` relies on these rules:
 
 - The engine may read the one file or frame that was named, and nothing else.  It writes only into a
-  fresh directory of mode 0700, which is removed afterwards.  It loads no extension and uses no
-  network.
+  fresh directory of mode 0700, which is removed afterwards (`_private`).  It loads no extension and
+  uses no network.
 - Types come from the declaration (a CSV column is text), never from values.  Opening a table reads
   its columns and no row; `Table.load` brings frames in.
 - DuckDB's messages quote cells.  None of them leaves `_asking`, not even as an exception's
@@ -17,8 +17,7 @@
 
 from __future__ import annotations
 
-import tempfile
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -37,6 +36,8 @@ from safeselect.adapters.tables._files import (
     shown,
 )
 from safeselect.adapters.tables._frames import as_arrow, without_rows
+from safeselect.adapters.tables._keys import KEYS, LABELS, spelled
+from safeselect.adapters.tables._private import private_directory
 from safeselect.adapters.tables._progress import reported
 from safeselect.errors import InputError, ParameterError
 
@@ -159,23 +160,16 @@ class Table:
 
 @contextmanager
 def open_table(
-    table: object,
-    columns: Mapping[str, str],
-    *,
-    memory: str | None = None,
-    progress: bool = False,
-    whole: Collection[str] = (),
+    table: object, columns: Mapping[str, str], *, memory: str | None = None, progress: bool = False
 ) -> Iterator[Table]:
     """Open a table for the length of a `with` block.
 
     Args:
         table: the path of a regular file whose name ends in .csv, .csv.gz or .parquet; or a frame,
             see `_frames`; several paths; or a `TableAs`.
-        columns: our name -> the column's name in the table.
+        columns: our name -> the column's name in the table; "item", "grp" and "person" are keys.
         memory: the most memory that the engine may use, such as "2GB"; beyond it, it uses disk.
         progress: report on standard error how far a long statement is.
-        whole: of which columns, by our names, floats are read as integers; a number that is not
-            whole is an error.
 
     Raises:
         InputError: there is no DuckDB, no such file or no such column, or the table is unreadable.
@@ -192,7 +186,7 @@ def open_table(
         config = {**_CONFIG, "memory_limit": f"{memory_size(memory) // 1000}KB"}
     duckdb = import_duckdb()
     empty = without_rows(table, list(columns.values())) if files is None else None
-    with tempfile.TemporaryDirectory(prefix="safeselect-") as private:  # mode 0700
+    with private_directory() as private:
         spill = Path(private, "spill")
         spill.mkdir(mode=0o700)
         sources = [_Source(_FRAME, "the table cannot be read", None, "the table")]
@@ -218,13 +212,14 @@ def open_table(
 
             def bring(wanted: Sequence[str]) -> Mapping[str, str]:
                 if files is None:
-                    frame = as_arrow(table, [columns[ours] for ours in wanted])
+                    values = [columns[ours] for ours in wanted if ours not in KEYS]
+                    frame = as_arrow(table, [columns[ours] for ours in wanted], *values)
                     ask(lambda: connection.register(_FRAME, frame), failure)
                 return view(wanted)
 
             def view(wanted: Sequence[str]) -> Mapping[str, str]:
                 named = {ours: columns[ours] for ours in wanted}
-                return _view(connection, sources, named, described, whole)
+                return _view(connection, sources, named, described)
 
             types: Mapping[str, str | None] = dict.fromkeys(columns)
             if empty is not None:
@@ -240,11 +235,7 @@ def open_table(
 
 
 def _view(
-    connection: Any,
-    sources: Sequence[_Source],
-    columns: Mapping[str, str],
-    described: TableAs,
-    whole: Collection[str],
+    connection: Any, sources: Sequence[_Source], columns: Mapping[str, str], described: TableAs
 ) -> Mapping[str, str]:
     """Make the view of these columns and return their types.  No row is read."""
     selects, found = [], []
@@ -259,16 +250,19 @@ def _view(
         types = {ours: str(known[place][1]) for ours, place in at.items()}
         cells = {ours: identifier(known[place][0]) for ours, place in at.items()}
         for ours, kind in types.items():
-            if kind in _EXACT_UP_TO and ours in whole:
+            if kind in _EXACT_UP_TO and ours == "person":
                 cells[ours] = _WHOLE.format(cell=cells[ours], most=_EXACT_UP_TO[kind])
                 types[ours] = "BIGINT"
             elif kind == "VARCHAR" and not described.is_plain:
                 cells[ours] = described.tidied(cells[ours])
+            elif ours in LABELS:
+                cells[ours] = spelled(cells[ours], kind, "HUGEINT")
         wanted = ", ".join(f"{cell} AS {identifier(ours)}" for ours, cell in cells.items())
         selects.append(f"SELECT {wanted} FROM {source.rows}")  # noqa: S608 - quoted
         found.append(types)
     for ours, name in columns.items():
-        if len({types[ours] for types in found}) > 1:
+        # Items are texts in every file, whatever their types.
+        if ours not in LABELS and len({types[ours] for types in found}) > 1:
             raise InputError(f"column {shown(name)} holds different types in different files")
     select = " UNION ALL ".join(selects)
     sql = f"CREATE OR REPLACE TEMP VIEW safeselect_rows AS {select}"

@@ -1,18 +1,22 @@
 """Tables in memory, as Arrow: frames of pandas and polars, Arrow tables, DuckDB relations.
 
 The libraries' messages quote cells, so none of them leaves this file.  A column's type comes from
-its declaration.  A column without a declared type (pandas' `object`) must hold strings.  The type
-of a pandas column often depends on its values: one missing value turns integers into floats.
+its declaration.  The type of a pandas column often depends on its values: one missing value turns
+integers into floats, and one text turns them into objects.  So keys of several kinds are the texts
+that `unknown_domain._items` makes of them, each by itself, and one of which it makes none is
+missing.  Values without a declared type must be strings.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
+from functools import partial
 from typing import Any
 
 from safeselect.adapters.tables._files import identifier, position, shown
 from safeselect.columns import hushed
 from safeselect.errors import InputError, ParameterError
+from safeselect.unknown_domain._items import item
 
 _PLACE = "the table"
 
@@ -35,18 +39,20 @@ def without_rows(table: object, columns: Sequence[str]) -> Any:
     return None if kind == _PANDAS else _converted(_EMPTIED[kind], table, places, columns)
 
 
-def as_arrow(table: object, columns: Sequence[str]) -> Any:
+def as_arrow(table: object, columns: Sequence[str], *values: str) -> Any:
     """Return columns of a table in memory in a form that DuckDB reads by declared types.
 
     Args:
         table: as for `without_rows`.
+        values: which of the columns hold values, and not keys.
 
     Raises:
         InputError: as for `without_rows`; or Arrow cannot hold a column.
         ParameterError: the table has another type.
     """
     kind, places = _located(table, columns)
-    return _converted(_CONVERTERS[kind], table, places, columns)
+    convert = partial(_from_pandas, values) if kind == _PANDAS else _CONVERTERS[kind]
+    return _converted(convert, table, places, columns)
 
 
 def _located(table: object, columns: Sequence[str]) -> tuple[str, list[int]]:
@@ -96,17 +102,39 @@ def _converted(
     return converted
 
 
-def _from_pandas(arrow: Any, table: Any, places: list[int]) -> Any:
+def _from_pandas(values: Collection[str], arrow: Any, table: Any, places: list[int]) -> Any:
     found = {}
     for place in places:
-        column = table.iloc[:, place]
-        # The values of an `object` column need only be strings.  The type of an empty pandas column
-        # means nothing.
+        column, name = table.iloc[:, place], table.columns[place]
+        if name not in values and len(column):
+            found[name] = _keys_of(arrow, column)
+            continue
+        # Of an `object` column they must be strings.  The type of an empty one means nothing.
         text = column.dtype == object or not len(column)
-        values = column.astype(object) if text else column
-        kind = arrow.string() if text else None
-        found[table.columns[place]] = arrow.array(values, type=kind, from_pandas=True)
+        cells = column.astype(object) if text else column
+        found[name] = arrow.array(cells, type=arrow.string() if text else None, from_pandas=True)
     return arrow.table(found)
+
+
+def _keys_of(arrow: Any, column: Any) -> Any:
+    """The keys of a pandas column: texts or numbers at once, or else cell by cell as texts."""
+    with hushed():  # cells of several kinds
+        found, kinds = arrow.array(column, from_pandas=True), arrow.types
+        kind = found.type.value_type if kinds.is_dictionary(found.type) else found.type
+        if str(kind) in _READ_AT_ONCE or kinds.is_integer(kind):
+            return found
+    return arrow.array([_text(cell) for cell in column.astype(object)], arrow.string())
+
+
+def _text(cell: Any) -> str | None:
+    """The text of a cell; None where it is none, or none that a column of its kind could hold."""
+    text = item(cell)
+    if text is None or text.encode("utf-8", "ignore").decode() != text:
+        return None
+    whole = text.partition(".")[0].lstrip("-")
+    # As in SQL, where a float of 2**127 or more is no item.
+    is_in_reach = isinstance(cell, str) or (len(whole), whole) < (39, str(2**127))
+    return text if is_in_reach else None
 
 
 def _from_polars(arrow: Any, table: Any, places: list[int]) -> Any:
@@ -144,6 +172,7 @@ def _reader(relation: Any) -> Any:
     return read() if read is not None else relation.fetch_record_batch()
 
 
+_READ_AT_ONCE = frozenset(("string", "large_string", "bool", "float", "double", "null"))
 _PANDAS = "pandas.DataFrame"
 _LAZY = "polars.LazyFrame"
 _EMPTIED: dict[str, Callable[[Any, Any, list[int]], Any]] = {
@@ -153,7 +182,7 @@ _EMPTIED: dict[str, Callable[[Any, Any, list[int]], Any]] = {
     "duckdb.DuckDBPyRelation": lambda _, table, places: _reader(_projected(table, places).limit(0)),
 }
 _CONVERTERS: dict[str, Callable[[Any, Any, list[int]], Any]] = {
-    _PANDAS: _from_pandas,
+    _PANDAS: partial(_from_pandas, ()),
     "polars.DataFrame": _from_polars,
     _LAZY: _from_lazy,
     "pyarrow.Table": _from_arrow,

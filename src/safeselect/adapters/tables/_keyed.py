@@ -9,7 +9,7 @@ from typing import Any
 
 from safeselect.adapters.tables._described import TableAs
 from safeselect.adapters.tables._duckdb import Table, open_table
-from safeselect.adapters.tables._keys import FLOATS, INTEGERS, require_key, require_plain_integers
+from safeselect.adapters.tables._keys import FLOATS, LABELS, require_key, require_plain
 from safeselect.adapters.tables._spark import SparkTable, is_spark, open_spark
 from safeselect.adapters.tables._sql import GROUPS, ITEMS
 from safeselect.errors import InputError, ParameterError
@@ -30,7 +30,7 @@ class Keyed:
             kind = self.table.types[ours]
             # In a table that pandas wrote, a missing value turns integers into floats.
             if kind is not None and kind not in FLOATS:
-                require_key(kind, name)
+                require_key(kind, name, item=ours in LABELS)
 
     def as_read(self, labels: list[str], ours: str = "item") -> list[str]:
         """Return a public list as cells with its text are read; all different still.
@@ -49,8 +49,7 @@ class Keyed:
                     "cell, so state one of them"
                 )
             found[label] = place
-        if self.table.types[ours] in INTEGERS | FLOATS:
-            require_plain_integers([*found], self.names[ours], what)
+        require_plain([*found], self.table.types[ours] or "", self.names[ours], what)
         return [*found]
 
     def items(self) -> list[str]:
@@ -60,10 +59,8 @@ class Keyed:
 
     def fetch(self, sql: str, candidates: list[str] | None = None) -> list[tuple[Any, ...]]:
         """Read rows by one statement, once."""
-        kinds = self._load("item", "person")
+        self._load("item", "person")
         if candidates is not None:
-            if kinds["item"] in INTEGERS:
-                require_plain_integers(candidates, self.names["item"], _LISTED["item"])
             self.table.store_candidates(candidates)
         return self.table.fetch(sql)
 
@@ -76,20 +73,16 @@ class Keyed:
         self, sql: str, groups: list[str], candidates: list[str] | None
     ) -> list[tuple[Any, ...]]:
         """Read rows with their groups by one statement, once."""
-        kinds = self._load("item", "person", "grp")
-        for labels, ours in ((groups, "grp"), (candidates or [], "item")):
-            if kinds[ours] in INTEGERS:
-                require_plain_integers(labels, self.names[ours], _LISTED[ours])
+        self._load("item", "person", "grp")
         self.table.store_groups(groups)
         if candidates is not None:
             self.table.store_candidates(candidates)
         return self.table.fetch(sql)
 
-    def _load(self, *columns: str) -> Mapping[str, str]:
+    def _load(self, *columns: str) -> None:
         kinds = self.table.load(*columns)
         for ours in columns:
-            require_key(kinds[ours], self.names[ours])
-        return kinds
+            require_key(kinds[ours], self.names[ours], item=ours in LABELS)
 
 
 @contextmanager
@@ -111,7 +104,7 @@ def open_keyed(
     opened = (
         open_spark(table, columns)
         if is_spark(table)
-        else open_table(table, columns, memory=memory, progress=progress, whole=tuple(columns))
+        else open_table(table, columns, memory=memory, progress=progress)
     )
     with opened as rows:
         keyed = Keyed(rows, columns)

@@ -10,7 +10,13 @@ from typing import Any, Literal, cast, get_args
 from safeselect.adapters.tables._duckdb import open_table
 from safeselect.adapters.tables._files import shown
 from safeselect.adapters.tables._keys import FLOATS, INTEGERS, TEXT, require_key, warn_if_same
-from safeselect.adapters.tables._sql import VALUES_OF_USERS
+from safeselect.adapters.tables._sql import (
+    ADDED,
+    NEAR_DECIMAL,
+    SHORTEST,
+    VALUES_OF_USERS,
+    WHOLE_TEXT,
+)
 from safeselect.charged import unit_of
 from safeselect.counts import check_unit
 from safeselect.errors import InputError, ParameterError
@@ -27,15 +33,10 @@ Of = Literal["smallest", "largest", "sum"]
 """Which value of a user counts."""
 
 _RULES = {"smallest": "MIN", "largest": "MAX", "sum": "SUM"}
+_MOST = 10**18
+_NEAR = "CAST(value AS DOUBLE)"
+_FAR = 2**53  # from here on doubles skip integers
 _DATES = ("DATE", "TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS")
-_WIDE = frozenset(("HUGEINT", "UHUGEINT"))
-# Decimals add up exactly, so that a sum does not depend on the order of the rows.  They have 28
-# digits before the point, so that no sum of numbers with these bounds outgrows them.
-_ADDED = (
-    "CASE WHEN CAST(value AS DOUBLE) >= 1e18 THEN CAST(1000000000000000000 AS DECIMAL(38, 10)) "
-    "WHEN CAST(value AS DOUBLE) <= -1e18 THEN CAST(-1000000000000000000 AS DECIMAL(38, 10)) "
-    "ELSE CAST(value AS DECIMAL(38, 10)) END"
-)
 
 
 def table_quantiles(
@@ -60,8 +61,9 @@ def table_quantiles(
 ) -> Quantiles:
     """Choose quantiles of a column of a table, in which each user counts once.
 
-        fares = {"value": "fare", "user": "rider", "of": "largest", "lowest": 0, "highest": 500}
-        found = table_quantiles("trips.parquet", quantiles=["1/2"], epsilon=1, **fares)
+        fares = {"value": "fare", "user": "rider", "of": "largest"}
+        grid = {"lowest": 0, "highest": 500, "step": "0.5"}
+        found = table_quantiles("trips.parquet", quantiles=["1/2"], epsilon=1, **fares, **grid)
 
     The engine takes one value for each user, by a public rule; `quantiles` does the rest.  A row
     whose value or user is NULL, or whose value is NaN, is dropped; a user of whom no row is left
@@ -74,10 +76,10 @@ def table_quantiles(
     Args:
         table, user, unit, memory: as for `count_distinct_users`; not a Spark DataFrame.
         value: the column of values: integers, decimals, floats or dates.  In a CSV file, whose
-            cells are text, numbers are read as floats, and dates as in 2024-02-29.
+            cells are text, up to 38 digits alone are that integer, other numbers are floats, and
+            dates are as in 2024-02-29.  Equal numbers are one number in every type.
         of: which value of a user counts: its "smallest", its "largest", or the "sum" of its
-            numbers.  Numbers that are no integers are added as decimals of ten places; those beyond
-            10^18 and -10^18 count as that.  For a user with one row all three are the same.
+            numbers, each to ten decimal places, and those beyond 10^18 and -10^18 as that.
         quantiles: as for `quantiles`: one or several, all different.
         lowest, highest, step, epsilon, delta, rho, neighbours, ties, source, ledger: as for
             `quantiles`.  A ledger is charged after the columns and before a row is read.
@@ -94,7 +96,7 @@ def table_quantiles(
         >>> import pyarrow
         >>> from safeselect.adapters.tables import table_quantiles
         >>> trips = pyarrow.table({"fare": [7, 9, 8] * 300, "rider": range(900)})
-        >>> given = {"lowest": 0, "highest": 99, "epsilon": 4, "of": "largest"}
+        >>> given = {"lowest": 0, "highest": 99, "step": 1, "epsilon": 4, "of": "largest"}
         >>> table_quantiles(trips, value="fare", user="rider", quantiles=["1/2"], **given).value
         8
     """
@@ -106,7 +108,7 @@ def table_quantiles(
     check_unit(unit, unit_of(read_ledger(ledger, monotonic=False)))
     with ExitStack() as stack:
         columns = {"value": value, "person": user}
-        rows = stack.enter_context(open_table(table, columns, memory=memory, whole=("person",)))
+        rows = stack.enter_context(open_table(table, columns, memory=memory))
         _check(rows.types, columns, dated)
 
         def read() -> list[Any]:
@@ -115,7 +117,8 @@ def table_quantiles(
                 _check(types, columns, dated)
                 cell = _cell(str(types["value"]), of, dated)
                 sql = VALUES_OF_USERS.format(rule=_RULES[of], cell=cell)
-                return [found for (found,) in rows.fetch(sql, unfit=_unfit(value, dated))]
+                found = rows.fetch(sql, unfit=_unfit(value, dated))
+                return [_number(each) for (each,) in found]
 
         return _released(
             cast("Any", Later(read, unit)),
@@ -167,13 +170,40 @@ def _cell(kind: str, of: str, dated: bool) -> str:
     """One value, as SQL; NULL where there is none."""
     if dated:
         return "CAST(value AS DATE)"
-    fraction = kind in FLOATS or kind == TEXT
-    number = "CAST(value AS DOUBLE)" if fraction else "value"
-    if of == "sum" and (fraction or kind in _WIDE or kind.startswith("DECIMAL")):
-        number = _ADDED
-    # Of NaN the first comparison above would be true: DuckDB orders it behind all numbers.
-    return (
-        f"CASE WHEN isnan(CAST(value AS DOUBLE)) THEN NULL ELSE {number} END"
-        if fraction
-        else number
-    )
+    cell = _added(kind) if of == "sum" else "value"
+    if kind not in (*FLOATS, TEXT):
+        return f"CASE WHEN value IS NOT NULL THEN {cell} END"
+    if of != "sum":
+        # In order: by the double, and beyond 2**53 by the integer of a text.
+        whole = f"COALESCE({WHOLE_TEXT}, TRY_CAST({_NEAR} AS HUGEINT))"
+        cell = f"row({_NEAR}, {whole})" if kind == TEXT else _NEAR
+    # A comparison with NaN would be true: DuckDB orders it behind all numbers.
+    return f"CASE WHEN value IS NOT NULL AND NOT isnan({_NEAR}) THEN {cell} END"
+
+
+def _added(kind: str) -> str:
+    """What a number adds to a sum, as SQL."""
+    whole, number, text = "TRY_CAST(value AS HUGEINT)", "0", "NULL"  # an integer
+    if kind in (*FLOATS, TEXT):
+        whole = f"CAST(trunc(LEAST(GREATEST({_NEAR}, -1e18), 1e18)) AS HUGEINT)"
+        whole = f"COALESCE({WHOLE_TEXT}, {whole})" if kind == TEXT else whole
+        number, text = _NEAR, SHORTEST.format(near=_NEAR)
+    elif kind.startswith("DECIMAL"):
+        whole, number = "CAST(trunc(value) AS HUGEINT)", "value"
+        places = int(kind[:-1].rpartition(",")[2])
+        near = NEAR_DECIMAL.format(
+            units="CAST(replace(CAST(value AS VARCHAR), '.', '') AS HUGEINT)",
+            fives=f"CAST({5**places} AS HUGEINT)",
+            twos=f"CAST({2**places} AS DOUBLE)",
+        )
+        text = f"COALESCE({SHORTEST.format(near=near)}, CAST(value AS VARCHAR))"
+    cut = f"GREATEST(LEAST({whole}, {_MOST}), -{_MOST})"  # NULL is an integer beyond every HUGEINT
+    return ADDED.format(cut=cut, number=number, text=text)
+
+
+def _number(found: Any) -> Any:
+    """The number of a cell; of text the integer that it is, where no double tells it apart."""
+    if not isinstance(found, tuple):
+        return found
+    near, whole = found
+    return near if whole is None or abs(near) < _FAR else whole

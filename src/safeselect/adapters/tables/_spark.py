@@ -3,6 +3,8 @@
 - Spark repeats tasks that fail or are slow.  A count is not affected: every statement of `_sql` is
   a function of the rows.  Noise would be drawn twice, so none is drawn there.
 - Columns are taken by position, so that no name means anything to SQL.
+- Items are texts as for DuckDB; a float of 2**63 or more is none, and others that are not whole
+  have the digits that Java gives them, which are the shortest from Java 19 on.
 - Spark's messages quote cells.  None of them leaves this file.
 - The session, its memory, its files and its log are the caller's.  The log of a failed task quotes
   cells, wherever the session writes it.
@@ -18,6 +20,7 @@ from typing import Any
 from uuid import uuid4
 
 from safeselect.adapters.tables._files import position
+from safeselect.adapters.tables._keys import LABELS, spelled
 from safeselect.errors import InputError, ParameterError
 
 # Spark's names of the types that keys may have, and DuckDB's names of them.  A string with a
@@ -106,17 +109,20 @@ def open_spark(table: Any, columns: Mapping[str, str]) -> Iterator[SparkTable]:
     name = f"safeselect_{uuid4().hex}_"
     session = table.sparkSession
     try:
-        _ask(lambda: _view(table, at).createTempView(f"{name}rows"))
+        _ask(lambda: _view(table, at, types).createTempView(f"{name}rows"))
         yield SparkTable(types, session, name)
     finally:
         for view in (f"{name}rows", f"{name}candidates", f"{name}groups"):
             _ask(partial(session.catalog.dropTempView, view))
 
 
-def _view(table: Any, at: Mapping[str, int]) -> Any:
+def _view(table: Any, at: Mapping[str, int], types: Mapping[str, str]) -> Any:
     numbered = table.toDF(*(f"c{place}" for place in range(len(table.columns))))
-    wanted = numbered.select(*(numbered[f"c{place}"] for place in at.values()))
-    return wanted.toDF(*at)
+    cells = {
+        ours: spelled(f"c{place}", types[ours], "BIGINT") if ours in LABELS else f"c{place}"
+        for ours, place in at.items()
+    }
+    return numbered.selectExpr(*(f"{cell} AS {ours}" for ours, cell in cells.items()))
 
 
 def _ask(question: Callable[[], Any]) -> Any:

@@ -3,14 +3,13 @@
 - It reads Parquet only: Spark accepts a damaged CSV file, in which one user's rows could replace
   those of another.
 - Java's output is dropped: it quotes cells, and standard output is for the release.
-- Spark writes into a fresh directory of mode 0700, which is removed afterwards.  Its ports are
-  open to this machine only.
+- Spark writes into a fresh directory of mode 0700, which is removed afterwards (`_private`), and
+  encrypts what it writes there.  Its ports are open to this machine only.
 """
 
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,6 +18,7 @@ from typing import Any
 from warnings import catch_warnings
 
 from safeselect.adapters.tables._files import memory_size, reader, regular_file, shown
+from safeselect.adapters.tables._private import private_directory
 from safeselect.errors import InputError
 
 _SETTINGS = {
@@ -27,6 +27,7 @@ _SETTINGS = {
     "spark.ui.enabled": "false",
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.host": "127.0.0.1",
+    "spark.io.encryption.enabled": "true",  # of what it writes to disk between two stages
     "spark.sql.caseSensitive": "true",  # so that "User" and "user" are two columns
 }
 
@@ -51,10 +52,7 @@ def parquet_on_spark(path: str | os.PathLike[str], *, memory: str | None = None)
         )
     heap = None if memory is None else f"{memory_size(memory) // 1024}k"
     # Warnings are silenced: Spark's own are not for the reader of a release.
-    with (
-        catch_warnings(action="ignore"),
-        tempfile.TemporaryDirectory(prefix="safeselect-") as private,  # mode 0700
-    ):
+    with catch_warnings(action="ignore"), private_directory() as private:
         alias = Path(private, "input.parquet")
         alias.symlink_to(file.resolve())
         session, java = _started(private, heap)
@@ -67,7 +65,7 @@ def parquet_on_spark(path: str | os.PathLike[str], *, memory: str | None = None)
                 java.wait()
 
 
-def _started(private: str, heap: str | None) -> tuple[Any, Any]:
+def _started(private: Path, heap: str | None) -> tuple[Any, Any]:
     """Start a session; return it and its Java process."""
     try:
         from pyspark import SparkConf, SparkContext
@@ -79,8 +77,8 @@ def _started(private: str, heap: str | None) -> tuple[Any, Any]:
         ) from None
     settings = {
         **_SETTINGS,
-        "spark.local.dir": private,
-        "spark.sql.warehouse.dir": private,
+        "spark.local.dir": str(private),
+        "spark.sql.warehouse.dir": str(private),
         "spark.driver.extraJavaOptions": f"-Djava.io.tmpdir={private}",
         **({} if heap is None else {"spark.driver.memory": heap}),
     }

@@ -1,8 +1,9 @@
 """Every query on the data, in SQL; no other file has one.
 
 Each statement runs unchanged on DuckDB and on Apache Spark.  `safeselect_rows` has two columns:
-`item`, a candidate, and `person`, the protected user.  Both are integers or strings.  Where values
-are read, `value` stands for `item`, a number or a date.
+`item`, a candidate, and `person`, the protected user.  Both are integers or strings; either way an
+item is a text (`_keys.spelled`).  Where values are read, `value` stands for `item`, a number or a
+date.
 
 - A row whose item or person is NULL is dropped by the WHERE clauses here and nowhere else.
 - Neighbours are tables that differ by all rows of one person.  In each statement a person counts at
@@ -16,6 +17,7 @@ are read, `value` stands for `item`, a number or a date.
 from __future__ import annotations
 
 __all__ = [
+    "ADDED",
     "AMONG_CANDIDATES",
     "CAPPED_COUNTS",
     "COUNT_CANDIDATES",
@@ -26,7 +28,10 @@ __all__ = [
     "ITEMS_PER_USER",
     "LARGEST_CAPPED_COUNTS",
     "LARGEST_COUNTS",
+    "NEAR_DECIMAL",
+    "SHORTEST",
     "VALUES_OF_USERS",
+    "WHOLE_TEXT",
 ]
 
 VALUES_OF_USERS = """
@@ -36,6 +41,38 @@ WHERE found IS NOT NULL AND person IS NOT NULL
 GROUP BY person
 """
 """One value for each person, by a public rule; a person's rows move that value alone."""
+
+ADDED = """
+CASE
+  WHEN abs({cut}) = 1000000000000000000 OR {number} = trunc({number})
+  THEN CAST({cut} AS DECIMAL(38, 10))
+  ELSE CAST({text} AS DECIMAL(38, 10))
+END
+"""
+"""What a number adds to a sum: its place among all numbers (`reals.place_of`), to ten decimals.
+
+`cut` is its integer part, at most 10**18 in size; so 28 digits before the point hold any sum.  A
+cast of a double to a decimal is not exact, but those of its integer part and of its text are.
+"""
+
+SHORTEST = "CASE WHEN abs({near}) < 5e-11 THEN '0' ELSE CAST({near} AS VARCHAR) END"
+"""The shortest decimal of a double; some versions of DuckDB would read 1e-12 as 1e-10."""
+
+NEAR_DECIMAL = """
+CASE
+  WHEN {units} % {fives} = 0
+    AND CAST(CAST(CAST({units} // {fives} AS VARCHAR) AS DOUBLE) AS HUGEINT) = {units} // {fives}
+  THEN CAST(CAST({units} // {fives} AS VARCHAR) AS DOUBLE) / {twos}
+END
+"""
+"""The double that a decimal of s places is equal to, if there is one; `units` are 10**s times it.
+
+There is one if `units` / 5**s is an integer that a double holds.  Of a negative HUGEINT the text
+becomes the nearest double, and the number itself does not.
+"""
+
+WHOLE_TEXT = "CASE WHEN regexp_full_match(value, '[-+ 0-9]+') THEN TRY_CAST(value AS HUGEINT) END"
+"""The integer that a cell of text is, if it is one of up to 38 digits; NULL for any other cell."""
 
 ITEMS = """
 SELECT DISTINCT CAST(item AS STRING) AS label
@@ -82,7 +119,8 @@ WITH pairs AS (
 ), placed AS (
   SELECT item, ROW_NUMBER() OVER (
     PARTITION BY person
-    ORDER BY LEFT(md5(CONCAT(CAST(person AS STRING), ' ', CAST(item AS STRING))), 12), item
+    ORDER BY LEFT(md5(CONCAT(CAST(person AS STRING), ' ', CAST(item AS STRING))), 12),
+      CAST(item AS STRING)
   ) AS place
   FROM pairs
 )
@@ -95,7 +133,7 @@ GROUP BY item
 
 A fixed hash of the two keys decides which of a person's items count.  No other person's rows change
 that choice, so a person moves at most `contributions` counts.  The hash is not secret and need not
-be.  Equal hashes are in the order of the items: numbers by value, text by its bytes.
+be.  Equal hashes are in the order of the items' text by its bytes: a type would be all persons'.
 """
 
 LARGEST_CAPPED_COUNTS = f"""{_PLACED}ORDER BY users DESC, label
@@ -119,7 +157,8 @@ WITH triples AS (
 ), placed AS (
   SELECT grp, item, person, DENSE_RANK() OVER (
     PARTITION BY person
-    ORDER BY LEFT(md5(CONCAT(CAST(person AS STRING), ' ', CAST(grp AS STRING))), 12), grp
+    ORDER BY LEFT(md5(CONCAT(CAST(person AS STRING), ' ', CAST(grp AS STRING))), 12),
+      CAST(grp AS STRING)
   ) AS place
   FROM triples
 ), pairs AS (
@@ -129,7 +168,8 @@ WITH triples AS (
 ), capped AS (
   SELECT grp, item, ROW_NUMBER() OVER (
     PARTITION BY grp, person
-    ORDER BY LEFT(md5(CONCAT(CAST(person AS STRING), ' ', CAST(item AS STRING))), 12), item
+    ORDER BY LEFT(md5(CONCAT(CAST(person AS STRING), ' ', CAST(item AS STRING))), 12),
+      CAST(item AS STRING)
   ) AS place
   FROM pairs
 ), counted AS (

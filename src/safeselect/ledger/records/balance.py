@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
@@ -33,6 +33,12 @@ class Balance:
     spent: Amounts
     refusals: int = 0
     max_refusals: int = MAX_REFUSALS
+    _texts: Mapping[str, Content] | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def texts(self) -> Mapping[str, Content]:
+        """The amounts charged in total, as records spell them."""
+        return exact_texts(self.spent) if self._texts is None else self._texts
 
     @property
     def left(self) -> Amounts:
@@ -62,30 +68,6 @@ class Balance:
             raise LedgerDamaged(f"{where} states other caps than those of its budget")
         return cls(budget, nothing, 0, read_limit(record["max_refusals"], where))
 
-    def as_record(self) -> dict[str, Content]:
-        """Return the content for a record of kind "carried"."""
-        return {
-            "terms": self.budget.as_record(),
-            "spent": exact_texts(self.spent),
-            "refusals": str(self.refusals),
-            "max_refusals": str(self.max_refusals),
-        }
-
-    @classmethod
-    def carried(cls, content: Mapping[str, Any], where: str) -> Balance:
-        """Read what `as_record` wrote.
-
-        Raises:
-            LedgerDamaged: the content is something else.
-        """
-        if content.keys() != {"terms", "spent", "refusals", "max_refusals"}:
-            raise LedgerDamaged(f"{where} does not say where a scope stands")
-        budget, spent = Budget.of(content["terms"]), read_numbers(content["spent"], where)
-        if spent.keys() != budget.caps.keys():
-            raise LedgerDamaged(f"{where} does not say what a scope has spent")
-        counts = (read_limit(content[name], where, 0) for name in ("refusals", "max_refusals"))
-        return cls(budget, spent, *counts)
-
 
 def charged(balance: Balance | None, charge: Mapping[str, Any], where: str) -> Balance:
     """Return the balance after a charge, whose sum and cap are checked.
@@ -97,24 +79,27 @@ def charged(balance: Balance | None, charge: Mapping[str, Any], where: str) -> B
     if balance is None or charge["terms"] != balance.budget.as_record():
         raise LedgerDamaged(f"{where} does not continue the running total of its scope")
     # An exact number has one spelling, so texts differ exactly where numbers do.
-    if charge["before"] != exact_texts(balance.spent):
+    if charge["before"] != balance.texts:
         raise LedgerDamaged(f"{where} does not continue the running total of its scope")
     price, caps = read_numbers(charge["charge"], where), balance.budget.caps
     if price.keys() != caps.keys():
         raise LedgerDamaged(f"{where} does not add up")
     after = add(balance.spent, price)
-    if charge["after"] != exact_texts(after):
+    if charge["after"] != (texts := exact_texts(after)):
         raise LedgerDamaged(f"{where} does not add up")
-    if not any(price.values()) or any(after[name] > cap for name, cap in caps.items()):
+    is_allowed = any(price.values())
+    for name, cap in caps.items():
+        is_allowed = is_allowed and after[name] <= cap
+    if not is_allowed:
         raise LedgerDamaged(f"{where} is no charge that its budget allows")
     if balance.is_closed:
         raise LedgerDamaged(f"{where} charges a scope that was closed")
-    return Balance(balance.budget, after, balance.refusals, balance.max_refusals)
+    return Balance(balance.budget, after, balance.refusals, balance.max_refusals, texts)
 
 
 def refused(balance: Balance) -> Balance:
     """Return the balance after one more call was refused for its private input."""
-    return Balance(balance.budget, balance.spent, balance.refusals + 1, balance.max_refusals)
+    return replace(balance, refusals=balance.refusals + 1)
 
 
 def raised(
@@ -149,13 +134,13 @@ def raised(
     return {record["scope"]: replace(balance, budget=budget)}
 
 
-def read_limit(written: object, where: str, least: int = 1) -> int:
+def read_limit(written: object, where: str) -> int:
     """Read a count in the spelling of records.
 
     Raises:
         LedgerDamaged: it is not a count, or is out of bounds.
     """
     count = read_numbers({"count": written}, where)["count"]
-    if count.denominator != 1 or not least <= count <= _LARGEST:
+    if count.denominator != 1 or not 1 <= count <= _LARGEST:
         raise LedgerDamaged(f"{where} holds a count that is out of bounds")
     return int(exact_text(count))

@@ -17,6 +17,7 @@ Fields = dict[str, Any]
 """A record, or an object in one."""
 
 _Types = dict[str, type]
+_Form = tuple[tuple[str, ...], tuple[type, ...]]
 OUTCOMES = ("released", "aborted", "settled")
 _REASONS = ("source", "interrupt", "error", "input")
 
@@ -47,7 +48,7 @@ _OLD: dict[str, _Types] = {
     **_OUTCOMES,
 }
 _NEW: dict[str, _Types] = {
-    "created": {**_CREATED, "place": dict},
+    "created": {**_CREATED, "place": dict, "clock": str},
     "scope": {**_SCOPE, "caps": dict, "max_refusals": str},
     "charged": {**_CHARGED, "charges": list, "request": dict},
     **_OUTCOMES,
@@ -65,23 +66,36 @@ _NEW: dict[str, _Types] = {
     "key": {"utc": str, "signer": dict, "replaces": str, "handover": str, "approvals": list},
     # The bytes of an unfinished write were cut off.
     "torn": {"length": str, "sha256": str},
-    # All that follows from the records before it, so that opening need not replay them.
-    "carried": {"scopes": dict, "open": dict, "nonces": str, "requests": str},
 }
 # What a record of a kind may have besides: who approves, and their approvals.
 _MORE: dict[str, _Types] = {"created": {"approvers": dict}, "scope": {"approvals": list}}
-_KINDS = {
-    (schema, kind): {**_COMMON, **fields}
+
+
+def _form(fields: _Types) -> _Form:
+    """Return names and types in the order of canonical JSON, which sorts them."""
+    names = tuple(sorted(fields))
+    return names, tuple(fields[name] for name in names)
+
+
+_FORMS = {
+    (schema, kind): tuple(
+        _form({**_COMMON, **fields, **more})
+        for more in ({}, _MORE.get(kind) if schema == SCHEMA else None)
+        if more is not None
+    )
     for schema, kinds in ((OLD_SCHEMA, _OLD), (SCHEMA, _NEW))
     for kind, fields in kinds.items()
 }
-_CHARGE = {"scope": str, "terms": dict, "before": dict, "charge": dict, "after": dict}
-_SOURCE = {"name": str, "production": str, "health": str}
-_LINES = {"scope", "purpose", "mechanism", "reason"}
+_CHARGE = (_form({"scope": str, "terms": dict, "before": dict, "charge": dict, "after": dict}),)
+_SOURCE = (_form({"name": str, "production": str, "health": str}),)
+_REQUEST = (_form({"id": str, "asked": str}),)
+_LINES = {
+    kind: [name for name in ("scope", "purpose", "mechanism", "reason") if name in fields]
+    for kind, fields in _NEW.items()
+}
 _HEAD = re.compile(r"(0|[1-9][0-9]{0,17}):([0-9a-f]{64})", re.ASCII)
-_HEX = re.compile(r"([0-9a-f]{2})*", re.ASCII)
+_NONCE = re.compile(r"[0-9a-f]{32}", re.ASCII)
 _HASH = re.compile(r"[0-9a-f]{64}", re.ASCII)
-_COUNT = re.compile(r"0|[1-9][0-9]{0,17}", re.ASCII)
 
 
 def head_of(seq: int, hash_: str) -> str:
@@ -111,30 +125,29 @@ def read_record(body: str, where: str) -> Fields:
     """
     record = parse(body, where)
     schema, kind = record.get("schema"), record.get("kind")
-    fields = None
+    forms = None
     if isinstance(schema, str) and isinstance(kind, str):
-        fields = _KINDS.get((schema, kind))
-    if fields is None:
+        forms = _FORMS.get((schema, kind))
+    if forms is None:
         raise LedgerDamaged(f"{where} is not of schema {SCHEMA}, or of a kind that is unknown")
-    more = _MORE.get(str(kind), {}) if schema == SCHEMA else {}
-    if more.keys() <= record.keys():
-        fields = {**fields, **more}
-    _check_types(record, fields, where)
+    _check_form(record, forms, where)
     if schema == SCHEMA:
         _check_texts(record, body, where)
     if kind == "charged":
         _check_charged(record, where)
     elif kind == "aborted" and schema == SCHEMA and record["reason"] not in _REASONS:
         raise LedgerDamaged(f"{where} gives a reason that is none of {', '.join(_REASONS)}")
-    elif kind == "carried" and not all(map(_COUNT.fullmatch, record["open"])):
-        raise LedgerDamaged(f"{where} names an open charge that has no place")
     return record
+
+
+def states_time(kind: object) -> bool:
+    """Whether records of this kind state a time."""
+    return isinstance(kind, str) and "utc" in _NEW.get(kind, ())
 
 
 def names_of(kind: str) -> list[list[str]]:
     """Return the names that the fields of a record of this kind may have, in the schema in use."""
-    least = _KINDS[SCHEMA, kind]
-    return [sorted(least), sorted({**least, **_MORE[kind]})] if kind in _MORE else [sorted(least)]
+    return [list(names) for names, _ in _FORMS[SCHEMA, kind]]
 
 
 def charges_of(record: Mapping[str, Any]) -> list[Fields]:
@@ -142,41 +155,37 @@ def charges_of(record: Mapping[str, Any]) -> list[Fields]:
     if record["schema"] == SCHEMA:
         charges: list[Fields] = record["charges"]
         return charges
-    return [{"scope": record["scope"], "terms": record["terms"], **record["budget"]}]
+    charge = {"scope": record["scope"], "terms": record["terms"], **record["budget"]}
+    return [dict(sorted(charge.items()))]
 
 
-def _check_types(found: Fields, fields: Mapping[str, type], where: str) -> None:
-    if found.keys() != fields.keys():
+def _check_form(found: Fields, forms: tuple[_Form, ...], where: str) -> None:
+    if type(found) is not dict or (tuple(found), tuple(map(type, found.values()))) not in forms:
         raise LedgerDamaged(f"{where} has not the fields of its kind")
-    for name, kind in fields.items():
-        if type(found[name]) is not kind:
-            raise LedgerDamaged(f"{where} has not the fields of its kind")
 
 
 def _check_charged(record: Fields, where: str) -> None:
     if record["schema"] == SCHEMA:
-        _check_types(record["source"], _SOURCE, where)
+        _check_form(record["source"], _SOURCE, where)
         if record["source"]["production"] not in ("yes", "asserted", "no"):
             raise LedgerDamaged(f"{where} does not say whether its source is for production")
         if record["request"]:
-            _check_types(record["request"], {"id": str, "asked": str}, where)
+            _check_form(record["request"], _REQUEST, where)
             if not all(map(_HASH.fullmatch, record["request"].values())):
                 raise LedgerDamaged(f"{where} names a request by something that is no hash")
     charges = charges_of(record)
     if not charges:
         raise LedgerDamaged(f"{where} charges no scope")
     for charge in charges:
-        if type(charge) is not dict:
-            raise LedgerDamaged(f"{where} has not the fields of its kind")
-        _check_types(charge, _CHARGE, where)
-    if len(record["nonce"]) != 32 or not _HEX.fullmatch(record["nonce"]):
+        _check_form(charge, _CHARGE, where)
+    if not _NONCE.fullmatch(record["nonce"]):
         raise LedgerDamaged(f"{where} has no nonce of 16 bytes")
 
 
 def _check_texts(record: Fields, body: str, where: str) -> None:
     """Refuse control characters and lone surrogates: records are shown to people."""
     try:
-        for name in _LINES & record.keys():
+        for name in _LINES[record["kind"]]:
             text(record[name], name)
     except ParameterError:
         raise LedgerDamaged(f"{where} holds text that cannot be printed") from None

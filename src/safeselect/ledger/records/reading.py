@@ -20,7 +20,7 @@ class Open:
     parameters: Mapping[str, str]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Reading:
     """A correct record, and what follows from it.
 
@@ -40,7 +40,7 @@ class Reading:
     nonce: int | None = None
     request: tuple[str, str] | None = None
     opens: Open | None = None
-    closes: int | None = None
+    closes: str | None = None
 
 
 def check_spent(spent: Fields, reserved: Mapping[str, str], where: str) -> None:
@@ -49,11 +49,3 @@ def check_spent(spent: Fields, reserved: Mapping[str, str], where: str) -> None:
     there = read_numbers({name: reserved.get(name) for name in spent}, where)
     if not used or any(n.denominator != 1 or n > there[name] for name, n in used.items()):
         raise LedgerDamaged(f"{where} does not tell what was used of what was reserved")
-
-
-def read_open(content: object, where: str) -> Open:
-    if isinstance(content, dict) and content.keys() == {"scopes", "parameters"}:
-        scopes, parameters = content["scopes"], content["parameters"]
-        if isinstance(scopes, list) and isinstance(parameters, dict):
-            return Open(tuple(scopes), parameters)
-    raise LedgerDamaged(f"{where} does not say what an open charge is")

@@ -10,10 +10,8 @@ its own record judged before it writes it.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Set
 from dataclasses import dataclass, field
-from hashlib import sha256
 
 from safeselect.errors import LedgerDamaged
 from safeselect.ledger.records.approvals import Approvers, check_approved
@@ -21,11 +19,13 @@ from safeselect.ledger.records.balance import Balance, charged, raised, refused
 from safeselect.ledger.records.fields import OUTCOMES, Fields, charges_of, head_of, read_record
 from safeselect.ledger.records.heads import Heads
 from safeselect.ledger.records.keys import Keys
-from safeselect.ledger.records.reading import Open, Reading, check_spent, read_open
-from safeselect.ledger.records.record import START, record_hash
+from safeselect.ledger.records.reading import Open, Reading, check_spent
+from safeselect.ledger.records.record import SCHEMA, START, Clock, read_time, record_hash
 from safeselect.ledger.records.requests import Requests
 from safeselect.ledger.records.signatures import Verifier
 from safeselect.ledger.store import Row
+
+_NOTHING = Open((), {})
 
 
 @dataclass(slots=True)
@@ -38,11 +38,11 @@ class Checker:
         published: a head that must be among the records.
         accepted: public keys; with any, every key of the ledger must be among them.
         ledger: identity of the ledger.
+        clock: how finely its records state the time.
         count: the number of records so far.
         last: hash of the last record.
         scopes: the balance of each scope.
         torn: the number of replayed records that report bytes cut off.
-        carried_at: the number of records at the last record of kind "carried".
         unfinished: the number of bytes after the last whole record, if a file was read.
         nonces: the nonces of all charges.
         requests: all requests that were charged.
@@ -56,16 +56,16 @@ class Checker:
     published: str | None = None
     accepted: Set[str] = frozenset()
     ledger: str = ""
+    clock: Clock = "day"
     count: int = 0
     last: str = START
     scopes: dict[str, Balance] = field(default_factory=dict)
     torn: int = 0
-    carried_at: int = 0
     unfinished: int = 0
     nonces: set[int] = field(default_factory=set)
     requests: Requests = field(default_factory=Requests)
-    _open: dict[int, Open] = field(default_factory=dict)
-    _known: dict[tuple[object, ...], Open] = field(default_factory=dict)
+    _open: dict[str, Open] = field(default_factory=dict)  # by place, as records spell it
+    _like: Open = _NOTHING
     heads: Heads = field(default_factory=Heads)
     approvers: Approvers | None = None
     changed: str = ""
@@ -83,7 +83,7 @@ class Checker:
     @property
     def pending(self) -> set[str]:
         """Places of charges without an outcome: their calls still run, or died.  They stand."""
-        return {str(seq) for seq in self._open}
+        return set(self._open)
 
     @property
     def head(self) -> str:
@@ -96,7 +96,7 @@ class Checker:
 
     def awaits(self, charge: int) -> Open | None:
         """Return the charge at this place, if it has no outcome yet."""
-        return self._open.get(charge)
+        return self._open.get(str(charge))
 
     def check(self, body: str, hash_: str, signature: str) -> Fields:
         """Check the next record, apply it and return its content.
@@ -134,15 +134,19 @@ class Checker:
             raise LedgerDamaged(f"{where} belongs to another ledger")
         elif record["kind"] == "key":
             self.keys.check_next(row, record, self.approvers, self.changed, where)
-        else:
+        elif row.signature or self.keys.signer:
             self.keys.check(row, verify=verify)
-        self.heads.check(self.count, row.hash)
+        if "utc" in record:
+            self._check_time(record, where)
+        if self.heads.wanted:
+            self.heads.check(self.count, row.hash)
         return self._follow(row, record, where)
 
     def take(self, reading: Reading) -> None:
         """Apply the record that `read` has just judged."""
         if self.count == 0:
             self.ledger = reading.record["ledger"]
+            self.clock = reading.record.get("clock", "day")
             if "approvers" in reading.record:
                 self.approvers = Approvers.of(reading.record["approvers"], reading.record["signer"])
         self.scopes |= reading.scopes
@@ -151,17 +155,16 @@ class Checker:
         if reading.request is not None:
             self.requests.open(*reading.request, self.count)
         if reading.opens is not None:
-            self._open[self.count] = reading.opens
+            self._open[reading.record["seq"]] = self._like = reading.opens
         if reading.closes is not None:
             del self._open[reading.closes]
-            self.requests.close(reading.closes, self.count, reading.record)
-        self.torn += reading.record["kind"] == "torn"
-        if reading.record["kind"] == "carried":
-            self.carried_at = self.count + 1
-        if reading.record["kind"] in ("created", "key"):
+            self.requests.close(int(reading.closes), self.count, reading.record)
+        kind = reading.record["kind"]
+        if kind in ("created", "key"):
             self.keys.take(reading.record["signer"])
-        if reading.record["kind"] in ("created", "scope", "raised", "key"):
+        if kind in ("created", "scope", "raised", "key"):
             self.changed = reading.row.hash
+        self.torn += kind == "torn"
         self.heads.wanted.pop(self.count, None)
         self.count, self.last = self.count + 1, reading.row.hash
 
@@ -185,36 +188,12 @@ class Checker:
         self.keys.finish()
         self.heads.finish(self.count)
 
-    def carried(self) -> Fields:
-        """Return the content of a record of kind "carried": all that follows so far."""
-        nonces = b"".join(nonce.to_bytes(16, "big") for nonce in sorted(self.nonces))
-        return {
-            "scopes": {name: balance.as_record() for name, balance in self.scopes.items()},
-            "open": {
-                str(seq): {"scopes": [*charge.scopes], "parameters": dict(charge.parameters)}
-                for seq, charge in self._open.items()
-            },
-            "nonces": sha256(nonces).hexdigest(),
-            "requests": self.requests.digest(),
-        }
-
-    def adopt(self, row: Row, record: Fields) -> None:
-        """Take the state from a record of kind "carried", after its nonces and requests were read.
-
-        Raises:
-            LedgerDamaged: the nonces or requests do not match it, or its state is impossible.
-        """
-        where = f"record {row.seq}"
-        hashes = self.carried()
-        if any(record[name] != hashes[name] for name in ("nonces", "requests")):
-            raise LedgerDamaged(f"{where} speaks of other charges than those before it")
-        if (record["seq"], record["ledger"]) != (str(row.seq), self.ledger):
-            raise LedgerDamaged(f"{where} is of another place")
-        self.scopes = {
-            name: Balance.carried(content, where) for name, content in record["scopes"].items()
-        }
-        self._open = {int(seq): read_open(open_, where) for seq, open_ in record["open"].items()}
-        self.count, self.last, self.carried_at = row.seq + 1, row.hash, row.seq + 1
+    def _check_time(self, record: Fields, where: str) -> None:
+        """Refuse a time that is none, or finer or coarser than the ledger says."""
+        clock = record.get("clock", self.clock) if record["schema"] == SCHEMA else "second"
+        found = read_time(record["utc"])
+        if found is None or found[1] != clock:
+            raise LedgerDamaged(f"{where} states no time to the {clock}")
 
     def _follow(self, row: Row, record: Fields, where: str) -> Reading:
         kind = record["kind"]
@@ -232,10 +211,6 @@ class Checker:
             else:
                 changed = {record["scope"]: Balance.opened(record, where)}
             return Reading(row, record, changed)
-        if kind == "carried" and any(
-            record[name] != value for name, value in self.carried().items()
-        ):
-            raise LedgerDamaged(f"{where} does not state what follows from the records before it")
         return Reading(row, record)
 
     def _charged(self, row: Row, record: Fields, where: str) -> Reading:
@@ -249,23 +224,17 @@ class Checker:
             if charge["scope"] in scopes:
                 raise LedgerDamaged(f"{where} charges a scope twice")
             scopes[charge["scope"]] = charged(self.scopes.get(charge["scope"]), charge, where)
-        parameters = record["parameters"]
-        if not all(isinstance(value, str) for value in parameters.values()):
-            raise LedgerDamaged(f"{where} has a parameter that is not text")
-        # Charges with equal parameters share one object while they await their outcomes.
-        key = (*scopes, *parameters.items())
-        waits = self._known.get(key)
-        if waits is None:
-            if len(self._known) >= _KNOWN:
-                self._known.clear()
-            waits = self._known[key] = Open(tuple(scopes), parameters)
+        # Charges that repeat the one before share one object while they await their outcomes.
+        waits, parameters = self._like, record["parameters"]
+        if parameters != waits.parameters or tuple(scopes) != waits.scopes:
+            if not all(type(value) is str for value in parameters.values()):
+                raise LedgerDamaged(f"{where} has a parameter that is not text")
+            waits = Open(tuple(scopes), parameters)
         asked = (request["id"], request["asked"]) if request else None
         return Reading(row, record, scopes, nonce, asked, waits)
 
     def _outcome(self, row: Row, record: Fields, where: str) -> Reading:
-        # A text that is not a canonical number is not the place of any record.
-        seq = int(record["charge"]) if _PLACE.fullmatch(record["charge"]) else -1
-        charge = self._open.get(seq)
+        charge = self._open.get(record["charge"])
         if charge is None:
             raise LedgerDamaged(f"{where} tells the outcome of a charge that awaits none")
         scopes: dict[str, Balance] = {}
@@ -277,8 +246,4 @@ class Checker:
             self.scopes[name].is_closed for name in charge.scopes
         ):
             raise LedgerDamaged(f"{where} releases an answer from a scope that was closed")
-        return Reading(row, record, scopes, closes=seq)
-
-
-_KNOWN = 256  # the most distinct parameters that are shared
-_PLACE = re.compile(r"0|[1-9][0-9]{0,17}", re.ASCII)
+        return Reading(row, record, scopes, closes=record["charge"])

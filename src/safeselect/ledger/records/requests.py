@@ -12,7 +12,6 @@ from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from typing import Any, Literal
 
-from safeselect.errors import LedgerDamaged
 from safeselect.ledger.records.record import canonical
 from safeselect.promises.records import Content
 
@@ -82,26 +81,3 @@ class Requests:
                 record=record,
                 commitment=content.get("commitment", ""),
             )
-
-    def skim(self, place: int, content: Any) -> None:
-        """Take in a record that was not checked otherwise.
-
-        Raises:
-            LedgerDamaged: it has not the form of a charge or of an outcome.
-        """
-        try:
-            match content:
-                case {"kind": "charged", "request": {"id": str(id_), "asked": str(asked)}}:
-                    self.open(id_, asked, place)
-                case {"kind": "released" | "settled" | "aborted", "charge": str(charge)}:
-                    self.close(int(charge), place, content)
-        except (TypeError, ValueError):
-            raise LedgerDamaged(f"record {place} is no charge and no outcome") from None
-
-    def digest(self) -> str:
-        """Return a hash of all that is known of them."""
-        lines = sorted(
-            f"{id_} {each.charge} {each.asked} {each.outcome} {each.record} {each.commitment}\n"
-            for id_, each in self.found.items()
-        )
-        return sha256("".join(lines).encode()).hexdigest()

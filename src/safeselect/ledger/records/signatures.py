@@ -19,7 +19,6 @@ from safeselect.ledger.records.record import text
 from safeselect.ledger.store import Row
 
 _SIGNED = b"safeselect/signature/1\x00"
-_SIGNATURE = re.compile(r"([0-9a-f]{2})+", re.ASCII)
 _SHORTEST_KEY = 32
 PUBLIC_KEY = re.compile(r"[0-9a-f]{64}", re.ASCII)
 """A public key of Ed25519 in a record."""
@@ -151,16 +150,18 @@ def check_signature(row: Row, signer: Mapping[str, str], verifier: Verifier | No
     Raises:
         LedgerDamaged: it is wrong, missing, or there although nobody signs.
     """
-    where = f"record {row.seq}"
     if not signer:
         if row.signature:
-            raise LedgerDamaged(f"{where} is signed, in a ledger without signatures")
-    elif not _SIGNATURE.fullmatch(row.signature):
-        raise LedgerDamaged(f"{where} has no signature")
-    elif verifier is not None and not verifier.verify(
-        signed_message(row.hash), bytes.fromhex(row.signature)
-    ):
-        raise LedgerDamaged(f"the signature of {where} is wrong")
+            raise LedgerDamaged(f"record {row.seq} is signed, in a ledger without signatures")
+        return
+    try:
+        signature = bytes.fromhex(row.signature)
+    except ValueError:
+        signature = b""
+    if not signature or signature.hex() != row.signature:
+        raise LedgerDamaged(f"record {row.seq} has no signature")
+    if verifier is not None and not verifier.verify(signed_message(row.hash), signature):
+        raise LedgerDamaged(f"the signature of record {row.seq} is wrong")
 
 
 def read_signer(value: object) -> Signer | None:

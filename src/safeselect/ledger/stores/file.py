@@ -103,27 +103,31 @@ class FileStore:
 
     def write(self, work: Callable[[Journal], T]) -> T:
         """Lock the file, run the work, and put its rows on the disk."""
-        try:
-            return self._written(work)
-        except OSError as error:
-            raise said(error, self.name, "written") from None
+        return self._said("written", lambda: self._written(work))
 
     def read(self, work: Callable[[Journal], T]) -> T:
         """Find the last newline under the lock; then run the work, without it, and sync."""
-        try:
-            return self._read(work)
-        except OSError as error:
-            raise said(error, self.name, "read") from None
+        return self._said("read", lambda: self._read(work))
 
     def replace_end(self, work: Callable[[FileJournal], tuple[int, Row]]) -> Path:
         """Put a row in place of all bytes from a place on; return the new file that keeps them.
 
         The work returns that place, and the row.
         """
+        return self._said("written", lambda: self._replaced(work))
+
+    def _said(self, done: str, work: Callable[[], T]) -> T:
+        """Do the work; whatever a child of a fork in the middle of it finds is no alarm."""
+        born, failed = generation(), None
         try:
-            return self._replaced(work)
-        except OSError as error:
-            raise said(error, self.name, "written") from None
+            found = work()
+        except (OSError, LedgerError) as error:
+            failed = said(error, self.name, done) if isinstance(error, OSError) else error
+        if generation() != born:  # the child's descriptor is /dev/null, which has no record
+            raise LedgerError("this process was forked in a call of its parent's: call anew")
+        if failed is not None:
+            raise failed
+        return found
 
     def _replaced(self, work: Callable[[FileJournal], tuple[int, Row]]) -> Path:
         born = generation()
@@ -190,8 +194,7 @@ class FileStore:
             end = end_of_lines(file, here.st_size)
             fcntl.flock(file, fcntl.LOCK_UN)
             done = work(FileJournal(file, end, end))
-            device, inode, durable = self._durable
-            if (device, inode) != (here.st_dev, here.st_ino) or end > durable:
+            if self._durable[:2] != (here.st_dev, here.st_ino) or end > self._durable[2]:
                 # A line may have a writer that died before it was on the disk.
                 if not os.fstatvfs(file.fileno()).f_flag & os.ST_RDONLY:
                     sync(file)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from dataclasses import replace
 from hashlib import sha256
 from io import FileIO
 from typing import final
@@ -14,7 +13,6 @@ from safeselect.ledger.records.lines import log_line, read_line
 from safeselect.ledger.store import Row, Torn
 
 _CHUNK = 2**20  # more than the longest line
-_CARRIED, _TO_RECORD = b'"record":{"kind":"carried",', 75  # and its place in a line
 _SQLITE = b"SQLite format 3\0"
 
 
@@ -89,39 +87,16 @@ class FileJournal:
             whole = chunk.rfind(b"\n")
             if whole < 0 or whole > _CHUNK:
                 raise LedgerDamaged(f"record {first + len(found)} is cut, or too long")
-            for line in chunk[:whole].split(b"\n")[: count - len(found)]:
+            left = count - len(found)
+            for line in chunk[:whole].decode("latin-1").split("\n", left)[:left]:
                 found.append(read_line(line, first + len(found), at))
                 at += len(line) + 1
         return found
 
-    def to_carried(self) -> Iterator[tuple[int, bytes]] | None:
-        """Return the lines up to the last "carried" record, each with its place."""
-        at, before = -1, self._end
-        while at < 0 < before:
-            start = max(0, before - _CHUNK)
-            chunk = os.pread(self._file.fileno(), before - start, start)
-            found = chunk.rfind(_CARRIED)
-            at = start + found - _TO_RECORD if found >= 0 else -1
-            before = start + len(_CARRIED) - 1 if start else 0
-        return self._lines(at) if at > 0 else None
-
-    def _lines(self, last: int) -> Iterator[tuple[int, bytes]]:
-        at = 0
-        while at <= last:
-            chunk = os.pread(self._file.fileno(), min(_CHUNK, self._end - at), at)
-            whole = chunk.rfind(b"\n")
-            if whole < 0:
-                raise LedgerDamaged("a record is cut, or too long")
-            for line in chunk[:whole].split(b"\n"):
-                if at > last:
-                    return
-                yield at, line
-                at += len(line) + 1
-
     def append(self, row: Row) -> Row:
         """Add a line."""
         line = log_line(row.body, row.hash, row.signature)
-        placed = replace(row, at=self._next)
+        placed = row._replace(at=self._next)
         self.lines.append(line)
         self._next += len(line)
         return placed

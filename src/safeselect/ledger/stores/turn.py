@@ -65,14 +65,19 @@ class Turn:
         """Make a new lock in a child, where the thread that held it does not exist."""
         self._lock, self._owner = threading.Lock(), 0
 
-    def take(self, work: Callable[[], T]) -> T:
+    def take(self, work: Callable[[], T], wait: int = 0) -> T:
         """Run the work in this thread's turn.
+
+        Args:
+            wait: seconds to wait, if that is longer than usual.
 
         Raises:
             LedgerBusy: other threads took too long, or this thread is in a turn already, for
                 example in a signal handler that interrupted it.
         """
-        me, deadline, mine = threading.get_ident(), time.monotonic_ns() + self._wait * 10**9, 0
+        me, mine = threading.get_ident(), 0
+        wait = max(wait, self._wait)
+        deadline = time.monotonic_ns() + wait * 10**9
         while (lock := self._lock).locked():
             # Checked twice: a thread may be switched between taking the lock and recording it.
             mine = mine + 1 if self._owner == me else 0
@@ -83,7 +88,7 @@ class Turn:
                 )
             if time.monotonic_ns() > deadline:
                 raise LedgerBusy(
-                    f"other threads used the ledger for {self._wait} seconds: nothing was charged, "
+                    f"other threads used the ledger for {wait} seconds: nothing was charged, "
                     "try again"
                 )
             pause()

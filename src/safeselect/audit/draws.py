@@ -1,0 +1,81 @@
+"""What each mechanism releases, and how many draws that takes: a table written by hand.
+
+It shares nothing with the code that plans a release, so that a mistake there is not made here too.
+Draws of one guarantee stand together: k draws and a bottom are (k, 1).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from safeselect.grid_quantiles import Quantiles
+from safeselect.groups import GroupedTopK
+from safeselect.measurements import Measurement
+from safeselect.partitions import SelectedPartitions, StatedStrategy
+from safeselect.private_candidates import ChosenRun
+from safeselect.releases._fields import count
+from safeselect.selection import Selection, Selections, TopAbove, TopK, TopSet
+from safeselect.sessions._opening import Opened
+from safeselect.unknown_domain import DiscoveredTopK
+
+_Drawn = Callable[[Mapping[str, int]], tuple[int, ...]]
+
+
+def _once(_: Mapping[str, int]) -> tuple[int, ...]:
+    return (1,)
+
+
+_TABLE: tuple[tuple[str, type[Any], _Drawn], ...] = (
+    ("select_many_", Selections, lambda n: (n["rows"],)),
+    ("top_k_many_", Selections, lambda n: (n["k"] * n["rows"],)),
+    ("top_k_with_gaps_", TopK, _once),
+    ("top_k_above_", TopAbove, _once),
+    ("top_k_one_shot_", TopK, _once),
+    ("top_k_laplace", TopSet, _once),
+    ("top_k_by_group_gumbel", GroupedTopK, lambda n: (n["k"] * n["groups"], n["groups"])),
+    ("top_k_by_group_laplace", GroupedTopK, lambda n: (n["groups"], n["groups"])),
+    ("top_k_by_group_", GroupedTopK, lambda n: (n["k"] * n["groups"],)),
+    ("top_k_", TopK, lambda n: (n["k"],)),
+    ("unknown_domain_top_k_gumbel", DiscoveredTopK, lambda n: (n["k"] + n["chosen"], 1)),
+    ("unknown_domain_top_k_laplace", DiscoveredTopK, lambda _: (1, 1)),
+    ("pay_what_you_get_", Opened, lambda n: (n["outcomes"], 1)),
+    ("sparse_vector_", Opened, _once),
+    ("adaptive_sparse_vector_", Opened, _once),
+    ("select_partitions", SelectedPartitions, lambda n: (n["max_partitions"],)),
+    ("partition_strategy", StatedStrategy, lambda n: (n["max_partitions"],)),
+    ("measure_", Measurement, _once),
+    ("quantiles/", Quantiles, lambda n: (n["levels"],)),
+    ("quantile/", Quantiles, _once),
+    ("best_of", ChosenRun, _once),
+    ("first_above/", ChosenRun, _once),
+    ("permute_and_flip", Selection, _once),
+    ("exponential_mechanism", Selection, _once),
+    ("report_noisy_max_", Selection, _once),
+)
+"""How a name begins, the class of its releases, its draws.  The first row that fits counts."""
+
+_NUMBERS = ("k", "rows", "max_rows", "max_groups", "max_partitions", "outcomes")
+
+
+def drawn(mechanism: str, stated: Mapping[str, str]) -> tuple[type[Any], tuple[int, ...]]:
+    """Return the class of a mechanism's releases, and the number of its draws.
+
+    Args:
+        stated: the public parameters.
+
+    Raises:
+        InputError: a parameter is no number.
+        LookupError: a parameter is missing.
+        StopIteration: the mechanism has no row.
+    """
+    numbers = {name: count(stated[name], name) for name in _NUMBERS if name in stated}
+    # Only as many rows and groups count as one unit of privacy may change.
+    numbers["rows"] = numbers.get("max_rows", numbers.get("rows", 0))
+    numbers["groups"] = numbers.get("max_groups", 0)
+    # One more draw chooses how many items compete, where that is not fixed.
+    numbers["chosen"] = int(stated.get("least_k_bar") != stated.get("most_k_bar"))
+    # The middle quantile first, then those of both halves at once, and so on.
+    numbers["levels"] = len(f"{stated.get('quantiles', '').count(',') + 1:b}")
+    kind, draws = next(row[1:] for row in _TABLE if mechanism.startswith(row[0]))
+    return kind, draws(numbers)

@@ -1,0 +1,118 @@
+"""The log of a ledger: that it follows, is signed, holds a head, and commits to a release."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from safeselect.audit.line import Line, found
+from safeselect.errors import InputError, LedgerError
+from safeselect.ledger import Checker, Record, Verifier, kept_records
+from safeselect.ledger.records.fields import read_head
+from safeselect.ledger.records.record import commitment
+from safeselect.sessions._opening import Opened
+
+VerifierOf = Callable[[Mapping[str, str]], Verifier]
+"""From algorithm and name of a ledger's key to what verifies its signatures."""
+
+_UNSIGNED = (
+    "The ledger has no key: only a head shows that it was rewritten.  Whoever writes it and gives "
+    "you the head too can restate the output (labels, positions, counts, gaps, points, values), "
+    "the cost with all that follows from it, the mechanism as one of the same form, the declared "
+    "sensitivity with its range, and what "
+    "nothing else depends on: candidates, threshold, minimize, engine, grids, score_error, "
+    "weights, split, margins, gamma, queries, max_rows, max_contributions and quantiles, k of one "
+    "draw or session, k_bar and groups_per_user of groups, pre_threshold of a strategy, unit, "
+    "time, source, purpose and platform."
+)
+
+
+def replayed(file: str) -> tuple[Checker, list[Record], Line]:
+    """Replay a log without its key; return the records up to the first that is wrong.
+
+    Raises:
+        InputError: the file cannot be read.
+    """
+    checker, records, wrong = Checker(), [], None
+    try:
+        for record in kept_records(file, checker):
+            records.append(record)
+    except (OSError, ValueError):
+        raise InputError(f"the file {file!r} cannot be read") from None
+    except LedgerError as error:
+        wrong = f"It is damaged: {error}."
+    said = f"The {len(records)} records of ledger {checker.ledger} follow from each other"
+    torn = f"  {checker.unfinished} bytes of an unfinished write do not count."
+    facts = "hashes, order, totals, caps, nonces and outcomes."
+    line = found("log", wrong, f"{said}: {facts}{torn if checker.unfinished else ''}")
+    return checker, records, line
+
+
+def signed(file: str, checker: Checker, verifier: VerifierOf | None, whole: bool) -> Line:
+    """Verify the signatures of a whole log with the auditor's key."""
+    what, key = "signatures", checker.signer
+    if not whole:
+        return Line(what, "not compared", "The log is damaged, so none was verified.")
+    if not key and verifier is None:
+        return Line(what, "none", _UNSIGNED)
+    if not key:
+        return found(what, "A key was given, and the log is not signed: it is not its log.", "")
+    named = f"{key.get('algorithm')} key {key.get('key_id')}"
+    if verifier is None:
+        said = f"The records are signed with {named}; give --public-key or --key-file."
+        return Line(what, "not compared", said)
+    again, wrong = Checker(verifier(key)), None
+    try:
+        for _ in kept_records(file, again):
+            pass
+    except LedgerError as error:
+        wrong = f"Not all records are signed with the key that was given: {error}."
+    if not wrong and again.head != checker.head:
+        return Line(what, "not compared", "The log grew while it was read: try again.")
+    return found(what, wrong, f"All {checker.count} records are signed with {named}, as given.")
+
+
+def reaches(head: str | None, records: Sequence[Record], place: int, is_signed: bool) -> Line:
+    """Find the auditor's head, which must not be older than the release in a log without key.
+
+    Raises:
+        ParameterError: the head is no such thing.
+    """
+    named, what = read_head(head), "head"
+    if named is None:
+        said = "None was given (--head): nobody can tell whether the end was cut off"
+        return Line(what, "none", said + ("." if is_signed else ", or all of it rewritten."))
+    seq, hash_ = named
+    if seq >= len(records):
+        return found(what, f"It names record {seq}, and the log ends before it: it was cut.", "")
+    if records[seq].hash != hash_:
+        return found(what, f"Record {seq} is another than the head's: the log was rewritten.", "")
+    said = f"Record {seq} is the one that it names; {len(records) - seq - 1} follow it"
+    if is_signed:
+        return found(what, None, f"{said}.")
+    if seq < place:
+        return Line(what, "not compared", f"{said}, with the release, for which nothing vouches.")
+    reach = f" up to record {seq}, which the head names"
+    return Line(what, "holds", f"{said}, for which nothing vouches.", reach)
+
+
+def uncommitted(release: Any, ledger: str, records: Sequence[Record]) -> str | None:
+    """What is wrong with the commitment to a release, in the record that its receipt names."""
+    receipt = release.receipt
+    if receipt is None:
+        return "The release has no receipt, so no record is known to be its own."
+    if receipt.ledger != ledger:
+        return f"The receipt names ledger {receipt.ledger}, and the log is of {ledger or 'none'}."
+    if receipt.record >= len(records):
+        return f"The receipt names record {receipt.record}, which is not there."
+    where, record = f"Record {receipt.record}", records[receipt.record].content
+    if record["kind"] != ("settled" if isinstance(release, Opened) else "released"):
+        return f"{where} is of kind {record['kind']}, and commits to no release of this kind."
+    if record["commitment"] != commitment(receipt.salt, replace(release, receipt=None).to_json()):
+        return f"{where} commits to another output, or the salt was changed."
+    if isinstance(release, Opened):
+        used = {name: str(number) for name, number in (release.spent or {}).items()}
+        if record["spent"] != used:
+            return f"{where} says that the session used something else."
+    return None

@@ -1,0 +1,189 @@
+"""Whether an output is one that its plan can have: what was drawn, within what was fixed before."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
+from datetime import date
+from decimal import Decimal
+from fractions import Fraction
+from itertools import chain, pairwise
+from typing import Any
+
+from safeselect.audit.stated import Plan
+from safeselect.errors import SafeSelectError
+from safeselect.grid_quantiles import Quantiles
+from safeselect.grid_quantiles._grid import Grid
+from safeselect.groups import GroupedTopK
+from safeselect.measurements import Measurement
+from safeselect.partitions import SelectedPartitions
+from safeselect.private_candidates import ChosenRun
+from safeselect.releases import Release
+from safeselect.releases._parts import OtherLabel
+from safeselect.selection import Selection, Selections, TopAbove, TopK, TopSet
+from safeselect.sessions._opening import Opened
+from safeselect.unknown_domain import DiscoveredTopK
+
+_Stated = Mapping[str, str]
+_ENDS: tuple[Callable[[str], Any], ...] = (int, Fraction, Decimal, date.fromisoformat)
+
+
+def wrong_output(release: Release, plan: Plan) -> str | None:
+    """Return what is wrong with the output, in a sentence; None if it is one of this plan."""
+    stated: Any = release.statement.parameters
+    return next(_faults(release, plan, dict(stated)), None)
+
+
+def _faults(release: Any, plan: Plan, stated: _Stated) -> Iterator[str]:
+    k = int(stated.get("k", "1"))
+    if isinstance(release, (Selection, TopK, TopSet, TopAbove)):
+        labels = [release.label] if isinstance(release, Selection) else [*release.labels]
+        if len(labels) > k or (len(labels) < k and not isinstance(release, TopAbove)):
+            yield f"It has {len(labels)} labels, and {k} were paid for."
+        yield from _rows([labels], _places(release), k, stated)
+        yield from _gaps(release, stated)
+    if isinstance(release, TopAbove) and release.guarantee.pure is not None:
+        # A draw for each label, and one that fell below the threshold, if there were k.
+        used = Fraction(min(len(release.labels) + 1, k), k) * release.guarantee.pure.epsilon
+        if release.spent != used:
+            yield f"It says it spent {release.spent}, and its labels cost {used}."
+    if isinstance(release, Selections):
+        yield from _batch(release, k, stated)
+    if isinstance(release, DiscoveredTopK):
+        most = min(k, release.k_bar)
+        with_counts = release.mechanism.startswith("unknown_domain_top_k_laplace")
+        yield from _found(release.labels, release.counts, most, with_counts, plan)
+    if isinstance(release, GroupedTopK):
+        yield from _groups(release, k, plan, stated)
+    if isinstance(release, SelectedPartitions):
+        with_counts = stated.get("with_counts") == "yes"
+        yield from _found(release.labels, release.counts, None, with_counts, plan)
+    if isinstance(release, Measurement) and stated["values"] != str(len(release.values)):
+        yield "It has another number of values than its parameters say."
+    if isinstance(release, Quantiles):
+        yield from _points(release, stated)
+    if isinstance(release, ChosenRun):
+        yield from _run(release, stated)
+    if isinstance(release, Opened):
+        limits = {"k"} if "k" in stated else {"outcomes", "queries"}
+        took = release.spent or {}
+        if took.keys() != limits or any(took[each] > int(stated[each]) for each in limits):
+            yield "It says that it used what was not paid for."
+
+
+def _places(release: Any) -> list[list[int]]:
+    if isinstance(release, Selection):
+        return [] if release.index is None else [[release.index]]
+    return [] if release.indices is None else [[*release.indices]]
+
+
+def _rows(
+    rows: Iterable[list[Any]], places: list[list[int]], k: int, stated: _Stated
+) -> Iterator[str]:
+    """Labels and positions of each row: different ones, of candidates that there are."""
+    size = int(stated["candidates"]) - ("threshold" in stated)
+    if any(_repeats(row) for row in chain(rows, places)):
+        yield "It names a candidate twice."
+    # With weights, candidates of weight 0 have places too, and are not counted.
+    if k > size or ("weights" not in stated and any(i >= size for row in places for i in row)):
+        yield "It has more places than there were candidates."
+
+
+def _repeats(labels: list[Any]) -> bool:
+    """Whether a label is there twice, of those that are read as what they were."""
+    known = [(type(label), label) for label in labels if isinstance(label, (int, str))]
+    return len(set(known)) < len(known)
+
+
+def _gaps(release: Any, stated: _Stated) -> Iterator[str]:
+    found = [release.gap] if isinstance(release, Selection) else getattr(release, "gaps", None)
+    gaps = [gap for gap in found or () if gap is not None]
+    lacks = len(gaps) < (1 if isinstance(release, Selection) else len(release.labels))
+    if "gap_grid" not in stated:
+        if gaps:
+            yield "It has gaps that its parameters do not have."
+    elif lacks or any(gap < 0 or gap % Fraction(stated["gap_grid"]) for gap in gaps):
+        yield "Its gaps are not steps of their grid, from 0."
+
+
+def _batch(release: Selections[Any], k: int, stated: _Stated) -> Iterator[str]:
+    rows, several = int(stated["rows"]), release.mechanism.startswith("top_k_many_")
+    if release.winners.shape != ((rows, k) if several else (rows,)) or not (several or k == 1):
+        yield f"It has winners of shape {release.winners.shape}, and others were paid for."
+    labels = [row if several else [row] for row in release.labels]
+    indices = release.indices
+    places = [] if indices is None else indices.reshape(len(indices), -1).tolist()
+    yield from _rows(labels, places, k, stated)
+    if release.names is None and places != labels:
+        yield "Its labels are positions, and its positions are others."
+    # One label has one place, wherever it wins; other labels may have one text.
+    both = zip(chain(*labels), chain(*places), strict=False)
+    pairs = {((type(one), one), at) for one, at in both if not isinstance(one, OtherLabel)}
+    if not len(pairs) == len({one for one, _ in pairs}) == len({at for _, at in pairs}):
+        yield "It gives a label two positions, or a position two labels."
+
+
+def _found(
+    labels: tuple[Any, ...],
+    counts: tuple[int, ...] | None,
+    most: int | None,
+    with_counts: bool,
+    plan: Plan,
+) -> Iterator[str]:
+    """Labels that were found in the data; `most` of them in the order of their counts."""
+    if most is not None and len(labels) > most:
+        yield f"It has {len(labels)} labels, and {most} at most were paid for."
+    if _repeats([*labels]) or any(isinstance(label, OtherLabel) for label in labels):
+        yield "It names an item twice, or one that is no item."
+    if (counts is not None) is not with_counts:
+        yield "It has counts that its parameters do not have, or lacks them."
+    if counts and plan.least is not None and min(counts) < plan.least:
+        yield f"It has a count of {min(counts)}, and the least of this plan is {plan.least}."
+    if counts and most is not None and any(one < other for one, other in pairwise(counts)):
+        yield "Its labels are not in the order of their counts."
+
+
+def _groups(release: GroupedTopK, k: int, plan: Plan, stated: _Stated) -> Iterator[str]:
+    if str(len(release.groups)) != stated["groups"]:
+        yield f"It has {len(release.groups)} groups, and {stated['groups']} were paid for."
+    counts = release.counts or (None,) * len(release.groups)
+    for row, counted in zip(release.labels, counts, strict=True):
+        yield from _found(row, counted, k, release.mechanism.startswith(_WITH_COUNTS), plan)
+        if release.k_bar is None and len(row) != k:
+            yield f"A group has {len(row)} of the known candidates, and {k} are chosen."
+
+
+_WITH_COUNTS = "top_k_by_group_laplace/"
+
+
+def _points(release: Quantiles, stated: _Stated) -> Iterator[str]:
+    pairs = sorted(zip(release.quantiles, map(_number, release.values), strict=True))
+    if any(one[1] > other[1] for one, other in pairwise(pairs)):
+        yield "A larger quantile has a smaller point."
+    for kind in _ENDS:
+        with suppress(SafeSelectError, ValueError, ArithmeticError):
+            highest: Any = stated["highest"] if kind is Decimal else kind(stated["highest"])
+            grid = Grid.read(kind(stated["lowest"]), highest, Fraction(stated["step"]))
+            ends = {name: stated[name] for name in ("lowest", "highest", "step")}
+            places = [(_number(each) - grid.lowest) / grid.step for each in release.values]
+            own = [grid.point(int(place)) for place in places]
+            if grid.as_record() == ends and all(
+                0 <= place < grid.points and type(one) is type(each) and one == each
+                for place, one, each in zip(places, own, release.values, strict=True)
+            ):
+                return
+    yield "It has a point that is not on the grid of its parameters."
+
+
+def _run(release: ChosenRun[Any], stated: _Stated) -> Iterator[str]:
+    if not release.found and release.mechanism == "best_of/1":
+        yield "It has no run, and best_of always releases one."
+    if release.found and "threshold" in stated:
+        with suppress(ValueError):  # a score of a class of one's own is its text
+            lead = Fraction(str(release.score)) - Fraction(stated["threshold"])
+            if lead and (lead > 0) is (stated["minimize"] == "yes"):
+                yield "Its score does not reach the threshold."
+
+
+def _number(point: Any) -> Fraction:
+    return Fraction(point.toordinal()) if isinstance(point, date) else Fraction(point)

@@ -1,0 +1,225 @@
+"""The plan of a release, computed again from its mechanism, its cost and its public parameters.
+
+Everything that was fixed before the first bit follows from these: what the draws cost, the rate of
+the noise, offsets, and all parameters as a record states them.  The planning code of the library
+computes them; a release is compared with the whole.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+from typing import Any, cast, get_args
+from warnings import catch_warnings, simplefilter
+
+from safeselect.accounting.gaussian import GaussianDP
+from safeselect.accounting.repetition import PoissonRepeated, Repeated
+from safeselect.audit.plan_of_counts import of_groups, of_keys, of_list, of_session_of_lists
+from safeselect.audit.stated import Draws, Plan, Stated
+from safeselect.errors import ParameterError
+from safeselect.exact.interval import Interval, rounded_up
+from safeselect.exact.parameters import integer, rational
+from safeselect.exact.rate import NoiseRate
+from safeselect.grid_quantiles.release import Neighbours
+from safeselect.promises.guarantees import BoundedRange, PureDP, ZeroConcentratedDP
+from safeselect.promises.records import exact_text
+from safeselect.releases import Release
+from safeselect.selection import Selections, TopSet
+from safeselect.selection._arguments import Arguments, Options
+from safeselect.selection._table import TABLE, Calibration, Noise, Peeled, one_draw, read_choice
+from safeselect.selection.gaps import GapNoise, read_gap_grid
+from safeselect.sessions._terms import SessionArguments
+
+_DIGEST = re.compile("sha256:[0-9a-f]{64}", re.ASCII)
+_ROWS = {
+    "permute_and_flip": TABLE["permute_and_flip"],
+    "exponential_mechanism": TABLE["exponential"],
+    "exponential_mechanism_base2": TABLE["exponential_base2"],
+    "report_noisy_max_exponential": one_draw("exponential"),
+    "report_noisy_max_laplace": one_draw("laplace"),
+    "report_noisy_max_gumbel": TABLE["exponential"],
+    "permute_and_flip_with_gap": one_draw("exponential"),
+    "exponential_mechanism_with_gap": one_draw("gumbel"),
+    **{f"report_noisy_max_with_gap_{noise}": one_draw(noise) for noise in get_args(Noise)},
+    **{f"top_k_with_gaps_{noise}": one_draw(noise) for noise in get_args(GapNoise)},
+    **{f"top_k_above_{noise}": one_draw(noise) for noise in get_args(GapNoise)},
+    **{f"top_k_{name}": row for name, row in TABLE.items()},
+    **{f"select_many_{name}": TABLE[name] for name in get_args(Peeled)},
+    **{f"top_k_many_{name}": TABLE[name] for name in get_args(Peeled)},
+}
+"""What ranks by noisy scores."""
+
+
+def plan_of(release: Release, draws: Draws) -> Plan:
+    """Compute the plan of a release again.
+
+    Args:
+        draws: those that its record states.  They say how much of a delta pays for bottoms.
+
+    Raises:
+        SafeSelectError: the parameters allow no such release, or one of them is missing.
+    """
+    name = release.mechanism.partition("/")[0]
+    stated = Stated(release, name, draws[-1][0], dict(release.statement.parameters))
+    planned = next((made for start, made in _PLANS.items() if name.startswith(start)), _of_scores)
+    with catch_warnings():  # a large epsilon is no news to an auditor
+        simplefilter("ignore")
+        return planned(stated)
+
+
+def _of_scores(stated: Stated) -> Plan:
+    release, name, given = stated.release, stated.name.removesuffix("_weighted"), stated.parameters
+    arguments = _arguments(stated)
+    k, size, row = stated.whole("k"), stated.whole("candidates"), _ROWS[name]
+    parameters = {**arguments.recorded, **stated.engine} | {"k": str(k), "candidates": str(size)}
+    with_gaps = "_with_gap" in name or "_above_" in name
+    integer(k, "k", minimum=1, maximum=size - with_gaps)
+    rows = 1
+    if isinstance(release, Selections):
+        every = stated.whole("rows")
+        rows = every if "max_rows" not in given else stated.whole("max_rows")
+        integer(rows, "max_rows", minimum=1, maximum=every)
+        parameters |= {"rows": str(every)} | (
+            {"max_rows": str(rows)} if "max_rows" in given else {}
+        )
+    if isinstance(release, TopSet):
+        guarantee, rate = arguments.cost.unordered(size, k, arguments.range_in_steps)
+        plan = Calibration(release.mechanism, row, k, guarantee, guarantee, 1, NoiseRate(rate))
+    else:
+        plan = arguments.calibrate(row, release.mechanism, k, rows)
+    if with_gaps:
+        step = read_gap_grid(arguments.reading, plan, stated.text("gap_grid"))
+        parameters |= {"gap_grid": exact_text(step)}
+    if "_above_" in name:
+        threshold = rational(stated.text("threshold"), "threshold", signed=True)
+        parameters |= {"threshold": exact_text(threshold)}
+    if name != stated.name:
+        if not _DIGEST.fullmatch(stated.text("weights")) or (row.anew and k > 1):
+            raise ParameterError("it has no weights")
+        parameters |= stated.copied("weights")
+    base = plan.noise_rate.base
+    own: Fraction | None = getattr(release, "base", None)
+    if row.rational and own is not None and own != base and _priced(own) == plan.guarantee:
+        base = NoiseRate(1 / arguments.range_in_steps, own).base  # given instead of an epsilon
+    fixed = {"base": base} if hasattr(release, "base") else {}
+    return Plan(plan.guarantee, ((plan.each, plan.draws),), parameters, fixed)
+
+
+def _arguments(stated: Stated) -> Arguments:
+    given = stated.parameters
+    options = {
+        "sensitivity": given.get("sensitivity"),
+        "range_": given.get("range"),
+        "monotonic": stated.flag("monotonic"),
+        "minimize": stated.flag("minimize"),
+        "grid": None if given.get("grid") == "none" else stated.text("grid"),
+        "on_grid": "on_grid" in given and stated.flag("on_grid"),
+        "score_error": given.get("score_error"),
+    }
+    return Arguments.read(cast("Options", options), cost=stated.cost)
+
+
+def _priced(base: Fraction) -> BoundedRange:
+    if not 0 < base < 1:
+        raise ParameterError("there are no weights of this base")
+    return BoundedRange(rounded_up(lambda bits: -Interval.of(base, bits).log()))
+
+
+def _of_measurement(stated: Stated) -> Plan:
+    release = stated.release
+    whole, law = release.guarantee, stated.name.removeprefix("measure_")
+    norm = "sensitivity_l1" if law == "discrete_laplace" else "sensitivity_l2_squared"
+    change = rational(stated.text(norm), norm)
+    rate, squared = None, None
+    if law == "discrete_laplace" and isinstance(whole, PureDP):
+        rate = whole.epsilon / change
+    elif law == "discrete_gaussian" and isinstance(whole, ZeroConcentratedDP):
+        squared = change / (2 * whole.rho)
+    elif law == "rounded_gaussian" and isinstance(whole, GaussianDP):
+        squared = change / whole.mu_squared
+    else:
+        raise ParameterError(f"{release.mechanism} has no such guarantee")
+    parameters = {"values": str(stated.whole("values")), norm: exact_text(change)}
+    return Plan(whole, ((whole, 1),), parameters, {"rate": rate, "sigma_squared": squared})
+
+
+def _of_points(stated: Stated) -> Plan:
+    release = stated.release
+    several, neighbours = stated.name == "quantiles", stated.text("neighbours")
+    ties = {"1": "below", "3": "interval"}[release.mechanism.partition("/")[2]]
+    most = integer(stated.whole("max_contributions"), "max_contributions", minimum=1, maximum=2**32)
+    if (len(release.quantiles) > 1) is not several or (several and most > 1):
+        raise ParameterError("it has not as many quantiles as its mechanism")
+    if neighbours != release.statement.neighbours:
+        raise ParameterError("its noise is for other neighbours than it states")
+    read_choice(neighbours, "neighbours", get_args(Neighbours))
+    levels = len(release.quantiles).bit_length()
+    each = stated.cost.per_draw(BoundedRange, levels)
+    guarantee = stated.cost.guarantee(BoundedRange, each, levels)
+    if len(set(release.quantiles)) < len(release.quantiles) or max(release.quantiles) > 1:
+        raise ParameterError("there are no such quantiles")
+    parameters = {"quantiles": ", ".join(map(exact_text, release.quantiles)), "ties": ties}
+    parameters |= {"max_contributions": str(most), "neighbours": neighbours}
+    parameters |= stated.copied("lowest", "highest", "step")  # compared with the points
+    return Plan(guarantee, ((BoundedRange(each), levels),), parameters)
+
+
+def _of_runs(stated: Stated) -> Plan:
+    whole: Any = stated.release.guarantee
+    parameters = stated.copied("minimize")
+    stated.flag("minimize")
+    kinds: Mapping[str, Any] = {"best_of": Repeated, "best_of_poisson": PoissonRepeated}
+    if not isinstance(whole, kinds.get(stated.name, PureDP)):
+        raise ParameterError(f"{stated.name} has no guarantee of type {type(whole).__name__}")
+    if stated.name == "first_above":
+        threshold = rational(stated.text("threshold"), "threshold", signed=True)
+        base, _, own = stated.text("base").partition(" ")
+        if base not in ("PureDP", "LaplaceDominated", "BoundedRange"):
+            raise ParameterError("there is no such base")
+        if rational(own, "base") * 2 != whole.epsilon:
+            raise ParameterError(f"its guarantee is not twice that of its base, {base} {own}")
+        gamma = rational(stated.text("gamma"), "gamma", below=1)
+        parameters |= {"base": f"{base} {exact_text(whole.epsilon / 2)}"}
+        parameters |= {"threshold": exact_text(threshold), "gamma": exact_text(gamma)}
+    return Plan(whole, ((whole, 1),), parameters)
+
+
+def _of_session(stated: Stated) -> Plan:
+    given, whole = stated.parameters, stated.release.guarantee
+    name, _, noise = stated.name.rpartition("_")
+    setting = SessionArguments.read(
+        threshold=stated.text("threshold"),
+        k=stated.whole("k"),
+        epsilon=whole.epsilon,
+        sensitivity=stated.text("sensitivity"),
+        monotonic=stated.flag("monotonic"),
+        noise=noise,
+        split=stated.text("split"),
+        grid=None if given.get("grid") == "none" else stated.text("grid"),
+        on_grid="on_grid" in given and stated.flag("on_grid"),
+        score_error=given.get("score_error"),
+        gap_grid=stated.text("gap_grid"),
+    )
+    branches: list[tuple[str | None, Fraction, Fraction]] = [(None, Fraction(0), setting.answer)]
+    if name == "adaptive_sparse_vector":
+        margin = rational(stated.text("top_margin"), "sigma")
+        branches = [("top", margin, setting.answer / 2), ("middle", Fraction(0), setting.answer)]
+    terms = setting.terms(name, *branches)
+    return Plan(terms.guarantee, ((terms.guarantee, 1),), terms.as_record)
+
+
+_PLANS: Mapping[str, Callable[[Stated], Plan]] = {
+    "unknown_domain_top_k_": of_list,
+    "pay_what_you_get_": of_session_of_lists,
+    "top_k_by_group_": of_groups,
+    "select_partitions": of_keys,
+    "partition_strategy": of_keys,
+    "measure_": _of_measurement,
+    "quantile": _of_points,
+    "best_of": _of_runs,
+    "first_above": _of_runs,
+    "sparse_vector_": _of_session,
+    "adaptive_sparse_vector_": _of_session,
+}
+"""How a name begins; all others rank by noisy scores."""

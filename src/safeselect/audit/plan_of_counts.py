@@ -1,0 +1,120 @@
+"""The plans of releases that are made of counts: lists of items, lists by group, keys."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any, cast
+
+from safeselect.audit.stated import Plan, Stated
+from safeselect.errors import ParameterError
+from safeselect.exact.parameters import integer
+from safeselect.groups import plan_known, plan_unknown
+from safeselect.partitions import SelectedPartitions
+from safeselect.partitions.terms import Terms
+from safeselect.promises.guarantees import ApproximateDP, BoundedRange, PureDP
+from safeselect.promises.records import exact_text
+from safeselect.unknown_domain._bottom import (
+    ListQuery,
+    odds,
+    read_contributions,
+    read_places,
+    split_delta,
+)
+from safeselect.unknown_domain.top_k import plan_counts, plan_list
+
+_RARE = 14  # nats: less than one in a million
+_COUNTED = {"sensitivity": "1", "monotonic": "yes", "effective_range": "1"}
+
+
+def of_list(stated: Stated) -> Plan:
+    """A list of items that nobody listed before."""
+    total, k, cap = stated.total, stated.whole("k"), stated.maybe("max_contributions")
+    common = _COUNTED | {"grid": "none", "minimize": "no", "k": str(k)} | stated.engine
+    read_contributions(cap)
+    if stated.name.endswith("laplace"):
+        _, k_bar, _ = read_places(k, stated.whole("k_bar"))
+        offset, noise = plan_counts(total, k_bar, cap or 0)
+        own = {"k_bar": str(k_bar), "max_contributions": str(cap), "candidates": str(k_bar + 1)}
+        draws = (PureDP(total.epsilon), 1), (ApproximateDP(Fraction(0), total.delta), 1)
+        fixed = {"k_bar": k_bar, "offset": offset}
+        return Plan(total, draws, common | own, fixed, _least(offset, noise.rate))
+    least, most = stated.whole("least_k_bar"), stated.whole("most_k_bar")
+    places = read_places(k, least if least == most else (least, most))
+    query, part = plan_list(total, places, cap, stated.share)
+    k_bar = integer(stated.release.k_bar, "k_bar", minimum=least, maximum=most)
+    parts = (BoundedRange(query.epsilon), query.draws), (ApproximateDP(Fraction(0), part), 1)
+    parameters = common | query.as_record | {"candidates": str(most + 1)}
+    return Plan(total, parts, parameters, {"offset": query.offset_in_counts(k_bar)})
+
+
+def _least(offset: Fraction | int, rate: Fraction) -> int:
+    """The least noisy count of an item that is shown, and so exceeds the noisy bottom.
+
+    No count is below 0 before its noise.  So a count c below 0 needs two noises, of at most c and
+    of at most c - 1 - offset.  Where that is rarer than e**-14, it is no count of this plan.
+    """
+    return min(0, int((offset + 1 - _RARE / rate) // 2) + 1)
+
+
+def of_groups(stated: Stated) -> Plan:
+    """A list for each group."""
+    name, k = stated.name.removeprefix("top_k_by_group_"), stated.whole("k")
+    cap, changed, groups = (
+        stated.maybe(each) for each in ("max_contributions", "max_groups", "groups")
+    )
+    integer(changed, "max_groups", minimum=1, maximum=groups or 0)
+    own, facts = {"k": str(k), "groups": str(groups), "max_groups": str(changed)}, {}
+    if name in ("gumbel", "laplace"):
+        plan = plan_unknown(stated.total, (k, stated.release.k_bar), changed or 0, cap)
+        facts = {"k_bar": str(plan.k_bar)} | (
+            {} if cap is None else {"max_contributions": str(cap)}
+        )
+    else:
+        size = range(stated.whole("candidates"))
+        plan = plan_known(stated.cost, cast("Any", size), k, changed or 0, name)
+        facts = {"candidates": str(len(size))}
+    if plan.mechanism != stated.release.mechanism:
+        raise ParameterError("its mechanism is not that of its parameters")
+    if "groups_per_user" in stated.parameters:
+        own |= stated.copied("groups_per_user")
+    parameters = _COUNTED | own | facts | {"noise_rate": exact_text(plan.noise_rate)}
+    fixed = {name: getattr(plan, name) for name in ("k_bar", "offset", "noise_rate")}
+    least = _least(plan.offset or 0, plan.noise_rate) if name == "laplace" else None
+    return Plan(plan.guarantee, plan.parts, parameters, {**fixed, "max_groups": changed}, least)
+
+
+def of_keys(stated: Stated) -> Plan:
+    release, total = stated.release, stated.total
+    terms = Terms.read(
+        epsilon=total.epsilon,
+        delta=total.delta,
+        max_partitions=stated.whole("max_partitions"),
+        pre_threshold=stated.whole("pre_threshold"),
+        with_counts=stated.flag("with_counts"),
+    )
+    charge = terms.charge(stated.name.removesuffix("_with_counts"))
+    if charge.mechanism != release.mechanism:
+        raise ParameterError("its mechanism is not that of its parameters")
+    fixed: dict[str, Any] = {}
+    if isinstance(release, SelectedPartitions):
+        table = terms.table if terms.with_counts else None
+        fixed = {
+            "max_partitions": terms.max_partitions,
+            "pre_threshold": terms.pre_threshold,
+            "mean_noise": table and table.mean_noise,
+            "standard_deviation": table and table.standard_deviation,
+            "noise_95": table and table.noise_95,
+        }
+    # The least count is that of a key that its threshold just keeps.
+    least = terms.table.centre + terms.pre_threshold - 1
+    return Plan(total, charge.parts, charge.parameters, fixed, least)
+
+
+def of_session_of_lists(stated: Stated) -> Plan:
+    outcomes, queries = stated.whole("outcomes"), stated.whole("queries")
+    integer(queries, "queries", minimum=1, maximum=2**20)
+    each, part = split_delta(stated.total, stated.share, outcomes, queries, 1)
+    ListQuery(1, 1, 1, each, odds(part / queries), None)
+    draws = (BoundedRange(each), outcomes), (ApproximateDP(Fraction(0), part), 1)
+    parameters = _COUNTED | {"outcomes": str(outcomes), "queries": str(queries)}
+    return Plan(stated.total, draws, parameters)

@@ -1,0 +1,218 @@
+"""One release against its record, its plan, its ledger and the certificate of the code that ran.
+
+`audit` is the specification: read it from 1 to 13.  What it calls makes one comparison each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import groupby
+from typing import Any
+
+from safeselect.audit.certified import compare_code
+from safeselect.audit.draws import drawn
+from safeselect.audit.line import Line, found
+from safeselect.audit.logged import VerifierOf, reaches, replayed, signed, uncommitted
+from safeselect.audit.output import wrong_output
+from safeselect.audit.plan import plan_of
+from safeselect.audit.stated import Draws, Plan
+from safeselect.audit.theorems import is_known, theorem
+from safeselect.errors import InputError, SafeSelectError
+from safeselect.ledger import Budget
+from safeselect.ledger.records.fields import charges_of
+from safeselect.ledger.records.record import read_numbers
+from safeselect.promises.records import guarantee_record
+from safeselect.releases import Release, from_json
+from safeselect.releases._fields import Fields, count, every_guarantee
+
+_Facts = Mapping[str, Any]
+
+
+def audit(
+    text: str,
+    log: str,
+    head: str | None = None,
+    verifier: VerifierOf | None = None,
+    certificate: str | None = None,
+) -> Iterator[Line]:
+    """Compare a release with all that an auditor has; `verdict` sums up the lines.
+
+    Args:
+        text: the release in JSON.
+        log: the file of a ledger, or of a log that it exported.
+        head: a head that was published, or that the auditor noted.
+        verifier: makes the verifier of the ledger's key.
+        certificate: what `safeselect verify --certificate` wrote.
+
+    Raises:
+        InputError: the log cannot be read.
+        ParameterError: the head is no such thing.
+    """
+    # 1. It is a whole release, in the one spelling of the library.
+    release, wrong = _read(text)
+    receipt = None if release is None else release.receipt
+    yield found("release", wrong, "It is whole, as the library writes it.")
+    # 2. The records of the log follow from each other.
+    checker, records, chain = replayed(log)
+    yield chain
+    # 3. They are signed with the auditor's key.  A log without signatures has none.
+    signatures = signed(log, checker, verifier, chain.word == "holds")
+    yield signatures
+    # 4. The auditor's head is among them; without signatures it reaches as far as the release.
+    place = 0 if receipt is None else receipt.record
+    yield reaches(head, records, place, signatures.word == "holds")
+    # 5. The record that the receipt names commits to this very release, opened by its salt.
+    if release is None:
+        yield Line("commitment", "not compared", "There is no release to look for in the log.")
+        return
+    wrong = uncommitted(release, checker.ledger, records)
+    yield found("commitment", wrong, f"Record {place} commits to it, opened by its salt.")
+    if receipt is None or place >= len(records) or "charge" not in records[place].content:
+        yield Line("record", "not compared", "The receipt leads to no record of a charge.")
+        return
+    charge = records[int(records[place].content["charge"])].content
+    draws, plan, known = _draws_of(charge), list[Plan](), is_known(release.mechanism)
+    unproved = None if known else f"Nothing here proves it: {release.mechanism} is not known."
+    number, seq = sum(times for _, times in draws), charge["seq"]
+    for what, right, judge in (
+        # 6. Release and record of the charge say the same, word by word.
+        ("record", f"It says what record {seq} says.", lambda: _differs(release, charge, draws)),
+        # 7. There is such a mechanism, whose law is proved.
+        ("law", f"It is proved: {theorem(release.mechanism)}.", lambda: unproved),
+        # 8. It took as many draws as a table says that was written by hand.
+        ("draws", f"It took {number}, as it should.", lambda: _miscounted(release, draws)),
+        # 9. Its plan follows from mechanism, cost and parameters, all of it.
+        ("plan", "It is what follows, computed again.", lambda: _planned(release, draws, plan)),
+        # 10. Its output is one that this plan can have.
+        ("output", "It is one that this plan can have.", lambda: wrong_output(release, plan[0])),
+        # 11. Each scope was charged its price.
+        ("price", "It was charged its price.", lambda: _mispriced(release, charge, draws)),
+    ):
+        line = _judged(what, right, judge)
+        yield line
+        if line.word != "holds":  # what follows rests on it
+            break
+    # 12. Its random bytes came from a source for production, which passed its tests.
+    yield _source(charge["source"])
+    # 13. The code that ran is the code that was verified.
+    yield from compare_code(certificate, charge["library"])
+
+
+def _read(written: str) -> tuple[Release | None, str | None]:
+    try:
+        return from_json(written), None
+    except InputError as error:
+        return None, f"{str(error)[:1].upper()}{str(error)[1:]}."
+
+
+def _judged(what: str, right: str, judge: Callable[[], str | None]) -> Line:
+    """A comparison that computes with what a forger may have written: an error is a verdict too."""
+    try:
+        wrong = judge()
+    except SafeSelectError as error:
+        wrong = f"There is no such release: {error}."
+    except Exception as error:  # noqa: BLE001 - whatever was written, there is a verdict
+        wrong = f"There is no such release ({type(error).__name__})."
+    return found(what, wrong, right)
+
+
+def _draws_of(charge: _Facts) -> Draws:
+    """The draws of a charge, whose form a replay does not check; none if they are none."""
+    draws: Draws = ()
+    try:
+        for part in charge["parts"]:
+            fields = Fields(part, "a part")
+            draws += ((fields.take("each", every_guarantee), fields.take("count", count)),)
+            fields.end()
+    except SafeSelectError:
+        return ()
+    return draws
+
+
+def _differences(own: _Facts, other: _Facts, said: str) -> str | None:
+    one, two = _flat(own), _flat(other)
+    names = sorted(name for name in one.keys() | two.keys() if one.get(name) != two.get(name))
+    pairs = [f"{name} is {one.get(name)}, and {said} {two.get(name)}" for name in names]
+    return f"It differs: {'; '.join(pairs)}." if names else None
+
+
+def _flat(content: _Facts) -> dict[str, Any]:
+    """The same without objects inside: the name of a field in one is that of both."""
+    flat: dict[str, Any] = {}
+    for name, value in content.items():
+        inside = _flat(value).items() if isinstance(value, Mapping) else ()
+        flat |= {f"{name} {each}": of for each, of in inside} or {name: value}
+    return flat
+
+
+def _written(draws: Sequence[tuple[Any, int]]) -> str:
+    return " and ".join(f"{times} x {guarantee_record(each)}" for each, times in draws)
+
+
+def _differs(release: Any, charge: _Facts, draws: Draws) -> str | None:
+    """Compare what a release and the record of its charge both say."""
+    own: dict[str, Any] = {
+        **release.statement.as_record(),
+        "utc": release.statement.utc,
+        "mechanism": release.mechanism,
+        "guarantee": guarantee_record(release.guarantee),
+        "source": release.source,
+    }
+    terms, recorded = [each["terms"] for each in charges_of(charge)], {**charge}
+    for name in ("unit", "neighbours"):
+        recorded[name] = " and ".join(sorted({each[name] for each in terms}))
+    if recorded["neighbours"] not in ("add_remove", "replace_one"):
+        # A scope may say in its own words what a mechanism asks for in one of these two.
+        said = charge["parameters"].get("neighbours")
+        recorded["neighbours"] = said or recorded["neighbours"]
+    recorded["library"] = {name: charge["library"].get(name) for name in own["library"]}
+    recorded["source"] = charge["source"]["name"]
+    again = {name: recorded[name] for name in own}
+    if hasattr(release, "parts"):
+        parts = [(each, len(list(same))) for each, same in groupby(release.parts)]
+        own["draws"], again["draws"] = _written(parts), _written(draws)
+    return _differences(own, again, "its record says")
+
+
+def _miscounted(release: Release, draws: Draws) -> str | None:
+    kind, numbers = drawn(release.mechanism, dict(release.statement.parameters))
+    if not isinstance(release, kind):
+        return f"{release.mechanism} releases no {type(release).__name__}."
+    recorded = tuple(times for _, times in draws)
+    if recorded == numbers and 0 not in numbers:
+        return None
+    taken, said = (" and ".join(map(str, each)) for each in (numbers, recorded))
+    return f"It takes {taken}, and its record says {said or 'none'}."
+
+
+def _planned(release: Release, draws: Draws, made: list[Plan]) -> str | None:
+    """Compute the plan again, and compare all of it; keep it for what comes after."""
+    plan, stated = plan_of(release, draws), dict(release.statement.parameters)
+    made.append(plan)
+    if release.statement.neighbours == "replace_one" and stated.get("monotonic") == "yes":
+        return "Monotonic scores move both ways where neighbours replace one unit by another."
+    own = {"guarantee": guarantee_record(release.guarantee), "draws": _written(draws)}
+    own["parameters"] = stated
+    again = {"guarantee": guarantee_record(plan.guarantee), "draws": _written(plan.draws)}
+    again["parameters"] = dict(plan.parameters)
+    own |= {name: getattr(release, name) for name in plan.fixed}
+    return _differences(own, {**again, **plan.fixed}, "what follows is")
+
+
+def _mispriced(release: Release, charge: _Facts, draws: Draws) -> str | None:
+    for each in charges_of(charge):
+        price = Budget.of(each["terms"]).price(release.guarantee, draws)
+        paid = read_numbers(each["charge"], "the record")
+        if any(paid.get(name, 0) != price.get(name, 0) for name in {*price, *paid}):
+            return f"Scope {each['scope']} was charged another amount than its guarantee costs."
+    return None
+
+
+def _source(source: _Facts) -> Line:
+    name, health, wrong = source["name"], source["health"], None
+    if source["production"] == "no":
+        wrong = f"The random bytes came from {name}, a source for tests: NOT PRIVATE."
+    elif health not in ("passed", "not tested"):
+        wrong = f"It is {name}, and its tests were: {health}."
+    by = "" if source["production"] == "yes" else "; that it is for production is asserted"
+    return found("source", wrong, f"It is {name}, whose tests were: {health}{by}.")

@@ -1,0 +1,199 @@
+"""Nothing that is shown has a finer clock than the ledger says: a day, unless it is told."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ledgers import TERMS, forge, new, pure, scope
+
+import safeselect
+from safeselect import Budget, Ledger, LedgerDamaged, ParameterError
+from safeselect.adapters.ed25519 import Ed25519Signer
+from safeselect.ledger import Event
+
+pytestmark = pytest.mark.claim("C9")
+
+RECORD = "safeselect.ledger.records.record"
+NOON = 1_790_000_000  # 2026-09-21, 14:13:20
+FORMS = {
+    "day": r"2026-09-2[0-9]",
+    "hour": r"2026-09-2[0-9]T[0-9]{2}Z",
+    "minute": r"2026-09-2[0-9]T[0-9]{2}:[0-9]{2}Z",
+}
+FINER = re.compile(r"[0-9]{2}:[0-9]{2}")
+COST: dict[str, Any] = {"epsilon": "1/10", "sensitivity": 1}
+
+
+class Clock:
+    """A clock that only the test moves."""
+
+    def __init__(self) -> None:
+        self.seconds = NOON
+
+    def __call__(self) -> int:
+        return self.seconds * 10**9 + 123_456_789
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    moved = Clock()
+    monkeypatch.setattr(f"{RECORD}.time_ns", moved)
+    return moved
+
+
+def made(place: object, **more: Any) -> Ledger:
+    budget = Budget(**TERMS, epsilon=100)
+    return Ledger.create(place, {"a": budget}, **more)  # type: ignore[arg-type]
+
+
+def runs(ledger: Ledger, clock: Clock, seconds: int) -> Any:
+    """A call of `best_of` whose runs take this long together; another call follows at once."""
+
+    def run(_: object) -> tuple[int, str]:
+        clock.seconds += seconds
+        return 1, "x"
+
+    base = safeselect.PureDP("1/100")
+    chosen = safeselect.best_of(run, base=base, gamma="1/2", ledger=scope(ledger))
+    safeselect.permute_and_flip([1, 2], **COST, ledger=scope(ledger))
+    return chosen
+
+
+@pytest.mark.parametrize("kind", FORMS)
+def test_records_and_statements_state_the_time_to_the_clock_of_the_ledger(
+    kind: str, clock: Clock, tmp_path: Path
+) -> None:
+    events: list[Event] = []
+    kept: list[tuple[object, ...]] = []
+    path = tmp_path / "l"
+    ledger = made(path, clock=kind, on_event=events.append)
+    asked = scope(ledger).asked("r", outbox=lambda *entry: kept.append(entry))
+    result = safeselect.top_k([1, 2, 3], k=2, **COST, ledger=asked)
+    ledger.add_scope("b", Budget(**TERMS, epsilon=1))
+    with safeselect.SparseVector(threshold=1, k=1, **COST, ledger=scope(ledger)) as session:
+        session.query(3)
+    for _ in range(10):
+        scope(ledger).begin(pure()).aborted("input")
+    ledger.reopen("a", reason="mended")
+    times = [r.content["utc"] for r in ledger.records() if "utc" in r.content]
+    assert len(times) == 16
+    assert all(re.fullmatch(FORMS[kind], each) for each in times)
+    assert result.statement.utc == times[2]
+    assert json.loads(result.to_json())["utc"] == times[2]
+    assert safeselect.from_json(result.to_json()) == result
+    assert Ledger.open(path).check().clock == kind
+    first = next(iter(ledger.records())).content
+    assert first["clock"] == kind
+    if kind == "day":
+        for shown in (path.read_text(), str(kept), result.to_json(), repr(result)):
+            assert not FINER.search(shown)
+    assert not any("utc" in repr(event) or "time" in repr(event) for event in events)
+
+
+def test_how_long_runs_take_is_in_no_record_within_a_day(clock: Clock, tmp_path: Path) -> None:
+    """The log, but for hashes, nonces and the ledger's name, is the same for 1 and 20 seconds."""
+
+    def seen(seconds: int) -> list[dict[str, Any]]:
+        clock.seconds = NOON
+        ledger = made(tmp_path / str(seconds))
+        runs(ledger, clock, seconds)
+        records = [dict(record.content) for record in ledger.records()]
+        for record in records:
+            for name in ("previous", "commitment", "ledger", "nonce"):
+                record.pop(name, None)
+        return records
+
+    assert seen(1) == seen(20) == seen(60)
+
+
+def test_an_hour_can_tell_what_a_day_does_not(clock: Clock) -> None:
+    """What remains: whoever chooses a finer clock, or runs past midnight, says so."""
+    ledger = made(":memory:", clock="hour")
+    runs(ledger, clock, 3600)
+    times = [r.content["utc"] for r in ledger.records() if r.content["kind"] == "charged"]
+    assert times[0] != times[1]
+
+
+@pytest.mark.parametrize(
+    "wrong", ["second", "seconds", "DAY", "", None, 86400, ["day"], "week", True]
+)
+def test_a_clock_is_one_of_three_words(wrong: Any) -> None:
+    with pytest.raises(ParameterError, match="clock must be one of day, hour, minute, got"):
+        made(":memory:", clock=wrong)
+
+
+TIMES = {
+    "day": [
+        *("yesterday", "", "2026-02-30", "2026-9-1", "20260901", "2026-W36-2", "2026-09-01T10Z"),
+        *("2026-09-01 ", "2026-09-01Z", "2026-09-01T10:11:12Z", "26-09-01", "٢٠٢٦-09-01"),
+    ],
+    "hour": [
+        *("2026-09-01", "2026-09-01T24Z", "2026-09-01T10", "2026-09-01T10:00Z", "2026-09-01t10Z"),
+        *("2026-09-01T10+00:00", "2026-09-01 10Z", "T10Z"),
+    ],
+    "minute": [
+        *("2026-09-01", "2026-09-01T10Z", "2026-09-01T10:60Z", "2026-09-01T10:11:12Z"),
+        *("2026-09-01T10:11", "2026-09-01T1011Z", "2026-09-01T10:11ZZ"),
+    ],
+}
+WRONG = [(clock, time) for clock, times in TIMES.items() for time in times]
+PLACES = {0: "created", 1: "scope", 2: "charged"}
+
+
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize(("kind", "written"), WRONG)
+def test_a_time_that_is_none_or_of_another_clock_is_refused(
+    kind: str, written: str, place: int, tmp_path: Path
+) -> None:
+    path = tmp_path / "l"
+    ledger = made(path, clock=kind)
+    scope(ledger).begin(pure()).released("x", b"s" * 32)
+    forge(path, lambda record: record.update(utc=written), place)
+    said = f"record {place} (states no time to the {kind}|holds text that cannot)"
+    with pytest.raises(LedgerDamaged, match=said):
+        Ledger.open(path)
+
+
+@pytest.mark.parametrize("clock", ["century", "", "second", "Day"])
+def test_a_first_record_with_another_clock_is_refused(clock: str, tmp_path: Path) -> None:
+    path = tmp_path / "l"
+    scope(new(path)).begin(pure())
+    forge(path, lambda record: record.update(clock=clock), 0)
+    with pytest.raises(LedgerDamaged, match="record 0 states no time"):
+        Ledger.open(path)
+
+
+@pytest.mark.parametrize(
+    "change", [lambda r: r.pop("clock"), lambda r: r.update(clock={}), lambda r: r.pop("utc")]
+)
+def test_a_first_record_without_its_clock_is_refused(
+    change: Callable[[dict[str, Any]], object], tmp_path: Path
+) -> None:
+    path = tmp_path / "l"
+    new(path)
+    forge(path, change, 0)
+    with pytest.raises(LedgerDamaged, match="record 0 has not the fields of its kind"):
+        Ledger.open(path)
+
+
+def test_limits_and_keys_have_the_same_clock(clock: Clock) -> None:
+    old, key = (Ed25519Signer(bytes([n]) * 32, key_id="k") for n in (1, 2))
+    ledger = made(":memory:", signer=old, clock="hour", max_refusals=1)
+    scope(ledger).begin(pure()).aborted("input")
+    ledger.reopen("a", reason="mended")
+    ledger.rotate(key)
+    times = [r.content["utc"] for r in ledger.records() if "utc" in r.content]
+    assert len(times) == 5
+    assert set(times) == {"2026-09-21T14Z"}
+
+
+@pytest.mark.parametrize("seconds", [-5, 0, 253_402_300_799])
+def test_clocks_at_their_limits(seconds: int, clock: Clock) -> None:
+    clock.seconds = seconds
+    ledger = made(":memory:")
+    assert ledger.check().count == 2

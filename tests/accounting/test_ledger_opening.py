@@ -1,0 +1,331 @@
+"""Opening replays: nothing in a log is believed because the log states it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from collections.abc import Callable
+from fractions import Fraction
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import pytest
+from ledgers import TERMS, forge, new, pure, scope
+
+from safeselect import Budget, Ledger, LedgerDamaged, LedgerError
+from safeselect.adapters.ed25519 import Ed25519Signer, Ed25519Verifier
+from safeselect.ledger.records.lines import log_line
+from safeselect.ledger.records.record import canonical, record_hash
+
+pytestmark = pytest.mark.claim("C9")
+
+SIGNER = Ed25519Signer(b"k" * 32, key_id="k")
+PEOPLE = [Ed25519Signer(bytes([n]) * 32, key_id="an approver") for n in (1, 2, 3)]
+
+
+class Register:
+    """An anchor in the memory of the test."""
+
+    def __init__(self) -> None:
+        self.head: str | None = None
+
+    def last(self) -> str | None:
+        return self.head
+
+    def publish(self, head: str, after: str | None) -> None:
+        if self.head == after:
+            self.head = head
+
+
+FORMS: dict[str, dict[str, Any]] = {
+    "unsigned": {},
+    "signed": {"signer": SIGNER},
+    "two of three": {
+        "signer": SIGNER,
+        "approvers": [Ed25519Verifier(each.public_key, key_id="an approver") for each in PEOPLE],
+        "approvals_needed": 2,
+    },
+    "unsigned, two of three": {
+        "approvers": [Ed25519Verifier(each.public_key, key_id="an approver") for each in PEOPLE],
+        "approvals_needed": 2,
+    },
+}
+
+
+def spent_and_closed(path: Path, anchor: Register | None, form: dict[str, Any]) -> Ledger:
+    """A ledger of which one scope is spent, and the other closed."""
+    budgets = {name: Budget(**TERMS, epsilon=1) for name in ("a", "b")}
+    ledger = Ledger.create(path, budgets, max_refusals=2, anchor=anchor, **form)
+    scope(ledger).begin(pure(1)).released("blue", b"s" * 32)
+    for _ in range(2):
+        scope(ledger, "b").begin(pure()).aborted("input")
+    scope(ledger, "b")
+    return ledger
+
+
+def records_of(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line)["record"] for line in path.read_bytes().splitlines()]
+
+
+def totals(path: Path, change: Callable[[dict[str, Any]], object]) -> dict[str, Any]:
+    """A record that states where the scopes stand, changed; all else in it is as it was."""
+    records = records_of(path)
+    charges = [each for each in records if each["kind"] == "charged"]
+    scopes = {
+        each["scope"]: {
+            "terms": each["terms"],
+            "spent": {"epsilon": "1" if each["scope"] == "a" else "1/5"},
+            "refusals": "0" if each["scope"] == "a" else "2",
+            "max_refusals": each["max_refusals"],
+        }
+        for each in records
+        if each["kind"] == "scope"
+    }
+    change(scopes)
+    nonces = b"".join(sorted(bytes.fromhex(each["nonce"]) for each in charges))
+    return {
+        "kind": "carried",
+        "scopes": scopes,
+        "open": {},
+        "nonces": hashlib.sha256(nonces).hexdigest(),
+        "requests": hashlib.sha256(b"").hexdigest(),
+    }
+
+
+def reset(scopes: dict[str, Any]) -> None:
+    scopes["a"]["spent"] = {"epsilon": "0"}
+
+
+def raised(scopes: dict[str, Any]) -> None:
+    scopes["a"]["terms"]["budget"] = {"epsilon": "1000"}
+
+
+def reopened(scopes: dict[str, Any]) -> None:
+    scopes["b"]["refusals"] = "0"
+
+
+def patient(scopes: dict[str, Any]) -> None:
+    scopes["b"]["max_refusals"] = "1000"
+
+
+def as_it_was(_: dict[str, Any]) -> None:
+    pass
+
+
+def limit(path: Path) -> dict[str, Any]:
+    """A raised limit that nobody approved."""
+    utc = records_of(path)[0]["utc"]
+    said = {"limit": "epsilon", "before": "1", "after": "2", "reason": "why", "scope": "a"}
+    return {"kind": "raised", "utc": utc, "approvals": [], **said}
+
+
+def again(path: Path) -> dict[str, Any]:
+    """A charge that begins from nothing."""
+    records = records_of(path)
+    charge = next(each for each in records if each["kind"] == "charged")
+    return {**charge, "nonce": "ab" * 16}
+
+
+STATED: dict[str, Callable[[Path], dict[str, Any]]] = {
+    **{
+        f"totals {change.__name__}": lambda path, change=change: totals(path, change)
+        for change in (reset, raised, reopened, patient, as_it_was)
+    },
+    "a limit": limit,
+    "a charge": again,
+}
+
+
+def add(path: Path, content: dict[str, Any], key: Any) -> None:
+    """Append a record that follows the last one; signed if there is a key for it."""
+    last = json.loads(path.read_bytes().splitlines()[-1])
+    place = {"seq": str(int(last["record"]["seq"]) + 1), "previous": last["hash"]}
+    common = {name: last["record"][name] for name in ("schema", "ledger")}
+    body = canonical({**content, **common, **place})
+    hash_ = record_hash(body)
+    signed = "" if key is None else key.sign(
+        b"safeselect/signature/1\x00" + bytes.fromhex(hash_)
+    ).hex()  # fmt: skip
+    with path.open("ab") as file:
+        file.write(log_line(body, hash_, signed))
+
+
+@pytest.mark.parametrize("known", ["nothing", "a head", "an anchor", "both"])
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("stated", STATED)
+def test_a_forged_state_is_not_opened(stated: str, form: str, known: str, tmp_path: Path) -> None:
+    """Also where the writer's key is in the wrong hands."""
+    path, keys = tmp_path / "budget.ledger", FORMS[form]
+    anchor = Register() if known in ("an anchor", "both") else None
+    running = spent_and_closed(path, anchor, keys)
+    given: dict[str, Any] = {"signer": keys.get("signer"), "anchor": anchor}
+    if known in ("a head", "both"):
+        given["head"] = running.head
+    add(path, STATED[stated](path), keys.get("signer"))
+    with pytest.raises(LedgerDamaged, match=r"record 9 "):
+        Ledger.open(path, **given)
+    with pytest.raises(LedgerDamaged, match=r"record 9 "):
+        scope(running).begin(pure())
+    # What follows it does not make it true.
+    add(path, again(path), keys.get("signer"))
+    with pytest.raises(LedgerDamaged, match=r"record 9 "):
+        Ledger.open(path, **given)
+
+
+@pytest.mark.parametrize("signature", ["", "00" * 64, "that of the record before"])
+def test_a_forged_last_line_without_the_key_is_not_opened(signature: str, tmp_path: Path) -> None:
+    path = tmp_path / "budget.ledger"
+    ledger = spent_and_closed(path, None, FORMS["signed"])
+    ledger.add_scope("c", Budget(**TERMS, epsilon=1))
+    whole = path.read_bytes()
+    last = json.loads(whole.splitlines()[-1])
+    signed = last["signature"] if signature.startswith("that") else signature
+    body = canonical({**last["record"], "scope": "d", "seq": "10", "previous": last["hash"]})
+    path.write_bytes(whole + log_line(body, record_hash(body), signed))
+    with pytest.raises(LedgerDamaged, match="signature"):
+        Ledger.open(path, signer=SIGNER)
+    with pytest.raises(LedgerDamaged, match="signature"):
+        ledger.balance("a")
+
+
+def test_an_older_line_signed_by_nobody_is_found_by_the_check_and_before_a_charge_follows_it(
+    tmp_path: Path,
+) -> None:
+    """Opening verifies the last signature, by whose key everything before it was judged."""
+    path = tmp_path / "budget.ledger"
+    ledger = spent_and_closed(path, None, FORMS["signed"])
+    lines = path.read_bytes().splitlines(keepends=True)
+    signed = json.loads(lines[3])["signature"]
+    lines[3] = lines[3].replace(signed.encode(), b"00" * 64)
+    path.write_bytes(b"".join(lines))
+    opened = Ledger.open(path, signer=SIGNER)
+    assert opened.balance("a").spent == {"epsilon": 1}
+    for each in (opened, ledger):
+        with pytest.raises(LedgerDamaged, match="the signature of record 3 is wrong"):
+            each.check()
+
+
+def test_totals_that_are_edited_in_the_middle_are_not_opened(tmp_path: Path) -> None:
+    path = tmp_path / "budget.ledger"
+    ledger = new(path, epsilon=1)
+    for _ in range(5):
+        scope(ledger).begin(pure()).released("blue", b"s" * 32)
+    whole = path.read_bytes()
+
+    def less(record: dict[str, Any]) -> None:
+        record["charges"][0].update(charge={"epsilon": "1/100"}, after={"epsilon": "11/100"})
+
+    forge(path, less, 4)
+    with pytest.raises(LedgerDamaged, match="record 6 does not continue the running total"):
+        Ledger.open(path)
+    path.write_bytes(whole)
+    assert Ledger.open(path).balance("a").spent == {"epsilon": Fraction(1, 2)}
+
+
+def test_no_other_file_is_read_or_left_beside_a_ledger(tmp_path: Path) -> None:
+    path = tmp_path / "budget.ledger"
+    there = scope(new(path, epsilon=10**6))
+    for _ in range(200):
+        there.begin(pure()).released("blue", b"s" * 32)
+    Ledger.open(path).close()
+    assert [each.name for each in tmp_path.iterdir()] == ["budget.ledger"]
+
+
+# ------------------------------------------------------------------------------------- how fast
+
+
+def long_log(path: Path, charges: int, **form: Any) -> None:
+    """The log of a ledger of charges and answers, made without a disk."""
+    import safeselect
+
+    ledger = Ledger.create(":memory:", {"a": Budget(**TERMS, epsilon=10**6)}, **form)
+    there = scope(ledger)
+    counts = {f"ward {n}": n for n in range(40)}
+    for _ in range(charges):
+        safeselect.permute_and_flip(counts, epsilon="1/100", sensitivity=1, ledger=there)
+    lines = (log_line(canonical(r.content), r.hash, r.signature) for r in ledger.records())
+    path.write_bytes(b"".join(lines))
+    path.chmod(0o600)
+
+
+ENCODER = json.JSONEncoder(sort_keys=True, ensure_ascii=True, separators=(",", ":"))
+
+
+def processor_time(work: Callable[[], object]) -> float:
+    start = time.process_time()
+    work()
+    return time.process_time() - start
+
+
+@pytest.mark.slow("opens a long ledger several times")
+@pytest.mark.parametrize("form", ["unsigned", "signed"])
+def test_opening_takes_at_most_twice_what_reading_and_writing_its_json_takes(
+    tmp_path: Path, form: str
+) -> None:
+    """By processor time, in one run; the median of several."""
+    path = tmp_path / "budget.ledger"
+    long_log(path, 3000, **FORMS[form])
+    lines = path.read_text().splitlines()
+
+    def by_hand() -> None:
+        for line in lines:
+            assert ENCODER.encode(json.loads(line)) == line
+            hashlib.sha256(line.encode()).hexdigest()
+
+    ratios = [
+        processor_time(lambda: Ledger.open(path, **FORMS[form])) / processor_time(by_hand)
+        for _ in range(7)
+    ]
+    assert median(ratios) <= 2.0, ratios
+
+
+def test_opening_a_signed_ledger_verifies_the_last_signature_and_each_change_of_key(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, keys = (
+        tmp_path / "budget.ledger",
+        [Ed25519Signer(bytes([n]) * 32, key_id="k") for n in (7, 8, 9)],
+    )
+    ledger = new(path, signer=keys[0], epsilon=10)
+    for key in keys[1:]:
+        for _ in range(5):
+            scope(ledger).begin(pure()).released("blue", b"s" * 32)
+        ledger.rotate(key)
+    for _ in range(5):
+        scope(ledger).begin(pure()).released("blue", b"s" * 32)
+    found: list[bytes] = []
+    real = Ed25519Verifier.verify
+
+    def verify(self: Any, message: bytes, signature: bytes) -> bool:
+        found.append(message)
+        return real(self, message, signature)
+
+    monkeypatch.setattr(Ed25519Verifier, "verify", verify)
+    # The first, two handovers each with the first signature of its key, and the last.
+    opened = Ledger.open(path, verifier=Ed25519Verifier(keys[0].public_key, key_id="k"))
+    assert len(found) == 6
+    found.clear()
+    count = opened.check().count
+    assert len(found) == count + 2
+
+
+def test_what_is_kept_in_memory_grows_with_charges_and_requests_alone(tmp_path: Path) -> None:
+    path = tmp_path / "budget.ledger"
+    there = scope(new(path, epsilon=10**6))
+    for n in range(30):
+        (there.asked(f"request {n}") if n < 10 else there).begin(pure()).aborted("error")
+    there.begin(pure())
+    known = Ledger.open(path)._book.state(lambda checker: checker)
+    assert len(known.nonces) == 31
+    assert len(known.requests.found) == 10
+    assert known.pending == {"62"}
+
+
+def test_a_log_of_a_kind_that_is_unknown_is_not_opened(tmp_path: Path) -> None:
+    path = tmp_path / "budget.ledger"
+    new(path)
+    add(path, {"kind": "carried"}, None)
+    with pytest.raises(LedgerError, match="of a kind that is unknown"):
+        Ledger.open(path)

@@ -1,0 +1,444 @@
+"""Every field of every kind of release and record, changed: which change an audit lets pass.
+
+Against a head or a key that the auditor had before, none.  With a head of the forger's own, in a
+log without signatures, whose chain and commitments the forger computed anew: only what contradicts
+no other field.  These are listed here and in `docs/ledger.md`.
+
+`SAFESELECT_LONG=1` makes 12 000 changes and more, and audits all honest releases: some minutes.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Callable, Iterator
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+import honest
+import pytest
+from audited import certificate
+from changed import Changed, changes, rebuilt
+from honest import Made, made
+from ledgers import chained
+from written import COUNTS, EVERY, RHO
+
+import safeselect as s
+from safeselect.audit.draws import _TABLE, drawn
+from safeselect.audit.line import verdict
+from safeselect.audit.logged import _UNSIGNED
+from safeselect.audit.mechanisms import names
+from safeselect.audit.release import audit
+from safeselect.ledger import HmacSigner, Ledger, log_lines
+from safeselect.ledger.records.record import commitment
+
+pytestmark = [
+    pytest.mark.claim("C9"),
+    pytest.mark.slow("hundreds of releases, and thousands of changes of their fields"),
+    pytest.mark.filterwarnings("ignore::safeselect.SafeSelectWarning"),
+]
+
+ROOT = Path(__file__).parents[2]
+LONG = os.environ.get("SAFESELECT_LONG") == "1"
+
+RESTATED: dict[str, set[str]] = {
+    # What was released follows from no other field.
+    "release": {
+        *("label", "label_kind", "labels", "label_kinds", "index", "indices", "groups", "k_bar"),
+        *("counts", "gap", "gaps", "values", "value_kinds", "output", "output_kind", "score"),
+        *("score_kind", "found"),
+    },
+    # Parameters that no other field depends on, and the name of the source, in both.
+    "both": {
+        *("candidates", "engine", "gamma", "gap_grid", "grid", "groups_per_user", "highest", "k"),
+        *("lowest", "max_contributions", "max_rows", "minimize", "pre_threshold", "queries"),
+        *("score_error", "sensitivity", "source", "split", "step", "threshold", "top_margin"),
+        *("weights", "k_bar"),
+    },
+    # What one record says for itself.
+    "record charged": {"library", "purpose", "request", "nonce", "production"},
+    "record created": {"library", "place", "utc", "ledger"},
+    "record scope": {"max_refusals", "utc"},
+}
+"""What may be restated: by where it stands, the name of the field, or of the parameter."""
+
+HUGE = ("a huge integer", "a vast integer", "a wild text", "the best of numbers", "a vast grid")
+
+
+def releases() -> Iterator[tuple[str, Made]]:
+    """A release of each kind."""
+    more = [each for each in honest.every() if each[0] in ("weights", "copies", "stated facts")]
+    sessions = list(honest.sessions())
+    for name, call, caps in (
+        *(
+            (name, call, honest.RHO if name in RHO else honest.DELTA)
+            for name, call in EVERY.items()
+            if name not in HUGE
+        ),
+        *more[::3],
+        *sessions[::7],
+        sessions[-1],
+    ):
+        yield name, made(call, caps)
+
+
+def judged(release: Made, folder: Path, head: str | None, **more: Any) -> tuple[bool, str]:
+    """Whether an audit holds, and its page."""
+    log = folder / "log"
+    log.write_bytes(release.log)
+    lines = list(audit(release.release, str(log), head, certificate=certificate(), **more))
+    holds, last = verdict(lines)
+    rows = "; ".join(f"{line.what}: {line.word}: {line.sentence}" for line in lines)
+    return holds, f"{last} ({rows})"
+
+
+def may_be_restated(change: Changed) -> bool:
+    inside = change.path[0] == "parameters" and change.path[1:]
+    name = change.path[1] if inside else change.path[0]
+    return str(name) in RESTATED.get(change.where, ())
+
+
+def test_what_may_be_restated_is_listed() -> None:
+    """On the page of the ledger, word by word, and in short on that of the audit."""
+    page = (ROOT / "docs" / "ledger.md").read_text("utf-8").partition("cannot see.")[2]
+    for name in RESTATED["both"] - {"k", "source", "grid", "highest", "lowest", "step"}:
+        assert f"`{name}`" in page, name
+    short = _UNSIGNED.replace("margins", "top_margin").replace("grids", "gap_grid, grid")
+    for name in RESTATED["both"] - {"highest", "lowest", "step"}:
+        assert re.search(rf"\b{name}\b", short), name
+
+
+def test_no_field_can_be_changed_that_contradicts_another(tmp_path: Path) -> None:
+    every, seen, tried = 5 if LONG else 149, set(), 0
+    for place, (name, release) in enumerate(releases()):
+        for number, change in enumerate(changes(release)):
+            if (number + place) % every:
+                continue
+            tried += 1
+            forged = rebuilt(change)
+            holds, said = judged(forged, tmp_path, forged.head)
+            if holds:
+                assert may_be_restated(change), f"{name}: {change.name}: {said}"
+                seen.add(change.where)
+            # The head that the auditor had before names another record, or the commitment fails.
+            assert not judged(forged, tmp_path, release.head)[0], f"{name}: {change.name}"
+            kept = Made(change.release, release.log, release.head)
+            if change.where == "release":
+                assert not judged(kept, tmp_path, release.head)[0], f"{name}: {change.name}"
+    assert tried > (11_890 if LONG else 500)
+    assert seen >= {"release", "both", "record created"}
+
+
+def key_of(number: int) -> Any:
+    ed25519 = pytest.importorskip("safeselect.adapters.ed25519")
+    pytest.importorskip("cryptography")
+    return ed25519.Ed25519Signer(bytes([number]) * 32, key_id=f"device {number}")
+
+
+def verifier_of(signer: Any) -> dict[str, Any]:
+    """What an auditor has who knows this key."""
+    ed25519 = pytest.importorskip("safeselect.adapters.ed25519")
+    return {
+        "verifier": lambda key: ed25519.Ed25519Verifier(signer.public_key, key_id=key["key_id"])
+    }
+
+
+def kinds_of_records(signer: Any, folder: Path) -> Made:
+    """A ledger that holds a record of every kind, and a release on it."""
+    place = folder / f"{'signed' if signer else 'bare'}.ledger"
+    terms = {"unit": "person", "neighbours": "add_remove"}
+    ledger = Ledger.create(place, {"a": s.Budget(**terms, epsilon=9)}, signer=signer)
+    scope = ledger.scope("a", **terms, purpose="a test")
+    given: dict[str, Any] = {"epsilon": "1/3", "sensitivity": 1, "ledger": scope}
+    s.permute_and_flip(COUNTS, **given)
+    for unread in range(10):
+        with pytest.raises(s.ScoreError, match="cannot be read"):
+            s.permute_and_flip([None, unread], **given)
+    ledger.reopen("a", reason="looked into", refusals=20)
+    s.SparseVector(threshold=3, k=2, epsilon="1/2", sensitivity=1, ledger=scope).close()
+    if signer is not None:
+        signer = key_of(2)
+        ledger.rotate(signer)
+    with place.open("ab") as file:
+        file.write(b'{"hash":"torn')
+    ledger = Ledger.open(place, signer=signer)
+    result = s.top_k(COUNTS, k=2, **{**given, "ledger": ledger.scope("a", **terms, purpose="x")})
+    return Made(result.to_json(), place.read_bytes(), ledger.head)
+
+
+@pytest.mark.parametrize("is_signed", [False, True])
+def test_no_kind_of_record_can_be_changed_under_a_head_or_a_key(
+    tmp_path: Path, is_signed: bool
+) -> None:
+    release = kinds_of_records(key_of(1) if is_signed else None, tmp_path)
+    kinds = {json.loads(line)["record"]["kind"] for line in release.log.splitlines()}
+    assert kinds >= {"created", "scope", "charged", "released", "aborted", "raised", "settled"}
+    assert ("key" in kinds, "torn" in kinds) == (is_signed, True)
+    more = verifier_of(key_of(1)) if is_signed else {}
+    assert judged(release, tmp_path, release.head, **more)[0]
+    for number, change in enumerate(changes(release)):
+        if number % (1 if LONG else 23):
+            continue
+        forged = rebuilt(change)
+        assert not judged(forged, tmp_path, release.head, **more)[0], change.name
+        if is_signed:  # whatever head the forger publishes
+            assert not judged(forged, tmp_path, forged.head, **more)[0], change.name
+            assert not judged(forged, tmp_path, None, **more)[0], change.name
+
+
+def test_honest_releases_of_every_mechanism_hold(tmp_path: Path) -> None:
+    all_of_them = honest.every()
+    assert len(all_of_them) >= 494
+    released = set()
+    some = all_of_them if LONG else [*all_of_them[::9], *honest.odd()]
+    for name, call, caps in some:
+        release = made(call, caps)
+        holds, said = judged(release, tmp_path, release.head)
+        assert holds, f"{name}: {said}"
+        released.add(json.loads(release.release)["mechanism"])
+    if LONG:
+        assert released >= set(names())
+
+
+def test_the_table_of_draws_has_a_row_for_every_mechanism() -> None:
+    numbers = dict.fromkeys(("k", "rows", "max_groups", "max_partitions", "outcomes"), "3")
+    fitting = {}
+    for name in names():
+        kind, draws = drawn(name, {**numbers, "quantiles": "1/4, 1/2, 3/4"})
+        fitting[name] = draws
+        row = next(row for row in _TABLE if name.startswith(row[0]))
+        assert row[1] is kind
+    assert {row[0] for row in _TABLE} == {
+        next(row[0] for row in _TABLE if name.startswith(row[0])) for name in fitting
+    }
+    # By hand once more, where a mistake would be cheapest for a forger.
+    assert fitting["top_k_permute_and_flip/1"] == (3,)
+    assert fitting["top_k_many_exponential/1"] == (9,)
+    assert fitting["select_many_permute_and_flip/1"] == (3,)
+    assert fitting["top_k_by_group_gumbel/1"] == (9, 3)
+    assert fitting["top_k_by_group_permute_and_flip/1"] == (9,)
+    assert fitting["quantiles/3"] == (2,)
+    assert fitting["pay_what_you_get_gumbel/1"] == (3, 1)
+
+
+@pytest.mark.parametrize(("asked", "levels"), [(1, 1), (2, 2), (3, 2), (4, 3), (7, 3), (8, 4)])
+def test_levels_of_quantiles(asked: int, levels: int) -> None:
+    stated = {"quantiles": ", ".join(f"1/{place + 2}" for place in range(asked))}
+    assert drawn("quantiles/3", stated)[1] == (levels,)
+
+
+# --------------------------------------------------------------- what held, and does not any more
+
+
+def restated(release: Made, change: Callable[[Any, Any], object]) -> Made:
+    """Release and record changed together, by a forger with a head of their own."""
+    content = json.loads(release.release)
+    records = [json.loads(line)["record"] for line in release.log.splitlines()]
+    last = records[int(content["receipt"]["record"])]
+    change(content, records[int(last["charge"])])
+    bare = {name: value for name, value in content.items() if name != "receipt"}
+    output = json.dumps(bare, sort_keys=True)
+    last["commitment"] = commitment(bytes.fromhex(content["receipt"]["salt"]), output)
+    log = chained(deepcopy(records))
+    head = f"{len(records) - 1}:{json.loads(log.splitlines()[-1])['hash']}"
+    return Made(json.dumps(content), log, head)
+
+
+def field(name: str, value: Any) -> Callable[[Any, Any], object]:
+    return lambda content, _: content.update({name: value})
+
+
+def parameters(**stated: str) -> Callable[[Any, Any], object]:
+    def change(content: Any, charge: Any) -> None:
+        content["parameters"] |= stated
+        charge["parameters"] |= stated
+
+    return change
+
+
+def and_then(*each: Callable[[Any, Any], object]) -> Callable[[Any, Any], object]:
+    return lambda content, charge: [one(content, charge) for one in each]
+
+
+def free(content: Any, charge: Any) -> None:
+    """Nothing was promised, and nothing paid."""
+    for said in (content["guarantee"], charge["guarantee"]):
+        said["epsilon"] = "0"
+    for part in (content["parts"], *charge["parts"]):
+        part["each"]["epsilon"] = "0"
+    (amounts,) = charge["charges"]
+    amounts["charge"]["epsilon"] = "0"
+    amounts["after"] = amounts["before"]
+
+
+MANY = [f"label {place}" for place in range(8)]
+HELD: dict[str, tuple[str, Callable[[Any, Any], object], str, str]] = {
+    "8 labels for 2 draws": (
+        "top k",
+        and_then(
+            parameters(k="8", candidates="9"), field("labels", MANY), field("label_kinds", "text")
+        ),
+        "",
+        "",
+    ),
+    "8 labels for 2 draws, peeled": (
+        "top k of rho",
+        and_then(
+            parameters(k="8", candidates="9"), field("labels", MANY), field("label_kinds", "text")
+        ),
+        "draws",
+        "It takes 8, and its record says 3.",
+    ),
+    "50 rows for 2": (
+        "rows",
+        and_then(parameters(rows="50"), field("labels", ["1"] * 50), field("indices", ["1"] * 50)),
+        "draws",
+        "It takes 50, and its record says 2.",
+    ),
+    "7 labels a group for 2": (
+        "groups",
+        and_then(parameters(k="3"), field("labels", [MANY[:3], [], []])),
+        "draws",
+        "It takes 6 and 2, and its record says 4 and 2.",
+    ),
+    "a rate of 10**9": (
+        "groups",
+        and_then(field("noise_rate", str(10**9)), parameters(noise_rate=str(10**9))),
+        "plan",
+        "noise_rate is 1000000000, and what follows is 1/4",
+    ),
+    "a rate of 0": (
+        "groups",
+        and_then(field("noise_rate", "0"), parameters(noise_rate="0")),
+        "plan",
+        "noise_rate is 0, and what follows is 1/4",
+    ),
+    "a rate of -1": (
+        "groups of candidates",
+        and_then(field("noise_rate", "-1"), parameters(noise_rate="-1")),
+        "plan",
+        "noise_rate is -1, and what follows is 1/4",
+    ),
+    "an offset of 0": ("discovered", field("offset", "0"), "plan", "offset is 0, and what follows"),
+    "an offset of -5": ("groups", field("offset", "-5"), "plan", "offset is -5, and what follows"),
+    "a k_bar of 10**6": ("groups", field("k_bar", str(10**6)), "plan", "offset is "),
+    "gaps beside their grid": ("a gap", field("gap", "1/2"), "output", "not steps of their grid"),
+    "a gap below 0": ("top k with gaps", field("gaps", ["7", "-1"]), "output", "not steps of"),
+    "counts below 0": (
+        "discovered with counts",
+        field("counts", ["7", "-1"]),
+        "output",
+        "It has a count of -1, and the least of this plan is 0.",
+    ),
+    "counts in another order": (
+        "discovered with counts",
+        field("counts", ["7", "8"]),
+        "output",
+        "not in the order of their counts",
+    ),
+    "counts of keys that no threshold keeps": (
+        "keys with counts",
+        field("counts", ["7"] * 5),
+        "output",
+        "It has a count of 7, and the least of this plan is",
+    ),
+    "an epsilon of 0": ("top k", free, "log", "damaged"),
+    "a k of 0": ("top k", parameters(k="0"), "plan", "k must be between 1 and 3, got 0"),
+    "a k of 0 above": ("above", parameters(k="0"), "plan", "k must be between 1 and 3, got 0"),
+    "a k of 10**18": ("top k", parameters(k=str(10**18)), "plan", "k must be between 1 and 3"),
+    "no candidates": ("top k", parameters(candidates="0"), "plan", "There is no such release"),
+}
+
+
+@pytest.mark.parametrize("name", HELD)
+def test_what_was_paid_for_is_computed_again(tmp_path: Path, name: str) -> None:
+    kind, change, what, said = HELD[name]
+    caps = honest.RHO if kind in RHO else honest.DELTA
+    release = restated(made(EVERY[kind], caps), change)
+    holds, page = judged(release, tmp_path, release.head)
+    if not what:  # one draw in all, of noise that is k times as wide: it may be restated as a whole
+        assert holds, page
+        return
+    assert not holds
+    assert f"{what}: DOES NOT HOLD" in page, page
+    assert said in page
+
+
+# ------------------------------------------------------------------------ ledgers of other kinds
+
+
+def ledgers(folder: Path) -> Iterator[tuple[str, Made, dict[str, Any]]]:
+    """Honest releases on ledgers of other kinds, and what more an auditor has."""
+    terms = {"unit": "person", "neighbours": "add_remove"}
+    given: dict[str, Any] = {"epsilon": "1/3", "sensitivity": 1}
+    key = HmacSigner(bytes(range(40)), key_id="vault")
+
+    def on(ledger: Ledger, scope: Any, **more: Any) -> Made:
+        result = s.top_k(COUNTS, k=2, **{**given, **more}, ledger=scope)
+        log = "".join(log_lines(ledger.records())).encode("ascii")
+        return Made(result.to_json(), log, ledger.head)
+
+    for near in ("replace_one", "one household more or less"):
+        plain = {**terms, "neighbours": near}
+        ledger = Ledger.create(":memory:", {"a": s.Budget(**plain, epsilon=5)})
+        scope = ledger.scope("a", **plain, purpose="x")
+        yield near, on(ledger, scope), {}
+        wanted = {"add_remove", "replace_one"} & {near} or {"add_remove"}
+        middle = s.quantile(
+            [1, 2], quantile="1/2", lowest=0, highest=9, step=1, epsilon="1/3",
+            neighbours=wanted.pop(), ledger=scope,
+        )  # fmt: skip
+        log = "".join(log_lines(ledger.records())).encode("ascii")
+        yield f"a quantile, {near}", Made(middle.to_json(), log, ledger.head), {}
+    for caps in (honest.EPSILON, honest.DELTA, honest.RHO, honest.ORDER):
+        ledger = Ledger.create(":memory:", {"a": s.Budget(**terms, **caps)})
+        yield f"caps {sorted(caps)}", on(ledger, ledger.scope("a", **terms, purpose="x")), {}
+    budgets = {"a": s.Budget(**terms, epsilon=5), "b": s.Budget(**terms, rho=5)}
+    ledger = Ledger.create(folder / "two", budgets)
+    a, b = (ledger.scope(name, **terms, purpose="x") for name in budgets)
+    yield "two scopes", on(ledger, a & b), {}
+    yield "one of two", on(ledger, b), {}
+    ledger.add_scope("c", s.Budget(**terms, epsilon=1))
+    yield "a scope added later", on(ledger, ledger.scope("c", **terms, purpose="x")), {}
+    yield "a request", on(ledger, a.asked("0123456789abcdef")), {}
+    for place in range(11):
+        with pytest.raises((s.ScoreError, s.BudgetError), match=r"read|closed"):
+            s.top_k([None, place], k=1, **given, ledger=a)
+    ledger.reopen("a", reason="looked into")
+    yield "reopened after refusals", on(ledger, a), {}
+    with b.charge(s.PureDP("1/9"), mechanism="other/law/1") as pending:
+        pending.released("an output")
+    yield "beside releases of another library", on(ledger, b), {}
+    with (folder / "two").open("ab") as file:
+        file.write(b'{"hash":"torn')
+    ledger = Ledger.open(folder / "two")
+    again = on(ledger, ledger.scope("b", **terms, purpose="x"))
+    yield "after an unfinished write", again, {}
+    unfinished = Made(again.release, again.log + b'{"hash":"', again.head)
+    yield "before an unfinished write", unfinished, {}
+    ledger = Ledger.create(":memory:", {"a": s.Budget(**terms, epsilon=5)}, signer=key)
+    scope = ledger.scope("a", **terms, purpose="x")
+    yield "signed", on(ledger, scope), {"verifier": lambda _: key}
+    created = f"0:{next(iter(ledger.records())).hash}"
+    signed = on(ledger, scope)
+    yield (
+        "signed, with an old head",
+        Made(signed.release, signed.log, created),
+        {"verifier": lambda _: key},
+    )
+    ledger = Ledger.create(":memory:", {"a": s.Budget(**terms, epsilon=5)}, signer=key_of(1))
+    ledger.rotate(key_of(2))
+    scope = ledger.scope("a", **terms, purpose="x")
+    yield "the second key", on(ledger, scope), verifier_of(key_of(2))
+    yield "the first key", on(ledger, scope), verifier_of(key_of(1))
+
+
+def test_ledgers_of_other_kinds_raise_no_alarm(tmp_path: Path) -> None:
+    number = 0
+    for name, release, more in ledgers(tmp_path):
+        holds, said = judged(release, tmp_path, release.head, **more)
+        assert holds, f"{name}: {said}"
+        number += 1
+    assert number >= 18

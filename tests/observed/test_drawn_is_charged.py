@@ -1,0 +1,483 @@
+"""What is drawn is what is charged: every mechanism, with other values of each of its parameters.
+
+`support/observer.py` sees what reaches the engine's draws, `support/entitled.py` says by hand what
+each mechanism may draw and what that costs, `support/judged.py` compares, and
+`support/observed_calls.py` has the calls.  At the end stand faults that must be found.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import pkgutil
+import sys
+from fractions import Fraction
+from typing import Any, Literal, get_args, get_origin, get_type_hints
+
+import pytest
+from judged import Observation, judge
+from observed_calls import CASES, ELSEWHERE, ONE_VALUE, called
+from observer import WATCHED, observed
+from planted import modules, planted
+
+import safeselect
+from safeselect import adapters, permute_and_flip
+from safeselect.noise.laws import LAWS
+from safeselect.randomness.bits import Bits
+from safeselect.variates import gaussian
+from safeselect.variates.enclosed import Kind
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::safeselect.testing.InsecureSourceWarning"),
+    pytest.mark.slow("every parameter of every mechanism"),
+]
+
+_SEEN: dict[str, list[Observation]] = {}
+
+
+def _observations(name: str) -> list[Observation]:
+    """The calls of a name, each made once for all tests."""
+    if name not in _SEEN:
+        case = CASES[name]
+        changes = [{}, *(each for some in case.vary.values() for each in some), *case.more]
+        _SEEN[name] = [called(name, {**case.args, **change}) for change in changes]
+    return _SEEN[name]
+
+
+# ------------------------------------------------------------------------ drawn, stated, charged
+
+
+@pytest.mark.claim("C2")
+@pytest.mark.parametrize("name", CASES)
+def test_what_is_drawn_is_what_is_charged(name):
+    for found in _observations(name):
+        try:
+            judge(found)
+        except AssertionError as error:
+            shown = {key: str(value)[:80] for key, value in found.args.items()}
+            pytest.fail(f"{name}({shown}): {error}")
+
+
+def test_what_one_user_moves_under_replacement_is_refused_or_paid():
+    """Counts of users of whom one takes another's place: both outcomes are among the calls."""
+    replaced = [
+        found
+        for name in ("permute_and_flip", "top_k", "measure")
+        for found in _observations(name)
+        if "moved" in found.args and found.neighbours == "replace_one"
+    ]
+    assert {found.refused is None for found in replaced} == {True, False}
+
+
+# ------------------------------------------------------------------------ nothing is passed over
+
+
+def _drawing() -> dict[str, Any]:
+    """Every public name that takes a source: of the package, and of its adapters."""
+    found = {name: getattr(safeselect, name) for name in safeselect.__all__}
+    for info in pkgutil.walk_packages(adapters.__path__, adapters.__name__ + "."):
+        if info.name.rpartition(".")[2].startswith("_"):
+            continue
+        module = importlib.import_module(info.name)
+        for name in getattr(module, "__all__", vars(module)):
+            value = getattr(module, name)
+            if getattr(value, "__module__", "").startswith(info.name) and callable(value):
+                short = info.name == "safeselect.adapters.tables"
+                found[name if short else f"{info.name}.{name}"] = value
+    return {name: value for name, value in found.items() if "source" in _parameters(value)}
+
+
+def _parameters(function: Any) -> dict[str, inspect.Parameter]:
+    """What a caller may hand over, of what makes releases rather than of what states them."""
+    if not (inspect.isfunction(function) or inspect.isclass(function)):
+        return {}
+    try:
+        found = dict(inspect.signature(function).parameters)
+    except ValueError:
+        return {}
+    given = found.get("source")
+    return found if given is not None and given.default is None else {}
+
+
+def test_every_public_name_that_draws_is_observed():
+    assert set(_drawing()) == CASES.keys() | ELSEWHERE.keys()
+
+
+def _handed(name: str, parameter: str) -> list[str]:
+    """The different values that the observations of a name had for one parameter."""
+    default = _parameters(_drawing()[name])[parameter].default
+    reached = [found.args.get(parameter) for found in _observations(name) if found.seen.draws]
+    other = [each for each in reached if each is not None and each is not default]
+    return sorted({repr(each)[:300] for each in other} - {repr(default)})
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_every_parameter_has_two_values_that_are_not_its_default(name):
+    """Of a flag one, and of some words all others; each reached a draw."""
+    function = _drawing()[name]
+    hints = get_type_hints(function.__init__ if inspect.isclass(function) else function)
+    for parameter, said in _parameters(function).items():
+        if (name, parameter) in ONE_VALUE:
+            continue
+        values, form = _handed(name, parameter), hints.get(parameter, said.annotation)
+        words = [
+            word
+            for kind in (form, *get_args(form))
+            if get_origin(kind) is Literal
+            for word in get_args(kind)
+        ]
+        least = 1 if type(said.default) is bool else 2
+        if words and form is not int and not {"int", int} & set(get_args(form)):
+            least = min(least, len(words) - (said.default in words))
+        if parameter == "ledger":  # a scope of other neighbours is refused by some
+            least = 1
+        if parameter in ("unit", "item", "user", "group", "value"):
+            least = 1 if parameter == "unit" else 2
+        assert len(values) >= least, (name, parameter, values)
+
+
+def test_every_law_of_the_engine_is_observed():
+    laws = {
+        draw.law for name in CASES for found in _observations(name) for draw in found.seen.draws
+    }
+    kinds = {*LAWS, *get_args(Kind)}
+    kinds |= {each for each, value in vars(gaussian).items() if hasattr(value, "threshold")}
+    assert kinds <= laws, kinds - laws
+
+
+RARE = {name for name in WATCHED if name.endswith("refine")}
+"""Further digits, which a draw asks for by chance."""
+
+
+def test_every_watched_function_is_reached():
+    """One that is renamed, or that nothing calls any more, is not watched in vain."""
+    reached = set[str]().union(
+        *(found.seen.reached for name in CASES for found in _observations(name))
+    )
+    assert WATCHED.keys() - RARE <= reached, WATCHED.keys() - RARE - reached
+    for name in RARE:
+        module = max((each for each in modules() if f"safeselect.{name}".startswith(each)), key=len)
+        found = importlib.import_module(module)
+        for part in f"safeselect.{name}".removeprefix(f"{module}.").split("."):
+            found = getattr(found, part)
+        assert callable(found), name
+
+
+def test_every_mechanism_of_the_certificate_is_observed():
+    from safeselect.audit.mechanisms import names
+
+    observed_names = {
+        charge[0] for name in CASES for found in _observations(name) for charge in found.charges
+    }
+    assert set(names()) <= observed_names, set(names()) - observed_names
+
+
+def test_random_bits_that_nobody_watches_are_found():
+    def aside() -> None:
+        with Bits(None) as bits:
+            bits.take(8)
+
+    aside.__globals__["__name__"], before = "safeselect.aside", __name__
+    try:
+        with observed() as seen:
+            aside()
+    finally:
+        aside.__globals__["__name__"] = before
+    assert len(seen.elsewhere) == 1
+    found = called("permute_and_flip", CASES["permute_and_flip"].args)
+    found.seen.elsewhere |= seen.elsewhere
+    with pytest.raises(AssertionError, match="unobserved draws"):
+        judge(found)
+
+
+def test_the_observer_leaves_nothing_behind():
+    before = sys.getprofile()
+    with observed() as seen:
+        permute_and_flip([1, 2], epsilon=1, sensitivity=1)
+    assert sys.getprofile() is before
+    assert [draw.law for draw in seen.draws] == ["exponential"]
+    assert seen.draws[0].low == seen.draws[0].high == Fraction(1, 2)
+
+
+# ------------------------------------------------------------------------ faults that must be found
+
+
+FAULTS: dict[str, tuple[str, str, str, str]] = {
+    "the noise of one group at the price of all": (
+        "top_items_by_group",
+        "groups.plans:plan_known",
+        "max_rows=changed",
+        "max_rows=1",
+    ),
+    "a session charged half": (
+        "SparseVector",
+        "sessions._terms:SessionParameters.guarantee",
+        "LaplaceDominated(self.epsilon)",
+        "LaplaceDominated(self.epsilon / 2)",
+    ),
+    "half of a session in the ledger alone": (
+        "AdaptiveSparseVector",
+        "sessions._session:Session.__init__",
+        "terms.guarantee,\n        terms.mechanism,",
+        "type(terms.guarantee)(terms.epsilon / 2),\n        terms.mechanism,",
+    ),
+    "the candidates that are not chosen in place of all": (
+        "top_k",
+        "accounting.cost:PrivacyCost.unordered",
+        "size / delta",
+        "(size - k) / delta",
+    ),
+    "the second split of keys one too late": (
+        "select_partitions",
+        "partitions.terms:for_each_key",
+        "most >= _SMALLEST_GAIN",
+        "most > _SMALLEST_GAIN",
+    ),
+    "the second split of keys for one key less": (
+        "select_partitions",
+        "partitions.terms:for_each_key",
+        "per_draw_epsilon(PureDP, most,",
+        "per_draw_epsilon(PureDP, most - 1,",
+    ),
+    "the whole delta for the list of each group": (
+        "top_items_by_group",
+        "groups.plans:plan_unknown",
+        "odds(part / changed)",
+        "odds(part)",
+    ),
+    "the whole delta for the counts of each group": (
+        "top_items_by_group",
+        "groups.plans:_plan_counts",
+        "total.delta / changed",
+        "total.delta",
+    ),
+    "counts of replaced users at the price of added ones": (
+        "measure",
+        "measurements.measure:_check_counts",
+        "cap * (1 + replaced)",
+        "cap",
+    ),
+    "scores of replaced users at the price of added ones": (
+        "top_k",
+        "counts:Counts.check_known",
+        "replaced and change.range_ is not None",
+        "False",
+    ),
+}
+"""name -> the mechanism whose calls must tell, the function, its text and the planted one."""
+
+FAULTS |= {
+    "keys for replaced users": (
+        "partition_strategy",
+        "partitions.strategy:partition_strategy",
+        "read_ledger(ledger, monotonic=True)",
+        "read_ledger(ledger, monotonic=False)",
+    ),
+    "scores of replaced users that move one way": (
+        "SparseVector",
+        "selection._arguments:read_ledger",
+        'monotonic and ledger.neighbours == "replace_one"',
+        "False",
+    ),
+    "half of the range without monotonic": (
+        "permute_and_flip",
+        "scores.reading:Reading.moves",
+        "back if monotonic else most",
+        "back",
+    ),
+    "the error of reading once": (
+        "exponential_mechanism",
+        "scores.reading:Reading.moves",
+        '2 * self.error, "sens',
+        'self.error, "sens',
+    ),
+    "a range without the step that rounding adds": (
+        "report_noisy_max",
+        "scores.reading:Reading.range_of",
+        "spread + 1",
+        "spread",
+    ),
+    "the price of k places for one": (
+        "top_k_with_gaps",
+        "selection._table:Row.calibrate",
+        "each / (k * range_in_steps)",
+        "each / range_in_steps",
+    ),
+    "the rows that one unit changes left out": (
+        "select_many",
+        "selection._table:Row.calibrate",
+        "rows * (1 if",
+        "(1 if",
+    ),
+    "a rate that is rounded up": (
+        "exponential_mechanism_base2",
+        "selection._table:dyadic_rate",
+        "Fraction(high, 2**64)",
+        "Fraction(high - 2**40, 2**64)",
+    ),
+    "an answer of a general session at a monotonic one's price": (
+        "SparseVector",
+        "sessions._terms:SessionArguments.terms",
+        "epsilon / self.spread",
+        "epsilon / self.rise",
+    ),
+    "a threshold that costs half of its share": (
+        "AdaptiveSparseVector",
+        "sessions._terms:SessionArguments.terms",
+        "start / self.rise",
+        "2 * start / self.rise",
+    ),
+    "a session that answers once more": (
+        "SparseVector",
+        "sessions._session:Session._answer_below",
+        "budget // max",
+        "1 + budget // max",
+    ),
+    "quantiles of replaced values at the whole rate": (
+        "quantiles",
+        "grid_quantiles.release:_quantiles",
+        "each / 2 if several and replaced else each",
+        "each",
+    ),
+    "a quantile near an end for the median's price": (
+        "quantile",
+        "grid_quantiles.release:_range",
+        "2 * max(s, t - s)",
+        "t",
+    ),
+    "several values of one unit for one": (
+        "quantile",
+        "grid_quantiles.release:_quantiles",
+        "moved = count *",
+        "moved =",
+    ),
+    "Gaussian noise for half of rho": (
+        "measure",
+        "measurements.measure:_read_noise",
+        "2 * concentrated.rho",
+        "4 * concentrated.rho",
+    ),
+    "the bottom of an item for several": (
+        "unknown_domain_top_k",
+        "unknown_domain._bottom:ListQuery.offset",
+        "gumbel_offset(self.epsilon, self.odds, m, grid)",
+        "gumbel_offset(self.epsilon, self.odds, 1, grid)",
+    ),
+    "a bottom without its own count": (
+        "unknown_domain_top_k",
+        "unknown_domain._bottom:ListQuery.offset",
+        "(1 << self.fineness) +",
+        "0 +",
+    ),
+    "counts without the noise of the bottom": (
+        "unknown_domain_top_k",
+        "unknown_domain._threshold:laplace_offset",
+        "epsilon, tau + 1",
+        "epsilon, tau + 2",
+    ),
+    "the draw that chooses k_bar for nothing": (
+        "unknown_domain_top_k",
+        "unknown_domain._bottom:ListQuery.draws",
+        " + (self.least < self.most)",
+        "",
+    ),
+    "bottoms of all queries for one": (
+        "PayWhatYouGet",
+        "sessions.pay_what_you_get:PayWhatYouGet.__init__",
+        "odds(self._part / self._limit.queries)",
+        "odds(self._part)",
+    ),
+    "an outcome that is given back twice": (
+        "PayWhatYouGet",
+        "sessions.pay_what_you_get:PayWhatYouGet.query",
+        "min(len(found) + 1, k) - k, 0",
+        "-k, 0",
+    ),
+    "delta shared by sums": (
+        "select_partitions",
+        "partitions.terms:_share",
+        "Interval.of(most, precision)",
+        "Interval.of(most - 1, precision)",
+    ),
+    "counts from a table for decisions": (
+        "select_partitions",
+        "partitions.terms:Terms.table",
+        "with_counts=self.with_counts",
+        "with_counts=False",
+    ),
+    "first above for one run": (
+        "first_above",
+        "private_candidates.best_of:first_above",
+        "PureDP(2 * base.pure.epsilon)",
+        "PureDP(base.pure.epsilon)",
+    ),
+    "a cap's users who take another's place": (
+        "choose_cap",
+        "adapters.tables._cap:choose_cap",
+        "sensitivity=change",
+        "sensitivity=low",
+    ),
+    "a charge of one row of a batch": (
+        "top_k_many",
+        "selection._call:Call.draws",
+        "(plan.each, plan.draws)",
+        "(plan.each, plan.k)",
+    ),
+    "the scalar tier at twice the rate": (
+        "report_noisy_max",
+        "reference._rankings:noisy_top_k",
+        "draw(bits, noise_rate)",
+        "draw(bits, NoiseRate(2 * noise_rate.rate))",
+    ),
+    "the enclosures at twice the rate": (
+        "permute_and_flip",
+        "noise.plan:plan",
+        "rate=rate(noise_rate, precision)",
+        "rate=rate(NoiseRate(2 * noise_rate.rate), precision)",
+    ),
+    "the coarse look at twice the rate": (
+        "exponential_mechanism",
+        "noise.plan:plan",
+        "fixed_point(noise_rate,",
+        "fixed_point(NoiseRate(2 * noise_rate.rate),",
+    ),
+    "batches at twice the rate": (
+        "select_many",
+        "noise.rows:batch_plan",
+        "rate=rate(noise_rate, _PRECISION)",
+        "rate=rate(NoiseRate(2 * noise_rate.rate), _PRECISION)",
+    ),
+    "signs at one rate and sizes at another": (
+        "measure",
+        "variates.geometric:discrete_laplace",
+        "geometric(n, noise_rate, bits)",
+        "geometric(n, NoiseRate(2 * noise_rate.rate), bits)",
+    ),
+    "a session's noise at twice the rate": (
+        "SparseVector",
+        "variates.enclosed:enclosed_noise",
+        "digits, bits)\n    return",
+        "digits, bits)\n    drawn._rate *= 2\n    return",
+    ),
+    "runs stopped by another law": (
+        "best_of",
+        "private_candidates.best_of:_repetition",
+        "NegativeBinomial(whole.eta, whole.gamma)",
+        "NegativeBinomial(whole.eta + 1, whole.gamma)",
+    ),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_planted_fault_is_found(fault):
+    name, place, text, other = FAULTS[fault]
+    case = CASES[name]
+    changes = [{}, *(each for some in case.vary.values() for each in some), *case.more]
+    with planted(place, text, other):
+        for change in changes:
+            found = called(name, {**case.args, **change})
+            try:
+                judge(found)
+            except AssertionError:
+                return
+    pytest.fail(f"nothing tells of {fault}")
