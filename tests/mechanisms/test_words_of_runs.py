@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator
 from types import FrameType, TracebackType
 from typing import Any
 
-import numpy as np
 import pytest
 from ledgers import new, scope, script
 from sentinels import LABEL, everything_of, found_in
@@ -123,13 +122,6 @@ def in_an_event_loop(inner: Any) -> Any:
     asyncio.run(work())
 
 
-class Strange(np.float32):
-    """A score whose own method raises."""
-
-    def item(self, *places: Any) -> Any:
-        raise KeyboardInterrupt(LABEL)
-
-
 GOES_ON: dict[str, tuple[Run, type[BaseException]]] = {
     "KeyboardInterrupt": (raising(KeyboardInterrupt(LABEL)), KeyboardInterrupt),
     "a subclass": (raising(Interrupted(LABEL, 2)), KeyboardInterrupt),
@@ -137,7 +129,6 @@ GOES_ON: dict[str, tuple[Run, type[BaseException]]] = {
     "behind another": (behind(KeyboardInterrupt), KeyboardInterrupt),
     "a signal": (by_a_signal, KeyboardInterrupt),
     "a generator of its own": (through_a_generator, KeyboardInterrupt),
-    "a score's own method": (lambda inner: (Strange(3), 1), KeyboardInterrupt),
     "GeneratorExit": (raising(GeneratorExit(LABEL)), GeneratorExit),
     "GeneratorExit behind": (behind(GeneratorExit), GeneratorExit),
     "a subclass of GeneratorExit": (raising(with_notes(Closed(LABEL))), GeneratorExit),

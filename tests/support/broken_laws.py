@@ -78,7 +78,7 @@ BROKEN: dict[str, Break] = {
         "grid_quantiles/release.py",
         "law_of",
         "Law(target, spent / moved, ",
-        "Law(target, 8 * spent, ",
+        "Law(target, spent / (8 * moved), ",
     ),
     "the number of runs": _broken(
         "private_candidates/_stopping.py",
