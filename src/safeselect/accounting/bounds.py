@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from safeselect.accounting.gaussian import FARTHEST, GaussianDP
+from safeselect.accounting.gaussian import GaussianDP
 from safeselect.accounting.kinds import AnyGuarantee
 from safeselect.accounting.laws import KnownLaw
+from safeselect.accounting.lower_ends import CLOSE, surely_more
 from safeselect.accounting.optimum.certified import (
     least_delta,
     least_epsilon,
@@ -17,7 +18,6 @@ from safeselect.accounting.optimum.certified import (
     worth_trying,
 )
 from safeselect.accounting.optimum.problem import MOST_KINDS, Part, Problem, sizes_of, squares_below
-from safeselect.accounting.optimum.profiles import profile
 from safeselect.accounting.repetition import Repetition
 from safeselect.accounting.theorems.equal_pure import (
     MOST_EQUAL,
@@ -52,10 +52,6 @@ OPTIMAL_UNEQUAL = "optimal composition of pure DP (Murtagh and Vadhan 2016, Theo
 GAUSSIAN = "Gaussian mechanisms add up in mu squared (Dong, Roth and Su 2022)"
 PAIRS = "product of dominating pairs (Zhu, Dong and Wang 2022)"
 ADAPTIVE = "adaptive optimum of bounded ranges (Dong, Durfee and Rogers 2020), fixed pairs first"
-
-
-_PROFILE = 256  # bits of a profile that is compared with delta
-_CLOSE = Fraction(1, 2**30)  # relative distance of the two ends, where the optimum is exact
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,7 +197,7 @@ def _by_pure_optimum(
     epsilon = smallest_epsilon(tails, delta, most)
     if epsilon is None:
         return None
-    less = epsilon * (1 - _CLOSE)
+    less = epsilon * (1 - CLOSE)
     sure = is_pure(parts) and exceeds(tails, less, delta)
     return Bound(epsilon, theorem, lower=less if sure else Fraction(0))
 
@@ -214,35 +210,7 @@ def _by_gaussian(parts: list[tuple[Stated, int]], delta: Fraction) -> Bound | No
     less = GaussianDP(
         squares_below([(g.mu_squared, n) for g, n in parts if isinstance(g, GaussianDP)])
     )
-    return Bound(epsilon, GAUSSIAN, lower=_surely_more(less, epsilon, delta))
-
-
-def alone_below(
-    part: Accounted, epsilon: Fraction, delta: Fraction, precision: Fraction | None
-) -> Fraction:
-    """What no epsilon of one part alone at a delta is below, given the one that its formula says.
-
-    For an ApproximateDP part, that of the randomized response which has it.
-    """
-    if isinstance(part, ApproximateDP):
-        rest = (delta - part.delta) / (1 - part.delta)
-        if not rest:
-            return part.epsilon
-        pure = PureDP(part.epsilon)
-        return _surely_more(pure, pure.approximate(rest).epsilon, rest)
-    if isinstance(part, (BoundedRange, LaplaceDominated, PureDP, GaussianDP)):
-        return _surely_more(part, epsilon, delta)
-    found = None if precision is None else _by_bracket([(part, 1)], delta, epsilon, precision)
-    return found.lower if found else Fraction(0)
-
-
-def _surely_more(
-    part: BoundedRange | LaplaceDominated | PureDP | GaussianDP, epsilon: Fraction, delta: Fraction
-) -> Fraction:
-    """A little less than this epsilon, if the part surely has a larger delta there; or 0."""
-    less = epsilon * (1 - _CLOSE)
-    far = epsilon > FARTHEST
-    return less if less and not far and profile(part, less, _PROFILE).lower > delta else Fraction(0)
+    return Bound(epsilon, GAUSSIAN, lower=surely_more(less, epsilon, delta))
 
 
 def _squares(parts: list[tuple[Stated, int]]) -> Fraction:
@@ -313,7 +281,7 @@ def least_delta_bound(
     if any(isinstance(guarantee, Repetition) for guarantee, _ in plain):
         return best
     if is_pure(parts) and pure is not None:
-        return replace(best, lower=best.value * (1 - _CLOSE))
+        return replace(best, lower=best.value * (1 - CLOSE))
     listed = computable(parts)
     most = max([epsilon, *sizes_of(listed or [])])
     if not best.value or listed is None or not worth_trying(listed, best.value, most):

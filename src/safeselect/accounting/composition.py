@@ -17,7 +17,6 @@ from safeselect.accounting.bounds import (
     BASIC_LAPLACE,
     GAUSSIAN,
     Accounted,
-    alone_below,
     least_bound,
     least_delta_bound,
     pure_sum,
@@ -32,6 +31,7 @@ from safeselect.accounting.laws import (
     KnownLaw,
     RandomizedResponse,
 )
+from safeselect.accounting.lower_ends import alone_below
 from safeselect.accounting.repetition import PoissonRepeated, Repeated, Repetition
 from safeselect.accounting.theorems.renyi import Parts, size
 from safeselect.accounting.theorems.simple import (

@@ -20,15 +20,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from math import ldexp
 
 import numpy as np
 
 from safeselect.accounting.optimum.climb import MARGIN, Floats, Places, Tables, climb, tables_of
 
-_SMALLEST = ldexp(1, -1000)  # values are moved by this as well, below which floats lose digits
-_UP, _DOWN = 1 + ldexp(1, -MARGIN), 1 - ldexp(1, -MARGIN)
-_MORE, _LESS = 1 + ldexp(1, -MARGIN - 4), 1 - ldexp(1, -MARGIN - 4)  # for a value below zero
+_SMALLEST = np.ldexp(1, -1000)  # values are moved by this as well, below which floats lose digits
+_UP, _DOWN = 1 + np.ldexp(1, -MARGIN), 1 - np.ldexp(1, -MARGIN)
+_MORE, _LESS = 1 + np.ldexp(1, -MARGIN - 4), 1 - np.ldexp(1, -MARGIN - 4)  # for a value below zero
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from math import ldexp
 
 import numpy as np
 import numpy.typing as npt
@@ -21,8 +20,8 @@ Places = npt.NDArray[np.intp]
 MARGIN = 44
 """A value is moved by this many bits below its own size: roundings are below 2**-48 of it."""
 
-_DOWN, _UP = 1 - ldexp(1, -MARGIN), 1 + ldexp(1, -MARGIN - 4)
-_EIGHTH = ldexp(1, -3)
+_DOWN, _UP = 1 - np.ldexp(1, -MARGIN), 1 + np.ldexp(1, -MARGIN - 4)
+_EIGHTH = np.ldexp(1, -3)
 _BLOCKS = 64  # cells up to which each is looked at; of more, blocks, of which the best are halved
 _FIRST = 16  # such blocks at first
 _ENOUGH = 2**13  # numbers at a time, so that they stay near the processor
