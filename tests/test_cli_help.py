@@ -10,18 +10,7 @@ import pytest
 from safeselect.cli._help import HelpFormatter
 from safeselect.cli._parser import build_parser
 
-ACTIONS = [
-    "create",
-    "add",
-    "reopen",
-    "repair",
-    "convert",
-    "append",
-    "show",
-    "export",
-    "verify",
-    "report",
-]
+ACTIONS = ["create", "add", "reopen", "repair", "append", "show", "export", "verify", "report"]
 COMMANDS = [
     *([name] for name in ("top-k", "select", "keys", "explain", "ledger", "verify", "audit")),
     *(["ledger", action] for action in ACTIONS),

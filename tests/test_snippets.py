@@ -16,7 +16,6 @@ import io
 import re
 import runpy
 import shlex
-import sqlite3
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -112,9 +111,6 @@ def trips(names: dict[str, Any]) -> None:
 def visits(names: dict[str, Any]) -> None:
     Path("visits.csv").write_text("ward,patient\nnorth,1\nsouth,2\nsouth,1\n")
     Path("wards.txt").write_text("east\nnorth\nsouth\nwest\n")
-    old = sqlite3.connect("old.db")
-    old.executescript((Path(__file__).parent / "vectors/ledger_1_plain.sql").read_text("utf-8"))
-    old.close()
 
 
 GRANTED: dict[str, Callable[[dict[str, Any]], None]] = {

@@ -189,7 +189,7 @@ def test_even_with_new_hashes_a_record_must_make_sense(ledger: Ledger) -> None:
         (charged, {"kind": "refunded"}, "of a kind that is unknown"),
         (charged, {"kind": ["charged"]}, "of a kind that is unknown"),
         (charged, {"schema": "safeselect.record/3"}, "is not of schema"),
-        (charged, {"schema": "safeselect.record/1"}, fields),
+        (charged, {"schema": "safeselect.record/1"}, "is not of schema"),
         (charged + 1, {"nonce": first["nonce"]}, "repeats a nonce"),
         (charged, {"nonce": "00"}, "no nonce of 16 bytes"),
         (charged, {"seq": "9"}, order),

@@ -19,7 +19,6 @@ from safeselect.audit.stated import Draws, Plan
 from safeselect.audit.theorems import is_known, theorem
 from safeselect.errors import InputError, SafeSelectError
 from safeselect.ledger import Budget
-from safeselect.ledger.records.fields import charges_of
 from safeselect.ledger.records.record import read_numbers
 from safeselect.promises.records import guarantee_record
 from safeselect.releases import Release, from_json
@@ -158,7 +157,7 @@ def _differs(release: Any, charge: _Facts, draws: Draws) -> str | None:
         "guarantee": guarantee_record(release.guarantee),
         "source": release.source,
     }
-    terms, recorded = [each["terms"] for each in charges_of(charge)], {**charge}
+    terms, recorded = [each["terms"] for each in charge["charges"]], {**charge}
     for name in ("unit", "neighbours"):
         recorded[name] = " and ".join(sorted({each[name] for each in terms}))
     if recorded["neighbours"] not in ("add_remove", "replace_one"):
@@ -200,7 +199,7 @@ def _planned(release: Release, draws: Draws, made: list[Plan]) -> str | None:
 
 
 def _mispriced(release: Release, charge: _Facts, draws: Draws) -> str | None:
-    for each in charges_of(charge):
+    for each in charge["charges"]:
         price = Budget.of(each["terms"]).price(release.guarantee, draws)
         paid = read_numbers(each["charge"], "the record")
         if any(paid.get(name, 0) != price.get(name, 0) for name in {*price, *paid}):

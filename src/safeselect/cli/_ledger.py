@@ -26,7 +26,6 @@ from safeselect.ledger import (
     Scope,
     Verifier,
     append,
-    convert,
     kept_records,
     log_lines,
     repair,
@@ -45,7 +44,6 @@ def run_ledger(options: argparse.Namespace) -> tuple[int, str, str]:
         "reopen": _reopen,
         "repair": _repair,
         "append": _append,
-        "convert": _convert,
         "show": _show,
         "export": _export,
         "verify": _verify,
@@ -127,12 +125,6 @@ def _repair(options: argparse.Namespace) -> tuple[int, str, str]:
         f"more: charge that anew; {_NEW_HEAD}"
     )
     return 0, f"{ledger.head}\n", said
-
-
-def _convert(options: argparse.Namespace) -> tuple[int, str, str]:
-    checker = convert(options.file, options.new)
-    said = f"all {checker.count} records are in the new file; nothing charges to the old one"
-    return 0, f"{checker.head}\n", said
 
 
 def _budget(options: argparse.Namespace) -> Budget:

@@ -56,8 +56,6 @@ def add_ledger(commands: Any) -> None:
     reopen.add_argument("--scope", required=True, metavar="NAME", help="the scope")
     reopen.add_argument("--reason", required=True, metavar="TEXT", help="why; for the record")
     _action(actions, "repair", "move what follows the last good line out of a damaged ledger")
-    old = _action(actions, "convert", "bring a ledger in a SQLite file over to a new file")
-    old.add_argument("new", metavar="NEW", help="the new file")
     more = _action(actions, "append", "make an older copy whole from the lines of its receiver")
     more.add_argument("lines", metavar="LINES", nargs="?", default="-", help="a file; or input")
     _add_public_key(more)

@@ -8,7 +8,6 @@ from fractions import Fraction
 from typing import Any
 
 from safeselect.ledger import EXTERNAL, Budget, Record
-from safeselect.ledger.records.fields import charges_of
 from safeselect.ledger.records.record import read_numbers
 
 
@@ -32,7 +31,7 @@ class Release:
     @property
     def scopes(self) -> dict[str, dict[str, Any]]:
         """The charge to each scope, by name."""
-        return {charge["scope"]: charge for charge in charges_of(self.content)}
+        return {charge["scope"]: charge for charge in self.content["charges"]}
 
     @property
     def is_asserted(self) -> bool:

@@ -2,7 +2,6 @@
 
 from safeselect.ledger.anchor import Anchor, Receiver
 from safeselect.ledger.asking import Outbox
-from safeselect.ledger.conversion import convert
 from safeselect.ledger.events import Event, OnEvent
 from safeselect.ledger.external import EXTERNAL, ExternalRelease
 from safeselect.ledger.kept import kept_records
@@ -49,7 +48,6 @@ __all__ = [
     "append",
     "approve",
     "check_log",
-    "convert",
     "kept_records",
     "log_lines",
     "repair",

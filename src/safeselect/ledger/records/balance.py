@@ -9,7 +9,7 @@ from typing import Any
 
 from safeselect.errors import LedgerDamaged, ParameterError
 from safeselect.ledger.records.budget import Amounts, Budget, add, exact_texts
-from safeselect.ledger.records.record import OLD_SCHEMA, read_numbers
+from safeselect.ledger.records.record import read_numbers
 from safeselect.promises.records import Content, exact_text
 
 MAX_REFUSALS = 10
@@ -62,8 +62,6 @@ class Balance:
         """
         budget = Budget.of(record["terms"])
         nothing = dict.fromkeys(budget.caps, Fraction(0))
-        if record["schema"] == OLD_SCHEMA:
-            return cls(budget, nothing)
         if record["caps"] != exact_texts(budget.caps):
             raise LedgerDamaged(f"{where} states other caps than those of its budget")
         return cls(budget, nothing, 0, read_limit(record["max_refusals"], where))

@@ -1,17 +1,12 @@
-"""The form of a record: its fields and their types, by schema and kind.
-
-Schema 1 is from before one record could charge several scopes.  Its records stay valid, unchanged;
-nothing writes them any more.
-"""
+"""The form of a record: its fields and their types, by kind."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from typing import Any
 
 from safeselect.errors import LedgerDamaged, ParameterError
-from safeselect.ledger.records.record import OLD_SCHEMA, SCHEMA, parse, text
+from safeselect.ledger.records.record import SCHEMA, parse, text
 
 Fields = dict[str, Any]
 """A record, or an object in one."""
@@ -22,36 +17,26 @@ OUTCOMES = ("released", "aborted", "settled")
 _REASONS = ("source", "interrupt", "error", "input")
 
 _COMMON: _Types = {"schema": str, "kind": str, "ledger": str, "seq": str, "previous": str}
-_CREATED: _Types = {"utc": str, "library": dict, "signer": dict}
-_SCOPE: _Types = {"utc": str, "scope": str, "terms": dict}
-_CHARGED: _Types = {
-    "utc": str,
-    "library": dict,
-    "purpose": str,
-    "mechanism": str,
-    "guarantee": dict,
-    "parts": list,
-    "parameters": dict,
-    "source": dict,
-    "nonce": str,
-}
 _OUTCOME: _Types = {"charge": str, "commitment": str}
-_OUTCOMES: dict[str, _Types] = {
+_KINDS: dict[str, _Types] = {
+    "created": {"utc": str, "library": dict, "signer": dict, "place": dict, "clock": str},
+    "scope": {"utc": str, "scope": str, "terms": dict, "caps": dict, "max_refusals": str},
+    "charged": {
+        "utc": str,
+        "library": dict,
+        "purpose": str,
+        "mechanism": str,
+        "guarantee": dict,
+        "parts": list,
+        "parameters": dict,
+        "source": dict,
+        "nonce": str,
+        "charges": list,
+        "request": dict,
+    },
     "released": _OUTCOME,
     "settled": {**_OUTCOME, "spent": dict},
     "aborted": {"charge": str, "reason": str},
-}
-_OLD: dict[str, _Types] = {
-    "created": _CREATED,
-    "scope": _SCOPE,
-    "charged": {**_CHARGED, "scope": str, "terms": dict, "budget": dict},
-    **_OUTCOMES,
-}
-_NEW: dict[str, _Types] = {
-    "created": {**_CREATED, "place": dict, "clock": str},
-    "scope": {**_SCOPE, "caps": dict, "max_refusals": str},
-    "charged": {**_CHARGED, "charges": list, "request": dict},
-    **_OUTCOMES,
     # The owner raised a limit of a scope.
     "raised": {
         "utc": str,
@@ -80,20 +65,17 @@ def _form(fields: _Types) -> _Form:
 
 
 _FORMS = {
-    (schema, kind): tuple(
-        _form({**_COMMON, **fields, **more})
-        for more in ({}, _MORE.get(kind) if schema == SCHEMA else None)
-        if more is not None
+    kind: tuple(
+        _form({**_COMMON, **fields, **more}) for more in ({}, _MORE.get(kind)) if more is not None
     )
-    for schema, kinds in ((OLD_SCHEMA, _OLD), (SCHEMA, _NEW))
-    for kind, fields in kinds.items()
+    for kind, fields in _KINDS.items()
 }
 _CHARGE = (_form({"scope": str, "terms": dict, "before": dict, "charge": dict, "after": dict}),)
 _SOURCE = (_form({"name": str, "production": str, "health": str}),)
 _REQUEST = (_form({"id": str, "asked": str}),)
 _LINES = {
     kind: [name for name in ("scope", "purpose", "mechanism", "reason") if name in fields]
-    for kind, fields in _NEW.items()
+    for kind, fields in _KINDS.items()
 }
 _HEAD = re.compile(r"(0|[1-9][0-9]{0,17}):([0-9a-f]{64})", re.ASCII)
 _NONCE = re.compile(r"[0-9a-f]{32}", re.ASCII)
@@ -127,18 +109,15 @@ def read_record(body: str, where: str) -> Fields:
         LedgerDamaged: it is something else.
     """
     record = parse(body, where)
-    schema, kind = record.get("schema"), record.get("kind")
-    forms = None
-    if isinstance(schema, str) and isinstance(kind, str):
-        forms = _FORMS.get((schema, kind))
-    if forms is None:
+    kind = record.get("kind")
+    forms = _FORMS.get(kind) if isinstance(kind, str) else None
+    if forms is None or record.get("schema") != SCHEMA:
         raise LedgerDamaged(f"{where} is not of schema {SCHEMA}, or of a kind that is unknown")
     _check_form(record, forms, where)
-    if schema == SCHEMA:
-        _check_texts(record, body, where)
+    _check_texts(record, body, where)
     if kind == "charged":
         _check_charged(record, where)
-    elif kind == "aborted" and schema == SCHEMA and record["reason"] not in _REASONS:
+    elif kind == "aborted" and record["reason"] not in _REASONS:
         raise LedgerDamaged(f"{where} gives a reason that is none of {', '.join(_REASONS)}")
     elif kind == "repaired" and not all(_COUNT.fullmatch(record[end]) for end in ("first", "last")):
         raise LedgerDamaged(f"{where} repairs records that have no place")
@@ -147,21 +126,12 @@ def read_record(body: str, where: str) -> Fields:
 
 def states_time(kind: object) -> bool:
     """Whether records of this kind state a time."""
-    return isinstance(kind, str) and "utc" in _NEW.get(kind, ())
+    return isinstance(kind, str) and "utc" in _KINDS.get(kind, ())
 
 
 def names_of(kind: str) -> list[list[str]]:
-    """Return the names that the fields of a record of this kind may have, in the schema in use."""
-    return [list(names) for names, _ in _FORMS[SCHEMA, kind]]
-
-
-def charges_of(record: Mapping[str, Any]) -> list[Fields]:
-    """Return a charge's scope, terms, before, charge and after for each scope, in any schema."""
-    if record["schema"] == SCHEMA:
-        charges: list[Fields] = record["charges"]
-        return charges
-    charge = {"scope": record["scope"], "terms": record["terms"], **record["budget"]}
-    return [dict(sorted(charge.items()))]
+    """Return the names that the fields of a record of this kind may have."""
+    return [list(names) for names, _ in _FORMS[kind]]
 
 
 def _check_form(found: Fields, forms: tuple[_Form, ...], where: str) -> None:
@@ -170,18 +140,16 @@ def _check_form(found: Fields, forms: tuple[_Form, ...], where: str) -> None:
 
 
 def _check_charged(record: Fields, where: str) -> None:
-    if record["schema"] == SCHEMA:
-        _check_form(record["source"], _SOURCE, where)
-        if record["source"]["production"] not in ("yes", "asserted", "no"):
-            raise LedgerDamaged(f"{where} does not say whether its source is for production")
-        if record["request"]:
-            _check_form(record["request"], _REQUEST, where)
-            if not all(map(_HASH.fullmatch, record["request"].values())):
-                raise LedgerDamaged(f"{where} names a request by something that is no hash")
-    charges = charges_of(record)
-    if not charges:
+    _check_form(record["source"], _SOURCE, where)
+    if record["source"]["production"] not in ("yes", "asserted", "no"):
+        raise LedgerDamaged(f"{where} does not say whether its source is for production")
+    if record["request"]:
+        _check_form(record["request"], _REQUEST, where)
+        if not all(map(_HASH.fullmatch, record["request"].values())):
+            raise LedgerDamaged(f"{where} names a request by something that is no hash")
+    if not record["charges"]:
         raise LedgerDamaged(f"{where} charges no scope")
-    for charge in charges:
+    for charge in record["charges"]:
         _check_form(charge, _CHARGE, where)
     if not _NONCE.fullmatch(record["nonce"]):
         raise LedgerDamaged(f"{where} has no nonce of 16 bytes")

@@ -28,9 +28,8 @@ from safeselect.exact.parameters import describe, rational
 from safeselect.promises.records import Content, exact_text
 
 SCHEMA = "safeselect.record/2"
-OLD_SCHEMA = "safeselect.record/1"
 Clock = Literal["day", "hour", "minute", "second"]
-"""How finely a ledger tells the time; to the second only records of schema 1 do."""
+"""How finely a ledger states times."""
 START = "0" * 64
 """The previous hash in the first record."""
 

@@ -16,11 +16,11 @@ from dataclasses import dataclass, field
 from safeselect.errors import LedgerDamaged
 from safeselect.ledger.records.approvals import Approvers, check_approved
 from safeselect.ledger.records.balance import Balance, charged, raised, refused
-from safeselect.ledger.records.fields import OUTCOMES, Fields, charges_of, head_of, read_record
+from safeselect.ledger.records.fields import OUTCOMES, Fields, head_of, read_record
 from safeselect.ledger.records.heads import Heads
 from safeselect.ledger.records.keys import Keys
 from safeselect.ledger.records.reading import Open, Reading, check_spent
-from safeselect.ledger.records.record import SCHEMA, START, Clock, read_time, record_hash
+from safeselect.ledger.records.record import START, Clock, read_time, record_hash
 from safeselect.ledger.records.requests import Requests
 from safeselect.ledger.records.signatures import Verifier
 from safeselect.ledger.store import Row
@@ -208,7 +208,7 @@ class Checker:
 
     def _check_time(self, record: Fields, where: str) -> None:
         """Refuse a time that is none, or finer or coarser than the ledger says."""
-        clock = record.get("clock", self.clock) if record["schema"] == SCHEMA else "second"
+        clock = record.get("clock", self.clock)
         found = read_time(record["utc"])
         if found is None or found[1] != clock:
             raise LedgerDamaged(f"{where} states no time to the {clock}")
@@ -238,7 +238,7 @@ class Checker:
         if request and request["id"] in self.requests.found:
             raise LedgerDamaged(f"{where} repeats a request")
         scopes: dict[str, Balance] = {}
-        for charge in charges_of(record):
+        for charge in record["charges"]:
             if charge["scope"] in scopes:
                 raise LedgerDamaged(f"{where} charges a scope twice")
             scopes[charge["scope"]] = charged(self.scopes.get(charge["scope"]), charge, where)

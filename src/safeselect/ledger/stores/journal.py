@@ -8,12 +8,11 @@ from hashlib import sha256
 from io import FileIO
 from typing import final
 
-from safeselect.errors import LedgerDamaged, LedgerError
+from safeselect.errors import LedgerDamaged
 from safeselect.ledger.records.lines import log_line, read_line
 from safeselect.ledger.store import Row, Torn
 
 _CHUNK = 2**20  # more than the longest line
-_SQLITE = b"SQLite format 3\0"
 
 
 def end_of_lines(file: FileIO, size: int) -> int:
@@ -77,10 +76,6 @@ class FileJournal:
 
     def rows(self, first: int, count: int, at: int = 0) -> list[Row]:
         """Return the rows from a line on."""
-        if first == 0 and os.pread(self._file.fileno(), len(_SQLITE), 0) == _SQLITE:
-            raise LedgerError(
-                "this ledger is of an earlier version: safeselect ledger convert OLD NEW"
-            )
         found: list[Row] = []
         while at < self._end and len(found) < count:
             chunk = os.pread(self._file.fileno(), min(_CHUNK, self._end - at), at)
