@@ -12,7 +12,6 @@ from ledgers import TERMS, new, scope
 
 from safeselect import Budget, GaussianDP, Ledger, ParameterError, ZeroConcentratedDP, compose
 from safeselect.accounting import compose_delta
-from safeselect.accounting.theorems.closed_forms import gaussian_limit
 from safeselect.ledger.stores.memory import MemoryStore
 from safeselect.promises.guarantees import ApproximateDP, PureDP
 from safeselect.promises.records import guarantee_record
@@ -45,7 +44,6 @@ def test_it_composes_alone_and_with_others() -> None:
     mixed = compose([NOISE, ApproximateDP("1/2", "1e-9"), ZeroConcentratedDP("1/50")], "1e-6")
     assert mixed.guarantee.delta == Fraction(1, 10**6)
     assert compose_delta([NOISE] * 2, 1).guarantee.delta == GaussianDP("2/9").delta(1)
-    assert gaussian_limit([NOISE] * 9).mu == 1
 
 
 @pytest.mark.parametrize(
