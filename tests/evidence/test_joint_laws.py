@@ -266,7 +266,7 @@ def test_two_queries_of_pay_what_you_get():
     for _ in range(MANY // 2):
         session = safeselect.PayWhatYouGet(outcomes=4, queries=2, epsilon=1, delta="1e-6")
         first, second = (
-            session.query(counts, k=1, k_bar=3, places="all").labels[0] for _ in range(2)
+            int(session.query(counts, k=1, k_bar=3, places="all").labels[0]) for _ in range(2)
         )
         pairs[first, second] += 1
     assert uniform_pairs(pairs, 3)

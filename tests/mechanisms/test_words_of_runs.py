@@ -98,6 +98,7 @@ def behind(kind: type[BaseException]) -> Run:
 
 
 def by_a_signal(inner: Any) -> Any:
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored where a shell runs it behind
     signal.raise_signal(signal.SIGINT)
     return 1, 1
 

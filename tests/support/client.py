@@ -229,11 +229,11 @@ def unknown_candidates() -> None:
     """Keys that are found in the data, partitions, sessions."""
     found = unknown_domain_top_k({"a": 9}, k=1, k_bar=1, places="all", epsilon=1, delta="1e-6")
     assert_type(found, DiscoveredTopK)
-    assert_type(found.labels, tuple[int | str, ...])
+    assert_type(found.labels, tuple[str, ...])
     noise: CountNoise | None = found.count_noise
     kept = select_partitions({"tea": 5}, epsilon=1, delta="1e-6", max_partitions=1)
     assert_type(kept, SelectedPartitions)
-    assert_type(kept.labels, tuple[int | str, ...])
+    assert_type(kept.labels, tuple[str, ...])
     strategy = partition_strategy(epsilon=1, delta="1e-6", max_partitions=1)
     assert_type(strategy, PartitionStrategy)
     assert_type(strategy.should_keep(5), bool)
@@ -243,7 +243,7 @@ def unknown_candidates() -> None:
         assert_type(adaptive.query_many([1, 2]), Answers)
     with PayWhatYouGet(outcomes=5, queries=2, epsilon=1, delta="1e-6") as session:
         assert_type(
-            session.query({"a": 9}, k=1, k_bar=1, places="all").labels, tuple[int | str, ...]
+            session.query({"a": 9}, k=1, k_bar=1, places="all").labels, tuple[str, ...]
         )
     use(noise, Counts({"tea": 5}, places="all"))
 

@@ -63,7 +63,7 @@ KEY_COST: Mapping[str, Any] = {"epsilon": 1, "delta": "1/100"}
 
 def _kept(result: Any, counts: Mapping[int, int]) -> list[Any]:
     found = dict(zip(result.labels, result.counts or (True,) * len(result.labels), strict=True))
-    return [found.get(key) for key in counts]
+    return [found.get(str(key)) for key in counts]
 
 
 def _strategy(_: Mapping[int, int], **given: Any) -> Any:
