@@ -270,8 +270,7 @@ def test_a_sync_that_failed_is_tried_again_before_a_head_is_shown(tmp_path: Path
     noticed(
         "ledger.stores.file:FileStore._read",
         "if not os.fstatvfs(",
-        "self._durable = (here.st_dev, here.st_ino, end)\n"
-        "            if not os.fstatvfs(",
+        "self._durable = (here.st_dev, here.st_ino, end)\n            if not os.fstatvfs(",
         look,
     )
 

@@ -242,9 +242,7 @@ def unknown_candidates() -> None:
     with AdaptiveSparseVector(threshold=2, k=2, epsilon=1, sensitivity=1) as adaptive:
         assert_type(adaptive.query_many([1, 2]), Answers)
     with PayWhatYouGet(outcomes=5, queries=2, epsilon=1, delta="1e-6") as session:
-        assert_type(
-            session.query({"a": 9}, k=1, k_bar=1, places="all").labels, tuple[str, ...]
-        )
+        assert_type(session.query({"a": 9}, k=1, k_bar=1, places="all").labels, tuple[str, ...])
     use(noise, Counts({"tea": 5}, places="all"))
 
 
