@@ -78,7 +78,7 @@ BROKEN: dict[str, Break] = {
         "grid_quantiles/release.py",
         "law_of",
         "Law(target, spent / moved, ",
-        "Law(target, spent / (8 * moved), ",
+        "Law(target, 4 * spent / moved, ",
     ),
     "the number of runs": _broken(
         "private_candidates/_stopping.py",

@@ -23,7 +23,8 @@ _GRID = {"lowest": 0, "step": 1}
 _SHARE = Fraction(2, 3)
 _SEVERAL = (Fraction(1, 4), Fraction(1, 2), Fraction(3, 4))
 _FEW = (0,) * 12 + (1,) * 16 + (2,) * 12
-_SHARP = 8  # an epsilon at which other scores would give other points
+_COSTS = (Fraction(8), Fraction(1, 2))
+"""At the first, other scores would give other points; at the second, another rate other chances."""
 _TIES = {"below": 1, "interval": 3}
 _FINE = {"below": 1, "interval": 16}
 """How many places of its point a value has, where there are several quantiles."""
@@ -73,25 +74,27 @@ def _fingerprint(ties: str, several: bool, **more: Any) -> Hashable:
 
 def _few(ties: str, several: bool, every: int) -> str:
     count = 3000 if every == 1 else 50
-    for neighbours in _NEIGHBOURS:
-        found = _found(ties, several, neighbours, count, _SHARP)
-        follow(found, _law(ties, several, neighbours, _SHARP))
-    return f"{2 * count} releases of few values follow the law over the grid"
+    for neighbours, epsilon in product(_NEIGHBOURS, _COSTS):
+        found = _found(ties, several, neighbours, count, epsilon)
+        follow(found, _law(ties, several, neighbours, epsilon))
+    return f"{4 * count} releases of few values follow the law over the grid"
 
 
 def _pairs(ties: str, several: bool, every: int) -> str:
     count = 2000 if every == 1 else 50
     middle = 1 if several else 0
     law: dict[Hashable, float] = {}
-    for points, chance in _law(ties, several, "add_remove", 1).items():
+    for points, chance in _law(ties, several, "add_remove", Fraction(1)).items():
         point = points[middle]  # type: ignore[index]
         law[point] = law.get(point, 0.0) + chance
-    found = [points[middle] for points in _found(ties, several, "add_remove", 2 * count, 1)]
+    found = [
+        points[middle] for points in _found(ties, several, "add_remove", 2 * count, Fraction(1))
+    ]
     independent(found, law)
     return f"{count} pairs are independent"
 
 
-def _found(ties: str, several: bool, neighbours: str, count: int, epsilon: int) -> list[Any]:
+def _found(ties: str, several: bool, neighbours: str, count: int, epsilon: Fraction) -> list[Any]:
     last = 2 if several else _LAST
     given: dict[str, Any] = {"neighbours": neighbours, "highest": last, "epsilon": epsilon}
     releases = (_release(ties, several, **given) for _ in range(count))
@@ -99,14 +102,14 @@ def _found(ties: str, several: bool, neighbours: str, count: int, epsilon: int) 
 
 
 @cache
-def _law(ties: str, several: bool, neighbours: str, epsilon: int) -> Chances:
+def _law(ties: str, several: bool, neighbours: str, epsilon: Fraction) -> Chances:
     """The law of the values, by the published range and the score over points."""
     replaced = neighbours == "replace_one"
     if not several:
         spread = 2.0 if replaced else 2.0 * max(_SHARE, 1 - _SHARE)
-        one = _chances(_shares(_VALUES, 1), 0, _LAST, float(_SHARE), epsilon / spread, ties)
+        one = _chances(_shares(_VALUES, 1), 0, _LAST, float(_SHARE), float(epsilon) / spread, ties)
         return {(point,): chance for point, chance in enumerate(one)}
-    cost = epsilon * (0.25 if replaced else 0.5)  # of a level, or half of it
+    cost = float(epsilon) * (0.25 if replaced else 0.5)  # of a level, or half of it
     return _of_three(_FEW, 2, cost, ties, _FINE[ties])
 
 
