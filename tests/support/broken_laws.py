@@ -82,15 +82,9 @@ BROKEN: dict[str, Break] = {
     ),
     "the number of runs": _broken(
         "private_candidates/_stopping.py",
-        "ratio",
-        "        return (1 - self.gamma) * (k + self.eta) / (k + 1)\n",
-        "        return (1 - self.gamma) / 2 * (k + self.eta) / (k + 1)\n",
-    ),
-    "the Poisson number of runs": _broken(
-        "private_candidates/_stopping.py",
-        "ratio",
-        "        return self.mean / (k + 1)\n",
-        "        return self.mean / (k + 2)\n",
+        "__init__",
+        "        self._u, self._size = bits.take(digits), digits\n",
+        "        self._u, self._size = bits.take(digits) >> 1, digits\n",
     ),
     "the range of a sensitivity": _broken(
         "scores/reading.py",
