@@ -412,19 +412,21 @@ def test_a_child_forked_in_a_call_is_told_no_alarm(use: str, path: Path) -> None
             code = 2
         except LedgerBusy:
             code = 3
-        except (LedgerError, safeselect.SourceError):
+        except LedgerError:
             code = 1
+        except safeselect.SourceError:
+            code = 5  # forked after the nonce was drawn: one of the two has a copy of it
         except BaseException:
             code = 4
         finally:
             if children == [0]:
                 os._exit(code)
-        assert code == 0, "the parent is unharmed"
+        assert code in (0, 5), "the parent is unharmed"
         if not children:
             break
         seen.append(ended(children[0]))
         step += 1 if LONG else 3
-    assert set(seen) <= {0, 1}, seen
+    assert set(seen) <= {0, 1, 5}, seen
     assert 1 in seen
     assert len(seen) > 20
     ledger.check()
