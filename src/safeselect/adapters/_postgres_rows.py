@@ -61,7 +61,7 @@ def send(connection: Any, schema: str, row: Row, wait: int) -> None:
         connection.execute(insert, (row.seq, row.body, row.hash, row.signature))
         update = f"""UPDATE {schema}.state SET count = %s, last = %s, ledger = %s, signed = %s,
             clock = coalesce(clock, %s)"""  # noqa: S608
-        values = (row.seq + 1, row.hash, ledger, row.signature != "", record.get("clock", "second"))
+        values = (row.seq + 1, row.hash, ledger, row.signature != "", record.get("clock"))
         connection.execute(update, values)
         return
     if kind not in _FUNCTIONS:

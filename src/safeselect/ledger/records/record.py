@@ -28,7 +28,7 @@ from safeselect.exact.parameters import describe, rational
 from safeselect.promises.records import Content, exact_text
 
 SCHEMA = "safeselect.record/2"
-Clock = Literal["day", "hour", "minute", "second"]
+Clock = Literal["day", "hour", "minute"]
 """How finely a ledger states times."""
 START = "0" * 64
 """The previous hash in the first record."""
@@ -196,4 +196,4 @@ def _stated(moment: datetime, clock: Clock) -> str:
     return moment.isoformat()[: _DIGITS[clock]] + ("" if clock == "day" else "Z")
 
 
-_DIGITS: dict[Clock, int] = {"day": 10, "hour": 13, "minute": 16, "second": 19}
+_DIGITS: dict[Clock, int] = {"day": 10, "hour": 13, "minute": 16}
