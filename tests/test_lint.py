@@ -24,7 +24,7 @@ CORE = [name for name in FILES if not name.startswith(OUTSIDE_CORE)]
 FLOORS = (
     *("errors.py", "exact/", "promises/", "randomness/", "noise/", "accounting/", "scores/"),
     "selection/",
-    *("reference/", "ledger/", "unknown_domain/", "sessions/", "planning/", "sources/"),
+    *("spec/", "ledger/", "unknown_domain/", "sessions/", "planning/", "sources/"),
 )
 MAX_LINES = 300
 
@@ -232,7 +232,7 @@ def test_the_core_is_where_it_should_be() -> None:
     ],
 )
 def test_the_lint_catches(snippet: str, rule: str) -> None:
-    assert any(rule in found for found in problems(snippet, "reference/planted.py")), snippet
+    assert any(rule in found for found in problems(snippet, "spec/planted.py")), snippet
 
 
 @pytest.mark.parametrize(
@@ -252,7 +252,7 @@ def test_the_lint_catches(snippet: str, rule: str) -> None:
     ],
 )
 def test_the_lint_lets_pass(snippet: str) -> None:
-    assert problems(snippet, "reference/planted.py") == []
+    assert problems(snippet, "spec/planted.py") == []
 
 
 def test_each_exception_is_still_needed() -> None:
